@@ -1,0 +1,56 @@
+// What the interpreter needs of a device: kernels compiled once, launched many times on resolved operands.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels.hpp"
+
+namespace tilefold {
+
+// One uint8 image of a step, interleaved (height, width, channels), with the crop's corner and flips of this step.
+struct Image {
+  const std::uint8_t* pixels = nullptr;
+  std::int64_t height = 0, width = 0, channels = 0;
+  std::int64_t cropTop = 0, cropLeft = 0;
+  bool flipHorizontal = false, flipVertical = false;
+};
+
+// What changes from step to step.
+struct StepParameters {
+  double learningRate = 0;
+  std::uint64_t step = 0, seed = 0;
+  std::vector<Image> images;
+};
+
+// A resolved operand: an address, or (kind index) a number.
+struct Operand {
+  std::byte* address = nullptr;
+  std::int64_t index = 0;
+};
+
+class CompiledKernel {
+ public:
+  virtual ~CompiledKernel() = default;
+  virtual void launch(const std::vector<Operand>& operands, const StepParameters& step) = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual Precision precision() const = 0;
+  // Throws Failure (a sentence) when the device has no such kernel.
+  virtual std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) = 0;
+  // Bytes of the `scratch` and `winners` operands.
+  virtual std::size_t scratchBytes(const Kernel& kernel) = 0;
+  virtual std::size_t winnersBytes(const Kernel& kernel) = 0;
+  virtual Layout activationLayout(std::int64_t channels, bool input) = 0;
+  struct WeightLayouts {
+    Layout forward, backwardData;
+  };
+  // `kernel` is a convolutionForward whose weightLayout is not yet decided (any value).
+  virtual WeightLayouts weightLayouts(const Kernel& kernel) = 0;
+};
+
+}  // namespace tilefold

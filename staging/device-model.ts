@@ -1,0 +1,31 @@
+import type { Kernel } from './kernels'
+import type { Layout } from './layout'
+import type { Precision } from './program'
+
+/** What a convolution's weight layouts may depend on. */
+export interface ConvolutionShape {
+  readonly inChannels: number
+  readonly outChannels: number
+  readonly groups: number
+  readonly kernel: readonly [number, number]
+  readonly stride: readonly [number, number]
+  readonly dilation: readonly [number, number]
+  /** The network's input is read as it is loaded, all else in the device's activation layout. */
+  readonly sourceLayout: Layout
+}
+
+/** All that staging knows of a device; `native/` implements it by asking the addon, `staging/reference-model.ts` by itself. */
+export interface DeviceModel {
+  readonly name: string
+  readonly precision: Precision
+  /** Layout of an activation [B, C, H, W], or of the network's input (`input` true). Other ranks are plain. */
+  readonly activationLayout: (channels: number, input: boolean) => Layout
+  /** `forward` is how weights and their gradients are stored; `backwardData` what the gradient of the input reads. */
+  readonly weightLayouts: (convolution: ConvolutionShape) => { readonly forward: Layout; readonly backwardData: Layout }
+  /** Bytes of the scratch operand (0: absent). */
+  readonly scratchBytes: (kernel: Kernel) => number
+  /** Bytes of `winners` of a maxPoolForward. */
+  readonly winnersBytes: (kernel: Kernel) => number
+  /** Predicted time of one launch. */
+  readonly milliseconds: (kernel: Kernel) => number
+}

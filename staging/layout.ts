@@ -1,0 +1,68 @@
+/**
+ * Memory layouts of tensors on a device, and the elements that each takes, channel padding included.
+ * The position of a name in `layouts` is its code in a Program; native/src/layout.hpp lists the same names.
+ */
+export const layouts = [
+  'plain', // row-major: nchw, oihw, or any other rank
+  'nChw8c',
+  'nChw16c',
+  'OIhw8i8o',
+  'OIhw16i16o',
+  'OIhw8o8i',
+  'OIhw16o16i',
+  'IOhw8o8i',
+  'IOhw16o16i',
+  'Ohwi8o',
+  'Ohwi16o',
+  'Goihw8g',
+  'Goihw16g'
+] as const
+
+export type Layout = (typeof layouts)[number]
+
+/** Channels (activations), or output channels, input channels, groups (weights), padded up to these multiples. */
+interface Blocks {
+  readonly channels?: number
+  readonly out?: number
+  readonly in?: number
+  readonly groups?: number
+}
+
+const blocks: { readonly [L in Layout]: Blocks } = {
+  plain: {},
+  nChw8c: { channels: 8 },
+  nChw16c: { channels: 16 },
+  OIhw8i8o: { out: 8, in: 8 },
+  OIhw16i16o: { out: 16, in: 16 },
+  OIhw8o8i: { out: 8, in: 8 },
+  OIhw16o16i: { out: 16, in: 16 },
+  IOhw8o8i: { out: 8, in: 8 },
+  IOhw16o16i: { out: 16, in: 16 },
+  Ohwi8o: { out: 8 },
+  Ohwi16o: { out: 16 },
+  Goihw8g: { groups: 8 },
+  Goihw16g: { groups: 16 }
+}
+
+export const layoutCode = (layout: Layout): number => layouts.indexOf(layout)
+
+const roundUp = (value: number, multiple = 1): number => Math.ceil(value / multiple) * multiple
+
+/** Channels that lie next to each other in an activation's layout (1 when plain). */
+export const channelBlock = (layout: Layout): number => blocks[layout].channels ?? 1
+
+/** Elements of an activation [B, C, ...spatial], channels padded to the layout's block. */
+export const activationElements = (layout: Layout, shape: readonly number[]): number =>
+  shape.reduce((product, extent, axis) => product * (axis === 1 ? roundUp(extent, channelBlock(layout)) : extent), 1)
+
+/** Elements of convolution weights: `groups` matrices of [out/groups, in/groups, kh, kw], each padded to the layout's blocks. */
+export const weightElements = (
+  layout: Layout,
+  [out, inPerGroup, kernelHeight, kernelWidth]: readonly [number, number, number, number],
+  groups: number
+): number =>
+  roundUp(groups, blocks[layout].groups) *
+  roundUp(out / groups, blocks[layout].out) *
+  roundUp(inPerGroup, blocks[layout].in) *
+  kernelHeight *
+  kernelWidth

@@ -1,0 +1,76 @@
+import type { Kernel } from './kernels'
+import type { Layout } from './layout'
+
+/**
+ * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder checks again.
+ *
+ *   launch  [1, kernel, operands, then (space, base, perBatchTile, perRowTile, perColumnTile) for each operand]
+ *   loop    [2, axis, count, length]: the next `length` numbers run for tile index 0 .. count - 1 of `axis`
+ *
+ * An operand's address (or index) is base + sum over axes of per-tile stride x that axis's current index; an axis has
+ * index 0 outside its loop. Loops nest, each axis at most once.
+ */
+export const spaces = ['none', 'arena', 'exchange', 'index'] as const
+/** `exchange` is the caller's buffer of one run: targets in; loss, metrics, gradients, weights out. */
+export type Space = (typeof spaces)[number]
+
+export const tileAxes = ['B', 'H', 'W'] as const
+export type TileAxis = (typeof tileAxes)[number]
+
+export const opcodes = { launch: 1, loop: 2 } as const
+
+/** The byte at base + strides . tile index. */
+export interface Address {
+  readonly space: Space
+  readonly base: number
+  readonly strides: readonly [number, number, number]
+}
+
+export type Instruction =
+  | { readonly kind: 'launch'; readonly kernel: number; readonly operands: readonly Address[] }
+  | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly Instruction[] }
+
+export type Precision = 'float32' | 'float64'
+export const bytesOf = (precision: Precision): number => (precision === 'float64' ? 8 : 4)
+
+/** A tensor that lives across steps: a parameter, or a part of the optimizer's state (which has its parameter's layout). */
+export interface Resident {
+  readonly name: string
+  /** 'weight' or 'bias' of a layer, or the name of the optimizer's buffer ('velocity', ...). */
+  readonly role: string
+  readonly shape: readonly number[]
+  readonly layout: Layout
+  readonly groups: number
+  readonly offset: number
+  readonly bytes: number
+}
+
+/** Where a value lies in the exchange buffer of a section, in bytes; plain layout. */
+export interface Exchanged {
+  readonly name: string
+  readonly type: 'int32' | 'float32' | 'float64'
+  readonly shape: readonly number[]
+  readonly offset: number
+}
+
+/** A list of instructions that runs as one, with the exchange buffer that it reads and writes. */
+export interface Section {
+  readonly code: readonly Instruction[]
+  readonly exchangeBytes: number
+  readonly exchanged: readonly Exchanged[]
+}
+
+export interface Program {
+  readonly precision: Precision
+  /** Highest byte that any instruction touches in the arena, plus one. */
+  readonly peakBytes: number
+  /** [B, C, H, W] of the uint8 input that loadImage reads, crop applied. */
+  readonly input: readonly [number, number, number, number]
+  readonly kernels: readonly Kernel[]
+  readonly residents: readonly Resident[]
+  /** One training step (or one forward and backward). */
+  readonly step: Section
+  /** Weights and optimizer state from, and to, plain tensors of the Program's precision. */
+  readonly restore: Section
+  readonly save: Section
+}
