@@ -1,0 +1,94 @@
+import type { Add, Lte } from './arithmetic'
+import type { AnyLayer, Arguments, Layers, Op } from './arguments'
+import type { OutputShape } from './rules'
+import type { Dim, InPlace, OpDims, ShowDims } from './segment'
+import type { BytesOf, Shape } from './shape'
+import type { AnyTensor, Bad, Tensor } from './tensor'
+
+/** The tensor that a layer makes of X, or the mistake. */
+export type Apply<X, N extends keyof Arguments, A> =
+  X extends Tensor<infer S, infer F, infer Held, infer Tiled>
+    ? N extends Op
+      ? ApplyOp<N, S, F, Held, Tiled, OutputShape<N, S, A>>
+      : N extends 'checkpoint'
+        ? Checkpoint<S, Held, A>
+        : N extends 'tile'
+          ? Tile<S, F, Held, Tiled, A>
+          : Contained<X, A>
+    : never
+
+/** Containers put their name before a sentence from inside. */
+type Contained<X, A> = A extends { readonly name: infer Name extends string; readonly layer: infer L extends AnyLayer }
+  ? Under<Name, Apply<X, L['op'], L['args']>>
+  : A extends { readonly layers: infer L extends Layers }
+    ? A extends { readonly name: infer Name extends string }
+      ? Under<Name, Through<X, L>>
+      : Through<X, L>
+    : never
+
+type ApplyOp<N extends Op, S extends Shape, F extends Dim, Held extends number, Tiled extends Dim, Y> = Y extends Shape
+  ? Extract<Inside<S, F>, OpDims<N>> extends infer Free extends Dim
+    ? [Tiled] extends [Free]
+      ? Tensor<Y, Free, InPlace<N> extends true ? Held : Add<Held, BytesOf<Y>>, Tiled>
+      : Bad<`${N}: cannot tile along ${ShowDims<Exclude<Tiled, Free>>}; ${N} allows ${ShowDims<Free>}`>
+    : never
+  : Y extends string
+    ? Bad<Y>
+    : never
+
+/** Along which dimensions the segment can still be tiled when one more op follows: B at most once the pixels are gone. */
+type Inside<S extends Shape, F extends Dim> = S extends readonly [] | readonly [number, number] ? Extract<F, 'B'> : F
+
+type Checkpoint<S extends Shape, Held extends number, A> = A extends { readonly budget: infer Budget extends number }
+  ? Lte<Held, Budget> extends true
+    ? Closed<S>
+    : Bad<`this segment holds ${Held} bytes, over the budget of ${Budget}`>
+  : Closed<S>
+type Closed<S extends Shape> = Tensor<S, Inside<S, Dim>, 0, never>
+
+type Tile<S extends Shape, F extends Dim, Held extends number, Tiled extends Dim, A> =
+  Wanted<A> extends infer D extends string
+    ? [D] extends [F]
+      ? Tensor<S, F, Held, Tiled | D>
+      : Bad<`tile: cannot tile along ${ShowDims<Exclude<D, F>>}; this segment allows ${ShowDims<F>}`>
+    : never
+/** The dimensions that are to be cut into more than one tile. */
+type Wanted<A> = { [D in keyof A]: A[D] extends 1 ? never : D }[keyof A]
+
+/** What a list of layers makes of X: the tensor, or the mistake with the place of its layer in the list. */
+export type Through<X, L extends Layers> = Walk<X, L> extends infer Y ? (Y extends readonly unknown[] ? Mistake<L, Y> : Y) : never
+
+/** What a list must be besides L: anything, unless one of its layers is a mistake; then a tuple with the sentence in its place. */
+export type Fit<X, L extends Layers> = Walk<X, L> extends infer Y ? (Y extends readonly unknown[] ? Y : unknown) : never
+
+/** The tensor after all of L; or a tuple as long as L, `unknown` everywhere but where the mistake is. */
+type Walk<X, L extends Layers, Passed extends readonly unknown[] = readonly []> = L extends readonly [
+  infer First extends AnyLayer,
+  ...infer Rest extends Layers
+]
+  ? Apply<X, First['op'], First['args']> extends infer Y
+    ? Y extends AnyTensor
+      ? Walk<Y, Rest, readonly [...Passed, unknown]>
+      : readonly [...Passed, Y, ...{ [K in keyof Rest]: unknown }]
+    : never
+  : number extends L['length']
+    ? Tensor<Shape, Dim, number, never>
+    : X
+
+/** The one mistake of a Walk that failed, under the layer's name. */
+type Mistake<L extends Layers, Walked extends readonly unknown[], Places extends readonly unknown[] = readonly []> = L extends readonly [
+  infer First extends AnyLayer,
+  ...infer Rest extends Layers
+]
+  ? Walked extends readonly [infer Y, ...infer Others]
+    ? Y extends Bad<string>
+      ? First['args'] extends { readonly name: string }
+        ? Y
+        : Under<`${Places['length'] & number}`, Y>
+      : Mistake<Rest, Others, First['op'] extends 'checkpoint' | 'tile' ? Places : readonly [...Places, unknown]>
+    : never
+  : never
+
+/** "in features.4: conv2d: …" */
+type Under<Name extends string, Y> =
+  Y extends Bad<infer Sentence> ? Bad<Sentence extends `in ${infer Path}` ? `in ${Name}.${Path}` : `in ${Name}: ${Sentence}`> : Y

@@ -1,0 +1,23 @@
+export type { AnyLayer, ArgsOf, Layers, Mark, Op, OpArguments, Padding, Pair } from './arguments'
+export { flatLayers, type FlatLayer } from './flat-layers'
+export type { Layer } from './layer'
+export { model, modelOf, type Model } from './model'
+export { checkpoint, checkpointWithin, input, named, net, seq, tile } from './net'
+export {
+  avgPool2d,
+  conv2d,
+  dropout,
+  flatten,
+  globalAvgPool,
+  leakyRelu,
+  linear,
+  maxPool2d,
+  meanSquaredError,
+  relu,
+  softmaxCrossEntropy
+} from './ops'
+export { opSegments, showDims, type Dim } from './segment'
+export { bytesOf, showShape, type Shape } from './shape'
+export { shapeRules, type ShapeRule } from './shape-rules'
+export type { Accept, AnyTensor, Bad, Tensor } from './tensor'
+export { windowCount, windowExtent, windowOf, type Window, type WindowArguments } from './window'

@@ -1,0 +1,49 @@
+import type { Fit, Through } from './apply'
+import type { AnyLayer, Layers, MarkArguments } from './arguments'
+import { layer, type Layer, type Only } from './layer'
+import type { Shape } from './shape'
+import type { AnyTensor, Start } from './tensor'
+
+/** Where a net starts: the shape [B, C, H, W] of its images. */
+export const input = <const S extends Shape>(shape: S): Start<S> => ({ input: shape, layers: [] })
+
+/** The tensor after all `layers`, in order. A layer that does not fit is an error at that layer. */
+export const net = <X extends AnyTensor, const L extends Layers>(x: X, layers: L & Fit<X, L>): Through<X, L> =>
+  ({ ...x, layers: [...x.layers, ...layers] }) as unknown as Through<X, L>
+
+interface Listed<L extends Layers> {
+  readonly layers: L
+}
+interface Sequence<N extends string, L extends Layers> {
+  readonly name: N
+  readonly layers: L
+}
+interface Named<N extends string, L extends AnyLayer> {
+  readonly name: N
+  readonly layer: L
+}
+interface Within<N extends number> {
+  readonly budget: N
+}
+
+/** Several layers as one, named by its place or by `name`. */
+export function seq<const L extends Layers>(layers: L): Layer<'seq', Listed<L>>
+export function seq<const N extends string, const L extends Layers>(name: N, layers: L): Layer<'seq', Sequence<N, L>>
+export function seq(...given: readonly [Layers] | readonly [string, Layers]): unknown {
+  return layer('seq', given.length === 1 ? { layers: given[0] } : { name: given[0], layers: given[1] })
+}
+
+/** One layer under a name of its own instead of its place in the list. */
+export const named = <const N extends string, const L extends AnyLayer>(name: N, inner: L): Layer<'named', Named<N, L>> =>
+  layer<'named', Named<N, L>>('named', { name, layer: inner })
+
+/** Ends a segment: what it computed is kept, what it held may be freed. */
+export const checkpoint = layer('checkpoint', {})
+
+/** A checkpoint that refuses a segment whose layers write more than `budget` bytes (float32). */
+export const checkpointWithin = <const N extends number>(budget: N): Layer<'checkpoint', Within<N>> =>
+  layer<'checkpoint', Within<N>>('checkpoint', { budget })
+
+/** Asks for tile counts, such as { H: 4, W: 4 }, for the segment that it stands in. */
+export const tile = <const A extends MarkArguments['tile']>(counts: A & Only<A, MarkArguments['tile']>): Layer<'tile', A> =>
+  layer<'tile', A>('tile', counts)

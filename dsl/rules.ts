@@ -1,0 +1,158 @@
+import type { Add, ConvDim, Divides, Lte, Mul, WindowExtent } from './arithmetic'
+import type { Op } from './arguments'
+import type { Shape, ShowShape } from './shape'
+
+/**
+ * The shape of each op's output, or the sentence that says why there is none; one row an op. What shape-rules.ts does
+ * at run time, with the same sentences in the same order.
+ */
+export interface ShapeRules<S extends Shape, A> {
+  readonly conv2d: ConvolutionShape<S, A>
+  readonly relu: Pointwise<'relu', S>
+  readonly leakyRelu: LeakyRelu<S, A>
+  readonly maxPool2d: PoolShape<'maxPool2d', S, A>
+  readonly avgPool2d: PoolShape<'avgPool2d', S, A>
+  readonly globalAvgPool: S extends readonly [infer B extends number, infer C extends number, number, number] ? readonly [B, C] : NoImage<'globalAvgPool', S>
+  readonly flatten: S extends readonly [infer B extends number, infer C extends number, infer H extends number, infer W extends number]
+    ? readonly [B, Mul<C, Mul<H, W>>]
+    : NoImage<'flatten', S>
+  readonly linear: LinearShape<S, A>
+  readonly dropout: Dropout<S, A>
+  readonly softmaxCrossEntropy: S extends readonly [number, number] ? readonly [] : Mismatch<S, `softmaxCrossEntropy: takes scores BxN, not ${ShowShape<S>}`>
+  readonly meanSquaredError: S extends readonly [] ? 'meanSquaredError: nothing can follow a loss' : readonly []
+}
+
+/** Looks an op up; an op without a row does not compile. */
+export type OutputShape<P extends Op, S extends Shape, A> = ShapeRules<S, A>[P]
+
+/** A shape of unknown rank is accepted: staging checks it again at run time. */
+type Mismatch<S extends Shape, Sentence extends string> = number extends S['length'] ? Shape : Sentence
+type NoImage<P extends Op, S extends Shape> = Mismatch<S, `${P}: takes an image BxCxHxW, not ${ShowShape<S>}`>
+type Pointwise<P extends Op, S extends Shape> = S extends readonly [] ? `${P}: nothing can follow a loss` : S
+
+/** Option K of the arguments A, or its default. */
+type Option<A, K extends string, Default> = K extends keyof A ? Exclude<A[K], undefined> | (undefined extends A[K] ? Default : never) : Default
+type Height<P> = P extends readonly [infer H extends number, ...unknown[]] ? H : P extends number ? P : number
+type Width<P> = P extends readonly [unknown, infer W extends number] ? W : P extends number ? P : number
+type Sides<P> = P extends number
+  ? readonly [P, P, P, P]
+  : P extends readonly [infer H extends number, infer W extends number]
+    ? readonly [H, H, W, W]
+    : P extends readonly [number, number, number, number]
+      ? P
+      : readonly [number, number, number, number]
+
+type Numbers2 = readonly [height: number, width: number]
+type Numbers4 = readonly [top: number, bottom: number, left: number, right: number]
+type Kernel<A> = readonly [Height<Option<A, 'k', 1>>, Width<Option<A, 'k', 1>>]
+type Stride<A, Default> = readonly [Height<Option<A, 's', Default>>, Width<Option<A, 's', Default>>]
+type Dilation<A> = readonly [Height<Option<A, 'd', 1>>, Width<Option<A, 'd', 1>>]
+type Pads<A> = Sides<Option<A, 'p', 0>>
+
+type ConvolutionShape<S extends Shape, A> = S extends readonly [infer B extends number, infer C extends number, infer H extends number, infer W extends number]
+  ? Convolution<B, C, [H, W], Option<A, 'out', number>, Option<A, 'groups', 1>, Kernel<A>, Stride<A, 1>, Dilation<A>, Pads<A>>
+  : NoImage<'conv2d', S>
+
+type Convolution<
+  B extends number,
+  C extends number,
+  In extends Numbers2,
+  Out,
+  Groups,
+  K extends Numbers2,
+  T extends Numbers2,
+  D extends Numbers2,
+  P extends Numbers4
+> = [Out, Groups] extends [infer O extends number, infer G extends number]
+  ? Whole<`${O} ${G}`> extends false
+    ? Sizes<'conv2d'>
+    : Divides<G, C> extends false
+      ? `conv2d: its ${C} input channels do not divide into ${G} groups`
+      : Divides<G, O> extends false
+        ? `conv2d: its ${O} output channels do not divide into ${G} groups`
+        : Windowed<'conv2d', B, O, In, K, T, D, P, false>
+  : never
+
+type PoolShape<N extends 'maxPool2d' | 'avgPool2d', S extends Shape, A> = S extends readonly [
+  infer B extends number,
+  infer C extends number,
+  infer H extends number,
+  infer W extends number
+]
+  ? Windowed<N, B, C, [H, W], Kernel<A>, Stride<A, Option<A, 'k', 1>>, Dilation<A>, Pads<A>, Option<A, 'ceilMode', false> & boolean> extends infer Y
+    ? Y extends Shape
+      ? OverHalf<Pads<A>, WindowExtent<Kernel<A>[0], Dilation<A>[0]>, WindowExtent<Kernel<A>[1], Dilation<A>[1]>> extends true
+        ? `${N}: a padding is more than half of the kernel ${Extents<Kernel<A>, Dilation<A>>}`
+        : Y
+      : Y
+    : never
+  : NoImage<N, S>
+
+type OverHalf<P extends Numbers4, KH extends number, KW extends number> = P extends readonly [0, 0, 0, 0]
+  ? false
+  : [Lte<Mul<2, P[0]>, KH>, Lte<Mul<2, P[1]>, KH>, Lte<Mul<2, P[2]>, KW>, Lte<Mul<2, P[3]>, KW>] extends [true, true, true, true]
+    ? false
+    : true
+
+type Windowed<
+  N extends Op,
+  B extends number,
+  C extends number,
+  In extends Numbers2,
+  K extends Numbers2,
+  T extends Numbers2,
+  D extends Numbers2,
+  P extends Numbers4,
+  Ceil extends boolean
+> = [Whole<`${K[0]} ${K[1]} ${T[0]} ${T[1]} ${D[0]} ${D[1]}`>, NotNegative<`${P[0]} ${P[1]} ${P[2]} ${P[3]}`>] extends [true, true]
+  ? [ConvDim<In[0], P[0], P[1], K[0], D[0], T[0], Ceil>, ConvDim<In[1], P[2], P[3], K[1], D[1], T[1], Ceil>] extends [
+      infer H extends number,
+      infer W extends number
+    ]
+    ? H extends 0
+      ? TooLarge<N, In, K, D, P>
+      : W extends 0
+        ? TooLarge<N, In, K, D, P>
+        : readonly [B, C, H, W]
+    : never
+  : Sizes<N>
+
+type Sizes<N extends Op> = `${N}: sizes must be whole numbers above 0, and paddings at least 0`
+type TooLarge<
+  N extends Op,
+  In extends Numbers2,
+  K extends Numbers2,
+  D extends Numbers2,
+  P extends Numbers4
+> = `${N}: the ${D extends readonly [1, 1] ? '' : 'dilated '}kernel ${Extents<K, D>} is larger than its padded input ${Add<In[0], Add<P[0], P[1]>>}x${Add<In[1], Add<P[2], P[3]>>}`
+type Extents<K extends Numbers2, D extends Numbers2> = `${WindowExtent<K[0], D[0]>}x${WindowExtent<K[1], D[1]>}`
+
+/** Whether numbers, written with spaces between, are whole and not negative; `number` passes. */
+type NotNegative<Text extends string> = Text extends `${string}-${string}` | `${string}.${string}` ? false : true
+/** The same, and above 0. */
+type Whole<Text extends string> = ` ${Text} ` extends `${string} 0 ${string}` ? false : NotNegative<Text>
+
+type LinearShape<S extends Shape, A> = S extends readonly [infer B extends number, infer Features extends number]
+  ? [Option<A, 'out', number>, Option<A, 'in', Features>] extends [infer Out extends number, infer In extends number]
+    ? Whole<`${Out} ${In}`> extends false
+      ? 'linear: sizes must be whole numbers above 0'
+      : number extends Features | In
+        ? readonly [B, Out]
+        : In extends Features
+          ? readonly [B, Out]
+          : `linear: takes ${In} features, not ${Features}`
+    : never
+  : Mismatch<S, `linear: takes features BxN, not ${ShowShape<S>}`>
+
+type Dropout<S extends Shape, A> = A extends { readonly rate: infer Rate extends number }
+  ? `${Rate}` extends '0' | `0.${string}` | `${number}e-${number}` | (number extends Rate ? string : never)
+    ? Pointwise<'dropout', S>
+    : `dropout: the rate ${Rate} is not in [0, 1)`
+  : never
+
+type LeakyRelu<S extends Shape, A> =
+  Option<A, 'slope', 0> extends infer Slope extends number
+    ? `${Slope}` extends `-${string}`
+      ? `leakyRelu: the slope ${Slope} is below 0`
+      : Pointwise<'leakyRelu', S>
+    : never

@@ -1,0 +1,100 @@
+import * as E from 'fp-ts/Either'
+import type { AvgPool2dArguments, Conv2dArguments, MaxPool2dArguments, Op, OpArguments } from './arguments'
+import { showShape } from './shape'
+import { windowCount, windowExtent, windowOf, type WindowArguments } from './window'
+
+/** The output's shape, or one sentence that says why there is none; [B, C, H, W] for images, [B, C] for vectors, [] for a loss. */
+export type ShapeRule<A> = (args: A, shape: readonly number[]) => E.Either<string, readonly number[]>
+
+const wholes = (values: readonly number[], least: number): boolean => values.every((value) => Number.isInteger(value) && value >= least)
+
+const windowed =
+  <A extends WindowArguments>(
+    op: Op,
+    options: readonly (keyof A)[],
+    channels: (args: A, inChannels: number) => E.Either<string, number>
+  ): ShapeRule<A> =>
+  (args, shape) => {
+    const unknown = Object.keys(args).find((name) => !options.includes(name as keyof A))
+    if (unknown !== undefined) return E.left(`${op}: there is no option ${unknown}`)
+    const { kernel, stride, dilation, padding } = windowOf(args)
+    const { top, bottom, left, right } = padding
+    if (!wholes([...kernel, ...stride, ...dilation], 1) || !wholes([top, bottom, left, right], 0))
+      return E.left(`${op}: sizes must be whole numbers above 0, and paddings at least 0`)
+    const [batch, inChannels, height, width] = shape
+    if (shape.length !== 4) return E.left(`${op}: takes an image BxCxHxW, not ${showShape(shape)}`)
+    const outChannels = channels(args, inChannels!)
+    if (E.isLeft(outChannels)) return outChannels
+    const extents = [windowExtent(kernel[0], dilation[0]), windowExtent(kernel[1], dilation[1])] as const
+    const padded = [height! + top + bottom, width! + left + right] as const
+    if (extents[0] > padded[0] || extents[1] > padded[1])
+      return E.left(
+        `${op}: the ${dilation[0] * dilation[1] === 1 ? '' : 'dilated '}kernel ${showShape(extents)} is larger than its padded input ${showShape(padded)}`
+      )
+    if (op !== 'conv2d' && (2 * Math.max(top, bottom) > extents[0] || 2 * Math.max(left, right) > extents[1]))
+      return E.left(`${op}: a padding is more than half of the kernel ${showShape(extents)}`)
+    const ceilMode = 'ceilMode' in args && args.ceilMode === true
+    return E.right([
+      batch!,
+      outChannels.right,
+      windowCount(height!, [top, bottom], kernel[0], stride[0], dilation[0], ceilMode),
+      windowCount(width!, [left, right], kernel[1], stride[1], dilation[1], ceilMode)
+    ])
+  }
+
+const convolutionChannels = ({ out, groups = 1 }: OpArguments['conv2d'], inChannels: number): E.Either<string, number> =>
+  !wholes([out, groups], 1)
+    ? E.left('conv2d: sizes must be whole numbers above 0, and paddings at least 0')
+    : inChannels % groups !== 0
+      ? E.left(`conv2d: its ${inChannels} input channels do not divide into ${groups} groups`)
+      : out % groups !== 0
+        ? E.left(`conv2d: its ${out} output channels do not divide into ${groups} groups`)
+        : E.right(out)
+
+const sameChannels = (_: unknown, inChannels: number): E.Either<string, number> => E.right(inChannels)
+
+const pointwise =
+  (op: Op): ShapeRule<unknown> =>
+  (_, shape) =>
+    shape.length === 0 ? E.left(`${op}: nothing can follow a loss`) : E.right(shape)
+
+const image =
+  (op: Op, rule: (batch: number, channels: number, height: number, width: number) => readonly number[]): ShapeRule<unknown> =>
+  (_, shape) =>
+    shape.length === 4
+      ? E.right(rule(...(shape as readonly [number, number, number, number])))
+      : E.left(`${op}: takes an image BxCxHxW, not ${showShape(shape)}`)
+
+/** Run-time shape rule of each op; the types of rules.ts say the same, in the same sentences. */
+export const shapeRules: { readonly [P in Op]: ShapeRule<OpArguments[P]> } = {
+  conv2d: windowed<Conv2dArguments>(
+    'conv2d',
+    ['out', 'k', 's', 'p', 'd', 'groups', 'bias'],
+    convolutionChannels
+  ),
+  relu: pointwise('relu'),
+  leakyRelu: pointwise('leakyRelu'),
+  maxPool2d: windowed<MaxPool2dArguments>('maxPool2d', ['k', 's', 'p', 'd', 'ceilMode'], sameChannels),
+  avgPool2d: windowed<AvgPool2dArguments>(
+    'avgPool2d',
+    ['k', 's', 'p', 'ceilMode', 'countIncludePad'],
+    sameChannels
+  ),
+  globalAvgPool: image('globalAvgPool', (batch, channels) => [batch, channels]),
+  flatten: image('flatten', (batch, channels, height, width) => [batch, channels * height * width]),
+  linear: (args, shape) => {
+    const [batch, features] = shape
+    return shape.length !== 2
+      ? E.left(`linear: takes features BxN, not ${showShape(shape)}`)
+      : !wholes([args.out, args.in ?? 1], 1)
+        ? E.left('linear: sizes must be whole numbers above 0')
+        : args.in !== undefined && args.in !== features
+          ? E.left(`linear: takes ${args.in} features, not ${features}`)
+          : E.right([batch!, args.out])
+  },
+  dropout: (args, shape) =>
+    args.rate >= 0 && args.rate < 1 ? pointwise('dropout')(args, shape) : E.left(`dropout: the rate ${args.rate} is not in [0, 1)`),
+  softmaxCrossEntropy: (_, shape) =>
+    shape.length === 2 ? E.right([]) : E.left(`softmaxCrossEntropy: takes scores BxN, not ${showShape(shape)}`),
+  meanSquaredError: (_, shape) => (shape.length === 0 ? E.left('meanSquaredError: nothing can follow a loss') : E.right([]))
+}

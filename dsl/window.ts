@@ -1,0 +1,48 @@
+import type { Conv2dArguments, MaxPool2dArguments, AvgPool2dArguments, Pair, Padding } from './arguments'
+
+/** A sliding window with every default filled in; extents in elements. */
+export interface Window {
+  readonly kernel: readonly [height: number, width: number]
+  readonly stride: readonly [height: number, width: number]
+  readonly dilation: readonly [height: number, width: number]
+  readonly padding: { readonly top: number; readonly bottom: number; readonly left: number; readonly right: number }
+}
+
+export type WindowArguments = Conv2dArguments | MaxPool2dArguments | AvgPool2dArguments
+
+const pair = (value: Pair): readonly [number, number] => (typeof value === 'number' ? [value, value] : value)
+
+const sides = (value: Padding): Window['padding'] => {
+  const [top, bottom, left, right] =
+    typeof value === 'number' ? [value, value, value, value] : value.length === 2 ? [value[0], value[0], value[1], value[1]] : value
+  return { top, bottom, left, right }
+}
+
+/** The window of a convolution (which has `out`) or a pool (whose stride is its kernel unless told otherwise). */
+export const windowOf = (args: WindowArguments): Window => ({
+  kernel: pair(args.k),
+  stride: pair(args.s ?? ('out' in args ? 1 : args.k)),
+  dilation: pair('d' in args ? (args.d ?? 1) : 1),
+  padding: sides(args.p ?? 0)
+})
+
+/** Elements from the first to the last that one window touches. */
+export const windowExtent = (kernel: number, dilation: number): number => dilation * (kernel - 1) + 1
+
+/**
+ * Windows that fit along one direction, as PyTorch counts them. With `ceilMode` a last, partial window is added
+ * if it starts inside the input or the padding before it. Zero or less when the kernel does not fit.
+ */
+export const windowCount = (
+  extent: number,
+  [before, after]: readonly [number, number],
+  kernel: number,
+  stride: number,
+  dilation: number,
+  ceilMode: boolean
+): number => {
+  const room = extent + before + after - windowExtent(kernel, dilation)
+  if (room < 0) return 0
+  const count = (ceilMode ? Math.ceil(room / stride) : Math.floor(room / stride)) + 1
+  return ceilMode && (count - 1) * stride >= extent + before ? count - 1 : count
+}

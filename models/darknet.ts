@@ -1,0 +1,58 @@
+/**
+ * DarkNet-19 as paper 002 (segmented fused-tiled execution) trains it: the 18 convolutions of Redmon's Darknet-19 before its
+ * classifier, each with biases and followed by a leaky ReLU of slope 0.1 (Darknet's own), with five 2x2 max pools and no batch
+ * normalisation. The paper does not list the layers; its 43 GiB of activations for a 10,000 x 10,000 image are what the inputs
+ * and outputs of these convolutions and pools take (normalisation would nearly double them), and its 79.7 MB of parameters are
+ * those of this network with 1000 classes (20,835,176 float32 numbers, 79.5 MiB).
+ */
+import { conv2d, globalAvgPool, leakyRelu, maxPool2d, named, seq, type Model } from '../dsl'
+import { gapHead, headed, type Head, type Headed } from './heads'
+
+const activation = leakyRelu({ slope: 0.1 })
+const wide = <const C extends number>(out: C) => [conv2d({ out, k: 3, p: 1 }), activation] as const
+const narrow = <const C extends number>(out: C) => [conv2d({ out, k: 1 }), activation] as const
+const pool = maxPool2d({ k: 2 })
+
+const features = seq('features', [
+  ...wide(32),
+  pool,
+  ...wide(64),
+  pool,
+  ...wide(128),
+  ...narrow(64),
+  ...wide(128),
+  pool,
+  ...wide(256),
+  ...narrow(128),
+  ...wide(256),
+  pool,
+  ...wide(512),
+  ...narrow(256),
+  ...wide(512),
+  ...narrow(256),
+  ...wide(512),
+  pool,
+  ...wide(1024),
+  ...narrow(512),
+  ...wide(1024),
+  ...narrow(512),
+  ...wide(1024)
+])
+
+/** Darknet's own order: a 1x1 convolution to the classes, then the mean over the pixels. */
+const classicHead = <const C extends number>(classes: C) =>
+  [named('classifier', conv2d({ out: classes, k: 1 })), named('avgpool', globalAvgPool)] as const
+
+type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
+type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
+
+export const darknet19 = <const C extends number, const H extends Head = 'gap'>({
+  classes,
+  head = 'gap' as H
+}: {
+  readonly classes: C
+  readonly head?: H
+}): Model<Headed<typeof features, GapHead<C>, ClassicHead<C>, H>> => ({
+  name: 'darknet19',
+  layers: headed(features, head, gapHead(classes), classicHead(classes))
+})

@@ -1,0 +1,16 @@
+// openDevice(options): { value: { scratchBytes, winnersBytes, activationLayout, weightLayouts } } or { error }.
+#pragma once
+#include <napi.h>
+
+namespace tilefold::addon {
+
+Napi::Value openDevice(const Napi::CallbackInfo& info);
+
+// [{ name, fields, operands: [{ name, use }] }] in the order of the kernels' codes.
+Napi::Value kernelTableValue(const Napi::CallbackInfo& info);
+// [{ name, channels, out, in, groups }] in the order of the layouts' codes.
+Napi::Value layoutTableValue(const Napi::CallbackInfo& info);
+// { library, version, instructionSet, processors }; library is '' where the cpu device is not built in.
+Napi::Value versionsValue(const Napi::CallbackInfo& info);
+
+}  // namespace tilefold::addon

@@ -1,0 +1,146 @@
+#include "session_object.hpp"
+
+#include "values.hpp"
+
+namespace tilefold::addon {
+namespace {
+
+EncodedProgram programOf(const Napi::Object& options) {
+  EncodedProgram program;
+  program.arenaBytes = numberOf(options, "arenaBytes");
+  program.peakBytes = numberOf(options, "peakBytes");
+  const std::vector<double> input = doublesOf(options.Get("input"), "input");
+  if (input.size() != program.input.size()) throw Failure("the input has " + std::to_string(input.size()) + " extents instead of 4");
+  std::copy(input.begin(), input.end(), program.input.begin());
+  program.kernels = doublesOf(options.Get("kernels"), "kernels");
+  for (const Napi::Object& section : objectsOf(options, "sections"))
+    program.sections.push_back({textOf(section, "name"), doublesOf(section.Get("code"), "code"), numberOf(section, "exchangeBytes")});
+  return program;
+}
+
+Image imageOf(const Napi::Object& object) {
+  const Napi::Value pixels = object.Get("pixels");
+  if (!pixels.IsTypedArray() || pixels.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) throw Failure("pixels is no Uint8Array");
+  const auto array = pixels.As<Napi::Uint8Array>();
+  const auto count = [&](const char* name) { return static_cast<std::int64_t>(countOf(object, name)); };
+  Image image{array.Data(),      count("height"),   count("width"), count("channels"), count("cropTop"),
+              count("cropLeft"), flagOf(object, "flipHorizontal"), flagOf(object, "flipVertical")};
+  const std::int64_t bytes = checkedMultiply(checkedMultiply(image.height, image.width), image.channels);
+  if (static_cast<std::uint64_t>(bytes) != array.ByteLength())
+    throw Failure("an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) + "x" + std::to_string(image.channels) +
+                  " has " + std::to_string(array.ByteLength()) + " bytes instead of " + std::to_string(bytes));
+  return image;
+}
+
+// One run of a section off the main thread. Holds on to every buffer that the run touches.
+class Run : public Napi::AsyncWorker {
+ public:
+  Run(Napi::Env env, std::shared_ptr<Session> session, const Napi::CallbackInfo& info)
+      : Napi::AsyncWorker(env), deferred_(Napi::Promise::Deferred::New(env)), session_(std::move(session)) {
+    if (!info[0].IsString()) throw Failure("the section is no string");
+    section_ = info[0].As<Napi::String>().Utf8Value();
+    if (!info[1].IsArrayBuffer()) throw Failure("the exchange buffer is no ArrayBuffer");
+    exchange_ = static_cast<std::byte*>(info[1].As<Napi::ArrayBuffer>().Data());
+    exchangeBytes_ = info[1].As<Napi::ArrayBuffer>().ByteLength();
+    const Napi::Object parameters = objectOf(info[2], "parameters");
+    step_.learningRate = numberOf(parameters, "learningRate");
+    step_.step = countOf(parameters, "step");
+    step_.seed = countOf(parameters, "seed");
+    for (const Napi::Object& image : objectsOf(parameters, "images")) step_.images.push_back(imageOf(image));
+    Receiver().Set("exchange", info[1]);
+    Receiver().Set("images", parameters.Get("images"));
+    session_->begin();
+  }
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ protected:
+  void Execute() override {
+    try {
+      milliseconds_ = session_->run(section_, exchange_, exchangeBytes_, step_);
+    } catch (const std::exception& error) {
+      failure_ = error.what();
+    }
+  }
+
+  void OnOK() override {
+    const Napi::Env env = Env();
+    if (failure_)
+      deferred_.Resolve(failure(env, "device", *failure_));
+    else if (!milliseconds_)
+      deferred_.Resolve(failure(env, "interrupted", "section " + section_ + " was interrupted before its end"));
+    else
+      deferred_.Resolve(success(env, Napi::Number::New(env, *milliseconds_)));
+  }
+
+ private:
+  Napi::Promise::Deferred deferred_;
+  std::shared_ptr<Session> session_;
+  std::string section_;
+  std::byte* exchange_ = nullptr;
+  std::size_t exchangeBytes_ = 0;
+  StepParameters step_;
+  std::optional<double> milliseconds_;
+  std::optional<std::string> failure_;
+};
+
+// What the session's functions share; close() empties it.
+struct Holder {
+  std::shared_ptr<Session> session;
+  Session& open() const {
+    if (!session) throw Failure("the session is closed");
+    return *session;
+  }
+};
+
+Napi::Value run(const Napi::CallbackInfo& info, const Holder& holder) {
+  const Napi::Env env = info.Env();
+  return guarded(env, [&]() -> Napi::Value {
+    holder.open();
+    auto run = std::make_unique<Run>(env, holder.session, info);
+    const Napi::Promise promise = run->promise();
+    run.release()->Queue();  // an AsyncWorker deletes itself when it is done
+    return promise;
+  });
+}
+
+}  // namespace
+
+DeviceChoice choiceOf(const Napi::Object& options) {
+  const std::string precision = textOf(options, "precision");
+  if (precision != "float32" && precision != "float64") throw Failure("there is no precision '" + precision + "': use float32 or float64");
+  return {textOf(options, "device"), precision == "float64" ? Precision::float64 : Precision::float32,
+          static_cast<std::int64_t>(countOf(options, "threads"))};
+}
+
+Napi::Value openSession(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return guarded(env, [&]() -> Napi::Value {
+    const Napi::Object options = objectOf(info[0], "options");
+    auto holder = std::make_shared<Holder>();
+    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options));
+    Napi::Object session = Napi::Object::New(env);
+    session.Set("run", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) { return run(call, *holder); }));
+    session.Set("interrupt", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
+                  return guarded(call.Env(), [&]() -> Napi::Value {
+                    holder->open().interrupt();
+                    return call.Env().Undefined();
+                  });
+                }));
+    session.Set("measuredPeakBytes", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
+                  return guarded(call.Env(), [&]() -> Napi::Value {
+                    return Napi::Number::New(call.Env(), static_cast<double>(holder->open().measuredPeakBytes()));
+                  });
+                }));
+    session.Set("close", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
+                  return guarded(call.Env(), [&]() -> Napi::Value {
+                    if (holder->session) holder->session->interrupt();
+                    holder->session.reset();  // a run under way keeps its session until it ends
+                    return call.Env().Undefined();
+                  });
+                }));
+    return session;
+  });
+}
+
+}  // namespace tilefold::addon

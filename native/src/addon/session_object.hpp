@@ -1,0 +1,12 @@
+// openSession(options): { value: { run, interrupt, measuredPeakBytes, close } } or { error }.
+#pragma once
+#include <napi.h>
+
+#include "../session.hpp"
+
+namespace tilefold::addon {
+
+DeviceChoice choiceOf(const Napi::Object& options);
+Napi::Value openSession(const Napi::CallbackInfo& info);
+
+}  // namespace tilefold::addon

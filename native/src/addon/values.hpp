@@ -1,0 +1,40 @@
+// Values across the border: what JavaScript hands in is checked, what fails is handed back as { error: { code, message } }.
+#pragma once
+#include <napi.h>
+
+#include <string>
+#include <vector>
+
+#include "../failure.hpp"
+
+namespace tilefold::addon {
+
+Napi::Object objectOf(const Napi::Value& value, const char* what);
+double numberOf(const Napi::Object& object, const char* name);
+bool flagOf(const Napi::Object& object, const char* name);
+std::string textOf(const Napi::Object& object, const char* name);
+std::vector<double> doublesOf(const Napi::Value& value, const char* what);
+// Every element of the array `object[name]`.
+std::vector<Napi::Object> objectsOf(const Napi::Object& object, const char* name);
+
+Napi::Object success(Napi::Env env, const Napi::Value& value);
+Napi::Object failure(Napi::Env env, const std::string& code, const std::string& message);
+
+// A whole number of JavaScript's within 0 .. 2^53. Throws Failure.
+std::uint64_t countOf(const Napi::Object& object, const char* name);
+
+// { value: body() }, or { error } for whatever it throws: no exception leaves the addon.
+template <class Body>
+Napi::Value guarded(Napi::Env env, const Body& body) {
+  try {
+    return success(env, body());
+  } catch (const Failure& error) {
+    return failure(env, "device", error.what());
+  } catch (const Napi::Error& error) {
+    return failure(env, "device", "the addon was called with wrong values (" + error.Message() + ")");
+  } catch (const std::exception& error) {
+    return failure(env, "device", std::string("the device failed (") + error.what() + ")");
+  }
+}
+
+}  // namespace tilefold::addon

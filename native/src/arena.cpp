@@ -1,0 +1,78 @@
+#include "arena.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "failure.hpp"
+
+namespace tilefold {
+namespace {
+
+constexpr std::size_t alignment = 64;  // of the arena's first byte: a cache line, and a vector register
+
+// Every word differs, so that even a copy between untouched places shows.
+std::uint64_t pattern(std::size_t word) { return (static_cast<std::uint64_t>(word) + 1) * 0x9E3779B97F4A7C15u; }
+
+std::size_t roundedUp(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
+
+// Bytes that can be touched before the system kills somebody; 0 when it does not say.
+std::size_t availableBytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name, unit;
+  std::size_t kibibytes = 0, available = 0;
+  while (file >> name >> kibibytes) {
+    if (name == "MemAvailable:" || name == "SwapFree:") available += kibibytes * 1024;
+    std::getline(file, unit);
+  }
+  return available;
+}
+
+}  // namespace
+
+Arena::Arena(std::size_t bytes) : bytes_(bytes) {
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t rounded = roundedUp(bytes, page);
+  const std::size_t available = availableBytes();
+  if (available != 0 && rounded > available)
+    throw Failure("the arena of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
+                  " bytes of memory that are free: give a smaller budget");
+  mapped_ = rounded + page;
+  void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED)
+    throw Failure("the arena of " + std::to_string(bytes) + " bytes could not be mapped (" + std::strerror(errno) + "): give a smaller budget");
+  mapping_ = static_cast<std::byte*>(mapping);
+  if (mprotect(mapping_ + rounded, page, PROT_NONE) != 0) {
+    const std::string reason = std::strerror(errno);
+    munmap(mapping_, mapped_);
+    throw Failure("the page behind the arena could not be protected (" + reason + ")");
+  }
+  data_ = mapping_ + (rounded - roundedUp(bytes, alignment));
+  for (std::size_t at = 0; at < bytes_; at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = pattern(at / sizeof(word));
+    std::memcpy(data_ + at, &word, bytes_ - at < sizeof(word) ? bytes_ - at : sizeof(word));
+  }
+}
+
+Arena::~Arena() { munmap(mapping_, mapped_); }
+
+std::size_t Arena::highestChangedByte() const {
+  const std::size_t word = sizeof(std::uint64_t);
+  for (std::size_t at = roundedUp(bytes_, word); at > 0; at -= word) {
+    const std::size_t start = at - word, length = bytes_ - start < word ? bytes_ - start : word;
+    const std::uint64_t expected = pattern(start / word);
+    if (std::memcmp(data_ + start, &expected, length) == 0) continue;
+    std::byte bytes[sizeof(expected)];
+    std::memcpy(bytes, &expected, sizeof(expected));
+    for (std::size_t i = length; i > 0; --i)
+      if (data_[start + i - 1] != bytes[i - 1]) return start + i;
+  }
+  return 0;
+}
+
+}  // namespace tilefold

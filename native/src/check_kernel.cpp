@@ -1,0 +1,259 @@
+#include "check_kernel.hpp"
+
+#include "kernel_fields.hpp"
+
+namespace tilefold {
+namespace {
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+void positive(const char* name, std::int64_t value) {
+  if (value < 1) throw Failure(std::string(name) + " must be at least 1, not " + text(value));
+}
+
+void notNegative(const char* name, std::int64_t value) {
+  if (value < 0) throw Failure(std::string(name) + " must not be negative, but is " + text(value));
+}
+
+void between(const char* name, double value, double least, double below) {
+  if (!(value >= least && value < below))
+    throw Failure(std::string(name) + " must lie in [" + std::to_string(least) + ", " + std::to_string(below) + "), not " +
+                  std::to_string(value));
+}
+
+void notNegative(const char* name, double value) {
+  if (!(value >= 0)) throw Failure(std::string(name) + " must not be negative, but is " + std::to_string(value));
+}
+
+void activationLayout(const char* name, Layout layout) {
+  if (!layoutInfo(layout).activation) throw Failure(std::string(name) + " " + layoutInfo(layout).name + " is no layout of activations");
+}
+
+void weightLayout(const char* name, Layout layout) {
+  if (!layoutInfo(layout).weights) throw Failure(std::string(name) + " " + layoutInfo(layout).name + " is no layout of weights");
+}
+
+// One axis of a sliding window: its output follows from the padded input.
+struct Axis {
+  const char* name;
+  std::int64_t in, out, kernel, stride, dilation, padBefore, padAfter, overhang;
+};
+
+void checkAxis(const Axis& a) {
+  const std::string axis = a.name;
+  positive((axis + " of the input").c_str(), a.in);
+  positive((axis + " of the output").c_str(), a.out);
+  positive((axis + " of the kernel").c_str(), a.kernel);
+  positive((axis + " stride").c_str(), a.stride);
+  positive((axis + " dilation").c_str(), a.dilation);
+  notNegative((axis + " padding before").c_str(), a.padBefore);
+  notNegative((axis + " padding after").c_str(), a.padAfter);
+  notNegative((axis + " overhang").c_str(), a.overhang);
+  if (a.overhang > a.padAfter) throw Failure(axis + " overhang " + text(a.overhang) + " is more than the padding after, " + text(a.padAfter));
+  const std::int64_t reach = checkedAdd(checkedMultiply(a.kernel - 1, a.dilation), 1);
+  const std::int64_t padded = checkedAdd(checkedAdd(a.in, a.padBefore), a.padAfter);
+  if (reach > padded) throw Failure(axis + " of the kernel reaches over " + text(reach) + ", more than the padded input's " + text(padded));
+  const std::int64_t out = (padded - reach) / a.stride + 1;
+  if (out != a.out) throw Failure(axis + " of the output is " + text(a.out) + ", but the window gives " + text(out));
+}
+
+void checkWindow(const Window& w, std::int64_t overhangBottom = 0, std::int64_t overhangRight = 0) {
+  positive("batch", w.batch);
+  positive("inChannels", w.inChannels);
+  checkAxis({"height", w.inHeight, w.outHeight, w.kernelHeight, w.strideHeight, w.dilationHeight, w.padTop, w.padBottom, overhangBottom});
+  checkAxis({"width", w.inWidth, w.outWidth, w.kernelWidth, w.strideWidth, w.dilationWidth, w.padLeft, w.padRight, overhangRight});
+}
+
+void checkChannels(std::int64_t outChannels, std::int64_t inChannels, std::int64_t groups) {
+  positive("inChannels", inChannels);
+  positive("outChannels", outChannels);
+  positive("groups", groups);
+  if (inChannels % groups != 0 || outChannels % groups != 0)
+    throw Failure(text(groups) + " groups divide not both " + text(inChannels) + " input and " + text(outChannels) + " output channels");
+}
+
+void check(const Convolution& c) {
+  checkWindow(c);
+  checkChannels(c.outChannels, c.inChannels, c.groups);
+  activationLayout("sourceLayout", c.sourceLayout);
+  activationLayout("destinationLayout", c.destinationLayout);
+  weightLayout("weightLayout", c.weightLayout);
+}
+
+void check(const WeightReorder& r) {
+  checkChannels(r.outChannels, r.inChannels, r.groups);
+  positive("kernelHeight", r.kernelHeight);
+  positive("kernelWidth", r.kernelWidth);
+  weightLayout("sourceLayout", r.sourceLayout);
+  weightLayout("destinationLayout", r.destinationLayout);
+}
+
+void check(const ActivationReorder& r) {
+  positive("batch", r.batch);
+  positive("channels", r.channels);
+  positive("height", r.height);
+  positive("width", r.width);
+  activationLayout("sourceLayout", r.sourceLayout);
+  activationLayout("destinationLayout", r.destinationLayout);
+}
+
+void check(const Rectifier& r) {
+  positive("count", r.count);
+  notNegative("slope", r.slope);
+}
+
+void check(const MaxPool& p) {
+  checkWindow(p);
+  activationLayout("layout", p.layout);
+}
+
+void check(const AveragePool& p) {
+  checkWindow(p, p.overhangBottom, p.overhangRight);
+  if (p.dilationHeight != 1 || p.dilationWidth != 1) throw Failure("an average pool has no dilation");
+  activationLayout("layout", p.layout);
+}
+
+void check(const Tile& t) {
+  positive("batch", t.batch);
+  positive("channels", t.channels);
+  positive("height", t.height);
+  positive("width", t.width);
+  activationLayout("layout", t.layout);
+}
+
+void check(const SumPixels& s) { check(static_cast<const Tile&>(s)); }
+
+void check(const Linear& l) {
+  positive("batch", l.batch);
+  positive("inFeatures", l.inFeatures);
+  positive("outFeatures", l.outFeatures);
+}
+
+void check(const Dropout& d) {
+  check(static_cast<const Tile&>(d));
+  between("rate", d.rate, 0, 1);
+  notNegative("layerKey", d.layerKey);
+  if (d.channels != d.fullChannels) throw Failure("dropout is tiled along channels, " + text(d.channels) + " of " + text(d.fullChannels));
+  if (d.height > d.fullHeight || d.width > d.fullWidth) throw Failure("the tile is larger than its tensor");
+}
+
+void check(const CrossEntropy& c) {
+  positive("batch", c.batch);
+  positive("classes", c.classes);
+  if (c.fullBatch < c.batch) throw Failure("fullBatch " + text(c.fullBatch) + " is less than the tile's batch " + text(c.batch));
+}
+
+void check(const StridedTile& t) {
+  check(static_cast<const Tile&>(t));
+  notNegative("strideBatch", t.strideBatch);
+  notNegative("strideChannel", t.strideChannel);
+  notNegative("strideHeight", t.strideHeight);
+}
+
+// Rows of a tile that is written must not overlap: they are written in parallel.
+struct Extent {
+  std::int64_t count, stride;
+};
+
+void apart(std::array<Extent, 3> extents, std::int64_t row) {
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    for (std::size_t j = i + 1; j < extents.size(); ++j)
+      if (extents[j].stride < extents[i].stride) std::swap(extents[i], extents[j]);
+  std::int64_t covered = row;
+  for (const Extent& e : extents) {
+    if (e.count == 1) continue;
+    if (e.stride < covered) throw Failure("destination rows overlap: a stride of " + text(e.stride) + " over " + text(covered) + " elements");
+    covered = checkedAdd(checkedMultiply(e.count - 1, e.stride), covered);
+  }
+}
+
+void checkScatter(const StridedTile& t) {
+  check(t);
+  apart({{{t.batch, t.strideBatch}, {t.channels, t.strideChannel}, {t.height, t.strideHeight}}}, t.width);
+}
+
+void check(const SquaredError& s) {
+  check(static_cast<const StridedTile&>(s));
+  positive("count", s.count);
+}
+
+void check(const CopyBox& b) {
+  for (const std::int64_t n : b.extents) positive("an extent of the box", n);
+  for (const std::int64_t s : b.sourceStrides) notNegative("a source stride", s);
+  for (const std::int64_t s : b.destinationStrides) notNegative("a destination stride", s);
+  apart({{{b.extents[0], b.destinationStrides[0]}, {b.extents[1], b.destinationStrides[1]}, {b.extents[2], b.destinationStrides[2]}}},
+        b.extents[3]);
+}
+
+void check(const Zero& z) { positive("bytes", z.bytes); }
+
+void check(const LoadImage& l) {
+  check(static_cast<const Tile&>(l));
+  if (l.channels > 4) throw Failure("an image has at most 4 channels, not " + text(l.channels));
+  if (l.height > l.fullHeight || l.width > l.fullWidth) throw Failure("the tile is larger than its image");
+  for (std::int64_t c = 0; c < l.channels; ++c)
+    if (l.deviation[static_cast<std::size_t>(c)] == 0) throw Failure("the deviation of channel " + text(c) + " is 0");
+}
+
+void check(const Sgd& s) {
+  positive("count", s.count);
+  notNegative("weightDecay", s.weightDecay);
+  notNegative("momentum", s.momentum);
+}
+
+void check(const Adam& a) {
+  positive("count", a.count);
+  notNegative("weightDecay", a.weightDecay);
+  between("beta1", a.beta1, 0, 1);
+  between("beta2", a.beta2, 0, 1);
+  notNegative("epsilon", a.epsilon);
+}
+
+void checkFields(const Kernel& kernel) {
+  switch (kernel.kind) {
+    case KernelKind::convolutionForward:
+    case KernelKind::convolutionBackwardData:
+    case KernelKind::convolutionBackwardWeights: return check(decode<Convolution>(kernel));
+    case KernelKind::reorderWeights: return check(decode<WeightReorder>(kernel));
+    case KernelKind::reorderActivation: return check(decode<ActivationReorder>(kernel));
+    case KernelKind::rectifierForward:
+    case KernelKind::rectifierBackward: return check(decode<Rectifier>(kernel));
+    case KernelKind::maxPoolForward:
+    case KernelKind::maxPoolBackward: return check(decode<MaxPool>(kernel));
+    case KernelKind::averagePoolForward:
+    case KernelKind::averagePoolBackward: return check(decode<AveragePool>(kernel));
+    case KernelKind::sumPixelsForward:
+    case KernelKind::sumPixelsBackward: return check(decode<SumPixels>(kernel));
+    case KernelKind::linearForward:
+    case KernelKind::linearBackwardData:
+    case KernelKind::linearBackwardWeights: return check(decode<Linear>(kernel));
+    case KernelKind::dropout: return check(decode<Dropout>(kernel));
+    case KernelKind::softmaxCrossEntropyForward:
+    case KernelKind::softmaxCrossEntropyBackward: return check(decode<CrossEntropy>(kernel));
+    case KernelKind::meanSquaredErrorForward:
+    case KernelKind::meanSquaredErrorBackward: return check(decode<SquaredError>(kernel));
+    case KernelKind::copyBox: return check(decode<CopyBox>(kernel));
+    case KernelKind::gather: return check(decode<StridedTile>(kernel));
+    case KernelKind::scatterAdd: return checkScatter(decode<StridedTile>(kernel));
+    case KernelKind::zero: return check(decode<Zero>(kernel));
+    case KernelKind::loadImage: return check(decode<LoadImage>(kernel));
+    case KernelKind::sgd: return check(decode<Sgd>(kernel));
+    case KernelKind::adam: return check(decode<Adam>(kernel));
+  }
+}
+
+}  // namespace
+
+void checkKernel(const Kernel& kernel) {
+  const KernelInfo& info = kernelInfo(kernel.kind);
+  if (kernel.fields.size() != info.fields.size())
+    throw Failure(std::string(info.name) + " has " + std::to_string(info.fields.size()) + " fields, not " +
+                  std::to_string(kernel.fields.size()));
+  try {
+    checkFields(kernel);
+  } catch (const Failure& failure) {
+    throw Failure(std::string(info.name) + ": " + failure.what());
+  }
+}
+
+}  // namespace tilefold

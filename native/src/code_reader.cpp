@@ -1,0 +1,153 @@
+#include "code_reader.hpp"
+
+#include <cmath>
+
+#include "whole.hpp"
+
+namespace tilefold {
+namespace {
+
+constexpr std::int64_t launchCode = 1, loopCode = 2, spaceCount = 4;
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+class Reader {
+ public:
+  Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits) {}
+
+  Code read() {
+    Code code;
+    code.instructions = instructions(numbers_.size());
+    code.loadsImages = loadsImages_;
+    return code;
+  }
+
+ private:
+  std::int64_t next() {
+    if (at_ >= end_) throw Failure(place() + " is cut off");
+    const double value = numbers_[at_++];
+    // Formatting the place costs far more than the check, and nearly every number is whole.
+    if (!(value == std::trunc(value) && std::fabs(value) <= 0x1p53)) wholeNumber(place() + ": number " + std::to_string(at_ - 1), value);
+    return static_cast<std::int64_t>(value);
+  }
+
+  std::string place() const { return "the instruction at number " + std::to_string(start_); }
+
+  // Everything up to `end`; loops set and restore `end_`.
+  std::vector<Instruction> instructions(std::size_t end) {
+    std::vector<Instruction> list;
+    end_ = end;
+    while (at_ < end) {
+      start_ = at_;
+      const std::int64_t code = next();
+      if (code == launchCode)
+        list.emplace_back(launch());
+      else if (code == loopCode) {
+        list.emplace_back(loop(end));
+        end_ = end;
+      } else
+        throw Failure(place() + " has the unknown code " + text(code));
+    }
+    return list;
+  }
+
+  Loop loop(std::size_t end) {
+    Loop loop;
+    const std::int64_t axis = next();
+    if (axis < 0 || axis >= static_cast<std::int64_t>(axisCount)) throw Failure(place() + " loops over the unknown axis " + text(axis));
+    loop.axis = static_cast<std::size_t>(axis);
+    if (counts_[loop.axis] != 0) throw Failure(place() + " loops over axis " + text(axis) + " inside a loop over it");
+    loop.count = next();
+    if (loop.count < 1) throw Failure(place() + " loops " + text(loop.count) + " times");
+    const std::int64_t length = next();
+    if (length < 1 || static_cast<std::uint64_t>(length) > end - at_)
+      throw Failure(place() + " has a body of " + text(length) + " numbers where " + std::to_string(end - at_) + " follow");
+    counts_[loop.axis] = loop.count;
+    loop.body = instructions(at_ + static_cast<std::size_t>(length));
+    counts_[loop.axis] = 0;
+    return loop;
+  }
+
+  Launch launch() {
+    Launch launch;
+    const std::int64_t kernel = next();
+    if (kernel < 0 || static_cast<std::uint64_t>(kernel) >= limits_.kernels.size())
+      throw Failure(place() + " launches kernel " + text(kernel) + " of " + std::to_string(limits_.kernels.size()));
+    launch.kernel = static_cast<std::size_t>(kernel);
+    const KernelInfo& info = kernelInfo(limits_.kernels[launch.kernel].kind);
+    const std::int64_t count = next();
+    if (count < 0 || static_cast<std::uint64_t>(count) != info.operands.size())
+      throw Failure(place() + " gives " + info.name + " " + text(count) + " operands instead of " + std::to_string(info.operands.size()));
+    for (std::size_t i = 0; i < info.operands.size(); ++i) {
+      const Address address = nextAddress();
+      try {
+        check(address, info.operands[i], limits_.extents[launch.kernel][i]);
+      } catch (const Failure& failure) {
+        throw Failure(place() + ", " + info.operands[i].name + " of " + info.name + ", " + failure.what());
+      }
+      launch.operands.push_back(address);
+    }
+    if (limits_.kernels[launch.kernel].kind == KernelKind::loadImage) loadsImages_ = true;
+    return launch;
+  }
+
+  Address nextAddress() {
+    Address address;
+    const std::int64_t space = next();
+    if (space < 0 || space >= spaceCount) throw Failure(place() + " names the unknown space " + text(space));
+    address.space = static_cast<Space>(space);
+    address.base = next();
+    for (std::int64_t& stride : address.strides) stride = next();
+    return address;
+  }
+
+  void check(const Address& address, const OperandInfo& info, const OperandExtent& extent) const {
+    if ((address.space == Space::index) != (info.use == Use::index))
+      throw Failure(info.use == Use::index ? "is an index but stands in another space" : "is no index but stands in space index");
+    if (address.space == Space::none) {
+      if (!extent.optional) throw Failure("is required but stands in space none");
+      return;
+    }
+    const auto [least, most] = extremes(address);
+    if (info.use == Use::index) {
+      if (least < 0 || most > extent.limit) throw Failure("ranges over " + text(least) + " .. " + text(most) + ", outside 0 .. " + text(extent.limit));
+      return;
+    }
+    const std::int64_t space = address.space == Space::arena ? limits_.arenaBytes : limits_.exchangeBytes;
+    const std::int64_t end = checkedAdd(most, extent.bytes);
+    if (least < 0 || end > space)
+      throw Failure("reaches bytes " + text(least) + " .. " + text(end) + " of " + (address.space == Space::arena ? "the arena's " : "the exchange buffer's ") +
+                    text(space));
+    checkAlignment(address, extent.alignment);
+  }
+
+  // Smallest and largest value over the enclosing loops.
+  std::pair<std::int64_t, std::int64_t> extremes(const Address& address) const {
+    std::int64_t least = address.base, most = address.base;
+    for (std::size_t axis = 0; axis < axisCount; ++axis) {
+      if (counts_[axis] == 0) continue;
+      const std::int64_t last = checkedMultiply(address.strides[axis], counts_[axis] - 1);
+      (last < 0 ? least : most) = checkedAdd(last < 0 ? least : most, last);
+    }
+    return {least, most};
+  }
+
+  void checkAlignment(const Address& address, std::int64_t alignment) const {
+    bool aligned = address.base % alignment == 0;
+    for (std::size_t axis = 0; axis < axisCount; ++axis)
+      if (counts_[axis] > 1) aligned = aligned && address.strides[axis] % alignment == 0;
+    if (!aligned) throw Failure("is not aligned to its elements of " + text(alignment) + " bytes");
+  }
+
+  const std::vector<double>& numbers_;
+  const CodeLimits& limits_;
+  std::size_t at_ = 0, end_ = 0, start_ = 0;
+  std::array<std::int64_t, axisCount> counts_{};  // of the enclosing loops; 0: not inside one
+  bool loadsImages_ = false;
+};
+
+}  // namespace
+
+Code readCode(const std::vector<double>& numbers, const CodeLimits& limits) { return Reader(numbers, limits).read(); }
+
+}  // namespace tilefold

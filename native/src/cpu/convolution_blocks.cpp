@@ -1,0 +1,192 @@
+#include "convolution_blocks.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "channel_pairs.hpp"
+#include "parallel.hpp"
+#include "vector_loops.hpp"
+#include "window_axis.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+// Forward: the result is the destination, the operand the source. Backward data: the other way round, and taps go back.
+struct Sides {
+  ActivationStrides result, operand;
+  WindowAxis rows, columns;
+  bool forward;
+
+  std::int64_t resultHeight() const { return forward ? rows.out : rows.in; }
+  std::int64_t resultWidth() const { return forward ? columns.out : columns.in; }
+  std::optional<std::int64_t> operandRow(std::int64_t resultRow, std::int64_t tap) const {
+    return forward ? rows.input(resultRow, tap) : rows.output(resultRow, tap);
+  }
+};
+
+std::int64_t blockOf(const Convolution& c) {
+  if (c.destinationLayout == Layout::plain) throw Failure("this device has no convolution with a destination in layout plain");
+  return channelBlock(c.destinationLayout);
+}
+
+ActivationStrides sourceOf(const Convolution& c) {
+  return activationStrides(c.sourceLayout, c.inChannels, c.inHeight, c.inWidth, blockOf(c));
+}
+
+ActivationStrides destinationOf(const Convolution& c) {
+  return activationStrides(c.destinationLayout, c.outChannels, c.outHeight, c.outWidth, blockOf(c));
+}
+
+ChannelPairs pairsOf(const Convolution& c, bool forward) {
+  return forward ? ChannelPairs(c.outChannels, c.inChannels, c.groups, blockOf(c))
+                 : ChannelPairs(c.inChannels, c.outChannels, c.groups, blockOf(c));
+}
+
+// Lanes to read of an operand block: the padding of a blocked one is zero and keeps the fast path, a plain one has none.
+std::int64_t lanesToRead(const ActivationStrides& operand, std::int64_t block) {
+  return operand.laneStride == 1 ? operand.block : operand.lanes(block);
+}
+
+// matrices[pair][tap][operand lane][result lane]
+void packMatrices(const float* weights, const WeightStrides& strides, const ChannelPairs& pairs, std::int64_t taps, bool forward,
+                  float* matrices) {
+  const std::int64_t block = pairs.block(), area = block * block;
+  parallelFor(pairs.resultBlocks(), [&](std::int64_t result) {
+    const ChannelRun& run = pairs[result];
+    for (std::int64_t n = 0; n < run.operands; ++n) {
+      float* matrix = matrices + (run.matrix + n) * taps * area;
+      std::memset(matrix, 0, static_cast<std::size_t>(taps * area) * sizeof(float));
+      pairs.forShared(result, run.firstOperand + n, [&](std::int64_t q, std::int64_t r, std::int64_t group, std::int64_t qInGroup, std::int64_t rInGroup) {
+        const float* element = weights + strides.group(group) +
+                               (forward ? strides.out(rInGroup) + strides.in(qInGroup) : strides.out(qInGroup) + strides.in(rInGroup));
+        for (std::int64_t tap = 0; tap < taps; ++tap) matrix[tap * area + q * block + r] = element[tap * strides.tapStride];
+      });
+    }
+  });
+}
+
+// One tap of one operand row into one result row.
+void multiplyTap(const Sides& sides, const float* operandRow, std::int64_t lanes, std::int64_t tap, const float* matrix, float* result) {
+  const TapRange range = sides.columns.range(tap);
+  if (range.begin >= range.end) return;
+  const std::int64_t input = range.begin * sides.columns.stride + range.shift, block = sides.result.block;
+  const std::int64_t operandPixel = sides.forward ? input : range.begin, operandStep = sides.forward ? sides.columns.stride : 1;
+  const std::int64_t resultPixel = sides.forward ? range.begin : input, resultStep = sides.forward ? 1 : sides.columns.stride;
+  multiplyRow({operandRow + operandPixel * sides.operand.pixelStride, operandStep * sides.operand.pixelStride, sides.operand.laneStride, lanes,
+               range.end - range.begin},
+              matrix, result + resultPixel * block, resultStep * block, block);
+}
+
+void storeRow(const float* row, std::int64_t width, std::int64_t lanes, const ActivationStrides& to, float* destination) {
+  if (to.laneStride == 1) {
+    std::memcpy(destination, row, static_cast<std::size_t>(width * to.block) * sizeof(float));
+    return;
+  }
+  for (std::int64_t lane = 0; lane < lanes; ++lane)
+    for (std::int64_t x = 0; x < width; ++x) destination[lane * to.laneStride + x * to.pixelStride] = row[x * to.block + lane];
+}
+
+Launch compileCorrelation(const Convolution& c, bool forward, int threads) {
+  const Sides sides{forward ? destinationOf(c) : sourceOf(c), forward ? sourceOf(c) : destinationOf(c), rowsOf(c), columnsOf(c), forward};
+  const ChannelPairs pairs = pairsOf(c, forward);
+  const WeightStrides weights = weightStrides(c);
+  const std::int64_t taps = c.kernelHeight * c.kernelWidth, block = pairs.block();
+  const std::int64_t rowElements = sides.resultWidth() * block;
+  return [=](const std::vector<Operand>& operands, const StepParameters&) {
+    const float* operand = elements<const float>(operands, 0);
+    const float* bias = forward ? elements<const float>(operands, 2) : nullptr;
+    float* result = elements(operands, forward ? 3 : 2);
+    float* scratch = elements(operands, forward ? 4 : 3);
+    float* matrices = scratch + threads * rowElements;
+    packMatrices(elements<const float>(operands, 1), weights, pairs, taps, forward, matrices);
+    parallelFor(c.batch * pairs.resultBlocks() * sides.resultHeight(), [&](std::int64_t index) {
+      const std::int64_t y = index % sides.resultHeight(), r = index / sides.resultHeight() % pairs.resultBlocks();
+      const std::int64_t image = index / sides.resultHeight() / pairs.resultBlocks();
+      float* row = scratch + omp_get_thread_num() * rowElements;
+      std::array<float, 16> start{};
+      if (bias != nullptr) std::copy(bias + r * block, bias + r * block + sides.result.lanes(r), start.begin());
+      fillPixels(start.data(), row, sides.resultWidth(), block);
+      for (std::int64_t n = 0; n < pairs[r].operands; ++n) {
+        const std::int64_t q = pairs[r].firstOperand + n;
+        for (std::int64_t tap = 0; tap < taps; ++tap) {
+          const std::optional<std::int64_t> operandY = sides.operandRow(y, tap / c.kernelWidth);
+          if (!operandY) continue;
+          const float* operandRow =
+              operand + image * sides.operand.batchStride + q * sides.operand.blockStride + *operandY * sides.operand.rowStride;
+          multiplyTap(sides, operandRow, lanesToRead(sides.operand, q), tap % c.kernelWidth,
+                      matrices + ((pairs[r].matrix + n) * taps + tap) * block * block, row);
+        }
+      }
+      storeRow(row, sides.resultWidth(), sides.result.lanes(r), sides.result,
+               result + image * sides.result.batchStride + r * sides.result.blockStride + y * sides.result.rowStride);
+    });
+  };
+}
+
+void sumBias(const Convolution& c, const ActivationStrides& destination, const float* gradient, float* biasGradient) {
+  parallelFor(destination.blocks(), [&](std::int64_t block) {
+    std::array<double, 16> sums{};
+    for (std::int64_t image = 0; image < c.batch; ++image)
+      addPixels(gradient + image * destination.batchStride + block * destination.blockStride, sums.data(), c.outHeight * c.outWidth,
+                destination.block);
+    for (std::int64_t lane = 0; lane < destination.lanes(block); ++lane)
+      biasGradient[block * destination.block + lane] = static_cast<float>(sums[static_cast<std::size_t>(lane)]);
+  });
+}
+
+Launch compileWeightGradient(const Convolution& c) {
+  const ActivationStrides source = sourceOf(c), destination = destinationOf(c);
+  const ChannelPairs pairs = pairsOf(c, true);
+  const WeightStrides weights = weightStrides(c);
+  const WindowAxis rows = rowsOf(c), columns = columnsOf(c);
+  const std::int64_t taps = c.kernelHeight * c.kernelWidth, block = pairs.block();
+  std::vector<std::array<std::int64_t, 2>> blocks;
+  for (std::int64_t r = 0; r < pairs.resultBlocks(); ++r)
+    for (std::int64_t n = 0; n < pairs[r].operands; ++n) blocks.push_back({r, pairs[r].firstOperand + n});
+  return [=](const std::vector<Operand>& operands, const StepParameters&) {
+    const float* input = elements<const float>(operands, 0);
+    const float* gradient = elements<const float>(operands, 1);
+    float* weightGradient = elements(operands, 2);
+    std::memset(weightGradient, 0, static_cast<std::size_t>(weights.elements) * sizeof(float));
+    parallelFor(static_cast<std::int64_t>(blocks.size()) * taps, [&](std::int64_t index) {
+      const auto [r, q] = blocks[static_cast<std::size_t>(index / taps)];
+      const std::int64_t tap = index % taps;
+      const TapRange range = columns.range(tap % c.kernelWidth);
+      if (range.begin >= range.end) return;
+      std::array<float, 16 * 16> matrix{};
+      for (std::int64_t image = 0; image < c.batch; ++image)
+        for (std::int64_t y = 0; y < c.outHeight; ++y) {
+          const std::optional<std::int64_t> inputY = rows.input(y, tap / c.kernelWidth);
+          if (!inputY) continue;
+          const float* inputRow = input + image * source.batchStride + q * source.blockStride + *inputY * source.rowStride;
+          const float* gradientRow = gradient + image * destination.batchStride + r * destination.blockStride + y * destination.rowStride;
+          multiplyRowGradient({inputRow + (range.begin * columns.stride + range.shift) * source.pixelStride, columns.stride * source.pixelStride,
+                               source.laneStride, lanesToRead(source, q), range.end - range.begin},
+                              {gradientRow + range.begin * block, block}, matrix.data(), block);
+        }
+      pairs.forShared(r, q, [&](std::int64_t lane, std::int64_t resultLane, std::int64_t group, std::int64_t in, std::int64_t out) {
+        weightGradient[weights.group(group) + weights.out(out) + weights.in(in) + tap * weights.tapStride] =
+            matrix[static_cast<std::size_t>(lane * block + resultLane)];
+      });
+    });
+    if (float* biasGradient = elements(operands, 3)) sumBias(c, destination, gradient, biasGradient);
+  };
+}
+
+}  // namespace
+
+std::size_t blockConvolutionScratchBytes(KernelKind kind, const Convolution& c, int threads) {
+  if (kind == KernelKind::convolutionBackwardWeights) return 0;
+  const bool forward = kind == KernelKind::convolutionForward;
+  const ChannelPairs pairs = pairsOf(c, forward);
+  const std::int64_t block = pairs.block(), width = forward ? c.outWidth : c.inWidth;
+  const std::int64_t matrices = checkedMultiply(checkedMultiply(pairs.matrices(), c.kernelHeight * c.kernelWidth), block * block);
+  return static_cast<std::size_t>(checkedMultiply(checkedAdd(matrices, checkedMultiply(threads, width * block)), sizeof(float)));
+}
+
+Launch compileBlockConvolution(KernelKind kind, const Convolution& c, int threads) {
+  if (kind == KernelKind::convolutionBackwardWeights) return compileWeightGradient(c);
+  return compileCorrelation(c, kind == KernelKind::convolutionForward, threads);
+}
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,115 @@
+#include "convolution_direct.hpp"
+
+#include <cstring>
+#include <memory>
+
+namespace tilefold::cpu {
+namespace {
+
+using dnnl::algorithm;
+using dnnl::prop_kind;
+
+struct Operands {
+  Descriptor source, weights, bias, destination;
+};
+
+std::optional<Operands> describe(const Convolution& c) {
+  const std::optional<Descriptor> weights = weightDescriptor(c);
+  if (!weights) return std::nullopt;
+  return Operands{activationDescriptor(c.sourceLayout, c.batch, c.inChannels, c.inHeight, c.inWidth), *weights,
+                  vectorDescriptor(roundUp(c.outChannels, channelBlock(c.destinationLayout))),
+                  activationDescriptor(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth)};
+}
+
+// The bias of padded channels is zero, and a Program holds no padding of it; nor does every convolution have one.
+class PaddedBias {
+ public:
+  explicit PaddedBias(const Convolution& c)
+      : count_(static_cast<std::size_t>(c.outChannels)),
+        padded_(static_cast<std::size_t>(roundUp(c.outChannels, channelBlock(c.destinationLayout))), 0.0F) {}
+  float* read(float* bias) {
+    if (bias == nullptr) {
+      std::fill(padded_.begin(), padded_.end(), 0.0F);
+      return padded_.data();
+    }
+    if (count_ == padded_.size()) return bias;
+    std::copy(bias, bias + count_, padded_.begin());
+    return padded_.data();
+  }
+  // Where the library writes a gradient that `keep` then takes.
+  float* target(float* gradient) { return gradient != nullptr && count_ == padded_.size() ? gradient : padded_.data(); }
+  void keep(float* gradient) const {
+    if (gradient != nullptr && count_ != padded_.size()) std::copy(padded_.begin(), padded_.begin() + static_cast<std::ptrdiff_t>(count_), gradient);
+  }
+
+ private:
+  std::size_t count_;
+  std::vector<float> padded_;
+};
+
+}  // namespace
+
+std::optional<Recipe> findDirectConvolution(KernelKind kind, const Convolution& c) {
+  const dnnl::memory::dims strides{c.strideHeight, c.strideWidth}, dilates{c.dilationHeight - 1, c.dilationWidth - 1};
+  const dnnl::memory::dims before{c.padTop, c.padLeft}, after{c.padBottom, c.padRight};
+  try {
+    const std::optional<Operands> o = describe(c);
+    if (!o) return std::nullopt;
+    if (kind == KernelKind::convolutionForward) {
+      const dnnl::convolution_forward::desc forward(prop_kind::forward_training, algorithm::convolution_direct, o->source, o->weights, o->bias,
+                                                    o->destination, strides, dilates, before, after);
+      return Recipe::find(&forward.data);
+    }
+    if (kind == KernelKind::convolutionBackwardData) {
+      const dnnl::convolution_backward_data::desc backward(algorithm::convolution_direct, o->source, o->weights, o->destination, strides,
+                                                           dilates, before, after);
+      return Recipe::find(&backward.data);
+    }
+    const dnnl::convolution_backward_weights::desc backward(algorithm::convolution_direct, o->source, o->weights, o->bias, o->destination,
+                                                            strides, dilates, before, after);
+    return Recipe::find(&backward.data);
+  } catch (const dnnl::error&) {
+    return std::nullopt;  // a shape that the library refuses; our own kernels take it
+  }
+}
+
+Launch compileDirectConvolution(KernelKind kind, const Convolution& c, const Recipe& recipe) {
+  return guarded("convolution", [&]() -> Launch {
+    const Operands o = *describe(c);
+    const Descriptor scratch = recipe.description().scratchpad_desc();
+    if (kind == KernelKind::convolutionBackwardData) {
+      const auto primitive = std::make_shared<Primitive>(
+          recipe, std::vector<std::pair<int, Descriptor>>{
+                      {DNNL_ARG_DIFF_DST, o.destination}, {DNNL_ARG_WEIGHTS, o.weights}, {DNNL_ARG_DIFF_SRC, o.source}, {DNNL_ARG_SCRATCHPAD, scratch}});
+      return [primitive](const std::vector<Operand>& operands, const StepParameters&) {
+        primitive->launch({operands[0].address, operands[1].address, operands[2].address, operands[3].address});
+      };
+    }
+    const auto bias = std::make_shared<PaddedBias>(c);
+    if (kind == KernelKind::convolutionForward) {
+      const auto primitive = std::make_shared<Primitive>(
+          recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, o.source},
+                                                          {DNNL_ARG_WEIGHTS, o.weights},
+                                                          {DNNL_ARG_BIAS, o.bias},
+                                                          {DNNL_ARG_DST, o.destination},
+                                                          {DNNL_ARG_SCRATCHPAD, scratch}});
+      return [primitive, bias](const std::vector<Operand>& operands, const StepParameters&) {
+        primitive->launch({operands[0].address, operands[1].address, bias->read(elements(operands, 2)), operands[3].address,
+                           operands[4].address});
+      };
+    }
+    const auto primitive = std::make_shared<Primitive>(
+        recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, o.source},
+                                                        {DNNL_ARG_DIFF_DST, o.destination},
+                                                        {DNNL_ARG_DIFF_WEIGHTS, o.weights},
+                                                        {DNNL_ARG_DIFF_BIAS, o.bias},
+                                                        {DNNL_ARG_SCRATCHPAD, scratch}});
+    return [primitive, bias](const std::vector<Operand>& operands, const StepParameters&) {
+      float* gradient = elements(operands, 3);
+      primitive->launch({operands[0].address, operands[1].address, operands[2].address, bias->target(gradient), operands[4].address});
+      bias->keep(gradient);
+    };
+  });
+}
+
+}  // namespace tilefold::cpu

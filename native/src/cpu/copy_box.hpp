@@ -1,0 +1,10 @@
+// Rows of a box from one place to another, or added there.
+#pragma once
+#include "../kernel_fields.hpp"
+#include "launch.hpp"
+
+namespace tilefold::cpu {
+
+Launch copyBox(const CopyBox& b);
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,12 @@
+// Fully connected layers. Batches are small, so each weight is read (or written) once and memory sets the pace.
+#pragma once
+#include "../kernel_fields.hpp"
+#include "launch.hpp"
+
+namespace tilefold::cpu {
+
+Launch linearForward(const Linear& l);
+Launch linearBackwardData(const Linear& l);
+Launch linearBackwardWeights(const Linear& l);
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,96 @@
+#include "onednn.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+using Tag = dnnl::memory::format_tag;
+
+const dnnl::engine& engine() {
+  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
+  return cpu;
+}
+
+Tag activationTag(Layout layout) {
+  switch (layout) {
+    case Layout::plain: return Tag::nchw;
+    case Layout::nChw8c: return Tag::nChw8c;
+    case Layout::nChw16c: return Tag::nChw16c;
+    default: throw Failure(std::string(layoutInfo(layout).name) + " is no layout of activations");
+  }
+}
+
+// undef: oneDNN has no such layout.
+Tag weightTag(Layout layout, bool grouped) {
+  switch (layout) {
+    case Layout::plain: return grouped ? Tag::goihw : Tag::oihw;
+    case Layout::OIhw8i8o: return grouped ? Tag::gOIhw8i8o : Tag::OIhw8i8o;
+    case Layout::OIhw16i16o: return grouped ? Tag::gOIhw16i16o : Tag::OIhw16i16o;
+    case Layout::OIhw8o8i: return grouped ? Tag::gOIhw8o8i : Tag::OIhw8o8i;
+    case Layout::OIhw16o16i: return grouped ? Tag::gOIhw16o16i : Tag::OIhw16o16i;
+    case Layout::IOhw16o16i: return grouped ? Tag::gIOhw16o16i : Tag::IOhw16o16i;
+    case Layout::Ohwi8o: return grouped ? Tag::gOhwi8o : Tag::Ohwi8o;
+    case Layout::Ohwi16o: return grouped ? Tag::gOhwi16o : Tag::Ohwi16o;
+    case Layout::Goihw8g: return Tag::Goihw8g;
+    case Layout::Goihw16g: return Tag::Goihw16g;
+    default: return Tag::undef;
+  }
+}
+
+}  // namespace
+
+std::int64_t machineBlock() {
+  static const std::int64_t block = [] {
+    const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa()), wide = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+    return (isa & wide) == wide ? 16 : 8;
+  }();
+  return block;
+}
+
+Descriptor activationDescriptor(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) {
+  return {{batch, roundUp(channels, channelBlock(layout)), height, width}, dnnl::memory::data_type::f32, activationTag(layout)};
+}
+
+std::optional<Descriptor> weightDescriptor(const Convolution& c) {
+  const LayoutInfo& info = layoutInfo(c.weightLayout);
+  const std::int64_t groups = roundUp(c.groups, info.groups);
+  const std::int64_t out = roundUp(c.outChannels / c.groups, info.out), in = roundUp(c.inChannels / c.groups, info.in);
+  const bool grouped = groups > 1;
+  const Tag tag = weightTag(c.weightLayout, grouped);
+  if (tag == Tag::undef || groups * out != roundUp(c.outChannels, channelBlock(c.destinationLayout)) ||
+      groups * in != roundUp(c.inChannels, channelBlock(c.sourceLayout)))
+    return std::nullopt;
+  const dnnl::memory::dims dims = grouped ? dnnl::memory::dims{groups, out, in, c.kernelHeight, c.kernelWidth}
+                                          : dnnl::memory::dims{out, in, c.kernelHeight, c.kernelWidth};
+  return Descriptor(dims, dnnl::memory::data_type::f32, tag);
+}
+
+Descriptor vectorDescriptor(std::int64_t count) { return {{count}, dnnl::memory::data_type::f32, Tag::x}; }
+
+std::optional<Recipe> Recipe::find(const void* descriptor, const Recipe* forward) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl_primitive_desc_t found = nullptr;
+  const dnnl_status_t status = dnnl_primitive_desc_create(&found, descriptor, attributes.get(), engine().get(),
+                                                          forward == nullptr ? nullptr : forward->description_.get());
+  if (status == dnnl_unimplemented) return std::nullopt;
+  dnnl::error::wrap_c_api(status, "could not describe a primitive");
+  Recipe recipe(found);
+  if (recipe.name().rfind("jit", 0) != 0) return std::nullopt;
+  return recipe;
+}
+
+Primitive::Primitive(const Recipe& recipe, const std::vector<std::pair<int, Descriptor>>& arguments)
+    : primitive_(recipe.description().get()) {
+  for (const auto& [argument, descriptor] : arguments) {
+    memories_.emplace_back(descriptor, engine(), nullptr);
+    arguments_.emplace(argument, memories_.back());
+  }
+}
+
+void Primitive::launch(const std::vector<void*>& addresses) const {
+  static const dnnl::stream stream(engine());
+  for (std::size_t i = 0; i < memories_.size(); ++i) memories_[i].set_data_handle(addresses[i]);
+  primitive_.execute(stream, arguments_);
+}
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,67 @@
+// oneDNN behind a narrow door: memory descriptors without padding, primitives that run on addresses, errors as Failure.
+#pragma once
+#include <dnnl.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "../kernel_fields.hpp"
+
+namespace tilefold::cpu {
+
+using Descriptor = dnnl::memory::desc;
+
+// Channels of an activation that lie together on this machine: 16 with AVX-512, else 8.
+std::int64_t machineBlock();
+
+// oneDNN zeroes channel padding at every launch and refuses more shapes when there is any, so padded channels are declared as
+// channels: they are zero in activations and weights alike and stay so.
+Descriptor activationDescriptor(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width);
+// Nothing when oneDNN has no such layout, or its padded channels are not those of the activations.
+std::optional<Descriptor> weightDescriptor(const Convolution& c);
+Descriptor vectorDescriptor(std::int64_t count);
+
+// What oneDNN would run: name of the implementation, scratchpad's and workspace's bytes.
+class Recipe {
+ public:
+  // `descriptor` is a dnnl_*_desc_t; nothing when oneDNN has only its slow reference or a matrix product, which allocates.
+  static std::optional<Recipe> find(const void* descriptor, const Recipe* forward = nullptr);
+
+  std::string name() const { return description_.impl_info_str(); }
+  std::size_t scratchBytes() const { return description_.scratchpad_desc().get_size(); }
+  Descriptor workspace() const { return description_.query_md(dnnl::query::workspace_md, 0); }
+  const dnnl::primitive_desc_base& description() const { return description_; }
+
+ private:
+  explicit Recipe(dnnl_primitive_desc_t description) : description_(description) {}
+  dnnl::primitive_desc_base description_;
+};
+
+// A primitive and the memory that it is launched on.
+class Primitive {
+ public:
+  // Arguments by DNNL_ARG_*, in the order in which launch takes their addresses.
+  Primitive(const Recipe& recipe, const std::vector<std::pair<int, Descriptor>>& arguments);
+  void launch(const std::vector<void*>& addresses) const;
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::unordered_map<int, dnnl::memory> arguments_;
+};
+
+// Runs `body`; what oneDNN throws becomes a Failure that begins with `what`.
+template <class Body>
+auto guarded(const char* what, const Body& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const dnnl::error& error) {
+    throw Failure(std::string(what) + ": oneDNN says '" + error.what() + "'");
+  }
+}
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,26 @@
+// Static schedules only: for a given number of threads every sum is formed in the same order.
+#pragma once
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tilefold::cpu {
+
+// body(index) for index 0 .. count - 1.
+template <class Body>
+void parallelFor(std::int64_t count, const Body& body) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t index = 0; index < count; ++index) body(index);
+}
+
+// body(begin, end) over ranges of about `grain` elements: small enough for a cache, large enough to hide the loop.
+template <class Body>
+void parallelRanges(std::int64_t count, std::int64_t grain, const Body& body) {
+  const std::int64_t ranges = (count + grain - 1) / grain;
+  if (ranges <= 1) return body(0, count);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t range = 0; range < ranges; ++range) body(range * grain, std::min(count, (range + 1) * grain));
+}
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,82 @@
+#include "pointwise.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "parallel.hpp"
+#include "vector_loops.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+constexpr std::int64_t grain = 16384;  // elements
+
+}  // namespace
+
+Launch rectifierForward(const Rectifier& r) {
+  return [r](const std::vector<Operand>& operands, const StepParameters&) {
+    const float* source = elements<const float>(operands, 0);
+    float* destination = elements(operands, 1);
+    parallelRanges(r.count, grain, [&](std::int64_t begin, std::int64_t end) {
+      rectify(source + begin, destination + begin, end - begin, static_cast<float>(r.slope));
+    });
+  };
+}
+
+Launch rectifierBackward(const Rectifier& r) {
+  return [r](const std::vector<Operand>& operands, const StepParameters&) {
+    const float* output = elements<const float>(operands, 0);
+    const float* outputGradient = elements<const float>(operands, 1);
+    float* sourceGradient = elements(operands, 2);
+    parallelRanges(r.count, grain, [&](std::int64_t begin, std::int64_t end) {
+      rectifyGradient(output + begin, outputGradient + begin, sourceGradient + begin, end - begin, static_cast<float>(r.slope));
+    });
+  };
+}
+
+Launch sgd(const Sgd& s) {
+  return [s](const std::vector<Operand>& operands, const StepParameters& parameters) {
+    float* weights = elements(operands, 0);
+    const float* gradient = elements<const float>(operands, 1);
+    float* velocity = elements(operands, 2);
+    const SgdStep step{static_cast<float>(parameters.learningRate), static_cast<float>(s.momentum), static_cast<float>(s.weightDecay),
+                       parameters.step == 0};
+    parallelRanges(s.count, grain, [&](std::int64_t begin, std::int64_t end) {
+      sgdUpdate(step, weights + begin, gradient + begin, velocity == nullptr ? nullptr : velocity + begin, end - begin);
+    });
+  };
+}
+
+Launch adam(const Adam& a) {
+  return [a](const std::vector<Operand>& operands, const StepParameters& parameters) {
+    float* weights = elements(operands, 0);
+    const float* gradient = elements<const float>(operands, 1);
+    float* firstMoment = elements(operands, 2);
+    float* secondMoment = elements(operands, 3);
+    const double t = static_cast<double>(parameters.step) + 1, rate = parameters.learningRate;
+    AdamStep step{};
+    step.beta1 = static_cast<float>(a.beta1);
+    step.beta2 = static_cast<float>(a.beta2);
+    step.rest1 = static_cast<float>(1 - a.beta1);
+    step.rest2 = static_cast<float>(1 - a.beta2);
+    step.epsilon = static_cast<float>(a.epsilon);
+    step.decay = a.decoupled ? 0 : static_cast<float>(a.weightDecay);
+    step.shrink = a.decoupled ? static_cast<float>(1 - rate * a.weightDecay) : 1;
+    step.stepSize = static_cast<float>(rate / (1 - std::pow(a.beta1, t)));
+    step.secondCorrection = static_cast<float>(std::sqrt(1 - std::pow(a.beta2, t)));
+    parallelRanges(a.count, grain, [&](std::int64_t begin, std::int64_t end) {
+      adamUpdate(step, weights + begin, gradient + begin, firstMoment + begin, secondMoment + begin, end - begin);
+    });
+  };
+}
+
+Launch zero(const Zero& z) {
+  return [z](const std::vector<Operand>& operands, const StepParameters&) {
+    std::byte* destination = operands[0].address;
+    parallelRanges(z.bytes, 4 * grain, [&](std::int64_t begin, std::int64_t end) {
+      std::memset(destination + begin, 0, static_cast<std::size_t>(end - begin));
+    });
+  };
+}
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,15 @@
+// Kernels that touch every element once, in order: rectifiers, optimizers, zero.
+#pragma once
+#include "../kernel_fields.hpp"
+#include "launch.hpp"
+
+namespace tilefold::cpu {
+
+Launch rectifierForward(const Rectifier& r);
+Launch rectifierBackward(const Rectifier& r);
+// torch.optim.SGD and torch.optim.Adam / AdamW, coefficients in double, elements in float.
+Launch sgd(const Sgd& s);
+Launch adam(const Adam& a);
+Launch zero(const Zero& z);
+
+}  // namespace tilefold::cpu

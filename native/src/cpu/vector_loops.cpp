@@ -1,0 +1,193 @@
+#include "vector_loops.hpp"
+
+#include <cmath>
+
+// Clones are chosen by a resolver that runs before main, so a build needs no flags for the machine that it will run on.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TILEFOLD_CLONES
+#endif
+
+namespace tilefold::cpu {
+namespace {
+
+// Vectors of `Block` floats; the compiler splits them where registers are narrower. `aligned(4)`: any float's address will do.
+template <int Block>
+struct Lanes {
+  typedef float Type __attribute__((vector_size(Block * sizeof(float)), aligned(4), may_alias));
+  static const Type& at(const float* address) { return *reinterpret_cast<const Type*>(address); }
+  static Type& at(float* address) { return *reinterpret_cast<Type*>(address); }
+};
+
+// The matrix stays in registers while the row streams past.
+template <int Block>
+inline __attribute__((always_inline)) void multiplyRowBlock(const MatrixRow& row, const float* matrix, float* result,
+                                                            std::int64_t resultStep) {
+  using Vector = Lanes<Block>;
+  if (row.lanes == Block && row.laneStep == 1) {
+    typename Vector::Type weights[Block];
+    for (int q = 0; q < Block; ++q) weights[q] = Vector::at(matrix + q * Block);
+    for (std::int64_t p = 0; p < row.count; ++p) {
+      const float* operand = row.operand + p * row.pixelStep;
+      typename Vector::Type sum = Vector::at(result + p * resultStep);
+      for (int q = 0; q < Block; ++q) sum += operand[q] * weights[q];
+      Vector::at(result + p * resultStep) = sum;
+    }
+    return;
+  }
+  for (std::int64_t q = 0; q < row.lanes; ++q) {
+    const typename Vector::Type weights = Vector::at(matrix + q * Block);
+    for (std::int64_t p = 0; p < row.count; ++p)
+      Vector::at(result + p * resultStep) += row.operand[p * row.pixelStep + q * row.laneStep] * weights;
+  }
+}
+
+template <int Block>
+inline __attribute__((always_inline)) void multiplyRowGradientBlock(const MatrixRow& row, const GradientRow& gradient, float* matrix) {
+  using Vector = Lanes<Block>;
+  if (row.lanes == Block && row.laneStep == 1) {
+    typename Vector::Type sums[Block] = {};
+    for (std::int64_t p = 0; p < row.count; ++p) {
+      const float* operand = row.operand + p * row.pixelStep;
+      const typename Vector::Type pixel = Vector::at(gradient.gradient + p * gradient.pixelStep);
+      for (int q = 0; q < Block; ++q) sums[q] += operand[q] * pixel;
+    }
+    for (int q = 0; q < Block; ++q) Vector::at(matrix + q * Block) += sums[q];
+    return;
+  }
+  for (std::int64_t q = 0; q < row.lanes; ++q) {
+    typename Vector::Type sum = {};
+    for (std::int64_t p = 0; p < row.count; ++p)
+      sum += row.operand[p * row.pixelStep + q * row.laneStep] * Vector::at(gradient.gradient + p * gradient.pixelStep);
+    Vector::at(matrix + q * Block) += sum;
+  }
+}
+
+// A run of pixels is summed in float and the runs in double: fast, and exact enough for millions of pixels.
+template <int Block>
+inline __attribute__((always_inline)) void addPixelsBlock(const float* pixels, double* lanes, std::int64_t count) {
+  constexpr std::int64_t run = 64;
+  for (std::int64_t begin = 0; begin < count; begin += run) {
+    const std::int64_t end = begin + run < count ? begin + run : count;
+    typename Lanes<Block>::Type sum = {};
+    for (std::int64_t p = begin; p < end; ++p) sum += Lanes<Block>::at(pixels + p * Block);
+    for (int lane = 0; lane < Block; ++lane) lanes[lane] += static_cast<double>(sum[lane]);
+  }
+}
+
+}  // namespace
+
+TILEFOLD_CLONES void rectify(const float* source, float* destination, std::int64_t count, float slope) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float value = source[i], scaled = slope * value;
+    destination[i] = value > 0 ? value : scaled;
+  }
+}
+
+TILEFOLD_CLONES void rectifyGradient(const float* output, const float* outputGradient, float* sourceGradient, std::int64_t count,
+                                     float slope) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float value = outputGradient[i], scaled = slope * value;
+    sourceGradient[i] = output[i] > 0 ? value : scaled;
+  }
+}
+
+TILEFOLD_CLONES void add(const float* source, float* destination, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) destination[i] += source[i];
+}
+
+TILEFOLD_CLONES void addScaled(float scale, const float* source, float* destination, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) destination[i] += scale * source[i];
+}
+
+TILEFOLD_CLONES void multiply(float scale, const float* source, float* destination, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) destination[i] = scale * source[i];
+}
+
+TILEFOLD_CLONES void fill(float value, float* destination, std::int64_t count) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) destination[i] = value;
+}
+
+TILEFOLD_CLONES float dot(const float* left, const float* right, std::int64_t count) {
+  constexpr int width = 16, chains = 4;
+  using Vector = Lanes<width>;
+  Vector::Type sums[chains] = {};
+  std::int64_t i = 0;
+  for (; i + width * chains <= count; i += width * chains)
+    for (int chain = 0; chain < chains; ++chain)
+      sums[chain] += Vector::at(left + i + chain * width) * Vector::at(right + i + chain * width);
+  const Vector::Type total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  float sum = 0;
+  for (int lane = 0; lane < width; ++lane) sum += total[lane];
+  for (; i < count; ++i) sum += left[i] * right[i];
+  return sum;
+}
+
+TILEFOLD_CLONES void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {
+  for (std::int64_t p = 0; p < count; ++p)
+    if (block == 16)
+      Lanes<16>::at(pixels + p * 16) = Lanes<16>::at(lanes);
+    else
+      Lanes<8>::at(pixels + p * 8) = Lanes<8>::at(lanes);
+}
+
+TILEFOLD_CLONES void addPixels(const float* pixels, double* lanes, std::int64_t count, std::int64_t block) {
+  if (block == 16)
+    addPixelsBlock<16>(pixels, lanes, count);
+  else
+    addPixelsBlock<8>(pixels, lanes, count);
+}
+
+TILEFOLD_CLONES void sgdUpdate(const SgdStep& step, float* weights, const float* gradient, float* velocity, std::int64_t count) {
+  const SgdStep s = step;
+  if (velocity == nullptr) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) weights[i] -= s.rate * (gradient[i] + s.weightDecay * weights[i]);
+    return;
+  }
+  // At the first step the velocity's memory may hold anything, so it must not be multiplied by 0.
+  if (s.first) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) velocity[i] = gradient[i] + s.weightDecay * weights[i];
+  } else {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) velocity[i] = s.momentum * velocity[i] + (gradient[i] + s.weightDecay * weights[i]);
+  }
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) weights[i] -= s.rate * velocity[i];
+}
+
+TILEFOLD_CLONES void adamUpdate(const AdamStep& step, float* weights, const float* gradient, float* firstMoment, float* secondMoment,
+                                std::int64_t count) {
+  const AdamStep s = step;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float weight = weights[i] * s.shrink;
+    const float g = gradient[i] + s.decay * weights[i];
+    firstMoment[i] = s.beta1 * firstMoment[i] + s.rest1 * g;
+    secondMoment[i] = s.beta2 * secondMoment[i] + s.rest2 * g * g;
+    weights[i] = weight - s.stepSize * (firstMoment[i] / (std::sqrt(secondMoment[i]) / s.secondCorrection + s.epsilon));
+  }
+}
+
+TILEFOLD_CLONES void multiplyRow(const MatrixRow& row, const float* matrix, float* result, std::int64_t resultStep, std::int64_t block) {
+  if (block == 16)
+    multiplyRowBlock<16>(row, matrix, result, resultStep);
+  else
+    multiplyRowBlock<8>(row, matrix, result, resultStep);
+}
+
+TILEFOLD_CLONES void multiplyRowGradient(const MatrixRow& row, const GradientRow& gradient, float* matrix, std::int64_t block) {
+  if (block == 16)
+    multiplyRowGradientBlock<16>(row, gradient, matrix);
+  else
+    multiplyRowGradientBlock<8>(row, gradient, matrix);
+}
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,54 @@
+// Loops over contiguous floats, compiled for several instruction sets of which the best is taken when the program starts.
+// The result of each depends on nothing but its operands, so work may be split among threads anywhere.
+#pragma once
+#include <cstdint>
+
+namespace tilefold::cpu {
+
+// Source and destination may coincide, but not overlap otherwise.
+void rectify(const float* source, float* destination, std::int64_t count, float slope);
+void rectifyGradient(const float* output, const float* outputGradient, float* sourceGradient, std::int64_t count, float slope);
+
+void add(const float* source, float* destination, std::int64_t count);
+void addScaled(float scale, const float* source, float* destination, std::int64_t count);
+void multiply(float scale, const float* source, float* destination, std::int64_t count);
+void fill(float value, float* destination, std::int64_t count);
+float dot(const float* left, const float* right, std::int64_t count);
+
+// pixels [count, block] with block 8 or 16: fill every pixel with `lanes`, or add all pixels to `lanes`.
+void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block);
+void addPixels(const float* pixels, double* lanes, std::int64_t count, std::int64_t block);
+
+struct SgdStep {
+  float rate, momentum, weightDecay;
+  bool first;  // the velocity becomes the gradient
+};
+// `velocity` may be null: plain gradient descent.
+void sgdUpdate(const SgdStep& step, float* weights, const float* gradient, float* velocity, std::int64_t count);
+
+struct AdamStep {
+  float beta1, beta2, rest1, rest2;  // rest: 1 - beta, formed in double
+  float epsilon;
+  float decay;             // added to the gradient, times the weights (Adam)
+  float shrink;            // what the weights are multiplied with first (AdamW), else 1
+  float stepSize;          // rate / (1 - beta1^t)
+  float secondCorrection;  // sqrt(1 - beta2^t)
+};
+void adamUpdate(const AdamStep& step, float* weights, const float* gradient, float* firstMoment, float* secondMoment, std::int64_t count);
+
+// One row of pixels through one matrix [lanes of q][block lanes of r], for block 8 or 16 (the r lanes of a pixel lie together):
+// result[p * resultStep + r] += sum_q operand[p * pixelStep + q * laneStep] * matrix[q][r].
+struct MatrixRow {
+  const float* operand;
+  std::int64_t pixelStep, laneStep, lanes, count;
+};
+void multiplyRow(const MatrixRow& row, const float* matrix, float* result, std::int64_t resultStep, std::int64_t block);
+
+// The gradient of the matrix: matrix[q][r] += sum_p operand[p * pixelStep + q * laneStep] * gradient[p * gradientStep + r * gradientLane].
+struct GradientRow {
+  const float* gradient;
+  std::int64_t pixelStep;
+};
+void multiplyRowGradient(const MatrixRow& row, const GradientRow& gradient, float* matrix, std::int64_t block);
+
+}  // namespace tilefold::cpu

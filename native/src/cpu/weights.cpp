@@ -1,0 +1,57 @@
+#include "weights.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "parallel.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+// A square of channels at a time, so that neither side's lines are left and read again.
+constexpr std::int64_t square = 16;
+
+struct Square {
+  std::int64_t out, in, outs, ins;
+};
+
+std::array<std::int64_t, square> offsets(const BlockedAxis& axis, std::int64_t begin, std::int64_t count) {
+  std::array<std::int64_t, square> result{};
+  for (std::int64_t i = 0; i < count; ++i) result[static_cast<std::size_t>(i)] = axis(begin + i);
+  return result;
+}
+
+void copySquare(const float* source, const WeightStrides& from, float* destination, const WeightStrides& to, const Square& s,
+                std::int64_t taps) {
+  const auto fromOut = offsets(from.out, s.out, s.outs), toOut = offsets(to.out, s.out, s.outs);
+  const auto fromIn = offsets(from.in, s.in, s.ins), toIn = offsets(to.in, s.in, s.ins);
+  const auto outs = static_cast<std::size_t>(s.outs), ins = static_cast<std::size_t>(s.ins);
+  for (std::int64_t tap = 0; tap < taps; ++tap)
+    for (std::size_t i = 0; i < ins; ++i) {
+      const float* read = source + fromIn[i] + tap * from.tapStride;
+      float* write = destination + toIn[i] + tap * to.tapStride;
+      for (std::size_t o = 0; o < outs; ++o) write[toOut[o]] = read[fromOut[o]];
+    }
+}
+
+}  // namespace
+
+Launch reorderWeights(const WeightReorder& r) {
+  const std::int64_t taps = r.kernelHeight * r.kernelWidth, outs = r.outChannels / r.groups, ins = r.inChannels / r.groups;
+  const WeightStrides from = weightStrides(r.sourceLayout, r.outChannels, r.inChannels, r.groups, taps);
+  const WeightStrides to = weightStrides(r.destinationLayout, r.outChannels, r.inChannels, r.groups, taps);
+  const bool padded = to.elements != r.outChannels * ins * taps;
+  const std::int64_t rows = (outs + square - 1) / square, columns = (ins + square - 1) / square, groups = r.groups;
+  return [=](const std::vector<Operand>& operands, const StepParameters&) {
+    const float* source = elements<const float>(operands, 0);
+    float* destination = elements(operands, 1);
+    if (padded) std::memset(destination, 0, static_cast<std::size_t>(to.elements) * sizeof(float));
+    parallelFor(groups * rows * columns, [&](std::int64_t index) {
+      const std::int64_t group = index / (rows * columns), row = index / columns % rows, column = index % columns;
+      const Square s{row * square, column * square, std::min(square, outs - row * square), std::min(square, ins - column * square)};
+      copySquare(source + from.group(group), from, destination + to.group(group), to, s, taps);
+    });
+  };
+}
+
+}  // namespace tilefold::cpu

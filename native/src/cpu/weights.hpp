@@ -1,0 +1,11 @@
+// Convolution weights from one layout to another.
+#pragma once
+#include "launch.hpp"
+#include "strides.hpp"
+
+namespace tilefold::cpu {
+
+// Channel padding of the destination is zeroed.
+Launch reorderWeights(const WeightReorder& reorder);
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,187 @@
+// The fields of each kind of kernel by name: `const auto c = decode<Convolution>(kernel)`.
+// decode reads the numbers in the table's order and throws Failure for one that is not whole; checkKernel proves the rest.
+#pragma once
+#include <array>
+#include <cmath>
+
+#include "kernels.hpp"
+#include "whole.hpp"
+
+namespace tilefold {
+
+class Fields {
+ public:
+  explicit Fields(const Kernel& kernel) : kernel_(kernel) {}
+
+  double number() {
+    if (next_ >= kernel_.fields.size()) throw Failure("too few fields");
+    const double value = kernel_.fields[next_++];
+    if (!std::isfinite(value)) throw Failure("field '" + fieldName() + "' is not a finite number");
+    return value;
+  }
+
+  std::int64_t integer() {
+    const double value = number();
+    return wholeNumber("field '" + fieldName() + "'", value);
+  }
+
+  Layout layout() {
+    const std::int64_t code = integer();
+    if (code < 0 || code >= static_cast<std::int64_t>(layouts.size()))
+      throw Failure("field '" + fieldName() + "' is no layout's code: " + std::to_string(code));
+    return static_cast<Layout>(code);
+  }
+
+  bool flag() {
+    const std::int64_t value = integer();
+    if (value != 0 && value != 1) throw Failure("field '" + fieldName() + "' is neither 0 nor 1: " + std::to_string(value));
+    return value == 1;
+  }
+
+ private:
+  std::string fieldName() const { return kernelInfo(kernel_.kind).fields.at(next_ - 1); }
+
+  const Kernel& kernel_;
+  std::size_t next_ = 0;
+};
+
+// A sliding window over a tile that is padded by exactly these amounts.
+struct Window {
+  explicit Window(Fields& f)
+      : batch(f.integer()), inChannels(f.integer()), inHeight(f.integer()), inWidth(f.integer()), outHeight(f.integer()),
+        outWidth(f.integer()), kernelHeight(f.integer()), kernelWidth(f.integer()), strideHeight(f.integer()),
+        strideWidth(f.integer()), dilationHeight(f.integer()), dilationWidth(f.integer()), padTop(f.integer()),
+        padBottom(f.integer()), padLeft(f.integer()), padRight(f.integer()) {}
+  std::int64_t batch, inChannels, inHeight, inWidth, outHeight, outWidth;
+  std::int64_t kernelHeight, kernelWidth, strideHeight, strideWidth, dilationHeight, dilationWidth;
+  std::int64_t padTop, padBottom, padLeft, padRight;
+};
+
+// convolutionForward, -BackwardData, -BackwardWeights. inChannels and outChannels count all groups.
+struct Convolution : Window {
+  explicit Convolution(Fields& f)
+      : Window(f), outChannels(f.integer()), groups(f.integer()), sourceLayout(f.layout()), destinationLayout(f.layout()),
+        weightLayout(f.layout()) {}
+  std::int64_t outChannels, groups;
+  Layout sourceLayout, destinationLayout, weightLayout;
+};
+
+struct MaxPool : Window {
+  explicit MaxPool(Fields& f) : Window(f), layout(f.layout()) {}
+  Layout layout;
+};
+
+// overhangBottom and overhangRight are the parts of padBottom and padRight that are never counted.
+struct AveragePool : Window {
+  explicit AveragePool(Fields& f)
+      : Window(f), layout(f.layout()), overhangBottom(f.integer()), overhangRight(f.integer()), countPadding(f.flag()) {}
+  Layout layout;
+  std::int64_t overhangBottom, overhangRight;
+  bool countPadding;
+};
+
+// inChannels and outChannels count all groups.
+struct WeightReorder {
+  explicit WeightReorder(Fields& f)
+      : outChannels(f.integer()), inChannels(f.integer()), kernelHeight(f.integer()), kernelWidth(f.integer()), groups(f.integer()),
+        sourceLayout(f.layout()), destinationLayout(f.layout()) {}
+  std::int64_t outChannels, inChannels, kernelHeight, kernelWidth, groups;
+  Layout sourceLayout, destinationLayout;
+};
+
+struct ActivationReorder {
+  explicit ActivationReorder(Fields& f)
+      : batch(f.integer()), channels(f.integer()), height(f.integer()), width(f.integer()), sourceLayout(f.layout()),
+        destinationLayout(f.layout()) {}
+  std::int64_t batch, channels, height, width;
+  Layout sourceLayout, destinationLayout;
+};
+
+struct Rectifier {
+  explicit Rectifier(Fields& f) : count(f.integer()), slope(f.number()) {}
+  std::int64_t count;
+  double slope;
+};
+
+struct Tile {
+  explicit Tile(Fields& f) : batch(f.integer()), channels(f.integer()), height(f.integer()), width(f.integer()), layout(f.layout()) {}
+  std::int64_t batch, channels, height, width;
+  Layout layout;
+};
+
+// gather, scatterAdd: where a tile lies in a plain tensor; strides in elements.
+struct StridedTile : Tile {
+  explicit StridedTile(Fields& f) : Tile(f), strideBatch(f.integer()), strideChannel(f.integer()), strideHeight(f.integer()) {}
+  std::int64_t strideBatch, strideChannel, strideHeight;
+};
+
+struct SumPixels : Tile {
+  explicit SumPixels(Fields& f) : Tile(f), scale(f.number()) {}
+  double scale;
+};
+
+struct Linear {
+  explicit Linear(Fields& f) : batch(f.integer()), inFeatures(f.integer()), outFeatures(f.integer()) {}
+  std::int64_t batch, inFeatures, outFeatures;
+};
+
+struct Dropout : Tile {
+  explicit Dropout(Fields& f)
+      : Tile(f), fullChannels(f.integer()), fullHeight(f.integer()), fullWidth(f.integer()), layerKey(f.integer()), rate(f.number()) {}
+  std::int64_t fullChannels, fullHeight, fullWidth, layerKey;
+  double rate;
+};
+
+struct CrossEntropy {
+  explicit CrossEntropy(Fields& f) : batch(f.integer()), classes(f.integer()), fullBatch(f.integer()) {}
+  std::int64_t batch, classes, fullBatch;
+};
+
+struct SquaredError : StridedTile {
+  explicit SquaredError(Fields& f) : StridedTile(f), count(f.integer()) {}
+  std::int64_t count;
+};
+
+struct CopyBox {
+  explicit CopyBox(Fields& f)
+      : extents{f.integer(), f.integer(), f.integer(), f.integer()}, sourceStrides{f.integer(), f.integer(), f.integer()},
+        destinationStrides{f.integer(), f.integer(), f.integer()}, add(f.flag()) {}
+  std::array<std::int64_t, 4> extents;
+  std::array<std::int64_t, 3> sourceStrides, destinationStrides;
+  bool add;
+};
+
+struct Zero {
+  explicit Zero(Fields& f) : bytes(f.integer()) {}
+  std::int64_t bytes;
+};
+
+struct LoadImage : Tile {
+  explicit LoadImage(Fields& f)
+      : Tile(f), fullHeight(f.integer()), fullWidth(f.integer()), mean{f.number(), f.number(), f.number(), f.number()},
+        deviation{f.number(), f.number(), f.number(), f.number()} {}
+  std::int64_t fullHeight, fullWidth;
+  std::array<double, 4> mean, deviation;
+};
+
+struct Sgd {
+  explicit Sgd(Fields& f) : count(f.integer()), weightDecay(f.number()), momentum(f.number()) {}
+  std::int64_t count;
+  double weightDecay, momentum;
+};
+
+struct Adam {
+  explicit Adam(Fields& f)
+      : count(f.integer()), weightDecay(f.number()), beta1(f.number()), beta2(f.number()), epsilon(f.number()), decoupled(f.flag()) {}
+  std::int64_t count;
+  double weightDecay, beta1, beta2, epsilon;
+  bool decoupled;
+};
+
+template <class FieldsOfKind>
+FieldsOfKind decode(const Kernel& kernel) {
+  Fields fields(kernel);
+  return FieldsOfKind(fields);
+}
+
+}  // namespace tilefold

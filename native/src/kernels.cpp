@@ -1,0 +1,76 @@
+#include "kernels.hpp"
+
+namespace tilefold {
+namespace {
+
+using Names = std::vector<const char*>;
+
+Names operator+(Names left, const Names& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+std::vector<KernelInfo> makeTable() {
+  const Names window{"batch",       "inChannels",   "inHeight",    "inWidth",        "outHeight",     "outWidth", "kernelHeight", "kernelWidth",
+                     "strideHeight", "strideWidth", "dilationHeight", "dilationWidth", "padTop", "padBottom", "padLeft",      "padRight"};
+  const Names convolution = window + Names{"outChannels", "groups", "sourceLayout", "destinationLayout", "weightLayout"};
+  const Names tile{"batch", "channels", "height", "width", "layout"};
+  const Names strided = tile + Names{"strideBatch", "strideChannel", "strideHeight"};
+  const Names linear{"batch", "inFeatures", "outFeatures"};
+  const Names averagePool = window + Names{"layout", "overhangBottom", "overhangRight", "countPadding"};
+  const Names crossEntropy{"batch", "classes", "fullBatch"};
+  const auto read = Use::read, write = Use::write, accumulate = Use::accumulate, scratch = Use::scratch, index = Use::index;
+  return {
+      {"convolutionForward", convolution,
+       {{"source", read}, {"weights", read}, {"bias", read}, {"destination", write}, {"scratch", scratch}}},
+      {"convolutionBackwardData", convolution,
+       {{"destinationGradient", read}, {"weights", read}, {"sourceGradient", write}, {"scratch", scratch}}},
+      {"convolutionBackwardWeights", convolution,
+       {{"source", read}, {"destinationGradient", read}, {"weightGradient", write}, {"biasGradient", write}, {"scratch", scratch}}},
+      {"reorderWeights",
+       {"outChannels", "inChannels", "kernelHeight", "kernelWidth", "groups", "sourceLayout", "destinationLayout"},
+       {{"source", read}, {"destination", write}}},
+      {"reorderActivation", {"batch", "channels", "height", "width", "sourceLayout", "destinationLayout"},
+       {{"source", read}, {"destination", write}}},
+      {"rectifierForward", {"count", "slope"}, {{"source", read}, {"destination", write}}},
+      {"rectifierBackward", {"count", "slope"}, {{"destination", read}, {"destinationGradient", read}, {"sourceGradient", write}}},
+      {"maxPoolForward", window + Names{"layout"}, {{"source", read}, {"destination", write}, {"winners", write}}},
+      {"maxPoolBackward", window + Names{"layout"}, {{"destinationGradient", read}, {"winners", read}, {"sourceGradient", write}}},
+      {"averagePoolForward", averagePool, {{"source", read}, {"destination", write}}},
+      {"averagePoolBackward", averagePool, {{"destinationGradient", read}, {"sourceGradient", write}}},
+      {"sumPixelsForward", tile + Names{"scale"}, {{"source", read}, {"sum", accumulate}}},
+      {"sumPixelsBackward", tile + Names{"scale"}, {{"sumGradient", read}, {"sourceGradient", write}}},
+      {"linearForward", linear, {{"source", read}, {"weights", read}, {"bias", read}, {"destination", write}}},
+      {"linearBackwardData", linear, {{"destinationGradient", read}, {"weights", read}, {"sourceGradient", write}}},
+      {"linearBackwardWeights", linear,
+       {{"source", read}, {"destinationGradient", read}, {"weightGradient", write}, {"biasGradient", write}}},
+      {"dropout", tile + Names{"fullChannels", "fullHeight", "fullWidth", "layerKey", "rate"},
+       {{"source", read}, {"destination", write}, {"batchOrigin", index}, {"rowOrigin", index}, {"columnOrigin", index}}},
+      {"softmaxCrossEntropyForward", crossEntropy, {{"source", read}, {"labels", read}, {"loss", accumulate}}},
+      {"softmaxCrossEntropyBackward", crossEntropy, {{"source", read}, {"labels", read}, {"sourceGradient", write}}},
+      {"meanSquaredErrorForward", strided + Names{"count"}, {{"source", read}, {"target", read}, {"loss", accumulate}}},
+      {"meanSquaredErrorBackward", strided + Names{"count"}, {{"source", read}, {"target", read}, {"sourceGradient", write}}},
+      {"copyBox",
+       {"n0", "n1", "n2", "n3", "sourceStride0", "sourceStride1", "sourceStride2", "destinationStride0", "destinationStride1",
+        "destinationStride2", "add"},
+       {{"source", read}, {"destination", accumulate}}},
+      {"gather", strided, {{"source", read}, {"destination", write}}},
+      {"scatterAdd", strided, {{"source", read}, {"destination", accumulate}}},
+      {"zero", {"bytes"}, {{"destination", write}}},
+      {"loadImage",
+       tile + Names{"fullHeight", "fullWidth", "mean0", "mean1", "mean2", "mean3", "deviation0", "deviation1", "deviation2", "deviation3"},
+       {{"destination", write}, {"batchOrigin", index}, {"rowOrigin", index}, {"columnOrigin", index}}},
+      {"sgd", {"count", "weightDecay", "momentum"}, {{"weights", accumulate}, {"gradient", read}, {"velocity", accumulate}}},
+      {"adam", {"count", "weightDecay", "beta1", "beta2", "epsilon", "decoupled"},
+       {{"weights", accumulate}, {"gradient", read}, {"firstMoment", accumulate}, {"secondMoment", accumulate}}},
+  };
+}
+
+}  // namespace
+
+const std::vector<KernelInfo>& kernelTable() {
+  static const std::vector<KernelInfo> table = makeTable();
+  return table;
+}
+
+}  // namespace tilefold

@@ -1,0 +1,70 @@
+// The kernels of a Program, in the order of staging/kernels.ts (a kernel's position is its code); a test compares the two tables.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "failure.hpp"
+#include "layout.hpp"
+
+namespace tilefold {
+
+enum class Precision { float32, float64 };
+
+constexpr std::int64_t bytesOf(Precision precision) { return precision == Precision::float64 ? 8 : 4; }
+
+enum class KernelKind : int {
+  convolutionForward,
+  convolutionBackwardData,
+  convolutionBackwardWeights,
+  reorderWeights,
+  reorderActivation,
+  rectifierForward,
+  rectifierBackward,
+  maxPoolForward,
+  maxPoolBackward,
+  averagePoolForward,
+  averagePoolBackward,
+  sumPixelsForward,
+  sumPixelsBackward,
+  linearForward,
+  linearBackwardData,
+  linearBackwardWeights,
+  dropout,
+  softmaxCrossEntropyForward,
+  softmaxCrossEntropyBackward,
+  meanSquaredErrorForward,
+  meanSquaredErrorBackward,
+  copyBox,
+  gather,
+  scatterAdd,
+  zero,
+  loadImage,
+  sgd,
+  adam
+};
+
+enum class Use { read, write, accumulate, scratch, index };
+
+struct OperandInfo {
+  const char* name;
+  Use use;
+};
+
+struct KernelInfo {
+  const char* name;
+  std::vector<const char*> fields;
+  std::vector<OperandInfo> operands;
+};
+
+const std::vector<KernelInfo>& kernelTable();
+
+// One kernel with all its numbers fixed: `fields` in the table's order. Read them with decode<...> of kernel_fields.hpp.
+struct Kernel {
+  KernelKind kind = KernelKind::zero;
+  std::vector<double> fields;
+};
+
+inline const KernelInfo& kernelInfo(KernelKind kind) { return kernelTable()[static_cast<std::size_t>(kind)]; }
+
+}  // namespace tilefold

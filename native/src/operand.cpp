@@ -1,0 +1,177 @@
+#include "operand.hpp"
+
+#include "kernel_fields.hpp"
+
+namespace tilefold {
+namespace {
+
+constexpr std::int64_t lossBytes = 2 * sizeof(double);
+constexpr std::int64_t anyIndex = std::int64_t{1} << 53;
+
+// Reached elements of rows of `row` contiguous elements at the given strides.
+std::int64_t strided(const StridedTile& t) {
+  const std::int64_t planes = checkedAdd(checkedMultiply(t.batch - 1, t.strideBatch), checkedMultiply(t.channels - 1, t.strideChannel));
+  return checkedAdd(checkedAdd(planes, checkedMultiply(t.height - 1, t.strideHeight)), t.width);
+}
+
+std::int64_t reach(const CopyBox& box, const std::array<std::int64_t, 3>& strides) {
+  std::int64_t elements = box.extents[3];
+  for (std::size_t i = 0; i < 3; ++i) elements = checkedAdd(elements, checkedMultiply(box.extents[i] - 1, strides[i]));
+  return elements;
+}
+
+class Extents {
+ public:
+  explicit Extents(Precision precision) : element_(bytesOf(precision)) {}
+
+  OperandExtent elements(std::int64_t count, bool optional = false) const {
+    return {checkedMultiply(count, element_), element_, optional, 0};
+  }
+  OperandExtent activation(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) const {
+    return elements(activationElements(layout, batch, channels, height, width));
+  }
+  OperandExtent tile(const Tile& t) const { return activation(t.layout, t.batch, t.channels, t.height, t.width); }
+  OperandExtent poolSource(const Window& w, Layout layout) const {
+    return activation(layout, w.batch, w.inChannels, w.inHeight, w.inWidth);
+  }
+  OperandExtent poolDestination(const Window& w, Layout layout) const {
+    return activation(layout, w.batch, w.inChannels, w.outHeight, w.outWidth);
+  }
+  OperandExtent source(const Convolution& c) const { return poolSource(c, c.sourceLayout); }
+  OperandExtent destination(const Convolution& c) const {
+    return activation(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth);
+  }
+  OperandExtent weights(const Convolution& c) const {
+    return elements(weightElements(c.weightLayout, c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth, c.groups));
+  }
+  OperandExtent weights(const WeightReorder& r, Layout layout) const {
+    return elements(weightElements(layout, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups));
+  }
+  OperandExtent activation(const ActivationReorder& r, Layout layout) const {
+    return activation(layout, r.batch, r.channels, r.height, r.width);
+  }
+
+ private:
+  std::int64_t element_;
+};
+
+OperandExtent sized(std::size_t bytes, std::int64_t alignment) { return {static_cast<std::int64_t>(bytes), alignment, bytes == 0, 0}; }
+OperandExtent labels(std::int64_t rows) { return {checkedMultiply(rows, 4), 4, false, 0}; }
+OperandExtent loss() { return {lossBytes, 8, false, 0}; }
+OperandExtent index(std::int64_t limit) { return {0, 1, false, limit}; }
+
+}  // namespace
+
+std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device) {
+  const Extents e(device.precision());
+  switch (kernel.kind) {
+    case KernelKind::convolutionForward: {
+      const auto c = decode<Convolution>(kernel);
+      return {e.source(c), e.weights(c), e.elements(c.outChannels, true), e.destination(c), sized(device.scratchBytes(kernel), 4)};
+    }
+    case KernelKind::convolutionBackwardData: {
+      const auto c = decode<Convolution>(kernel);
+      return {e.destination(c), e.weights(c), e.source(c), sized(device.scratchBytes(kernel), 4)};
+    }
+    case KernelKind::convolutionBackwardWeights: {
+      const auto c = decode<Convolution>(kernel);
+      return {e.source(c), e.destination(c), e.weights(c), e.elements(c.outChannels, true), sized(device.scratchBytes(kernel), 4)};
+    }
+    case KernelKind::reorderWeights: {
+      const auto r = decode<WeightReorder>(kernel);
+      return {e.weights(r, r.sourceLayout), e.weights(r, r.destinationLayout)};
+    }
+    case KernelKind::reorderActivation: {
+      const auto r = decode<ActivationReorder>(kernel);
+      return {e.activation(r, r.sourceLayout), e.activation(r, r.destinationLayout)};
+    }
+    case KernelKind::rectifierForward: {
+      const auto r = decode<Rectifier>(kernel);
+      return {e.elements(r.count), e.elements(r.count)};
+    }
+    case KernelKind::rectifierBackward: {
+      const auto r = decode<Rectifier>(kernel);
+      return {e.elements(r.count), e.elements(r.count), e.elements(r.count)};
+    }
+    case KernelKind::maxPoolForward: {
+      const auto p = decode<MaxPool>(kernel);
+      return {e.poolSource(p, p.layout), e.poolDestination(p, p.layout), sized(device.winnersBytes(kernel), 4)};
+    }
+    case KernelKind::maxPoolBackward: {
+      const auto p = decode<MaxPool>(kernel);
+      return {e.poolDestination(p, p.layout), sized(device.winnersBytes(kernel), 4), e.poolSource(p, p.layout)};
+    }
+    case KernelKind::averagePoolForward: {
+      const auto p = decode<AveragePool>(kernel);
+      return {e.poolSource(p, p.layout), e.poolDestination(p, p.layout)};
+    }
+    case KernelKind::averagePoolBackward: {
+      const auto p = decode<AveragePool>(kernel);
+      return {e.poolDestination(p, p.layout), e.poolSource(p, p.layout)};
+    }
+    case KernelKind::sumPixelsForward: {
+      const auto s = decode<SumPixels>(kernel);
+      return {e.tile(s), e.elements(checkedMultiply(s.batch, s.channels))};
+    }
+    case KernelKind::sumPixelsBackward: {
+      const auto s = decode<SumPixels>(kernel);
+      return {e.elements(checkedMultiply(s.batch, s.channels)), e.tile(s)};
+    }
+    case KernelKind::linearForward:
+    case KernelKind::linearBackwardData:
+    case KernelKind::linearBackwardWeights: {
+      const auto l = decode<Linear>(kernel);
+      const OperandExtent source = e.elements(checkedMultiply(l.batch, l.inFeatures));
+      const OperandExtent weights = e.elements(checkedMultiply(l.outFeatures, l.inFeatures));
+      const OperandExtent destination = e.elements(checkedMultiply(l.batch, l.outFeatures));
+      const OperandExtent bias = e.elements(l.outFeatures, true);
+      if (kernel.kind == KernelKind::linearForward) return {source, weights, bias, destination};
+      if (kernel.kind == KernelKind::linearBackwardData) return {destination, weights, source};
+      return {source, destination, weights, bias};
+    }
+    case KernelKind::dropout: {
+      const auto d = decode<Dropout>(kernel);
+      const std::int64_t image = checkedMultiply(checkedMultiply(d.fullChannels, d.fullHeight), d.fullWidth);
+      return {e.tile(d), e.tile(d), index(anyIndex / image - d.batch), index(d.fullHeight - d.height), index(d.fullWidth - d.width)};
+    }
+    case KernelKind::softmaxCrossEntropyForward:
+    case KernelKind::softmaxCrossEntropyBackward: {
+      const auto c = decode<CrossEntropy>(kernel);
+      const OperandExtent scores = e.elements(checkedMultiply(c.batch, c.classes));
+      return {scores, labels(c.batch), kernel.kind == KernelKind::softmaxCrossEntropyForward ? loss() : scores};
+    }
+    case KernelKind::meanSquaredErrorForward:
+    case KernelKind::meanSquaredErrorBackward: {
+      const auto s = decode<SquaredError>(kernel);
+      return {e.tile(s), e.elements(strided(s)), kernel.kind == KernelKind::meanSquaredErrorForward ? loss() : e.tile(s)};
+    }
+    case KernelKind::copyBox: {
+      const auto b = decode<CopyBox>(kernel);
+      return {e.elements(reach(b, b.sourceStrides)), e.elements(reach(b, b.destinationStrides))};
+    }
+    case KernelKind::gather: {
+      const auto t = decode<StridedTile>(kernel);
+      return {e.elements(strided(t)), e.tile(t)};
+    }
+    case KernelKind::scatterAdd: {
+      const auto t = decode<StridedTile>(kernel);
+      return {e.tile(t), e.elements(strided(t))};
+    }
+    case KernelKind::zero: return {{decode<Zero>(kernel).bytes, 1, false, 0}};
+    case KernelKind::loadImage: {
+      const auto l = decode<LoadImage>(kernel);
+      return {e.tile(l), index(anyIndex - l.batch), index(l.fullHeight - l.height), index(l.fullWidth - l.width)};
+    }
+    case KernelKind::sgd: {
+      const auto s = decode<Sgd>(kernel);
+      return {e.elements(s.count), e.elements(s.count), e.elements(s.count, s.momentum == 0)};
+    }
+    case KernelKind::adam: {
+      const auto a = decode<Adam>(kernel);
+      return {e.elements(a.count), e.elements(a.count), e.elements(a.count), e.elements(a.count)};
+    }
+  }
+  throw Failure("unknown kernel");
+}
+
+}  // namespace tilefold

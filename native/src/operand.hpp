@@ -1,0 +1,20 @@
+// What each operand of a kernel occupies; the decoder holds every address against it.
+#pragma once
+#include <vector>
+
+#include "device.hpp"
+#include "kernels.hpp"
+
+namespace tilefold {
+
+struct OperandExtent {
+  std::int64_t bytes = 0;      // read or written from its address on, highest reached byte + 1
+  std::int64_t alignment = 1;  // the element's size
+  bool optional = false;       // may stand in space `none`
+  std::int64_t limit = 0;      // of an index: its largest legal value
+};
+
+// One row an operand, in the table's order. `kernel` has passed checkKernel; the device gives scratch and winners.
+std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device);
+
+}  // namespace tilefold

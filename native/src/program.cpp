@@ -1,0 +1,78 @@
+#include "program.hpp"
+
+#include "code_reader.hpp"
+#include "kernel_decoder.hpp"
+#include "kernel_fields.hpp"
+#include "whole.hpp"
+
+namespace tilefold {
+namespace {
+
+constexpr std::int64_t largestSpace = std::int64_t{1} << 46;
+
+std::size_t size(const std::string& what, double value) {
+  const std::int64_t bytes = wholeNumber(what, value);
+  if (bytes < 0 || bytes > largestSpace) throw Failure(what + " is outside 0 .. 2^46 bytes: " + std::to_string(bytes));
+  return static_cast<std::size_t>(bytes);
+}
+
+ImageExtent decodeInput(const std::array<double, 4>& numbers) {
+  const ImageExtent input{wholeNumber("the input's batch", numbers[0]), wholeNumber("the input's channels", numbers[1]),
+                          wholeNumber("the input's height", numbers[2]), wholeNumber("the input's width", numbers[3])};
+  if (input.batch < 1 || input.channels < 1 || input.height < 1 || input.width < 1) throw Failure("the input has an extent below 1");
+  checkedMultiply(checkedMultiply(input.batch, input.channels), checkedMultiply(input.height, input.width));
+  return input;
+}
+
+void checkLoadImage(const LoadImage& load, const ImageExtent& input) {
+  if (load.channels != input.channels || load.fullHeight != input.height || load.fullWidth != input.width)
+    throw Failure("loadImage reads images of " + std::to_string(load.channels) + "x" + std::to_string(load.fullHeight) + "x" +
+                  std::to_string(load.fullWidth) + ", but the input is " + std::to_string(input.channels) + "x" +
+                  std::to_string(input.height) + "x" + std::to_string(input.width));
+  if (load.batch > input.batch) throw Failure("loadImage reads more images than the batch of " + std::to_string(input.batch));
+}
+
+Program decodeAll(const EncodedProgram& encoded, Device& device) {
+  Program program;
+  program.arenaBytes = size("arenaBytes", encoded.arenaBytes);
+  program.peakBytes = size("peakBytes", encoded.peakBytes);
+  program.input = decodeInput(encoded.input);
+  program.kernels = decodeKernels(encoded.kernels);
+  std::vector<std::vector<OperandExtent>> extents;
+  for (const Kernel& kernel : program.kernels) {
+    extents.push_back(operandExtents(kernel, device));
+    if (kernel.kind != KernelKind::loadImage) continue;
+    const auto load = decode<LoadImage>(kernel);
+    checkLoadImage(load, program.input);
+    extents.back()[1].limit = program.input.batch - load.batch;
+  }
+  for (const EncodedSection& section : encoded.sections) {
+    const std::size_t exchangeBytes = size("exchangeBytes of " + section.name, section.exchangeBytes);
+    const CodeLimits limits{program.kernels, extents, static_cast<std::int64_t>(program.peakBytes),
+                            static_cast<std::int64_t>(exchangeBytes)};
+    try {
+      Code code = readCode(section.code, limits);
+      program.sections.push_back({section.name, std::move(code.instructions), exchangeBytes, code.loadsImages});
+    } catch (const Failure& failure) {
+      throw Failure("section " + section.name + ", " + failure.what());
+    }
+  }
+  return program;
+}
+
+}  // namespace
+
+Program decodeProgram(const EncodedProgram& encoded, Device& device) {
+  Program program;
+  try {
+    program = decodeAll(encoded, device);
+  } catch (const Failure& failure) {
+    throw Failure("the program is damaged (" + std::string(failure.what()) + "): stage it again");
+  }
+  if (program.peakBytes > program.arenaBytes)
+    throw Failure("the program needs " + std::to_string(program.peakBytes) + " bytes, more than the arena's " +
+                  std::to_string(program.arenaBytes) + ": give the arena at least that much");
+  return program;
+}
+
+}  // namespace tilefold

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <cstring>
+
+#include "convolution.hpp"
+#include "device.hpp"
+#include "image.hpp"
+#include "linear.hpp"
+#include "loss.hpp"
+#include "movement.hpp"
+#include "optimizer.hpp"
+#include "pointwise.hpp"
+#include "pooling.hpp"
+
+namespace tilefold::reference {
+namespace {
+
+// What a launch may read: its operands as elements of any type, and the step's parameters.
+struct Arguments {
+  const std::vector<Operand>& operands;
+  const StepParameters& step;
+
+  template <class T>
+  T* at(std::size_t i) const {
+    return reinterpret_cast<T*>(operands[i].address);
+  }
+  TileOrigin origin(std::size_t first) const { return {operands[first].index, operands[first + 1].index, operands[first + 2].index}; }
+};
+
+template <class Body>
+class Compiled : public CompiledKernel {
+ public:
+  explicit Compiled(Body body) : body_(std::move(body)) {}
+  void launch(const std::vector<Operand>& operands, const StepParameters& step) override { body_(Arguments{operands, step}); }
+
+ private:
+  Body body_;
+};
+
+template <class Body>
+std::unique_ptr<CompiledKernel> compiled(Body body) {
+  return std::make_unique<Compiled<Body>>(std::move(body));
+}
+
+Convolution plainConvolution(const Kernel& kernel) {
+  const auto c = decode<Convolution>(kernel);
+  requirePlain(c);
+  return c;
+}
+
+std::int64_t plainWeights(const WeightReorder& r) {
+  if (r.sourceLayout != Layout::plain || r.destinationLayout != Layout::plain)
+    throw Failure("the reference device keeps weights in the plain layout only");
+  return weightElements(Layout::plain, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups);
+}
+
+MaxPool countableMaxPool(const Kernel& kernel) {
+  const auto p = decode<MaxPool>(kernel);
+  winnersBytes(p);
+  return p;
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
+  using A = Arguments;
+  switch (kernel.kind) {
+    case KernelKind::convolutionForward:
+      return compiled([c = plainConvolution(kernel)](const A& a) {
+        convolutionForward<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3));
+      });
+    case KernelKind::convolutionBackwardData:
+      return compiled([c = plainConvolution(kernel)](const A& a) { convolutionBackwardData<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::convolutionBackwardWeights:
+      return compiled([c = plainConvolution(kernel)](const A& a) {
+        convolutionBackwardWeights<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3));
+      });
+    case KernelKind::reorderWeights:
+      return compiled([count = plainWeights(decode<WeightReorder>(kernel))](const A& a) {
+        std::memmove(a.at<T>(1), a.at<T>(0), static_cast<std::size_t>(count) * sizeof(T));
+      });
+    case KernelKind::reorderActivation:
+      return compiled([r = decode<ActivationReorder>(kernel)](const A& a) { reorderActivation<T>(r, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::rectifierForward:
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { rectifierForward<T>(r, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::rectifierBackward:
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { rectifierBackward<T>(r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::maxPoolForward:
+      return compiled([p = countableMaxPool(kernel)](const A& a) { maxPoolForward<T>(p, a.at<T>(0), a.at<T>(1), a.at<std::int32_t>(2)); });
+    case KernelKind::maxPoolBackward:
+      return compiled([p = countableMaxPool(kernel)](const A& a) { maxPoolBackward<T>(p, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2)); });
+    case KernelKind::averagePoolForward:
+      return compiled([p = decode<AveragePool>(kernel)](const A& a) { averagePoolForward<T>(p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::averagePoolBackward:
+      return compiled([p = decode<AveragePool>(kernel)](const A& a) { averagePoolBackward<T>(p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::sumPixelsForward:
+      return compiled([s = decode<SumPixels>(kernel)](const A& a) { sumPixelsForward<T>(s, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::sumPixelsBackward:
+      return compiled([s = decode<SumPixels>(kernel)](const A& a) { sumPixelsBackward<T>(s, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::linearForward:
+      return compiled([l = decode<Linear>(kernel)](const A& a) { linearForward<T>(l, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3)); });
+    case KernelKind::linearBackwardData:
+      return compiled([l = decode<Linear>(kernel)](const A& a) { linearBackwardData<T>(l, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::linearBackwardWeights:
+      return compiled([l = decode<Linear>(kernel)](const A& a) {
+        linearBackwardWeights<T>(l, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3));
+      });
+    case KernelKind::dropout:
+      return compiled([d = decode<Dropout>(kernel)](const A& a) {
+        dropout<T>(d, a.origin(2), a.step.seed, a.step.step, a.at<T>(0), a.at<T>(1));
+      });
+    case KernelKind::softmaxCrossEntropyForward:
+      return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
+        softmaxCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<double>(2));
+      });
+    case KernelKind::softmaxCrossEntropyBackward:
+      return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
+        softmaxCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2));
+      });
+    case KernelKind::meanSquaredErrorForward:
+      return compiled([s = decode<SquaredError>(kernel)](const A& a) {
+        meanSquaredErrorForward<T>(s, a.at<T>(0), a.at<T>(1), a.at<double>(2));
+      });
+    case KernelKind::meanSquaredErrorBackward:
+      return compiled([s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward<T>(s, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::copyBox:
+      return compiled([b = decode<CopyBox>(kernel)](const A& a) { copyBox<T>(b, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::gather:
+      return compiled([t = decode<StridedTile>(kernel)](const A& a) { gather<T>(t, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::scatterAdd:
+      return compiled([t = decode<StridedTile>(kernel)](const A& a) { scatterAdd<T>(t, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::zero:
+      return compiled([z = decode<Zero>(kernel)](const A& a) { std::fill_n(a.at<std::byte>(0), z.bytes, std::byte{0}); });
+    case KernelKind::loadImage:
+      return compiled([l = decode<LoadImage>(kernel)](const A& a) { loadImage<T>(l, a.origin(1), a.step.images, a.at<T>(0)); });
+    case KernelKind::sgd:
+      return compiled([s = decode<Sgd>(kernel)](const A& a) {
+        sgd<T>(s, a.step.learningRate, a.step.step, a.at<T>(0), a.at<T>(1), a.at<T>(2));
+      });
+    case KernelKind::adam:
+      return compiled([o = decode<Adam>(kernel)](const A& a) {
+        adam<T>(o, a.step.learningRate, a.step.step, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3));
+      });
+  }
+  throw Failure("the reference device has no such kernel");
+}
+
+template std::unique_ptr<CompiledKernel> compile<float>(const Kernel&);
+template std::unique_ptr<CompiledKernel> compile<double>(const Kernel&);
+
+}  // namespace tilefold::reference

@@ -1,0 +1,29 @@
+#include "device.hpp"
+
+#include "pooling.hpp"
+
+namespace tilefold {
+namespace {
+
+class ReferenceDevice : public Device {
+ public:
+  explicit ReferenceDevice(Precision precision) : precision_(precision) {}
+
+  Precision precision() const override { return precision_; }
+  std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override {
+    return precision_ == Precision::float64 ? reference::compile<double>(kernel) : reference::compile<float>(kernel);
+  }
+  std::size_t scratchBytes(const Kernel&) override { return 0; }
+  std::size_t winnersBytes(const Kernel& kernel) override { return reference::winnersBytes(decode<MaxPool>(kernel)); }
+  Layout activationLayout(std::int64_t, bool) override { return Layout::plain; }
+  WeightLayouts weightLayouts(const Kernel&) override { return {Layout::plain, Layout::plain}; }
+
+ private:
+  Precision precision_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> makeReferenceDevice(Precision precision) { return std::make_unique<ReferenceDevice>(precision); }
+
+}  // namespace tilefold

@@ -1,0 +1,73 @@
+#include "linear.hpp"
+
+#include <algorithm>
+
+namespace tilefold::reference {
+namespace {
+
+constexpr std::int64_t chunk = 256;  // input features whose sums are held at once
+
+}  // namespace
+
+template <class T>
+void linearForward(const Linear& l, const T* source, const T* weights, const T* bias, T* destination) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t o = 0; o < l.outFeatures; ++o) {
+    for (std::int64_t b = 0; b < l.batch; ++b) {
+      double sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t i = 0; i < l.inFeatures; ++i)
+        sum += static_cast<double>(source[b * l.inFeatures + i]) * static_cast<double>(weights[o * l.inFeatures + i]);
+      destination[b * l.outFeatures + o] = static_cast<T>(sum + (bias == nullptr ? 0.0 : static_cast<double>(bias[o])));
+    }
+  }
+}
+
+template <class T>
+void linearBackwardData(const Linear& l, const T* destinationGradient, const T* weights, T* sourceGradient) {
+  const std::int64_t chunks = (l.inFeatures + chunk - 1) / chunk;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t b = 0; b < l.batch; ++b) {
+    for (std::int64_t part = 0; part < chunks; ++part) {
+      const std::int64_t first = part * chunk, count = std::min(chunk, l.inFeatures - first);
+      double sums[chunk] = {};
+      for (std::int64_t o = 0; o < l.outFeatures; ++o) {
+        const double gradient = destinationGradient[b * l.outFeatures + o];
+        const T* row = weights + o * l.inFeatures + first;
+        for (std::int64_t i = 0; i < count; ++i) sums[i] += gradient * static_cast<double>(row[i]);
+      }
+      for (std::int64_t i = 0; i < count; ++i) sourceGradient[b * l.inFeatures + first + i] = static_cast<T>(sums[i]);
+    }
+  }
+}
+
+template <class T>
+void linearBackwardWeights(const Linear& l, const T* source, const T* destinationGradient, T* weightGradient, T* biasGradient) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t o = 0; o < l.outFeatures; ++o) {
+    for (std::int64_t first = 0; first < l.inFeatures; first += chunk) {
+      const std::int64_t count = std::min(chunk, l.inFeatures - first);
+      double sums[chunk] = {};
+      for (std::int64_t b = 0; b < l.batch; ++b) {
+        const double gradient = destinationGradient[b * l.outFeatures + o];
+        const T* row = source + b * l.inFeatures + first;
+        for (std::int64_t i = 0; i < count; ++i) sums[i] += gradient * static_cast<double>(row[i]);
+      }
+      for (std::int64_t i = 0; i < count; ++i) weightGradient[o * l.inFeatures + first + i] = static_cast<T>(sums[i]);
+    }
+    if (biasGradient == nullptr) continue;
+    double sum = 0;
+    for (std::int64_t b = 0; b < l.batch; ++b) sum += static_cast<double>(destinationGradient[b * l.outFeatures + o]);
+    biasGradient[o] = static_cast<T>(sum);
+  }
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                                                    \
+  template void linearForward<T>(const Linear&, const T*, const T*, const T*, T*);                 \
+  template void linearBackwardData<T>(const Linear&, const T*, const T*, T*);                      \
+  template void linearBackwardWeights<T>(const Linear&, const T*, const T*, T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(double)
+#undef TILEFOLD_INSTANTIATE
+
+}  // namespace tilefold::reference

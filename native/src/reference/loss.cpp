@@ -1,0 +1,101 @@
+#include "loss.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "block_loop.hpp"
+
+namespace tilefold::reference {
+namespace {
+
+// Throws before anything is written.
+void checkLabels(const CrossEntropy& c, const std::int32_t* labels) {
+  for (std::int64_t row = 0; row < c.batch; ++row)
+    if (labels[row] < 0 || labels[row] >= c.classes)
+      throw Failure("label " + std::to_string(labels[row]) + " of row " + std::to_string(row) + " is outside 0 .. " +
+                    std::to_string(c.classes - 1) + ": relabel it or give the model more classes");
+}
+
+// Largest score, and the sum of exp(score - largest).
+template <class T>
+struct Softmax {
+  Softmax(const T* scores, std::int64_t classes) : largest(*std::max_element(scores, scores + classes)) {
+    for (std::int64_t k = 0; k < classes; ++k) sum += std::exp(static_cast<double>(scores[k]) - largest);
+  }
+  double largest, sum = 0;
+};
+
+// Calls visit(offset in the tile, offset in the strided tensor) for every element of a plane that is not padding.
+template <class Visit>
+void visitPlane(const StridedTile& t, const Planes& planes, std::int64_t plane, const Visit& visit) {
+  const std::int64_t origin = planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel;
+  for (std::int64_t y = 0; y < t.height; ++y)
+    for (std::int64_t x = 0; x < t.width; ++x)
+      for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
+        visit(((plane * t.height + y) * t.width + x) * planes.block + lane, origin + lane * t.strideChannel + y * t.strideHeight + x);
+}
+
+}  // namespace
+
+template <class T>
+void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, double* loss) {
+  checkLabels(c, labels);
+  for (std::int64_t row = 0; row < c.batch; ++row) {
+    const T* scores = source + row * c.classes;
+    const Softmax<T> softmax(scores, c.classes);
+    loss[0] += (std::log(softmax.sum) + softmax.largest - static_cast<double>(scores[labels[row]])) / static_cast<double>(c.fullBatch);
+    const T* best = std::max_element(scores, scores + c.classes);
+    if (best - scores == labels[row] && !std::isnan(*best)) loss[1] += 1;
+  }
+}
+
+template <class T>
+void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const std::int32_t* labels, T* sourceGradient) {
+  checkLabels(c, labels);
+  for (std::int64_t row = 0; row < c.batch; ++row) {
+    const T* scores = source + row * c.classes;
+    T* gradient = sourceGradient + row * c.classes;
+    const Softmax<T> softmax(scores, c.classes);
+    for (std::int64_t k = 0; k < c.classes; ++k) {
+      const double probability = std::exp(static_cast<double>(scores[k]) - softmax.largest) / softmax.sum;
+      gradient[k] = static_cast<T>((probability - (k == labels[row] ? 1 : 0)) / static_cast<double>(c.fullBatch));
+    }
+  }
+}
+
+template <class T>
+void meanSquaredErrorForward(const SquaredError& s, const T* source, const T* target, double* loss) {
+  const Planes planes = planesOf(s);
+  double sum = 0;
+  for (std::int64_t plane = 0; plane < planes.count; ++plane)
+    visitPlane(s, planes, plane, [&](std::int64_t at, std::int64_t targetAt) {
+      const double difference = static_cast<double>(source[at]) - static_cast<double>(target[targetAt]);
+      sum += difference * difference;
+    });
+  loss[0] += sum / static_cast<double>(s.count);
+}
+
+template <class T>
+void meanSquaredErrorBackward(const SquaredError& s, const T* source, const T* target, T* sourceGradient) {
+  const Planes planes = planesOf(s);
+  const std::int64_t elements = s.height * s.width * planes.block;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    if (planes.lanes(plane) < planes.block) std::fill_n(sourceGradient + plane * elements, elements, T(0));
+    visitPlane(s, planes, plane, [&](std::int64_t at, std::int64_t targetAt) {
+      const double difference = static_cast<double>(source[at]) - static_cast<double>(target[targetAt]);
+      sourceGradient[at] = static_cast<T>(2 * difference / static_cast<double>(s.count));
+    });
+  }
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                                                                    \
+  template void softmaxCrossEntropyForward<T>(const CrossEntropy&, const T*, const std::int32_t*, double*);        \
+  template void softmaxCrossEntropyBackward<T>(const CrossEntropy&, const T*, const std::int32_t*, T*);            \
+  template void meanSquaredErrorForward<T>(const SquaredError&, const T*, const T*, double*);                      \
+  template void meanSquaredErrorBackward<T>(const SquaredError&, const T*, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(double)
+#undef TILEFOLD_INSTANTIATE
+
+}  // namespace tilefold::reference

@@ -1,0 +1,94 @@
+#include "movement.hpp"
+
+#include "block_loop.hpp"
+
+namespace tilefold::reference {
+namespace {
+
+// Where element (b, c, pixel) lies in an activation of any layout.
+struct Position {
+  Position(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixelCount)
+      : planes(layout, batch, channels), pixels(pixelCount) {}
+  std::int64_t operator()(std::int64_t b, std::int64_t c, std::int64_t pixel) const {
+    return ((b * planes.blocks + c / planes.block) * pixels + pixel) * planes.block + c % planes.block;
+  }
+  Planes planes;
+  std::int64_t pixels;
+};
+
+}  // namespace
+
+template <class T>
+void reorderActivation(const ActivationReorder& r, const T* source, T* destination) {
+  const std::int64_t pixels = r.height * r.width;
+  const Position from(r.sourceLayout, r.batch, r.channels, pixels), to(r.destinationLayout, r.batch, r.channels, pixels);
+  const std::int64_t block = to.planes.block;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < to.planes.count; ++plane) {
+    const std::int64_t b = to.planes.image(plane), c = to.planes.firstChannel(plane);
+    T* out = destination + plane * pixels * block;
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+      for (std::int64_t lane = 0; lane < block; ++lane)
+        out[pixel * block + lane] = lane < to.planes.lanes(plane) ? source[from(b, c + lane, pixel)] : T(0);
+  }
+}
+
+template <class T>
+void copyBox(const CopyBox& box, const T* source, T* destination) {
+  const auto& n = box.extents;
+#pragma omp parallel for collapse(3) schedule(static)
+  for (std::int64_t i = 0; i < n[0]; ++i) {
+    for (std::int64_t j = 0; j < n[1]; ++j) {
+      for (std::int64_t k = 0; k < n[2]; ++k) {
+        const T* from = source + i * box.sourceStrides[0] + j * box.sourceStrides[1] + k * box.sourceStrides[2];
+        T* to = destination + i * box.destinationStrides[0] + j * box.destinationStrides[1] + k * box.destinationStrides[2];
+        if (box.add)
+          for (std::int64_t x = 0; x < n[3]; ++x) to[x] += from[x];
+        else
+          for (std::int64_t x = 0; x < n[3]; ++x) to[x] = from[x];
+      }
+    }
+  }
+}
+
+template <class T>
+void gather(const StridedTile& t, const T* source, T* destination) {
+  const Planes planes = planesOf(t);
+  const std::int64_t block = planes.block;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    for (std::int64_t y = 0; y < t.height; ++y) {
+      const T* from = source + planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel + y * t.strideHeight;
+      T* to = destination + (plane * t.height + y) * t.width * block;
+      for (std::int64_t lane = 0; lane < block; ++lane)
+        for (std::int64_t x = 0; x < t.width; ++x)
+          to[x * block + lane] = lane < planes.lanes(plane) ? from[lane * t.strideChannel + x] : T(0);
+    }
+  }
+}
+
+template <class T>
+void scatterAdd(const StridedTile& t, const T* source, T* destination) {
+  const Planes planes = planesOf(t);
+  const std::int64_t block = planes.block;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    for (std::int64_t y = 0; y < t.height; ++y) {
+      const T* from = source + (plane * t.height + y) * t.width * block;
+      T* to = destination + planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel + y * t.strideHeight;
+      for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
+        for (std::int64_t x = 0; x < t.width; ++x) to[lane * t.strideChannel + x] += from[x * block + lane];
+    }
+  }
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                                    \
+  template void reorderActivation<T>(const ActivationReorder&, const T*, T*);      \
+  template void copyBox<T>(const CopyBox&, const T*, T*);                          \
+  template void gather<T>(const StridedTile&, const T*, T*);                       \
+  template void scatterAdd<T>(const StridedTile&, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(double)
+#undef TILEFOLD_INSTANTIATE
+
+}  // namespace tilefold::reference

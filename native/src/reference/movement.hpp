@@ -1,0 +1,20 @@
+// Kernels that move elements between places and layouts.
+#pragma once
+#include "../kernel_fields.hpp"
+
+namespace tilefold::reference {
+
+template <class T>
+void reorderActivation(const ActivationReorder& r, const T* source, T* destination);
+
+// A box of rows; adds where the fields say so.
+template <class T>
+void copyBox(const CopyBox& box, const T* source, T* destination);
+
+// A tile of a plain strided tensor to a dense tile, channel padding zeroed; and back, added.
+template <class T>
+void gather(const StridedTile& t, const T* source, T* destination);
+template <class T>
+void scatterAdd(const StridedTile& t, const T* source, T* destination);
+
+}  // namespace tilefold::reference

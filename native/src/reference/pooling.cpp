@@ -1,0 +1,193 @@
+#include "pooling.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "block_loop.hpp"
+
+namespace tilefold::reference {
+namespace {
+
+constexpr std::int64_t widestBlock = 16;
+
+// The part of an average window that lies inside the input, and what its sum is divided by.
+struct AverageAxis {
+  std::int64_t from, to, size;
+};
+
+AverageAxis averageAxis(std::int64_t out, std::int64_t stride, std::int64_t kernel, std::int64_t in, std::int64_t padBefore,
+                        std::int64_t countedPadAfter, bool countPadding) {
+  const std::int64_t start = out * stride - padBefore, end = start + kernel;
+  const std::int64_t from = std::max<std::int64_t>(start, 0), to = std::min(end, in);
+  return {from, to, countPadding ? std::min(end, in + countedPadAfter) - start : std::max<std::int64_t>(to - from, 0)};
+}
+
+AverageAxis rowsOf(const AveragePool& p, std::int64_t y) {
+  return averageAxis(y, p.strideHeight, p.kernelHeight, p.inHeight, p.padTop, p.padBottom - p.overhangBottom, p.countPadding);
+}
+
+AverageAxis columnsOf(const AveragePool& p, std::int64_t x) {
+  return averageAxis(x, p.strideWidth, p.kernelWidth, p.inWidth, p.padLeft, p.padRight - p.overhangRight, p.countPadding);
+}
+
+double share(const AverageAxis& rows, const AverageAxis& columns) {
+  const std::int64_t size = rows.size * columns.size;
+  return size > 0 ? 1.0 / static_cast<double>(size) : 0.0;
+}
+
+}  // namespace
+
+std::size_t winnersBytes(const MaxPool& p) {
+  if (checkedMultiply(p.inHeight, p.inWidth) > std::numeric_limits<std::int32_t>::max())
+    throw Failure("a max pool over " + std::to_string(p.inHeight) + "x" + std::to_string(p.inWidth) + " pixels is too large: tile it");
+  const std::int64_t elements = activationElements(p.layout, p.batch, p.inChannels, p.outHeight, p.outWidth);
+  return static_cast<std::size_t>(checkedMultiply(elements, sizeof(std::int32_t)));
+}
+
+template <class T>
+void maxPoolForward(const MaxPool& p, const T* source, T* destination, std::int32_t* winners) {
+  const Planes planes(p.layout, p.batch, p.inChannels);
+  const std::int64_t block = planes.block;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    const T* in = source + plane * p.inHeight * p.inWidth * block;
+    std::int64_t at = plane * p.outHeight * p.outWidth * block;
+    for (std::int64_t y = 0; y < p.outHeight; ++y) {
+      for (std::int64_t x = 0; x < p.outWidth; ++x, at += block) {
+        T* best = destination + at;
+        std::int32_t* winner = winners + at;
+        std::fill(best, best + block, -std::numeric_limits<T>::infinity());
+        std::fill(winner, winner + block, -1);
+        for (std::int64_t ky = 0; ky < p.kernelHeight; ++ky) {
+          const std::int64_t row = y * p.strideHeight + ky * p.dilationHeight - p.padTop;
+          if (row < 0 || row >= p.inHeight) continue;
+          for (std::int64_t kx = 0; kx < p.kernelWidth; ++kx) {
+            const std::int64_t column = x * p.strideWidth + kx * p.dilationWidth - p.padLeft;
+            if (column < 0 || column >= p.inWidth) continue;
+            const std::int64_t pixel = row * p.inWidth + column;
+            for (std::int64_t lane = 0; lane < block; ++lane) {
+              const T value = in[pixel * block + lane];
+              if (value > best[lane] || winner[lane] < 0 || (std::isnan(value) && !std::isnan(best[lane]))) {
+                best[lane] = value;
+                winner[lane] = static_cast<std::int32_t>(pixel);
+              }
+            }
+          }
+        }
+        for (std::int64_t lane = planes.lanes(plane); lane < block; ++lane) best[lane] = 0;
+      }
+    }
+  }
+}
+
+template <class T>
+void maxPoolBackward(const MaxPool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
+  const Planes planes(p.layout, p.batch, p.inChannels);
+  const std::int64_t block = planes.block, pixels = p.inHeight * p.inWidth, outputs = p.outHeight * p.outWidth;
+  bool outside = false;
+#pragma omp parallel for schedule(static) reduction(|| : outside)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    T* gradient = sourceGradient + plane * pixels * block;
+    std::fill(gradient, gradient + pixels * block, T(0));
+    for (std::int64_t out = 0; out < outputs; ++out) {
+      for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) {
+        const std::int64_t at = (plane * outputs + out) * block + lane;
+        if (winners[at] < 0) continue;
+        if (winners[at] >= pixels)
+          outside = true;
+        else
+          gradient[winners[at] * block + lane] += destinationGradient[at];
+      }
+    }
+  }
+  if (outside) throw Failure("maxPoolBackward read winners that no maxPoolForward wrote: stage the program again");
+}
+
+template <class T>
+void averagePoolForward(const AveragePool& p, const T* source, T* destination) {
+  const Planes planes(p.layout, p.batch, p.inChannels);
+  const std::int64_t block = planes.block;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    const T* in = source + plane * p.inHeight * p.inWidth * block;
+    T* out = destination + plane * p.outHeight * p.outWidth * block;
+    for (std::int64_t y = 0; y < p.outHeight; ++y) {
+      const AverageAxis rows = rowsOf(p, y);
+      for (std::int64_t x = 0; x < p.outWidth; ++x, out += block) {
+        const AverageAxis columns = columnsOf(p, x);
+        double sums[widestBlock] = {};
+        for (std::int64_t row = rows.from; row < rows.to; ++row)
+          for (std::int64_t column = columns.from; column < columns.to; ++column)
+            for (std::int64_t lane = 0; lane < block; ++lane) sums[lane] += static_cast<double>(in[(row * p.inWidth + column) * block + lane]);
+        const double scale = share(rows, columns);
+        for (std::int64_t lane = 0; lane < block; ++lane) out[lane] = static_cast<T>(sums[lane] * scale);
+      }
+    }
+  }
+}
+
+template <class T>
+void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* sourceGradient) {
+  const Planes planes(p.layout, p.batch, p.inChannels);
+  const std::int64_t block = planes.block, pixels = p.inHeight * p.inWidth;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    T* gradient = sourceGradient + plane * pixels * block;
+    const T* out = destinationGradient + plane * p.outHeight * p.outWidth * block;
+    std::fill(gradient, gradient + pixels * block, T(0));
+    for (std::int64_t y = 0; y < p.outHeight; ++y) {
+      const AverageAxis rows = rowsOf(p, y);
+      for (std::int64_t x = 0; x < p.outWidth; ++x, out += block) {
+        const AverageAxis columns = columnsOf(p, x);
+        const T scale = static_cast<T>(share(rows, columns));
+        for (std::int64_t row = rows.from; row < rows.to; ++row)
+          for (std::int64_t column = columns.from; column < columns.to; ++column)
+            for (std::int64_t lane = 0; lane < block; ++lane) gradient[(row * p.inWidth + column) * block + lane] += scale * out[lane];
+      }
+    }
+  }
+}
+
+template <class T>
+void sumPixelsForward(const SumPixels& s, const T* source, T* sum) {
+  const Planes planes = planesOf(s);
+  const std::int64_t block = planes.block, pixels = s.height * s.width;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    const T* in = source + plane * pixels * block;
+    double sums[widestBlock] = {};
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+      for (std::int64_t lane = 0; lane < block; ++lane) sums[lane] += static_cast<double>(in[pixel * block + lane]);
+    T* out = sum + planes.image(plane) * s.channels + planes.firstChannel(plane);
+    for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
+      out[lane] = static_cast<T>(static_cast<double>(out[lane]) + s.scale * sums[lane]);
+  }
+}
+
+template <class T>
+void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradient) {
+  const Planes planes = planesOf(s);
+  const std::int64_t block = planes.block, pixels = s.height * s.width;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    const T* from = sumGradient + planes.image(plane) * s.channels + planes.firstChannel(plane);
+    T values[widestBlock] = {};
+    for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) values[lane] = static_cast<T>(s.scale * static_cast<double>(from[lane]));
+    T* gradient = sourceGradient + plane * pixels * block;
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+      for (std::int64_t lane = 0; lane < block; ++lane) gradient[pixel * block + lane] = values[lane];
+  }
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                                                  \
+  template void maxPoolForward<T>(const MaxPool&, const T*, T*, std::int32_t*);                  \
+  template void maxPoolBackward<T>(const MaxPool&, const T*, const std::int32_t*, T*);           \
+  template void averagePoolForward<T>(const AveragePool&, const T*, T*);                         \
+  template void averagePoolBackward<T>(const AveragePool&, const T*, T*);                        \
+  template void sumPixelsForward<T>(const SumPixels&, const T*, T*);                             \
+  template void sumPixelsBackward<T>(const SumPixels&, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(double)
+#undef TILEFOLD_INSTANTIATE
+
+}  // namespace tilefold::reference

@@ -1,0 +1,31 @@
+// Pooling and sums over pixels, in any activation layout; padding lanes stay zero.
+#pragma once
+#include <cstdint>
+
+#include "../kernel_fields.hpp"
+
+namespace tilefold::reference {
+
+// The first of equals wins, a NaN always. winners: pixel of the input plane, one an output element; -1: the window saw only padding.
+template <class T>
+void maxPoolForward(const MaxPool& p, const T* source, T* destination, std::int32_t* winners);
+
+// Throws Failure when `winners` points outside the plane.
+template <class T>
+void maxPoolBackward(const MaxPool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient);
+
+// Bytes of `winners`. Throws Failure when a plane has more pixels than int32 counts.
+std::size_t winnersBytes(const MaxPool& p);
+
+template <class T>
+void averagePoolForward(const AveragePool& p, const T* source, T* destination);
+template <class T>
+void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* sourceGradient);
+
+// sum[b, c] += scale * sum of the tile's pixels, formed in double.
+template <class T>
+void sumPixelsForward(const SumPixels& s, const T* source, T* sum);
+template <class T>
+void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradient);
+
+}  // namespace tilefold::reference

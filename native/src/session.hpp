@@ -1,0 +1,63 @@
+// A device with a program and its arena, and the thread on which both are used. Knows nothing of JavaScript.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "devices.hpp"
+#include "interpreter.hpp"
+#include "worker.hpp"
+
+namespace tilefold {
+
+struct DeviceChoice {
+  std::string name;
+  Precision precision = Precision::float32;
+  std::int64_t threads = 1;
+};
+
+class Session {
+ public:
+  // Decodes, compiles and maps the arena; waits for it. Throws Failure.
+  Session(const DeviceChoice& choice, const EncodedProgram& program);
+  ~Session();
+
+  // Call before queueing a run: from here on, interrupt() ends that run. Throws Failure while another run is under way.
+  void begin();
+  // Milliseconds that the section took, or nothing when it was interrupted. Ends what begin() began. Throws Failure.
+  std::optional<double> run(const std::string& section, std::byte* exchange, std::size_t exchangeBytes, const StepParameters& step);
+  // Any thread. The run ends before its next instruction.
+  void interrupt() { stop_ = true; }
+  // Bytes from the arena's start to the highest one that was ever written; meaningful between runs.
+  std::size_t measuredPeakBytes() const { return interpreter_->arena().highestChangedByte(); }
+
+ private:
+  const Section& find(const std::string& name) const;
+
+  std::atomic<bool> stop_{false}, busy_{false};
+  Worker worker_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Interpreter> interpreter_;
+};
+
+// A device that answers questions, on a thread of its own.
+class DeviceQueries {
+ public:
+  explicit DeviceQueries(const DeviceChoice& choice);
+  ~DeviceQueries();
+
+  // ask(device) on the device's thread. Throws what it throws.
+  template <class Ask>
+  auto ask(const Ask& question) {
+    decltype(question(*device_)) answer{};
+    worker_.execute([&] { answer = question(*device_); });
+    return answer;
+  }
+
+ private:
+  Worker worker_;
+  std::unique_ptr<Device> device_;
+};
+
+}  // namespace tilefold

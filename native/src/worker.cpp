@@ -1,0 +1,53 @@
+#include "worker.hpp"
+
+#include <omp.h>
+
+#include "failure.hpp"
+
+namespace tilefold {
+namespace {
+
+int checkedThreads(std::int64_t threads) {
+  if (threads < 1 || threads > 1024) throw Failure("a device runs with 1 to 1024 threads, not " + std::to_string(threads));
+  return static_cast<int>(threads);
+}
+
+}  // namespace
+
+Worker::Worker(std::int64_t threads) : thread_([this, count = checkedThreads(threads)] { serve(count); }) {}
+
+Worker::~Worker() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Worker::execute(const std::function<void()>& job) {
+  const std::lock_guard<std::mutex> turn(turn_);
+  std::packaged_task<void()> task(job);
+  std::future<void> done = task.get_future();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    job_ = std::move(task);
+  }
+  changed_.notify_all();
+  done.get();
+}
+
+void Worker::serve(int threads) {
+  omp_set_num_threads(threads);
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || job_.valid(); });
+    if (stopping_) return;
+    std::packaged_task<void()> job = std::move(job_);
+    lock.unlock();
+    job();
+    lock.lock();
+  }
+}
+
+}  // namespace tilefold

@@ -1,0 +1,323 @@
+// Every kernel of the CPU device against the reference device on random shapes: cpu_against_reference [cases] [seed] [threads] [isa].
+// Outputs and scratch start as NaN and have exactly their size, so that a sanitizer sees a step outside.
+#include <dnnl.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "../src/check_kernel.hpp"
+#include "../src/cpu/cpu_device.hpp"
+#include "../src/kernel_fields.hpp"
+#include "../src/operand.hpp"
+#include "../src/reference/device.hpp"
+
+using namespace tilefold;
+
+namespace {
+
+std::mt19937_64 generator;
+int failures = 0;
+std::map<std::string, int> implementations;
+
+std::int64_t draw(std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(generator); }
+template <class T>
+T pick(std::initializer_list<T> choices) { return *(choices.begin() + draw(0, static_cast<std::int64_t>(choices.size()) - 1)); }
+
+// Floats at an address that is a multiple of 64 bytes, and not one byte more than asked for.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes = 0) : bytes_(bytes), memory_(std::aligned_alloc(64, (bytes + 63) / 64 * 64), std::free) {
+    for (std::size_t i = 0; i < bytes / sizeof(float); ++i) data()[i] = std::numeric_limits<float>::quiet_NaN();
+  }
+  float* data() const { return static_cast<float*>(memory_.get()); }
+  std::size_t size() const { return bytes_ / sizeof(float); }
+  Operand operand() const { return {bytes_ == 0 ? nullptr : static_cast<std::byte*>(memory_.get()), 0}; }
+
+ private:
+  std::size_t bytes_;
+  std::shared_ptr<void> memory_;
+};
+
+Buffer copyOf(const Buffer& other) {
+  Buffer result(other.size() * sizeof(float));
+  std::copy(other.data(), other.data() + other.size(), result.data());
+  return result;
+}
+
+Buffer random(std::int64_t count) {
+  Buffer buffer(static_cast<std::size_t>(count) * sizeof(float));
+  std::normal_distribution<float> normal;
+  for (std::size_t i = 0; i < buffer.size(); ++i) buffer.data()[i] = normal(generator);
+  return buffer;
+}
+
+std::string describe(const Kernel& kernel) {
+  const KernelInfo& info = kernelInfo(kernel.kind);
+  std::string text = info.name;
+  for (std::size_t i = 0; i < kernel.fields.size(); ++i)
+    text += std::string(i == 0 ? ": " : ", ") + info.fields[i] + " " + std::to_string(static_cast<long long>(kernel.fields[i]));
+  return text;
+}
+
+void fail(const Kernel& kernel, const std::string& what) {
+  std::printf("FAILED %s\n  %s\n", describe(kernel).c_str(), what.c_str());
+  ++failures;
+}
+
+void expectClose(const Kernel& kernel, const char* operand, const Buffer& found, const Buffer& expected, double tolerance = 3e-6) {
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double delta = static_cast<double>(found.data()[i]) - static_cast<double>(expected.data()[i]);
+    difference += delta * delta;
+    norm += static_cast<double>(expected.data()[i]) * static_cast<double>(expected.data()[i]);
+  }
+  if (!(std::sqrt(difference) <= tolerance * std::sqrt(norm) + 1e-30))
+    fail(kernel, std::string(operand) + " differs by " + std::to_string(std::sqrt(difference / norm)) + " of its norm");
+}
+
+struct Devices {
+  explicit Devices(int threadCount)
+      : threads(threadCount), cpu(makeCpuDevice(threadCount)), reference(makeReferenceDevice(Precision::float32)) {}
+  int threads;
+  std::unique_ptr<Device> cpu, reference;
+};
+
+void run(Device& device, const Kernel& kernel, const std::vector<Operand>& operands, const StepParameters& step = {}) {
+  checkKernel(kernel);
+  device.compile(kernel)->launch(operands, step);
+}
+
+void runCpu(Devices& devices, const Kernel& kernel, const std::vector<Operand>& operands, const StepParameters& step = {}) {
+  ++implementations[std::string(kernelInfo(kernel.kind).name) + " " + cpuImplementationName(kernel, devices.threads)];
+  run(*devices.cpu, kernel, operands, step);
+}
+
+struct Shape {
+  std::int64_t batch, channels, height, width;
+  std::int64_t elements(Layout layout) const { return activationElements(layout, batch, channels, height, width); }
+};
+
+double code(Layout layout) { return static_cast<double>(layout); }
+double real(std::int64_t value) { return static_cast<double>(value); }
+
+Buffer reordered(Device& device, const Shape& s, const Buffer& source, Layout from, Layout to) {
+  Buffer result(static_cast<std::size_t>(s.elements(to)) * sizeof(float));
+  run(device, {KernelKind::reorderActivation, {real(s.batch), real(s.channels), real(s.height), real(s.width), code(from), code(to)}},
+      {source.operand(), result.operand()});
+  return result;
+}
+
+// Compares with a plain expectation, channel padding included.
+void expectActivation(Devices& devices, const Kernel& kernel, const char* operand, const Shape& shape, Layout layout, const Buffer& found,
+                      const Buffer& expected) {
+  expectClose(kernel, operand, found, reordered(*devices.reference, shape, expected, Layout::plain, layout));
+}
+
+struct Axis {
+  std::int64_t in, out, kernel, stride, dilation, before, after;
+};
+
+Axis randomAxis(std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t mostPadding) {
+  const std::int64_t reach = (kernel - 1) * dilation + 1;
+  const std::int64_t before = draw(0, mostPadding), after = draw(0, 1) == 0 ? before : draw(0, mostPadding);
+  const std::int64_t in = std::max<std::int64_t>(draw(1, pick<std::int64_t>({3, 9, 40})), reach - before - after);
+  return {in, (in + before + after - reach) / stride + 1, kernel, stride, dilation, before, after};
+}
+
+std::vector<double> windowFields(std::int64_t batch, std::int64_t channels, const Axis& rows, const Axis& columns) {
+  return {real(batch),          real(channels),      real(rows.in),           real(columns.in),   real(rows.out),    real(columns.out),
+          real(rows.kernel),    real(columns.kernel), real(rows.stride),      real(columns.stride), real(rows.dilation), real(columns.dilation),
+          real(rows.before),    real(rows.after),    real(columns.before),    real(columns.after)};
+}
+
+struct ConvolutionCase {
+  std::vector<double> window;
+  std::int64_t outChannels, groups;
+  Kernel kernel(KernelKind kind, Layout source, Layout destination, Layout weights) const {
+    Kernel result{kind, window};
+    for (const double field : {real(outChannels), real(groups), code(source), code(destination), code(weights)}) result.fields.push_back(field);
+    return result;
+  }
+};
+
+ConvolutionCase randomConvolution() {
+  const std::int64_t groups = pick<std::int64_t>({1, 1, 1, 1, 2, 3, 4, 32});
+  std::int64_t in = groups * pick<std::int64_t>({1, 3, 5, 16, 17, 32}), out = groups * pick<std::int64_t>({1, 2, 16, 20, 48});
+  if (draw(0, 7) == 0) in = out = groups;
+  const auto axis = [] {
+    const std::int64_t kernel = pick<std::int64_t>({1, 1, 2, 3, 3, 3, 5, 7});
+    const std::int64_t dilation = pick<std::int64_t>({1, 1, 1, 2, 12}), stride = pick<std::int64_t>({1, 1, 1, 2, 3, 5});
+    return randomAxis(kernel, stride, dilation, pick<std::int64_t>({0, 1, 1, kernel / 2 * dilation, kernel * dilation + 1}));
+  };
+  const Axis rows = axis(), columns = axis();
+  return {windowFields(draw(1, 2), in, rows, columns), out, groups};
+}
+
+void testConvolution(Devices& devices, const ConvolutionCase& test) {
+  const auto plain = Layout::plain;
+  const Kernel plainForward = test.kernel(KernelKind::convolutionForward, plain, plain, plain);
+  const auto c = decode<Convolution>(plainForward);
+  const Shape source{c.batch, c.inChannels, c.inHeight, c.inWidth}, destination{c.batch, c.outChannels, c.outHeight, c.outWidth};
+  const std::int64_t weightCount = c.outChannels * (c.inChannels / c.groups) * c.kernelHeight * c.kernelWidth;
+  const Layout read = devices.cpu->activationLayout(c.inChannels, draw(0, 1) == 0), blocked = devices.cpu->activationLayout(64, false);
+  const auto layouts = devices.cpu->weightLayouts(test.kernel(KernelKind::convolutionForward, read, blocked, plain));
+  const Buffer x = random(source.elements(plain)), w = random(weightCount), bias = random(c.outChannels), dy = random(destination.elements(plain));
+
+  const auto toLayout = [&](const Buffer& weights, Layout from, Layout to) {
+    Buffer result(static_cast<std::size_t>(weightElements(to, c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth, c.groups)) *
+                  sizeof(float));
+    runCpu(devices, {KernelKind::reorderWeights, {real(c.outChannels), real(c.inChannels), real(c.kernelHeight), real(c.kernelWidth), real(c.groups), code(from), code(to)}},
+           {weights.operand(), result.operand()});
+    return result;
+  };
+  const Buffer forwardWeights = toLayout(w, plain, layouts.forward), backwardWeights = toLayout(forwardWeights, layouts.forward, layouts.backwardData);
+  const Buffer blockedDy = reordered(*devices.cpu, destination, dy, plain, blocked);
+  const bool withBias = draw(0, 3) > 0;
+  const auto scratch = [&](const Kernel& kernel) { return Buffer(devices.cpu->scratchBytes(kernel)); };
+  {
+    Buffer y(destination.elements(plain) * sizeof(float)), found(destination.elements(blocked) * sizeof(float));
+    run(*devices.reference, plainForward, {x.operand(), w.operand(), withBias ? bias.operand() : Operand{}, y.operand(), {}});
+    const Kernel kernel = test.kernel(KernelKind::convolutionForward, read, blocked, layouts.forward);
+    runCpu(devices, kernel, {reordered(*devices.cpu, source, x, plain, read).operand(), forwardWeights.operand(), withBias ? bias.operand() : Operand{},
+                             found.operand(), scratch(kernel).operand()});
+    expectActivation(devices, kernel, "destination", destination, blocked, found, y);
+  }
+  for (const Layout written : {blocked, plain}) {
+    Buffer dx(source.elements(plain) * sizeof(float)), found(source.elements(written) * sizeof(float));
+    run(*devices.reference, test.kernel(KernelKind::convolutionBackwardData, plain, plain, plain), {dy.operand(), w.operand(), dx.operand(), {}});
+    const Kernel kernel = test.kernel(KernelKind::convolutionBackwardData, written, blocked, layouts.backwardData);
+    runCpu(devices, kernel, {blockedDy.operand(), backwardWeights.operand(), found.operand(), scratch(kernel).operand()});
+    expectActivation(devices, kernel, "sourceGradient", source, written, found, dx);
+  }
+  Buffer dw(weightCount * sizeof(float)), db(c.outChannels * sizeof(float)), foundDw(forwardWeights.size() * sizeof(float)), foundDb(db.size() * sizeof(float));
+  run(*devices.reference, test.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain), {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
+  const Kernel kernel = test.kernel(KernelKind::convolutionBackwardWeights, read, blocked, layouts.forward);
+  runCpu(devices, kernel, {reordered(*devices.cpu, source, x, plain, read).operand(), blockedDy.operand(), foundDw.operand(),
+                           withBias ? foundDb.operand() : Operand{}, scratch(kernel).operand()});
+  expectClose(kernel, "weightGradient", foundDw, toLayout(dw, plain, layouts.forward));
+  if (withBias) expectClose(kernel, "biasGradient", foundDb, db);
+}
+
+void testMaxPool(Devices& devices) {
+  const Axis rows = randomAxis(draw(1, 5), draw(1, 4), pick<std::int64_t>({1, 1, 1, 2}), 0), columns = randomAxis(draw(1, 5), draw(1, 4), 1, 0);
+  // Padding up to what keeps every window on the input, at each side by itself: clipped tiles and the overhang of ceilMode.
+  const auto padded = [](Axis a) {
+    a.before = draw(0, a.kernel - 1) * a.dilation;
+    a.after = draw(0, a.kernel - 1);
+    a.out = (a.in + a.before + a.after - (a.kernel - 1) * a.dilation - 1) / a.stride + 1;
+    return a;
+  };
+  std::vector<double> fields = windowFields(draw(1, 2), pick<std::int64_t>({1, 3, 16, 40, 64}), padded(rows), padded(columns));
+  fields.push_back(code(Layout::plain));
+  const auto p = decode<MaxPool>(Kernel{KernelKind::maxPoolForward, fields});
+  const Shape source{p.batch, p.inChannels, p.inHeight, p.inWidth}, destination{p.batch, p.inChannels, p.outHeight, p.outWidth};
+  Buffer x = random(source.elements(Layout::plain));
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = std::round(2 * x.data()[i]);  // many equals: the first must win
+  const Buffer dy = random(destination.elements(Layout::plain));
+  const auto pool = [&](Device& device, Layout layout) {
+    fields.back() = code(layout);
+    const Kernel forward{KernelKind::maxPoolForward, fields}, backward{KernelKind::maxPoolBackward, fields};
+    const Buffer input = reordered(device, source, x, Layout::plain, layout), gradient = reordered(device, destination, dy, Layout::plain, layout);
+    const Buffer winners(device.winnersBytes(forward));
+    std::pair<Buffer, Buffer> result{Buffer(destination.elements(layout) * sizeof(float)), Buffer(source.elements(layout) * sizeof(float))};
+    run(device, forward, {input.operand(), result.first.operand(), winners.operand()});
+    run(device, backward, {gradient.operand(), winners.operand(), result.second.operand()});
+    ++implementations["maxPool " + (&device == devices.cpu.get() ? cpuImplementationName(forward, devices.threads) : "oracle")];
+    return result;
+  };
+  const auto expected = pool(*devices.reference, Layout::plain);
+  const Layout layout = draw(0, 4) == 0 ? Layout::plain : devices.cpu->activationLayout(64, false);
+  const auto found = pool(*devices.cpu, layout);
+  const Kernel kernel{KernelKind::maxPoolForward, fields};
+  expectActivation(devices, kernel, "destination", destination, layout, found.first, expected.first);
+  expectActivation(devices, kernel, "sourceGradient", source, layout, found.second, expected.second);
+}
+
+// Kernels on plain operands: the same launch on both devices, then every operand is compared.
+void testPlain(Devices& devices, const Kernel& kernel, const std::vector<std::int64_t>& counts, const StepParameters& step = {}) {
+  std::vector<Buffer> mine, theirs;
+  for (const std::int64_t count : counts) {
+    mine.push_back(count == 0 ? Buffer() : random(count));
+    theirs.push_back(copyOf(mine.back()));
+    if (kernel.kind == KernelKind::adam && mine.size() == 4)
+      for (std::size_t i = 0; i < mine[3].size(); ++i) theirs[3].data()[i] = mine[3].data()[i] = std::fabs(mine[3].data()[i]);
+  }
+  const auto operands = [](const std::vector<Buffer>& buffers) {
+    std::vector<Operand> result;
+    for (const Buffer& buffer : buffers) result.push_back(buffer.operand());
+    return result;
+  };
+  runCpu(devices, kernel, operands(mine), step);
+  run(*devices.reference, kernel, operands(theirs), step);
+  for (std::size_t i = 0; i < mine.size(); ++i) expectClose(kernel, kernelInfo(kernel.kind).operands[i].name, mine[i], theirs[i]);
+}
+
+void testPlainKernels(Devices& devices) {
+  const std::int64_t count = draw(1, pick<std::int64_t>({40, 70000}));
+  const double slope = pick({0.0, 0.1});
+  testPlain(devices, {KernelKind::rectifierForward, {real(count), slope}}, {count, count});
+  testPlain(devices, {KernelKind::rectifierBackward, {real(count), slope}}, {count, count, count});
+  StepParameters step;
+  step.learningRate = 0.01;
+  step.step = static_cast<std::uint64_t>(draw(0, 3));
+  const double momentum = pick({0.0, 0.9}), decay = pick({0.0, 1e-2});
+  testPlain(devices, {KernelKind::sgd, {real(count), decay, momentum}}, {count, count, momentum == 0 ? 0 : count}, step);
+  testPlain(devices, {KernelKind::adam, {real(count), decay, 0.9, 0.999, 1e-8, pick({0.0, 1.0})}}, {count, count, count, count}, step);
+  testPlain(devices, {KernelKind::zero, {real(4 * count)}}, {count});
+
+  const std::int64_t batch = draw(1, 4), in = draw(1, 3000), out = draw(1, 70);
+  const std::vector<double> linear{real(batch), real(in), real(out)};
+  const std::int64_t bias = draw(0, 1) * out;
+  testPlain(devices, {KernelKind::linearForward, linear}, {batch * in, out * in, bias, batch * out});
+  testPlain(devices, {KernelKind::linearBackwardData, linear}, {batch * out, out * in, batch * in});
+  testPlain(devices, {KernelKind::linearBackwardWeights, linear}, {batch * in, batch * out, out * in, bias});
+
+  const std::int64_t n0 = draw(1, 2), n1 = draw(1, 3), n2 = draw(1, 5), n3 = draw(1, pick<std::int64_t>({20, 40000})), wide = n3 + draw(0, 5);
+  testPlain(devices,
+            {KernelKind::copyBox,
+             {real(n0), real(n1), real(n2), real(n3), real(n1 * n2 * n3), real(n2 * n3), real(n3), real(n1 * n2 * wide), real(n2 * wide), real(wide),
+              pick({0.0, 1.0})}},
+            {n0 * n1 * n2 * n3, n0 * n1 * n2 * wide});
+}
+
+// Kernels that the CPU device takes from the reference device, in blocked layout against plain.
+void testTiles(Devices& devices) {
+  const Shape shape{draw(1, 2), pick<std::int64_t>({1, 3, 16, 33}), draw(1, 9), draw(1, 20)};
+  const Layout blocked = devices.cpu->activationLayout(64, false);
+  const Buffer whole = random(shape.elements(Layout::plain));
+  const auto strided = [&](KernelKind kind, Layout layout) {
+    return Kernel{kind,
+                  {real(shape.batch), real(shape.channels), real(shape.height), real(shape.width), code(layout),
+                   real(shape.channels * shape.height * shape.width), real(shape.height * shape.width), real(shape.width)}};
+  };
+  Buffer tile(shape.elements(blocked) * sizeof(float)), back = copyOf(whole);
+  runCpu(devices, strided(KernelKind::gather, blocked), {whole.operand(), tile.operand()});
+  expectActivation(devices, strided(KernelKind::gather, blocked), "destination", shape, blocked, tile, whole);
+  runCpu(devices, strided(KernelKind::scatterAdd, blocked), {tile.operand(), back.operand()});
+  for (std::size_t i = 0; i < back.size(); ++i) back.data()[i] /= 2;
+  expectClose(strided(KernelKind::scatterAdd, blocked), "destination", back, whole);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const auto argument = [&](int i, std::int64_t otherwise) { return count > i ? std::strtoll(arguments[i], nullptr, 10) : otherwise; };
+  const std::int64_t cases = argument(1, 300);
+  generator.seed(static_cast<std::uint64_t>(argument(2, 1)));
+  if (count > 4 && std::string(arguments[4]) == "avx2") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
+  if (count > 4 && std::string(arguments[4]) == "sse41") dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
+  Devices devices(static_cast<int>(argument(3, 2)));
+  for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
+    testConvolution(devices, randomConvolution());
+    testMaxPool(devices);
+    testPlainKernels(devices);
+    testTiles(devices);
+  }
+  for (const auto& [name, times] : implementations) std::printf("%6d %s\n", times, name.c_str());
+  std::printf(failures == 0 ? "all agree\n" : "%d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,108 @@
+import { Command, CommanderError } from 'commander'
+import * as E from 'fp-ts/Either'
+import type * as Bench from './commands/bench'
+import type { CommandResult } from './commands/command-result'
+import type * as Gradients from './commands/gradients'
+import { addOptimizerOptions, addSetupOptions, extents, orInvalid, positiveNumber, wholeNumber } from './commands/options'
+import type * as Plan from './commands/plan'
+import type * as Train from './commands/train'
+import { type Failure, exitStatus, inputFailure, reasonOf } from './failure'
+import { parseSchedule } from './schedule'
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
+const failureReport = ({ code, message, smallestFeasibleBudgetBytes }: Failure): object => ({
+  ...(code === 'budget'
+    ? { feasible: false, smallestFeasibleBudgetBytes: smallestFeasibleBudgetBytes ?? null, reason: sentence(message) }
+    : {}),
+  error: { code, message: sentence(message) }
+})
+
+const fail = (json: boolean, failure: Failure): void => {
+  process.stderr.write(`${sentence(failure.message)}\n`)
+  if (json) process.stdout.write(`${JSON.stringify(failureReport(failure))}\n`)
+  process.exitCode = exitStatus[failure.code]
+}
+
+/** Runs a command and prints its answer or its failure. */
+const answer = async (json: boolean, result: CommandResult): Promise<void> => {
+  const outcome = await result()
+  if (E.isLeft(outcome)) return fail(json, outcome.left)
+  process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : outcome.right.text}\n`)
+}
+
+/** Each command's code is loaded when it is called, so that no command pays for another's start. */
+const program = (): Command => {
+  const tilefold = new Command('tilefold').description('Train convolutional networks on images larger than memory, within a budget.')
+  const add = (name: string, description: string): Command => addSetupOptions(tilefold.command(name).description(description))
+
+  addOptimizerOptions(add('plan', 'show how a training step would fit into a budget; run nothing')).action((model: string, options) =>
+    answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand(model, options))
+  )
+
+  addOptimizerOptions(add('train', 'train on labelled images'))
+    .requiredOption('--data <path>', 'a CSV of path,label rows, or a folder with one folder of images a class')
+    .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1)))
+    .option('--epochs <n>', 'how many times through the data (default: 1)', orInvalid(positiveNumber))
+    .option('--lr <value>', 'learning rate (default: sgd 0.01, adam and adamw 0.001)', orInvalid(positiveNumber))
+    .option('--schedule <name>', 'constant, cosine, or step:EVERY:FACTOR', orInvalid(parseSchedule), { kind: 'constant' })
+    .option(
+      '--crop <HxW>',
+      'random crops of this size (default: of the input size); smaller images are enlarged',
+      orInvalid(extents(2, '512x512'))
+    )
+    .option('--flip', 'random horizontal and vertical flips')
+    .option('--weights <file>', 'safetensors to start from (default: drawn from the seed)')
+    .option('--save <file>', 'safetensors to write in the end')
+    .action((model: string, options) =>
+      answer(options.json ?? false, (require('./commands/train') as typeof Train).trainCommand(model, options))
+    )
+
+  add('gradients', 'one forward and backward without dropout; writes the loss and all gradients')
+    .requiredOption('--weights <file>', 'safetensors of the parameters')
+    .requiredOption('--batch <file>', 'safetensors of input [B, C, H, W] and target [B]')
+    .requiredOption('--out <file>', 'safetensors to write')
+    .action((model: string, options) =>
+      answer(options.json ?? false, (require('./commands/gradients') as typeof Gradients).gradientsCommand(model, options))
+    )
+
+  addOptimizerOptions(add('bench', 'time real training steps on noise'))
+    .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1)), 3)
+    .action((model: string, options) =>
+      answer(options.json ?? false, (require('./commands/bench') as typeof Bench).benchCommand(model, options))
+    )
+  return tilefold
+}
+
+/** commander's complaint as a sentence of ours: "--budget: ...". */
+const usageMessage = (text: string): string => {
+  const plain = text.replace(/^error: /, '').trim()
+  const [, option, reason] = /^option '(--[\w-]+)[^']*' argument '.*?' is invalid\. (.*)$/s.exec(plain) ?? []
+  return (option === undefined ? plain : `${option}: ${reason}`).replace(/\s*\n\s*/g, ' ')
+}
+
+/** The whole command line; sets the process's exit status. */
+export const main = async (argv: readonly string[]): Promise<void> => {
+  const json = argv.includes('--json')
+  const quietly = (command: Command): Command => {
+    command.exitOverride().configureOutput({ outputError: () => undefined })
+    command.commands.forEach(quietly)
+    return command
+  }
+  try {
+    await quietly(program()).parseAsync([...argv])
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) {
+      fail(json, { code: 'bug', message: `a bug of Tilefold: ${reasonOf(thrown)}` })
+      if (thrown instanceof Error) process.stderr.write(`${thrown.stack}\n`)
+    } else if (thrown.exitCode !== 0) {
+      const noCommand = thrown.code === 'commander.help'
+      fail(
+        json,
+        inputFailure(noCommand ? 'give a command: plan, train, gradients or bench; --help says more' : usageMessage(thrown.message))
+      )
+    }
+  }
+}
+
+if (require.main === module) void main(process.argv)

@@ -1,0 +1,119 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { Model } from '../../dsl'
+import type { Head } from '../../models'
+import type { Optimizer, Strategy } from '../../staging'
+import { type Failure, inputFailure } from '../failure'
+import { loadModel } from '../load-model'
+import { decodeOptimizer } from '../optimizer'
+import type { Setup } from '../planning'
+import { type Size, parseSize } from '../sizes'
+
+/** The options that every command takes, as commander hands them over. */
+export interface SetupOptions {
+  readonly input?: readonly number[]
+  readonly classes?: number
+  readonly head: Head
+  readonly budget?: Size
+  readonly device: Setup['device']
+  readonly precision?: 'float32' | 'float64'
+  readonly strategy: Strategy
+  readonly threads?: number
+  readonly seed: number
+  readonly json?: true
+}
+
+export interface OptimizerOptions {
+  readonly optimizer: string
+  readonly momentum?: number
+  readonly weightDecay?: number
+}
+
+/** A parser for commander, which wants sentences thrown. */
+export const orInvalid =
+  <A>(parse: (text: string) => E.Either<string, A>) =>
+  (text: string): A =>
+    pipe(
+      parse(text),
+      E.getOrElse((sentence): A => {
+        throw new InvalidArgumentError(sentence)
+      })
+    )
+
+export const wholeNumber =
+  (least: number) =>
+  (text: string): E.Either<string, number> =>
+    /^\d+$/.test(text) && Number.isSafeInteger(Number(text)) && Number(text) >= least
+      ? E.right(Number(text))
+      : E.left(`"${text}" is not a whole number from ${least} upwards`)
+
+export const positiveNumber = (text: string): E.Either<string, number> =>
+  Number(text) > 0 && Number.isFinite(Number(text)) ? E.right(Number(text)) : E.left(`"${text}" is not a number above zero`)
+
+const anyNumber = (text: string): E.Either<string, number> =>
+  text.trim() !== '' && Number.isFinite(Number(text)) ? E.right(Number(text)) : E.left(`"${text}" is not a number`)
+
+/** Extents joined by x, such as 1x3x512x512. */
+export const extents =
+  (count: number, example: string) =>
+  (text: string): E.Either<string, readonly number[]> => {
+    const values = text.split('x').map((part) => (/^\d+$/.test(part) ? Number(part) : 0))
+    return values.length === count && values.every((value) => value > 0 && Number.isSafeInteger(value))
+      ? E.right(values)
+      : E.left(`"${text}" is not ${count} whole numbers above zero joined by x, such as ${example}`)
+  }
+
+const defaultClasses = 1000
+
+export const addSetupOptions = (command: Command): Command =>
+  command
+    .argument('<model>', 'vgg11, vgg13, vgg16, vgg19, darknet19, or a TypeScript module whose default export is a model')
+    .option('--input <BxCxHxW>', 'batch, channels, height, width', orInvalid(extents(4, '1x3x1024x1024')))
+    .option('--classes <n>', 'classes of a built-in model', orInvalid(wholeNumber(1)))
+    .addOption(new Option('--head <kind>', 'end of a built-in model').choices(['gap', 'classic']).default('gap'))
+    .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
+    .addOption(new Option('--device <name>', 'where it runs').choices(['cpu', 'reference']).default('cpu'))
+    .addOption(new Option('--precision <type>', 'of the reference device (default: float64)').choices(['float32', 'float64']))
+    .addOption(new Option('--strategy <name>', 'how memory is planned').choices(['plain', 'chen', 'sft']).default('sft'))
+    .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1)))
+    .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
+    .option('--json', 'one JSON object on standard output')
+
+export const addOptimizerOptions = (command: Command): Command =>
+  command
+    .addOption(new Option('--optimizer <name>', 'changes bytes').choices(['sgd', 'adam', 'adamw']).default('sgd'))
+    .option('--momentum <value>', 'of sgd (default: 0.9)', orInvalid(anyNumber))
+    .option('--weight-decay <value>', '(default: 0; adamw 0.01)', orInvalid(anyNumber))
+
+export const optimizerOf = ({ optimizer, momentum, weightDecay }: OptimizerOptions): E.Either<Failure, Optimizer> =>
+  E.mapLeft(inputFailure)(decodeOptimizer({ optimizer, momentum, weightDecay }))
+
+const withInput = (model: Model, input: readonly number[] | undefined): E.Either<Failure, readonly number[]> =>
+  E.fromNullable(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))(input ?? model.input)
+
+const setupFields = ({ device, precision, strategy, budget, threads }: SetupOptions): Omit<Setup, 'model' | 'input'> => ({
+  device,
+  strategy,
+  ...(precision === undefined ? {} : { precision }),
+  ...(budget === undefined ? {} : { budget }),
+  ...(threads === undefined ? {} : { threads })
+})
+
+/** The model of the command line with its input; `classes` is what the data say, where there are data. */
+export const setupOf = (name: string, options: SetupOptions, classes = defaultClasses): E.Either<Failure, Setup> =>
+  pipe(
+    options.device === 'cpu' && options.precision === 'float64'
+      ? E.left(inputFailure('--precision float64: the cpu computes in float32; take --device reference'))
+      : loadModel(name, { classes: options.classes ?? classes, head: options.head }),
+    E.chain((model) =>
+      E.map((input: readonly number[]): Setup => ({ model, input, ...setupFields(options) }))(withInput(model, options.input))
+    )
+  )
+
+/** Like `setupOf`, for a command whose data bring the input's shape. */
+export const setupWithoutInput = (name: string, options: SetupOptions): E.Either<Failure, Setup> =>
+  pipe(
+    loadModel(name, { classes: options.classes ?? defaultClasses, head: options.head }),
+    E.map((model) => ({ model, ...(options.input === undefined ? {} : { input: options.input }), ...setupFields(options) }))
+  )

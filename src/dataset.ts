@@ -1,0 +1,107 @@
+import { access, readFile, readdir, stat } from 'node:fs/promises'
+import { dirname, extname, join, resolve } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
+import { imageExtensions } from './images'
+
+/** One image file and the index of its class. */
+export interface Example {
+  readonly path: string
+  readonly label: number
+  /** Where it was said, for sentences: `data.csv line 3`, or a folder. */
+  readonly origin: string
+}
+
+export interface Dataset {
+  readonly examples: readonly Example[]
+  /** Number of classes: the folders, or the largest label plus one. */
+  readonly classes: number
+}
+
+interface Row {
+  readonly record: readonly string[]
+  readonly info: { readonly lines: number }
+}
+
+const csvOptions = { bom: true, trim: true, relaxColumnCount: true, skipEmptyLines: true, recordDelimiter: ['\r\n', '\n'], info: true } as const
+
+const readRows = (path: string): Outcome<readonly Row[]> =>
+  TE.tryCatch(
+    // csv-parse's types leave out what `info` changes.
+    async () => parse(await readFile(path, 'utf8'), csvOptions) as unknown as readonly Row[],
+    (thrown) => inputFailure(`the data file ${path} cannot be read: ${reasonOf(thrown)}`)
+  )
+
+const exampleOf =
+  (csv: string) =>
+  ({ record, info }: Row): E.Either<Failure, Example> => {
+    const origin = `${csv} line ${info.lines}`
+    const [path = '', label = ''] = record
+    if (record.length !== 2 || path === '') return E.left(inputFailure(`${origin}: "${record.join(',')}" is not path,label`))
+    if (!/^\d+$/.test(label)) return E.left(inputFailure(`${origin}: the label "${label}" is not an integer from 0 upwards`))
+    return E.right({ path: resolve(dirname(csv), path), label: Number(label), origin })
+  }
+
+const readCsv = (path: string): Outcome<Dataset> =>
+  pipe(
+    readRows(path),
+    TE.map((rows) => (rows[0]?.record.join(',') === 'path,label' ? rows.slice(1) : rows)),
+    TE.chainEitherK(E.traverseArray(exampleOf(path))),
+    TE.map((examples) => ({ examples, classes: examples.reduce((most, { label }) => Math.max(most, label + 1), 0) }))
+  )
+
+const readFolder = (path: string): Outcome<Dataset> =>
+  TE.tryCatch(
+    async () => {
+      const entries = await readdir(path, { withFileTypes: true })
+      const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+      const examplesOf = async (folder: string, label: number): Promise<readonly Example[]> => {
+        const names = await readdir(join(path, folder))
+        const images = names.filter((name) => imageExtensions.includes(extname(name).toLowerCase()))
+        return images.sort().map((name) => ({ path: join(path, folder, name), label, origin: join(path, folder) }))
+      }
+      const examples = await Promise.all(folders.sort().map(examplesOf))
+      return { examples: examples.flat(), classes: folders.length }
+    },
+    (thrown) => inputFailure(`the folder ${path} cannot be read: ${reasonOf(thrown)}`)
+  )
+
+const checkExists = ({ path, origin }: Example): Outcome<void> =>
+  TE.tryCatch(
+    () => access(path),
+    () => inputFailure(`${origin}: the image ${path} does not exist or may not be read`)
+  )
+
+/**
+ * A CSV file of path,label rows (paths relative to the file; a first row `path,label` is a header), or a folder with one
+ * folder of images a class (labels in the order of their names). Every image must exist; none is opened yet.
+ */
+export const readDataset = (path: string): Outcome<Dataset> =>
+  pipe(
+    TE.tryCatch(
+      () => stat(path),
+      () => inputFailure(`--data ${path} does not exist`)
+    ),
+    TE.chain((found) => (found.isDirectory() ? readFolder(path) : readCsv(path))),
+    TE.filterOrElse(
+      ({ examples }) => examples.length > 0,
+      () =>
+        inputFailure(`--data ${path} names no images: it must be a CSV of path,label rows or a folder with one folder of images a class`)
+    ),
+    TE.chainFirst(({ examples }) => TE.traverseSeqArray(checkExists)(examples))
+  )
+
+/** The labels must fit the model's classes. */
+export const checkLabels =
+  (classes: number) =>
+  (dataset: Dataset): E.Either<Failure, Dataset> => {
+    const wrong = dataset.examples.find(({ label }) => label >= classes)
+    return wrong === undefined
+      ? E.right(dataset)
+      : E.left(
+          inputFailure(`${wrong.origin}: the label ${wrong.label} is out of range: the model has ${classes} classes, 0 to ${classes - 1}`)
+        )
+  }

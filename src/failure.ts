@@ -1,0 +1,34 @@
+import type { TaskEither } from 'fp-ts/TaskEither'
+
+/**
+ * What can go wrong, as a value. `message` is one sentence with the figures and the remedy.
+ * input: usage or bad input; budget: does not fit; loss: not finite; missing: a part of the installation;
+ * device: the device failed; interrupted: by the user; bug: ours.
+ */
+export interface Failure {
+  readonly code: 'input' | 'budget' | 'loss' | 'missing' | 'device' | 'interrupted' | 'bug'
+  readonly message: string
+  /** With code budget: the smallest budget that this strategy can meet, where it is known. */
+  readonly smallestFeasibleBudgetBytes?: number
+}
+
+export type Outcome<A> = TaskEither<Failure, A>
+
+/** The process's exit status for each code, as the command line promises. */
+export const exitStatus: { readonly [C in Failure['code']]: number } = {
+  bug: 1,
+  device: 1,
+  input: 2,
+  missing: 2,
+  budget: 3,
+  loss: 4,
+  interrupted: 130
+}
+
+export const inputFailure = (message: string): Failure => ({ code: 'input', message })
+
+/** The first line of what a library threw, for use inside a sentence of ours. */
+export const reasonOf = (thrown: unknown): string => {
+  const text = thrown instanceof Error ? thrown.message : String(thrown)
+  return text.trim().split('\n')[0]!.replace(/\.$/, '')
+}

@@ -1,0 +1,104 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Failure, type Outcome, inputFailure } from './failure'
+import { type Planned, type Setup, planNetwork } from './planning'
+import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
+import { type RunningNetwork, withNetwork } from './session'
+import { tensorOf } from './weights'
+
+export interface GradientsOptions extends Setup {
+  /** Safetensors of the parameters. */
+  readonly weights: string
+  /** Safetensors of `input` [B, C, H, W] (taken as it is) and `target` int64 [B]. */
+  readonly batch: string
+  /** Safetensors to write: loss, grad.input, grad.<parameter>. */
+  readonly out: string
+}
+
+export interface GradientsReport {
+  readonly loss: number
+  readonly strategy: string
+  readonly peakDeviceBytes: number
+  readonly predictedPeakBytes: number
+}
+
+const shapeOf = (file: TensorFile, name: string): E.Either<Failure, readonly number[]> => {
+  const entry = file.tensors.get(name)
+  return entry === undefined
+    ? E.left(inputFailure(`${file.path}: has no tensor ${name}; a batch holds input and target`))
+    : E.right(entry.shape)
+}
+
+/** The batch's own shape decides; an input that was asked for must agree. */
+const inputOf = (options: GradientsOptions, file: TensorFile): E.Either<Failure, readonly number[]> =>
+  pipe(
+    shapeOf(file, 'input'),
+    E.filterOrElse(
+      (shape) => options.input === undefined || options.input.join() === shape.join(),
+      (shape) => inputFailure(`${file.path}: input is ${shape.join('x')} but --input says ${options.input?.join('x')}`)
+    )
+  )
+
+const fillBatch = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
+  const loss = planned.staged.graph.nodes.at(-1)!
+  const [batch, classes] = loss.input
+  const target = network.exchange.view('target')
+  return pipe(
+    TE.fromEither(shapeOf(file, 'target')),
+    TE.filterOrElse(
+      (shape) => loss.op !== 'softmaxCrossEntropy' || shape.join() === `${batch}`,
+      (shape) => inputFailure(`${file.path}: target is [${shape.join(', ')}] where the model needs [${batch}]`)
+    ),
+    TE.chain(() => readTensor(file, 'input', network.exchange.view('input'))),
+    TE.chain(() => readTensor(file, 'target', target)),
+    TE.chainEitherK(() => {
+      const wrong = loss.op === 'softmaxCrossEntropy' ? target.find((label) => label < 0 || label >= classes) : undefined
+      return wrong === undefined
+        ? E.right(undefined)
+        : E.left(inputFailure(`${file.path}: the label ${wrong} is out of range: the model has ${classes} classes, 0 to ${classes - 1}`))
+    })
+  )
+}
+
+const writeGradients = (path: string, planned: Planned, network: RunningNetwork): Outcome<number> => {
+  const { exchanged } = planned.staged.program.step
+  const loss = network.exchange.view('loss')[0]!
+  const gradients = exchanged
+    .filter(({ name }) => name.startsWith('grad.'))
+    .map(({ name, shape }) => tensorOf(name, shape, network.exchange.view(name)))
+  const lossData = planned.staged.program.precision === 'float64' ? Float64Array.of(loss) : Float32Array.of(loss)
+  return pipe(
+    Number.isFinite(loss)
+      ? TE.right<Failure, number>(loss)
+      : TE.left<Failure, number>({
+          code: 'loss',
+          message: `the loss is ${loss}; look at the weights and the batch for values that are not finite`
+        }),
+    TE.chainFirst(() => writeTensorFile(path, [tensorOf('loss', [], lossData), ...gradients]))
+  )
+}
+
+/** One forward and backward in training mode without dropout: mean softmax cross-entropy and all its gradients, into a file. */
+export const gradients = (options: GradientsOptions): Outcome<GradientsReport> =>
+  pipe(
+    TE.Do,
+    TE.bind('file', () => openTensorFile(options.batch)),
+    TE.bind('input', ({ file }) => TE.fromEither(inputOf(options, file))),
+    TE.bind('planned', ({ input }) => TE.fromEither(planNetwork({ ...options, input }, { kind: 'gradients' }, { kind: 'float' }))),
+    TE.chain(({ file, planned }) =>
+      withNetwork({ planned, weights: options.weights, seed: 0 }, (network) =>
+        pipe(
+          fillBatch(file, planned, network),
+          TE.chain(() => network.step({ learningRate: 0, step: 0, seed: 0 }, [])),
+          TE.chain(() => writeGradients(options.out, planned, network)),
+          TE.map((loss) => ({
+            loss,
+            strategy: planned.staged.plan.strategy,
+            peakDeviceBytes: network.measuredPeakBytes(),
+            predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes
+          }))
+        )
+      )
+    )
+  )

@@ -1,0 +1,91 @@
+import { availableParallelism } from 'node:os'
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { Model } from '../dsl'
+import { type DeviceError, deviceModel } from '../native'
+import { type Objective, type Source, type Staged, type StagingError, type Strategy, stage } from '../staging'
+import type { DeviceModel } from '../staging/device-model'
+import type { Precision } from '../staging/program'
+import type { Failure } from './failure'
+import type { Size } from './sizes'
+
+/** What is trained, where, and within how much memory. */
+export interface Setup {
+  readonly model: Model
+  /** [B, C, H, W]; the model's own where absent. */
+  readonly input?: readonly number[]
+  readonly device: 'cpu' | 'reference'
+  /** The cpu computes in float32 only; the reference device in float64 where absent. */
+  readonly precision?: Precision
+  readonly strategy?: Strategy
+  /** Unlimited where absent. */
+  readonly budget?: Size
+  /** All of the machine's where absent. */
+  readonly threads?: number
+}
+
+export interface Planned {
+  readonly staged: Staged
+  readonly device: Setup['device']
+  readonly threads: number
+  /** Bytes of the arena: the budget, or where there is none just what the plan needs. */
+  readonly arenaBytes: number
+  readonly planningMilliseconds: number
+}
+
+/** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
+export const imageSource: Source = { kind: 'image', mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225] }
+
+const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: StagingError): Failure => ({
+  code,
+  message,
+  ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
+})
+
+export const deviceFailure = ({ code, message }: DeviceError): Failure => ({ code, message })
+
+/** Fractions of plain need plain's peak, which costs one more staging. */
+const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Failure, number>): E.Either<Failure, number | undefined> => {
+  if (size === undefined || size.kind === 'bytes') return E.right(size?.bytes)
+  return pipe(
+    plainPeakBytes(),
+    E.map((bytes) => Math.floor(bytes * size.fraction))
+  )
+}
+
+/** Stages the setup for an objective; pure but for the device's answers about its kernels. */
+export const planNetwork = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, Planned> => {
+  const started = performance.now()
+  const threads = setup.threads ?? availableParallelism()
+  const precision = setup.precision ?? (setup.device === 'cpu' ? 'float32' : 'float64')
+  const stageFor = (device: DeviceModel, strategy: Strategy, budget: number | undefined): E.Either<Failure, Staged> =>
+    pipe(
+      stage({
+        model: setup.model,
+        device,
+        strategy,
+        objective,
+        source,
+        ...(setup.input === undefined ? {} : { input: setup.input }),
+        ...(budget === undefined ? {} : { budget })
+      }),
+      E.mapLeft(stagingFailure)
+    )
+  return pipe(
+    E.Do,
+    E.bind('device', () => E.mapLeft(deviceFailure)(deviceModel(setup.device, precision, threads))),
+    E.bind('budget', ({ device }) =>
+      budgetBytes(setup.budget, () =>
+        E.map((staged: Staged) => staged.plan.predicted.peakDeviceBytes)(stageFor(device, 'plain', undefined))
+      )
+    ),
+    E.bind('staged', ({ device, budget }) => stageFor(device, setup.strategy ?? 'sft', budget)),
+    E.map(({ staged, budget }) => ({
+      staged,
+      device: setup.device,
+      threads,
+      arenaBytes: budget ?? staged.program.peakBytes,
+      planningMilliseconds: performance.now() - started
+    }))
+  )
+}

@@ -1,0 +1,90 @@
+import Table from 'cli-table3'
+import type { Planned } from './planning'
+import { formatBytes, formatMilliseconds } from './sizes'
+
+export interface SegmentReport {
+  /** Half-open range over the model's flattened layers. */
+  readonly from: number
+  readonly to: number
+  /** Names of the segment's first and last layer. */
+  readonly fromName: string
+  readonly toName: string
+  readonly grid: { readonly B: number; readonly H: number; readonly W: number }
+  readonly recompute: boolean
+}
+
+/** The fields of `plan --json`. */
+export interface PlanReport {
+  readonly strategy: string
+  readonly feasible: true
+  readonly budgetBytes: number | null
+  readonly peakDeviceBytes: number
+  readonly peakHostBytes: number
+  readonly plainPeakBytes: number
+  readonly predictedStepMs: number
+  readonly lowerBoundMs: number
+  readonly haloOverhead: number
+  readonly planningMs: number
+  readonly segments: readonly SegmentReport[]
+}
+
+export const planReport = ({ staged, planningMilliseconds }: Planned): PlanReport => {
+  const { plan, graph } = staged
+  const { stepMilliseconds, lowerBoundMilliseconds, ...bytes } = plan.predicted
+  return {
+    strategy: plan.strategy,
+    feasible: true,
+    budgetBytes: plan.budget,
+    ...bytes,
+    predictedStepMs: stepMilliseconds,
+    lowerBoundMs: lowerBoundMilliseconds,
+    planningMs: planningMilliseconds,
+    segments: plan.segments.map(({ from, to, grid, recompute }) => ({
+      from,
+      to,
+      fromName: graph.nodes[from]?.name ?? '',
+      toName: graph.nodes[to - 1]?.name ?? '',
+      grid,
+      recompute
+    }))
+  }
+}
+
+const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
+  const along = Object.entries({ batch: B, height: H, width: W }).filter(([, count]) => count > 1)
+  return along.length === 0 ? 'whole' : `${B * H * W} tiles: ${along.map(([axis, count]) => `${count} along ${axis}`).join(', ')}`
+}
+
+const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)}%`
+
+/** A table of rows without rules between them. */
+export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
+  const made = new Table({ head: [...head], style: { head: [], border: [], compact: true } })
+  made.push(...rows.map((row) => [...row]))
+  return made.toString()
+}
+
+/** The plan in words: its segments, then what is predicted of it. */
+export const planText = (planned: Planned): string => {
+  const report = planReport(planned)
+  const segments = report.segments.map((segment) => [
+    segment.fromName === segment.toName ? segment.fromName : `${segment.fromName} to ${segment.toName}`,
+    tilesText(segment.grid),
+    segment.recompute ? 'computed again' : 'kept'
+  ])
+  const budget = report.budgetBytes === null ? 'none' : formatBytes(report.budgetBytes)
+  const figures = [
+    ['budget', budget],
+    [
+      'peak on the device',
+      `${formatBytes(report.peakDeviceBytes)}, ${percent(report.peakDeviceBytes / report.plainPeakBytes)} of plain's ${formatBytes(report.plainPeakBytes)}`
+    ],
+    ['peak on the host', formatBytes(report.peakHostBytes)],
+    ['time of a step', `${formatMilliseconds(report.predictedStepMs)}, at least ${formatMilliseconds(report.lowerBoundMs)} in any plan`],
+    ['halo overhead', percent(report.haloOverhead)]
+  ]
+  const title = `${planned.staged.graph.model}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}`
+  return [title, table(['segment', 'forward', 'for backward'], segments), table(['predicted', ''], figures)].join('\n')
+}
+
+export const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length

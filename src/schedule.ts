@@ -1,0 +1,26 @@
+import * as E from 'fp-ts/Either'
+
+/** How the learning rate changes over the steps. */
+export type Schedule =
+  { readonly kind: 'constant' } | { readonly kind: 'step'; readonly every: number; readonly factor: number } | { readonly kind: 'cosine' }
+
+/** `constant`; `step:EVERY:FACTOR` (times FACTOR after every EVERY steps); `cosine` (to zero over the run); otherwise a sentence. */
+export const parseSchedule = (text: string): E.Either<string, Schedule> => {
+  if (text === 'constant' || text === 'cosine') return E.right({ kind: text })
+  const [, every, factor] = /^step:(\d+):(\d*\.?\d+)$/.exec(text) ?? []
+  return Number(every) > 0 && Number(factor) > 0
+    ? E.right({ kind: 'step', every: Number(every), factor: Number(factor) })
+    : E.left(`"${text}" is not a schedule: write constant, cosine, or step:EVERY:FACTOR such as step:30:0.1`)
+}
+
+/** The learning rate of `step` (from 0) in a run of `steps`; cosine as in Loshchilov and Hutter, SGDR (2017), without restarts. */
+export const learningRate = (schedule: Schedule, base: number, step: number, steps: number): number => {
+  switch (schedule.kind) {
+    case 'constant':
+      return base
+    case 'step':
+      return base * schedule.factor ** Math.floor(step / schedule.every)
+    case 'cosine':
+      return (base / 2) * (1 + Math.cos((Math.PI * step) / steps))
+  }
+}

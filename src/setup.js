@@ -1,0 +1,76 @@
+'use strict'
+// Makes a fresh clone ready to run, with nothing but Node: npm packages, the system's oneDNN, the native addon.
+const { spawnSync } = require('node:child_process')
+const { existsSync, readFileSync, readdirSync, statSync } = require('node:fs')
+const { join } = require('node:path')
+
+const root = join(__dirname, '..')
+const addon = join(root, 'native', 'build', 'Release', 'tilefold.node')
+
+const succeeds = (command, args, input = '') =>
+  spawnSync(command, args, { cwd: root, input, stdio: ['pipe', 'ignore', 'ignore'] }).status === 0
+
+const run = (command, args) => {
+  console.error(`> ${command} ${args.join(' ')}`)
+  const { status } = spawnSync(command, args, { cwd: root, stdio: ['inherit', 2, 2] })
+  if (status !== 0) stop(`\`${command} ${args.join(' ')}\` failed, see above.`)
+}
+
+const stop = (sentence) => {
+  console.error(sentence)
+  process.exit(1)
+}
+
+const changedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0)
+
+/** Versions by place of what a lock file names, platform-specific packages aside. */
+const lockedVersions = (path) => {
+  if (!existsSync(path)) return {}
+  const { packages } = JSON.parse(readFileSync(path, 'utf8'))
+  return Object.fromEntries(
+    Object.entries(packages).flatMap(([place, { version, optional }]) => (place === '' || optional ? [] : [[place, version]]))
+  )
+}
+
+const installPackages = () => {
+  const installed = lockedVersions(join(root, 'node_modules', '.package-lock.json'))
+  const wanted = Object.entries(lockedVersions(join(root, 'package-lock.json')))
+  if (wanted.some(([place, version]) => installed[place] !== version)) run('npm', ['ci', '--no-audit', '--no-fund'])
+}
+
+const compiles = (source) => succeeds('c++', ['-std=c++17', '-fsyntax-only', '-x', 'c++', '-'], source)
+
+const installSystem = () => {
+  const packages = [
+    ...(compiles('#include <vector>') ? [] : ['g++']),
+    ...(succeeds('make', ['--version']) ? [] : ['make']),
+    ...(succeeds('cmake', ['--version']) ? [] : ['cmake']),
+    ...(compiles('#include <dnnl.hpp>') ? [] : ['libdnnl-dev'])
+  ]
+  if (packages.length === 0) return
+  const install = ['apt-get', 'install', '-y', '--no-install-recommends', ...packages]
+  const isRoot = process.getuid?.() === 0
+  const canInstall = succeeds('apt-get', ['--version']) && (isRoot || succeeds('sudo', ['-n', 'true']))
+  if (!canInstall)
+    stop(`These system packages are missing: ${packages.join(' ')}; install them with \`sudo ${install.join(' ')}\` and run this again.`)
+  const as = (command) => (isRoot ? command : ['sudo', '-n', ...command])
+  const [update, ...updateArguments] = as(['apt-get', 'update'])
+  run(update, updateArguments)
+  const [command, ...args] = as(install)
+  run(command, args)
+}
+
+const newestSource = (folder) =>
+  readdirSync(folder, { withFileTypes: true }).reduce(
+    (newest, entry) => Math.max(newest, entry.isDirectory() ? newestSource(join(folder, entry.name)) : changedAt(join(folder, entry.name))),
+    0
+  )
+
+const buildAddon = () => {
+  const sources = Math.max(newestSource(join(root, 'native', 'src')), changedAt(join(root, 'native', 'CMakeLists.txt')))
+  if (changedAt(addon) < sources) run('npm', ['run', '--silent', 'build'])
+}
+
+installPackages()
+installSystem()
+buildAddon()

@@ -1,0 +1,43 @@
+import * as E from 'fp-ts/Either'
+
+/** A size as the user writes it: bytes, or a share of what the plain strategy needs. */
+export type Size = { readonly kind: 'bytes'; readonly bytes: number } | { readonly kind: 'ofPlain'; readonly fraction: number }
+
+const unitBytes: Readonly<Record<string, number>> = {
+  '': 1,
+  B: 1,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9
+}
+
+/** `1.5GiB`, `256MB`, `1048576` (bytes), `20%` (of plain); otherwise a sentence. */
+export const parseSize = (text: string): E.Either<string, Size> => {
+  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*|%)$/.exec(text.trim()) ?? []
+  const value = Number(digits)
+  if (digits === undefined || value <= 0) return E.left(notASize(text))
+  if (unit === '%') return E.right({ kind: 'ofPlain', fraction: value / 100 })
+  const scale = unitBytes[unit]
+  const bytes = scale === undefined ? NaN : Math.floor(value * scale)
+  return Number.isSafeInteger(bytes) && bytes > 0 ? E.right({ kind: 'bytes', bytes }) : E.left(notASize(text))
+}
+
+const notASize = (text: string) => `"${text}" is not a size: write bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs`
+
+/** For people: three significant digits in binary units. */
+export const formatBytes = (bytes: number): string => {
+  const [unit, scale] =
+    bytes >= 2 ** 30 ? ['GiB', 2 ** 30] : bytes >= 2 ** 20 ? ['MiB', 2 ** 20] : bytes >= 2 ** 10 ? ['KiB', 2 ** 10] : ['B', 1]
+  const value = bytes / (scale as number)
+  return `${value >= 100 || scale === 1 ? value.toFixed(0) : value.toPrecision(3)} ${unit}`
+}
+
+/** For people: milliseconds, seconds or minutes, three significant digits. */
+export const formatMilliseconds = (milliseconds: number): string => {
+  const [unit, scale] = milliseconds >= 120e3 ? ['min', 60e3] : milliseconds >= 1e3 ? ['s', 1e3] : ['ms', 1]
+  const value = milliseconds / (scale as number)
+  return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${unit}`
+}

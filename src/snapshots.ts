@@ -1,0 +1,47 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Section } from '../staging/program'
+import { exchangeFor } from './exchange'
+import type { Outcome } from './failure'
+import type { RunningNetwork } from './session'
+import { writeWeights } from './weights'
+
+/** Copies of the weights on the host, since an interrupted step leaves the device's half updated. */
+export interface Snapshots {
+  /** Copies the weights after `steps` completed steps, unless the last copy was made so recently that copying would cost over 5% of the time. */
+  readonly afterStep: (steps: number) => Outcome<void>
+  /** Steps that the last copy has seen; 0 where there is none. */
+  readonly lastStep: () => number
+  /** Writes the last copy. */
+  readonly write: (path: string) => Outcome<void>
+  /** Copies the weights if need be, and writes them. */
+  readonly finish: (steps: number, path: string) => Outcome<void>
+}
+
+const worthwhileRatio = 20
+
+export const snapshots = (network: RunningNetwork, section: Section): Snapshots => {
+  const exchange = exchangeFor(section)
+  let last = { step: 0, at: -Infinity, milliseconds: 0 }
+  const take = (steps: number): Outcome<void> => {
+    const started = performance.now()
+    return pipe(
+      network.save(exchange),
+      TE.map(() => {
+        const at = performance.now()
+        last = { step: steps, at, milliseconds: at - started }
+      })
+    )
+  }
+  const write = (path: string): Outcome<void> => writeWeights(path, network.parameters, exchange)
+  return {
+    afterStep: (steps) => (performance.now() - last.at < worthwhileRatio * last.milliseconds ? TE.right(undefined) : take(steps)),
+    lastStep: () => last.step,
+    write,
+    finish: (steps, path) =>
+      pipe(
+        last.step === steps ? TE.right(undefined) : take(steps),
+        TE.chain(() => write(path))
+      )
+  }
+}

@@ -1,0 +1,50 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Parameter } from '../staging/graph'
+import type { Exchange } from './exchange'
+import { type Failure, type Outcome, inputFailure } from './failure'
+import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
+
+const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`
+
+/** The file must hold exactly the model's parameters, each in its shape. */
+export const matchParameters =
+  (model: string, parameters: readonly Parameter[]) =>
+  (file: TensorFile): E.Either<Failure, TensorFile> => {
+    const fail = (fault: string): E.Either<Failure, TensorFile> => E.left(inputFailure(`${file.path}: ${fault}`))
+    const names = new Set(parameters.map(({ name }) => name))
+    for (const { name, shape } of parameters) {
+      const stored = file.tensors.get(name)
+      if (stored === undefined) return fail(`lacks ${name} ${shapeText(shape)}, which ${model} needs`)
+      if (stored.shape.join() !== shape.join())
+        return fail(`${name} is ${shapeText(stored.shape)} where ${model} needs ${shapeText(shape)}`)
+      if (!['F32', 'F64', 'F16', 'BF16'].includes(stored.type)) return fail(`${name} is ${stored.type}; weights are F32, F64, F16 or BF16`)
+    }
+    const extra = [...file.tensors.keys()].find((name) => !names.has(name))
+    return extra === undefined ? E.right(file) : fail(`holds ${extra}, which ${model} has not`)
+  }
+
+/** Reads a weights file into the exchange of the restore section. */
+export const readWeights = (path: string, model: string, parameters: readonly Parameter[], exchange: Exchange): Outcome<void> =>
+  pipe(
+    openTensorFile(path),
+    TE.chainEitherK(matchParameters(model, parameters)),
+    TE.chain((file) => TE.traverseSeqArray(({ name }: Parameter) => readTensor(file, name, exchange.view(name)))(parameters)),
+    TE.map(() => undefined)
+  )
+
+/** A floating-point tensor of an exchange, for a file. */
+export const tensorOf = (name: string, shape: readonly number[], data: ArrayBufferView): TensorData => ({
+  name,
+  type: data instanceof Float64Array ? 'F64' : 'F32',
+  shape,
+  data
+})
+
+/** Writes the parameters that the save section left in its exchange. */
+export const writeWeights = (path: string, parameters: readonly Parameter[], exchange: Exchange): Outcome<void> =>
+  writeTensorFile(
+    path,
+    parameters.map(({ name, shape }) => tensorOf(name, shape, exchange.view(name)))
+  )

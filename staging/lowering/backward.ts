@@ -1,0 +1,114 @@
+import type { BoundSegment } from './body'
+import type { Context, ParameterTensor, Step } from './context'
+import { at, none, type Buffer, type Virtual } from './emitter'
+import { loweringOf } from './ops'
+import {
+  copyElements,
+  copyTile,
+  coversAll,
+  inExchange,
+  regionExtents,
+  regionOf,
+  tensorBytes,
+  viewOf,
+  type Body,
+  type TileTensor,
+  type WholeTensor
+} from './tensors'
+
+/** The gradients at a segment's ends. No input gradient is wanted where nothing before the segment learns. */
+export interface BoundGradients {
+  readonly output: WholeTensor | undefined
+  readonly input: WholeTensor | 'exchange' | undefined
+  /** Sum of a parameter's gradient over the tiles. */
+  readonly sums: ReadonlyMap<ParameterTensor, Buffer>
+  /** Whether several tiles add to the sums. */
+  readonly partial: boolean
+  /** Weights as the gradient of the input reads them. */
+  readonly backwardWeights: ReadonlyMap<ParameterTensor, Virtual>
+}
+
+/** Whether a tile's gradient of the input can be written where it belongs: it covers it alone. */
+const writesInputDirectly = (input: WholeTensor, body: Body, partial: boolean, elementBytes: number): boolean => {
+  const region = regionOf(body, 0)
+  return partial ? viewOf(input, region, elementBytes) !== undefined : coversAll(input, region)
+}
+
+/** Whether tiles add to the input gradient, which then starts at zero (DESIGN §3). */
+export const addsToInput = (input: WholeTensor, bodies: readonly Body[], partial: boolean, elementBytes: number): boolean =>
+  bodies.some((body) => !writesInputDirectly(input, body, partial, elementBytes))
+
+/** The first op of the segment whose input gradient is wanted: everything before it has nothing to learn. */
+const firstWithInputGradient = (steps: readonly Step[], wantsInput: boolean): number => {
+  if (wantsInput) return 0
+  const learning = steps.findIndex(({ parameters }) => parameters !== undefined)
+  return learning === -1 ? steps.length : learning + 1
+}
+
+/** Gradients of one tile: ordinary backward of a small network, seeded with the owned part of the output's gradient (DESIGN §3). */
+export const backwardBody = (context: Context, bound: BoundSegment, body: Body, steps: readonly Step[], gradients: BoundGradients): void => {
+  const { emit, elementBytes, exchange, graph, device } = context
+  const { segment } = bound
+  const wholeInput = gradients.input === 'exchange' ? undefined : gradients.input
+  const direct = wholeInput !== undefined && writesInputDirectly(wholeInput, body, gradients.partial, elementBytes)
+  const first = firstWithInputGradient(steps, gradients.input !== undefined)
+
+  const openOutputGradient = (): TileTensor | undefined => {
+    if (gradients.output === undefined) return undefined
+    const region = regionOf(body, steps.length)
+    const view = viewOf(gradients.output, region, elementBytes)
+    if (view !== undefined) return view
+    const extents = regionExtents(region, gradients.output.extents[1])
+    const { layout } = gradients.output
+    const tile = { address: at(emit.buffer('tile of the output gradient', tensorBytes(layout, extents, elementBytes))), extents, layout }
+    copyTile(emit, gradients.output, region, tile, 'read', elementBytes)
+    return tile
+  }
+
+  const sourceGradientOf = (step: Step, received: TileTensor | undefined): TileTensor => {
+    const { source, node, position } = step
+    // The network's input may be plain where the gradient of a convolution is not.
+    const layout =
+      segment.from + position === 0 && node.op === 'conv2d' ? device.activationLayout(source.extents[1], false) : source.layout
+    const shape = { extents: source.extents, layout }
+    if (position === 0 && direct) return viewOf(wholeInput!, regionOf(body, 0), elementBytes)!
+    if (loweringOf(node).inPlace) return { address: received!.address, ...shape }
+    const bytes = tensorBytes(layout, source.extents, elementBytes)
+    return { address: at(emit.buffer(`gradient of the input of ${node.name}`, bytes)), ...shape }
+  }
+
+  /** Runs with the place to write a parameter's gradient, then adds it to the sum over tiles. */
+  const target = (parameter: ParameterTensor | undefined): { readonly address: Virtual; readonly add: () => void } => {
+    if (parameter === undefined) return { address: none, add: () => undefined }
+    const sum = at(gradients.sums.get(parameter)!)
+    if (!gradients.partial) return { address: sum, add: () => undefined }
+    const address = at(emit.buffer(`tile's gradient of ${parameter.name}`, parameter.elements * elementBytes))
+    return { address, add: () => copyElements(emit, parameter.elements, address, sum, 1) }
+  }
+
+  let received = openOutputGradient()
+  for (const step of [...steps].reverse()) {
+    const wantsSource = step.position >= first
+    if (!wantsSource && step.parameters === undefined) break
+    const source = wantsSource ? sourceGradientOf(step, received) : undefined
+    const weight = target(step.parameters?.weight)
+    const bias = target(step.parameters?.bias)
+    const backwardWeights = step.parameters === undefined ? none : gradients.backwardWeights.get(step.parameters.weight)!
+    loweringOf(step.node).backward(context, step as never, {
+      destination: received,
+      source,
+      weight: weight.address,
+      bias: bias.address,
+      backwardWeights
+    })
+    weight.add()
+    bias.add()
+    if (source === undefined) break
+    received = source
+  }
+
+  if (gradients.input === 'exchange') {
+    const { fields, address } = inExchange(received!, graph.input, regionOf(body, 0), exchange.inputGradient, elementBytes)
+    emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: received!.address, destination: address })
+  } else if (wholeInput !== undefined && !direct) copyTile(emit, wholeInput, regionOf(body, 0), received!, 'add', elementBytes)
+}

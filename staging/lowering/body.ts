@@ -1,0 +1,135 @@
+import { isLoss, type Node } from '../graph'
+import type { Kernel } from '../kernels'
+import type { Segment } from '../plan'
+import { windowFields, type Context, type Step } from './context'
+import { at, none, type Virtual } from './emitter'
+import { loweringOf } from './ops'
+import { copyTile, inExchange, originOf, regionExtents, regionOf, tensorBytes, tileFields, viewOf, type Body, type TileTensor, type WholeTensor } from './tensors'
+import { windowOf } from '../../dsl'
+import { layoutCode } from '../layout'
+
+/** A segment with the whole tensors at its ends; the network's input and a loss have none. */
+export interface BoundSegment {
+  readonly segment: Segment
+  readonly input: WholeTensor | undefined
+  readonly output: WholeTensor | undefined
+}
+
+/** `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no output. */
+export type ForwardMode = 'discard' | 'keep' | 'recompute'
+
+const nodesOf = ({ graph }: Context, { segment: { from, to } }: BoundSegment): readonly Node[] => graph.nodes.slice(from, to)
+
+const freshTile = (context: Context, name: string, extents: TileTensor['extents'], layout: TileTensor['layout']): TileTensor => ({
+  address: at(context.emit.buffer(name, tensorBytes(layout, extents, context.elementBytes))),
+  extents,
+  layout
+})
+
+/** The tile of the segment's input: loaded, seen in place, or copied out of the whole tensor to `home`. */
+const openInput = (context: Context, { segment, input }: BoundSegment, body: Body, home: () => Virtual): TileTensor => {
+  const region = regionOf(body, 0)
+  const { emit, source, exchange, elementBytes, graph } = context
+  if (input !== undefined) {
+    const view = viewOf(input, region, elementBytes)
+    if (view !== undefined) return view
+    const tile = { address: home(), extents: regionExtents(region, input.extents[1]), layout: input.layout }
+    copyTile(emit, input, region, tile, 'read', elementBytes)
+    return tile
+  }
+  const tile = { address: home(), extents: regionExtents(region, graph.input[1]), layout: context.layouts[segment.from]! }
+  if (source.kind === 'float') {
+    const { fields, address } = inExchange(tile, graph.input, region, exchange.input, elementBytes)
+    emit.launch<'gather'>({ kind: 'gather', ...fields }, { source: address, destination: tile.address })
+    return tile
+  }
+  const constants = (values: readonly number[], fallback: number) => [0, 1, 2, 3].map((channel) => values[channel] ?? fallback)
+  const [mean0, mean1, mean2, mean3] = constants(source.mean, 0) as [number, number, number, number]
+  const [deviation0, deviation1, deviation2, deviation3] = constants(source.deviation, 1) as [number, number, number, number]
+  const full = { fullHeight: graph.input[2], fullWidth: graph.input[3] }
+  emit.launch<'loadImage'>(
+    { kind: 'loadImage', ...tileFields(tile), ...full, mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 },
+    { destination: tile.address, ...originOf(region) }
+  )
+  return tile
+}
+
+const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners'>): Virtual => {
+  if (node.op !== 'maxPool2d') return none
+  const kernel: Kernel = { kind: 'maxPoolForward', ...windowFields(windowOf(node.args), step), layout: layoutCode(step.source.layout) }
+  return at(context.emit.buffer(`winners of ${node.name}`, context.device.winnersBytes(kernel)))
+}
+
+/**
+ * Runs one tile forward. Returns each op's step, for backward. An op works in place where nothing that backward reads,
+ * and nothing outside the tile, would be overwritten.
+ */
+export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode): readonly Step[] => {
+  const { emit, elementBytes, layouts } = context
+  const { segment, input, output } = bound
+  const nodes = nodesOf(context, bound)
+  const last = nodes.length - 1
+  const outputRegion = regionOf(body, nodes.length)
+  const direct = output === undefined || mode === 'recompute' ? undefined : viewOf(output, outputRegion, elementBytes)
+  const inputIsView = input !== undefined && viewOf(input, regionOf(body, 0), elementBytes) !== undefined
+
+  const overwritesInput = (position: number): boolean => {
+    const node = nodes[position]!
+    if (!loweringOf(node).inPlace) return false
+    if (position === 0) return !inputIsView
+    return mode === 'discard' || loweringOf(nodes[position - 1]!).keeps.output === undefined
+  }
+  const outputExtents = (position: number): TileTensor['extents'] =>
+    regionExtents(regionOf(body, position + 1), nodes[position]!.output[1])
+
+  /** Where the output of each op goes: the segment's output itself when it can, else a buffer, shared by ops that work in place. */
+  const homes: Virtual[] = []
+  for (let position = last; position >= 0; position--) {
+    const node = nodes[position]!
+    const layout = layouts[segment.from + position + 1]!
+    if (position === last && direct !== undefined) homes[position] = direct.address
+    else if (isLoss(node.op)) homes[position] = none
+    else if (position < last && overwritesInput(position + 1)) homes[position] = homes[position + 1]!
+    else homes[position] = freshTile(context, `output of ${node.name}`, outputExtents(position), layout).address
+  }
+  const inputHome = (): Virtual =>
+    overwritesInput(0)
+      ? homes[0]!
+      : freshTile(context, 'input tile', regionExtents(regionOf(body, 0), nodes[0]!.input[1]), layouts[segment.from]!).address
+
+  const steps: Step[] = []
+  let source = openInput(context, bound, body, inputHome)
+  nodes.forEach((node, position) => {
+    const lowering = loweringOf(node)
+    const destination: TileTensor = {
+      address: homes[position]!,
+      extents: outputExtents(position),
+      layout: layouts[segment.from + position + 1]!
+    }
+    const partial = {
+      node,
+      position,
+      source,
+      destination,
+      rows: body.runs[1].readings[position]!,
+      columns: body.runs[2].readings[position]!,
+      sourceRegion: regionOf(body, position),
+      parameters: context.parameters[segment.from + position]
+    }
+    const step: Step = { ...partial, winners: winnersOf(context, node, partial) }
+    steps.push(step)
+    const unread = mode === 'recompute' && position === last && !isLoss(node.op) && !lowering.keeps.output && !lowering.keeps.winners
+    if (unread) return
+    if (lowering.accumulates && destination.address !== direct?.address)
+      emit.launch<'zero'>(
+        { kind: 'zero', bytes: tensorBytes(destination.layout, destination.extents, elementBytes) },
+        { destination: destination.address }
+      )
+    lowering.forward(context, step as never)
+    source = destination
+  })
+  if (output !== undefined && mode !== 'recompute' && direct === undefined)
+    copyTile(emit, output, outputRegion, source, 'write', elementBytes)
+  return steps
+}
+

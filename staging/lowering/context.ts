@@ -1,0 +1,122 @@
+import type { DeviceModel } from '../device-model'
+import type { Graph, Node } from '../graph'
+import type { Kernel } from '../kernels'
+import type { Layout } from '../layout'
+import type { Reading } from '../region'
+import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
+import type { Region, TileTensor } from './tensors'
+
+/** How a step's input arrives: uint8 images, normalised as tiles are loaded, or float values from the exchange buffer. */
+export type Source =
+  | { readonly kind: 'image'; readonly mean: readonly number[]; readonly deviation: readonly number[] }
+  | { readonly kind: 'float' }
+
+export type Optimizer =
+  | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
+  | {
+      readonly kind: 'adam' | 'adamw'
+      readonly beta1: number
+      readonly beta2: number
+      readonly epsilon: number
+      readonly weightDecay: number
+    }
+
+/** What a step is for: training with an optimizer, or handing out every gradient. */
+export type Objective = { readonly kind: 'train'; readonly optimizer: Optimizer } | { readonly kind: 'gradients' }
+
+/** A parameter in the arena; its gradient and optimizer state have the same layout and bytes. */
+export interface ParameterTensor {
+  readonly name: string
+  readonly buffer: Buffer
+  readonly shape: readonly number[]
+  readonly layout: Layout
+  /** What the gradient of the layer's input reads instead, where it differs. */
+  readonly backwardLayout: Layout
+  readonly groups: number
+  readonly elements: number
+}
+
+export interface NodeParameters {
+  readonly weight: ParameterTensor
+  readonly bias: ParameterTensor | undefined
+}
+
+/** Byte offsets in the exchange buffer of a step. */
+export interface StepExchange {
+  readonly target: number
+  readonly loss: number
+  readonly input: number
+  readonly inputGradient: number
+  readonly gradient: (parameter: string) => number
+}
+
+/** What lowering a graph on a device needs everywhere. */
+export interface Context {
+  readonly graph: Graph
+  readonly device: DeviceModel
+  readonly objective: Objective
+  readonly source: Source
+  readonly elementBytes: number
+  readonly emit: Emitter
+  /** Layout of tensor k: the input of node k, the output of node k - 1. */
+  readonly layouts: readonly Layout[]
+  /** By node. */
+  readonly parameters: readonly (NodeParameters | undefined)[]
+  readonly exchange: StepExchange
+}
+
+/** One op on one tile. */
+export interface Step<N extends Node = Node> {
+  readonly node: N
+  readonly position: number
+  readonly source: TileTensor
+  /** The output tile; of a loss, nothing. */
+  readonly destination: TileTensor
+  readonly rows: Reading
+  readonly columns: Reading
+  readonly sourceRegion: Region
+  readonly parameters: NodeParameters | undefined
+  /** Which input won each window of a max pool. */
+  readonly winners: Virtual
+}
+
+/** What a step's backward reads and writes; absent ones are not wanted. */
+export interface StepGradients {
+  /** Gradient of the output tile; of a loss, nothing. */
+  readonly destination: TileTensor | undefined
+  readonly source: TileTensor | undefined
+  readonly weight: Virtual
+  readonly bias: Virtual
+  /** The weights in the layout that the gradient of the input reads. */
+  readonly backwardWeights: Virtual
+}
+
+/** A fresh scratch operand for a kernel, or none where the device needs none. */
+export const scratchFor = ({ device, emit }: Context, kernel: Kernel): Virtual => {
+  const bytes = device.scratchBytes(kernel)
+  return bytes === 0 ? none : at(emit.buffer(`scratch of ${kernel.kind}`, bytes))
+}
+
+/** The geometry of a sliding-window kernel on a tile. */
+export const windowFields = (
+  { kernel, stride, dilation }: { kernel: readonly [number, number]; stride: readonly [number, number]; dilation: readonly [number, number] },
+  { source, destination, rows, columns }: Pick<Step, 'source' | 'destination' | 'rows' | 'columns'>
+) => ({
+  batch: source.extents[0],
+  inChannels: source.extents[1],
+  inHeight: source.extents[2],
+  inWidth: source.extents[3],
+  outHeight: destination.extents[2],
+  outWidth: destination.extents[3],
+  kernelHeight: kernel[0],
+  kernelWidth: kernel[1],
+  strideHeight: stride[0],
+  strideWidth: stride[1],
+  dilationHeight: dilation[0],
+  dilationWidth: dilation[1],
+  padTop: rows.padBefore,
+  padBottom: rows.padAfter,
+  padLeft: columns.padBefore,
+  padRight: columns.padAfter
+})
+

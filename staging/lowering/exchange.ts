@@ -1,0 +1,62 @@
+import { elementsOf, type Extents } from '../graph'
+import { bytesOf, type Exchanged } from '../program'
+import { aligned } from '../placement/first-fit'
+import type { Objective, Source, StepExchange } from './context'
+import type { Graph } from '../graph'
+import type { DeviceModel } from '../device-model'
+
+/** What a step's exchange buffer holds: the target and the loss; for gradients, them too, and a float input with its own. */
+export const exchangeOf = ({
+  graph,
+  device,
+  objective,
+  source
+}: {
+  readonly graph: Graph
+  readonly device: DeviceModel
+  readonly objective: Objective
+  readonly source: Source
+}): { readonly bytes: number; readonly entries: readonly Exchanged[]; readonly offsets: StepExchange } => {
+  const { precision } = device
+  const loss = graph.nodes[graph.nodes.length - 1]!
+  const target =
+    loss.op === 'softmaxCrossEntropy'
+      ? ({ type: 'int32', shape: [loss.input[0]] } as const)
+      : { type: precision, shape: flat(loss.input) }
+  const float = source.kind === 'float'
+  const wanted: readonly Omit<Exchanged, 'offset'>[] = [
+    { name: 'target', ...target },
+    { name: 'loss', type: 'float64', shape: [2] },
+    ...(float ? [{ name: 'input', type: precision, shape: graph.input }] : []),
+    ...(objective.kind === 'gradients'
+      ? [
+          ...(float ? [{ name: 'grad.input', type: precision, shape: graph.input }] : []),
+          ...graph.nodes.flatMap(({ parameters }) => parameters.map(({ name, shape }) => ({ name: `grad.${name}`, type: precision, shape })))
+        ]
+      : [])
+  ]
+  const entries: Exchanged[] = []
+  let bytes = 0
+  for (const entry of wanted) {
+    entries.push({ ...entry, offset: bytes })
+    const elementBytes = entry.type === 'int32' ? 4 : bytesOf(entry.type)
+    bytes += aligned(entry.shape.reduce((product, extent) => product * extent, elementBytes))
+  }
+  const offsets = new Map(entries.map(({ name, offset }) => [name, offset]))
+  const offsetOf = (name: string): number => offsets.get(name) ?? 0
+  return {
+    bytes,
+    entries,
+    offsets: {
+      target: offsetOf('target'),
+      loss: offsetOf('loss'),
+      input: offsetOf('input'),
+      inputGradient: offsetOf('grad.input'),
+      gradient: (parameter) => offsetOf(`grad.${parameter}`)
+    }
+  }
+}
+
+/** A prediction's shape as it was declared: without the height and width of a flat tensor. */
+const flat = (extents: Extents): readonly number[] =>
+  extents[2] === 1 && extents[3] === 1 && elementsOf(extents) === extents[0] * extents[1] ? [extents[0], extents[1]] : extents

@@ -1,0 +1,51 @@
+import { windowOf } from '../../../dsl'
+import { layoutCode, type Layout } from '../../layout'
+import { scratchFor, windowFields, type Step } from '../context'
+import { at, none } from '../emitter'
+import type { NodeFor, OpLowering } from './op-lowering'
+
+const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout) => ({
+  ...windowFields(windowOf(step.node.args), step),
+  outChannels: step.node.args.out,
+  groups: step.node.args.groups ?? 1,
+  sourceLayout: layoutCode(sourceLayout),
+  destinationLayout: layoutCode(step.destination.layout),
+  weightLayout: layoutCode(weightLayout)
+})
+
+export const conv2d: OpLowering<'conv2d'> = {
+  keeps: { input: true },
+  inPlace: false,
+  outputLayout: ({ device }, _, { out }) => device.activationLayout(out, false),
+  forward: (context, step) => {
+    const { weight, bias } = step.parameters!
+    const kernel = { kind: 'convolutionForward', ...fields(step, step.source.layout, weight.layout) } as const
+    context.emit.launch<'convolutionForward'>(kernel, {
+      source: step.source.address,
+      weights: at(weight.buffer),
+      bias: bias === undefined ? none : at(bias.buffer),
+      destination: step.destination.address,
+      scratch: scratchFor(context, kernel)
+    })
+  },
+  backward: (context, step, gradients) => {
+    const { weight } = step.parameters!
+    const { address: destinationGradient } = gradients.destination!
+    const weights = { kind: 'convolutionBackwardWeights', ...fields(step, step.source.layout, weight.layout) } as const
+    context.emit.launch<'convolutionBackwardWeights'>(weights, {
+      source: step.source.address,
+      destinationGradient,
+      weightGradient: gradients.weight,
+      biasGradient: gradients.bias,
+      scratch: scratchFor(context, weights)
+    })
+    if (gradients.source === undefined) return
+    const data = { kind: 'convolutionBackwardData', ...fields(step, gradients.source.layout, weight.backwardLayout) } as const
+    context.emit.launch<'convolutionBackwardData'>(data, {
+      destinationGradient,
+      weights: gradients.backwardWeights,
+      sourceGradient: gradients.source.address,
+      scratch: scratchFor(context, data)
+    })
+  }
+}

@@ -1,0 +1,62 @@
+import { layoutCode } from '../../layout'
+import { at, none } from '../emitter'
+import type { TileTensor } from '../tensors'
+import { plainLayout, type OpLowering } from './op-lowering'
+
+const reorderFields = ({ extents: [batch, channels, height, width] }: TileTensor) => ({ batch, channels, height, width })
+
+/** [B, C, H, W] to [B, CHW] in row-major order. */
+export const flatten: OpLowering<'flatten'> = {
+  keeps: {},
+  inPlace: false,
+  outputLayout: plainLayout,
+  forward: ({ emit }, { source, destination }) =>
+    emit.launch<'reorderActivation'>(
+      {
+        kind: 'reorderActivation',
+        ...reorderFields(source),
+        sourceLayout: layoutCode(source.layout),
+        destinationLayout: layoutCode('plain')
+      },
+      { source: source.address, destination: destination.address }
+    ),
+  backward: ({ emit }, _, { destination, source }) =>
+    emit.launch<'reorderActivation'>(
+      {
+        kind: 'reorderActivation',
+        ...reorderFields(source!),
+        sourceLayout: layoutCode('plain'),
+        destinationLayout: layoutCode(source!.layout)
+      },
+      { source: destination!.address, destination: source!.address }
+    )
+}
+
+export const linear: OpLowering<'linear'> = {
+  keeps: { input: true },
+  inPlace: false,
+  outputLayout: plainLayout,
+  forward: ({ emit }, { source, destination, parameters, node }) =>
+    emit.launch<'linearForward'>(
+      { kind: 'linearForward', batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] },
+      {
+        source: source.address,
+        weights: at(parameters!.weight.buffer),
+        bias: parameters!.bias === undefined ? none : at(parameters!.bias.buffer),
+        destination: destination.address
+      }
+    ),
+  backward: ({ emit }, { source, node }, gradients) => {
+    const fields = { batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] }
+    const { address: destinationGradient } = gradients.destination!
+    emit.launch<'linearBackwardWeights'>(
+      { kind: 'linearBackwardWeights', ...fields },
+      { source: source.address, destinationGradient, weightGradient: gradients.weight, biasGradient: gradients.bias }
+    )
+    if (gradients.source === undefined) return
+    emit.launch<'linearBackwardData'>(
+      { kind: 'linearBackwardData', ...fields },
+      { destinationGradient, weights: gradients.backwardWeights, sourceGradient: gradients.source.address }
+    )
+  }
+}

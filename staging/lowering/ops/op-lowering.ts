@@ -1,0 +1,22 @@
+import type { ArgsOf, Op } from '../../../dsl'
+import type { Node } from '../../graph'
+import type { Layout } from '../../layout'
+import type { Context, Step, StepGradients } from '../context'
+
+export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
+
+/** How an op runs forward on a tile and back; ops/index.ts has one row an op. */
+export interface OpLowering<P extends Op> {
+  /** What backward reads besides the output's gradient; the rest need not be kept. */
+  readonly keeps: { readonly input?: true; readonly output?: true; readonly winners?: true }
+  /** Forward may overwrite its input, and backward its output's gradient. */
+  readonly inPlace: boolean
+  /** Forward adds to its output, which is zeroed first. */
+  readonly accumulates?: true
+  readonly outputLayout: (context: Pick<Context, 'device'>, source: Layout, args: ArgsOf<P>) => Layout
+  readonly forward: (context: Context, step: Step<NodeFor<P>>) => void
+  readonly backward: (context: Context, step: Step<NodeFor<P>>, gradients: StepGradients) => void
+}
+
+export const sameLayout = (_: unknown, source: Layout): Layout => source
+export const plainLayout = (): Layout => 'plain'

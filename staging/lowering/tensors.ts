@@ -1,0 +1,165 @@
+import type { Extents } from '../graph'
+import { activationElements, channelBlock, layoutCode, type Layout } from '../layout'
+import type { KernelOf } from '../kernels'
+import type { TileRun } from '../tiling'
+import { at, exchanged, index, type Buffer, type Emitter, type Strides, type Virtual } from './emitter'
+
+/** Where a tile's part of a tensor lies: first coordinates, sizes, and the advance from tile to tile, along B, H, W. */
+export interface Region {
+  readonly from: Strides
+  readonly size: Strides
+  readonly advance: Strides
+}
+
+/** A tile of a tensor (or a whole one), densely packed in `layout`. */
+export interface TileTensor {
+  readonly address: Virtual
+  readonly extents: Extents
+  readonly layout: Layout
+}
+
+/** A tensor between segments, all of it in the arena. */
+export interface WholeTensor {
+  readonly buffer: Buffer
+  readonly extents: Extents
+  readonly layout: Layout
+}
+
+/** The runs along B, H, W of which each combination of tiles is one body of a Program. */
+export interface Body {
+  readonly runs: readonly [TileRun, TileRun, TileRun]
+}
+
+const triple = <T>(body: Body, pick: (run: TileRun) => T): readonly [T, T, T] => [
+  pick(body.runs[0]),
+  pick(body.runs[1]),
+  pick(body.runs[2])
+]
+
+/** Region of the input of the segment's op `position`; the position after the last op is the segment's output. */
+export const regionOf = (body: Body, position: number): Region => {
+  const interval = (run: TileRun) => run.readings[position]?.interval ?? run.output
+  return {
+    from: triple(body, (run) => interval(run).from),
+    size: triple(body, (run) => interval(run).to - interval(run).from),
+    advance: triple(body, (run) => run.advances[position]!)
+  }
+}
+
+export const regionExtents = (region: Region, channels: number): Extents => [region.size[0], channels, region.size[1], region.size[2]]
+
+export const tensorBytes = (layout: Layout, extents: Extents, elementBytes: number): number =>
+  activationElements(layout, extents) * elementBytes
+
+/** Elements from one batch element, row, and column to the next. */
+const elementStrides = ({ layout, extents: [, channels, height, width] }: Pick<WholeTensor, 'layout' | 'extents'>): Strides => {
+  const block = channelBlock(layout)
+  return [activationElements(layout, [1, channels, height, width]), width * block, block]
+}
+
+const dot = (a: Strides, b: Strides): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+const scaled = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0] * factor, a[1] * b[1] * factor, a[2] * b[2] * factor]
+
+const addressOf = (whole: WholeTensor, region: Region, elementBytes: number): Virtual => {
+  const strides = elementStrides(whole)
+  return at(whole.buffer, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+}
+
+/** The tile as it lies in the whole tensor, when it is contiguous there: all rows and columns of some batch elements. */
+export const viewOf = (whole: WholeTensor, region: Region, elementBytes: number): TileTensor | undefined => {
+  const [, channels, height, width] = whole.extents
+  return region.size[1] === height && region.size[2] === width
+    ? { address: addressOf(whole, region, elementBytes), extents: regionExtents(region, channels), layout: whole.layout }
+    : undefined
+}
+
+export const coversAll = (whole: WholeTensor, region: Region): boolean =>
+  region.size[0] === whole.extents[0] && region.size[1] === whole.extents[2] && region.size[2] === whole.extents[3]
+
+type Direction = 'read' | 'write' | 'add'
+
+/** Copies a tile out of a whole tensor, into it, or adds it there. */
+export const copyTile = (
+  emit: Emitter,
+  whole: WholeTensor,
+  region: Region,
+  tile: TileTensor,
+  direction: Direction,
+  elementBytes: number
+): void => {
+  const block = channelBlock(whole.layout)
+  const blocks = Math.ceil(whole.extents[1] / block)
+  const [, , height, width] = whole.extents
+  const [batch, rows, columns] = region.size
+  const inWhole = [blocks * height * width * block, height * width * block, width * block] as const
+  const inTile = [blocks * rows * columns * block, rows * columns * block, columns * block] as const
+  const [source, destination] = direction === 'read' ? [inWhole, inTile] : [inTile, inWhole]
+  const address = addressOf(whole, region, elementBytes)
+  emit.launch<'copyBox'>(
+    {
+      kind: 'copyBox',
+      n0: batch,
+      n1: blocks,
+      n2: rows,
+      n3: columns * block,
+      sourceStride0: source[0],
+      sourceStride1: source[1],
+      sourceStride2: source[2],
+      destinationStride0: destination[0],
+      destinationStride1: destination[1],
+      destinationStride2: destination[2],
+      add: direction === 'add' ? 1 : 0
+    },
+    direction === 'read' ? { source: address, destination: tile.address } : { source: tile.address, destination: address }
+  )
+}
+
+/** `count` contiguous elements from one place to another, copied or added. */
+export const copyElements = (emit: Emitter, count: number, source: Virtual, destination: Virtual, add: 0 | 1): void =>
+  emit.launch<'copyBox'>(
+    {
+      kind: 'copyBox',
+      n0: 1,
+      n1: 1,
+      n2: 1,
+      n3: count,
+      sourceStride0: count,
+      sourceStride1: count,
+      sourceStride2: count,
+      destinationStride0: count,
+      destinationStride1: count,
+      destinationStride2: count,
+      add
+    },
+    { source, destination }
+  )
+
+export const tileFields = ({ extents: [batch, channels, height, width], layout }: TileTensor) => ({
+  batch,
+  channels,
+  height,
+  width,
+  layout: layoutCode(layout)
+})
+
+/** Fields and address of a tile's place in a plain tensor of `extents` at byte `offset` of the exchange buffer. */
+export const inExchange = (
+  tile: TileTensor,
+  [, channels, height, width]: Extents,
+  region: Region,
+  offset: number,
+  elementBytes: number
+): { readonly fields: Omit<KernelOf<'gather'>, 'kind'>; readonly address: Virtual } => {
+  const strides: Strides = [channels * height * width, width, 1]
+  return {
+    fields: { ...tileFields(tile), strideBatch: strides[0], strideChannel: height * width, strideHeight: width },
+    address: exchanged(offset + dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+  }
+}
+
+/** Absolute coordinates of a tile's first element, as index operands. */
+export const originOf = ({ from, advance }: Region) => ({
+  batchOrigin: index(from[0], [advance[0], 0, 0]),
+  rowOrigin: index(from[1], [0, advance[1], 0]),
+  columnOrigin: index(from[2], [0, 0, advance[2]])
+})

@@ -1,0 +1,64 @@
+import type { Buffer, VirtualInstruction } from '../lowering/emitter'
+import type { Lifetime } from './first-fit'
+
+export interface BufferLifetime extends Lifetime {
+  readonly buffer: Buffer
+}
+
+interface Range {
+  from: number
+  to: number
+}
+
+/**
+ * Lifetimes in program order. A buffer that is touched inside a loop and outside it lives through the whole loop, since
+ * later iterations come after earlier ones; residents live throughout.
+ */
+export const lifetimesOf = (code: readonly VirtualInstruction[], residents: readonly Buffer[]): readonly BufferLifetime[] => {
+  const buffers = new Map<number, Buffer>()
+  const ranges = new Map<number, Range>()
+  let time = 0
+
+  /** Walks a list; returns the buffers touched in it. */
+  const walk = (instructions: readonly VirtualInstruction[]): Set<number> => {
+    const touched = new Set<number>()
+    for (const instruction of instructions) {
+      if (instruction.kind === 'launch') {
+        for (const operand of instruction.operands)
+          if (operand.space === 'arena') {
+            const { id } = operand.buffer
+            buffers.set(id, operand.buffer)
+            touched.add(id)
+            const range = ranges.get(id)
+            if (range === undefined) ranges.set(id, { from: time, to: time + 1 })
+            else range.to = time + 1
+          }
+        time++
+      } else {
+        const start = time
+        const before = new Set(ranges.keys())
+        for (const id of walk(instruction.body)) {
+          touched.add(id)
+          if (before.has(id)) ranges.get(id)!.to = time
+          loops.push({ id, from: start, to: time })
+        }
+      }
+    }
+    return touched
+  }
+  /** What each loop touches: whatever turns out to be used after it must live through all of it. */
+  const loops: { readonly id: number; readonly from: number; readonly to: number }[] = []
+  walk(code)
+  for (const { id, from, to } of loops) {
+    const range = ranges.get(id)!
+    if (range.to > to || range.from < from) {
+      range.from = Math.min(range.from, from)
+      range.to = Math.max(range.to, to)
+    }
+  }
+  for (const buffer of residents) {
+    buffers.set(buffer.id, buffer)
+    ranges.set(buffer.id, { from: 0, to: time })
+  }
+  return [...ranges].map(([id, range]) => ({ ...range, bytes: buffers.get(id)!.bytes, buffer: buffers.get(id)! }))
+}

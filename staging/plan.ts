@@ -1,0 +1,40 @@
+import * as t from 'io-ts'
+
+const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
+
+/** Consecutive nodes [from, to) that run tile by tile; `recompute` false keeps what backward needs, true computes it again. */
+const segment = t.readonly(t.type({ from: t.number, to: t.number, grid, recompute: t.boolean }))
+
+const predicted = t.readonly(
+  t.type({
+    /** Highest byte that a step touches in the device arena, plus one. */
+    peakDeviceBytes: t.number,
+    peakHostBytes: t.number,
+    /** The same of strategy plain: the yardstick for fractions of memory (DESIGN §6). */
+    plainPeakBytes: t.number,
+    stepMilliseconds: t.number,
+    /** The plain step's kernels without any recomputation, copies or halos. */
+    lowerBoundMilliseconds: t.number,
+    /** Tiled over untiled forward multiply-adds, minus one. */
+    haloOverhead: t.number
+  })
+)
+
+/** The decisions of staging: small, readable, the same form for every strategy (DESIGN §4). */
+export const memoryPlan = t.readonly(
+  t.type({
+    model: t.string,
+    graphHash: t.string,
+    strategy: t.string,
+    device: t.string,
+    input: t.readonlyArray(t.number),
+    /** Bytes; null when the plan was made without a limit. */
+    budget: t.union([t.number, t.null]),
+    segments: t.readonlyArray(segment),
+    placement: t.readonly(t.type({ allocator: t.literal('first-fit') })),
+    predicted
+  })
+)
+
+export type MemoryPlan = t.TypeOf<typeof memoryPlan>
+export type Segment = t.TypeOf<typeof segment>

@@ -1,0 +1,14 @@
+import type { DeviceModel } from './device-model'
+import { bytesOf, type Precision } from './program'
+import { roofline } from './roofline'
+
+/** The reference device: plain layouts, no scratch, one int32 a pooled element for the winners; plain loops on one core. */
+export const referenceModel = (precision: Precision): DeviceModel => ({
+  name: 'reference',
+  precision,
+  activationLayout: () => 'plain',
+  weightLayouts: () => ({ forward: 'plain', backwardData: 'plain' }),
+  scratchBytes: () => 0,
+  winnersBytes: (kernel) => (kernel.kind === 'maxPoolForward' ? 4 * kernel.batch * kernel.inChannels * kernel.outHeight * kernel.outWidth : 0),
+  milliseconds: (kernel) => roofline(kernel, bytesOf(precision), { flopsPerSecond: 2e9, bytesPerSecond: 5e9, launchSeconds: 1e-6 })
+})

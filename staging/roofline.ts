@@ -1,0 +1,93 @@
+import { activationElements, layouts, weightElements, type Layout } from './layout'
+import type { Kernel, KernelOf } from './kernels'
+
+/** Rates of a device: floating-point operations and bytes a second, and the fixed cost of a launch in seconds. */
+export interface Rates {
+  readonly flopsPerSecond: number
+  readonly bytesPerSecond: number
+  readonly launchSeconds: number
+}
+
+interface Work {
+  /** Floating-point operations. */
+  readonly flops: number
+  /** Elements read and written. */
+  readonly elements: number
+}
+
+const layoutOf = (code: number): Layout => layouts[code]!
+
+type Convolution = KernelOf<'convolutionForward' | 'convolutionBackwardData' | 'convolutionBackwardWeights'>
+type Pool = Omit<KernelOf<'maxPoolForward'>, 'kind'>
+type Tile = { readonly batch: number; readonly channels: number; readonly height: number; readonly width: number; readonly layout: number }
+type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardWeights'>
+
+const convolution = (k: Convolution): Work => {
+  const weights = weightElements(layoutOf(k.weightLayout), [k.outChannels, k.inChannels / k.groups, k.kernelHeight, k.kernelWidth], k.groups)
+  const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
+  return {
+    flops: 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
+    elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs
+  }
+}
+
+const pool = (k: Pool): Work => {
+  const outputs = k.batch * k.inChannels * k.outHeight * k.outWidth
+  return { flops: outputs * k.kernelHeight * k.kernelWidth, elements: k.batch * k.inChannels * k.inHeight * k.inWidth + outputs }
+}
+
+const tile = (passes: number) => (k: Tile): Work => {
+  const elements = activationElements(layoutOf(k.layout), [k.batch, k.channels, k.height, k.width])
+  return { flops: elements, elements: passes * elements }
+}
+
+const linear = (k: Linear): Work => ({
+  flops: 2 * k.batch * k.inFeatures * k.outFeatures,
+  elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
+})
+
+const counted = (passes: number) => ({ count }: { readonly count: number }): Work => ({ flops: passes * count, elements: passes * count })
+
+const rows = (passes: number) => (k: { readonly batch: number; readonly classes: number }): Work => ({
+  flops: 4 * k.batch * k.classes,
+  elements: passes * k.batch * k.classes
+})
+
+/** One row a kernel: what it computes and moves. */
+const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = {
+  convolutionForward: convolution,
+  convolutionBackwardData: convolution,
+  convolutionBackwardWeights: convolution,
+  reorderWeights: (k) => ({ flops: 0, elements: (2 * k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth) / k.groups }),
+  reorderActivation: (k) => ({ flops: 0, elements: 2 * k.batch * k.channels * k.height * k.width }),
+  rectifierForward: counted(2),
+  rectifierBackward: counted(3),
+  maxPoolForward: pool,
+  maxPoolBackward: pool,
+  averagePoolForward: pool,
+  averagePoolBackward: pool,
+  sumPixelsForward: tile(1),
+  sumPixelsBackward: tile(1),
+  linearForward: linear,
+  linearBackwardData: linear,
+  linearBackwardWeights: linear,
+  dropout: tile(2),
+  softmaxCrossEntropyForward: rows(1),
+  softmaxCrossEntropyBackward: rows(2),
+  meanSquaredErrorForward: tile(2),
+  meanSquaredErrorBackward: tile(3),
+  copyBox: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.n0 * k.n1 * k.n2 * k.n3 }),
+  gather: tile(2),
+  scatterAdd: tile(3),
+  zero: ({ bytes }) => ({ flops: 0, elements: bytes / 4 }),
+  loadImage: tile(2),
+  sgd: counted(5),
+  adam: counted(7)
+}
+
+/** Milliseconds of one launch: the slower of arithmetic and memory traffic, plus the launch itself (the roofline model). */
+export const roofline = (kernel: Kernel, bytesPerElement: number, rates: Rates): number => {
+  const { flops, elements } = (work[kernel.kind] as (kernel: Kernel) => Work)(kernel)
+  const seconds = Math.max(flops / rates.flopsPerSecond, (elements * bytesPerElement) / rates.bytesPerSecond)
+  return 1000 * (seconds + rates.launchSeconds)
+}

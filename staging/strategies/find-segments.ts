@@ -1,0 +1,44 @@
+import { activationElements } from '../layout'
+import type { Context } from '../lowering/context'
+import { isLoss, type Graph } from '../graph'
+import type { Span } from '../tiling'
+
+/** Bytes of the output of each node, in the device's layouts. */
+export const outputBytes = ({ graph, layouts, elementBytes }: Pick<Context, 'graph' | 'layouts' | 'elementBytes'>): readonly number[] =>
+  graph.nodes.map(({ output }, index) => activationElements(layouts[index + 1]!, output) * elementBytes)
+
+/**
+ * Paper 002, Listing 3 on a chain, where the post-dominator of a node is the next one. A node must be tiled when its
+ * output is larger than `capacity` bytes; a run of such nodes is closed by the next node that may be checkpointed,
+ * and every other node is a segment of its own. (The listing prints the comparison the wrong way round.)
+ */
+export const findSegments = (sizes: readonly number[], capacity: number): readonly Span[] => {
+  const spans: Span[] = []
+  let from = 0
+  sizes.forEach((size, node) => {
+    const mayEnd = size <= capacity || node === sizes.length - 1
+    if (!mayEnd) return
+    spans.push({ from, to: node + 1 })
+    from = node + 1
+  })
+  return spans
+}
+
+/** A checkpoint here is never better than one op later: that op works in place or shrinks a feature map. */
+const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
+  const node = graph.nodes[position]!
+  const flat = node.input[2] * node.input[3] === 1
+  if (flat || isLoss(node.op) || node.op === 'flatten') return false
+  return sizes[position]! < sizes[position - 1]! || node.op === 'relu' || node.op === 'leakyRelu' || node.op === 'dropout'
+}
+
+/**
+ * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a checkpoint: the union
+ * of Listing 3's boundaries, without those that the next position dominates.
+ */
+export const checkpointPositions = (graph: Graph, sizes: readonly number[], budget: number): readonly number[] => {
+  const asked = new Set(graph.marks.flatMap(({ kind, at }) => (kind === 'checkpoint' ? [at] : [])))
+  return findSegments(sizes, budget)
+    .map(({ to }) => to)
+    .filter((position) => position < graph.nodes.length && (asked.has(position) || !isDominated(graph, sizes, position)))
+}

@@ -1,0 +1,30 @@
+import type { Graph } from '../graph'
+import type { TileAxis } from '../program'
+import { fusedTiledAxes, ownedExtent, type Grid, type Span } from '../tiling'
+
+/** Tile counts tried along one dimension: every one up to 6, then about 1.3 apart. */
+const counts = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512]
+
+/** Tiles are kept this close to square: a longer border is more halo for the same area. */
+const longestAspect = 2.5
+
+const upTo = (extent: number): readonly number[] => counts.filter((count) => count <= extent)
+
+/**
+ * Grids worth trying for a segment, coarse to fine (paper 002, section 4.3: the search over tile counts). The batch is split
+ * first, since that costs no halo; then height and width.
+ */
+export const candidateGrids = (graph: Graph, span: Span): readonly Grid[] => {
+  const last = graph.nodes[span.to - 1]!
+  const allowed = fusedTiledAxes(graph, span)
+  const extent = (axis: TileAxis): number => (allowed.includes(axis) ? ownedExtent(last, axis) : 1)
+  const [batch, height, width] = [extent('B'), extent('H'), extent('W')]
+  const splits = [...new Set([...upTo(batch), batch])].map((B): Grid => ({ B, H: 1, W: 1 }))
+  const tiles = upTo(height)
+    .flatMap((H) => upTo(width).map((W): Grid => ({ B: batch, H, W })))
+    .filter(({ H, W }) => H * W > 1 && aspect(height / H, width / W) <= Math.max(longestAspect, aspect(height, width)))
+    .sort((a, b) => a.H * a.W - b.H * b.W || aspect(height / a.H, width / a.W) - aspect(height / b.H, width / b.W))
+  return [...splits, ...tiles].filter(({ B, H, W }) => B * H * W > 1)
+}
+
+const aspect = (height: number, width: number): number => Math.max(height / width, width / height)

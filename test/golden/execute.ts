@@ -1,0 +1,127 @@
+import * as E from 'fp-ts/Either'
+import type { Model } from '../../dsl'
+import { deviceModel, openSession } from '../../native'
+import { exchangeFor, type Exchange, type Numbers } from '../../src/exchange'
+import { stage, type Objective, type Optimizer, type Staged, type Strategy } from '../../staging'
+import type { Precision } from '../../staging/program'
+
+/** A net, where and how it runs, and one batch of plain numbers. */
+export interface Execution {
+  readonly model: Model
+  /** [B, C, H, W]; the model's own where absent. */
+  readonly input?: readonly number[]
+  readonly device: 'reference' | 'cpu'
+  /** Of the reference device (float64 where absent); the cpu has float32 only. */
+  readonly precision?: Precision
+  readonly strategy?: Strategy
+  /** Bytes; unlimited where absent. */
+  readonly budget?: number
+  readonly threads?: number
+  readonly seed?: number
+  /** Every parameter by name, plain. */
+  readonly weights: ReadonlyMap<string, ArrayLike<number>>
+  readonly batch: { readonly input: ArrayLike<number>; readonly target: ArrayLike<number> }
+}
+
+export type Tensors = ReadonlyMap<string, Numbers>
+
+export interface Gradients {
+  readonly loss: number
+  /** grad.input and grad.<parameter>, plain. */
+  readonly tensors: Tensors
+  readonly staged: Staged
+  readonly measuredPeakBytes: number
+}
+
+export interface Training {
+  readonly losses: readonly number[]
+  /** Every parameter, and the optimizer's state ('velocity.<parameter>', ...), after the steps. */
+  readonly tensors: Tensors
+  readonly staged: Staged
+  readonly measuredPeakBytes: number
+}
+
+const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
+  if (E.isLeft(result)) throw new Error(result.left.message)
+  return result.right
+}
+
+/** Stages for an execution; a budget may not fit, so this is a value. */
+export const stageFor = (execution: Execution, objective: Objective): ReturnType<typeof stage> =>
+  stage({
+    model: execution.model,
+    device: must(deviceModel(execution.device, precisionOf(execution), execution.threads ?? 2)),
+    strategy: execution.strategy ?? 'sft',
+    objective,
+    source: { kind: 'float' },
+    ...(execution.input === undefined ? {} : { input: execution.input }),
+    ...(execution.budget === undefined ? {} : { budget: execution.budget })
+  })
+
+const precisionOf = ({ device, precision }: Execution): Precision => (device === 'cpu' ? 'float32' : (precision ?? 'float64'))
+
+/** Bytes of the smallest budget that the execution's strategy can meet, as staging itself names it. */
+export const smallestBudget = (execution: Execution, objective: Objective): number => {
+  const refused = stageFor({ ...execution, budget: 1 }, objective)
+  if (E.isRight(refused) || refused.left.smallestFeasibleBudgetBytes === undefined) throw new Error('staging named no smallest budget')
+  return refused.left.smallestFeasibleBudgetBytes
+}
+
+interface Stepper {
+  /** One step from the batch; its exchange is overwritten by the next. */
+  readonly step: (index: number, learningRate: number) => Promise<Exchange>
+  readonly save: () => Promise<Tensors>
+  readonly measuredPeakBytes: () => number
+}
+
+/** Opens a session with the execution's weights, hands it over, and closes it whatever happens. */
+const withSession = async <A>(execution: Execution, { program }: Staged, use: (stepper: Stepper) => Promise<A>): Promise<A> => {
+  const session = must(
+    openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes, threads: execution.threads ?? 2 })
+  )
+  const run = async (section: 'step' | 'restore' | 'save', exchange: Exchange, step = 0, learningRate = 0): Promise<Exchange> => {
+    must(await session.run(section, exchange.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
+    return exchange
+  }
+  const restored = exchangeFor(program.restore)
+  execution.weights.forEach((values, name) => restored.view(name).set(values))
+  const batch = exchangeFor(program.step)
+  batch.view('input').set(execution.batch.input)
+  batch.view('target').set(execution.batch.target)
+  try {
+    await run('restore', restored)
+    return await use({
+      step: (index, learningRate) => run('step', batch, index, learningRate),
+      save: async () => tensorsOf(await run('save', exchangeFor(program.save)), program.save.exchanged),
+      measuredPeakBytes: () => session.measuredPeakBytes()
+    })
+  } finally {
+    session.close()
+  }
+}
+
+const tensorsOf = (exchange: Exchange, entries: readonly { readonly name: string }[]): Tensors =>
+  new Map(entries.map(({ name }) => [name, exchange.view(name)]))
+
+/** Loss and every gradient of one forward and backward run. */
+export const gradients = async (execution: Execution): Promise<Gradients> => {
+  const staged = must(stageFor(execution, { kind: 'gradients' }))
+  return withSession(execution, staged, async ({ step, measuredPeakBytes }) => {
+    const exchange = await step(0, 0)
+    const entries = staged.program.step.exchanged.filter(({ name }) => name.startsWith('grad.'))
+    return { loss: exchange.view('loss')[0]!, tensors: tensorsOf(exchange, entries), staged, measuredPeakBytes: measuredPeakBytes() }
+  })
+}
+
+/** Some optimizer steps on the one batch. */
+export const trainSteps = async (
+  execution: Execution,
+  { optimizer, learningRate, steps }: { readonly optimizer: Optimizer; readonly learningRate: number; readonly steps: number }
+): Promise<Training> => {
+  const staged = must(stageFor(execution, { kind: 'train', optimizer }))
+  return withSession(execution, staged, async ({ step, save, measuredPeakBytes }) => {
+    const losses: number[] = []
+    for (let index = 0; index < steps; index += 1) losses.push((await step(index, learningRate)).view('loss')[0]!)
+    return { losses, tensors: await save(), staged, measuredPeakBytes: measuredPeakBytes() }
+  })
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto'
+import { suite } from 'uvu'
+import { equal, ok } from 'uvu/assert'
+import type { Model } from '../../dsl'
+import { builtIn } from '../../models'
+import { initialise } from '../../src/initialise'
+import { stream } from '../../src/random'
+import type { Objective, Staged } from '../../staging'
+import { distance, median, norm } from './errors'
+import { type Execution, gradients, smallestBudget, stageFor, trainSteps } from './execute'
+import { goldenJson, goldenTensors } from './files'
+
+/** Relative errors; make.py's docstring has the formulas. */
+interface Errors {
+  readonly loss: number
+  readonly gradients: number
+  readonly weights: number
+}
+
+interface Seed {
+  readonly seed: number
+  readonly target: readonly number[]
+  readonly loss: number
+  readonly pytorchErrors: Readonly<Record<string, Errors>>
+  readonly sha256: Readonly<Record<string, string>>
+  readonly norms: Readonly<Record<string, number>>
+}
+
+interface Golden {
+  readonly steps: number
+  readonly sgd: { readonly lr: number; readonly momentum: number; readonly weight_decay: number }
+  readonly networks: readonly { readonly name: string; readonly input: readonly number[]; readonly seeds: readonly Seed[] }[]
+}
+
+const { steps, sgd, networks } = goldenJson<Golden>('networks')
+const samples = goldenTensors('networks')
+const training = {
+  optimizer: { kind: 'sgd', momentum: sgd.momentum, weightDecay: sgd.weight_decay },
+  learningRate: sgd.lr,
+  steps
+} as const
+
+const sha256 = (values: Float32Array): string => createHash('sha256').update(values).digest('hex')
+
+/** make.py's sampled(): elements at a Weyl sequence of positions. */
+const sampled = (values: ArrayLike<number>): readonly number[] =>
+  Array.from({ length: Math.min(64, values.length) }, (_, index) => values[Math.floor((((index + 1) * 0.6180339887498949) % 1) * values.length)]!)
+
+const batchOf = (input: readonly number[], { seed, target }: Seed): Execution['batch'] => {
+  const image = new Float32Array(input.reduce((product, extent) => product * extent))
+  stream(seed, 'input').fillNormal(image, 1)
+  return { input: image, target }
+}
+
+const weightsOf = (model: Model, input: readonly number[], seed: number): ReadonlyMap<string, Float32Array> => {
+  const staged = stageFor({ model, input, device: 'reference', strategy: 'plain', weights: new Map(), batch: { input: [], target: [] } }, { kind: 'gradients' })
+  if (staged._tag === 'Left') throw new Error(staged.left.message)
+  return new Map(
+    staged.right.graph.parameters.map(({ name, shape }) => {
+      const values = new Float32Array(shape.reduce((product, extent) => product * extent))
+      initialise(seed, name, shape, values)
+      return [name, values]
+    })
+  )
+}
+
+interface Outcome {
+  readonly loss: number
+  readonly gradients: readonly ArrayLike<number>[]
+  readonly weights: readonly ArrayLike<number>[]
+}
+
+type Variant = 'untiled' | 'tiled'
+
+/** Untiled, or in the smallest budget that SFT can meet, which takes tiles. */
+const within = (variant: Variant, execution: Execution, objective: Objective): Execution =>
+  variant === 'untiled' ? { ...execution, strategy: 'plain' } : { ...execution, strategy: 'sft', budget: smallestBudget(execution, objective) }
+
+const isTiled = ({ plan }: Staged): boolean => plan.segments.some(({ grid }) => grid.H * grid.W > 1)
+
+/** Everything that the comparison needs from one device: gradients, and the weights after the steps, in the golden's order of names. */
+const compute = async (
+  variant: Variant,
+  execution: Execution,
+  names: readonly string[]
+): Promise<Outcome & { readonly tensors: ReadonlyMap<string, ArrayLike<number>> }> => {
+  const { loss, tensors, staged } = await gradients(within(variant, execution, { kind: 'gradients' }))
+  const trained = await trainSteps(within(variant, execution, { kind: 'train', optimizer: training.optimizer }), training)
+  equal([isTiled(staged), isTiled(trained.staged)], [variant === 'tiled', variant === 'tiled'], 'the plans are not as tiled as wanted')
+  const all = new Map([...tensors, ...[...trained.tensors].map(([name, values]) => [`after.${name}`, values] as const)])
+  const pick = (prefix: string): readonly ArrayLike<number>[] => names.filter((name) => name.startsWith(prefix)).map((name) => all.get(name)!)
+  return { loss, gradients: pick('grad.'), weights: pick('after.'), tensors: all }
+}
+
+/** The float64 device against PyTorch float64: every sampled element, within 1e-10 of the element or of its tensor's root mean square. */
+const matchesPytorch = (network: string, { seed, loss, norms }: Seed, computed: Awaited<ReturnType<typeof compute>>): void => {
+  ok(Math.abs(computed.loss - loss) <= 1e-12 * Math.abs(loss), `loss ${computed.loss}, PyTorch ${loss}`)
+  Object.entries(norms).forEach(([name, length]) => {
+    const values = computed.tensors.get(name)
+    ok(values !== undefined, `${name} was not computed`)
+    const own = norm([values])
+    ok(Math.abs(own - length) <= 1e-10 * length, `seed ${seed}, ${name}: norm ${own}, PyTorch ${length}`)
+    const typical = length / Math.sqrt(values.length)
+    const golden = samples.get(`${network}/${seed}/${name}`) as Float64Array
+    sampled(values).forEach((value, index) => {
+      const expected = golden[index]!
+      const allowed = 1e-10 * Math.max(Math.abs(expected), typical)
+      ok(Math.abs(value - expected) <= allowed, `seed ${seed}, ${name}, sample ${index}: ${value}, PyTorch ${expected}`)
+    })
+  })
+}
+
+const errorsOf = (computed: Outcome, exact: Outcome, before: readonly ArrayLike<number>[]): Errors => ({
+  loss: Math.abs(computed.loss - exact.loss),
+  gradients: distance(computed.gradients, exact.gradients) / norm(exact.gradients),
+  weights: distance(computed.weights, exact.weights) / distance(exact.weights, before)
+})
+
+const variants = ['untiled', 'tiled'] as const
+
+networks.forEach(({ name, input, seeds }) => {
+  const compared = suite(`PyTorch's training: ${name}`)
+  const model = builtIn[name]!({ classes: 2, head: 'gap' })
+  const errors = new Map<Variant, Errors[]>(variants.map((variant) => [variant, []]))
+
+  seeds.forEach((golden) =>
+    compared(`seed ${golden.seed}: the reference device in float64 is PyTorch's`, async () => {
+      const weights = weightsOf(model, input, golden.seed)
+      const batch = batchOf(input, golden)
+      const names = Object.keys(golden.norms)
+      equal({ input: sha256(batch.input as Float32Array), ...Object.fromEntries([...weights].map(([key, values]) => [key, sha256(values)])) }, golden.sha256)
+      const exact = await compute('untiled', { model, input, device: 'reference', weights, batch }, names)
+      matchesPytorch(name, golden, exact)
+      const before = names.filter((key) => key.startsWith('after.')).map((key) => weights.get(key.slice('after.'.length))!)
+      for (const variant of variants) {
+        const computed = await compute(variant, { model, input, device: 'cpu', weights, batch }, names)
+        errors.get(variant)!.push(errorsOf(computed, exact, before))
+      }
+    })
+  )
+
+  variants.forEach((variant) =>
+    compared(`cpu, ${variant}: the median error is at most twice PyTorch's largest`, () => {
+      const ours = errors.get(variant)!
+      equal(ours.length, seeds.length, 'a seed failed')
+      const theirs = seeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors))
+      ours.forEach(({ loss }, index) => ok(loss <= 1e-5, `seed ${seeds[index]!.seed}: the loss is off by ${loss}`))
+      ;(['gradients', 'weights'] as const).forEach((kind) => {
+        const [middle, bound] = [median(ours.map((error) => error[kind])), 2 * Math.max(...theirs.map((error) => error[kind]))]
+        ok(middle <= bound, `${kind}: the median of ${ours.map((error) => error[kind].toExponential(2)).join(', ')} is over ${bound.toExponential(2)}`)
+      })
+    })
+  )
+  compared.run()
+})

@@ -1,0 +1,63 @@
+import { ok } from 'uvu/assert'
+import { suite } from 'uvu'
+import { type AnyLayer, model } from '../../dsl'
+import { distance, norm } from './errors'
+import { type Execution, type Gradients, gradients } from './execute'
+import { goldenJson, goldenTensors } from './files'
+
+/** One small net of cases.py. */
+interface Case {
+  readonly name: string
+  readonly input: readonly number[]
+  readonly layers: readonly (AnyLayer & { readonly name: string })[]
+  readonly loss: number
+  /** ||g32 - g64|| / ||g64|| of PyTorch, by gradient. */
+  readonly pytorchErrors: Readonly<Record<string, number>>
+}
+
+const { cases } = goldenJson<{ cases: readonly Case[] }>('operations')
+const tensors = goldenTensors('operations')
+
+const valuesOf = (golden: Case, name: string): ArrayLike<number> => {
+  const values = tensors.get(`${golden.name}/${name}`)
+  if (values === undefined) throw new Error(`the golden file has no ${golden.name}/${name}`)
+  return values instanceof BigInt64Array ? Array.from(values, Number) : values
+}
+
+const run = (golden: Case, on: Pick<Execution, 'device' | 'precision'>): Promise<Gradients> => {
+  const prefix = `${golden.name}/`
+  const names = [...tensors.keys()].filter((key) => key.startsWith(prefix) && /\.(weight|bias)$/.test(key) && !key.includes('/grad.'))
+  return gradients({
+    ...on,
+    strategy: 'plain',
+    model: model({ name: golden.name, input: golden.input, layers: golden.layers.map(({ op, args }) => ({ op, args })) }),
+    weights: new Map(names.map((key) => [key.slice(prefix.length), valuesOf(golden, key.slice(prefix.length))])),
+    batch: { input: valuesOf(golden, 'input'), target: valuesOf(golden, 'target') }
+  })
+}
+
+/** Every gradient within `bound` of PyTorch float64's, by norm; and the loss. */
+const compare = (golden: Case, { loss, tensors: computed }: Gradients, lossBound: number, bound: (pytorchError: number) => number): void => {
+  ok(Math.abs(loss - golden.loss) <= lossBound * Math.abs(golden.loss), `loss ${loss}, PyTorch ${golden.loss}`)
+  Object.entries(golden.pytorchErrors).forEach(([name, pytorchError]) => {
+    const exact = valuesOf(golden, name)
+    const value = computed.get(name)
+    ok(value !== undefined, `${name} was not computed`)
+    const error = distance([value], [exact]) / norm([exact])
+    ok(error <= bound(pytorchError), `${name}: relative error ${error}, over ${bound(pytorchError)} (PyTorch float32 has ${pytorchError})`)
+  })
+}
+
+const float32 = (pytorchError: number): number => Math.max(2 * pytorchError, 1e-6)
+
+const devices = [
+  { name: 'reference float64', on: { device: 'reference', precision: 'float64' }, loss: 1e-12, bound: () => 1e-12 },
+  { name: 'reference float32', on: { device: 'reference', precision: 'float32' }, loss: 1e-5, bound: float32 },
+  { name: 'cpu', on: { device: 'cpu' }, loss: 1e-5, bound: float32 }
+] as const
+
+devices.forEach(({ name, on, loss, bound }) => {
+  const compared = suite(`PyTorch's gradients: ${name}`)
+  cases.forEach((golden) => compared(golden.name, async () => compare(golden, await run(golden, on), loss, bound)))
+  compared.run()
+})

@@ -1,0 +1,99 @@
+import { openSync, readSync, writeSync } from 'node:fs'
+import * as E from 'fp-ts/Either'
+import { builtIn } from '../../models'
+import { deviceModel, openSession } from '../../native'
+import { exchangeFor } from '../../src/exchange'
+import { initialise } from '../../src/initialise'
+import { stage, type Strategy } from '../../staging'
+
+/** What the parent wants measured; it comes as JSON in the last argument. */
+export interface Wanted {
+  readonly device: 'reference' | 'cpu'
+  readonly network: string
+  readonly input: readonly [number, number, number, number]
+  readonly strategy: Strategy
+  /** Of the smallest feasible budget; unlimited where absent. */
+  readonly budgetFactor?: number
+}
+
+/** Of real training steps in this process; bytes. */
+export interface Measured {
+  readonly tiles: number
+  readonly plannedPeakBytes: number
+  readonly measuredPeakBytes: number
+  readonly arenaBytes: number
+  /** Highest growth of the heap during each step. */
+  readonly heapBytes: readonly number[]
+  /** The same counter while 4 MiB were allocated on purpose: what it says when something does allocate. */
+  readonly controlBytes: number
+}
+
+const slackBytes = 1 << 20
+
+const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
+  if (E.isLeft(result)) throw new Error(result.left.message)
+  return result.right
+}
+
+const counts = openSync(process.env['MALLOC_COUNTS']!, 'r+')
+const count = (place: number): number => {
+  const bytes = Buffer.alloc(8)
+  readSync(counts, bytes, 0, 8, 8 * place)
+  return Number(bytes.readBigInt64LE())
+}
+
+/** The heap's highest growth over its size at the start, in bytes. */
+const heapGrowth = async (work: () => Promise<void>): Promise<number> => {
+  const before = count(0)
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigInt64LE(BigInt(before))
+  writeSync(counts, bytes, 0, 8, 8)
+  await work()
+  return count(1) - before
+}
+
+const measure = async ({ device, network, input, strategy, budgetFactor }: Wanted): Promise<Measured> => {
+  const threads = 2
+  const request = {
+    model: builtIn[network]!({ classes: 2, head: 'gap' }),
+    input,
+    device: must(deviceModel(device, 'float32', threads)),
+    strategy,
+    objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 5e-4 } },
+    source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] }
+  } as const
+  const refused = stage({ ...request, budget: 1 })
+  const smallest = E.isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 1
+  const { program, graph, plan } = must(stage(budgetFactor === undefined ? request : { ...request, budget: Math.ceil(smallest * budgetFactor) }))
+  const arenaBytes = program.peakBytes + slackBytes
+  const session = must(openSession({ device, program, arenaBytes, threads }))
+  const restored = exchangeFor(program.restore)
+  graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))
+  const [batch, channels, height, width] = input
+  const images = Array.from({ length: batch }, (_, index) => ({
+    pixels: Uint8Array.from({ length: height * width * channels }, (__, position) => ((position + 1) * (index + 7) * 2654435761) >>> 24),
+    height,
+    width,
+    channels,
+    cropTop: 0,
+    cropLeft: 0,
+    flipHorizontal: index % 2 === 1,
+    flipVertical: false
+  }))
+  must(await session.run('restore', restored.buffer, { learningRate: 0, step: 0, seed: 1 }, [])())
+  const exchange = exchangeFor(program.step)
+  const heapBytes: number[] = []
+  for (let step = 0; step < 3; step += 1)
+    heapBytes.push(
+      await heapGrowth(async () => {
+        must(await session.run('step', exchange.buffer, { learningRate: 1e-3, step, seed: 1 }, images)())
+      })
+    )
+  const controlBytes = await heapGrowth(async () => void new ArrayBuffer(4 << 20))
+  const measuredPeakBytes = session.measuredPeakBytes()
+  session.close()
+  const tiles = Math.max(...plan.segments.map(({ grid }) => grid.B * grid.H * grid.W))
+  return { tiles, plannedPeakBytes: program.peakBytes, measuredPeakBytes, arenaBytes, heapBytes, controlBytes }
+}
+
+void measure(JSON.parse(process.argv.at(-1)!) as Wanted).then((measured) => process.stdout.write(`${JSON.stringify(measured)}\n`))

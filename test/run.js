@@ -1,0 +1,88 @@
+'use strict'
+// Runs every check of the repository, cheap ones first, and counts them: `npm test`, or `node test/run.js PART-OF-A-NAME ...`.
+const { spawn } = require('node:child_process')
+const { readdirSync } = require('node:fs')
+const { join, relative } = require('node:path')
+
+const root = join(__dirname, '..')
+const program = (name) => join(root, 'node_modules', '.bin', name)
+
+/** Folders in the order in which they run; others follow by name. */
+const order = ['test/dsl', 'test/rejected', 'test/staging', 'test/src', 'test/native', 'test/golden', 'test/memory']
+
+const testFiles = (folder) =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return testFiles(path)
+    return entry.name.endsWith('.test.ts') ? [relative(root, path)] : []
+  })
+
+const rank = (file) => {
+  const place = order.findIndex((folder) => file.startsWith(`${folder}/`))
+  return place === -1 ? order.length : place
+}
+
+/** Runs a command, shows what it prints, and answers with its status and output. */
+const run = (command, args) =>
+  new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, env: { ...process.env, FORCE_COLOR: '0' }, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text
+        process.stdout.write(text)
+      })
+    }
+    child.on('error', (error) => resolve({ status: 1, output: error.message }))
+    child.on('close', (code, signal) => resolve({ status: code ?? signal, output }))
+  })
+
+/** A command that is one check by itself. */
+const check = (name, command, args) => ({
+  name,
+  run: async () => {
+    const { status } = await run(command, args)
+    return status === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 }
+  }
+})
+
+/** A uvu file in a process of its own, so that a crash in native code is one failure. */
+const suite = (file) => ({
+  name: file,
+  run: async () => {
+    const { status, output } = await run(process.execPath, ['-r', 'ts-node/register', file])
+    const count = (label) => Number(new RegExp(`^ {2}${label}: +(\\d+)`, 'm').exec(output)?.[1] ?? 0)
+    const [total, passed, skipped] = [count('Total'), count('Passed'), count('Skipped')]
+    const nothingRan = total + skipped === 0
+    // A process that ends badly has failed, whatever it printed before.
+    const failed = Math.max(total - passed, status !== 0 || nothingRan ? 1 : 0)
+    if (failed > 0) console.log(`${file} failed with status ${status}${nothingRan ? ': it ran no test' : ''}`)
+    return { passed, failed, skipped }
+  }
+})
+
+const files = testFiles(join(root, 'test')).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+
+const checks = [
+  check('types', program('tsc'), ['-p', '.']),
+  check('lint', program('eslint'), ['.', '--max-warnings', '0']),
+  check('format', program('prettier'), ['--check', '--log-level', 'warn', '.']),
+  ...files.map(suite),
+  check('sanitizers', 'bash', ['native/test/run'])
+]
+
+const main = async (wanted) => {
+  const sum = { passed: 0, failed: 0, skipped: 0 }
+  for (const { name, run } of checks.filter(({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)))) {
+    console.log(`\n== ${name}`)
+    const started = Date.now()
+    const result = await run()
+    for (const key of Object.keys(sum)) sum[key] += result[key]
+    console.log(`== ${name}: ${result.passed} passed, ${result.failed} failed, ${((Date.now() - started) / 1000).toFixed(1)} s`)
+  }
+  if (sum.skipped > 0) console.log(`\n${sum.skipped} skipped`)
+  process.exitCode = sum.failed === 0 && sum.passed > 0 ? 0 : 1
+  console.log(`${sum.passed} passed, ${sum.failed} failed`)
+}
+
+void main(process.argv.slice(2))

@@ -1,0 +1,141 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import sharp from 'sharp'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { checkLabels, readDataset } from '../../src/dataset'
+import { decodeImage } from '../../src/images'
+import { failureOf, valueOf } from './outcome'
+import { pictureCache } from '../../src/picture-cache'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (...names: readonly string[]): string => join(folder, ...names)
+const write = (name: string, text: string): string => (writeFileSync(at(name), text), at(name))
+
+const red = { r: 255, g: 0, b: 0, alpha: 0.5 }
+const blank = (width: number, height: number) => sharp({ create: { width, height, channels: 4, background: red } })
+
+test.before(async () => {
+  for (const name of ['cats', 'dogs', 'empty']) mkdirSync(at('tree', name), { recursive: true })
+  await blank(20, 10)
+    .png()
+    .toFile(at('tree', 'cats', 'a.png'))
+  await blank(20, 10)
+    .removeAlpha()
+    .jpeg()
+    .toFile(at('tree', 'cats', 'b.JPG'))
+  await blank(20, 10)
+    .webp()
+    .toFile(at('tree', 'dogs', 'c.webp'))
+  write('tree/dogs/notes.txt', 'no image')
+})
+
+test('a CSV file with and without a header, paths relative to it', async () => {
+  const expected = [
+    { path: at('tree/cats/a.png'), label: 0 },
+    { path: at('tree/dogs/c.webp'), label: 2 }
+  ]
+  const rows = 'tree/cats/a.png,0\n"tree/dogs/c.webp", 2\n'
+  for (const text of [rows, `path,label\n${rows}`, `\ufeffpath,label\r\n\r\n${rows}\n`]) {
+    const dataset = await valueOf(readDataset(write('data.csv', text)))
+    assert.equal(
+      dataset.examples.map(({ path, label }) => ({ path, label })),
+      expected
+    )
+    assert.is(dataset.classes, 3)
+  }
+})
+
+test('a folder has one class a folder, in the order of their names', async () => {
+  const { examples, classes } = await valueOf(readDataset(at('tree')))
+  assert.is(classes, 3)
+  assert.equal(
+    examples.map(({ path, label }) => [path, label]),
+    [
+      [at('tree/cats/a.png'), 0],
+      [at('tree/cats/b.JPG'), 0],
+      [at('tree/dogs/c.webp'), 1]
+    ]
+  )
+})
+
+const rejected: readonly (readonly [name: string, text: string, sentence: RegExp])[] = [
+  ['a label that is no integer', 'tree/cats/a.png,cat\n', /line 1: the label "cat" is not an integer from 0 upwards$/],
+  ['a negative label', 'tree/cats/a.png,0\ntree/cats/a.png,-1\n', /line 2: the label "-1"/],
+  ['a row of one column', 'tree/cats/a.png\n', /line 1: "tree\/cats\/a.png" is not path,label$/],
+  ['a row of three columns', 'tree/cats/a.png,1,2\n', /line 1: ".*" is not path,label$/],
+  ['an image that is absent', 'path,label\ntree/cats/z.png,0\n', /line 2: the image .*z\.png does not exist/],
+  ['no rows', 'path,label\n', /names no images/],
+  ['a broken quotation', '"tree,0\n', /cannot be read: /]
+]
+
+for (const [name, text, sentence] of rejected) {
+  test(`refuses ${name}`, async () => {
+    const failure = await failureOf(readDataset(write('bad.csv', text)))
+    assert.is(failure.code, 'input')
+    assert.match(failure.message, sentence)
+  })
+}
+
+test('refuses data that are absent, and a folder without images', async () => {
+  assert.match((await failureOf(readDataset(at('nowhere')))).message, /^--data .*nowhere does not exist$/)
+  assert.match((await failureOf(readDataset(at('tree', 'cats')))).message, /names no images/)
+})
+
+test('labels must fit the classes', async () => {
+  const dataset = await valueOf(readDataset(write('data.csv', 'tree/cats/a.png,0\ntree/cats/a.png,5\n')))
+  assert.ok(E.isRight(checkLabels(6)(dataset)))
+  const refused = checkLabels(5)(dataset)
+  assert.ok(E.isLeft(refused))
+  assert.match(refused.left.message, /line 2: the label 5 is out of range: the model has 5 classes, 0 to 4$/)
+})
+
+test('images become RGB of 8 bits, without transparency', async () => {
+  const { pixels, ...extent } = await valueOf(decodeImage(at('tree/cats/a.png'), { height: 1, width: 1 }))
+  assert.equal(extent, { height: 10, width: 20, channels: 3 })
+  assert.equal([...pixels.subarray(0, 6)], [255, 0, 0, 255, 0, 0])
+  await sharp(new Uint16Array(6).fill(0x8000), { raw: { width: 3, height: 2, channels: 1 } })
+    .toColourspace('grey16')
+    .png()
+    .toFile(at('grey16.png'))
+  const grey = await valueOf(decodeImage(at('grey16.png'), { height: 1, width: 1 }))
+  assert.equal([...grey.pixels], Array(18).fill(128))
+})
+
+test('images smaller than the crop are enlarged in proportion', async () => {
+  const { height, width, pixels } = await valueOf(decodeImage(at('tree/cats/a.png'), { height: 33, width: 7 }))
+  assert.equal([height, width, pixels.length], [33, 66, 33 * 66 * 3])
+})
+
+for (const format of ['png', 'jpeg', 'tiff', 'webp'] as const) {
+  test(`a cut ${format} is a failure`, async () => {
+    const noise = Uint8Array.from({ length: 64 * 64 * 3 }, (_, index) => (index * 7919) % 251)
+    const whole = await sharp(noise, { raw: { width: 64, height: 64, channels: 3 } })
+      .toFormat(format)
+      .toBuffer()
+    for (const share of [0, 0.1, 0.6, 0.98]) {
+      writeFileSync(at('cut'), whole.subarray(0, Math.floor(whole.length * share)))
+      const failure = await failureOf(decodeImage(at('cut'), { height: 1, width: 1 }))
+      assert.is(failure.code, 'input')
+      assert.match(failure.message, /^the image .*cut cannot be read: [^\n]+$/)
+    }
+  })
+}
+
+test('the cache decodes an image once while it fits, and stays within its bytes', async () => {
+  const [small, other] = [at('small.png'), at('other.png')]
+  await blank(10, 10).png().toFile(small)
+  await blank(10, 10).png().toFile(other)
+  const cached = pictureCache({ height: 1, width: 1 }, 500)
+  const first = await valueOf(cached(small))
+  assert.is(await valueOf(cached(small)), first)
+  await valueOf(cached(other))
+  assert.is.not(await valueOf(cached(small)), first)
+  writeFileSync(at('tiny'), readFileSync(small))
+  const nothing = pictureCache({ height: 1, width: 1 }, 299)
+  assert.is.not(await valueOf(nothing(small)), await valueOf(nothing(small)))
+})
+
+test.run()

@@ -1,0 +1,52 @@
+import * as E from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { decodeOptimizer } from '../../src/optimizer'
+import { learningRate, parseSchedule } from '../../src/schedule'
+
+const rates = (text: string, steps: readonly number[]): readonly number[] => {
+  const schedule = parseSchedule(text)
+  if (E.isLeft(schedule)) throw new Error(schedule.left)
+  return steps.map((step) => learningRate(schedule.right, 0.4, step, 100))
+}
+
+test('constant, step and cosine', () => {
+  assert.equal(rates('constant', [0, 99]), [0.4, 0.4])
+  assert.equal(rates('step:30:0.5', [0, 29, 30, 60]), [0.4, 0.4, 0.2, 0.1])
+  const [first, middle, last] = rates('cosine', [0, 50, 100])
+  assert.is(first, 0.4)
+  assert.ok(Math.abs(middle! - 0.2) < 1e-12 && Math.abs(last!) < 1e-12)
+})
+
+test('other schedules are a sentence', () => {
+  for (const text of ['linear', 'step', 'step:0:0.1', 'step:3:', 'step:3:0', 'cosine:3']) {
+    const parsed = parseSchedule(text)
+    assert.ok(E.isLeft(parsed) && parsed.left.startsWith(`"${text}" is not a schedule`), text)
+  }
+})
+
+test('optimizers take their defaults', () => {
+  assert.equal(decodeOptimizer({ optimizer: 'sgd' }), E.right({ kind: 'sgd', momentum: 0.9, weightDecay: 0 }))
+  assert.equal(
+    decodeOptimizer({ optimizer: 'sgd', momentum: 0, weightDecay: 1e-4 }),
+    E.right({ kind: 'sgd', momentum: 0, weightDecay: 1e-4 })
+  )
+  assert.equal(decodeOptimizer({ optimizer: 'adam' }), E.right({ kind: 'adam', beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 }))
+  assert.equal(
+    decodeOptimizer({ optimizer: 'adamw' }),
+    E.right({ kind: 'adamw', beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.01 })
+  )
+})
+
+test('optimizers out of range are a sentence that names the field', () => {
+  const sentenceOf = (options: object): string => {
+    const decoded = decodeOptimizer(options)
+    return E.isLeft(decoded) ? decoded.left : ''
+  }
+  assert.match(sentenceOf({ optimizer: 'lion' }), 'optimizer is lion')
+  assert.match(sentenceOf({ optimizer: 'sgd', momentum: 1 }), 'momentum is 1')
+  assert.match(sentenceOf({ optimizer: 'adam', weightDecay: -1 }), 'weightDecay is -1')
+  assert.match(sentenceOf({ optimizer: 'adam', momentum: 0.9 }), 'momentum belongs to sgd')
+})
+
+test.run()
