@@ -2,8 +2,11 @@ import type { AnyLayer, Arguments } from './arguments'
 import type { Apply } from './apply'
 import type { Accept, AnyTensor, Bad } from './tensor'
 
-/** A layer is data that can be called: staging walks `op` and `args`, the call gives fp-ts `pipe` its types. */
-export interface Layer<N extends keyof Arguments, A> {
+/**
+ * A layer is data that can be called: staging walks `op` and `args`, the call gives fp-ts `pipe` its types.
+ * Declared `in out` so that the compiler need not compare whole rule tables to find the variance.
+ */
+export interface Layer<in out N extends keyof Arguments, in out A> {
   readonly op: N
   readonly args: A
   <X extends AnyTensor>(x: X & Accept<Apply<X, N, A>>): Apply<X, N, A>

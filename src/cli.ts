@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import type * as Bench from './commands/bench'
 import type { CommandResult } from './commands/command-result'
@@ -45,7 +45,11 @@ const program = (): Command => {
     .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1)))
     .option('--epochs <n>', 'how many times through the data (default: 1)', orInvalid(positiveNumber))
     .option('--lr <value>', 'learning rate (default: sgd 0.01, adam and adamw 0.001)', orInvalid(positiveNumber))
-    .option('--schedule <name>', 'constant, cosine, or step:EVERY:FACTOR', orInvalid(parseSchedule), { kind: 'constant' })
+    .addOption(
+      new Option('--schedule <name>', 'constant, cosine, or step:EVERY:FACTOR')
+        .argParser(orInvalid(parseSchedule))
+        .default({ kind: 'constant' }, 'constant')
+    )
     .option(
       '--crop <HxW>',
       'random crops of this size (default: of the input size); smaller images are enlarged',
@@ -85,7 +89,7 @@ const usageMessage = (text: string): string => {
 export const main = async (argv: readonly string[]): Promise<void> => {
   const json = argv.includes('--json')
   const quietly = (command: Command): Command => {
-    command.exitOverride().configureOutput({ outputError: () => undefined })
+    command.exitOverride().configureOutput({ outputError: () => undefined, writeErr: () => undefined })
     command.commands.forEach(quietly)
     return command
   }

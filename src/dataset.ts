@@ -1,6 +1,6 @@
 import { access, readFile, readdir, stat } from 'node:fs/promises'
 import { dirname, extname, join, resolve } from 'node:path'
-import { parse } from 'csv-parse/sync'
+import { type Options, parse } from 'csv-parse/sync'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
@@ -26,7 +26,14 @@ interface Row {
   readonly info: { readonly lines: number }
 }
 
-const csvOptions = { bom: true, trim: true, relaxColumnCount: true, skipEmptyLines: true, recordDelimiter: ['\r\n', '\n'], info: true } as const
+const csvOptions: Options = {
+  bom: true,
+  trim: true,
+  relaxColumnCount: true,
+  skipEmptyLines: true,
+  recordDelimiter: ['\r\n', '\n'],
+  info: true
+}
 
 const readRows = (path: string): Outcome<readonly Row[]> =>
   TE.tryCatch(
@@ -101,7 +108,5 @@ export const checkLabels =
     const wrong = dataset.examples.find(({ label }) => label >= classes)
     return wrong === undefined
       ? E.right(dataset)
-      : E.left(
-          inputFailure(`${wrong.origin}: the label ${wrong.label} is out of range: the model has ${classes} classes, 0 to ${classes - 1}`)
-        )
+      : E.left(inputFailure(`${wrong.origin}: the label ${wrong.label} is out of range: the model's classes are 0 to ${classes - 1}`))
   }

@@ -56,7 +56,7 @@ const fillBatch = (file: TensorFile, planned: Planned, network: RunningNetwork):
       const wrong = loss.op === 'softmaxCrossEntropy' ? target.find((label) => label < 0 || label >= classes) : undefined
       return wrong === undefined
         ? E.right(undefined)
-        : E.left(inputFailure(`${file.path}: the label ${wrong} is out of range: the model has ${classes} classes, 0 to ${classes - 1}`))
+        : E.left(inputFailure(`${file.path}: the label ${wrong} is out of range: the model's classes are 0 to ${classes - 1}`))
     })
   )
 }

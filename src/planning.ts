@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { type DeviceError, deviceModel } from '../native'
-import { type Objective, type Source, type Staged, type StagingError, type Strategy, stage } from '../staging'
+import { type Objective, type Source, type Staged, type StagingError, type StrategyName, stage } from '../staging'
 import type { DeviceModel } from '../staging/device-model'
 import type { Precision } from '../staging/program'
 import type { Failure } from './failure'
@@ -17,7 +17,7 @@ export interface Setup {
   readonly device: 'cpu' | 'reference'
   /** The cpu computes in float32 only; the reference device in float64 where absent. */
   readonly precision?: Precision
-  readonly strategy?: Strategy
+  readonly strategy?: StrategyName
   /** Unlimited where absent. */
   readonly budget?: Size
   /** All of the machine's where absent. */
@@ -58,7 +58,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
   const started = performance.now()
   const threads = setup.threads ?? availableParallelism()
   const precision = setup.precision ?? (setup.device === 'cpu' ? 'float32' : 'float64')
-  const stageFor = (device: DeviceModel, strategy: Strategy, budget: number | undefined): E.Either<Failure, Staged> =>
+  const stageFor = (device: DeviceModel, strategy: StrategyName, budget: number | undefined): E.Either<Failure, Staged> =>
     pipe(
       stage({
         model: setup.model,

@@ -37,6 +37,8 @@ export interface Graph {
   /** In execution order; the last one is the loss. */
   readonly nodes: readonly Node[]
   readonly marks: readonly Mark[]
+  /** Of all nodes, in order. */
+  readonly parameters: readonly Parameter[]
 }
 
 export const isLoss = (op: Op): boolean => op === 'softmaxCrossEntropy' || op === 'meanSquaredError'
@@ -93,10 +95,11 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
       shape = output.right
     }
   }
-  const names = nodes.flatMap((node) => node.parameters.map(({ name }) => name))
+  const parameters = nodes.flatMap((node) => node.parameters)
+  const names = parameters.map(({ name }) => name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) return E.left(inputError(`two layers share the parameter name ${twice}; give one of them another name.`))
-  return E.right({ model: model.name, input: extentsOf(input), nodes, marks })
+  return E.right({ model: model.name, input: extentsOf(input), nodes, marks, parameters })
 }
 
 /** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */

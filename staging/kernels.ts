@@ -10,9 +10,22 @@ export type Use = 'read' | 'write' | 'accumulate' | 'scratch' | 'index'
 
 /** A sliding window over a tile: the input tile is padded by exactly these amounts (already clipped to the tensor). */
 const window = [
-  'batch', 'inChannels', 'inHeight', 'inWidth', 'outHeight', 'outWidth',
-  'kernelHeight', 'kernelWidth', 'strideHeight', 'strideWidth', 'dilationHeight', 'dilationWidth',
-  'padTop', 'padBottom', 'padLeft', 'padRight'
+  'batch',
+  'inChannels',
+  'inHeight',
+  'inWidth',
+  'outHeight',
+  'outWidth',
+  'kernelHeight',
+  'kernelWidth',
+  'strideHeight',
+  'strideWidth',
+  'dilationHeight',
+  'dilationWidth',
+  'padTop',
+  'padBottom',
+  'padLeft',
+  'padRight'
 ] as const
 const convolution = [...window, 'outChannels', 'groups', 'sourceLayout', 'destinationLayout', 'weightLayout'] as const
 const tile = ['batch', 'channels', 'height', 'width', 'layout'] as const
@@ -21,43 +34,100 @@ const strided = [...tile, 'strideBatch', 'strideChannel', 'strideHeight'] as con
 const optimizer = ['count', 'weightDecay'] as const
 
 export const kernelTable = {
-  convolutionForward: { fields: convolution, operands: { source: 'read', weights: 'read', bias: 'read', destination: 'write', scratch: 'scratch' } },
-  convolutionBackwardData: { fields: convolution, operands: { destinationGradient: 'read', weights: 'read', sourceGradient: 'write', scratch: 'scratch' } },
-  convolutionBackwardWeights: { fields: convolution, operands: { source: 'read', destinationGradient: 'read', weightGradient: 'write', biasGradient: 'write', scratch: 'scratch' } },
+  convolutionForward: {
+    fields: convolution,
+    operands: { source: 'read', weights: 'read', bias: 'read', destination: 'write', scratch: 'scratch' }
+  },
+  convolutionBackwardData: {
+    fields: convolution,
+    operands: { destinationGradient: 'read', weights: 'read', sourceGradient: 'write', scratch: 'scratch' }
+  },
+  convolutionBackwardWeights: {
+    fields: convolution,
+    operands: { source: 'read', destinationGradient: 'read', weightGradient: 'write', biasGradient: 'write', scratch: 'scratch' }
+  },
   /** [groups of out x in x kh x kw] from one weight layout to another. */
-  reorderWeights: { fields: ['outChannels', 'inChannels', 'kernelHeight', 'kernelWidth', 'groups', 'sourceLayout', 'destinationLayout'], operands: { source: 'read', destination: 'write' } },
+  reorderWeights: {
+    fields: ['outChannels', 'inChannels', 'kernelHeight', 'kernelWidth', 'groups', 'sourceLayout', 'destinationLayout'],
+    operands: { source: 'read', destination: 'write' }
+  },
   /** An activation from one layout to another (flatten and its gradient, export). */
-  reorderActivation: { fields: ['batch', 'channels', 'height', 'width', 'sourceLayout', 'destinationLayout'], operands: { source: 'read', destination: 'write' } },
+  reorderActivation: {
+    fields: ['batch', 'channels', 'height', 'width', 'sourceLayout', 'destinationLayout'],
+    operands: { source: 'read', destination: 'write' }
+  },
   /** y = x > 0 ? x : slope x; relu has slope 0. In place when source = destination. */
   rectifierForward: { fields: ['count', 'slope'], operands: { source: 'read', destination: 'write' } },
   /** From the output's sign (slope >= 0), so that the input need not be kept. In place when both gradients coincide. */
-  rectifierBackward: { fields: ['count', 'slope'], operands: { destination: 'read', destinationGradient: 'read', sourceGradient: 'write' } },
+  rectifierBackward: {
+    fields: ['count', 'slope'],
+    operands: { destination: 'read', destinationGradient: 'read', sourceGradient: 'write' }
+  },
   /** `winners`: which element of each window was largest (the first of equals), in a form of the device's own. */
   maxPoolForward: { fields: [...window, 'layout'], operands: { source: 'read', destination: 'write', winners: 'write' } },
   maxPoolBackward: { fields: [...window, 'layout'], operands: { destinationGradient: 'read', winners: 'read', sourceGradient: 'write' } },
   /** Divides by the window's size with padding (countPadding 1) or without; `overhang`: rows and columns that ceilMode adds past the padding, never counted. */
-  averagePoolForward: { fields: [...window, 'layout', 'overhangBottom', 'overhangRight', 'countPadding'], operands: { source: 'read', destination: 'write' } },
-  averagePoolBackward: { fields: [...window, 'layout', 'overhangBottom', 'overhangRight', 'countPadding'], operands: { destinationGradient: 'read', sourceGradient: 'write' } },
+  averagePoolForward: {
+    fields: [...window, 'layout', 'overhangBottom', 'overhangRight', 'countPadding'],
+    operands: { source: 'read', destination: 'write' }
+  },
+  averagePoolBackward: {
+    fields: [...window, 'layout', 'overhangBottom', 'overhangRight', 'countPadding'],
+    operands: { destinationGradient: 'read', sourceGradient: 'write' }
+  },
   /** sum[b, c] += scale * sum of the tile's pixels; sum is plain [batch, channels]. */
   sumPixelsForward: { fields: [...tile, 'scale'], operands: { source: 'read', sum: 'accumulate' } },
   sumPixelsBackward: { fields: [...tile, 'scale'], operands: { sumGradient: 'read', sourceGradient: 'write' } },
   /** y[b, o] = sum_i x[b, i] w[o, i] + bias[o]; everything plain. */
-  linearForward: { fields: ['batch', 'inFeatures', 'outFeatures'], operands: { source: 'read', weights: 'read', bias: 'read', destination: 'write' } },
-  linearBackwardData: { fields: ['batch', 'inFeatures', 'outFeatures'], operands: { destinationGradient: 'read', weights: 'read', sourceGradient: 'write' } },
-  linearBackwardWeights: { fields: ['batch', 'inFeatures', 'outFeatures'], operands: { source: 'read', destinationGradient: 'read', weightGradient: 'write', biasGradient: 'write' } },
+  linearForward: {
+    fields: ['batch', 'inFeatures', 'outFeatures'],
+    operands: { source: 'read', weights: 'read', bias: 'read', destination: 'write' }
+  },
+  linearBackwardData: {
+    fields: ['batch', 'inFeatures', 'outFeatures'],
+    operands: { destinationGradient: 'read', weights: 'read', sourceGradient: 'write' }
+  },
+  linearBackwardWeights: {
+    fields: ['batch', 'inFeatures', 'outFeatures'],
+    operands: { source: 'read', destinationGradient: 'read', weightGradient: 'write', biasGradient: 'write' }
+  },
   /**
    * destination = keep(element) ? source / (1 - rate) : 0, forward and backward alike. keep is a counter-based draw keyed by
    * (seed, step, layerKey, absolute plain element of the tensor [fullChannels, fullHeight, fullWidth]).
    */
-  dropout: { fields: [...tile, 'fullChannels', 'fullHeight', 'fullWidth', 'layerKey', 'rate'], operands: { source: 'read', destination: 'write', batchOrigin: 'index', rowOrigin: 'index', columnOrigin: 'index' } },
+  dropout: {
+    fields: [...tile, 'fullChannels', 'fullHeight', 'fullWidth', 'layerKey', 'rate'],
+    operands: { source: 'read', destination: 'write', batchOrigin: 'index', rowOrigin: 'index', columnOrigin: 'index' }
+  },
   /** Adds to loss (two float64: summed loss / fullBatch, rows predicted rightly). labels: int32, one a row. */
-  softmaxCrossEntropyForward: { fields: ['batch', 'classes', 'fullBatch'], operands: { source: 'read', labels: 'read', loss: 'accumulate' } },
-  softmaxCrossEntropyBackward: { fields: ['batch', 'classes', 'fullBatch'], operands: { source: 'read', labels: 'read', sourceGradient: 'write' } },
+  softmaxCrossEntropyForward: {
+    fields: ['batch', 'classes', 'fullBatch'],
+    operands: { source: 'read', labels: 'read', loss: 'accumulate' }
+  },
+  softmaxCrossEntropyBackward: {
+    fields: ['batch', 'classes', 'fullBatch'],
+    operands: { source: 'read', labels: 'read', sourceGradient: 'write' }
+  },
   /** Adds sum (source - target)^2 / count to loss (first of two float64). target: plain, strided, of the Program's precision. */
   meanSquaredErrorForward: { fields: [...strided, 'count'], operands: { source: 'read', target: 'read', loss: 'accumulate' } },
   meanSquaredErrorBackward: { fields: [...strided, 'count'], operands: { source: 'read', target: 'read', sourceGradient: 'write' } },
   /** A box of n0 x n1 x n2 rows of n3 contiguous elements; strides in elements. `add` 1 adds to the destination. */
-  copyBox: { fields: ['n0', 'n1', 'n2', 'n3', 'sourceStride0', 'sourceStride1', 'sourceStride2', 'destinationStride0', 'destinationStride1', 'destinationStride2', 'add'], operands: { source: 'read', destination: 'accumulate' } },
+  copyBox: {
+    fields: [
+      'n0',
+      'n1',
+      'n2',
+      'n3',
+      'sourceStride0',
+      'sourceStride1',
+      'sourceStride2',
+      'destinationStride0',
+      'destinationStride1',
+      'destinationStride2',
+      'add'
+    ],
+    operands: { source: 'read', destination: 'accumulate' }
+  },
   /** A tile of a plain strided tensor to a dense tile in `layout` (channel padding is zeroed). */
   gather: { fields: strided, operands: { source: 'read', destination: 'write' } },
   /** Adds a dense tile in `layout` to a plain strided tensor. */
@@ -65,11 +135,29 @@ export const kernelTable = {
   /** Zeroes `bytes` bytes. */
   zero: { fields: ['bytes'], operands: { destination: 'write' } },
   /** A tile of the step's uint8 images: (pixel / 255 - mean[c]) / deviation[c], with each image's crop and flips. channels <= 4. */
-  loadImage: { fields: [...tile, 'fullHeight', 'fullWidth', 'mean0', 'mean1', 'mean2', 'mean3', 'deviation0', 'deviation1', 'deviation2', 'deviation3'], operands: { destination: 'write', batchOrigin: 'index', rowOrigin: 'index', columnOrigin: 'index' } },
+  loadImage: {
+    fields: [
+      ...tile,
+      'fullHeight',
+      'fullWidth',
+      'mean0',
+      'mean1',
+      'mean2',
+      'mean3',
+      'deviation0',
+      'deviation1',
+      'deviation2',
+      'deviation3'
+    ],
+    operands: { destination: 'write', batchOrigin: 'index', rowOrigin: 'index', columnOrigin: 'index' }
+  },
   /** As torch.optim.SGD: g += weightDecay w; m = step == 0 ? g : momentum m + g; w -= rate m. Without momentum, `velocity` is absent. */
   sgd: { fields: [...optimizer, 'momentum'], operands: { weights: 'accumulate', gradient: 'read', velocity: 'accumulate' } },
   /** As torch.optim.Adam (decoupled 0) and AdamW (decoupled 1); bias correction by step + 1. */
-  adam: { fields: [...optimizer, 'beta1', 'beta2', 'epsilon', 'decoupled'], operands: { weights: 'accumulate', gradient: 'read', firstMoment: 'accumulate', secondMoment: 'accumulate' } }
+  adam: {
+    fields: [...optimizer, 'beta1', 'beta2', 'epsilon', 'decoupled'],
+    operands: { weights: 'accumulate', gradient: 'read', firstMoment: 'accumulate', secondMoment: 'accumulate' }
+  }
 } as const
 
 export type KernelKind = keyof typeof kernelTable

@@ -9,6 +9,7 @@ export const referenceModel = (precision: Precision): DeviceModel => ({
   activationLayout: () => 'plain',
   weightLayouts: () => ({ forward: 'plain', backwardData: 'plain' }),
   scratchBytes: () => 0,
-  winnersBytes: (kernel) => (kernel.kind === 'maxPoolForward' ? 4 * kernel.batch * kernel.inChannels * kernel.outHeight * kernel.outWidth : 0),
+  winnersBytes: (kernel) =>
+    kernel.kind === 'maxPoolForward' ? 4 * kernel.batch * kernel.inChannels * kernel.outHeight * kernel.outWidth : 0,
   milliseconds: (kernel) => roofline(kernel, bytesOf(precision), { flopsPerSecond: 2e9, bytesPerSecond: 5e9, launchSeconds: 1e-6 })
 })

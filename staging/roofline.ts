@@ -23,7 +23,11 @@ type Tile = { readonly batch: number; readonly channels: number; readonly height
 type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardWeights'>
 
 const convolution = (k: Convolution): Work => {
-  const weights = weightElements(layoutOf(k.weightLayout), [k.outChannels, k.inChannels / k.groups, k.kernelHeight, k.kernelWidth], k.groups)
+  const weights = weightElements(
+    layoutOf(k.weightLayout),
+    [k.outChannels, k.inChannels / k.groups, k.kernelHeight, k.kernelWidth],
+    k.groups
+  )
   const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
   return {
     flops: 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
@@ -36,22 +40,28 @@ const pool = (k: Pool): Work => {
   return { flops: outputs * k.kernelHeight * k.kernelWidth, elements: k.batch * k.inChannels * k.inHeight * k.inWidth + outputs }
 }
 
-const tile = (passes: number) => (k: Tile): Work => {
-  const elements = activationElements(layoutOf(k.layout), [k.batch, k.channels, k.height, k.width])
-  return { flops: elements, elements: passes * elements }
-}
+const tile =
+  (passes: number) =>
+  (k: Tile): Work => {
+    const elements = activationElements(layoutOf(k.layout), [k.batch, k.channels, k.height, k.width])
+    return { flops: elements, elements: passes * elements }
+  }
 
 const linear = (k: Linear): Work => ({
   flops: 2 * k.batch * k.inFeatures * k.outFeatures,
   elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
 })
 
-const counted = (passes: number) => ({ count }: { readonly count: number }): Work => ({ flops: passes * count, elements: passes * count })
+const counted =
+  (passes: number) =>
+  ({ count }: { readonly count: number }): Work => ({ flops: passes * count, elements: passes * count })
 
-const rows = (passes: number) => (k: { readonly batch: number; readonly classes: number }): Work => ({
-  flops: 4 * k.batch * k.classes,
-  elements: passes * k.batch * k.classes
-})
+const rows =
+  (passes: number) =>
+  (k: { readonly batch: number; readonly classes: number }): Work => ({
+    flops: 4 * k.batch * k.classes,
+    elements: passes * k.batch * k.classes
+  })
 
 /** One row a kernel: what it computes and moves. */
 const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = {

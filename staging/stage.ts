@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
+import { checkSegments } from './check-segments'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash, type Graph } from './graph'
 import type { Objective, Optimizer, Source } from './lowering/context'
@@ -22,6 +23,8 @@ export interface StageRequest {
   readonly input?: readonly number[]
   readonly device: DeviceModel
   readonly strategy: StrategyName
+  /** Decisions to take as they are, in place of the strategy's. */
+  readonly segments?: readonly Segment[]
   /** Bytes of device memory for everything that a step holds; no limit when absent. */
   readonly budget?: number
   readonly objective: Objective
@@ -62,12 +65,7 @@ const firstFitting = (search: Search, strategy: StrategyName, budget: number, tr
 const leanest = (search: Search, strategy: StrategyName, above: number): Candidate | undefined => {
   let [low, high] = [search.residentBytes, Math.max(above, search.residentBytes)]
   const planned = (budget: number): Candidate | undefined =>
-    strategies[strategy](search, budget)
-      .map((segments) => ({ segments, ...lower(search.lowering, segments) }))
-      .reduce<Candidate | undefined>(
-        (least, candidate) => (least === undefined || candidate.program.peakBytes < least.program.peakBytes ? candidate : least),
-        undefined
-      )
+    smallestOf(strategies[strategy](search, budget).map((segments) => ({ segments, ...lower(search.lowering, segments) })))
   let best = planned(high)
   for (let doubling = 0; best === undefined && doubling < 12; doubling++) {
     low = high
@@ -95,11 +93,11 @@ const haloOverhead = (graph: Graph, segments: readonly Segment[]): number => {
 
 const megabytes = (bytes: number): string => `${Math.ceil(bytes)} bytes (${(bytes / 2 ** 20).toFixed(1)} MiB)`
 
-const tooSmall = (graph: Graph, strategy: StrategyName, budget: number, least: Candidate | undefined): StagingError => {
+const tooSmall = (graph: Graph, planner: string, budget: number, least: Candidate | undefined): StagingError => {
   const needs =
     least === undefined
-      ? `strategy ${strategy} finds no plan for it`
-      : `strategy ${strategy} needs at least ${megabytes(least.program.peakBytes)}, where ${least.largestAtPeak} is the largest tensor`
+      ? `${planner} finds no way to run it`
+      : `${planner} needs at least ${megabytes(least.program.peakBytes)}, where ${least.largestAtPeak} is the largest tensor`
   const [batch, , height, width] = graph.input
   return {
     code: 'budget',
@@ -126,46 +124,65 @@ export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
     E.chain((graph) => stageGraph(request, request.objective.kind === 'gradients' ? withoutDropout(graph) : graph))
   )
 
-const stageGraph = ({ device, strategy, budget, objective, source }: StageRequest, graph: Graph): E.Either<StagingError, Staged> => {
+/** The segmentation to run: given, or found by the strategy. */
+const choose = (
+  search: Search,
+  { strategy, segments }: StageRequest,
+  limit: number,
+  plainPeakBytes: number
+): E.Either<StagingError, Candidate> => {
+  const { graph } = search.lowering
+  const fits = (candidate: Candidate | undefined): E.Either<StagingError, Candidate> =>
+    candidate !== undefined && candidate.program.peakBytes <= limit
+      ? E.right(candidate)
+      : E.left(tooSmall(graph, segments === undefined ? `strategy ${strategy}` : 'the given plan', limit, candidate))
+  if (segments !== undefined)
+    return pipe(
+      checkSegments(graph, segments),
+      E.chain((checked) => fits({ segments: checked, ...lower(search.lowering, checked) }))
+    )
+  const tried: Candidate[] = []
+  const found = firstFitting(search, strategy, limit, tried)
+  return fits(found ?? smallestOf([...tried, leanest(search, strategy, Math.min(limit, plainPeakBytes))]))
+}
+
+const smallestOf = (candidates: readonly (Candidate | undefined)[]): Candidate | undefined =>
+  candidates.reduce(
+    (smallest, one) =>
+      one !== undefined && (smallest === undefined || one.program.peakBytes < smallest.program.peakBytes) ? one : smallest,
+    undefined
+  )
+
+const stageGraph = (request: StageRequest, graph: Graph): E.Either<StagingError, Staged> => {
+  const { device, strategy, budget, objective, source } = request
   const lowering: Lowering = { graph, device, objective, source }
   const yardstick = lower(lowering, plain({ lowering, residentBytes: 0, estimate: () => undefined }, Infinity)[0]!)
   const residentBytes = yardstick.program.residents.reduce((sum, { bytes }) => sum + aligned(bytes), 0)
   const search: Search = { lowering, residentBytes, estimate: segmentEstimator(lowering) }
-  const limit = budget ?? Infinity
-  const tried: Candidate[] = []
-  const chosen =
-    firstFitting(search, strategy, limit, tried) ??
-    [leanest(search, strategy, Math.min(limit, yardstick.program.peakBytes))].find((least) => {
-      if (least !== undefined) tried.push(least)
-      return least !== undefined && least.program.peakBytes <= limit
+  return pipe(
+    choose(search, request, budget ?? Infinity, yardstick.program.peakBytes),
+    E.map(({ program, segments }) => {
+      const plan: MemoryPlan = {
+        model: graph.model,
+        graphHash: graphHash(graph),
+        strategy,
+        device: device.name,
+        input: graph.input,
+        budget: budget ?? null,
+        segments,
+        placement: { allocator: 'first-fit' },
+        predicted: {
+          peakDeviceBytes: program.peakBytes,
+          peakHostBytes: 0,
+          plainPeakBytes: yardstick.program.peakBytes,
+          stepMilliseconds: simulate(program, device),
+          lowerBoundMilliseconds: simulate(yardstick.program, device),
+          haloOverhead: haloOverhead(graph, segments)
+        }
+      }
+      return { graph, plan, program }
     })
-  if (chosen === undefined) {
-    const least = tried.reduce<Candidate | undefined>(
-      (smallest, one) => (smallest === undefined || one.program.peakBytes < smallest.program.peakBytes ? one : smallest),
-      undefined
-    )
-    return E.left(tooSmall(graph, strategy, limit, least))
-  }
-  const { program, segments } = chosen
-  const plan: MemoryPlan = {
-    model: graph.model,
-    graphHash: graphHash(graph),
-    strategy,
-    device: device.name,
-    input: graph.input,
-    budget: budget ?? null,
-    segments,
-    placement: { allocator: 'first-fit' },
-    predicted: {
-      peakDeviceBytes: program.peakBytes,
-      peakHostBytes: 0,
-      plainPeakBytes: yardstick.program.peakBytes,
-      stepMilliseconds: simulate(program, device),
-      lowerBoundMilliseconds: simulate(yardstick.program, device),
-      haloOverhead: haloOverhead(graph, segments)
-    }
-  }
-  return E.right({ graph, plan, program })
+  )
 }
 
 export type { Objective, Optimizer, Source }

@@ -97,7 +97,9 @@ export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number
     const run = runs[runs.length - 1]
     const advances = previous === undefined ? undefined : advancesBetween(previous.tile, tile)
     const joins =
-      run !== undefined && previous?.key === key && (run.count === 1 || run.advances.every((advance, index) => advance === advances![index]))
+      run !== undefined &&
+      previous?.key === key &&
+      (run.count === 1 || run.advances.every((advance, index) => advance === advances![index]))
     if (joins) runs[runs.length - 1] = { ...run, count: run.count + 1, advances: advances! }
     else runs.push({ count: 1, readings: tile.readings, output: tile.output, advances: tile.readings.map(() => 0).concat(0) })
     previous = { tile, key }

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../../dsl'
 import type { Head } from '../../models'
-import type { Optimizer, Strategy } from '../../staging'
+import type { Optimizer, StrategyName } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
 import { decodeOptimizer } from '../optimizer'
@@ -18,7 +18,7 @@ export interface SetupOptions {
   readonly budget?: Size
   readonly device: Setup['device']
   readonly precision?: 'float32' | 'float64'
-  readonly strategy: Strategy
+  readonly strategy: StrategyName
   readonly threads?: number
   readonly seed: number
   readonly json?: true

@@ -46,7 +46,13 @@ const firstWithInputGradient = (steps: readonly Step[], wantsInput: boolean): nu
 }
 
 /** Gradients of one tile: ordinary backward of a small network, seeded with the owned part of the output's gradient (DESIGN §3). */
-export const backwardBody = (context: Context, bound: BoundSegment, body: Body, steps: readonly Step[], gradients: BoundGradients): void => {
+export const backwardBody = (
+  context: Context,
+  bound: BoundSegment,
+  body: Body,
+  steps: readonly Step[],
+  gradients: BoundGradients
+): void => {
   const { emit, elementBytes, exchange, graph, device } = context
   const { segment } = bound
   const wholeInput = gradients.input === 'exchange' ? undefined : gradients.input
@@ -68,8 +74,7 @@ export const backwardBody = (context: Context, bound: BoundSegment, body: Body, 
   const sourceGradientOf = (step: Step, received: TileTensor | undefined): TileTensor => {
     const { source, node, position } = step
     // The network's input may be plain where the gradient of a convolution is not.
-    const layout =
-      segment.from + position === 0 && node.op === 'conv2d' ? device.activationLayout(source.extents[1], false) : source.layout
+    const layout = segment.from + position === 0 && node.op === 'conv2d' ? device.activationLayout(source.extents[1], false) : source.layout
     const shape = { extents: source.extents, layout }
     if (position === 0 && direct) return viewOf(wholeInput!, regionOf(body, 0), elementBytes)!
     if (loweringOf(node).inPlace) return { address: received!.address, ...shape }

@@ -4,7 +4,19 @@ import type { Segment } from '../plan'
 import { windowFields, type Context, type Step } from './context'
 import { at, none, type Virtual } from './emitter'
 import { loweringOf } from './ops'
-import { copyTile, inExchange, originOf, regionExtents, regionOf, tensorBytes, tileFields, viewOf, type Body, type TileTensor, type WholeTensor } from './tensors'
+import {
+  copyTile,
+  inExchange,
+  originOf,
+  regionExtents,
+  regionOf,
+  tensorBytes,
+  tileFields,
+  viewOf,
+  type Body,
+  type TileTensor,
+  type WholeTensor
+} from './tensors'
 import { windowOf } from '../../dsl'
 import { layoutCode } from '../layout'
 
@@ -79,8 +91,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     if (position === 0) return !inputIsView
     return mode === 'discard' || loweringOf(nodes[position - 1]!).keeps.output === undefined
   }
-  const outputExtents = (position: number): TileTensor['extents'] =>
-    regionExtents(regionOf(body, position + 1), nodes[position]!.output[1])
+  const outputExtents = (position: number): TileTensor['extents'] => regionExtents(regionOf(body, position + 1), nodes[position]!.output[1])
 
   /** Where the output of each op goes: the segment's output itself when it can, else a buffer, shared by ops that work in place. */
   const homes: Virtual[] = []
@@ -132,4 +143,3 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     copyTile(emit, output, outputRegion, source, 'write', elementBytes)
   return steps
 }
-

@@ -8,8 +8,7 @@ import type { Region, TileTensor } from './tensors'
 
 /** How a step's input arrives: uint8 images, normalised as tiles are loaded, or float values from the exchange buffer. */
 export type Source =
-  | { readonly kind: 'image'; readonly mean: readonly number[]; readonly deviation: readonly number[] }
-  | { readonly kind: 'float' }
+  { readonly kind: 'image'; readonly mean: readonly number[]; readonly deviation: readonly number[] } | { readonly kind: 'float' }
 
 export type Optimizer =
   | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
@@ -99,7 +98,11 @@ export const scratchFor = ({ device, emit }: Context, kernel: Kernel): Virtual =
 
 /** The geometry of a sliding-window kernel on a tile. */
 export const windowFields = (
-  { kernel, stride, dilation }: { kernel: readonly [number, number]; stride: readonly [number, number]; dilation: readonly [number, number] },
+  {
+    kernel,
+    stride,
+    dilation
+  }: { kernel: readonly [number, number]; stride: readonly [number, number]; dilation: readonly [number, number] },
   { source, destination, rows, columns }: Pick<Step, 'source' | 'destination' | 'rows' | 'columns'>
 ) => ({
   batch: source.extents[0],
@@ -119,4 +122,3 @@ export const windowFields = (
   padLeft: columns.padBefore,
   padRight: columns.padAfter
 })
-

@@ -20,9 +20,7 @@ export const exchangeOf = ({
   const { precision } = device
   const loss = graph.nodes[graph.nodes.length - 1]!
   const target =
-    loss.op === 'softmaxCrossEntropy'
-      ? ({ type: 'int32', shape: [loss.input[0]] } as const)
-      : { type: precision, shape: flat(loss.input) }
+    loss.op === 'softmaxCrossEntropy' ? ({ type: 'int32', shape: [loss.input[0]] } as const) : { type: precision, shape: flat(loss.input) }
   const float = source.kind === 'float'
   const wanted: readonly Omit<Exchanged, 'offset'>[] = [
     { name: 'target', ...target },
@@ -31,7 +29,9 @@ export const exchangeOf = ({
     ...(objective.kind === 'gradients'
       ? [
           ...(float ? [{ name: 'grad.input', type: precision, shape: graph.input }] : []),
-          ...graph.nodes.flatMap(({ parameters }) => parameters.map(({ name, shape }) => ({ name: `grad.${name}`, type: precision, shape })))
+          ...graph.nodes.flatMap(({ parameters }) =>
+            parameters.map(({ name, shape }) => ({ name: `grad.${name}`, type: precision, shape }))
+          )
         ]
       : [])
   ]

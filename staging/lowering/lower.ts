@@ -78,7 +78,13 @@ const emitStep = (context: Context, segments: readonly SegmentCode[], residents:
     if (objective.kind === 'gradients')
       return reorderParameter(emit, parameter, [at(gradient), parameter.layout], [exchanged(exchange.gradient(parameter.name)), 'plain'])
     const state = residents.filter((part) => part.parameter === parameter && part.buffer !== parameter.buffer)
-    updateParameter(emit, objective.optimizer, parameter, gradient, state.map(({ buffer }) => buffer))
+    updateParameter(
+      emit,
+      objective.optimizer,
+      parameter,
+      gradient,
+      state.map(({ buffer }) => buffer)
+    )
   }
   emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
@@ -122,7 +128,8 @@ const transferSection = (
 const largestAtPeak = (lifetimes: readonly BufferLifetime[]): string => {
   const { time } = maxLive(lifetimes)
   const passing = lifetimes.filter(({ buffer, from, to }) => buffer.scope !== 'resident' && from <= time && time < to)
-  return passing.reduce((largest, { buffer }) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 }).name
+  return passing.reduce((largest, { buffer }) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 })
+    .name
 }
 
 export interface Lowered {
@@ -138,7 +145,10 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
   const residents = residentsOf(context)
   emitStep(context, bindSegments(context, segments), residents)
   const code = context.emit.code()
-  const lifetimes = lifetimesOf(code, residents.map(({ buffer }) => buffer))
+  const lifetimes = lifetimesOf(
+    code,
+    residents.map(({ buffer }) => buffer)
+  )
   const { offsets: placed, peakBytes } = firstFit(lifetimes)
   const offsets = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, placed[index]!]))
   const { bytes, entries } = exchangeOf(lowering)

@@ -72,7 +72,12 @@ export const emitBackward = (
       const stored = at(weight.buffer)
       const unread = index === 0 && inputGradient === undefined
       if (unread || weight.layout === weight.backwardLayout) return [weight, stored]
-      const reordered = at(emit.buffer(`${weight.name} for backward`, weightElements(weight.backwardLayout, weight.shape as never, weight.groups) * elementBytes))
+      const reordered = at(
+        emit.buffer(
+          `${weight.name} for backward`,
+          weightElements(weight.backwardLayout, weight.shape as never, weight.groups) * elementBytes
+        )
+      )
       reorderParameter(emit, weight, [stored, weight.layout], [reordered, weight.backwardLayout])
       return [weight, reordered]
     })
@@ -93,4 +98,3 @@ export const emitBackward = (
   })
   for (const [tensor, sum] of sums) finish(tensor, sum)
 }
-

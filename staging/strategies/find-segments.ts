@@ -32,13 +32,23 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
   return sizes[position]! < sizes[position - 1]! || node.op === 'relu' || node.op === 'leakyRelu' || node.op === 'dropout'
 }
 
+const checkpointsAsked = (graph: Graph): readonly number[] => graph.marks.flatMap(({ kind, at }) => (kind === 'checkpoint' ? [at] : []))
+
+/** A `tile` mark wants all from the checkpoint before it, up to itself, in one segment. */
+const dividesTiledSegment = (graph: Graph, position: number): boolean =>
+  graph.marks.some(({ kind, at }) => {
+    const from = Math.max(0, ...checkpointsAsked(graph).filter((asked) => asked <= at))
+    return kind === 'tile' && from < position && position <= at
+  })
+
 /**
  * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a checkpoint: the union
  * of Listing 3's boundaries, without those that the next position dominates.
  */
 export const checkpointPositions = (graph: Graph, sizes: readonly number[], budget: number): readonly number[] => {
-  const asked = new Set(graph.marks.flatMap(({ kind, at }) => (kind === 'checkpoint' ? [at] : [])))
+  const asked = checkpointsAsked(graph)
   return findSegments(sizes, budget)
     .map(({ to }) => to)
-    .filter((position) => position < graph.nodes.length && (asked.has(position) || !isDominated(graph, sizes, position)))
+    .filter((position) => position < graph.nodes.length && !dividesTiledSegment(graph, position))
+    .filter((position) => asked.includes(position) || !isDominated(graph, sizes, position))
 }

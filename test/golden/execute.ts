@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import type { Model } from '../../dsl'
 import { deviceModel, openSession } from '../../native'
 import { exchangeFor, type Exchange, type Numbers } from '../../src/exchange'
-import { stage, type Objective, type Optimizer, type Staged, type Strategy } from '../../staging'
+import { stage, type Objective, type Optimizer, type Segment, type Staged, type StrategyName } from '../../staging'
 import type { Precision } from '../../staging/program'
 
 /** A net, where and how it runs, and one batch of plain numbers. */
@@ -13,7 +13,9 @@ export interface Execution {
   readonly device: 'reference' | 'cpu'
   /** Of the reference device (float64 where absent); the cpu has float32 only. */
   readonly precision?: Precision
-  readonly strategy?: Strategy
+  readonly strategy?: StrategyName
+  /** Decisions to take as they are, in place of the strategy's. */
+  readonly segments?: readonly Segment[]
   /** Bytes; unlimited where absent. */
   readonly budget?: number
   readonly threads?: number
@@ -54,6 +56,7 @@ export const stageFor = (execution: Execution, objective: Objective): ReturnType
     strategy: execution.strategy ?? 'sft',
     objective,
     source: { kind: 'float' },
+    ...(execution.segments === undefined ? {} : { segments: execution.segments }),
     ...(execution.input === undefined ? {} : { input: execution.input }),
     ...(execution.budget === undefined ? {} : { budget: execution.budget })
   })

@@ -1,5 +1,5 @@
 """
-Makes the golden files of test/golden from PyTorch, the same bytes on every run with the same PyTorch build:
+Makes the golden files of test/golden/data from PyTorch, the same bytes on every run with the same PyTorch build:
 
     python3 test/golden/make.py              # needs torch (made with 2.13.0, CPU), numpy, safetensors
 
@@ -24,7 +24,7 @@ from cases import KINKED, SMOOTH
 from interpreter import gradients, parameter_shapes, trained
 from nets import NETS, SEEDS, SGD, STEPS
 
-HERE = pathlib.Path(__file__).parent
+DATA = pathlib.Path(__file__).parent / 'data'
 FORMATS = {'nchw': torch.contiguous_format, 'channelsLast': torch.channels_last}
 
 
@@ -112,8 +112,8 @@ def networks():
 
 
 def write(name, tensors, content):
-    save_file({key: value.contiguous() for key, value in tensors.items()}, HERE / f'{name}.safetensors')
-    (HERE / f'{name}.json').write_text(json.dumps({'torch': torch.__version__, **content}, indent=1) + '\n')
+    save_file({key: value.contiguous() for key, value in tensors.items()}, DATA / f'{name}.safetensors')
+    (DATA / f'{name}.json').write_text(json.dumps({'torch': torch.__version__, **content}, indent=1) + '\n')
 
 
 if __name__ == '__main__':

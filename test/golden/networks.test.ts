@@ -44,7 +44,10 @@ const sha256 = (values: Float32Array): string => createHash('sha256').update(val
 
 /** make.py's sampled(): elements at a Weyl sequence of positions. */
 const sampled = (values: ArrayLike<number>): readonly number[] =>
-  Array.from({ length: Math.min(64, values.length) }, (_, index) => values[Math.floor((((index + 1) * 0.6180339887498949) % 1) * values.length)]!)
+  Array.from(
+    { length: Math.min(64, values.length) },
+    (_, index) => values[Math.floor((((index + 1) * 0.6180339887498949) % 1) * values.length)]!
+  )
 
 const batchOf = (input: readonly number[], { seed, target }: Seed): Execution['batch'] => {
   const image = new Float32Array(input.reduce((product, extent) => product * extent))
@@ -53,7 +56,10 @@ const batchOf = (input: readonly number[], { seed, target }: Seed): Execution['b
 }
 
 const weightsOf = (model: Model, input: readonly number[], seed: number): ReadonlyMap<string, Float32Array> => {
-  const staged = stageFor({ model, input, device: 'reference', strategy: 'plain', weights: new Map(), batch: { input: [], target: [] } }, { kind: 'gradients' })
+  const staged = stageFor(
+    { model, input, device: 'reference', strategy: 'plain', weights: new Map(), batch: { input: [], target: [] } },
+    { kind: 'gradients' }
+  )
   if (staged._tag === 'Left') throw new Error(staged.left.message)
   return new Map(
     staged.right.graph.parameters.map(({ name, shape }) => {
@@ -74,7 +80,9 @@ type Variant = 'untiled' | 'tiled'
 
 /** Untiled, or in the smallest budget that SFT can meet, which takes tiles. */
 const within = (variant: Variant, execution: Execution, objective: Objective): Execution =>
-  variant === 'untiled' ? { ...execution, strategy: 'plain' } : { ...execution, strategy: 'sft', budget: smallestBudget(execution, objective) }
+  variant === 'untiled'
+    ? { ...execution, strategy: 'plain' }
+    : { ...execution, strategy: 'sft', budget: smallestBudget(execution, objective) }
 
 const isTiled = ({ plan }: Staged): boolean => plan.segments.some(({ grid }) => grid.H * grid.W > 1)
 
@@ -88,7 +96,8 @@ const compute = async (
   const trained = await trainSteps(within(variant, execution, { kind: 'train', optimizer: training.optimizer }), training)
   equal([isTiled(staged), isTiled(trained.staged)], [variant === 'tiled', variant === 'tiled'], 'the plans are not as tiled as wanted')
   const all = new Map([...tensors, ...[...trained.tensors].map(([name, values]) => [`after.${name}`, values] as const)])
-  const pick = (prefix: string): readonly ArrayLike<number>[] => names.filter((name) => name.startsWith(prefix)).map((name) => all.get(name)!)
+  const pick = (prefix: string): readonly ArrayLike<number>[] =>
+    names.filter((name) => name.startsWith(prefix)).map((name) => all.get(name)!)
   return { loss, gradients: pick('grad.'), weights: pick('after.'), tensors: all }
 }
 
@@ -128,7 +137,10 @@ networks.forEach(({ name, input, seeds }) => {
       const weights = weightsOf(model, input, golden.seed)
       const batch = batchOf(input, golden)
       const names = Object.keys(golden.norms)
-      equal({ input: sha256(batch.input as Float32Array), ...Object.fromEntries([...weights].map(([key, values]) => [key, sha256(values)])) }, golden.sha256)
+      equal(
+        { input: sha256(batch.input as Float32Array), ...Object.fromEntries([...weights].map(([key, values]) => [key, sha256(values)])) },
+        golden.sha256
+      )
       const exact = await compute('untiled', { model, input, device: 'reference', weights, batch }, names)
       matchesPytorch(name, golden, exact)
       const before = names.filter((key) => key.startsWith('after.')).map((key) => weights.get(key.slice('after.'.length))!)
@@ -147,7 +159,10 @@ networks.forEach(({ name, input, seeds }) => {
       ours.forEach(({ loss }, index) => ok(loss <= 1e-5, `seed ${seeds[index]!.seed}: the loss is off by ${loss}`))
       ;(['gradients', 'weights'] as const).forEach((kind) => {
         const [middle, bound] = [median(ours.map((error) => error[kind])), 2 * Math.max(...theirs.map((error) => error[kind]))]
-        ok(middle <= bound, `${kind}: the median of ${ours.map((error) => error[kind].toExponential(2)).join(', ')} is over ${bound.toExponential(2)}`)
+        ok(
+          middle <= bound,
+          `${kind}: the median of ${ours.map((error) => error[kind].toExponential(2)).join(', ')} is over ${bound.toExponential(2)}`
+        )
       })
     })
   )

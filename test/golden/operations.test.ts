@@ -37,7 +37,12 @@ const run = (golden: Case, on: Pick<Execution, 'device' | 'precision'>): Promise
 }
 
 /** Every gradient within `bound` of PyTorch float64's, by norm; and the loss. */
-const compare = (golden: Case, { loss, tensors: computed }: Gradients, lossBound: number, bound: (pytorchError: number) => number): void => {
+const compare = (
+  golden: Case,
+  { loss, tensors: computed }: Gradients,
+  lossBound: number,
+  bound: (pytorchError: number) => number
+): void => {
   ok(Math.abs(loss - golden.loss) <= lossBound * Math.abs(golden.loss), `loss ${loss}, PyTorch ${golden.loss}`)
   Object.entries(golden.pytorchErrors).forEach(([name, pytorchError]) => {
     const exact = valuesOf(golden, name)

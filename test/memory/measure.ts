@@ -4,14 +4,14 @@ import { builtIn } from '../../models'
 import { deviceModel, openSession } from '../../native'
 import { exchangeFor } from '../../src/exchange'
 import { initialise } from '../../src/initialise'
-import { stage, type Strategy } from '../../staging'
+import { stage, type StrategyName } from '../../staging'
 
 /** What the parent wants measured; it comes as JSON in the last argument. */
 export interface Wanted {
   readonly device: 'reference' | 'cpu'
   readonly network: string
   readonly input: readonly [number, number, number, number]
-  readonly strategy: Strategy
+  readonly strategy: StrategyName
   /** Of the smallest feasible budget; unlimited where absent. */
   readonly budgetFactor?: number
 }
@@ -64,7 +64,9 @@ const measure = async ({ device, network, input, strategy, budgetFactor }: Wante
   } as const
   const refused = stage({ ...request, budget: 1 })
   const smallest = E.isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 1
-  const { program, graph, plan } = must(stage(budgetFactor === undefined ? request : { ...request, budget: Math.ceil(smallest * budgetFactor) }))
+  const { program, graph, plan } = must(
+    stage(budgetFactor === undefined ? request : { ...request, budget: Math.ceil(smallest * budgetFactor) })
+  )
   const arenaBytes = program.peakBytes + slackBytes
   const session = must(openSession({ device, program, arenaBytes, threads }))
   const restored = exchangeFor(program.restore)

@@ -20,10 +20,14 @@ memory.before(() => {
 memory.after(() => rmSync(folder, { recursive: true }))
 
 const measured = (wanted: Wanted): Measured => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['-r', 'ts-node/register', join(__dirname, 'measure.ts'), JSON.stringify(wanted)], {
-    encoding: 'utf8',
-    env: { ...process.env, LD_PRELOAD: counter, MALLOC_COUNTS: join(folder, 'counts') }
-  })
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['-r', 'ts-node/register', join(__dirname, 'measure.ts'), JSON.stringify(wanted)],
+    {
+      encoding: 'utf8',
+      env: { ...process.env, LD_PRELOAD: counter, MALLOC_COUNTS: join(folder, 'counts') }
+    }
+  )
   if (status !== 0) throw new Error(stderr)
   return JSON.parse(stdout) as Measured
 }
@@ -39,8 +43,14 @@ const cases: readonly Wanted[] = [
 cases.forEach((wanted) =>
   memory(`${wanted.network} at ${wanted.input.join('x')}, ${wanted.strategy}, ${wanted.device}`, () => {
     const { plannedPeakBytes, measuredPeakBytes, heapBytes, controlBytes, tiles } = measured(wanted)
-    ok(measuredPeakBytes <= plannedPeakBytes, `byte ${measuredPeakBytes - 1} was changed, over the planned peak of ${plannedPeakBytes} bytes`)
-    ok(measuredPeakBytes > plannedPeakBytes - 4096, `the highest byte changed is ${measuredPeakBytes - 1}, far under the planned peak of ${plannedPeakBytes} bytes`)
+    ok(
+      measuredPeakBytes <= plannedPeakBytes,
+      `byte ${measuredPeakBytes - 1} was changed, over the planned peak of ${plannedPeakBytes} bytes`
+    )
+    ok(
+      measuredPeakBytes > plannedPeakBytes - 4096,
+      `the highest byte changed is ${measuredPeakBytes - 1}, far under the planned peak of ${plannedPeakBytes} bytes`
+    )
     ok(Math.max(...heapBytes) < 1 << 20, `the heap grew by ${heapBytes.join(', ')} bytes in the steps`)
     ok(controlBytes >= 4 << 20, `the counter saw ${controlBytes} bytes of an allocation of 4 MiB`)
     if (wanted.strategy === 'sft') ok(tiles > 1, 'the plan has no tiles')

@@ -89,7 +89,7 @@ test('labels must fit the classes', async () => {
   assert.ok(E.isRight(checkLabels(6)(dataset)))
   const refused = checkLabels(5)(dataset)
   assert.ok(E.isLeft(refused))
-  assert.match(refused.left.message, /line 2: the label 5 is out of range: the model has 5 classes, 0 to 4$/)
+  assert.match(refused.left.message, /line 2: the label 5 is out of range: the model's classes are 0 to 4$/)
 })
 
 test('images become RGB of 8 bits, without transparency', async () => {

@@ -47,8 +47,10 @@ class Run : public Napi::AsyncWorker {
     step_.step = countOf(parameters, "step");
     step_.seed = countOf(parameters, "seed");
     for (const Napi::Object& image : objectsOf(parameters, "images")) step_.images.push_back(imageOf(image));
-    Receiver().Set("exchange", info[1]);
-    Receiver().Set("images", parameters.Get("images"));
+    Napi::Array buffers = Napi::Array::New(env);
+    buffers.Set(0u, info[1]);
+    buffers.Set(1u, parameters.Get("images"));
+    buffers_ = Napi::Persistent(Napi::Object(buffers));
     session_->begin();
   }
 
@@ -76,6 +78,7 @@ class Run : public Napi::AsyncWorker {
  private:
   Napi::Promise::Deferred deferred_;
   std::shared_ptr<Session> session_;
+  Napi::ObjectReference buffers_;
   std::string section_;
   std::byte* exchange_ = nullptr;
   std::size_t exchangeBytes_ = 0;

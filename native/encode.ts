@@ -1,0 +1,62 @@
+import { encodeKernel, type Kernel } from '../staging/kernels'
+import { opcodes, spaces, tileAxes, type Instruction, type Program } from '../staging/program'
+
+/** Numbers that one instruction takes; see staging/program.ts. */
+const lengthOf = (instruction: Instruction): number =>
+  instruction.kind === 'launch' ? 3 + 5 * instruction.operands.length : 4 + codeLength(instruction.body)
+
+const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, instruction) => sum + lengthOf(instruction), 0)
+
+const spaceCodes: Readonly<Record<string, number>> = Object.fromEntries(spaces.map((space, code) => [space, code]))
+
+/** Writes `code` from `start` on and returns where it ends: programs are long, so no list is built in between. */
+const write = (numbers: Float64Array, start: number, code: readonly Instruction[]): number => {
+  let at = start
+  for (const instruction of code) {
+    if (instruction.kind === 'loop') {
+      numbers[at] = opcodes.loop
+      numbers[at + 1] = tileAxes.indexOf(instruction.axis)
+      numbers[at + 2] = instruction.count
+      const end = write(numbers, at + 4, instruction.body)
+      numbers[at + 3] = end - (at + 4)
+      at = end
+    } else {
+      numbers[at++] = opcodes.launch
+      numbers[at++] = instruction.kernel
+      numbers[at++] = instruction.operands.length
+      for (const { space, base, strides } of instruction.operands) {
+        numbers[at++] = spaceCodes[space]!
+        numbers[at++] = base
+        for (const stride of strides) numbers[at++] = stride
+      }
+    }
+  }
+  return at
+}
+
+export const encodeCode = (code: readonly Instruction[]): Float64Array => {
+  const numbers = new Float64Array(codeLength(code))
+  write(numbers, 0, code)
+  return numbers
+}
+
+export const encodeKernels = (kernels: readonly Kernel[]): Float64Array => Float64Array.from(kernels.flatMap(encodeKernel))
+
+/** A Program as the addon takes it. */
+export interface EncodedProgram {
+  readonly peakBytes: number
+  readonly input: Float64Array
+  readonly kernels: Float64Array
+  readonly sections: readonly { readonly name: string; readonly code: Float64Array; readonly exchangeBytes: number }[]
+}
+
+export const encodeProgram = (program: Program): EncodedProgram => ({
+  peakBytes: program.peakBytes,
+  input: Float64Array.from(program.input),
+  kernels: encodeKernels(program.kernels),
+  sections: (['step', 'restore', 'save'] as const).map((name) => ({
+    name,
+    code: encodeCode(program[name].code),
+    exchangeBytes: program[name].exchangeBytes
+  }))
+})

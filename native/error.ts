@@ -1,0 +1,23 @@
+import * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
+
+/** What went wrong on a device; the message is one sentence. `missing`: the addon is not built or cannot be loaded. */
+export interface DeviceError {
+  readonly code: 'device' | 'interrupted' | 'missing'
+  readonly message: string
+}
+
+export const deviceError = (code: DeviceError['code'], message: string): DeviceError => ({ code, message })
+
+const failed = t.type({ error: t.type({ code: t.union([t.literal('device'), t.literal('interrupted')]), message: t.string }) })
+
+/** What the addon answers: `{ value }` of the given form, or `{ error }`. */
+export const answerOf =
+  <A>(codec: t.Type<A, unknown>) =>
+  (answer: unknown): E.Either<DeviceError, A> => {
+    if (failed.is(answer)) return E.left(answer.error)
+    const value = (answer as { readonly value?: unknown } | undefined)?.value
+    return codec.is(value)
+      ? E.right(value)
+      : E.left(deviceError('device', `the addon answered with no ${codec.name}: build it again with "npm run build"`))
+  }

@@ -1,0 +1,27 @@
+import * as E from 'fp-ts/Either'
+import type { DeviceModel } from '../staging/device-model'
+import type { Precision } from '../staging/program'
+import { referenceModel } from '../staging/reference-model'
+import { cpuModel } from './cpu-model'
+import { deviceError, type DeviceError } from './error'
+import type { DeviceName } from './session'
+
+export { versions, type Versions } from './addon'
+export type { DeviceError } from './error'
+export {
+  openSession,
+  type DeviceName,
+  type Image,
+  type SectionName,
+  type Session,
+  type SessionOptions,
+  type StepParameters
+} from './session'
+
+/** What staging must know of a device; only the cpu device needs the addon for it. */
+export const deviceModel = (device: DeviceName, precision: Precision, threads: number): E.Either<DeviceError, DeviceModel> => {
+  if (device === 'reference') return E.right(referenceModel(precision))
+  return precision === 'float32'
+    ? cpuModel(threads)
+    : E.left(deviceError('device', 'the cpu device computes in float32 only: use the reference device for float64'))
+}

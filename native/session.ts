@@ -1,0 +1,109 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type * as TE from 'fp-ts/TaskEither'
+import * as t from 'io-ts'
+import type { Precision, Program } from '../staging/program'
+import { loadAddon, nativeSession, type NativeSession } from './addon'
+import { encodeProgram, type EncodedProgram } from './encode'
+import { answerOf, type DeviceError } from './error'
+
+export type DeviceName = 'reference' | 'cpu'
+export type SectionName = 'step' | 'restore' | 'save'
+
+/** One uint8 image, interleaved [height, width, channels], with the crop's corner and the flips of this step. */
+export interface Image {
+  readonly pixels: Uint8Array
+  readonly height: number
+  readonly width: number
+  readonly channels: number
+  readonly cropTop: number
+  readonly cropLeft: number
+  readonly flipHorizontal: boolean
+  readonly flipVertical: boolean
+}
+
+/** What changes from step to step; `step` counts from 0. */
+export interface StepParameters {
+  readonly learningRate: number
+  readonly step: number
+  readonly seed: number
+}
+
+/** A program on a device with its arena. Sections run one at a time, off the main thread. */
+export interface Session {
+  /** Milliseconds that the section took. `exchange` holds at least the section's exchangeBytes; `images` a batch, where it loads any. */
+  readonly run: (
+    section: SectionName,
+    exchange: ArrayBuffer,
+    parameters: StepParameters,
+    images: readonly Image[]
+  ) => TE.TaskEither<DeviceError, number>
+  /** Ends the section under way before its next instruction, with code `interrupted`. */
+  readonly interrupt: () => void
+  /** Bytes up to the highest one that anything wrote in the arena so far; read it between runs. After close, as it was then. */
+  readonly measuredPeakBytes: () => number
+  /** Gives the arena back, once a run under way has ended. */
+  readonly close: () => void
+}
+
+export interface SessionOptions {
+  readonly device: DeviceName
+  readonly program: Program
+  /** The budget: the arena is exactly this large. */
+  readonly arenaBytes: number
+  readonly threads: number
+}
+
+/** The same with the program already in numbers: what a test damages. */
+export interface EncodedSessionOptions extends EncodedProgram {
+  readonly device: DeviceName
+  readonly precision: Precision
+  readonly arenaBytes: number
+  readonly threads: number
+}
+
+const peakAnswer = answerOf(t.number)
+const runAnswer = answerOf(t.number)
+const promiseAnswer = answerOf(
+  new t.Type<Promise<unknown>>(
+    'promise',
+    (value): value is Promise<unknown> => value instanceof Promise,
+    (value, context) => (value instanceof Promise ? t.success(value as Promise<unknown>) : t.failure(value, context)),
+    t.identity
+  )
+)
+
+const sessionOf = (native: NativeSession): Session => {
+  let closedPeakBytes: number | undefined
+  const peakBytes = (): number =>
+    pipe(
+      peakAnswer(native.measuredPeakBytes()),
+      E.getOrElse(() => 0)
+    )
+  return {
+    // Starts at once rather than in a microtask, so that an interrupt right after it is not lost.
+    run: (section, exchange, parameters, images) => async () => {
+      const started = promiseAnswer(native.run(section, exchange, { ...parameters, images }))
+      return E.isLeft(started) ? started : runAnswer(await started.right)
+    },
+    interrupt: () => {
+      native.interrupt()
+    },
+    measuredPeakBytes: () => closedPeakBytes ?? peakBytes(),
+    close: () => {
+      closedPeakBytes ??= peakBytes()
+      native.close()
+    }
+  }
+}
+
+/** Checks the whole program, compiles its kernels and maps the arena; fails with a sentence when anything does not fit. */
+export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceError, Session> =>
+  pipe(
+    loadAddon(),
+    E.chain((addon) => answerOf(nativeSession)(addon.openSession(options))),
+    E.map(sessionOf)
+  )
+
+export const openSession = ({ device, program, arenaBytes, threads }: SessionOptions): E.Either<DeviceError, Session> =>
+  openEncoded({ ...encodeProgram(program), device, precision: program.precision, arenaBytes, threads })

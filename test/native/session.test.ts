@@ -1,0 +1,173 @@
+import * as assert from 'uvu/assert'
+import { test } from 'uvu'
+import { openSession, type Image } from '../../native'
+import type { Kernel } from '../../staging/kernels'
+import { arena, convolution, copy, exchange, index, launch, left, loop, none, open, parameters, programOf, right, runStep } from './program'
+
+test('copies rows in a loop, there and back', async () => {
+  // Row r of the exchange buffer goes to row 3 - r of the arena, then all four to rows 4 .. 7.
+  const code = [loop('H', 4, launch(0, exchange(0, [0, 24, 0]), arena(72, [0, -24, 0]))), launch(1, arena(0), exchange(96))]
+  const values = Float64Array.from({ length: 24 }, (_, i) => i)
+  const result = await runStep({ kernels: [copy(3), copy(12)], code }, values)
+  assert.equal([...result.slice(12)], [9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2])
+})
+
+test('nested loops visit every tile of three axes', async () => {
+  const code = [loop('B', 2, loop('W', 3, loop('H', 4, launch(0, exchange(0), exchange(8, [96, 24, 8])))))]
+  const result = await runStep(
+    { kernels: [copy(1)], code },
+    Float64Array.from({ length: 25 }, (_, i) => (i === 0 ? 5 : 0))
+  )
+  assert.equal(
+    [...result],
+    Array.from({ length: 25 }, () => 5)
+  )
+})
+
+test('convolves with and without bias', async () => {
+  const source = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+  const weights = [0, 0, 0, 0, 1, 0, 0, 0, 10] // itself plus ten times its right lower neighbour
+  const code = [
+    launch(0, exchange(0), exchange(72), exchange(144), exchange(152), none),
+    launch(0, exchange(0), exchange(72), none, exchange(224), none)
+  ]
+  const result = await runStep(
+    { kernels: [convolution], code },
+    Float64Array.from([...source, ...weights, 0.5, ...new Array<number>(18).fill(0)])
+  )
+  const expected = [51, 62, 3, 84, 95, 6, 7, 8, 9]
+  assert.equal(
+    [...result.slice(19, 28)],
+    expected.map((value) => value + 0.5)
+  )
+  assert.equal([...result.slice(28)], expected)
+})
+
+const loadImage: Kernel = {
+  kind: 'loadImage',
+  batch: 1,
+  channels: 2,
+  height: 1,
+  width: 2,
+  layout: 0,
+  fullHeight: 2,
+  fullWidth: 2,
+  mean0: 0,
+  mean1: 1,
+  mean2: 0,
+  mean3: 0,
+  deviation0: 1,
+  deviation1: 0.5,
+  deviation2: 0,
+  deviation3: 0
+}
+const image: Image = {
+  pixels: Uint8Array.from([0, 0, 0, 51, 0, 102, 0, 0, 255, 153, 51, 204]), // 2 rows of 3 pixels of 2 channels
+  height: 2,
+  width: 3,
+  channels: 2,
+  cropTop: 0,
+  cropLeft: 1,
+  flipHorizontal: false,
+  flipVertical: false
+}
+const loading = {
+  kernels: [loadImage],
+  code: [loop('H', 2, launch(0, exchange(0, [0, 32, 0]), index(0), index(0, [0, 1, 0]), index(0)))],
+  input: [1, 2, 2, 2] as const
+}
+
+test('loads a crop tile by tile, normalised', async () => {
+  const result = await runStep(loading, new Float64Array(8), [image])
+  // Rows of the crop: channel 0, then channel 1, of two pixels.
+  assert.equal(
+    [...result].map((value) => Math.round(value * 1e9) / 1e9),
+    [0, 0, -1.6, -1.2, 1, 0.2, -0.8, -0.4]
+  )
+})
+
+test('flips the crop both ways', async () => {
+  const result = await runStep(loading, new Float64Array(8), [{ ...image, flipHorizontal: true, flipVertical: true }])
+  assert.equal(
+    [...result].map((value) => Math.round(value * 1e9) / 1e9),
+    [0.2, 1, -0.4, -0.8, 0, 0, -1.2, -1.6]
+  )
+})
+
+for (const [name, images, sentence] of [
+  ['no image', [], '0 images for a batch of 1'],
+  ['a crop outside its image', [{ ...image, cropLeft: 2 }], 'does not hold a crop of 2x2 at row 0, column 2'],
+  ['an image of other channels', [{ ...image, channels: 1, pixels: new Uint8Array(6) }], 'has 1 channels, but the network reads 2'],
+  ['pixels that are cut', [{ ...image, pixels: new Uint8Array(11) }], 'has 11 bytes instead of 12'],
+  ['a negative crop', [{ ...image, cropTop: -1 }], 'cropTop must not be negative']
+] as const)
+  test(`refuses ${name}`, async () => {
+    const session = right(open({ ...loading, exchangeBytes: 64 }))
+    const result = left(await session.run('step', new ArrayBuffer(64), parameters, images)())
+    assert.is(result.code, 'device')
+    assert.ok(result.message.includes(sentence), result.message)
+    session.close()
+  })
+
+test('a label outside the classes is a sentence, and the session lives on', async () => {
+  const loss: Kernel = { kind: 'softmaxCrossEntropyForward', batch: 1, classes: 2, fullBatch: 1 }
+  const session = right(open({ kernels: [loss], code: [launch(0, exchange(0), exchange(32), exchange(16))], exchangeBytes: 40 }))
+  const buffer = new ArrayBuffer(40)
+  new Float64Array(buffer, 0, 2).set([1, 1])
+  const label = new Int32Array(buffer, 32, 1)
+  label[0] = 2
+  assert.ok(left(await session.run('step', buffer, parameters, [])()).message.startsWith('label 2 of row 0 is outside 0 .. 1'))
+  label[0] = 1
+  right(await session.run('step', buffer, parameters, [])())
+  assert.ok(Math.abs(new Float64Array(buffer, 16, 1)[0]! - Math.log(2)) < 1e-15)
+  session.close()
+})
+
+test('an exchange buffer that is too small is refused', async () => {
+  const session = right(open({ kernels: [copy(1)], code: [launch(0, exchange(0), arena(0))], exchangeBytes: 8 }))
+  const { message } = left(await session.run('step', new ArrayBuffer(4), parameters, [])())
+  assert.ok(message.includes('exchanges 8 bytes, but was given 4'), message)
+  session.close()
+})
+
+test('one section runs at a time, and an interrupt ends it', async () => {
+  const endless = open({ kernels: [copy(1)], code: [loop('B', 1e12, launch(0, arena(0), arena(8)))] })
+  const session = right(endless)
+  const running = session.run('step', new ArrayBuffer(0), parameters, [])()
+  assert.ok(left(await session.run('save', new ArrayBuffer(0), parameters, [])()).message.includes('already running'))
+  setTimeout(session.interrupt, 20)
+  assert.is(left(await running).code, 'interrupted')
+  right(await session.run('save', new ArrayBuffer(0), parameters, [])())
+  session.close()
+  assert.ok(left(await session.run('save', new ArrayBuffer(0), parameters, [])()).message.includes('closed'))
+})
+
+test('closing ends what runs', async () => {
+  const session = right(open({ kernels: [copy(1)], code: [loop('B', 1e12, launch(0, arena(0), arena(8)))] }))
+  const running = session.run('step', new ArrayBuffer(0), parameters, [])()
+  session.close()
+  assert.is(left(await running).code, 'interrupted')
+})
+
+test('the measured peak is the highest byte that was written', async () => {
+  const zero: Kernel = { kind: 'zero', bytes: 5 }
+  const session = right(open({ kernels: [zero], code: [launch(0, arena(100))], peakBytes: 105 }, 'reference', 10_000))
+  assert.is(session.measuredPeakBytes(), 0)
+  right(await session.run('step', new ArrayBuffer(0), parameters, [])())
+  assert.is(session.measuredPeakBytes(), 105)
+  session.close()
+  assert.is(session.measuredPeakBytes(), 105)
+})
+
+test('an arena that no machine has is refused with its figures', () => {
+  const program = programOf({ kernels: [], code: [] })
+  const { message } = left(openSession({ device: 'reference', program, arenaBytes: 2 ** 46, threads: 1 }))
+  assert.ok(message.startsWith('the arena of 70368744177664 bytes'), message)
+})
+
+test('the cpu device is float32 only', () => {
+  const { message } = left(open({ kernels: [], code: [] }, 'cpu'))
+  assert.ok(message.includes('float32 only'), message)
+})
+
+test.run()

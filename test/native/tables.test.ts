@@ -1,0 +1,42 @@
+import * as assert from 'uvu/assert'
+import { test } from 'uvu'
+import { loadAddon } from '../../native/addon'
+import { kernelTable } from '../../staging/kernels'
+import { channelBlock, layouts, weightElements } from '../../staging/layout'
+import { right } from './program'
+
+test('kernels, their fields and operands are the same in both languages', () => {
+  const { value } = right(loadAddon()).kernelTable() as { readonly value: unknown }
+  assert.equal(
+    value,
+    Object.entries(kernelTable).map(([name, { fields, operands }]) => ({
+      name,
+      fields: [...fields],
+      operands: Object.entries(operands).map(([operand, use]) => ({ name: operand, use }))
+    }))
+  )
+})
+
+test('layouts and their blocks are the same in both languages', () => {
+  const { value } = right(loadAddon()).layoutTable() as {
+    readonly value: readonly {
+      readonly name: string
+      readonly channels: number
+      readonly out: number
+      readonly in: number
+      readonly groups: number
+    }[]
+  }
+  assert.equal(
+    value.map(({ name }) => name),
+    [...layouts]
+  )
+  for (const [position, block] of value.entries()) {
+    const layout = layouts[position]!
+    assert.is(channelBlock(layout), block.channels, layout)
+    // One channel of each kind is padded up to the block.
+    assert.is(weightElements(layout, [1, 1, 1, 1], 1), block.out * block.in * block.groups, layout)
+  }
+})
+
+test.run()

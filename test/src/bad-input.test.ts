@@ -1,0 +1,179 @@
+/** Whatever is wrong with what a user gives: one sentence on standard error, the same in JSON, and the promised exit status. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type TensorData, writeTensorFile } from '../../src/safetensors'
+import { root, smallModel, tilefold } from './command-line'
+import { valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+
+const tensor = (name: string, shape: readonly number[]): TensorData => ({
+  name,
+  type: 'F32',
+  shape,
+  data: new Float32Array(shape.reduce((product, extent) => product * extent, 1))
+})
+const parameters = [tensor('0.weight', [4, 3, 3, 3]), tensor('0.bias', [4]), tensor('4.weight', [2, 4]), tensor('4.bias', [2])]
+
+test.before(async () => {
+  const noise = Uint8Array.from({ length: 48 * 48 * 3 }, (_, index) => (index * 7919) % 251)
+  await sharp(noise, { raw: { width: 48, height: 48, channels: 3 } })
+    .png()
+    .toFile(at('whole.png'))
+  const bytes = readFileSync(at('whole.png'))
+  writeFileSync(at('cut.png'), bytes.subarray(0, bytes.length / 2))
+  writeFileSync(at('text.png'), 'this is no image')
+  writeFileSync(at('good.csv'), 'path,label\nwhole.png,0\nwhole.png,1\n')
+  writeFileSync(at('cut.csv'), 'path,label\ncut.png,0\n')
+  writeFileSync(at('text.csv'), 'path,label\ntext.png,1\n')
+  writeFileSync(at('label.csv'), 'path,label\nwhole.png,0\nwhole.png,2\n')
+  writeFileSync(at('absent.csv'), 'path,label\nnowhere.png,0\n')
+  writeFileSync(at('empty.safetensors'), '')
+  await valueOf(writeTensorFile(at('missing.safetensors'), parameters.slice(0, 3)))
+  await valueOf(writeTensorFile(at('extra.safetensors'), [...parameters, tensor('5.weight', [1])]))
+  await valueOf(writeTensorFile(at('misshapen.safetensors'), [tensor('0.weight', [4, 3, 5, 5]), ...parameters.slice(1)]))
+  const { data, ...first } = tensor('0.weight', [4, 3, 3, 3])
+  await valueOf(
+    writeTensorFile(at('integer.safetensors'), [
+      { ...first, type: 'I64', data: new BigInt64Array(data.byteLength / 4) },
+      ...parameters.slice(1)
+    ])
+  )
+  await valueOf(writeTensorFile(at('weights.safetensors'), parameters))
+  const input = tensor('input', [2, 3, 32, 32])
+  const target = (...labels: readonly number[]): TensorData => ({
+    name: 'target',
+    type: 'I64',
+    shape: [labels.length],
+    data: BigInt64Array.from(labels, BigInt)
+  })
+  await valueOf(writeTensorFile(at('no-target.safetensors'), [input]))
+  await valueOf(writeTensorFile(at('wrong-target.safetensors'), [input, target(0, 2)]))
+  await valueOf(writeTensorFile(at('short-target.safetensors'), [input, target(0)]))
+  const dsl = JSON.stringify(join(root, 'dsl'))
+  writeFileSync(
+    at('ill-typed.ts'),
+    `import { linear, model } from ${dsl}\nexport default model({ name: 'm', layers: [linear({ out: 'two' })] })\n`
+  )
+  writeFileSync(at('no-model.ts'), 'export default 3\n')
+  writeFileSync(at('throws.ts'), "throw new Error('not today')\n")
+})
+
+const train = (data: string, ...more: readonly string[]): readonly string[] => [
+  'train',
+  smallModel,
+  '--data',
+  at(data),
+  '--steps',
+  '1',
+  ...more
+]
+const gradients = (weights: string, batch: string): readonly string[] => [
+  'gradients',
+  smallModel,
+  '--weights',
+  at(weights),
+  '--batch',
+  at(batch),
+  '--out',
+  at('out.safetensors')
+]
+
+const cases: readonly (readonly [name: string, args: readonly string[], status: number, sentence: RegExp])[] = [
+  ['no command', [], 2, /^give a command: plan, train, gradients or bench/],
+  ['an unknown command', ['fly'], 2, /^unknown command 'fly'/],
+  ['an unknown option', ['plan', 'vgg16', '--fast'], 2, /^unknown option '--fast'/],
+  ['an unknown model', ['plan', 'vgg99', '--input', '1x3x64x64'], 2, /^there is no model vgg99: give .*vgg16/],
+  ['a model file that is absent', ['plan', at('nowhere.ts')], 2, /^there is no model .*nowhere\.ts/],
+  ['a model that does not type-check', ['plan', at('ill-typed.ts')], 2, /ill-typed\.ts:2:\d+: .*string.*number/],
+  ['a module that exports no model', ['plan', at('no-model.ts')], 2, /^the default export of .*no-model\.ts is not a model/],
+  ['a module that throws', ['plan', at('throws.ts')], 2, /^the module .*throws\.ts cannot be loaded: not today/],
+  ['no input', ['plan', 'vgg16'], 2, /^vgg16 has no input of its own: give --input/],
+  ['an input of three extents', ['plan', 'vgg16', '--input', '3x64x64'], 2, /^--input: "3x64x64" is not 4 whole numbers/],
+  [
+    'an input that is too small',
+    ['plan', 'vgg16', '--input', '1x3x7x7'],
+    2,
+    /^features\.\d+: maxPool2d: the kernel 2x2 is larger than its padded input 1x1/
+  ],
+  ['a budget that is no size', ['plan', 'vgg16', '--budget', '1TB'], 2, /^--budget: "1TB" is not a size/],
+  ['a budget of 1 MiB', ['plan', 'vgg16', '--input', '1x3x64x64', '--budget', '1MiB'], 3, /does not fit the budget of 1048576 bytes/],
+  ['an unknown device', ['plan', 'vgg16', '--device', 'abacus'], 2, /^--device: Allowed choices are cpu, reference/],
+  ['float64 on the cpu', ['plan', smallModel, '--precision', 'float64'], 2, /the cpu computes in float32/],
+  ['momentum with adam', ['plan', smallModel, '--optimizer', 'adam', '--momentum', '0.9'], 2, /^optimizer: momentum belongs to sgd/],
+  ['no data', ['train', 'vgg16'], 2, /^required option '--data <path>' not specified/],
+  ['data that are absent', train('nowhere.csv'), 2, /^--data .*nowhere\.csv does not exist/],
+  ['an image that is absent', train('absent.csv'), 2, /absent\.csv line 2: the image .*nowhere\.png does not exist/],
+  ['a cut image', train('cut.csv'), 2, /^the image .*cut\.png cannot be read: /],
+  ['an image that is none', train('text.csv'), 2, /^the image .*text\.png cannot be read: /],
+  ['a label out of range', train('label.csv'), 2, /label\.csv line 3: the label 2 is out of range: the model's classes are 0 to 1/],
+  ['steps and epochs', train('good.csv', '--epochs', '2'), 2, /^--steps and --epochs both say how long to train/],
+  ['weights that are absent', train('good.csv', '--weights', at('nowhere')), 2, /nowhere: cannot be read/],
+  ['weights that are empty', train('good.csv', '--weights', at('empty.safetensors')), 2, /empty\.safetensors: holds 0 bytes/],
+  [
+    'weights that lack a tensor',
+    train('good.csv', '--weights', at('missing.safetensors')),
+    2,
+    /missing\.safetensors: lacks 4\.bias \[2\], which small needs/
+  ],
+  [
+    'weights with one too many',
+    train('good.csv', '--weights', at('extra.safetensors')),
+    2,
+    /extra\.safetensors: holds 5\.weight, which small has not/
+  ],
+  [
+    'misshapen weights',
+    train('good.csv', '--weights', at('misshapen.safetensors')),
+    2,
+    /0\.weight is \[4, 3, 5, 5\] where small needs \[4, 3, 3, 3\]/
+  ],
+  ['integer weights', train('good.csv', '--weights', at('integer.safetensors')), 2, /0\.weight is I64; weights are F32/],
+  [
+    'a folder that is absent to save into',
+    train('good.csv', '--save', at('nowhere/w.safetensors')),
+    2,
+    /nowhere\/w\.safetensors: cannot be written/
+  ],
+  [
+    'a loss that is not finite',
+    train('good.csv', '--steps', '9', '--lr', '1e30'),
+    4,
+    /^the loss is .* at step \d: it diverges at a learning rate of 1e\+30; lower --lr/
+  ],
+  ['a budget that training does not fit', train('good.csv', '--budget', '1KiB'), 3, /does not fit the budget of 1024 bytes/],
+  ['a batch without target', gradients('weights.safetensors', 'no-target.safetensors'), 2, /no-target\.safetensors: has no tensor target/],
+  ['a target out of range', gradients('weights.safetensors', 'wrong-target.safetensors'), 2, /the label 2 is out of range/],
+  [
+    'a target of another length',
+    gradients('weights.safetensors', 'short-target.safetensors'),
+    2,
+    /target is \[1\] where the model needs \[2\]/
+  ]
+]
+
+for (const [name, args, status, sentence] of cases) {
+  test(name, async () => {
+    const ended = await tilefold([...args, '--json'])
+    const said = ended.stderr.trimEnd().split('\n').at(-1)!
+    assert.match(said, sentence)
+    assert.is(ended.status, status, ended.stderr)
+    const json = JSON.parse(ended.stdout)
+    assert.is(json.error.message, said)
+    assert.is(json.error.code, { 2: 'input', 3: 'budget', 4: 'loss' }[status])
+    if (status === 3) assert.ok(json.feasible === false && json.smallestFeasibleBudgetBytes > 1024 && json.reason === said)
+  })
+}
+
+test('without --json nothing but the sentence is printed', async () => {
+  const { stdout, stderr } = await tilefold(['plan', 'vgg16', '--input', '1x3x7x7'])
+  assert.is(stdout, '')
+  assert.match(stderr, /^features\.\d+: [^\n]+\.\n$/)
+})
+
+test.run()

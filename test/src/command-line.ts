@@ -1,0 +1,23 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+export const root = join(__dirname, '..', '..')
+export const smallModel = join(__dirname, 'small-model.ts')
+
+export interface Ended {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs the real command; `onStart` may send it signals. */
+export const tilefold = (args: readonly string[], onStart: (child: ChildProcess) => void = () => undefined): Promise<Ended> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [join(root, 'src', 'tilefold.js'), ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    let [stdout, stderr] = ['', '']
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    child.on('error', reject)
+    child.on('close', (status) => resolve({ status, stdout, stderr }))
+    onStart(child)
+  })

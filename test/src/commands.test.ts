@@ -1,0 +1,160 @@
+/** The commands as a user runs them, on a small network. */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openTensorFile, readTensor, writeTensorFile } from '../../src/safetensors'
+import { smallModel, tilefold } from './command-line'
+import { valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+
+/** A command that must succeed, and its JSON. */
+const json = async (...args: readonly string[]) => {
+  const { status, stdout, stderr } = await tilefold([...args, '--json'])
+  assert.is(status, 0, stderr)
+  assert.is(stdout.trimEnd().split('\n').length, 1)
+  return JSON.parse(stdout)
+}
+
+test.before(async () => {
+  for (const [name, background] of [
+    ['dark', { r: 30, g: 40, b: 50 }],
+    ['light', { r: 220, g: 200, b: 240 }]
+  ] as const) {
+    mkdirSync(at(`images/${name}`), { recursive: true })
+    await sharp({ create: { width: 40, height: 24, channels: 3, background } })
+      .png()
+      .toFile(at(`images/${name}/1.png`))
+  }
+})
+
+const training = (...more: readonly string[]): readonly string[] => [
+  'train',
+  smallModel,
+  '--data',
+  at('images'),
+  '--seed',
+  '4',
+  '--lr',
+  '0.05',
+  '--flip',
+  '--threads',
+  '2',
+  ...more
+]
+
+test('plan tells segments and figures, in data and in words', async () => {
+  const plan = await json('plan', 'vgg16', '--input', '1x3x512x512', '--budget', '300MiB')
+  assert.is(plan.feasible, true)
+  assert.is(plan.strategy, 'sft')
+  assert.ok(plan.peakDeviceBytes <= 300 * 2 ** 20 && plan.plainPeakBytes > 300 * 2 ** 20)
+  assert.ok(plan.predictedStepMs >= plan.lowerBoundMs && plan.lowerBoundMs > 0 && plan.haloOverhead >= 0 && plan.peakHostBytes === 0)
+  assert.is(plan.segments[0].from, 0)
+  assert.is(plan.segments[0].fromName, 'features.0')
+  for (const [index, { from }] of plan.segments.slice(1).entries()) assert.is(from, plan.segments[index].to)
+  const { stdout } = await tilefold(['plan', 'vgg16', '--input', '1x3x512x512', '--budget', '300MiB'])
+  assert.match(stdout, /features\.0/)
+  assert.match(stdout, /along height/)
+  assert.match(stdout, /peak on the device/)
+})
+
+test('a budget in percent is of what plain needs', async () => {
+  const plan = await json('plan', 'vgg16', '--input', '1x3x512x512', '--budget', '60%')
+  assert.is(plan.budgetBytes, Math.floor(0.6 * plan.plainPeakBytes))
+})
+
+test('training lowers the loss within the predicted bytes, with the same bits each time', async () => {
+  const runs = []
+  for (const name of ['first', 'second']) runs.push(await json(...training('--steps', '40', '--save', at(`${name}.safetensors`))))
+  const [first, second] = runs
+  assert.is(first.steps, 40)
+  assert.is(first.stepMs.length, 40)
+  assert.equal(first.loss, second.loss)
+  assert.equal(readFileSync(at('first.safetensors')), readFileSync(at('second.safetensors')))
+  assert.ok(first.loss.at(-1) < 0.5 * first.loss[0], `${first.loss[0]} to ${first.loss.at(-1)}`)
+  assert.ok(first.peakDeviceBytes <= first.predictedPeakBytes && first.peakDeviceBytes > first.predictedPeakBytes - 4096)
+})
+
+test('training goes on from saved weights; epochs count the images', async () => {
+  const whole = await json(...training('--steps', '40', '--save', at('whole.safetensors')))
+  const further = await json(...training('--epochs', '3', '--weights', at('whole.safetensors')))
+  assert.is(further.steps, 3)
+  assert.ok(further.loss[0] < 1.2 * whole.loss.at(-1))
+})
+
+test('crops may be larger than the images, other optimizers and schedules train too', async () => {
+  const { loss } = await json(
+    ...training('--steps', '30', '--crop', '64x48', '--optimizer', 'adamw', '--schedule', 'cosine', '--budget', '300KiB')
+  )
+  assert.ok(loss.at(-1) < loss[0])
+})
+
+test('gradients writes the loss and a gradient for every parameter and the input', async () => {
+  await json(...training('--steps', '1', '--save', at('weights.safetensors')))
+  const values = Float32Array.from({ length: 2 * 3 * 32 * 32 }, (_, index) => Math.sin(index))
+  await valueOf(
+    writeTensorFile(at('batch.safetensors'), [
+      { name: 'input', type: 'F32', shape: [2, 3, 32, 32], data: values },
+      { name: 'target', type: 'I64', shape: [2], data: BigInt64Array.of(1n, 0n) }
+    ])
+  )
+  const losses = []
+  for (const [device, type] of [
+    ['cpu', 'F32'],
+    ['reference', 'F64']
+  ] as const) {
+    const report = await json(
+      'gradients',
+      smallModel,
+      '--device',
+      device,
+      '--weights',
+      at('weights.safetensors'),
+      '--batch',
+      at('batch.safetensors'),
+      '--out',
+      at(device)
+    )
+    losses.push(report.loss)
+    const file = await valueOf(openTensorFile(at(device)))
+    const shapes = Object.fromEntries([...file.tensors].map(([name, tensor]) => [name, tensor.shape]))
+    assert.equal(shapes, {
+      loss: [],
+      'grad.input': [2, 3, 32, 32],
+      'grad.0.weight': [4, 3, 3, 3],
+      'grad.0.bias': [4],
+      'grad.4.weight': [2, 4],
+      'grad.4.bias': [2]
+    })
+    assert.ok([...file.tensors.values()].every((tensor) => tensor.type === type))
+    const bias = new Float64Array(2)
+    await valueOf(readTensor(file, 'grad.4.bias', bias))
+    // The gradients of softmax cross-entropy sum to zero over the classes.
+    assert.ok(Math.abs(bias[0]! + bias[1]!) < 1e-6 && Math.abs(bias[0]!) > 1e-6)
+  }
+  assert.ok(Math.abs(losses[0]! - losses[1]!) < 1e-6)
+})
+
+test('bench times real steps', async () => {
+  const report = await json('bench', smallModel, '--steps', '2')
+  assert.is(report.stepMs.length, 2)
+  assert.ok(report.stepMs.every((milliseconds: number) => milliseconds > 0) && report.predictedStepMs > 0)
+  assert.ok(report.peakDeviceBytes <= report.predictedPeakBytes)
+  assert.is(report.strategy, 'sft')
+})
+
+test('Ctrl-C ends training with status 130 and keeps the weights of the last copy', async () => {
+  const args = training('--steps', '1000000', '--save', at('interrupted.safetensors'))
+  const { status, stderr } = await tilefold(args, (child) => child.stderr?.once('data', () => child.kill('SIGINT')))
+  assert.is(status, 130, stderr)
+  assert.match(stderr, /interrupted after \d+ of 1000000 steps; .*interrupted\.safetensors holds the weights after step \d+\.\n$/)
+  assert.ok(existsSync(at('interrupted.safetensors')))
+  const resumed = await json(...training('--steps', '1', '--weights', at('interrupted.safetensors')))
+  assert.is(resumed.steps, 1)
+})
+
+test.run()

@@ -1,0 +1,26 @@
+import type { Graph, Grid, Segment } from '../../staging'
+import { fusedTiledAxes } from '../../staging'
+import { ownedExtent, segmentTiling } from '../../staging/tiling'
+import type { Draw } from './random-nets'
+
+const randomGrid = (draw: Draw, graph: Graph, from: number, to: number): Grid => {
+  const allowed = fusedTiledAxes(graph, { from, to })
+  const count = (axis: 'B' | 'H' | 'W'): number =>
+    allowed.includes(axis) ? draw(1, Math.min(6, ownedExtent(graph.nodes[to - 1]!, axis))) : 1
+  const grid = { B: count('B'), H: count('H'), W: count('W') }
+  return segmentTiling(graph, { from, to }, grid) === undefined ? { B: 1, H: 1, W: 1 } : grid
+}
+
+/** Segments that cover a graph, each with a random grid that does not divide anything in particular. */
+export const randomSegments = (draw: Draw, graph: Graph): readonly Segment[] => {
+  const ops = graph.nodes.length
+  const segments: Segment[] = []
+  for (let from = 0; from < ops; ) {
+    const to = Math.min(ops, from + draw(1, ops))
+    const grid = randomGrid(draw, graph, from, to)
+    const tiled = grid.B * grid.H * grid.W > 1
+    segments.push({ from, to, grid, recompute: tiled || draw(0, 1) === 1 })
+    from = to
+  }
+  return segments
+}

@@ -1,0 +1,132 @@
+import { isLeft, isRight } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { checkpoint, conv2d, flatten, globalAvgPool, linear, maxPool2d, model, relu, tile, type AnyLayer } from '../../dsl'
+import { builtIn } from '../../models'
+import { buildGraph, fusedTiledAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
+import { findSegments } from '../../staging/strategies/find-segments'
+
+const request = (layers: readonly AnyLayer[], input: readonly number[], rest: Partial<StageRequest> = {}): StageRequest => ({
+  model: model({ name: 'net', layers }),
+  input,
+  device: referenceModel('float32'),
+  strategy: 'sft',
+  objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+  source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] },
+  ...rest
+})
+
+const staged = (wanted: StageRequest): Staged => {
+  const result = stage(wanted)
+  if (isLeft(result)) throw new Error(result.left.message)
+  return result.right
+}
+
+const convolutions = [
+  conv2d({ out: 16, k: 3, p: 1 }),
+  relu,
+  conv2d({ out: 16, k: 3, p: 1 }),
+  relu,
+  maxPool2d({ k: 2 }),
+  conv2d({ out: 32, k: 3, p: 1 }),
+  relu,
+  globalAvgPool,
+  linear({ out: 2 })
+]
+const image = [1, 3, 256, 192]
+
+test('Listing 3: what must be tiled joins the next op that may be checkpointed', () => {
+  const spans = findSegments([100, 100, 40, 90, 30, 5], 50)
+  assert.equal(spans, [
+    { from: 0, to: 3 },
+    { from: 3, to: 5 },
+    { from: 5, to: 6 }
+  ])
+})
+
+test('a smaller budget gives a smaller peak, never over the budget, down to the smallest that is named', () => {
+  const plain = staged(request(convolutions, image, { strategy: 'plain' })).plan.predicted
+  for (const fraction of [1, 0.6, 0.4, 0.25]) {
+    const budget = Math.ceil(plain.plainPeakBytes * fraction)
+    const { plan, program } = staged(request(convolutions, image, { budget }))
+    assert.ok(program.peakBytes <= budget)
+    assert.is(plan.predicted.peakDeviceBytes, program.peakBytes)
+    assert.ok(plan.predicted.stepMilliseconds >= plan.predicted.lowerBoundMilliseconds)
+  }
+  const refused = stage(request(convolutions, image, { budget: 4096 }))
+  assert.ok(isLeft(refused) && refused.left.code === 'budget')
+  const smallest = isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0
+  assert.ok(staged(request(convolutions, image, { budget: smallest })).program.peakBytes <= smallest)
+})
+
+test('plans are deterministic', () => {
+  const wanted = request(convolutions, image, { budget: 2_000_000 })
+  assert.equal(JSON.stringify(staged(wanted)), JSON.stringify(staged(wanted)))
+})
+
+test('chen recomputes every segment but the last, and needs less than plain', () => {
+  const plain = staged(request(convolutions, image, { strategy: 'plain' }))
+  const { plan } = staged(request(convolutions, image, { strategy: 'chen', budget: plain.program.peakBytes - 1 }))
+  assert.ok(plan.segments.length > 1)
+  assert.equal(
+    plan.segments.map(({ recompute }) => recompute),
+    plan.segments.map((_, index) => index < plan.segments.length - 1)
+  )
+  const root = staged(request(convolutions, image, { strategy: 'chen-sqrt' })).plan
+  assert.is(root.segments.length, Math.round(Math.sqrt(convolutions.length + 1)))
+})
+
+test('a checkpoint in the model ends a segment, a tile mark fixes its grid', () => {
+  const layers = [...convolutions.slice(0, 5), tile({ H: 3, W: 2 }), checkpoint, ...convolutions.slice(5)]
+  const { plan } = staged(request(layers, image))
+  assert.equal(plan.segments[0], { from: 0, to: 5, grid: { B: 1, H: 3, W: 2 }, recompute: true })
+})
+
+test('fused-tiled dimensions: a flat layer leaves the batch, a sum over pixels may end a segment', () => {
+  const built = buildGraph(model({ name: 'net', layers: [...convolutions.slice(0, 7), flatten, linear({ out: 2 })] }), image)
+  assert.ok(isRight(built))
+  if (!isRight(built)) return
+  assert.equal(fusedTiledAxes(built.right, { from: 0, to: 7 }), ['B', 'H', 'W'])
+  assert.equal(fusedTiledAxes(built.right, { from: 0, to: 9 }), ['B'])
+  const pooled = buildGraph(model({ name: 'net', layers: convolutions }), image)
+  if (!isRight(pooled)) throw new Error(pooled.left.message)
+  assert.equal(fusedTiledAxes(pooled.right, { from: 0, to: 8 }), ['B', 'H', 'W'])
+  assert.equal(fusedTiledAxes(pooled.right, { from: 0, to: 9 }), ['B'])
+})
+
+test('given segments are refused with the segment and the reason', () => {
+  const whole = { B: 1, H: 1, W: 1 }
+  const cases: readonly (readonly [readonly Segment[], RegExp])[] = [
+    [[{ from: 0, to: 10, grid: { ...whole, H: 2 }, recompute: true }], /segment 0\.\.10: it cannot be tiled along H; it allows B/],
+    [[{ from: 0, to: 4, grid: whole, recompute: true }], /the segments end at 4, but net has 10 ops/],
+    [
+      [
+        { from: 0, to: 4, grid: whole, recompute: true },
+        { from: 5, to: 10, grid: whole, recompute: false }
+      ],
+      /segment 5\.\.10: it starts at 5, but the one before ends at 4/
+    ],
+    [
+      [
+        { from: 0, to: 5, grid: { ...whole, H: 2 }, recompute: false },
+        { from: 5, to: 10, grid: whole, recompute: false }
+      ],
+      /what is tiled is recomputed/
+    ]
+  ]
+  for (const [segments, sentence] of cases) {
+    const refused = stage(request(convolutions, image, { segments }))
+    assert.ok(isLeft(refused))
+    if (isLeft(refused)) assert.match(refused.left.message, sentence)
+  }
+})
+
+test('whole VGG-16 at 20480 x 20480 is planned in 1 GiB, most of it one tiled segment that ends in a vector', () => {
+  const wanted = { ...request([], [1, 3, 20480, 20480], { budget: 2 ** 30 }), model: builtIn.vgg16!({ classes: 2, head: 'gap' }) }
+  const { plan, program } = staged(wanted)
+  assert.ok(program.peakBytes <= 2 ** 30)
+  assert.ok(plan.segments[0]!.grid.H > 8)
+  assert.ok(program.step.code.length < 5000, 'interior tiles are loops, not copies')
+})
+
+test.run()
