@@ -1,9 +1,9 @@
-import type { Add, Lte } from './arithmetic'
+import type { Lte } from './arithmetic'
 import type { AnyLayer, Arguments, Layers, Op } from './arguments'
 import type { OutputShape } from './rules'
 import type { Dim, InPlace, OpDims, ShowDims } from './segment'
-import type { BytesOf, Shape } from './shape'
-import type { AnyTensor, Bad, Tensor } from './tensor'
+import type { Shape } from './shape'
+import type { AnyTensor, Bad, BytesWritten, Tensor, Written } from './tensor'
 
 /** The tensor that a layer makes of X, or the mistake. */
 export type Apply<X, N extends keyof Arguments, A> =
@@ -26,10 +26,10 @@ type Contained<X, A> = A extends { readonly name: infer Name extends string; rea
       : Through<X, L>
     : never
 
-type ApplyOp<N extends Op, S extends Shape, F extends Dim, Held extends number, Tiled extends Dim, Y> = Y extends Shape
+type ApplyOp<N extends Op, S extends Shape, F extends Dim, Held extends Written, Tiled extends Dim, Y> = Y extends Shape
   ? Extract<Inside<S, F>, OpDims<N>> extends infer Free extends Dim
     ? [Tiled] extends [Free]
-      ? Tensor<Y, Free, InPlace<N> extends true ? Held : Add<Held, BytesOf<Y>>, Tiled>
+      ? Tensor<Y, Free, InPlace<N> extends true ? Held : readonly [Y, Held], Tiled>
       : Bad<`${N}: cannot tile along ${ShowDims<Exclude<Tiled, Free>>}; ${N} allows ${ShowDims<Free>}`>
     : never
   : Y extends string
@@ -39,14 +39,16 @@ type ApplyOp<N extends Op, S extends Shape, F extends Dim, Held extends number, 
 /** Along which dimensions the segment can still be tiled when one more op follows: B at most once the pixels are gone. */
 type Inside<S extends Shape, F extends Dim> = S extends readonly [] | readonly [number, number] ? Extract<F, 'B'> : F
 
-type Checkpoint<S extends Shape, Held extends number, A> = A extends { readonly budget: infer Budget extends number }
-  ? Lte<Held, Budget> extends true
-    ? Closed<S>
-    : Bad<`this segment holds ${Held} bytes, over the budget of ${Budget}`>
+type Checkpoint<S extends Shape, Held extends Written, A> = A extends { readonly budget: infer Budget extends number }
+  ? BytesWritten<Held> extends infer Bytes extends number
+    ? Lte<Bytes, Budget> extends true
+      ? Closed<S>
+      : Bad<`this segment holds ${Bytes} bytes, over the budget of ${Budget}`>
+    : never
   : Closed<S>
-type Closed<S extends Shape> = Tensor<S, Inside<S, Dim>, 0, never>
+type Closed<S extends Shape> = Tensor<S, Inside<S, Dim>, readonly [], never>
 
-type Tile<S extends Shape, F extends Dim, Held extends number, Tiled extends Dim, A> =
+type Tile<S extends Shape, F extends Dim, Held extends Written, Tiled extends Dim, A> =
   Wanted<A> extends infer D extends string
     ? [D] extends [F]
       ? Tensor<S, F, Held, Tiled | D>
@@ -72,7 +74,7 @@ type Walk<X, L extends Layers, Passed extends readonly unknown[] = readonly []> 
       : readonly [...Passed, Y, ...{ [K in keyof Rest]: unknown }]
     : never
   : number extends L['length']
-    ? Tensor<Shape, Dim, number, never>
+    ? Tensor<Shape, Dim, Written, never>
     : X
 
 /** The one mistake of a Walk that failed, under the layer's name. */

@@ -18,48 +18,34 @@ interface Units {
 }
 type Digit = keyof Units
 
-type Reverse<A, Out extends string = ''> = A extends `${infer D}${infer E}${infer F}${infer G}${infer Rest}`
-  ? Reverse<Rest, `${G}${F}${E}${D}${Out}`>
-  : A extends `${infer D}${infer Rest}`
-    ? Reverse<Rest, `${D}${Out}`>
-    : Out
+type Reverse<A, Out extends string = ''> = A extends `${infer D}${infer Rest}` ? Reverse<Rest, `${D}${Out}`> : Out
 type Digits<N extends number> = Reverse<`${N}`>
 type NumberOf<A> = Reverse<A> extends `${infer N extends number}` ? N : never
 
 /** Drops zeros above the highest digit. */
 type Trim<A> = A extends '0' ? A : A extends `${infer Rest}0` ? Trim<Rest> : A
 
-/** Digit and carry of the row's number plus 0 to 9. */
-type Plus0 = ['00', '10', '20', '30', '40', '50', '60', '70', '80', '90']
-type Plus1 = ['10', '20', '30', '40', '50', '60', '70', '80', '90', '01']
-type Plus2 = ['20', '30', '40', '50', '60', '70', '80', '90', '01', '11']
-type Plus3 = ['30', '40', '50', '60', '70', '80', '90', '01', '11', '21']
-type Plus4 = ['40', '50', '60', '70', '80', '90', '01', '11', '21', '31']
-type Plus5 = ['50', '60', '70', '80', '90', '01', '11', '21', '31', '41']
-type Plus6 = ['60', '70', '80', '90', '01', '11', '21', '31', '41', '51']
-type Plus7 = ['70', '80', '90', '01', '11', '21', '31', '41', '51', '61']
-type Plus8 = ['80', '90', '01', '11', '21', '31', '41', '51', '61', '71']
-type Plus9 = ['90', '01', '11', '21', '31', '41', '51', '61', '71', '81']
-type Plus10 = ['01', '11', '21', '31', '41', '51', '61', '71', '81', '91']
-/** Sums[carry][a][b] is digit and carry of a + b + carry. */
-interface Sums {
-  '0': [Plus0, Plus1, Plus2, Plus3, Plus4, Plus5, Plus6, Plus7, Plus8, Plus9]
-  '1': [Plus1, Plus2, Plus3, Plus4, Plus5, Plus6, Plus7, Plus8, Plus9, Plus10]
-}
+/** [digit, carry] of a tuple's length, below 100. */
+type Split<Tuple> = Tuple extends { length: infer N extends number }
+  ? `${N}` extends `${infer Tens extends Digit}${infer Ones extends Digit}`
+    ? [Ones, Tens]
+    : [`${N}`, '0']
+  : never
+type DigitSum<A extends Digit, B extends Digit, Carry extends Digit> = Split<[...Units[A], ...Units[B], ...Units[Carry]]>
 
-type Sum<A, B, Carry extends '0' | '1' = '0', Out extends string = ''> = A extends `${infer X extends Digit}${infer RestA}`
+type Sum<A, B, Carry extends Digit = '0', Out extends string = ''> = A extends `${infer X extends Digit}${infer RestA}`
   ? B extends `${infer Y extends Digit}${infer RestB}`
-    ? Sums[Carry][X][Y] extends `${infer D}${infer C extends '0' | '1'}`
+    ? DigitSum<X, Y, Carry> extends [infer D extends Digit, infer C extends Digit]
       ? Sum<RestA, RestB, C, `${Out}${D}`>
       : never
     : Carry extends '0'
       ? `${Out}${A & string}`
-      : Sum<A, '1', '0', Out>
-  : Carry extends '0'
-    ? `${Out}${B & string}`
-    : B extends ''
-      ? `${Out}1`
-      : Sum<B, '1', '0', Out>
+      : Sum<A, Carry, '0', Out>
+  : B extends ''
+    ? Carry extends '0'
+      ? Out
+      : `${Out}${Carry}`
+    : Sum<B, '', Carry, Out>
 
 /** [digit, borrow] of A - B - Borrow. */
 type DigitDifference<A extends Digit, B extends Digit, Borrow extends Digit> = Units[A] extends [...Units[B], ...Units[Borrow], ...infer Rest]
@@ -84,28 +70,29 @@ type Difference<A, B, Borrow extends Digit = '0', Out extends string = ''> =
         : never
       : never
 
-/** Ones and tens of a times b. */
-interface Products {
-  '0': ['00', '00', '00', '00', '00', '00', '00', '00', '00', '00']
-  '1': ['00', '10', '20', '30', '40', '50', '60', '70', '80', '90']
-  '2': ['00', '20', '40', '60', '80', '01', '21', '41', '61', '81']
-  '3': ['00', '30', '60', '90', '21', '51', '81', '12', '42', '72']
-  '4': ['00', '40', '80', '21', '61', '02', '42', '82', '23', '63']
-  '5': ['00', '50', '01', '51', '02', '52', '03', '53', '04', '54']
-  '6': ['00', '60', '21', '81', '42', '03', '63', '24', '84', '45']
-  '7': ['00', '70', '41', '12', '82', '53', '24', '94', '65', '36']
-  '8': ['00', '80', '61', '42', '23', '04', '84', '65', '46', '27']
-  '9': ['00', '90', '81', '72', '63', '54', '45', '36', '27', '18']
+interface Repeat<U extends 1[]> {
+  '0': []
+  '1': U
+  '2': [...U, ...U]
+  '3': [...U, ...U, ...U]
+  '4': [...U, ...U, ...U, ...U]
+  '5': [...U, ...U, ...U, ...U, ...U]
+  '6': [...U, ...U, ...U, ...U, ...U, ...U]
+  '7': [...U, ...U, ...U, ...U, ...U, ...U, ...U]
+  '8': [...U, ...U, ...U, ...U, ...U, ...U, ...U, ...U]
+  '9': [...U, ...U, ...U, ...U, ...U, ...U, ...U, ...U, ...U]
 }
+type DigitProduct<A extends Digit, B extends Digit, Carry extends Digit> = Split<[...Repeat<Units[A]>[B], ...Units[Carry]]>
 
-/** A times one digit: the ones of all products, and their tens one place higher. */
-type Scaled<A, B extends Digit, Ones extends string = '', Tens extends string = '0'> = B extends '1'
-  ? A
-  : A extends `${infer X extends Digit}${infer Rest}`
-    ? Products[B][X] extends `${infer One}${infer Ten}`
-      ? Scaled<Rest, B, `${Ones}${One}`, `${Tens}${Ten}`>
+/** A times one digit. */
+type Scaled<A, B extends Digit, Carry extends Digit = '0', Out extends string = ''> =
+  A extends `${infer X extends Digit}${infer Rest}`
+    ? DigitProduct<X, B, Carry> extends [infer D extends Digit, infer C extends Digit]
+      ? Scaled<Rest, B, C, `${Out}${D}`>
       : never
-    : Sum<Ones, Tens>
+    : Carry extends '0'
+      ? Out
+      : `${Out}${Carry}`
 
 /** A times B by Horner's rule; the digits of B come highest first. */
 type Product<A, B, Out = ''> = B extends `${infer D extends Digit}${infer Rest}`

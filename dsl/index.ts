@@ -19,5 +19,6 @@ export {
 export { opSegments, showDims, type Dim } from './segment'
 export { bytesOf, showShape, type Shape } from './shape'
 export { shapeRules, type ShapeRule } from './shape-rules'
-export type { Accept, AnyTensor, Bad, Tensor } from './tensor'
+export type { Accept, AnyTensor, Bad, HeldBytes, ShapeOf, Tensor } from './tensor'
+export { trace, type TracedLayer } from './trace'
 export { windowCount, windowExtent, windowOf, type Window, type WindowArguments } from './window'

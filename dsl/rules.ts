@@ -1,6 +1,7 @@
 import type { Add, ConvDim, Divides, Lte, Mul, WindowExtent } from './arithmetic'
 import type { Op } from './arguments'
 import type { Shape, ShowShape } from './shape'
+import type { Bad } from './tensor'
 
 /**
  * The shape of each op's output, or the sentence that says why there is none; one row an op. What shape-rules.ts does
@@ -21,6 +22,15 @@ export interface ShapeRules<S extends Shape, A> {
   readonly softmaxCrossEntropy: S extends readonly [number, number] ? readonly [] : Mismatch<S, `softmaxCrossEntropy: takes scores BxN, not ${ShowShape<S>}`>
   readonly meanSquaredError: S extends readonly [] ? 'meanSquaredError: nothing can follow a loss' : readonly []
 }
+
+/** What a net can start from: S, or a mistake. */
+export type Images<S extends Shape> = S extends readonly [infer B extends number, infer C extends number, infer H extends number, infer W extends number]
+  ? Whole<`${B} ${C} ${H} ${W}`> extends true
+    ? S
+    : Bad<`input: ${ShowShape<S>} must be whole numbers above 0`>
+  : number extends S['length']
+    ? S
+    : Bad<`input: takes images BxCxHxW, not ${ShowShape<S>}`>
 
 /** Looks an op up; an op without a row does not compile. */
 export type OutputShape<P extends Op, S extends Shape, A> = ShapeRules<S, A>[P]

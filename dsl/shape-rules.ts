@@ -8,6 +8,8 @@ export type ShapeRule<A> = (args: A, shape: readonly number[]) => E.Either<strin
 
 const wholes = (values: readonly number[], least: number): boolean => values.every((value) => Number.isInteger(value) && value >= least)
 
+const sizes = (op: Op): string => `${op}: sizes must be whole numbers above 0, and paddings at least 0`
+
 const windowed =
   <A extends WindowArguments>(
     op: Op,
@@ -17,14 +19,13 @@ const windowed =
   (args, shape) => {
     const unknown = Object.keys(args).find((name) => !options.includes(name as keyof A))
     if (unknown !== undefined) return E.left(`${op}: there is no option ${unknown}`)
-    const { kernel, stride, dilation, padding } = windowOf(args)
-    const { top, bottom, left, right } = padding
-    if (!wholes([...kernel, ...stride, ...dilation], 1) || !wholes([top, bottom, left, right], 0))
-      return E.left(`${op}: sizes must be whole numbers above 0, and paddings at least 0`)
     const [batch, inChannels, height, width] = shape
     if (shape.length !== 4) return E.left(`${op}: takes an image BxCxHxW, not ${showShape(shape)}`)
     const outChannels = channels(args, inChannels!)
     if (E.isLeft(outChannels)) return outChannels
+    const { kernel, stride, dilation, padding } = windowOf(args)
+    const { top, bottom, left, right } = padding
+    if (!wholes([...kernel, ...stride, ...dilation], 1) || !wholes([top, bottom, left, right], 0)) return E.left(sizes(op))
     const extents = [windowExtent(kernel[0], dilation[0]), windowExtent(kernel[1], dilation[1])] as const
     const padded = [height! + top + bottom, width! + left + right] as const
     if (extents[0] > padded[0] || extents[1] > padded[1])
@@ -44,7 +45,7 @@ const windowed =
 
 const convolutionChannels = ({ out, groups = 1 }: OpArguments['conv2d'], inChannels: number): E.Either<string, number> =>
   !wholes([out, groups], 1)
-    ? E.left('conv2d: sizes must be whole numbers above 0, and paddings at least 0')
+    ? E.left(sizes('conv2d'))
     : inChannels % groups !== 0
       ? E.left(`conv2d: its ${inChannels} input channels do not divide into ${groups} groups`)
       : out % groups !== 0
@@ -73,7 +74,8 @@ export const shapeRules: { readonly [P in Op]: ShapeRule<OpArguments[P]> } = {
     convolutionChannels
   ),
   relu: pointwise('relu'),
-  leakyRelu: pointwise('leakyRelu'),
+  leakyRelu: (args, shape) =>
+    (args.slope ?? 0) >= 0 ? pointwise('leakyRelu')(args, shape) : E.left(`leakyRelu: the slope ${args.slope} is below 0`),
   maxPool2d: windowed<MaxPool2dArguments>('maxPool2d', ['k', 's', 'p', 'd', 'ceilMode'], sameChannels),
   avgPool2d: windowed<AvgPool2dArguments>(
     'avgPool2d',

@@ -1,3 +1,4 @@
+import type { Segment } from '../plan'
 import type { BoundSegment } from './body'
 import type { Context, ParameterTensor, Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
@@ -28,15 +29,16 @@ export interface BoundGradients {
   readonly backwardWeights: ReadonlyMap<ParameterTensor, Virtual>
 }
 
-/** Whether a tile's gradient of the input can be written where it belongs: it covers it alone. */
-const writesInputDirectly = (input: WholeTensor, body: Body, partial: boolean, elementBytes: number): boolean => {
+/** Whether a tile's gradient of the input can be written where it belongs: no other tile reads these rows and columns, so none adds to them. */
+const writesInputDirectly = (input: WholeTensor, body: Body, { grid }: Segment, elementBytes: number): boolean => {
   const region = regionOf(body, 0)
-  return partial ? viewOf(input, region, elementBytes) !== undefined : coversAll(input, region)
+  if (grid.H > 1 || grid.W > 1) return false
+  return grid.B > 1 ? viewOf(input, region, elementBytes) !== undefined : coversAll(input, region)
 }
 
 /** Whether tiles add to the input gradient, which then starts at zero (DESIGN §3). */
-export const addsToInput = (input: WholeTensor, bodies: readonly Body[], partial: boolean, elementBytes: number): boolean =>
-  bodies.some((body) => !writesInputDirectly(input, body, partial, elementBytes))
+export const addsToInput = (input: WholeTensor, bodies: readonly Body[], segment: Segment, elementBytes: number): boolean =>
+  bodies.some((body) => !writesInputDirectly(input, body, segment, elementBytes))
 
 /** The first op of the segment whose input gradient is wanted: everything before it has nothing to learn. */
 const firstWithInputGradient = (steps: readonly Step[], wantsInput: boolean): number => {
@@ -56,7 +58,7 @@ export const backwardBody = (
   const { emit, elementBytes, exchange, graph, device } = context
   const { segment } = bound
   const wholeInput = gradients.input === 'exchange' ? undefined : gradients.input
-  const direct = wholeInput !== undefined && writesInputDirectly(wholeInput, body, gradients.partial, elementBytes)
+  const direct = wholeInput !== undefined && writesInputDirectly(wholeInput, body, segment, elementBytes)
   const first = firstWithInputGradient(steps, gradients.input !== undefined)
 
   const openOutputGradient = (): TileTensor | undefined => {

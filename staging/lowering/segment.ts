@@ -82,7 +82,7 @@ export const emitBackward = (
       return [weight, reordered]
     })
   )
-  if (inputGradient !== undefined && inputGradient !== 'exchange' && addsToInput(inputGradient, bodies, partial, elementBytes))
+  if (inputGradient !== undefined && inputGradient !== 'exchange' && addsToInput(inputGradient, bodies, segment, elementBytes))
     zero(context, inputGradient.buffer)
 
   const isLast = segment.to === graph.nodes.length

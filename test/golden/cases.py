@@ -43,7 +43,7 @@ SMOOTH = {
     'average pool padded': ([2, 5, 11, 13], [avg_pool(3, s=2, p=1), conv(4, 3, p=1), avg_pool(3, s=1, p=1, countIncludePad=False), MEAN_SQUARES]),
     'average pool ceil': ([1, 4, 12, 15], [avg_pool(3, s=2, ceilMode=True), conv(5, 2), avg_pool(2, ceilMode=True), MEAN_SQUARES]),
     'average pool ceil padded': ([1, 4, 14, 12], [avg_pool(3, s=2, p=1, ceilMode=True), conv(17, 1), avg_pool([3, 2], s=[3, 2], p=[1, 0], ceilMode=True, countIncludePad=False), MEAN_SQUARES]),
-    'average pool asymmetric': ([1, 3, 11, 12], [conv(4, 3), avg_pool(3, s=2, p=[1, 0, 0, 2]), MEAN_SQUARES]),
+    'average pool asymmetric': ([1, 3, 11, 12], [conv(4, 3), avg_pool(3, s=2, p=[1, 0, 0, 1]), MEAN_SQUARES]),
     'global average pool': ([3, 3, 9, 7], [conv(20, 3, p=1), GAP, linear(4), CROSS_ENTROPY]),
     'linear': ([5, 2, 3, 5], [FLATTEN, linear(17), linear(7, bias=False), linear(3), CROSS_ENTROPY]),
     'linear after blocks': ([2, 3, 7, 5], [conv(18, 3), FLATTEN, linear(6), CROSS_ENTROPY]),
@@ -58,6 +58,6 @@ KINKED = {
     'max pool ceil': ([1, 4, 12, 15], [conv(18, 1), max_pool(3, s=2, ceilMode=True), conv(4, 2), max_pool(2, ceilMode=True), MEAN_SQUARES]),
     'max pool ceil padded': ([1, 3, 14, 12], [conv(16, 3, p=1), max_pool(3, s=2, p=1, ceilMode=True), max_pool([3, 2], s=[3, 2], p=[1, 0], ceilMode=True), MEAN_SQUARES]),
     'max pool dilated': ([1, 4, 17, 15], [max_pool(3, s=2, d=2), conv(5, 1), max_pool(2, s=1, d=[2, 3], p=1), MEAN_SQUARES]),
-    'max pool asymmetric': ([1, 3, 12, 11], [conv(5, 3), max_pool(3, s=2, p=[1, 0, 0, 2]), MEAN_SQUARES]),
+    'max pool asymmetric': ([1, 3, 12, 11], [conv(5, 3), max_pool(3, s=2, p=[1, 0, 0, 1]), MEAN_SQUARES]),
     'small vgg': ([2, 3, 18, 22], [conv(8, 3, p=1), RELU, conv(8, 3, p=1), RELU, max_pool(2), conv(16, 3, p=1), RELU, max_pool(2), FLATTEN, linear(9), RELU, linear(3), CROSS_ENTROPY]),
 }

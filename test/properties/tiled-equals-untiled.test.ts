@@ -70,7 +70,7 @@ test('random nets, sizes and grids: loss, gradients and optimizer steps of tiles
       ]
       assertEqual(tiledStep.tensors, plainStep.tensors)
     }),
-    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 300) }
+    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 300), includeErrorInReport: true }
   )
 })
 
