@@ -1,4 +1,4 @@
-import type { Lte } from './arithmetic'
+import type { Lte, Whole } from './arithmetic'
 import type { AnyLayer, Arguments, Layers, Op } from './arguments'
 import type { OutputShape } from './rules'
 import type { Dim, InPlace, OpDims, ShowDims } from './segment'
@@ -49,11 +49,13 @@ type Checkpoint<S extends Shape, Held extends Written, A> = A extends { readonly
 type Closed<S extends Shape> = Tensor<S, Inside<S, Dim>, readonly [], never>
 
 type Tile<S extends Shape, F extends Dim, Held extends Written, Tiled extends Dim, A> =
-  Wanted<A> extends infer D extends string
-    ? [D] extends [F]
-      ? Tensor<S, F, Held, Tiled | D>
-      : Bad<`tile: cannot tile along ${ShowDims<Exclude<D, F>>}; this segment allows ${ShowDims<F>}`>
-    : never
+  false extends Whole<`${A[keyof A] & number}`>
+    ? Bad<'tile: counts must be whole numbers above 0'>
+    : Wanted<A> extends infer D extends string
+      ? [D] extends [F]
+        ? Tensor<S, F, Held, Tiled | D>
+        : Bad<`tile: cannot tile along ${ShowDims<Exclude<D, F>>}; this segment allows ${ShowDims<F>}`>
+      : never
 /** The dimensions that are to be cut into more than one tile. */
 type Wanted<A> = { [D in keyof A]: A[D] extends 1 ? never : D }[keyof A]
 

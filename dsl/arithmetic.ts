@@ -48,27 +48,30 @@ type Sum<A, B, Carry extends Digit = '0', Out extends string = ''> = A extends `
     : Sum<B, '', Carry, Out>
 
 /** [digit, borrow] of A - B - Borrow. */
-type DigitDifference<A extends Digit, B extends Digit, Borrow extends Digit> = Units[A] extends [...Units[B], ...Units[Borrow], ...infer Rest]
+type DigitDifference<A extends Digit, B extends Digit, Borrow extends Digit> = Units[A] extends [
+  ...Units[B],
+  ...Units[Borrow],
+  ...infer Rest
+]
   ? [`${Rest['length']}`, '0']
   : [1, ...Units['9'], ...Units[A]] extends [...Units[B], ...Units[Borrow], ...infer Rest]
     ? [`${Rest['length']}`, '1']
     : never
 
 /** A - B, or never where that is negative. */
-type Difference<A, B, Borrow extends Digit = '0', Out extends string = ''> =
-  A extends `${infer X extends Digit}${infer RestA}`
-    ? B extends `${infer Y extends Digit}${infer RestB}`
-      ? DigitDifference<X, Y, Borrow> extends [infer D extends Digit, infer C extends Digit]
-        ? Difference<RestA, RestB, C, `${Out}${D}`>
-        : never
-      : Borrow extends '0'
-        ? Trim<`${Out}${A & string}`>
-        : Difference<A, '1', '0', Out>
-    : B extends ''
-      ? Borrow extends '0'
-        ? Trim<Out>
-        : never
+type Difference<A, B, Borrow extends Digit = '0', Out extends string = ''> = A extends `${infer X extends Digit}${infer RestA}`
+  ? B extends `${infer Y extends Digit}${infer RestB}`
+    ? DigitDifference<X, Y, Borrow> extends [infer D extends Digit, infer C extends Digit]
+      ? Difference<RestA, RestB, C, `${Out}${D}`>
       : never
+    : Borrow extends '0'
+      ? Trim<`${Out}${A & string}`>
+      : Difference<A, '1', '0', Out>
+  : B extends ''
+    ? Borrow extends '0'
+      ? Trim<Out>
+      : never
+    : never
 
 interface Repeat<U extends 1[]> {
   '0': []
@@ -85,14 +88,13 @@ interface Repeat<U extends 1[]> {
 type DigitProduct<A extends Digit, B extends Digit, Carry extends Digit> = Split<[...Repeat<Units[A]>[B], ...Units[Carry]]>
 
 /** A times one digit. */
-type Scaled<A, B extends Digit, Carry extends Digit = '0', Out extends string = ''> =
-  A extends `${infer X extends Digit}${infer Rest}`
-    ? DigitProduct<X, B, Carry> extends [infer D extends Digit, infer C extends Digit]
-      ? Scaled<Rest, B, C, `${Out}${D}`>
-      : never
-    : Carry extends '0'
-      ? Out
-      : `${Out}${Carry}`
+type Scaled<A, B extends Digit, Carry extends Digit = '0', Out extends string = ''> = A extends `${infer X extends Digit}${infer Rest}`
+  ? DigitProduct<X, B, Carry> extends [infer D extends Digit, infer C extends Digit]
+    ? Scaled<Rest, B, C, `${Out}${D}`>
+    : never
+  : Carry extends '0'
+    ? Out
+    : `${Out}${Carry}`
 
 /** A times B by Horner's rule; the digits of B come highest first. */
 type Product<A, B, Out = ''> = B extends `${infer D extends Digit}${infer Rest}`
@@ -111,8 +113,21 @@ type Quotient<A, B, Rest = '0', Out extends string = ''> = A extends `${infer D}
     : never
   : [Trim<Reverse<Out>>, Rest]
 
+/** Whether the numbers of Text, with spaces between, are whole and not negative; `number` passes. Of several texts, those that are not answer false. */
+export type NotNegative<Text extends string> = Text extends `${string}-${string}` | `${string}.${string}` ? false : true
+/** The same, and above 0. */
+export type Whole<Text extends string> = Text extends '0' | `0 ${string}` | `${string} 0` | `${string} 0 ${string}`
+  ? false
+  : NotNegative<Text>
+
 /** A + B. */
-export type Add<A extends number, B extends number> = number extends A | B ? number : A extends 0 ? B : B extends 0 ? A : NumberOf<Sum<Digits<A>, Digits<B>>>
+export type Add<A extends number, B extends number> = number extends A | B
+  ? number
+  : A extends 0
+    ? B
+    : B extends 0
+      ? A
+      : NumberOf<Sum<Digits<A>, Digits<B>>>
 
 /** A · B. */
 export type Mul<A extends number, B extends number> = number extends A | B
@@ -124,10 +139,20 @@ export type Mul<A extends number, B extends number> = number extends A | B
       : NumberOf<Product<Digits<A>, `${B}`>>
 
 /** A <= B. */
-export type Lte<A extends number, B extends number> = number extends A | B ? true : [Difference<Digits<B>, Digits<A>>] extends [never] ? false : true
+export type Lte<A extends number, B extends number> = number extends A | B
+  ? true
+  : [Difference<Digits<B>, Digits<A>>] extends [never]
+    ? false
+    : true
 
 /** Whether A divides B. */
-export type Divides<A extends number, B extends number> = number extends A | B ? true : A extends 1 ? true : Quotient<`${B}`, Digits<A>> extends [string, '0'] ? true : false
+export type Divides<A extends number, B extends number> = number extends A | B
+  ? true
+  : A extends 1
+    ? true
+    : Quotient<`${B}`, Digits<A>> extends [string, '0']
+      ? true
+      : false
 
 /** Elements from the first to the last that one window touches: dilation · (kernel - 1) + 1. */
 export type WindowExtent<Kernel extends number, Dilation extends number> = number extends Kernel | Dilation
@@ -154,13 +179,10 @@ export type ConvDim<
     ? number
     : Windows<Digits<Add<In, Before>>, After, WindowExtent<Kernel, Dilation>, Stride, Ceil>
 
-type Windows<Start, After extends number, Extent extends number, Stride extends number, Ceil extends boolean> = Room<
-  Sum<Start, Digits<After>>,
-  Digits<Extent>,
-  Stride
-> extends [infer Count extends string, infer Rest extends string]
-  ? NumberOf<Ceil extends true ? (Rest extends '0' ? Sum<Count, '1'> : LastWindow<Start, Sum<Count, '1'>, Stride>) : Sum<Count, '1'>>
-  : 0
+type Windows<Start, After extends number, Extent extends number, Stride extends number, Ceil extends boolean> =
+  Room<Sum<Start, Digits<After>>, Digits<Extent>, Stride> extends [infer Count extends string, infer Rest extends string]
+    ? NumberOf<Ceil extends true ? (Rest extends '0' ? Sum<Count, '1'> : LastWindow<Start, Sum<Count, '1'>, Stride>) : Sum<Count, '1'>>
+    : 0
 
 /** [whole strides, what is left] between the first window and the end of the padded input; 'none' where the window does not fit. */
 type Room<Padded, Extent, Stride extends number> = [Difference<Padded, Extent>] extends [never]
@@ -170,8 +192,6 @@ type Room<Padded, Extent, Stride extends number> = [Difference<Padded, Extent>] 
     : Quotient<Reverse<Difference<Padded, Extent>>, Digits<Stride>>
 
 /** Counts the partial window at Count · Stride if that lies before the padding at the end. */
-type LastWindow<Start, Count, Stride extends number> = [
-  Difference<Start, Sum<Product<Count, `${Stride}`>, '1'>>
-] extends [never]
+type LastWindow<Start, Count, Stride extends number> = [Difference<Start, Sum<Product<Count, `${Stride}`>, '1'>>] extends [never]
   ? Count
   : Sum<Count, '1'>

@@ -4,7 +4,9 @@ import { isMark } from './segment'
 interface FlatArguments extends OpArguments, MarkArguments {}
 
 /** An op or a mark, with its full name: "features.0". */
-export type FlatLayer = { [P in keyof FlatArguments]: { readonly name: string; readonly op: P; readonly args: FlatArguments[P] } }[keyof FlatArguments]
+export type FlatLayer = {
+  [P in keyof FlatArguments]: { readonly name: string; readonly op: P; readonly args: FlatArguments[P] }
+}[keyof FlatArguments]
 
 const nameOf = (layer: AnyLayer, index: number): string => ('name' in layer.args ? layer.args.name : undefined) ?? `${index}`
 

@@ -6,7 +6,8 @@ import type { Images } from './rules'
 import type { Accept, AnyTensor, Start } from './tensor'
 
 /** Where a net starts: the shape [B, C, H, W] of its images. */
-export const input = <const S extends Shape>(shape: S & Accept<Images<S>>): Start<S> => ({ input: shape, layers: [] }) as unknown as Start<S>
+export const input = <const S extends Shape>(shape: S & Accept<Images<S>>): Start<S> =>
+  ({ input: shape, layers: [] }) as unknown as Start<S>
 
 /** The tensor after all `layers`, in order. A layer that does not fit is an error at that layer. */
 export const net = <X extends AnyTensor, const L extends Layers>(x: X, layers: L & Fit<X, L>): Through<X, L> =>

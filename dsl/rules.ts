@@ -1,4 +1,4 @@
-import type { Add, ConvDim, Divides, Lte, Mul, WindowExtent } from './arithmetic'
+import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole, WindowExtent } from './arithmetic'
 import type { Op } from './arguments'
 import type { Shape, ShowShape } from './shape'
 import type { Bad } from './tensor'
@@ -13,18 +13,27 @@ export interface ShapeRules<S extends Shape, A> {
   readonly leakyRelu: LeakyRelu<S, A>
   readonly maxPool2d: PoolShape<'maxPool2d', S, A>
   readonly avgPool2d: PoolShape<'avgPool2d', S, A>
-  readonly globalAvgPool: S extends readonly [infer B extends number, infer C extends number, number, number] ? readonly [B, C] : NoImage<'globalAvgPool', S>
+  readonly globalAvgPool: S extends readonly [infer B extends number, infer C extends number, number, number]
+    ? readonly [B, C]
+    : NoImage<'globalAvgPool', S>
   readonly flatten: S extends readonly [infer B extends number, infer C extends number, infer H extends number, infer W extends number]
     ? readonly [B, Mul<C, Mul<H, W>>]
     : NoImage<'flatten', S>
   readonly linear: LinearShape<S, A>
   readonly dropout: Dropout<S, A>
-  readonly softmaxCrossEntropy: S extends readonly [number, number] ? readonly [] : Mismatch<S, `softmaxCrossEntropy: takes scores BxN, not ${ShowShape<S>}`>
+  readonly softmaxCrossEntropy: S extends readonly [number, number]
+    ? readonly []
+    : Mismatch<S, `softmaxCrossEntropy: takes scores BxN, not ${ShowShape<S>}`>
   readonly meanSquaredError: S extends readonly [] ? 'meanSquaredError: nothing can follow a loss' : readonly []
 }
 
 /** What a net can start from: S, or a mistake. */
-export type Images<S extends Shape> = S extends readonly [infer B extends number, infer C extends number, infer H extends number, infer W extends number]
+export type Images<S extends Shape> = S extends readonly [
+  infer B extends number,
+  infer C extends number,
+  infer H extends number,
+  infer W extends number
+]
   ? Whole<`${B} ${C} ${H} ${W}`> extends true
     ? S
     : Bad<`input: ${ShowShape<S>} must be whole numbers above 0`>
@@ -41,7 +50,9 @@ type NoImage<P extends Op, S extends Shape> = Mismatch<S, `${P}: takes an image 
 type Pointwise<P extends Op, S extends Shape> = S extends readonly [] ? `${P}: nothing can follow a loss` : S
 
 /** Option K of the arguments A, or its default. */
-type Option<A, K extends string, Default> = K extends keyof A ? Exclude<A[K], undefined> | (undefined extends A[K] ? Default : never) : Default
+type Option<A, K extends string, Default> = K extends keyof A
+  ? Exclude<A[K], undefined> | (undefined extends A[K] ? Default : never)
+  : Default
 type Height<P> = P extends readonly [infer H extends number, ...unknown[]] ? H : P extends number ? P : number
 type Width<P> = P extends readonly [unknown, infer W extends number] ? W : P extends number ? P : number
 type Sides<P> = P extends number
@@ -59,7 +70,12 @@ type Stride<A, Default> = readonly [Height<Option<A, 's', Default>>, Width<Optio
 type Dilation<A> = readonly [Height<Option<A, 'd', 1>>, Width<Option<A, 'd', 1>>]
 type Pads<A> = Sides<Option<A, 'p', 0>>
 
-type ConvolutionShape<S extends Shape, A> = S extends readonly [infer B extends number, infer C extends number, infer H extends number, infer W extends number]
+type ConvolutionShape<S extends Shape, A> = S extends readonly [
+  infer B extends number,
+  infer C extends number,
+  infer H extends number,
+  infer W extends number
+]
   ? Convolution<B, C, [H, W], Option<A, 'out', number>, Option<A, 'groups', 1>, Kernel<A>, Stride<A, 1>, Dilation<A>, Pads<A>>
   : NoImage<'conv2d', S>
 
@@ -89,7 +105,17 @@ type PoolShape<N extends 'maxPool2d' | 'avgPool2d', S extends Shape, A> = S exte
   infer H extends number,
   infer W extends number
 ]
-  ? Windowed<N, B, C, [H, W], Kernel<A>, Stride<A, Option<A, 'k', 1>>, Dilation<A>, Pads<A>, Option<A, 'ceilMode', false> & boolean> extends infer Y
+  ? Windowed<
+      N,
+      B,
+      C,
+      [H, W],
+      Kernel<A>,
+      Stride<A, Option<A, 'k', 1>>,
+      Dilation<A>,
+      Pads<A>,
+      Option<A, 'ceilMode', false> & boolean
+    > extends infer Y
     ? Y extends Shape
       ? OverHalf<Pads<A>, WindowExtent<Kernel<A>[0], Dilation<A>[0]>, WindowExtent<Kernel<A>[1], Dilation<A>[1]>> extends true
         ? `${N}: a padding is more than half of the kernel ${Extents<Kernel<A>, Dilation<A>>}`
@@ -136,11 +162,6 @@ type TooLarge<
   P extends Numbers4
 > = `${N}: the ${D extends readonly [1, 1] ? '' : 'dilated '}kernel ${Extents<K, D>} is larger than its padded input ${Add<In[0], Add<P[0], P[1]>>}x${Add<In[1], Add<P[2], P[3]>>}`
 type Extents<K extends Numbers2, D extends Numbers2> = `${WindowExtent<K[0], D[0]>}x${WindowExtent<K[1], D[1]>}`
-
-/** Whether numbers, written with spaces between, are whole and not negative; `number` passes. */
-type NotNegative<Text extends string> = Text extends `${string}-${string}` | `${string}.${string}` ? false : true
-/** The same, and above 0. */
-type Whole<Text extends string> = ` ${Text} ` extends `${string} 0 ${string}` ? false : NotNegative<Text>
 
 type LinearShape<S extends Shape, A> = S extends readonly [infer B extends number, infer Features extends number]
   ? [Option<A, 'out', number>, Option<A, 'in', Features>] extends [infer Out extends number, infer In extends number]

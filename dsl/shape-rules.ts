@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import type { AvgPool2dArguments, Conv2dArguments, MaxPool2dArguments, Op, OpArguments } from './arguments'
+import type { Op, OpArguments } from './arguments'
 import { showShape } from './shape'
 import { windowCount, windowExtent, windowOf, type WindowArguments } from './window'
 
@@ -11,14 +11,8 @@ const wholes = (values: readonly number[], least: number): boolean => values.eve
 const sizes = (op: Op): string => `${op}: sizes must be whole numbers above 0, and paddings at least 0`
 
 const windowed =
-  <A extends WindowArguments>(
-    op: Op,
-    options: readonly (keyof A)[],
-    channels: (args: A, inChannels: number) => E.Either<string, number>
-  ): ShapeRule<A> =>
+  <A extends WindowArguments>(op: Op, channels: (args: A, inChannels: number) => E.Either<string, number>): ShapeRule<A> =>
   (args, shape) => {
-    const unknown = Object.keys(args).find((name) => !options.includes(name as keyof A))
-    if (unknown !== undefined) return E.left(`${op}: there is no option ${unknown}`)
     const [batch, inChannels, height, width] = shape
     if (shape.length !== 4) return E.left(`${op}: takes an image BxCxHxW, not ${showShape(shape)}`)
     const outChannels = channels(args, inChannels!)
@@ -66,37 +60,68 @@ const image =
       ? E.right(rule(...(shape as readonly [number, number, number, number])))
       : E.left(`${op}: takes an image BxCxHxW, not ${showShape(shape)}`)
 
+/** The options that each op knows: what an untyped program may have misspelt. */
+const options: { readonly [P in Op]: readonly (keyof OpArguments[P])[] } = {
+  conv2d: ['out', 'k', 's', 'p', 'd', 'groups', 'bias'],
+  relu: [],
+  leakyRelu: ['slope'],
+  maxPool2d: ['k', 's', 'p', 'd', 'ceilMode'],
+  avgPool2d: ['k', 's', 'p', 'ceilMode', 'countIncludePad'],
+  globalAvgPool: [],
+  flatten: [],
+  linear: ['out', 'in', 'bias'],
+  dropout: ['rate'],
+  softmaxCrossEntropy: [],
+  meanSquaredError: []
+}
+
+const knownOptions =
+  <P extends Op>(op: P, rule: ShapeRule<OpArguments[P]>): ShapeRule<OpArguments[P]> =>
+  (args, shape) => {
+    const unknown = Object.keys(args).find((name) => !(options[op] as readonly string[]).includes(name))
+    return unknown === undefined ? rule(args, shape) : E.left(`${op}: there is no option ${unknown}`)
+  }
+
+const linear: ShapeRule<OpArguments['linear']> = (args, shape) => {
+  const [batch, features] = shape
+  return shape.length !== 2
+    ? E.left(`linear: takes features BxN, not ${showShape(shape)}`)
+    : !wholes([args.out, args.in ?? 1], 1)
+      ? E.left('linear: sizes must be whole numbers above 0')
+      : args.in !== undefined && args.in !== features
+        ? E.left(`linear: takes ${args.in} features, not ${features}`)
+        : E.right([batch!, args.out])
+}
+
+const dropout: ShapeRule<OpArguments['dropout']> = (args, shape) =>
+  args.rate >= 0 && args.rate < 1 ? pointwise('dropout')(args, shape) : E.left(`dropout: the rate ${args.rate} is not in [0, 1)`)
+
+const leakyRelu: ShapeRule<OpArguments['leakyRelu']> = ({ slope = 0.01 }, shape) =>
+  slope >= 0 ? pointwise('leakyRelu')({}, shape) : E.left(`leakyRelu: the slope ${slope} is below 0`)
+
+const softmaxCrossEntropy: ShapeRule<unknown> = (_, shape) =>
+  shape.length === 2 ? E.right([]) : E.left(`softmaxCrossEntropy: takes scores BxN, not ${showShape(shape)}`)
+
+const meanSquaredError: ShapeRule<unknown> = (_, shape) =>
+  shape.length === 0 ? E.left('meanSquaredError: nothing can follow a loss') : E.right([])
+
 /** Run-time shape rule of each op; the types of rules.ts say the same, in the same sentences. */
 export const shapeRules: { readonly [P in Op]: ShapeRule<OpArguments[P]> } = {
-  conv2d: windowed<Conv2dArguments>(
-    'conv2d',
-    ['out', 'k', 's', 'p', 'd', 'groups', 'bias'],
-    convolutionChannels
+  conv2d: knownOptions('conv2d', windowed('conv2d', convolutionChannels)),
+  relu: knownOptions('relu', pointwise('relu')),
+  leakyRelu: knownOptions('leakyRelu', leakyRelu),
+  maxPool2d: knownOptions('maxPool2d', windowed('maxPool2d', sameChannels)),
+  avgPool2d: knownOptions('avgPool2d', windowed('avgPool2d', sameChannels)),
+  globalAvgPool: knownOptions(
+    'globalAvgPool',
+    image('globalAvgPool', (batch, channels) => [batch, channels])
   ),
-  relu: pointwise('relu'),
-  leakyRelu: (args, shape) =>
-    (args.slope ?? 0) >= 0 ? pointwise('leakyRelu')(args, shape) : E.left(`leakyRelu: the slope ${args.slope} is below 0`),
-  maxPool2d: windowed<MaxPool2dArguments>('maxPool2d', ['k', 's', 'p', 'd', 'ceilMode'], sameChannels),
-  avgPool2d: windowed<AvgPool2dArguments>(
-    'avgPool2d',
-    ['k', 's', 'p', 'ceilMode', 'countIncludePad'],
-    sameChannels
+  flatten: knownOptions(
+    'flatten',
+    image('flatten', (batch, channels, height, width) => [batch, channels * height * width])
   ),
-  globalAvgPool: image('globalAvgPool', (batch, channels) => [batch, channels]),
-  flatten: image('flatten', (batch, channels, height, width) => [batch, channels * height * width]),
-  linear: (args, shape) => {
-    const [batch, features] = shape
-    return shape.length !== 2
-      ? E.left(`linear: takes features BxN, not ${showShape(shape)}`)
-      : !wholes([args.out, args.in ?? 1], 1)
-        ? E.left('linear: sizes must be whole numbers above 0')
-        : args.in !== undefined && args.in !== features
-          ? E.left(`linear: takes ${args.in} features, not ${features}`)
-          : E.right([batch!, args.out])
-  },
-  dropout: (args, shape) =>
-    args.rate >= 0 && args.rate < 1 ? pointwise('dropout')(args, shape) : E.left(`dropout: the rate ${args.rate} is not in [0, 1)`),
-  softmaxCrossEntropy: (_, shape) =>
-    shape.length === 2 ? E.right([]) : E.left(`softmaxCrossEntropy: takes scores BxN, not ${showShape(shape)}`),
-  meanSquaredError: (_, shape) => (shape.length === 0 ? E.left('meanSquaredError: nothing can follow a loss') : E.right([]))
+  linear: knownOptions('linear', linear),
+  dropout: knownOptions('dropout', dropout),
+  softmaxCrossEntropy: knownOptions('softmaxCrossEntropy', softmaxCrossEntropy),
+  meanSquaredError: knownOptions('meanSquaredError', meanSquaredError)
 }

@@ -19,7 +19,12 @@ export type ShowShape<S extends Shape> = S extends readonly []
 export const bytesOf = (shape: Shape): number => shape.reduce((product, extent) => product * extent, 4)
 
 /** The type of what bytesOf returns. */
-export type BytesOf<S extends Shape> = S extends readonly [infer B extends number, infer C extends number, infer H extends number, infer W extends number]
+export type BytesOf<S extends Shape> = S extends readonly [
+  infer B extends number,
+  infer C extends number,
+  infer H extends number,
+  infer W extends number
+]
   ? Mul<Mul<B, C>, Mul<4, Mul<H, W>>>
   : S extends readonly [infer B extends number, infer C extends number]
     ? Mul<4, Mul<B, C>>

@@ -26,8 +26,12 @@ export type BytesWritten<L extends Written, Total extends number = 0> = Written 
  * What the types know of a tensor: its shape S; F, the dimensions along which the segment that ends here can be tiled;
  * Held, what the segment holds; Tiled, the dimensions along which it is asked to be tiled.
  */
-export interface Tensor<S extends Shape = Shape, F extends Dim = Dim, Held extends Written = Written, Tiled extends Dim = never>
-  extends AnyTensor {
+export interface Tensor<
+  S extends Shape = Shape,
+  F extends Dim = Dim,
+  Held extends Written = Written,
+  Tiled extends Dim = never
+> extends AnyTensor {
   readonly [segment]: readonly [shape: S, dims: F, held: Held, tiled: Tiled]
 }
 

@@ -19,7 +19,10 @@ type ClassicHead<C extends number> = ReturnType<typeof classicVggHead<C>>
 
 const vgg =
   <F extends AnyLayer>(name: string, features: F) =>
-  <const C extends number, const H extends Head>({ classes, head }: HeadOptions<C, H>): Model<Headed<F, GapHead<C>, ClassicHead<C>, H>> => ({
+  <const C extends number, const H extends Head>({
+    classes,
+    head
+  }: HeadOptions<C, H>): Model<Headed<F, GapHead<C>, ClassicHead<C>, H>> => ({
     name,
     layers: headed(features, head, gapHead(classes), classicVggHead(classes))
   })

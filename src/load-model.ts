@@ -18,11 +18,19 @@ const compilerOptions = (typescript: typeof TypeScript, path: string): TypeScrip
   return { ...options, noEmit: true, skipLibCheck: true, types: [] }
 }
 
-/** What the compiler says of a module and all that it imports, as one sentence. */
+/** Tilefold's own files and packages are not checked again for every model. */
+const isForeign = (fileName: string): boolean =>
+  !/[\\/]node_modules[\\/]/.test(fileName) && !ownFolders.some((folder) => fileName.startsWith(folder))
+const ownFolders = ['dsl', 'models'].map((folder) => join(__dirname, '..', folder, '/'))
+
+/** What the compiler says of a module and of the author's own files that it imports, as one sentence. */
 const typeCheck = (path: string): E.Either<Failure, string> => {
   const typescript = require('typescript') as typeof TypeScript
   const program = typescript.createProgram([path], compilerOptions(typescript, path))
-  const faults = typescript.getPreEmitDiagnostics(program)
+  const faults = program
+    .getSourceFiles()
+    .filter(({ fileName, isDeclarationFile }) => !isDeclarationFile && isForeign(fileName))
+    .flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)])
   const [first] = faults
   if (first === undefined) return E.right(path)
   const place = first.file?.getLineAndCharacterOfPosition(first.start ?? 0)

@@ -51,8 +51,10 @@ export const planReport = ({ staged, planningMilliseconds }: Planned): PlanRepor
 }
 
 const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
-  const along = Object.entries({ batch: B, height: H, width: W }).filter(([, count]) => count > 1)
-  return along.length === 0 ? 'whole' : `${B * H * W} tiles: ${along.map(([axis, count]) => `${count} along ${axis}`).join(', ')}`
+  const along = Object.entries({ 'the batch': B, height: H, width: W }).filter(([, count]) => count > 1)
+  if (along.length === 0) return 'whole'
+  const counts = along.map(([axis, count]) => `${count} along ${axis}`).join(', ')
+  return along.length === 1 ? `tiles: ${counts}` : `${B * H * W} tiles: ${counts}`
 }
 
 const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)}%`

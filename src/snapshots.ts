@@ -27,6 +27,8 @@ export const snapshots = (network: RunningNetwork, section: Section): Snapshots 
     const started = performance.now()
     return pipe(
       network.save(exchange),
+      // An interrupt that meets the copy leaves the weights on the device whole: copy them again.
+      TE.orElse((failure) => (failure.code === 'interrupted' ? network.save(exchange) : TE.left(failure))),
       TE.map(() => {
         const at = performance.now()
         last = { step: steps, at, milliseconds: at - started }

@@ -85,7 +85,6 @@ const gradients = (weights: string, batch: string): readonly string[] => [
 ]
 
 const cases: readonly (readonly [name: string, args: readonly string[], status: number, sentence: RegExp])[] = [
-  ['no command', [], 2, /^give a command: plan, train, gradients or bench/],
   ['an unknown command', ['fly'], 2, /^unknown command 'fly'/],
   ['an unknown option', ['plan', 'vgg16', '--fast'], 2, /^unknown option '--fast'/],
   ['an unknown model', ['plan', 'vgg99', '--input', '1x3x64x64'], 2, /^there is no model vgg99: give .*vgg16/],
@@ -169,6 +168,11 @@ for (const [name, args, status, sentence] of cases) {
     if (status === 3) assert.ok(json.feasible === false && json.smallestFeasibleBudgetBytes > 1024 && json.reason === said)
   })
 }
+
+test('no command', async () => {
+  const { status, stdout, stderr } = await tilefold([])
+  assert.equal([status, stdout, stderr], [2, '', 'give a command: plan, train, gradients or bench; --help says more.\n'])
+})
 
 test('without --json nothing but the sentence is printed', async () => {
   const { stdout, stderr } = await tilefold(['plan', 'vgg16', '--input', '1x3x7x7'])

@@ -56,6 +56,8 @@ std::optional<Descriptor> weightDescriptor(const Convolution& c) {
   const std::int64_t out = roundUp(c.outChannels / c.groups, info.out), in = roundUp(c.inChannels / c.groups, info.in);
   const bool grouped = groups > 1;
   const Tag tag = weightTag(c.weightLayout, grouped);
+  // Padding inside a group would shift the channels of the next one.
+  if (c.groups > 1 && (out != c.outChannels / c.groups || in != c.inChannels / c.groups)) return std::nullopt;
   if (tag == Tag::undef || groups * out != roundUp(c.outChannels, channelBlock(c.destinationLayout)) ||
       groups * in != roundUp(c.inChannels, channelBlock(c.sourceLayout)))
     return std::nullopt;

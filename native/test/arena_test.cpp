@@ -1,0 +1,52 @@
+// The arena ends at its guard page, and its pattern shows the highest byte that was written.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "arena.hpp"
+#include "tests.hpp"
+
+namespace tilefold::test {
+namespace {
+
+// Whether a process that writes at `offset` dies of it.
+bool dies(const Arena& arena, std::size_t offset) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would report it
+    *const_cast<volatile std::byte*>(arena.data() + offset) = std::byte{1};
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status);
+}
+
+}  // namespace
+
+int checkArena() {
+  int failures = 0;
+  const auto expect = [&](bool truth, const char* what, std::size_t bytes) {
+    if (truth) return;
+    ++failures;
+    std::printf("arena of %zu bytes: %s\n", bytes, what);
+  };
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{4096}, std::size_t{100001}}) {
+    Arena arena(bytes);
+    expect(reinterpret_cast<std::uintptr_t>(arena.data()) % 64 == 0, "is not aligned", bytes);
+    expect(arena.highestChangedByte() == 0, "is changed from the start", bytes);
+    const std::size_t rounded = (bytes + 63) / 64 * 64;
+    expect(!dies(arena, bytes - 1), "has a last byte that cannot be written", bytes);
+    expect(dies(arena, rounded), "can be written beyond its end", bytes);
+    for (const std::size_t at : {bytes / 2, bytes - 1}) {
+      arena.data()[at] ^= std::byte{1};
+      expect(arena.highestChangedByte() == at + 1, "does not show the highest changed byte", bytes);
+    }
+  }
+  std::printf("arena: %d failures\n", failures);
+  return failures;
+}
+
+}  // namespace tilefold::test

@@ -1,0 +1,45 @@
+// Operands as heap blocks of exactly the bytes that the decoder grants, so that a sanitizer sees every byte beyond.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "operand.hpp"
+#include "random_kernels.hpp"
+
+namespace tilefold::test {
+
+class Block {
+ public:
+  explicit Block(std::size_t bytes);
+  std::byte* data() const { return data_.get(); }
+  std::size_t bytes() const { return bytes_; }
+  float* floats() const { return reinterpret_cast<float*>(data_.get()); }
+  std::size_t floatCount() const { return bytes_ / sizeof(float); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t bytes_;
+};
+
+// One block an operand, addressed in the table's order; optional ones are absent when `withOptional` is false and none is needed.
+struct Operands {
+  std::vector<Block> blocks;
+  std::vector<Operand> operands;
+};
+Operands allocate(const Kernel& kernel, Device& device, bool withOptional);
+
+// Random floats between -1 and 1; small ones, so that sums agree closely.
+void fillFloats(Block& block, Random& random);
+
+// Images that cover the crop that any random loadImage reads, and a step number above 0.
+struct Step {
+  Step();
+  std::vector<std::uint8_t> pixels;
+  StepParameters parameters;
+  void useFor(const LoadImage& load);
+};
+
+}  // namespace tilefold::test

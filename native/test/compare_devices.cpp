@@ -1,0 +1,177 @@
+// Every kernel in a device's own layouts against the reference device in plain ones, on operands of exactly the granted bytes.
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "buffers.hpp"
+#include "check_kernel.hpp"
+#include "forms.hpp"
+#include "reference/device.hpp"
+#include "tests.hpp"
+
+namespace tilefold::test {
+namespace {
+
+constexpr double tolerance = 2e-5;
+
+void launch(const Kernel& kernel, Device& device, const std::vector<Operand>& operands, const StepParameters& step) {
+  checkKernel(kernel);
+  device.compile(kernel)->launch(operands, step);
+}
+
+void reorder(const Kernel& kernel, Device& device, const Block& from, const Block& to) {
+  StepParameters none;
+  launch(kernel, device, {{from.data(), 0}, {to.data(), 0}}, none);
+}
+
+std::string describe(const Kernel& kernel) {
+  std::string text = kernelInfo(kernel.kind).name;
+  for (const double field : kernel.fields) {
+    char number[32];
+    std::snprintf(number, sizeof(number), " %g", field);
+    text += number;
+  }
+  return text;
+}
+
+// What stands in the plain operands before the launch.
+void fill(const Kernel& kernel, Operands& plain, const std::vector<Form>& forms, Random& random) {
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    Block& block = plain.blocks[i];
+    if (forms[i].kind == Form::Kind::labels) {
+      const std::int64_t classes = decode<CrossEntropy>(kernel).classes;
+      for (std::size_t row = 0; row < block.bytes() / 4; ++row) {
+        const auto label = static_cast<std::int32_t>(number(random, 0, classes - 1));
+        std::memcpy(block.data() + 4 * row, &label, 4);
+      }
+    } else if (forms[i].kind != Form::Kind::other && forms[i].kind != Form::Kind::winners) {
+      fillFloats(block, random);
+      if (forms[i].kind != Form::Kind::moment) continue;
+      for (std::size_t k = 0; k < block.floatCount(); ++k) block.floats()[k] = std::fabs(block.floats()[k]);
+    }
+  }
+}
+
+// Winners are a device's own, so its own forward pass writes them.
+void win(const Kernel& backward, Device& device, const std::vector<Form>& forms, const Block& plainSource, Operands& operands) {
+  Kernel forward = backward;
+  forward.kind = KernelKind::maxPoolForward;
+  Operands pass = allocate(forward, device, true);
+  reorder(forms[2].fromPlain, device, plainSource, pass.blocks[0]);
+  pass.operands[2] = operands.operands[1];
+  launch(forward, device, pass.operands, {});
+}
+
+// Largest difference from the reference, relative to 1 plus its value.
+double difference(const Block& expected, const Block& actual) {
+  double largest = 0;
+  for (std::size_t k = 0; k < expected.floatCount(); ++k) {
+    const double a = expected.floats()[k], b = actual.floats()[k];
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    const double error = std::fabs(a - b) / (1 + std::fabs(a));
+    largest = std::isfinite(error) ? std::max(largest, error) : INFINITY;
+  }
+  return largest;
+}
+
+class Comparison {
+ public:
+  Comparison(Device& device, Random& random) : device_(device), reference_(makeReferenceDevice(Precision::float32)), random_(random) {}
+
+  void run(KernelKind kind) {
+    const Kernel plainKernel = randomKernel(kind, random_), kernel = inLayouts(plainKernel, device_, random_);
+    const bool withOptional = number(random_, 0, 1) == 1;
+    const std::vector<Form> forms = formsOf(kernel), plainForms = formsOf(plainKernel);
+    Operands expected = allocate(plainKernel, *reference_, withOptional), actual = allocate(kernel, device_, withOptional);
+    // Whether optional or not, scratch that is needed is there.
+    fill(plainKernel, expected, forms, random_);
+    if (kind == KernelKind::loadImage) step_.useFor(decode<LoadImage>(kernel));
+    setIndices(kernel, expected, actual);
+    if (kind == KernelKind::maxPoolBackward) {
+      const Block source(expected.blocks[2].bytes());
+      std::memcpy(source.data(), expected.blocks[2].data(), source.bytes());
+      win(plainKernel, *reference_, plainForms, source, expected);
+      win(kernel, device_, forms, source, actual);
+    }
+    for (std::size_t i = 0; i < forms.size(); ++i) transfer(forms[i], expected.blocks[i], actual.blocks[i]);
+    launch(plainKernel, *reference_, expected.operands, step_.parameters);
+    launch(kernel, device_, actual.operands, step_.parameters);
+    for (std::size_t i = 0; i < forms.size(); ++i)
+      if (actual.operands[i].address != nullptr) check(kernel, i, forms[i], expected.blocks[i], actual.blocks[i]);
+  }
+
+ private:
+  void setIndices(const Kernel& kernel, Operands& expected, Operands& actual) {
+    const auto& table = kernelInfo(kernel.kind).operands;
+    for (std::size_t i = 0; i < table.size(); ++i)
+      if (table[i].use == Use::index) expected.operands[i].index = actual.operands[i].index = number(random_, 0, 1);
+  }
+
+  void transfer(const Form& form, const Block& plain, const Block& own) {
+    switch (form.kind) {
+      case Form::Kind::activation:
+      case Form::Kind::weights: return reorder(form.fromPlain, device_, plain, own);
+      case Form::Kind::plain:
+      case Form::Kind::moment:
+      case Form::Kind::labels: std::memcpy(own.data(), plain.data(), plain.bytes()); return;
+      case Form::Kind::winners:
+      case Form::Kind::other: return;
+    }
+  }
+
+  void check(const Kernel& kernel, std::size_t position, const Form& form, const Block& expected, const Block& actual) {
+    const OperandInfo& info = kernelInfo(kernel.kind).operands[position];
+    if (info.use == Use::scratch || form.kind == Form::Kind::winners || form.kind == Form::Kind::labels) return;
+    const auto fail = [&](const std::string& what) {
+      throw Failure(describe(kernel) + ": " + info.name + " " + what);
+    };
+    if (form.kind == Form::Kind::other) {
+      // Losses are two doubles; what is zeroed is bytes.
+      if (std::strcmp(info.name, "loss") == 0) {
+        double a = 0, b = 0;
+        std::memcpy(&a, expected.data(), sizeof(a));
+        std::memcpy(&b, actual.data(), sizeof(b));
+        if (!(std::fabs(a - b) <= tolerance * (1 + std::fabs(a)))) fail("differs: " + std::to_string(a) + ", " + std::to_string(b));
+      } else if (std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0) {
+        fail("differs in its bytes");
+      }
+      return;
+    }
+    if (form.kind == Form::Kind::plain || form.kind == Form::Kind::moment) {
+      if (!(difference(expected, actual) <= tolerance)) fail("differs by " + std::to_string(difference(expected, actual)));
+      return;
+    }
+    const Block plain(expected.bytes()), again(actual.bytes());
+    reorder(form.toPlain, device_, actual, plain);
+    if (!(difference(expected, plain) <= tolerance)) fail("differs by " + std::to_string(difference(expected, plain)));
+    reorder(form.fromPlain, device_, plain, again);
+    if (std::memcmp(again.data(), actual.data(), actual.bytes()) != 0) fail("has padding that is not zero");
+  }
+
+  Device& device_;
+  std::unique_ptr<Device> reference_;
+  Random& random_;
+  Step step_;
+};
+
+}  // namespace
+
+int compareDevice(const std::string& name, Device& device, int rounds) {
+  Random random(1);
+  Comparison comparison(device, random);
+  int failures = 0;
+  for (int kind = 0; kind < kernelKindCount; ++kind) {
+    for (int round = 0; round < rounds; ++round) {
+      try {
+        comparison.run(static_cast<KernelKind>(kind));
+      } catch (const Failure& failure) {
+        ++failures;
+        std::printf("%s: %s\n", name.c_str(), failure.what());
+      }
+    }
+  }
+  std::printf("%s: %d kernels compared, %d failures\n", name.c_str(), kernelKindCount * rounds, failures);
+  return failures;
+}
+
+}  // namespace tilefold::test

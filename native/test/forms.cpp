@@ -1,0 +1,98 @@
+#include "forms.hpp"
+
+namespace tilefold::test {
+namespace {
+
+double d(std::int64_t value) { return static_cast<double>(value); }
+double code(Layout layout) { return static_cast<double>(static_cast<int>(layout)); }
+
+Form activation(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) {
+  return {Form::Kind::activation,
+          {KernelKind::reorderActivation, {d(batch), d(channels), d(height), d(width), code(layout), 0}},
+          {KernelKind::reorderActivation, {d(batch), d(channels), d(height), d(width), 0, code(layout)}}};
+}
+
+Form weights(Layout layout, std::int64_t out, std::int64_t in, std::int64_t height, std::int64_t width, std::int64_t groups) {
+  return {Form::Kind::weights,
+          {KernelKind::reorderWeights, {d(out), d(in), d(height), d(width), d(groups), code(layout), 0}},
+          {KernelKind::reorderWeights, {d(out), d(in), d(height), d(width), d(groups), 0, code(layout)}}};
+}
+
+Form tile(const Tile& t) { return activation(t.layout, t.batch, t.channels, t.height, t.width); }
+Form poolSource(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.inHeight, w.inWidth); }
+Form poolDestination(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.outHeight, w.outWidth); }
+
+const Form plain{Form::Kind::plain}, winners{Form::Kind::winners}, labels{Form::Kind::labels}, moment{Form::Kind::moment},
+    other{Form::Kind::other};
+
+}  // namespace
+
+std::vector<Form> formsOf(const Kernel& kernel) {
+  switch (kernel.kind) {
+    case KernelKind::convolutionForward:
+    case KernelKind::convolutionBackwardData:
+    case KernelKind::convolutionBackwardWeights: {
+      const auto c = decode<Convolution>(kernel);
+      const Form source = poolSource(c, c.sourceLayout);
+      const Form destination = activation(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth);
+      const Form matrix = weights(c.weightLayout, c.outChannels, c.inChannels, c.kernelHeight, c.kernelWidth, c.groups);
+      if (kernel.kind == KernelKind::convolutionForward) return {source, matrix, plain, destination, other};
+      if (kernel.kind == KernelKind::convolutionBackwardData) return {destination, matrix, source, other};
+      return {source, destination, matrix, plain, other};
+    }
+    case KernelKind::reorderWeights: {
+      const auto r = decode<WeightReorder>(kernel);
+      return {weights(r.sourceLayout, r.outChannels, r.inChannels, r.kernelHeight, r.kernelWidth, r.groups),
+              weights(r.destinationLayout, r.outChannels, r.inChannels, r.kernelHeight, r.kernelWidth, r.groups)};
+    }
+    case KernelKind::reorderActivation: {
+      const auto r = decode<ActivationReorder>(kernel);
+      return {activation(r.sourceLayout, r.batch, r.channels, r.height, r.width),
+              activation(r.destinationLayout, r.batch, r.channels, r.height, r.width)};
+    }
+    case KernelKind::rectifierForward: return {plain, plain};
+    case KernelKind::rectifierBackward: return {plain, plain, plain};
+    case KernelKind::maxPoolForward: {
+      const auto p = decode<MaxPool>(kernel);
+      return {poolSource(p, p.layout), poolDestination(p, p.layout), winners};
+    }
+    case KernelKind::maxPoolBackward: {
+      const auto p = decode<MaxPool>(kernel);
+      return {poolDestination(p, p.layout), winners, poolSource(p, p.layout)};
+    }
+    case KernelKind::averagePoolForward: {
+      const auto p = decode<AveragePool>(kernel);
+      return {poolSource(p, p.layout), poolDestination(p, p.layout)};
+    }
+    case KernelKind::averagePoolBackward: {
+      const auto p = decode<AveragePool>(kernel);
+      return {poolDestination(p, p.layout), poolSource(p, p.layout)};
+    }
+    case KernelKind::sumPixelsForward: return {tile(decode<SumPixels>(kernel)), plain};
+    case KernelKind::sumPixelsBackward: return {plain, tile(decode<SumPixels>(kernel))};
+    case KernelKind::linearForward:
+    case KernelKind::linearBackwardWeights: return {plain, plain, plain, plain};
+    case KernelKind::linearBackwardData: return {plain, plain, plain};
+    case KernelKind::dropout: {
+      const Form form = tile(decode<Dropout>(kernel));
+      return {form, form, other, other, other};
+    }
+    case KernelKind::softmaxCrossEntropyForward: return {plain, labels, other};
+    case KernelKind::softmaxCrossEntropyBackward: return {plain, labels, plain};
+    case KernelKind::meanSquaredErrorForward: return {tile(decode<SquaredError>(kernel)), plain, other};
+    case KernelKind::meanSquaredErrorBackward: {
+      const Form form = tile(decode<SquaredError>(kernel));
+      return {form, plain, form};
+    }
+    case KernelKind::copyBox: return {plain, plain};
+    case KernelKind::gather: return {plain, tile(decode<StridedTile>(kernel))};
+    case KernelKind::scatterAdd: return {tile(decode<StridedTile>(kernel)), plain};
+    case KernelKind::zero: return {other};
+    case KernelKind::loadImage: return {tile(decode<LoadImage>(kernel)), other, other, other};
+    case KernelKind::sgd: return {plain, plain, plain};
+    case KernelKind::adam: return {plain, plain, moment, moment};
+  }
+  return {};
+}
+
+}  // namespace tilefold::test

@@ -1,0 +1,17 @@
+// In what form each operand of a kernel lies in memory.
+#pragma once
+#include <vector>
+
+#include "kernel_fields.hpp"
+
+namespace tilefold::test {
+
+struct Form {
+  enum class Kind { plain, activation, weights, winners, labels, moment, other } kind = Kind::plain;
+  Kernel toPlain{}, fromPlain{};  // of activation and weights: what reorders them
+};
+
+// One an operand. `other`: scratch, loss, indices, bytes.
+std::vector<Form> formsOf(const Kernel& kernel);
+
+}  // namespace tilefold::test

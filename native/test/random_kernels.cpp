@@ -1,0 +1,195 @@
+#include "random_kernels.hpp"
+
+#include <cstring>
+
+namespace tilefold::test {
+namespace {
+
+using Numbers = std::vector<double>;
+
+double fraction(Random& random) { return std::uniform_real_distribution<double>(0, 1)(random); }
+
+// in, out, kernel, stride, dilation, padding before and after along one axis.
+struct Axis {
+  std::int64_t in, out, kernel, stride, dilation, before, after;
+};
+
+Axis randomAxis(Random& random, bool dilated) {
+  while (true) {
+    Axis a{number(random, 1, 9), 0, number(random, 1, 4), number(random, 1, 3), dilated ? number(random, 1, 2) : 1, 0, 0};
+    a.before = number(random, 0, a.kernel / 2);
+    a.after = number(random, 0, a.kernel / 2);
+    const std::int64_t reach = (a.kernel - 1) * a.dilation + 1, padded = a.in + a.before + a.after;
+    if (reach > padded) continue;
+    a.out = (padded - reach) / a.stride + 1;
+    return a;
+  }
+}
+
+Numbers window(Random& random, std::int64_t channels, bool dilated) {
+  const Axis h = randomAxis(random, dilated), w = randomAxis(random, dilated);
+  const auto d = [](std::int64_t value) { return static_cast<double>(value); };
+  return {d(number(random, 1, 2)), d(channels), d(h.in), d(w.in), d(h.out), d(w.out), d(h.kernel), d(w.kernel), d(h.stride), d(w.stride),
+          d(h.dilation), d(w.dilation), d(h.before), d(h.after), d(w.before), d(w.after)};
+}
+
+std::int64_t someChannels(Random& random) { return number(random, 0, 2) == 0 ? 16 * number(random, 1, 2) : number(random, 1, 20); }
+
+Numbers convolution(Random& random) {
+  const std::int64_t groups = number(random, 0, 3) == 0 ? number(random, 2, 4) : 1;
+  const std::int64_t in = groups > 1 ? number(random, 1, 3) : someChannels(random), out = groups > 1 ? number(random, 1, 3) : someChannels(random);
+  Numbers fields = window(random, in * groups, true);
+  for (const std::int64_t value : {out * groups, groups, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}})
+    fields.push_back(static_cast<double>(value));
+  return fields;
+}
+
+Numbers tile(Random& random) {
+  return {static_cast<double>(number(random, 1, 2)), static_cast<double>(someChannels(random)), static_cast<double>(number(random, 1, 5)),
+          static_cast<double>(number(random, 1, 6)), 0};
+}
+
+Numbers append(Numbers fields, const Numbers& more) {
+  fields.insert(fields.end(), more.begin(), more.end());
+  return fields;
+}
+
+// Strides of a plain tensor a little larger than the tile.
+Numbers strided(Random& random) {
+  const Numbers t = tile(random);
+  const double row = t[3] + static_cast<double>(number(random, 0, 2)), plane = row * (t[2] + static_cast<double>(number(random, 0, 2)));
+  return append(t, {plane * t[1], plane, row});
+}
+
+Numbers copyBox(Random& random) {
+  Numbers n;
+  for (int i = 0; i < 4; ++i) n.push_back(static_cast<double>(number(random, 1, 4)));
+  for (int side = 0; side < 2; ++side) {
+    const double row = n[3] + static_cast<double>(number(random, 0, 2));
+    n.insert(n.end(), {row * n[2] * n[1], row * n[2], row});
+  }
+  n.push_back(static_cast<double>(number(random, 0, 1)));
+  return n;
+}
+
+Numbers averagePool(Random& random) {
+  Numbers fields = window(random, someChannels(random), false);
+  const double right = static_cast<double>(number(random, 0, static_cast<std::int64_t>(fields[15])));
+  const double bottom = static_cast<double>(number(random, 0, static_cast<std::int64_t>(fields[13])));
+  return append(fields, {0, bottom, right, static_cast<double>(number(random, 0, 1))});
+}
+
+Numbers dropout(Random& random) {
+  const Numbers t = tile(random);
+  return append(t, {t[1], t[2] + 1, t[3] + 2, static_cast<double>(number(random, 0, 1000)), 0.5 * fraction(random)});
+}
+
+Numbers loadImage(Random& random) {
+  Numbers t = tile(random);
+  t[1] = static_cast<double>(number(random, 1, 4));
+  return append(t, {t[2] + 1, t[3] + 2, 0.4, 0.5, 0.6, 0.5, 0.2, 0.3, 0.2, 1});
+}
+
+Numbers fieldsOf(KernelKind kind, Random& random) {
+  const auto count = [&](std::int64_t most) { return static_cast<double>(number(random, 1, most)); };
+  switch (kind) {
+    case KernelKind::convolutionForward:
+    case KernelKind::convolutionBackwardData:
+    case KernelKind::convolutionBackwardWeights: return convolution(random);
+    case KernelKind::reorderWeights: {
+      const double groups = count(3);
+      return {groups * count(20), groups * count(20), count(3), count(3), groups, 0, 0};
+    }
+    case KernelKind::reorderActivation: return append(tile(random), {0});
+    case KernelKind::rectifierForward:
+    case KernelKind::rectifierBackward: return {count(200), number(random, 0, 1) == 0 ? 0 : 0.1};
+    case KernelKind::maxPoolForward:
+    case KernelKind::maxPoolBackward: return append(window(random, someChannels(random), true), {0});
+    case KernelKind::averagePoolForward:
+    case KernelKind::averagePoolBackward: return averagePool(random);
+    case KernelKind::sumPixelsForward:
+    case KernelKind::sumPixelsBackward: return append(tile(random), {fraction(random)});
+    case KernelKind::linearForward:
+    case KernelKind::linearBackwardData:
+    case KernelKind::linearBackwardWeights: return {count(3), count(300), count(20)};
+    case KernelKind::dropout: return dropout(random);
+    case KernelKind::softmaxCrossEntropyForward:
+    case KernelKind::softmaxCrossEntropyBackward: {
+      const double batch = count(3);
+      return {batch, count(10), batch + 1};
+    }
+    case KernelKind::meanSquaredErrorForward:
+    case KernelKind::meanSquaredErrorBackward: return append(strided(random), {count(100)});
+    case KernelKind::copyBox: return copyBox(random);
+    case KernelKind::gather:
+    case KernelKind::scatterAdd: return strided(random);
+    case KernelKind::zero: return {count(100)};
+    case KernelKind::loadImage: return loadImage(random);
+    case KernelKind::sgd: return {count(200), 0.01, number(random, 0, 1) == 0 ? 0 : 0.9};
+    case KernelKind::adam: return {count(200), 0.01, 0.9, 0.999, 1e-8, static_cast<double>(number(random, 0, 1))};
+  }
+  return {};
+}
+
+void setField(Kernel& kernel, const char* name, Layout layout) {
+  const auto& fields = kernelInfo(kernel.kind).fields;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (std::strcmp(fields[i], name) == 0) kernel.fields[i] = static_cast<double>(static_cast<int>(layout));
+}
+
+Layout anyActivation(Random& random) { return static_cast<Layout>(number(random, 0, 2)); }
+
+Kernel convolutionIn(Kernel kernel, Device& device, Random& random) {
+  const auto c = decode<Convolution>(kernel);
+  // The network's input is plain, and its gradient may be wanted all the same.
+  const bool input = number(random, 0, 3) == 0;
+  setField(kernel, "sourceLayout", device.activationLayout(c.inChannels, input));
+  setField(kernel, "destinationLayout", device.activationLayout(c.outChannels, false));
+  Kernel forward = kernel;
+  forward.kind = KernelKind::convolutionForward;
+  const Device::WeightLayouts weights = device.weightLayouts(forward);
+  setField(kernel, "weightLayout", kernel.kind == KernelKind::convolutionBackwardData ? weights.backwardData : weights.forward);
+  return kernel;
+}
+
+Kernel reorderIn(Kernel kernel, Device& device, Random& random) {
+  const auto r = decode<WeightReorder>(kernel);
+  const auto d = [](std::int64_t value) { return static_cast<double>(value); };
+  const Kernel plain{KernelKind::convolutionForward,
+                     {1, d(r.inChannels), d(r.kernelHeight), d(r.kernelWidth), 1, 1, d(r.kernelHeight), d(r.kernelWidth), 1, 1, 1, 1, 0, 0, 0,
+                      0, d(r.outChannels), d(r.groups), 0, 0, 0}};
+  const Device::WeightLayouts weights = device.weightLayouts(convolutionIn(plain, device, random));
+  switch (number(random, 0, 3)) {
+    case 0: setField(kernel, "destinationLayout", weights.forward); break;
+    case 1: setField(kernel, "sourceLayout", weights.forward); break;
+    case 2: setField(kernel, "destinationLayout", weights.backwardData); break;
+    default:
+      setField(kernel, "sourceLayout", weights.forward);
+      setField(kernel, "destinationLayout", weights.backwardData);
+  }
+  return kernel;
+}
+
+}  // namespace
+
+std::int64_t number(Random& random, std::int64_t least, std::int64_t most) {
+  return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+}
+
+Kernel randomKernel(KernelKind kind, Random& random) { return {kind, fieldsOf(kind, random)}; }
+
+Kernel inLayouts(const Kernel& plain, Device& device, Random& random) {
+  switch (plain.kind) {
+    case KernelKind::convolutionForward:
+    case KernelKind::convolutionBackwardData:
+    case KernelKind::convolutionBackwardWeights: return convolutionIn(plain, device, random);
+    case KernelKind::reorderWeights: return reorderIn(plain, device, random);
+    default: {
+      Kernel kernel = plain;
+      for (const char* name : {"layout", "sourceLayout", "destinationLayout"}) setField(kernel, name, anyActivation(random));
+      return kernel;
+    }
+  }
+}
+
+}  // namespace tilefold::test

@@ -1,0 +1,22 @@
+// Small sound kernels of every kind, in plain layouts; and the same kernel in a device's layouts.
+#pragma once
+#include <random>
+
+#include "device.hpp"
+#include "kernel_fields.hpp"
+
+namespace tilefold::test {
+
+using Random = std::mt19937_64;
+
+// Uniform in least .. most.
+std::int64_t number(Random& random, std::int64_t least, std::int64_t most);
+
+Kernel randomKernel(KernelKind kind, Random& random);
+
+// Convolutions and weights in the device's own layouts, other activations in any.
+Kernel inLayouts(const Kernel& plain, Device& device, Random& random);
+
+constexpr int kernelKindCount = static_cast<int>(KernelKind::adam) + 1;
+
+}  // namespace tilefold::test
