@@ -1,0 +1,25 @@
+import { shapeRules, type Op } from '../../dsl'
+import type { ShapeRules } from '../../dsl/rules'
+
+const { linear, ...rest } = shapeRules
+export const dropped = linear
+
+// expects: Property 'linear' is missing
+export const rules: typeof shapeRules = rest
+
+// expects: Property 'meanSquaredError' is missing
+export const kernels: { readonly [P in Op]: string } = {
+  conv2d: 'convolution',
+  relu: 'rectifier',
+  leakyRelu: 'rectifier',
+  maxPool2d: 'maxPool',
+  avgPool2d: 'averagePool',
+  globalAvgPool: 'sumPixels',
+  flatten: 'reorder',
+  linear: 'linear',
+  dropout: 'dropout',
+  softmaxCrossEntropy: 'softmaxCrossEntropy'
+}
+
+// expects: Property 'upsample' does not exist
+export type Upsampled = ShapeRules<readonly [1, 3, 8, 8], {}>['upsample']
