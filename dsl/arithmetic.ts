@@ -179,19 +179,26 @@ export type ConvDim<
     ? number
     : Windows<Digits<Add<In, Before>>, After, WindowExtent<Kernel, Dilation>, Stride, Ceil>
 
-type Windows<Start, After extends number, Extent extends number, Stride extends number, Ceil extends boolean> =
-  Room<Sum<Start, Digits<After>>, Digits<Extent>, Stride> extends [infer Count extends string, infer Rest extends string]
-    ? NumberOf<Ceil extends true ? (Rest extends '0' ? Sum<Count, '1'> : LastWindow<Start, Sum<Count, '1'>, Stride>) : Sum<Count, '1'>>
-    : 0
+/** Start: where the padding after the input begins, counted from the padding before it. */
+type Windows<Start, After extends number, Extent extends number, Stride extends number, Ceil> =
+  LastWindow<
+    Difference<Sum<Start, Digits<Add<After, Ceil extends true ? Predecessor<Stride> : 0>>>, Digits<Extent>>,
+    Stride
+  > extends infer Last
+    ? [Last] extends [never]
+      ? 0
+      : NumberOf<
+          Ceil extends true ? ([Difference<Product<Last, `${Stride}`>, Start>] extends [never] ? Sum<Last, '1'> : Last) : Sum<Last, '1'>
+        >
+    : never
 
-/** [whole strides, what is left] between the first window and the end of the padded input; 'none' where the window does not fit. */
-type Room<Padded, Extent, Stride extends number> = [Difference<Padded, Extent>] extends [never]
-  ? 'none'
+/** How many strides fit into the room that one window leaves; never where there is none. */
+type LastWindow<Room, Stride extends number> = [Room] extends [never]
+  ? never
   : Stride extends 1
-    ? [Difference<Padded, Extent>, '0']
-    : Quotient<Reverse<Difference<Padded, Extent>>, Digits<Stride>>
+    ? Room
+    : Quotient<Reverse<Room>, Digits<Stride>> extends [infer Count, string]
+      ? Count
+      : never
 
-/** Counts the partial window at Count · Stride if that lies before the padding at the end. */
-type LastWindow<Start, Count, Stride extends number> = [Difference<Start, Sum<Product<Count, `${Stride}`>, '1'>>] extends [never]
-  ? Count
-  : Sum<Count, '1'>
+type Predecessor<N extends number> = NumberOf<Difference<Digits<N>, '1'>>

@@ -117,16 +117,16 @@ type PoolShape<N extends 'maxPool2d' | 'avgPool2d', S extends Shape, A> = S exte
       Option<A, 'ceilMode', false> & boolean
     > extends infer Y
     ? Y extends Shape
-      ? OverHalf<Pads<A>, WindowExtent<Kernel<A>[0], Dilation<A>[0]>, WindowExtent<Kernel<A>[1], Dilation<A>[1]>> extends true
-        ? `${N}: a padding is more than half of the kernel ${Extents<Kernel<A>, Dilation<A>>}`
+      ? OverHalf<Pads<A>, Kernel<A>> extends true
+        ? `${N}: a padding is more than half of the kernel ${ShowShape<Kernel<A>>}`
         : Y
       : Y
     : never
   : NoImage<N, S>
 
-type OverHalf<P extends Numbers4, KH extends number, KW extends number> = P extends readonly [0, 0, 0, 0]
+type OverHalf<P extends Numbers4, K extends Numbers2> = P extends readonly [0, 0, 0, 0]
   ? false
-  : [Lte<Mul<2, P[0]>, KH>, Lte<Mul<2, P[1]>, KH>, Lte<Mul<2, P[2]>, KW>, Lte<Mul<2, P[3]>, KW>] extends [true, true, true, true]
+  : [Lte<Mul<2, P[0]>, K[0]>, Lte<Mul<2, P[1]>, K[0]>, Lte<Mul<2, P[2]>, K[1]>, Lte<Mul<2, P[3]>, K[1]>] extends [true, true, true, true]
     ? false
     : true
 

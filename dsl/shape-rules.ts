@@ -22,19 +22,16 @@ const windowed =
     if (!wholes([...kernel, ...stride, ...dilation], 1) || !wholes([top, bottom, left, right], 0)) return E.left(sizes(op))
     const extents = [windowExtent(kernel[0], dilation[0]), windowExtent(kernel[1], dilation[1])] as const
     const padded = [height! + top + bottom, width! + left + right] as const
-    if (extents[0] > padded[0] || extents[1] > padded[1])
+    const ceilMode = 'ceilMode' in args && args.ceilMode === true
+    const outHeight = windowCount(height!, [top, bottom], kernel[0], stride[0], dilation[0], ceilMode)
+    const outWidth = windowCount(width!, [left, right], kernel[1], stride[1], dilation[1], ceilMode)
+    if (outHeight === 0 || outWidth === 0)
       return E.left(
         `${op}: the ${dilation[0] * dilation[1] === 1 ? '' : 'dilated '}kernel ${showShape(extents)} is larger than its padded input ${showShape(padded)}`
       )
-    if (op !== 'conv2d' && (2 * Math.max(top, bottom) > extents[0] || 2 * Math.max(left, right) > extents[1]))
-      return E.left(`${op}: a padding is more than half of the kernel ${showShape(extents)}`)
-    const ceilMode = 'ceilMode' in args && args.ceilMode === true
-    return E.right([
-      batch!,
-      outChannels.right,
-      windowCount(height!, [top, bottom], kernel[0], stride[0], dilation[0], ceilMode),
-      windowCount(width!, [left, right], kernel[1], stride[1], dilation[1], ceilMode)
-    ])
+    if (op !== 'conv2d' && (2 * Math.max(top, bottom) > kernel[0] || 2 * Math.max(left, right) > kernel[1]))
+      return E.left(`${op}: a padding is more than half of the kernel ${showShape(kernel)}`)
+    return E.right([batch!, outChannels.right, outHeight, outWidth])
   }
 
 const convolutionChannels = ({ out, groups = 1 }: OpArguments['conv2d'], inChannels: number): E.Either<string, number> =>

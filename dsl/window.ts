@@ -31,7 +31,7 @@ export const windowExtent = (kernel: number, dilation: number): number => dilati
 
 /**
  * Windows that fit along one direction, as PyTorch counts them. With `ceilMode` a last, partial window is added
- * if it starts inside the input or the padding before it. Zero or less when the kernel does not fit.
+ * if it starts inside the input or the padding before it. Zero when not even one fits.
  */
 export const windowCount = (
   extent: number,
@@ -41,8 +41,7 @@ export const windowCount = (
   dilation: number,
   ceilMode: boolean
 ): number => {
-  const room = extent + before + after - windowExtent(kernel, dilation)
-  if (room < 0) return 0
-  const count = (ceilMode ? Math.ceil(room / stride) : Math.floor(room / stride)) + 1
-  return ceilMode && (count - 1) * stride >= extent + before ? count - 1 : count
+  const room = extent + before + after + (ceilMode ? stride - 1 : 0) - windowExtent(kernel, dilation)
+  const last = Math.floor(room / stride)
+  return room < 0 ? 0 : ceilMode && last * stride >= extent + before ? last : last + 1
 }

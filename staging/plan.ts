@@ -2,8 +2,20 @@ import * as t from 'io-ts'
 
 const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
 
-/** Consecutive nodes [from, to) that run tile by tile; `recompute` false keeps what backward needs, true computes it again. */
-const segment = t.readonly(t.type({ from: t.number, to: t.number, grid, recompute: t.boolean }))
+/**
+ * Consecutive nodes [from, to) that run tile by tile; `recompute` false keeps what backward needs, true computes it again.
+ * `reorder`: weights that backward wants in another layout are copied once for all tiles, or by each tile for itself,
+ * which takes time and leaves memory.
+ */
+const segment = t.readonly(
+  t.type({
+    from: t.number,
+    to: t.number,
+    grid,
+    recompute: t.boolean,
+    reorder: t.union([t.literal('once'), t.literal('each-tile')])
+  })
+)
 
 const predicted = t.readonly(
   t.type({

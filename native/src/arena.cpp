@@ -45,7 +45,8 @@ Arena::Arena(std::size_t bytes) : bytes_(bytes) {
   mapped_ = rounded + page;
   void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
-    throw Failure("the arena of " + std::to_string(bytes) + " bytes could not be mapped (" + std::strerror(errno) + "): give a smaller budget");
+    throw Failure("the arena of " + std::to_string(bytes) + " bytes could not be mapped (" + std::strerror(errno) +
+                  "): give a smaller budget");
   mapping_ = static_cast<std::byte*>(mapping);
   if (mprotect(mapping_ + rounded, page, PROT_NONE) != 0) {
     const std::string reason = std::strerror(errno);

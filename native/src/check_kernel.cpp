@@ -49,7 +49,8 @@ void checkAxis(const Axis& a) {
   notNegative((axis + " padding before").c_str(), a.padBefore);
   notNegative((axis + " padding after").c_str(), a.padAfter);
   notNegative((axis + " overhang").c_str(), a.overhang);
-  if (a.overhang > a.padAfter) throw Failure(axis + " overhang " + text(a.overhang) + " is more than the padding after, " + text(a.padAfter));
+  if (a.overhang > a.padAfter)
+    throw Failure(axis + " overhang " + text(a.overhang) + " is more than the padding after, " + text(a.padAfter));
   const std::int64_t reach = checkedAdd(checkedMultiply(a.kernel - 1, a.dilation), 1);
   const std::int64_t padded = checkedAdd(checkedAdd(a.in, a.padBefore), a.padAfter);
   if (reach > padded) throw Failure(axis + " of the kernel reaches over " + text(reach) + ", more than the padded input's " + text(padded));
@@ -162,7 +163,8 @@ void apart(std::array<Extent, 3> extents, std::int64_t row) {
   std::int64_t covered = row;
   for (const Extent& e : extents) {
     if (e.count == 1) continue;
-    if (e.stride < covered) throw Failure("destination rows overlap: a stride of " + text(e.stride) + " over " + text(covered) + " elements");
+    if (e.stride < covered)
+      throw Failure("destination rows overlap: a stride of " + text(e.stride) + " over " + text(covered) + " elements");
     covered = checkedAdd(checkedMultiply(e.count - 1, e.stride), covered);
   }
 }
@@ -213,32 +215,50 @@ void checkFields(const Kernel& kernel) {
   switch (kernel.kind) {
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:
-    case KernelKind::convolutionBackwardWeights: return check(decode<Convolution>(kernel));
-    case KernelKind::reorderWeights: return check(decode<WeightReorder>(kernel));
-    case KernelKind::reorderActivation: return check(decode<ActivationReorder>(kernel));
+    case KernelKind::convolutionBackwardWeights:
+      return check(decode<Convolution>(kernel));
+    case KernelKind::reorderWeights:
+      return check(decode<WeightReorder>(kernel));
+    case KernelKind::reorderActivation:
+      return check(decode<ActivationReorder>(kernel));
     case KernelKind::rectifierForward:
-    case KernelKind::rectifierBackward: return check(decode<Rectifier>(kernel));
+    case KernelKind::rectifierBackward:
+      return check(decode<Rectifier>(kernel));
     case KernelKind::maxPoolForward:
-    case KernelKind::maxPoolBackward: return check(decode<MaxPool>(kernel));
+    case KernelKind::maxPoolBackward:
+      return check(decode<MaxPool>(kernel));
     case KernelKind::averagePoolForward:
-    case KernelKind::averagePoolBackward: return check(decode<AveragePool>(kernel));
+    case KernelKind::averagePoolBackward:
+      return check(decode<AveragePool>(kernel));
     case KernelKind::sumPixelsForward:
-    case KernelKind::sumPixelsBackward: return check(decode<SumPixels>(kernel));
+    case KernelKind::sumPixelsBackward:
+      return check(decode<SumPixels>(kernel));
     case KernelKind::linearForward:
     case KernelKind::linearBackwardData:
-    case KernelKind::linearBackwardWeights: return check(decode<Linear>(kernel));
-    case KernelKind::dropout: return check(decode<Dropout>(kernel));
+    case KernelKind::linearBackwardWeights:
+      return check(decode<Linear>(kernel));
+    case KernelKind::dropout:
+      return check(decode<Dropout>(kernel));
     case KernelKind::softmaxCrossEntropyForward:
-    case KernelKind::softmaxCrossEntropyBackward: return check(decode<CrossEntropy>(kernel));
+    case KernelKind::softmaxCrossEntropyBackward:
+      return check(decode<CrossEntropy>(kernel));
     case KernelKind::meanSquaredErrorForward:
-    case KernelKind::meanSquaredErrorBackward: return check(decode<SquaredError>(kernel));
-    case KernelKind::copyBox: return check(decode<CopyBox>(kernel));
-    case KernelKind::gather: return check(decode<StridedTile>(kernel));
-    case KernelKind::scatterAdd: return checkScatter(decode<StridedTile>(kernel));
-    case KernelKind::zero: return check(decode<Zero>(kernel));
-    case KernelKind::loadImage: return check(decode<LoadImage>(kernel));
-    case KernelKind::sgd: return check(decode<Sgd>(kernel));
-    case KernelKind::adam: return check(decode<Adam>(kernel));
+    case KernelKind::meanSquaredErrorBackward:
+      return check(decode<SquaredError>(kernel));
+    case KernelKind::copyBox:
+      return check(decode<CopyBox>(kernel));
+    case KernelKind::gather:
+      return check(decode<StridedTile>(kernel));
+    case KernelKind::scatterAdd:
+      return checkScatter(decode<StridedTile>(kernel));
+    case KernelKind::zero:
+      return check(decode<Zero>(kernel));
+    case KernelKind::loadImage:
+      return check(decode<LoadImage>(kernel));
+    case KernelKind::sgd:
+      return check(decode<Sgd>(kernel));
+    case KernelKind::adam:
+      return check(decode<Adam>(kernel));
   }
 }
 

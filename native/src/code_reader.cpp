@@ -110,14 +110,15 @@ class Reader {
     }
     const auto [least, most] = extremes(address);
     if (info.use == Use::index) {
-      if (least < 0 || most > extent.limit) throw Failure("ranges over " + text(least) + " .. " + text(most) + ", outside 0 .. " + text(extent.limit));
+      if (least < 0 || most > extent.limit)
+        throw Failure("ranges over " + text(least) + " .. " + text(most) + ", outside 0 .. " + text(extent.limit));
       return;
     }
     const std::int64_t space = address.space == Space::arena ? limits_.arenaBytes : limits_.exchangeBytes;
     const std::int64_t end = checkedAdd(most, extent.bytes);
     if (least < 0 || end > space)
-      throw Failure("reaches bytes " + text(least) + " .. " + text(end) + " of " + (address.space == Space::arena ? "the arena's " : "the exchange buffer's ") +
-                    text(space));
+      throw Failure("reaches bytes " + text(least) + " .. " + text(end) + " of " +
+                    (address.space == Space::arena ? "the arena's " : "the exchange buffer's ") + text(space));
     checkAlignment(address, extent.alignment);
   }
 

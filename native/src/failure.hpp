@@ -20,8 +20,7 @@ inline std::int64_t checkedAdd(std::int64_t a, std::int64_t b) {
 
 inline std::int64_t checkedMultiply(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product))
-    throw Failure("a size overflows 64 bits: " + std::to_string(a) + " x " + std::to_string(b));
+  if (__builtin_mul_overflow(a, b, &product)) throw Failure("a size overflows 64 bits: " + std::to_string(a) + " x " + std::to_string(b));
   return product;
 }
 

@@ -48,10 +48,22 @@ class Fields {
 // A sliding window over a tile that is padded by exactly these amounts.
 struct Window {
   explicit Window(Fields& f)
-      : batch(f.integer()), inChannels(f.integer()), inHeight(f.integer()), inWidth(f.integer()), outHeight(f.integer()),
-        outWidth(f.integer()), kernelHeight(f.integer()), kernelWidth(f.integer()), strideHeight(f.integer()),
-        strideWidth(f.integer()), dilationHeight(f.integer()), dilationWidth(f.integer()), padTop(f.integer()),
-        padBottom(f.integer()), padLeft(f.integer()), padRight(f.integer()) {}
+      : batch(f.integer()),
+        inChannels(f.integer()),
+        inHeight(f.integer()),
+        inWidth(f.integer()),
+        outHeight(f.integer()),
+        outWidth(f.integer()),
+        kernelHeight(f.integer()),
+        kernelWidth(f.integer()),
+        strideHeight(f.integer()),
+        strideWidth(f.integer()),
+        dilationHeight(f.integer()),
+        dilationWidth(f.integer()),
+        padTop(f.integer()),
+        padBottom(f.integer()),
+        padLeft(f.integer()),
+        padRight(f.integer()) {}
   std::int64_t batch, inChannels, inHeight, inWidth, outHeight, outWidth;
   std::int64_t kernelHeight, kernelWidth, strideHeight, strideWidth, dilationHeight, dilationWidth;
   std::int64_t padTop, padBottom, padLeft, padRight;
@@ -60,7 +72,11 @@ struct Window {
 // convolutionForward, -BackwardData, -BackwardWeights. inChannels and outChannels count all groups.
 struct Convolution : Window {
   explicit Convolution(Fields& f)
-      : Window(f), outChannels(f.integer()), groups(f.integer()), sourceLayout(f.layout()), destinationLayout(f.layout()),
+      : Window(f),
+        outChannels(f.integer()),
+        groups(f.integer()),
+        sourceLayout(f.layout()),
+        destinationLayout(f.layout()),
         weightLayout(f.layout()) {}
   std::int64_t outChannels, groups;
   Layout sourceLayout, destinationLayout, weightLayout;
@@ -83,15 +99,24 @@ struct AveragePool : Window {
 // inChannels and outChannels count all groups.
 struct WeightReorder {
   explicit WeightReorder(Fields& f)
-      : outChannels(f.integer()), inChannels(f.integer()), kernelHeight(f.integer()), kernelWidth(f.integer()), groups(f.integer()),
-        sourceLayout(f.layout()), destinationLayout(f.layout()) {}
+      : outChannels(f.integer()),
+        inChannels(f.integer()),
+        kernelHeight(f.integer()),
+        kernelWidth(f.integer()),
+        groups(f.integer()),
+        sourceLayout(f.layout()),
+        destinationLayout(f.layout()) {}
   std::int64_t outChannels, inChannels, kernelHeight, kernelWidth, groups;
   Layout sourceLayout, destinationLayout;
 };
 
 struct ActivationReorder {
   explicit ActivationReorder(Fields& f)
-      : batch(f.integer()), channels(f.integer()), height(f.integer()), width(f.integer()), sourceLayout(f.layout()),
+      : batch(f.integer()),
+        channels(f.integer()),
+        height(f.integer()),
+        width(f.integer()),
+        sourceLayout(f.layout()),
         destinationLayout(f.layout()) {}
   std::int64_t batch, channels, height, width;
   Layout sourceLayout, destinationLayout;
@@ -144,8 +169,10 @@ struct SquaredError : StridedTile {
 
 struct CopyBox {
   explicit CopyBox(Fields& f)
-      : extents{f.integer(), f.integer(), f.integer(), f.integer()}, sourceStrides{f.integer(), f.integer(), f.integer()},
-        destinationStrides{f.integer(), f.integer(), f.integer()}, add(f.flag()) {}
+      : extents{f.integer(), f.integer(), f.integer(), f.integer()},
+        sourceStrides{f.integer(), f.integer(), f.integer()},
+        destinationStrides{f.integer(), f.integer(), f.integer()},
+        add(f.flag()) {}
   std::array<std::int64_t, 4> extents;
   std::array<std::int64_t, 3> sourceStrides, destinationStrides;
   bool add;
@@ -158,7 +185,10 @@ struct Zero {
 
 struct LoadImage : Tile {
   explicit LoadImage(Fields& f)
-      : Tile(f), fullHeight(f.integer()), fullWidth(f.integer()), mean{f.number(), f.number(), f.number(), f.number()},
+      : Tile(f),
+        fullHeight(f.integer()),
+        fullWidth(f.integer()),
+        mean{f.number(), f.number(), f.number(), f.number()},
         deviation{f.number(), f.number(), f.number(), f.number()} {}
   std::int64_t fullHeight, fullWidth;
   std::array<double, 4> mean, deviation;

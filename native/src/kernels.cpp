@@ -11,8 +11,9 @@ Names operator+(Names left, const Names& right) {
 }
 
 std::vector<KernelInfo> makeTable() {
-  const Names window{"batch",       "inChannels",   "inHeight",    "inWidth",        "outHeight",     "outWidth", "kernelHeight", "kernelWidth",
-                     "strideHeight", "strideWidth", "dilationHeight", "dilationWidth", "padTop", "padBottom", "padLeft",      "padRight"};
+  const Names window{"batch",        "inChannels",  "inHeight",     "inWidth",     "outHeight",      "outWidth",
+                     "kernelHeight", "kernelWidth", "strideHeight", "strideWidth", "dilationHeight", "dilationWidth",
+                     "padTop",       "padBottom",   "padLeft",      "padRight"};
   const Names convolution = window + Names{"outChannels", "groups", "sourceLayout", "destinationLayout", "weightLayout"};
   const Names tile{"batch", "channels", "height", "width", "layout"};
   const Names strided = tile + Names{"strideBatch", "strideChannel", "strideHeight"};
@@ -21,16 +22,20 @@ std::vector<KernelInfo> makeTable() {
   const Names crossEntropy{"batch", "classes", "fullBatch"};
   const auto read = Use::read, write = Use::write, accumulate = Use::accumulate, scratch = Use::scratch, index = Use::index;
   return {
-      {"convolutionForward", convolution,
+      {"convolutionForward",
+       convolution,
        {{"source", read}, {"weights", read}, {"bias", read}, {"destination", write}, {"scratch", scratch}}},
-      {"convolutionBackwardData", convolution,
+      {"convolutionBackwardData",
+       convolution,
        {{"destinationGradient", read}, {"weights", read}, {"sourceGradient", write}, {"scratch", scratch}}},
-      {"convolutionBackwardWeights", convolution,
+      {"convolutionBackwardWeights",
+       convolution,
        {{"source", read}, {"destinationGradient", read}, {"weightGradient", write}, {"biasGradient", write}, {"scratch", scratch}}},
       {"reorderWeights",
        {"outChannels", "inChannels", "kernelHeight", "kernelWidth", "groups", "sourceLayout", "destinationLayout"},
        {{"source", read}, {"destination", write}}},
-      {"reorderActivation", {"batch", "channels", "height", "width", "sourceLayout", "destinationLayout"},
+      {"reorderActivation",
+       {"batch", "channels", "height", "width", "sourceLayout", "destinationLayout"},
        {{"source", read}, {"destination", write}}},
       {"rectifierForward", {"count", "slope"}, {{"source", read}, {"destination", write}}},
       {"rectifierBackward", {"count", "slope"}, {{"destination", read}, {"destinationGradient", read}, {"sourceGradient", write}}},
@@ -42,9 +47,11 @@ std::vector<KernelInfo> makeTable() {
       {"sumPixelsBackward", tile + Names{"scale"}, {{"sumGradient", read}, {"sourceGradient", write}}},
       {"linearForward", linear, {{"source", read}, {"weights", read}, {"bias", read}, {"destination", write}}},
       {"linearBackwardData", linear, {{"destinationGradient", read}, {"weights", read}, {"sourceGradient", write}}},
-      {"linearBackwardWeights", linear,
+      {"linearBackwardWeights",
+       linear,
        {{"source", read}, {"destinationGradient", read}, {"weightGradient", write}, {"biasGradient", write}}},
-      {"dropout", tile + Names{"fullChannels", "fullHeight", "fullWidth", "layerKey", "rate"},
+      {"dropout",
+       tile + Names{"fullChannels", "fullHeight", "fullWidth", "layerKey", "rate"},
        {{"source", read}, {"destination", write}, {"batchOrigin", index}, {"rowOrigin", index}, {"columnOrigin", index}}},
       {"softmaxCrossEntropyForward", crossEntropy, {{"source", read}, {"labels", read}, {"loss", accumulate}}},
       {"softmaxCrossEntropyBackward", crossEntropy, {{"source", read}, {"labels", read}, {"sourceGradient", write}}},
@@ -61,7 +68,8 @@ std::vector<KernelInfo> makeTable() {
        tile + Names{"fullHeight", "fullWidth", "mean0", "mean1", "mean2", "mean3", "deviation0", "deviation1", "deviation2", "deviation3"},
        {{"destination", write}, {"batchOrigin", index}, {"rowOrigin", index}, {"columnOrigin", index}}},
       {"sgd", {"count", "weightDecay", "momentum"}, {{"weights", accumulate}, {"gradient", read}, {"velocity", accumulate}}},
-      {"adam", {"count", "weightDecay", "beta1", "beta2", "epsilon", "decoupled"},
+      {"adam",
+       {"count", "weightDecay", "beta1", "beta2", "epsilon", "decoupled"},
        {{"weights", accumulate}, {"gradient", read}, {"firstMoment", accumulate}, {"secondMoment", accumulate}}},
   };
 }

@@ -25,8 +25,8 @@ enum class Layout : int {
 
 struct LayoutInfo {
   const char* name;
-  bool activation, weights;                  // what it is legal for; plain serves both
-  std::int64_t channels, out, in, groups;    // padded up to these multiples
+  bool activation, weights;                // what it is legal for; plain serves both
+  std::int64_t channels, out, in, groups;  // padded up to these multiples
 };
 
 constexpr std::array<LayoutInfo, 13> layouts{{
@@ -55,8 +55,7 @@ inline std::int64_t roundUp(std::int64_t value, std::int64_t multiple) {
 inline std::int64_t channelBlock(Layout layout) { return layoutInfo(layout).channels; }
 
 // Elements of an activation [batch, channels, height, width], channels padded to the layout's block.
-inline std::int64_t activationElements(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height,
-                                       std::int64_t width) {
+inline std::int64_t activationElements(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) {
   return checkedMultiply(checkedMultiply(batch, roundUp(channels, channelBlock(layout))), checkedMultiply(height, width));
 }
 

@@ -157,7 +157,8 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device) 
       const auto t = decode<StridedTile>(kernel);
       return {e.tile(t), e.elements(strided(t))};
     }
-    case KernelKind::zero: return {{decode<Zero>(kernel).bytes, 1, false, 0}};
+    case KernelKind::zero:
+      return {{decode<Zero>(kernel).bytes, 1, false, 0}};
     case KernelKind::loadImage: {
       const auto l = decode<LoadImage>(kernel);
       return {e.tile(l), index(anyIndex - l.batch), index(l.fullHeight - l.height), index(l.fullWidth - l.width)};

@@ -110,21 +110,23 @@ class Comparison {
   void transfer(const Form& form, const Block& plain, const Block& own) {
     switch (form.kind) {
       case Form::Kind::activation:
-      case Form::Kind::weights: return reorder(form.fromPlain, device_, plain, own);
+      case Form::Kind::weights:
+        return reorder(form.fromPlain, device_, plain, own);
       case Form::Kind::plain:
       case Form::Kind::moment:
-      case Form::Kind::labels: std::memcpy(own.data(), plain.data(), plain.bytes()); return;
+      case Form::Kind::labels:
+        std::memcpy(own.data(), plain.data(), plain.bytes());
+        return;
       case Form::Kind::winners:
-      case Form::Kind::other: return;
+      case Form::Kind::other:
+        return;
     }
   }
 
   void check(const Kernel& kernel, std::size_t position, const Form& form, const Block& expected, const Block& actual) {
     const OperandInfo& info = kernelInfo(kernel.kind).operands[position];
     if (info.use == Use::scratch || form.kind == Form::Kind::winners || form.kind == Form::Kind::labels) return;
-    const auto fail = [&](const std::string& what) {
-      throw Failure(describe(kernel) + ": " + info.name + " " + what);
-    };
+    const auto fail = [&](const std::string& what) { throw Failure(describe(kernel) + ": " + info.name + " " + what); };
     if (form.kind == Form::Kind::other) {
       // Losses are two doubles; what is zeroed is bytes.
       if (std::strcmp(info.name, "loss") == 0) {

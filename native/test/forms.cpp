@@ -50,8 +50,10 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {activation(r.sourceLayout, r.batch, r.channels, r.height, r.width),
               activation(r.destinationLayout, r.batch, r.channels, r.height, r.width)};
     }
-    case KernelKind::rectifierForward: return {plain, plain};
-    case KernelKind::rectifierBackward: return {plain, plain, plain};
+    case KernelKind::rectifierForward:
+      return {plain, plain};
+    case KernelKind::rectifierBackward:
+      return {plain, plain, plain};
     case KernelKind::maxPoolForward: {
       const auto p = decode<MaxPool>(kernel);
       return {poolSource(p, p.layout), poolDestination(p, p.layout), winners};
@@ -68,29 +70,43 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       const auto p = decode<AveragePool>(kernel);
       return {poolDestination(p, p.layout), poolSource(p, p.layout)};
     }
-    case KernelKind::sumPixelsForward: return {tile(decode<SumPixels>(kernel)), plain};
-    case KernelKind::sumPixelsBackward: return {plain, tile(decode<SumPixels>(kernel))};
+    case KernelKind::sumPixelsForward:
+      return {tile(decode<SumPixels>(kernel)), plain};
+    case KernelKind::sumPixelsBackward:
+      return {plain, tile(decode<SumPixels>(kernel))};
     case KernelKind::linearForward:
-    case KernelKind::linearBackwardWeights: return {plain, plain, plain, plain};
-    case KernelKind::linearBackwardData: return {plain, plain, plain};
+    case KernelKind::linearBackwardWeights:
+      return {plain, plain, plain, plain};
+    case KernelKind::linearBackwardData:
+      return {plain, plain, plain};
     case KernelKind::dropout: {
       const Form form = tile(decode<Dropout>(kernel));
       return {form, form, other, other, other};
     }
-    case KernelKind::softmaxCrossEntropyForward: return {plain, labels, other};
-    case KernelKind::softmaxCrossEntropyBackward: return {plain, labels, plain};
-    case KernelKind::meanSquaredErrorForward: return {tile(decode<SquaredError>(kernel)), plain, other};
+    case KernelKind::softmaxCrossEntropyForward:
+      return {plain, labels, other};
+    case KernelKind::softmaxCrossEntropyBackward:
+      return {plain, labels, plain};
+    case KernelKind::meanSquaredErrorForward:
+      return {tile(decode<SquaredError>(kernel)), plain, other};
     case KernelKind::meanSquaredErrorBackward: {
       const Form form = tile(decode<SquaredError>(kernel));
       return {form, plain, form};
     }
-    case KernelKind::copyBox: return {plain, plain};
-    case KernelKind::gather: return {plain, tile(decode<StridedTile>(kernel))};
-    case KernelKind::scatterAdd: return {tile(decode<StridedTile>(kernel)), plain};
-    case KernelKind::zero: return {other};
-    case KernelKind::loadImage: return {tile(decode<LoadImage>(kernel)), other, other, other};
-    case KernelKind::sgd: return {plain, plain, plain};
-    case KernelKind::adam: return {plain, plain, moment, moment};
+    case KernelKind::copyBox:
+      return {plain, plain};
+    case KernelKind::gather:
+      return {plain, tile(decode<StridedTile>(kernel))};
+    case KernelKind::scatterAdd:
+      return {tile(decode<StridedTile>(kernel)), plain};
+    case KernelKind::zero:
+      return {other};
+    case KernelKind::loadImage:
+      return {tile(decode<LoadImage>(kernel)), other, other, other};
+    case KernelKind::sgd:
+      return {plain, plain, plain};
+    case KernelKind::adam:
+      return {plain, plain, moment, moment};
   }
   return {};
 }

@@ -78,10 +78,17 @@ class Fuzzer {
       if (numbers.empty()) continue;
       const auto position = static_cast<std::size_t>(number(random_, 0, static_cast<std::int64_t>(numbers.size()) - 1));
       switch (number(random_, 0, 3)) {
-        case 0: numbers[position] = odd(); break;
-        case 1: numbers[position] += static_cast<double>(number(random_, -2, 2)); break;
-        case 2: numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(position)); break;
-        default: numbers[position] *= 2;
+        case 0:
+          numbers[position] = odd();
+          break;
+        case 1:
+          numbers[position] += static_cast<double>(number(random_, -2, 2));
+          break;
+        case 2:
+          numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(position));
+          break;
+        default:
+          numbers[position] *= 2;
       }
     }
   }

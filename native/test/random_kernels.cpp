@@ -29,15 +29,30 @@ Axis randomAxis(Random& random, bool dilated) {
 Numbers window(Random& random, std::int64_t channels, bool dilated) {
   const Axis h = randomAxis(random, dilated), w = randomAxis(random, dilated);
   const auto d = [](std::int64_t value) { return static_cast<double>(value); };
-  return {d(number(random, 1, 2)), d(channels), d(h.in), d(w.in), d(h.out), d(w.out), d(h.kernel), d(w.kernel), d(h.stride), d(w.stride),
-          d(h.dilation), d(w.dilation), d(h.before), d(h.after), d(w.before), d(w.after)};
+  return {d(number(random, 1, 2)),
+          d(channels),
+          d(h.in),
+          d(w.in),
+          d(h.out),
+          d(w.out),
+          d(h.kernel),
+          d(w.kernel),
+          d(h.stride),
+          d(w.stride),
+          d(h.dilation),
+          d(w.dilation),
+          d(h.before),
+          d(h.after),
+          d(w.before),
+          d(w.after)};
 }
 
 std::int64_t someChannels(Random& random) { return number(random, 0, 2) == 0 ? 16 * number(random, 1, 2) : number(random, 1, 20); }
 
 Numbers convolution(Random& random) {
   const std::int64_t groups = number(random, 0, 3) == 0 ? number(random, 2, 4) : 1;
-  const std::int64_t in = groups > 1 ? number(random, 1, 3) : someChannels(random), out = groups > 1 ? number(random, 1, 3) : someChannels(random);
+  const std::int64_t in = groups > 1 ? number(random, 1, 3) : someChannels(random),
+                     out = groups > 1 ? number(random, 1, 3) : someChannels(random);
   Numbers fields = window(random, in * groups, true);
   for (const std::int64_t value : {out * groups, groups, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}})
     fields.push_back(static_cast<double>(value));
@@ -95,38 +110,53 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
   switch (kind) {
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:
-    case KernelKind::convolutionBackwardWeights: return convolution(random);
+    case KernelKind::convolutionBackwardWeights:
+      return convolution(random);
     case KernelKind::reorderWeights: {
       const double groups = count(3);
       return {groups * count(20), groups * count(20), count(3), count(3), groups, 0, 0};
     }
-    case KernelKind::reorderActivation: return append(tile(random), {0});
+    case KernelKind::reorderActivation:
+      return append(tile(random), {0});
     case KernelKind::rectifierForward:
-    case KernelKind::rectifierBackward: return {count(200), number(random, 0, 1) == 0 ? 0 : 0.1};
+    case KernelKind::rectifierBackward:
+      return {count(200), number(random, 0, 1) == 0 ? 0 : 0.1};
     case KernelKind::maxPoolForward:
-    case KernelKind::maxPoolBackward: return append(window(random, someChannels(random), true), {0});
+    case KernelKind::maxPoolBackward:
+      return append(window(random, someChannels(random), true), {0});
     case KernelKind::averagePoolForward:
-    case KernelKind::averagePoolBackward: return averagePool(random);
+    case KernelKind::averagePoolBackward:
+      return averagePool(random);
     case KernelKind::sumPixelsForward:
-    case KernelKind::sumPixelsBackward: return append(tile(random), {fraction(random)});
+    case KernelKind::sumPixelsBackward:
+      return append(tile(random), {fraction(random)});
     case KernelKind::linearForward:
     case KernelKind::linearBackwardData:
-    case KernelKind::linearBackwardWeights: return {count(3), count(300), count(20)};
-    case KernelKind::dropout: return dropout(random);
+    case KernelKind::linearBackwardWeights:
+      return {count(3), count(300), count(20)};
+    case KernelKind::dropout:
+      return dropout(random);
     case KernelKind::softmaxCrossEntropyForward:
     case KernelKind::softmaxCrossEntropyBackward: {
       const double batch = count(3);
       return {batch, count(10), batch + 1};
     }
     case KernelKind::meanSquaredErrorForward:
-    case KernelKind::meanSquaredErrorBackward: return append(strided(random), {count(100)});
-    case KernelKind::copyBox: return copyBox(random);
+    case KernelKind::meanSquaredErrorBackward:
+      return append(strided(random), {count(100)});
+    case KernelKind::copyBox:
+      return copyBox(random);
     case KernelKind::gather:
-    case KernelKind::scatterAdd: return strided(random);
-    case KernelKind::zero: return {count(100)};
-    case KernelKind::loadImage: return loadImage(random);
-    case KernelKind::sgd: return {count(200), 0.01, number(random, 0, 1) == 0 ? 0 : 0.9};
-    case KernelKind::adam: return {count(200), 0.01, 0.9, 0.999, 1e-8, static_cast<double>(number(random, 0, 1))};
+    case KernelKind::scatterAdd:
+      return strided(random);
+    case KernelKind::zero:
+      return {count(100)};
+    case KernelKind::loadImage:
+      return loadImage(random);
+    case KernelKind::sgd:
+      return {count(200), 0.01, number(random, 0, 1) == 0 ? 0 : 0.9};
+    case KernelKind::adam:
+      return {count(200), 0.01, 0.9, 0.999, 1e-8, static_cast<double>(number(random, 0, 1))};
   }
   return {};
 }
@@ -156,13 +186,38 @@ Kernel reorderIn(Kernel kernel, Device& device, Random& random) {
   const auto r = decode<WeightReorder>(kernel);
   const auto d = [](std::int64_t value) { return static_cast<double>(value); };
   const Kernel plain{KernelKind::convolutionForward,
-                     {1, d(r.inChannels), d(r.kernelHeight), d(r.kernelWidth), 1, 1, d(r.kernelHeight), d(r.kernelWidth), 1, 1, 1, 1, 0, 0, 0,
-                      0, d(r.outChannels), d(r.groups), 0, 0, 0}};
+                     {1,
+                      d(r.inChannels),
+                      d(r.kernelHeight),
+                      d(r.kernelWidth),
+                      1,
+                      1,
+                      d(r.kernelHeight),
+                      d(r.kernelWidth),
+                      1,
+                      1,
+                      1,
+                      1,
+                      0,
+                      0,
+                      0,
+                      0,
+                      d(r.outChannels),
+                      d(r.groups),
+                      0,
+                      0,
+                      0}};
   const Device::WeightLayouts weights = device.weightLayouts(convolutionIn(plain, device, random));
   switch (number(random, 0, 3)) {
-    case 0: setField(kernel, "destinationLayout", weights.forward); break;
-    case 1: setField(kernel, "sourceLayout", weights.forward); break;
-    case 2: setField(kernel, "destinationLayout", weights.backwardData); break;
+    case 0:
+      setField(kernel, "destinationLayout", weights.forward);
+      break;
+    case 1:
+      setField(kernel, "sourceLayout", weights.forward);
+      break;
+    case 2:
+      setField(kernel, "destinationLayout", weights.backwardData);
+      break;
     default:
       setField(kernel, "sourceLayout", weights.forward);
       setField(kernel, "destinationLayout", weights.backwardData);
@@ -182,8 +237,10 @@ Kernel inLayouts(const Kernel& plain, Device& device, Random& random) {
   switch (plain.kind) {
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:
-    case KernelKind::convolutionBackwardWeights: return convolutionIn(plain, device, random);
-    case KernelKind::reorderWeights: return reorderIn(plain, device, random);
+    case KernelKind::convolutionBackwardWeights:
+      return convolutionIn(plain, device, random);
+    case KernelKind::reorderWeights:
+      return reorderIn(plain, device, random);
     default: {
       Kernel kernel = plain;
       for (const char* name : {"layout", "sourceLayout", "destinationLayout"}) setField(kernel, name, anyActivation(random));

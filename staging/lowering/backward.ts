@@ -1,6 +1,6 @@
 import type { Segment } from '../plan'
 import type { BoundSegment } from './body'
-import type { Context, ParameterTensor, Step } from './context'
+import type { Context, NodeParameters, ParameterTensor, Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
 import { loweringOf } from './ops'
 import {
@@ -21,12 +21,14 @@ import {
 export interface BoundGradients {
   readonly output: WholeTensor | undefined
   readonly input: WholeTensor | 'exchange' | undefined
-  /** Sum of a parameter's gradient over the tiles. */
-  readonly sums: ReadonlyMap<ParameterTensor, Buffer>
+  /** Where a parameter's gradient is summed over the tiles. */
+  readonly sumOf: (parameter: ParameterTensor) => Buffer
   /** Whether several tiles add to the sums. */
   readonly partial: boolean
   /** Weights as the gradient of the input reads them. */
-  readonly backwardWeights: ReadonlyMap<ParameterTensor, Virtual>
+  readonly backwardWeights: (weight: ParameterTensor) => Virtual
+  /** Told when this tile has no more use for a layer's parameters. */
+  readonly done: (parameters: NodeParameters) => void
 }
 
 /** Whether a tile's gradient of the input can be written where it belongs: no other tile reads these rows and columns, so none adds to them. */
@@ -87,7 +89,7 @@ export const backwardBody = (
   /** Runs with the place to write a parameter's gradient, then adds it to the sum over tiles. */
   const target = (parameter: ParameterTensor | undefined): { readonly address: Virtual; readonly add: () => void } => {
     if (parameter === undefined) return { address: none, add: () => undefined }
-    const sum = at(gradients.sums.get(parameter)!)
+    const sum = at(gradients.sumOf(parameter))
     if (!gradients.partial) return { address: sum, add: () => undefined }
     const address = at(emit.buffer(`tile's gradient of ${parameter.name}`, parameter.elements * elementBytes))
     return { address, add: () => copyElements(emit, parameter.elements, address, sum, 1) }
@@ -100,16 +102,16 @@ export const backwardBody = (
     const source = wantsSource ? sourceGradientOf(step, received) : undefined
     const weight = target(step.parameters?.weight)
     const bias = target(step.parameters?.bias)
-    const backwardWeights = step.parameters === undefined ? none : gradients.backwardWeights.get(step.parameters.weight)!
     loweringOf(step.node).backward(context, step as never, {
       destination: received,
       source,
       weight: weight.address,
       bias: bias.address,
-      backwardWeights
+      backwardWeights: () => gradients.backwardWeights(step.parameters!.weight)
     })
     weight.add()
     bias.add()
+    if (step.parameters !== undefined) gradients.done(step.parameters)
     if (source === undefined) break
     received = source
   }

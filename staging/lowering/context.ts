@@ -86,8 +86,8 @@ export interface StepGradients {
   readonly source: TileTensor | undefined
   readonly weight: Virtual
   readonly bias: Virtual
-  /** The weights in the layout that the gradient of the input reads. */
-  readonly backwardWeights: Virtual
+  /** The weights in the layout that the gradient of the input reads; asked for just before they are read. */
+  readonly backwardWeights: () => Virtual
 }
 
 /** A fresh scratch operand for a kernel, or none where the device needs none. */

@@ -4,7 +4,7 @@ import { tileAxes } from '../program'
 import { tileCount, type SegmentTiling } from '../tiling'
 import { addsToInput, backwardBody } from './backward'
 import { forwardBody, type BoundSegment } from './body'
-import type { Context, ParameterTensor, Step } from './context'
+import type { Context, NodeParameters, ParameterTensor, Step } from './context'
 import { at, type Buffer, type Virtual } from './emitter'
 import { loweringOf } from './ops'
 import { reorderParameter, tensorsOf } from './parameters'
@@ -46,6 +46,16 @@ export const emitForward = (context: Context, code: SegmentCode): readonly Step[
 
 const isTiled = ({ grid }: Segment): boolean => tileCount(grid) > 1
 
+/** The weights as the gradient of the input reads them: as they are stored, or a reordered copy. */
+const weightsForBackward = ({ emit, elementBytes }: Context, weight: ParameterTensor): Virtual => {
+  const stored = at(weight.buffer)
+  if (weight.layout === weight.backwardLayout) return stored
+  const elements = weightElements(weight.backwardLayout, weight.shape as readonly [number, number, number, number], weight.groups)
+  const copy = at(emit.buffer(`${weight.name} for backward`, elements * elementBytes))
+  reorderParameter(emit, weight, [stored, weight.layout], [copy, weight.backwardLayout])
+  return copy
+}
+
 /**
  * Backward of a segment. `kept` are the steps of a forward that was kept; otherwise each tile runs forward again first
  * (for the last segment, whose forward pass this is, for the first time). Then its parameters are updated or handed out.
@@ -56,45 +66,37 @@ export const emitBackward = (
   kept: readonly Step[] | undefined,
   finish: (parameter: ParameterTensor, gradient: Buffer) => void
 ): void => {
-  const { emit, elementBytes, parameters, graph } = context
+  const { elementBytes, graph } = context
   const { segment, bodies, inputGradient } = code
   const partial = isTiled(segment)
-  const learning = parameters.slice(segment.from, segment.to).flatMap((both) => (both === undefined ? [] : [both]))
+  const learning = context.parameters.slice(segment.from, segment.to).flatMap((both) => (both === undefined ? [] : [both]))
 
-  const sums = new Map<ParameterTensor, Buffer>()
-  for (const tensor of learning.flatMap(tensorsOf)) {
-    const sum = emit.buffer(`gradient of ${tensor.name}`, tensor.elements * elementBytes)
-    sums.set(tensor, sum)
-    if (partial) zero(context, sum)
-  }
-  const backwardWeights = new Map(
-    learning.map(({ weight }, index): readonly [ParameterTensor, Virtual] => {
-      const stored = at(weight.buffer)
-      const unread = index === 0 && inputGradient === undefined
-      if (unread || weight.layout === weight.backwardLayout) return [weight, stored]
-      const reordered = at(
-        emit.buffer(
-          `${weight.name} for backward`,
-          weightElements(weight.backwardLayout, weight.shape as never, weight.groups) * elementBytes
-        )
-      )
-      reorderParameter(emit, weight, [stored, weight.layout], [reordered, weight.backwardLayout])
-      return [weight, reordered]
-    })
+  const sums = new Map(
+    learning
+      .flatMap(tensorsOf)
+      .map((tensor) => [tensor, context.emit.buffer(`the gradient of ${tensor.name}`, tensor.elements * elementBytes)])
+  )
+  if (partial) sums.forEach((sum) => zero(context, sum))
+  const shared = new Map(
+    partial && segment.reorder === 'once'
+      ? learning.slice(inputGradient === undefined ? 1 : 0).map(({ weight }) => [weight, weightsForBackward(context, weight)] as const)
+      : []
   )
   if (inputGradient !== undefined && inputGradient !== 'exchange' && addsToInput(inputGradient, bodies, segment, elementBytes))
     zero(context, inputGradient.buffer)
 
   const isLast = segment.to === graph.nodes.length
+  const finishAll = (both: NodeParameters): void => tensorsOf(both).forEach((tensor) => finish(tensor, sums.get(tensor)!))
   emitBodies(context, bodies, (body) => {
     const steps = kept ?? forwardBody(context, code, body, isLast ? 'keep' : 'recompute')
     backwardBody(context, code, body, steps, {
       output: code.outputGradient,
       input: inputGradient,
-      sums,
+      sumOf: (tensor) => sums.get(tensor)!,
       partial,
-      backwardWeights
+      backwardWeights: (weight) => shared.get(weight) ?? weightsForBackward(context, weight),
+      done: (both) => (partial ? undefined : finishAll(both))
     })
   })
-  for (const [tensor, sum] of sums) finish(tensor, sum)
+  if (partial) learning.forEach(finishAll)
 }

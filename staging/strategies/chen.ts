@@ -8,7 +8,8 @@ const equalSegments = (ops: number, count: number): readonly Segment[] =>
     from: Math.floor((index * ops) / count),
     to: Math.floor(((index + 1) * ops) / count),
     grid: untiled,
-    recompute: index < count - 1
+    recompute: index < count - 1,
+    reorder: 'once'
   }))
 
 /** Sequential checkpoints at every ~√n-th op (Chen et al. 2016, as paper 002's baseline). */

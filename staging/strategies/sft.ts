@@ -76,8 +76,8 @@ const fastest = ({ lowering, residentBytes, estimate }: Search, budget: number):
 
   const optionsBetween = (from: number, to: number, available: number): readonly Option[] => {
     const isLast = to === end
-    const optionOf = (grid: Grid, recompute: boolean): Option | undefined => {
-      const segment = { from, to, grid, recompute }
+    const optionOf = (grid: Grid, recompute: boolean, reorder: Segment['reorder'] = 'once'): Option | undefined => {
+      const segment = { from, to, grid, recompute, reorder }
       const estimated = estimate(segment)
       return estimated && { segment, ...estimated }
     }
@@ -89,7 +89,9 @@ const fastest = ({ lowering, residentBytes, estimate }: Search, budget: number):
       return [optionOf(grid, !isLast || tileCount(grid) > 1)].flatMap((option) => option ?? [])
     }
     const whole = [optionOf(untiled, false), ...(isLast ? [] : [optionOf(untiled, true)])].flatMap((option) => option ?? [])
-    return [...whole, ...fittingGrids(candidateGrids(graph, { from, to }), available, (grid) => optionOf(grid, true))]
+    const lean = fittingGrids(candidateGrids(graph, { from, to }), available, (grid) => optionOf(grid, true, 'each-tile'))
+    const quick = lean.flatMap(({ segment }) => optionOf(segment.grid, true, 'once') ?? [])
+    return [...whole, ...lean, ...quick]
   }
 
   const labels = new Map<number, readonly Label[]>([[0, [{ residentBytes, milliseconds: 0, segments: [] }]]])

@@ -56,7 +56,10 @@ export const exportedTypes = (program: ts.Program, path: string): ReadonlyMap<st
   return new Map(
     file.statements.filter(ts.isTypeAliasDeclaration).map((declaration) => {
       const type = checker.getTypeAtLocation(declaration)
-      return [declaration.name.text, checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.InTypeAlias)]
+      return [
+        declaration.name.text,
+        checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.InTypeAlias)
+      ]
     })
   )
 }

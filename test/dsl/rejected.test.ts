@@ -34,7 +34,12 @@ for (const file of files) {
   })
 }
 
-rejected('nothing else is in error', () => assert.equal(mistakes.filter(({ file }) => !files.includes(file)), []))
+rejected('nothing else is in error', () =>
+  assert.equal(
+    mistakes.filter(({ file }) => !files.includes(file)),
+    []
+  )
+)
 
 rejected.run()
 

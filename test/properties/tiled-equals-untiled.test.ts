@@ -27,7 +27,9 @@ const randomCase = (seed: number): Case => {
     loss.op === 'softmaxCrossEntropy'
       ? Array.from({ length: loss.input[0] }, () => draw(0, loss.input[1] - 1))
       : values(draw, product(loss.input))
-  const weights = new Map(graph.nodes.flatMap(({ parameters }) => parameters.map(({ name, shape }) => [name, values(draw, product(shape))])))
+  const weights = new Map(
+    graph.nodes.flatMap(({ parameters }) => parameters.map(({ name, shape }) => [name, values(draw, product(shape))]))
+  )
   return {
     execution: { model, input, device: 'reference', threads: 1, weights, batch: { input: values(draw, product(input)), target }, seed },
     segments: randomSegments(draw, graph)

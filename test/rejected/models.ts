@@ -9,7 +9,7 @@ input([1, 3, 0, 512])
 // expects: input: takes images BxCxHxW, not 1x3
 model({ name: 'flat', input: [1, 3], layers: [relu] })
 
-export const fork = model({
+export const grouped = model({
   name: 'grouped',
   input: [1, 3, 32, 32],
   layers: [

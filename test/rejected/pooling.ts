@@ -3,7 +3,7 @@ import { avgPool2d, globalAvgPool, input, maxPool2d, net } from '../../dsl'
 const x = input([1, 3, 5, 9])
 
 // expects: maxPool2d: the kernel 6x6 is larger than its padded input 5x9
-net(x, [maxPool2d({ k: 6, ceilMode: true })])
+net(x, [maxPool2d({ k: 6, s: 1, ceilMode: true })])
 
 // expects: maxPool2d: the dilated kernel 7x3 is larger than its padded input 5x9
 net(x, [maxPool2d({ k: 3, d: [3, 1] })])

@@ -25,5 +25,5 @@ net(x, [convolution, globalAvgPool, checkpoint, linear({ out: 2 }), tile({ H: 2 
 // expects: tile: counts must be whole numbers above 0
 net(x, [convolution, tile({ H: 0, W: 2 })])
 
-// expects: there is no option D
+// expects: 'D' does not exist
 tile({ D: 2 })

@@ -21,7 +21,7 @@ net(x, [dropout({ rate: 1.5 })])
 // expects: leakyRelu: the slope -0.1 is below 0
 net(x, [leakyRelu({ slope: -0.1 })])
 
-// expects: there is no option alpha
+// expects: 'alpha' does not exist
 leakyRelu({ alpha: 0.1 })
 
 // expects: in classifier.0: linear: takes 25088 features, not 131072

@@ -15,11 +15,11 @@ const randomGrid = (draw: Draw, graph: Graph, from: number, to: number): Grid =>
 export const randomSegments = (draw: Draw, graph: Graph): readonly Segment[] => {
   const ops = graph.nodes.length
   const segments: Segment[] = []
-  for (let from = 0; from < ops; ) {
+  for (let from = 0; from < ops;) {
     const to = Math.min(ops, from + draw(1, ops))
     const grid = randomGrid(draw, graph, from, to)
     const tiled = grid.B * grid.H * grid.W > 1
-    segments.push({ from, to, grid, recompute: tiled || draw(0, 1) === 1 })
+    segments.push({ from, to, grid, recompute: tiled || draw(0, 1) === 1, reorder: draw(0, 1) === 1 ? 'once' : 'each-tile' })
     from = to
   }
   return segments

@@ -17,7 +17,10 @@ test('every coordinate is owned once, in order', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 40 }), (extent, tiles) => {
       const owned = partition(extent, tiles).flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index))
-      assert.equal(owned, Array.from({ length: extent }, (_, index) => index))
+      assert.equal(
+        owned,
+        Array.from({ length: extent }, (_, index) => index)
+      )
       assert.ok(partition(extent, tiles).length <= tiles)
     })
   )
@@ -31,10 +34,9 @@ test('a window reads exactly the coordinates that its outputs touch, and pads wh
       const outputs = Math.floor((extent + window.padBefore + window.padAfter - reach) / window.stride) + 1
       const from = start % outputs
       const to = from + 1 + (length % (outputs - from))
-      const touched = Array.from({ length: to - from }, (_, index) => (from + index) * window.stride - window.padBefore).flatMap((first) => [
-        first,
-        first + reach - 1
-      ])
+      const touched = Array.from({ length: to - from }, (_, index) => (from + index) * window.stride - window.padBefore).flatMap(
+        (first) => [first, first + reach - 1]
+      )
       const [lowest, highest] = [Math.min(...touched), Math.max(...touched)]
       const { interval, padBefore, padAfter, overhang } = inputInterval(access, { from, to }, extent)
       assert.is(interval.from - padBefore, lowest)

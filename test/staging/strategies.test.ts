@@ -79,7 +79,7 @@ test('chen recomputes every segment but the last, and needs less than plain', ()
 test('a checkpoint in the model ends a segment, a tile mark fixes its grid', () => {
   const layers = [...convolutions.slice(0, 5), tile({ H: 3, W: 2 }), checkpoint, ...convolutions.slice(5)]
   const { plan } = staged(request(layers, image))
-  assert.equal(plan.segments[0], { from: 0, to: 5, grid: { B: 1, H: 3, W: 2 }, recompute: true })
+  assert.equal(plan.segments[0], { from: 0, to: 5, grid: { B: 1, H: 3, W: 2 }, recompute: true, reorder: 'once' })
 })
 
 test('fused-tiled dimensions: a flat layer leaves the batch, a sum over pixels may end a segment', () => {
@@ -97,19 +97,22 @@ test('fused-tiled dimensions: a flat layer leaves the batch, a sum over pixels m
 test('given segments are refused with the segment and the reason', () => {
   const whole = { B: 1, H: 1, W: 1 }
   const cases: readonly (readonly [readonly Segment[], RegExp])[] = [
-    [[{ from: 0, to: 10, grid: { ...whole, H: 2 }, recompute: true }], /segment 0\.\.10: it cannot be tiled along H; it allows B/],
-    [[{ from: 0, to: 4, grid: whole, recompute: true }], /the segments end at 4, but net has 10 ops/],
+    [
+      [{ from: 0, to: 10, grid: { ...whole, H: 2 }, recompute: true, reorder: 'once' }],
+      /segment 0\.\.10: it cannot be tiled along H; it allows B/
+    ],
+    [[{ from: 0, to: 4, grid: whole, recompute: true, reorder: 'once' }], /the segments end at 4, but net has 10 ops/],
     [
       [
-        { from: 0, to: 4, grid: whole, recompute: true },
-        { from: 5, to: 10, grid: whole, recompute: false }
+        { from: 0, to: 4, grid: whole, recompute: true, reorder: 'once' },
+        { from: 5, to: 10, grid: whole, recompute: false, reorder: 'once' }
       ],
       /segment 5\.\.10: it starts at 5, but the one before ends at 4/
     ],
     [
       [
-        { from: 0, to: 5, grid: { ...whole, H: 2 }, recompute: false },
-        { from: 5, to: 10, grid: whole, recompute: false }
+        { from: 0, to: 5, grid: { ...whole, H: 2 }, recompute: false, reorder: 'once' },
+        { from: 5, to: 10, grid: whole, recompute: false, reorder: 'once' }
       ],
       /what is tiled is recomputed/
     ]

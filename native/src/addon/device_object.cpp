@@ -53,9 +53,8 @@ Napi::Value weightLayouts(const Napi::CallbackInfo& info, const Queries& queries
 using Query = Napi::Value (*)(const Napi::CallbackInfo&, const Queries&);
 
 Napi::Function query(Napi::Env env, const Queries& queries, Query answer) {
-  return Napi::Function::New(env, [queries, answer](const Napi::CallbackInfo& info) {
-    return guarded(info.Env(), [&] { return answer(info, queries); });
-  });
+  return Napi::Function::New(
+      env, [queries, answer](const Napi::CallbackInfo& info) { return guarded(info.Env(), [&] { return answer(info, queries); }); });
 }
 
 const char* nameOf(Use use) {

@@ -20,11 +20,18 @@ EncodedProgram programOf(const Napi::Object& options) {
 
 Image imageOf(const Napi::Object& object) {
   const Napi::Value pixels = object.Get("pixels");
-  if (!pixels.IsTypedArray() || pixels.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) throw Failure("pixels is no Uint8Array");
+  if (!pixels.IsTypedArray() || pixels.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
+    throw Failure("pixels is no Uint8Array");
   const auto array = pixels.As<Napi::Uint8Array>();
   const auto count = [&](const char* name) { return static_cast<std::int64_t>(countOf(object, name)); };
-  Image image{array.Data(),      count("height"),   count("width"), count("channels"), count("cropTop"),
-              count("cropLeft"), flagOf(object, "flipHorizontal"), flagOf(object, "flipVertical")};
+  Image image{array.Data(),
+              count("height"),
+              count("width"),
+              count("channels"),
+              count("cropTop"),
+              count("cropLeft"),
+              flagOf(object, "flipHorizontal"),
+              flagOf(object, "flipVertical")};
   const std::int64_t bytes = checkedMultiply(checkedMultiply(image.height, image.width), image.channels);
   if (static_cast<std::uint64_t>(bytes) != array.ByteLength())
     throw Failure("an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) + "x" + std::to_string(image.channels) +

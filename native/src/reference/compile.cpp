@@ -66,15 +66,13 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
   using A = Arguments;
   switch (kernel.kind) {
     case KernelKind::convolutionForward:
-      return compiled([c = plainConvolution(kernel)](const A& a) {
-        convolutionForward<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3));
-      });
+      return compiled(
+          [c = plainConvolution(kernel)](const A& a) { convolutionForward<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3)); });
     case KernelKind::convolutionBackwardData:
       return compiled([c = plainConvolution(kernel)](const A& a) { convolutionBackwardData<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::convolutionBackwardWeights:
-      return compiled([c = plainConvolution(kernel)](const A& a) {
-        convolutionBackwardWeights<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3));
-      });
+      return compiled(
+          [c = plainConvolution(kernel)](const A& a) { convolutionBackwardWeights<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3)); });
     case KernelKind::reorderWeights:
       return compiled([count = plainWeights(decode<WeightReorder>(kernel))](const A& a) {
         std::memmove(a.at<T>(1), a.at<T>(0), static_cast<std::size_t>(count) * sizeof(T));
@@ -102,13 +100,11 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
     case KernelKind::linearBackwardData:
       return compiled([l = decode<Linear>(kernel)](const A& a) { linearBackwardData<T>(l, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::linearBackwardWeights:
-      return compiled([l = decode<Linear>(kernel)](const A& a) {
-        linearBackwardWeights<T>(l, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3));
-      });
+      return compiled(
+          [l = decode<Linear>(kernel)](const A& a) { linearBackwardWeights<T>(l, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3)); });
     case KernelKind::dropout:
-      return compiled([d = decode<Dropout>(kernel)](const A& a) {
-        dropout<T>(d, a.origin(2), a.step.seed, a.step.step, a.at<T>(0), a.at<T>(1));
-      });
+      return compiled(
+          [d = decode<Dropout>(kernel)](const A& a) { dropout<T>(d, a.origin(2), a.step.seed, a.step.step, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::softmaxCrossEntropyForward:
       return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
         softmaxCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<double>(2));
@@ -118,11 +114,11 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
         softmaxCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2));
       });
     case KernelKind::meanSquaredErrorForward:
-      return compiled([s = decode<SquaredError>(kernel)](const A& a) {
-        meanSquaredErrorForward<T>(s, a.at<T>(0), a.at<T>(1), a.at<double>(2));
-      });
+      return compiled(
+          [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorForward<T>(s, a.at<T>(0), a.at<T>(1), a.at<double>(2)); });
     case KernelKind::meanSquaredErrorBackward:
-      return compiled([s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward<T>(s, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+      return compiled(
+          [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward<T>(s, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::copyBox:
       return compiled([b = decode<CopyBox>(kernel)](const A& a) { copyBox<T>(b, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::gather:
@@ -134,9 +130,8 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
     case KernelKind::loadImage:
       return compiled([l = decode<LoadImage>(kernel)](const A& a) { loadImage<T>(l, a.origin(1), a.step.images, a.at<T>(0)); });
     case KernelKind::sgd:
-      return compiled([s = decode<Sgd>(kernel)](const A& a) {
-        sgd<T>(s, a.step.learningRate, a.step.step, a.at<T>(0), a.at<T>(1), a.at<T>(2));
-      });
+      return compiled(
+          [s = decode<Sgd>(kernel)](const A& a) { sgd<T>(s, a.step.learningRate, a.step.step, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::adam:
       return compiled([o = decode<Adam>(kernel)](const A& a) {
         adam<T>(o, a.step.learningRate, a.step.step, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3));

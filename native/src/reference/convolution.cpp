@@ -30,7 +30,10 @@ Range columnsOf(const Convolution& c, std::int64_t kx) {
 // Offsets of planes: channel i of group g of image b, and so on.
 struct Geometry {
   explicit Geometry(const Convolution& c)
-      : in(c.inChannels / c.groups), out(c.outChannels / c.groups), inPlane(c.inHeight * c.inWidth), outPlane(c.outHeight * c.outWidth),
+      : in(c.inChannels / c.groups),
+        out(c.outChannels / c.groups),
+        inPlane(c.inHeight * c.inWidth),
+        outPlane(c.outHeight * c.outWidth),
         taps(c.kernelHeight * c.kernelWidth) {}
   std::int64_t in, out, inPlane, outPlane, taps;
 };
@@ -39,7 +42,8 @@ struct Geometry {
 
 void requirePlain(const Convolution& c) {
   for (const Layout layout : {c.sourceLayout, c.destinationLayout, c.weightLayout})
-    if (layout != Layout::plain) throw Failure(std::string("the reference device convolves plain layouts only, not ") + layoutInfo(layout).name);
+    if (layout != Layout::plain)
+      throw Failure(std::string("the reference device convolves plain layouts only, not ") + layoutInfo(layout).name);
 }
 
 template <class T>
@@ -153,9 +157,9 @@ void convolutionBackwardWeights(const Convolution& c, const T* source, const T* 
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                  \
-  template void convolutionForward<T>(const Convolution&, const T*, const T*, const T*, T*);                     \
-  template void convolutionBackwardData<T>(const Convolution&, const T*, const T*, T*);                          \
+#define TILEFOLD_INSTANTIATE(T)                                                              \
+  template void convolutionForward<T>(const Convolution&, const T*, const T*, const T*, T*); \
+  template void convolutionBackwardData<T>(const Convolution&, const T*, const T*, T*);      \
   template void convolutionBackwardWeights<T>(const Convolution&, const T*, const T*, T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

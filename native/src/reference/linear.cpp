@@ -62,9 +62,9 @@ void linearBackwardWeights(const Linear& l, const T* source, const T* destinatio
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                    \
-  template void linearForward<T>(const Linear&, const T*, const T*, const T*, T*);                 \
-  template void linearBackwardData<T>(const Linear&, const T*, const T*, T*);                      \
+#define TILEFOLD_INSTANTIATE(T)                                                    \
+  template void linearForward<T>(const Linear&, const T*, const T*, const T*, T*); \
+  template void linearBackwardData<T>(const Linear&, const T*, const T*, T*);      \
   template void linearBackwardWeights<T>(const Linear&, const T*, const T*, T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

@@ -89,10 +89,10 @@ void meanSquaredErrorBackward(const SquaredError& s, const T* source, const T* t
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                    \
-  template void softmaxCrossEntropyForward<T>(const CrossEntropy&, const T*, const std::int32_t*, double*);        \
-  template void softmaxCrossEntropyBackward<T>(const CrossEntropy&, const T*, const std::int32_t*, T*);            \
-  template void meanSquaredErrorForward<T>(const SquaredError&, const T*, const T*, double*);                      \
+#define TILEFOLD_INSTANTIATE(T)                                                                             \
+  template void softmaxCrossEntropyForward<T>(const CrossEntropy&, const T*, const std::int32_t*, double*); \
+  template void softmaxCrossEntropyBackward<T>(const CrossEntropy&, const T*, const std::int32_t*, T*);     \
+  template void meanSquaredErrorForward<T>(const SquaredError&, const T*, const T*, double*);               \
   template void meanSquaredErrorBackward<T>(const SquaredError&, const T*, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

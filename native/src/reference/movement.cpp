@@ -82,10 +82,10 @@ void scatterAdd(const StridedTile& t, const T* source, T* destination) {
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                    \
-  template void reorderActivation<T>(const ActivationReorder&, const T*, T*);      \
-  template void copyBox<T>(const CopyBox&, const T*, T*);                          \
-  template void gather<T>(const StridedTile&, const T*, T*);                       \
+#define TILEFOLD_INSTANTIATE(T)                                               \
+  template void reorderActivation<T>(const ActivationReorder&, const T*, T*); \
+  template void copyBox<T>(const CopyBox&, const T*, T*);                     \
+  template void gather<T>(const StridedTile&, const T*, T*);                  \
   template void scatterAdd<T>(const StridedTile&, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

@@ -36,8 +36,8 @@ void adam(const Adam& a, double learningRate, std::uint64_t step, T* weights, co
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                           \
-  template void sgd<T>(const Sgd&, double, std::uint64_t, T*, const T*, T*);              \
+#define TILEFOLD_INSTANTIATE(T)                                              \
+  template void sgd<T>(const Sgd&, double, std::uint64_t, T*, const T*, T*); \
   template void adam<T>(const Adam&, double, std::uint64_t, T*, const T*, T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

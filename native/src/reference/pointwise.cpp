@@ -42,9 +42,9 @@ void dropout(const Dropout& d, const TileOrigin& origin, std::uint64_t seed, std
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                          \
-  template void rectifierForward<T>(const Rectifier&, const T*, T*);                                                     \
-  template void rectifierBackward<T>(const Rectifier&, const T*, const T*, T*);                                          \
+#define TILEFOLD_INSTANTIATE(T)                                                 \
+  template void rectifierForward<T>(const Rectifier&, const T*, T*);            \
+  template void rectifierBackward<T>(const Rectifier&, const T*, const T*, T*); \
   template void dropout<T>(const Dropout&, const TileOrigin&, std::uint64_t, std::uint64_t, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

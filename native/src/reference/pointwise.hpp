@@ -26,9 +26,7 @@ void dropout(const Dropout& d, const TileOrigin& origin, std::uint64_t seed, std
 class ElementDraw {
  public:
   ElementDraw(std::uint64_t seed, std::uint64_t step, std::uint64_t layerKey) : key_(mix(mix(mix(seed) + step) + layerKey)) {}
-  double operator()(std::uint64_t element) const {
-    return static_cast<double>(mix(key_ + element * 0x9E3779B97F4A7C15u) >> 11) * 0x1p-53;
-  }
+  double operator()(std::uint64_t element) const { return static_cast<double>(mix(key_ + element * 0x9E3779B97F4A7C15u) >> 11) * 0x1p-53; }
 
  private:
   static std::uint64_t mix(std::uint64_t z) {

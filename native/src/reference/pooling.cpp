@@ -118,7 +118,8 @@ void averagePoolForward(const AveragePool& p, const T* source, T* destination) {
         double sums[widestBlock] = {};
         for (std::int64_t row = rows.from; row < rows.to; ++row)
           for (std::int64_t column = columns.from; column < columns.to; ++column)
-            for (std::int64_t lane = 0; lane < block; ++lane) sums[lane] += static_cast<double>(in[(row * p.inWidth + column) * block + lane]);
+            for (std::int64_t lane = 0; lane < block; ++lane)
+              sums[lane] += static_cast<double>(in[(row * p.inWidth + column) * block + lane]);
         const double scale = share(rows, columns);
         for (std::int64_t lane = 0; lane < block; ++lane) out[lane] = static_cast<T>(sums[lane] * scale);
       }
@@ -172,19 +173,20 @@ void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradie
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     const T* from = sumGradient + planes.image(plane) * s.channels + planes.firstChannel(plane);
     T values[widestBlock] = {};
-    for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) values[lane] = static_cast<T>(s.scale * static_cast<double>(from[lane]));
+    for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
+      values[lane] = static_cast<T>(s.scale * static_cast<double>(from[lane]));
     T* gradient = sourceGradient + plane * pixels * block;
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
       for (std::int64_t lane = 0; lane < block; ++lane) gradient[pixel * block + lane] = values[lane];
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                  \
-  template void maxPoolForward<T>(const MaxPool&, const T*, T*, std::int32_t*);                  \
-  template void maxPoolBackward<T>(const MaxPool&, const T*, const std::int32_t*, T*);           \
-  template void averagePoolForward<T>(const AveragePool&, const T*, T*);                         \
-  template void averagePoolBackward<T>(const AveragePool&, const T*, T*);                        \
-  template void sumPixelsForward<T>(const SumPixels&, const T*, T*);                             \
+#define TILEFOLD_INSTANTIATE(T)                                                        \
+  template void maxPoolForward<T>(const MaxPool&, const T*, T*, std::int32_t*);        \
+  template void maxPoolBackward<T>(const MaxPool&, const T*, const std::int32_t*, T*); \
+  template void averagePoolForward<T>(const AveragePool&, const T*, T*);               \
+  template void averagePoolBackward<T>(const AveragePool&, const T*, T*);              \
+  template void sumPixelsForward<T>(const SumPixels&, const T*, T*);                   \
   template void sumPixelsBackward<T>(const SumPixels&, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

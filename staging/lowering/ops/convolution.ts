@@ -43,7 +43,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     const data = { kind: 'convolutionBackwardData', ...fields(step, gradients.source.layout, weight.backwardLayout) } as const
     context.emit.launch<'convolutionBackwardData'>(data, {
       destinationGradient,
-      weights: gradients.backwardWeights,
+      weights: gradients.backwardWeights(),
       sourceGradient: gradients.source.address,
       scratch: scratchFor(context, data)
     })

@@ -56,7 +56,7 @@ export const linear: OpLowering<'linear'> = {
     if (gradients.source === undefined) return
     emit.launch<'linearBackwardData'>(
       { kind: 'linearBackwardData', ...fields },
-      { destinationGradient, weights: gradients.backwardWeights, sourceGradient: gradients.source.address }
+      { destinationGradient, weights: gradients.backwardWeights(), sourceGradient: gradients.source.address }
     )
   }
 }

@@ -1,0 +1,142 @@
+import * as E from 'fp-ts/Either'
+import fc from 'fast-check'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { bytesOf, shapeRules, windowCount, windowExtent, type Op, type ShapeRule } from '../../dsl'
+import { compile, exportedTypes } from './compile'
+
+/** Checks what types answer against what functions answer, for many random cases in one compilation. */
+
+const seed = 20_022
+const sample = <T>(arbitrary: fc.Arbitrary<T>, numRuns: number): readonly T[] => fc.sample(arbitrary, { seed, numRuns })
+
+const answers = (imports: string, expressions: readonly string[]): readonly string[] => {
+  const text = `${imports}\n${expressions.map((expression, index) => `export type Answer${index} = ${expression}`).join('\n')}`
+  const { program, mistakes } = compile([], { 'test/dsl/answers.ts': text })
+  assert.equal(mistakes, [])
+  const types = exportedTypes(program, 'test/dsl/answers.ts')
+  return expressions.map((_, index) => types.get(`Answer${index}`)!)
+}
+
+const types = suite('types against run time')
+
+types('arithmetic is exact', () => {
+  const large = fc.oneof(
+    fc.nat(9),
+    fc.nat(1000),
+    fc.nat(81920),
+    fc.maxSafeNat().map((value) => value % 1e13)
+  )
+  const factor = fc.nat(99999)
+  const window = fc.record({
+    extent: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 81920 })),
+    before: fc.nat(4),
+    after: fc.nat(4),
+    kernel: fc.integer({ min: 1, max: 11 }),
+    dilation: fc.integer({ min: 1, max: 13 }),
+    stride: fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 120 })),
+    ceil: fc.boolean()
+  })
+  const cases: readonly (readonly [string, number | boolean])[] = [
+    ...sample(fc.tuple(large, large), 60).flatMap(
+      ([a, b]) =>
+        [
+          [`Add<${a}, ${b}>`, a + b],
+          [`Lte<${a}, ${b}>`, a <= b],
+          [`Lte<${a}, ${a}>`, true]
+        ] as const
+    ),
+    ...sample(fc.tuple(factor, factor), 60).map(([a, b]) => [`Mul<${a}, ${b}>`, a * b] as const),
+    ...sample(fc.tuple(fc.integer({ min: 1, max: 64 }), fc.nat(2048)), 60).map(([a, b]) => [`Divides<${a}, ${b}>`, b % a === 0] as const),
+    ...sample(window, 120).flatMap(
+      ({ extent, before, after, kernel, dilation, stride, ceil }) =>
+        [
+          [
+            `ConvDim<${extent}, ${before}, ${after}, ${kernel}, ${dilation}, ${stride}, ${ceil}>`,
+            windowCount(extent, [before, after], kernel, stride, dilation, ceil)
+          ],
+          [`WindowExtent<${kernel}, ${dilation}>`, windowExtent(kernel, dilation)]
+        ] as const
+    ),
+    ['Mul<number, 2>', Number.NaN]
+  ]
+  const found = answers(
+    `import type { Add, ConvDim, Divides, Lte, Mul, WindowExtent } from '../../dsl/arithmetic'`,
+    cases.map(([expression]) => expression)
+  )
+  cases.forEach(([expression, expected], index) => assert.is(found[index], Number.isNaN(expected) ? 'number' : `${expected}`, expression))
+})
+
+types('number makes number', () => {
+  const expressions = [
+    'Add<number, 1>',
+    'Add<1, number>',
+    'Mul<0, number>',
+    'Mul<number, 1>',
+    'ConvDim<number, 1, 1, 3, 1, 2, true>',
+    'ConvDim<9, 1, 1, 3, 1, 2, boolean>'
+  ]
+  const found = answers(`import type { Add, ConvDim, Mul } from '../../dsl/arithmetic'`, expressions)
+  assert.equal([...new Set(found)], ['number'])
+})
+
+types('bytes of tensors', () => {
+  const shapes = [
+    ...sample(fc.tuple(fc.integer({ min: 1, max: 16 }), fc.integer({ min: 1, max: 2048 }), fc.nat(81920), fc.nat(81920)), 30),
+    [8, 64, 81920, 81920],
+    [3, 7],
+    []
+  ].filter((shape) => bytesOf(shape) <= Number.MAX_SAFE_INTEGER)
+  const found = answers(
+    `import type { BytesOf } from '../../dsl/shape'`,
+    shapes.map((shape) => `BytesOf<readonly ${JSON.stringify(shape)}>`)
+  )
+  assert.equal(
+    found,
+    shapes.map((shape) => `${bytesOf(shape)}`)
+  )
+})
+
+types('every op: the same shape, or the same sentence', () => {
+  const pair = (min: number, max: number) =>
+    fc.oneof(fc.integer({ min, max }), fc.tuple(fc.integer({ min, max }), fc.integer({ min, max })))
+  const side = fc.integer({ min: -1, max: 3 })
+  const padding = fc.oneof(fc.nat(2), fc.tuple(fc.nat(2), fc.nat(2)), fc.tuple(side, side, side, side))
+  const windowed = { k: pair(0, 6), s: pair(1, 3), p: padding, d: pair(1, 2) }
+  const options = (model: Record<string, fc.Arbitrary<unknown>>, required: readonly string[]) =>
+    fc.record(model, { requiredKeys: [...required] })
+  const argumentsOf: { readonly [P in Op]: fc.Arbitrary<object> } = {
+    conv2d: options({ out: fc.nat(6), groups: fc.nat(3), ...windowed, bias: fc.boolean() }, ['out', 'k']),
+    relu: fc.constant({}),
+    leakyRelu: options({ slope: fc.constantFrom(0, 0.1, -0.5) }, []),
+    maxPool2d: options({ ...windowed, ceilMode: fc.boolean() }, ['k']),
+    avgPool2d: options({ k: windowed.k, s: windowed.s, p: windowed.p, ceilMode: fc.boolean() }, ['k']),
+    globalAvgPool: fc.constant({}),
+    flatten: fc.constant({}),
+    linear: options({ out: fc.integer({ min: -1, max: 9 }), in: fc.integer({ min: 1, max: 4 }) }, ['out']),
+    dropout: options({ rate: fc.constantFrom(0, 0.5, 1e-7, 1, 1.5, -0.5) }, ['rate']),
+    softmaxCrossEntropy: fc.constant({}),
+    meanSquaredError: fc.constant({})
+  }
+  const size = fc.integer({ min: 1, max: 7 })
+  const image = fc.tuple(size, size, size, size)
+  const shape = fc.oneof({ weight: 3, arbitrary: image }, fc.tuple(size, size), fc.constant([]))
+  const cases = (Object.keys(argumentsOf) as readonly Op[]).flatMap((op) => {
+    const simple = ['relu', 'globalAvgPool', 'flatten', 'softmaxCrossEntropy', 'meanSquaredError'].includes(op)
+    return sample(fc.tuple(argumentsOf[op], shape), simple ? 8 : 50).map(([args, input]) => ({ op, args, input }))
+  })
+  const literal = (value: object): string => JSON.stringify(value).replace(/\[/g, 'readonly [')
+  const found = answers(
+    `import type { OutputShape } from '../../dsl/rules'`,
+    cases.map(({ op, args, input }) => `OutputShape<'${op}', ${literal(input)}, ${literal(args)}>`)
+  )
+  const expected = cases.map(({ op, args, input }) => {
+    const result = (shapeRules[op] as ShapeRule<object>)(args, input)
+    return E.isLeft(result) ? `"${result.left}"` : `readonly [${result.right.join(', ')}]`
+  })
+  cases.forEach((example, index) => assert.is(found[index], expected[index], JSON.stringify(example)))
+  assert.ok(expected.filter((answer) => answer.startsWith('"')).length > 50)
+  assert.ok(expected.filter((answer) => !answer.startsWith('"')).length > 50)
+})
+
+types.run()
