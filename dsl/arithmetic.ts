@@ -113,7 +113,7 @@ type Quotient<A, B, Rest = '0', Out extends string = ''> = A extends `${infer D}
     : never
   : [Trim<Reverse<Out>>, Rest]
 
-/** Whether the numbers of Text, with spaces between, are whole and not negative; `number` passes. Of several texts, those that are not answer false. */
+/** Whether the numbers of Text, with spaces between, are whole and not negative; `number` passes. Of several texts each answers. */
 export type NotNegative<Text extends string> = Text extends `${string}-${string}` | `${string}.${string}` ? false : true
 /** The same, and above 0. */
 export type Whole<Text extends string> = Text extends '0' | `0 ${string}` | `${string} 0` | `${string} 0 ${string}`

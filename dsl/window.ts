@@ -10,12 +10,12 @@ export interface Window {
 
 export type WindowArguments = Conv2dArguments | MaxPool2dArguments | AvgPool2dArguments
 
-const pair = (value: Pair): readonly [number, number] => (typeof value === 'number' ? [value, value] : value)
+const pair = (value: Pair): readonly [number, number] => (typeof value === 'object' ? [value[0], value[1]] : [value, value])
 
 const sides = (value: Padding): Window['padding'] => {
-  const [top, bottom, left, right] =
-    typeof value === 'number' ? [value, value, value, value] : value.length === 2 ? [value[0], value[0], value[1], value[1]] : value
-  return { top, bottom, left, right }
+  if (typeof value === 'object' && value.length !== 2) return { top: value[0], bottom: value[1], left: value[2], right: value[3] }
+  const [vertical, horizontal] = pair(value)
+  return { top: vertical, bottom: vertical, left: horizontal, right: horizontal }
 }
 
 /** The window of a convolution (which has `out`) or a pool (whose stride is its kernel unless told otherwise). */

@@ -1,9 +1,10 @@
 /**
  * DarkNet-19 as paper 002 (segmented fused-tiled execution) trains it: the 18 convolutions of Redmon's Darknet-19 before its
  * classifier, each with biases and followed by a leaky ReLU of slope 0.1 (Darknet's own), with five 2x2 max pools and no batch
- * normalisation. The paper does not list the layers; its 43 GiB of activations for a 10,000 x 10,000 image are what the inputs
- * and outputs of these convolutions and pools take (normalisation would nearly double them), and its 79.7 MB of parameters are
- * those of this network with 1000 classes (20,835,176 float32 numbers, 79.5 MiB).
+ * normalisation. The paper does not list the layers; its figures bear this out: 43 GiB of activations and models for a
+ * 10,000 x 10,000 image, where these inputs and outputs of convolutions and pools take 40.4 GiB (as close as VGG-16 and VGG-19
+ * come to the paper's 118 and 129; keeping the outputs that normalisation needs would add 33 GiB), and 79.7 MB of parameters,
+ * where these with 1000 classes take 79.5 MiB (20,835,176 float32 numbers).
  */
 import { conv2d, globalAvgPool, leakyRelu, maxPool2d, named, seq, type Model } from '../dsl'
 import { gapHead, headed, type Head, type Headed } from './heads'
