@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/Either'
-import { flatLayers, shapeRules, type ArgsOf, type Model, type Op } from '../dsl'
+import { pipe } from 'fp-ts/function'
+import { flatLayers, named, softmaxCrossEntropy, trace, windowOf, type ArgsOf, type Model, type Op } from '../dsl'
 import { accessMaps, type AccessMap } from './access'
 import type { TileAxis } from './program'
 import { inputError, type StagingError } from './error'
@@ -57,49 +58,42 @@ const parametersOf = (name: string, op: Op, args: unknown, input: Extents, outpu
   ]
 }
 
-const convolutionWeightShape = (args: ArgsOf<'conv2d'>, inChannels: number): readonly number[] => {
-  const kernel = typeof args.k === 'number' ? [args.k, args.k] : args.k
-  return [args.out, inChannels / (args.groups ?? 1), ...kernel]
-}
-
-const isExtent = (value: number): boolean => Number.isSafeInteger(value) && value > 0
+const convolutionWeightShape = (args: ArgsOf<'conv2d'>, inChannels: number): readonly number[] => [
+  args.out,
+  inChannels / (args.groups ?? 1),
+  ...windowOf(args).kernel
+]
 
 /**
  * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end in a loss gets
- * softmaxCrossEntropy. Fails with the sentence of the first layer whose shape rule refuses.
+ * softmaxCrossEntropy. Fails with the sentence of the first layer that does not fit, the same that the types give.
  */
-export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> => {
-  if (input.length !== 4 || !input.every(isExtent))
-    return E.left(inputError(`the input ${input.join('x')} is not four whole numbers above zero, as in 1x3x512x512.`))
-  const layers = flatLayers(model.layers)
-  const computed = layers.filter((layer) => layer.op !== 'checkpoint' && layer.op !== 'tile')
-  const last = computed[computed.length - 1]
-  if (last === undefined) return E.left(inputError(`the model ${model.name} has no layers.`))
-  const complete = isLoss(last.op as Op) ? layers : [...layers, { name: 'loss', op: 'softmaxCrossEntropy', args: {} } as const]
+export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
+  pipe(
+    trace(endsInLoss(model) ? model.layers : [...model.layers, named('loss', softmaxCrossEntropy)], input),
+    E.mapLeft((sentence) => inputError(`${model.name} on ${input.join('x')}: ${sentence}.`)),
+    E.map((layers) => {
+      const nodes: Node[] = []
+      const marks: Mark[] = []
+      let shape = input
+      for (const { name, op, args, output } of layers) {
+        if (op === 'checkpoint') marks.push({ kind: 'checkpoint', at: nodes.length })
+        else if (op === 'tile') marks.push({ kind: 'tile', at: Math.max(0, nodes.length - 1), grid: args })
+        else {
+          const [from, to] = [extentsOf(shape), extentsOf(output)]
+          const access = (accessMaps[op] as (args: unknown) => AccessMap)(args)
+          nodes.push({ name, op, args, input: from, output: to, access, parameters: parametersOf(name, op, args, from, to) } as Node)
+        }
+        shape = output
+      }
+      return { model: model.name, input: extentsOf(input), nodes, marks, parameters: nodes.flatMap((node) => node.parameters) }
+    })
+  )
 
-  const nodes: Node[] = []
-  const marks: Mark[] = []
-  let shape: readonly number[] = input
-  for (const { name, op, args } of complete) {
-    if (op === 'checkpoint') marks.push({ kind: 'checkpoint', at: nodes.length })
-    else if (op === 'tile') marks.push({ kind: 'tile', at: Math.max(0, nodes.length - 1), grid: args as { [A in TileAxis]?: number } })
-    else {
-      if (shape.length === 0) return E.left(inputError(`${name}: nothing can follow the loss.`, name))
-      const rule = shapeRules[op] as (args: unknown, shape: readonly number[]) => E.Either<string, readonly number[]>
-      const output = rule(args, shape)
-      if (E.isLeft(output)) return E.left(inputError(`${name}: ${output.left}.`, name))
-      const access = (accessMaps[op] as (args: unknown) => AccessMap)(args)
-      const [from, to] = [extentsOf(shape), extentsOf(output.right)]
-      const parameters = parametersOf(name, op, args, from, to)
-      nodes.push({ name, op, args, input: from, output: to, access, parameters } as Node)
-      shape = output.right
-    }
-  }
-  const parameters = nodes.flatMap((node) => node.parameters)
-  const names = parameters.map(({ name }) => name)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) return E.left(inputError(`two layers share the parameter name ${twice}; give one of them another name.`))
-  return E.right({ model: model.name, input: extentsOf(input), nodes, marks, parameters })
+const endsInLoss = (model: Model): boolean => {
+  const computed = flatLayers(model.layers).filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
+  const last = computed[computed.length - 1]
+  return last !== undefined && isLoss(last.op as Op)
 }
 
 /** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */

@@ -34,12 +34,15 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
 
 const checkpointsAsked = (graph: Graph): readonly number[] => graph.marks.flatMap(({ kind, at }) => (kind === 'checkpoint' ? [at] : []))
 
-/** A `tile` mark wants all from the checkpoint before it, up to itself, in one segment. */
-const dividesTiledSegment = (graph: Graph, position: number): boolean =>
-  graph.marks.some(({ kind, at }) => {
-    const from = Math.max(0, ...checkpointsAsked(graph).filter((asked) => asked <= at))
-    return kind === 'tile' && from < position && position <= at
+/** A `tile` mark wants all between the checkpoints around it in one segment. */
+const dividesTiledSegment = (graph: Graph, position: number): boolean => {
+  const asked = checkpointsAsked(graph)
+  return graph.marks.some(({ kind, at }) => {
+    const from = Math.max(0, ...asked.filter((checkpoint) => checkpoint <= at))
+    const to = Math.min(graph.nodes.length, ...asked.filter((checkpoint) => checkpoint > at))
+    return kind === 'tile' && from < position && position < to
   })
+}
 
 /**
  * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a checkpoint: the union

@@ -1,6 +1,5 @@
 import type { Segment } from '../plan'
-import { tileAxes } from '../program'
-import { fusedTiledAxes, tileCount, untiled, type Grid } from '../tiling'
+import { tileCount, untiled, type Grid } from '../tiling'
 import { aligned } from '../placement/first-fit'
 import { candidateGrids } from './grids'
 import { checkpointPositions, outputBytes } from './find-segments'
@@ -84,8 +83,6 @@ const fastest = ({ lowering, residentBytes, estimate }: Search, budget: number):
     const wanted = graph.marks.find((mark) => mark.kind === 'tile' && from <= mark.at && mark.at < to)
     if (wanted?.kind === 'tile') {
       const grid = { B: wanted.grid.B ?? 1, H: wanted.grid.H ?? 1, W: wanted.grid.W ?? 1 }
-      const allowed = fusedTiledAxes(graph, { from, to })
-      if (tileAxes.some((axis) => grid[axis] > 1 && !allowed.includes(axis))) return []
       return [optionOf(grid, !isLast || tileCount(grid) > 1)].flatMap((option) => option ?? [])
     }
     const whole = [optionOf(untiled, false), ...(isLast ? [] : [optionOf(untiled, true)])].flatMap((option) => option ?? [])
