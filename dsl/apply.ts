@@ -1,19 +1,19 @@
 import type { Lte, Whole } from './arithmetic'
 import type { AnyLayer, Arguments, Layers, Op } from './arguments'
 import type { OutputShape } from './rules'
-import type { Dim, InPlace, OpDims, ShowDims } from './segment'
+import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, ShowDims } from './segment'
 import type { Shape } from './shape'
 import type { AnyTensor, Bad, BytesWritten, Tensor, Written } from './tensor'
 
 /** The tensor that a layer makes of X, or the mistake. */
 export type Apply<X, N extends keyof Arguments, A> =
-  X extends Tensor<infer S, infer F, infer Held, infer Tiled>
+  X extends Tensor<infer S, infer F, infer Held, infer Tiled, infer Last>
     ? N extends Op
-      ? ApplyOp<N, S, F, Held, Tiled, OutputShape<N, S, A>>
+      ? ApplyOp<N, F, Held, Tiled, Last, OutputShape<N, S, A>>
       : N extends 'checkpoint'
         ? Checkpoint<S, Held, A>
         : N extends 'tile'
-          ? Tile<S, F, Held, Tiled, A>
+          ? Tile<S, F, Held, Tiled, Last, A>
           : Contained<X, A>
     : never
 
@@ -26,18 +26,16 @@ type Contained<X, A> = A extends { readonly name: infer Name extends string; rea
       : Through<X, L>
     : never
 
-type ApplyOp<N extends Op, S extends Shape, F extends Dim, Held extends Written, Tiled extends Dim, Y> = Y extends Shape
-  ? Extract<Inside<S, F>, OpDims<N>> extends infer Free extends Dim
-    ? [Tiled] extends [Free]
-      ? Tensor<Y, Free, InPlace<N> extends true ? Held : readonly [Y, Held], Tiled>
-      : Bad<`${N}: cannot tile along ${ShowDims<Exclude<Tiled, Free>>}; ${N} allows ${ShowDims<Free>}`>
-    : never
+/** Y: the shape that the op makes of S, or the sentence why there is none. */
+type ApplyOp<N extends Op, F extends Dim, Held extends Written, Tiled extends Dim, Last extends Op, Y> = Y extends Shape
+  ? [Tiled] extends [InsideDims<Last>]
+    ? [Tiled] extends [LastDims<N>]
+      ? Tensor<Y, Extract<F, InsideDims<Last> & LastDims<N>>, InPlace<N> extends true ? Held : readonly [Y, Held], Tiled, N>
+      : Bad<`${N}: cannot tile along ${ShowDims<Exclude<Tiled, LastDims<N>>>}; ${N} allows ${ShowDims<LastDims<N>>}`>
+    : Bad<`${N}: cannot tile along ${ShowDims<Exclude<Tiled, InsideDims<Last>>>}; ${Last} sums over the pixels, so it must be the segment's last op (put a checkpoint after it)`>
   : Y extends string
     ? Bad<Y>
     : never
-
-/** Along which dimensions the segment can still be tiled when one more op follows: B at most once the pixels are gone. */
-type Inside<S extends Shape, F extends Dim> = S extends readonly [] | readonly [number, number] ? Extract<F, 'B'> : F
 
 type Checkpoint<S extends Shape, Held extends Written, A> = A extends { readonly budget: infer Budget extends number }
   ? BytesWritten<Held> extends infer Bytes extends number
@@ -46,14 +44,14 @@ type Checkpoint<S extends Shape, Held extends Written, A> = A extends { readonly
       : Bad<`this segment holds ${Bytes} bytes, over the budget of ${Budget}`>
     : never
   : Closed<S>
-type Closed<S extends Shape> = Tensor<S, Inside<S, Dim>, readonly [], never>
+type Closed<S extends Shape> = Tensor<S, DimsAtStart<S>, readonly []>
 
-type Tile<S extends Shape, F extends Dim, Held extends Written, Tiled extends Dim, A> =
+type Tile<S extends Shape, F extends Dim, Held extends Written, Tiled extends Dim, Last extends Op, A> =
   false extends Whole<`${A[keyof A] & number}`>
     ? Bad<'tile: counts must be whole numbers above 0'>
     : Wanted<A> extends infer D extends string
       ? [D] extends [F]
-        ? Tensor<S, F, Held, Tiled | D>
+        ? Tensor<S, F, Held, Tiled | D, Last>
         : Bad<`tile: cannot tile along ${ShowDims<Exclude<D, F>>}; this segment allows ${ShowDims<F>}`>
       : never
 /** The dimensions that are to be cut into more than one tile. */
@@ -76,7 +74,7 @@ type Walk<X, L extends Layers, Passed extends readonly unknown[] = readonly []> 
       : readonly [...Passed, Y, ...{ [K in keyof Rest]: unknown }]
     : never
   : number extends L['length']
-    ? Tensor<Shape, Dim, Written, never>
+    ? Tensor
     : X
 
 /** The one mistake of a Walk that failed, under the layer's name. */

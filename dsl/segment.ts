@@ -1,36 +1,50 @@
 import type { Mark, Op } from './arguments'
+import type { Shape } from './shape'
 
 /** A dimension along which a segment can be tiled (paper 002's FT dimensions). */
 export type Dim = 'B' | 'H' | 'W'
 
+export const allDims = ['B', 'H', 'W'] as const satisfies readonly Dim[]
+
 interface OpSegment {
-  /** Dimensions that a segment can be tiled along with this op as its last; a reduction's tiles are added up. */
-  readonly dims: readonly Dim[]
+  /** Dimensions that a segment can be tiled along where another op follows this one in it. */
+  readonly inside: readonly Dim[]
+  /** Dimensions that it can be tiled along with this op as its last: the tiles of a sum are added up. */
+  readonly last: readonly Dim[]
   /** Overwrites its input, so that the segment holds no more bytes with it than without. */
   readonly inPlace: boolean
 }
 
-const pixelwise = { dims: ['B', 'H', 'W'], inPlace: false } as const
-const pixelwiseInPlace = { dims: ['B', 'H', 'W'], inPlace: true } as const
-const rowwise = { dims: ['B'], inPlace: false } as const
+const local = { inside: allDims, last: allDims, inPlace: false } as const
+const localInPlace = { ...local, inPlace: true } as const
+const rowwise = { inside: ['B'], last: ['B'], inPlace: false } as const
+const sumOverPixels = { inside: ['B'], last: allDims, inPlace: false } as const
 
-/** How each op joins a segment. Once the pixels are gone (any tensor that is not [B, C, H, W]), what follows allows B at most. */
+/** How each op joins a segment. An op of vectors [B, N] is rowwise, or local where it also takes images. */
 export const opSegments = {
-  conv2d: pixelwise,
-  relu: pixelwiseInPlace,
-  leakyRelu: pixelwiseInPlace,
-  maxPool2d: pixelwise,
-  avgPool2d: pixelwise,
-  globalAvgPool: pixelwise,
-  flatten: { dims: ['B'], inPlace: true },
+  conv2d: local,
+  relu: localInPlace,
+  leakyRelu: localInPlace,
+  maxPool2d: local,
+  avgPool2d: local,
+  globalAvgPool: sumOverPixels,
+  flatten: { ...rowwise, inPlace: true },
   linear: rowwise,
-  dropout: pixelwise,
+  dropout: local,
   softmaxCrossEntropy: rowwise,
-  meanSquaredError: pixelwise
+  meanSquaredError: sumOverPixels
 } as const satisfies { readonly [P in Op]: OpSegment }
 
-export type OpDims<P extends Op> = (typeof opSegments)[P]['dims'][number]
+/** What a segment that ends in Last, so far, can be tiled along when another op follows; Last is never at its start. */
+export type InsideDims<Last extends Op> = [Last] extends [never] ? Dim : (typeof opSegments)[Last]['inside'][number]
+export type LastDims<P extends Op> = (typeof opSegments)[P]['last'][number]
 export type InPlace<P extends Op> = (typeof opSegments)[P]['inPlace']
+
+/** What a segment that starts from a tensor of this shape can be tiled along: images whole, vectors and losses by rows. */
+export const dimsAtStart = (shape: Shape): readonly Dim[] => (shape.length === 4 ? allDims : ['B'])
+
+/** The type of what dimsAtStart returns; a shape of unknown rank may be an image. */
+export type DimsAtStart<S extends Shape> = S extends readonly [] | readonly [number, number] ? 'B' : Dim
 
 /** "B H W" */
 export const showDims = (dims: readonly string[]): string => ['B', 'C', 'H', 'W'].filter((dim) => dims.includes(dim)).join(' ')

@@ -1,4 +1,4 @@
-import type { Layers } from './arguments'
+import type { Layers, Op } from './arguments'
 import type { Add } from './arithmetic'
 import type { Dim } from './segment'
 import type { BytesOf, Shape } from './shape'
@@ -24,25 +24,27 @@ export type BytesWritten<L extends Written, Total extends number = 0> = Written 
 
 /**
  * What the types know of a tensor: its shape S; F, the dimensions along which the segment that ends here can be tiled;
- * Held, what the segment holds; Tiled, the dimensions along which it is asked to be tiled.
+ * Held, what the segment holds; Tiled, the dimensions along which it is asked to be tiled; Last, its last op so far, never
+ * where it has none yet.
  */
 export interface Tensor<
   S extends Shape = Shape,
   F extends Dim = Dim,
   Held extends Written = Written,
-  Tiled extends Dim = never
+  Tiled extends Dim = never,
+  Last extends Op = never
 > extends AnyTensor {
-  readonly [segment]: readonly [shape: S, dims: F, held: Held, tiled: Tiled]
+  readonly [segment]: readonly [shape: S, dims: F, held: Held, tiled: Tiled, last: Last]
 }
 
 /** The shape of a tensor. */
-export type ShapeOf<X> = X extends Tensor<infer S, Dim, Written, Dim> ? S : never
+export type ShapeOf<X> = X extends Tensor<infer S, Dim, Written, Dim, Op> ? S : never
 
 /** Bytes (float32) that the layers since the last checkpoint have written. */
-export type HeldBytes<X> = X extends Tensor<Shape, Dim, infer Held, Dim> ? BytesWritten<Held> : never
+export type HeldBytes<X> = X extends Tensor<Shape, Dim, infer Held, Dim, Op> ? BytesWritten<Held> : never
 
 /** The tensor with which a net starts. */
-export type Start<S extends Shape> = Tensor<S, Dim, readonly [], never>
+export type Start<S extends Shape> = Tensor<S, Dim, readonly []>
 
 /** A mistake: no value has this type, so the compiler prints the sentence where one is expected. */
 export interface Bad<Sentence extends string> {

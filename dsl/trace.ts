@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import type { Layers, MarkArguments, Op, OpArguments } from './arguments'
 import { flatLayers, type FlatLayer } from './flat-layers'
-import { opSegments, showDims, type Dim } from './segment'
+import { allDims, dimsAtStart, opSegments, showDims, type Dim } from './segment'
 import { bytesOf, showShape, type Shape } from './shape'
 import { shapeRules, type ShapeRule } from './shape-rules'
 
@@ -14,33 +14,46 @@ interface State {
   readonly dims: readonly Dim[]
   readonly heldBytes: number
   readonly tiled: readonly Dim[]
+  readonly last: Op | undefined
 }
 
-const allDims: readonly Dim[] = ['B', 'H', 'W']
-const inside = (shape: Shape, dims: readonly Dim[]): readonly Dim[] => (shape.length === 4 ? dims : dims.filter((dim) => dim === 'B'))
+const common = (dims: readonly Dim[], allowed: readonly Dim[]): readonly Dim[] => dims.filter((dim) => allowed.includes(dim))
+const without = (dims: readonly Dim[], allowed: readonly Dim[]): readonly Dim[] => dims.filter((dim) => !allowed.includes(dim))
 
-const applyOp = (op: Op, args: OpArguments[Op], name: string, state: State): E.Either<string, State> => {
-  const output = (shapeRules[op] as ShapeRule<OpArguments[Op]>)(args, state.shape)
+const startOf = (shape: Shape): State => ({ shape, dims: dimsAtStart(shape), heldBytes: 0, tiled: [], last: undefined })
+
+const applyOp = (op: Op, args: OpArguments[Op], name: string, { shape, dims, heldBytes, tiled, last }: State): E.Either<string, State> => {
+  const output = (shapeRules[op] as ShapeRule<OpArguments[Op]>)(args, shape)
   if (E.isLeft(output)) return E.left(`${name}: ${output.left}`)
-  const allowed: readonly Dim[] = opSegments[op].dims
-  const dims = inside(state.shape, state.dims).filter((dim) => allowed.includes(dim))
-  const refused = state.tiled.filter((dim) => !dims.includes(dim))
-  return refused.length > 0
-    ? E.left(`${name}: ${op}: cannot tile along ${showDims(refused)}; ${op} allows ${showDims(dims)}`)
-    : E.right({ ...state, shape: output.right, dims, heldBytes: state.heldBytes + (opSegments[op].inPlace ? 0 : bytesOf(output.right)) })
+  const inside = last === undefined ? allDims : opSegments[last].inside
+  const summed = without(tiled, inside)
+  if (summed.length > 0)
+    return E.left(
+      `${name}: ${op}: cannot tile along ${showDims(summed)}; ${last} sums over the pixels, so it must be the segment's last op (put a checkpoint after it)`
+    )
+  const allowed = opSegments[op].last
+  const refused = without(tiled, allowed)
+  if (refused.length > 0) return E.left(`${name}: ${op}: cannot tile along ${showDims(refused)}; ${op} allows ${showDims(allowed)}`)
+  return E.right({
+    shape: output.right,
+    dims: common(common(dims, inside), allowed),
+    heldBytes: heldBytes + (opSegments[op].inPlace ? 0 : bytesOf(output.right)),
+    tiled,
+    last: op
+  })
 }
 
 const applyCheckpoint = ({ budget }: MarkArguments['checkpoint'], { shape, heldBytes }: State): E.Either<string, State> =>
   budget !== undefined && heldBytes > budget
     ? E.left(`this segment holds ${heldBytes} bytes, over the budget of ${budget}`)
-    : E.right({ shape, dims: inside(shape, allDims), heldBytes: 0, tiled: [] })
+    : E.right(startOf(shape))
 
 const applyTile = (counts: MarkArguments['tile'], state: State): E.Either<string, State> => {
   const wanted = Object.entries(counts).filter(([, count]) => count !== 1)
   const unfit = wanted.find(([, count]) => !(Number.isInteger(count) && count > 0))
   if (unfit) return E.left('tile: counts must be whole numbers above 0')
   const dims = wanted.map(([dim]) => dim as Dim)
-  const refused = dims.filter((dim) => !state.dims.includes(dim))
+  const refused = without(dims, state.dims)
   return refused.length > 0
     ? E.left(`tile: cannot tile along ${showDims(refused)}; this segment allows ${showDims(state.dims)}`)
     : E.right({ ...state, tiled: [...new Set([...state.tiled, ...dims])] })
@@ -70,7 +83,7 @@ export const trace = (layers: Layers, input: Shape): E.Either<string, readonly T
   const repeated = repeatedName(flat)
   if (repeated !== undefined) return E.left(`two layers are named ${repeated}; names must differ`)
   const traced: TracedLayer[] = []
-  let state: State = { shape: input, dims: allDims, heldBytes: 0, tiled: [] }
+  let state = startOf(input)
   for (const layer of flat) {
     const next = apply(layer, state)
     if (E.isLeft(next)) return next

@@ -68,7 +68,7 @@ const checks = [
   check('lint', program('eslint'), ['.', '--max-warnings', '0']),
   check('format', program('prettier'), ['--check', '--log-level', 'warn', '.']),
   ...files.map(suite),
-  check('sanitizers', join(root, '.ci', 'sanitizers'), [])
+  check('sanitizers', 'bash', ['native/test/run'])
 ]
 
 const main = async (wanted) => {

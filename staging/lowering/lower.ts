@@ -133,12 +133,15 @@ const largestAtPeak = (lifetimes: readonly BufferLifetime[]): string => {
 }
 
 export interface Lowered {
-  readonly program: Program
+  /** Highest byte that a step touches in the arena, plus one. */
+  readonly peakBytes: number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: string
+  /** Built when asked for: a search lowers many segmentations for their peaks alone. */
+  readonly program: () => Program
 }
 
-/** The Program of a plan's segments: instructions for every tile, placed by size-descending first-fit. */
+/** Lowers a plan's segments: instructions for every tile, placed by size-descending first-fit. */
 export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered => {
   const pool = openPool()
   const context = openContext(lowering, pool)
@@ -150,19 +153,21 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
     residents.map(({ buffer }) => buffer)
   )
   const { offsets: placed, peakBytes } = firstFit(lifetimes)
-  const offsets = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, placed[index]!]))
-  const { bytes, entries } = exchangeOf(lowering)
-  const program = {
-    precision: lowering.device.precision,
-    peakBytes,
-    input: lowering.graph.input,
-    kernels: pool.kernels,
-    residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
-      return { name, role, shape, layout, groups, offset: offsets.get(buffer.id)!, bytes: buffer.bytes }
-    }),
-    step: { code: resolve(code, offsets), exchangeBytes: bytes, exchanged: entries },
-    restore: transferSection(context, pool, residents, offsets, 'restore'),
-    save: transferSection(context, pool, residents, offsets, 'save')
+  const program = (): Program => {
+    const offsets = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, placed[index]!]))
+    const { bytes, entries } = exchangeOf(lowering)
+    return {
+      precision: lowering.device.precision,
+      peakBytes,
+      input: lowering.graph.input,
+      residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
+        return { name, role, shape, layout, groups, offset: offsets.get(buffer.id)!, bytes: buffer.bytes }
+      }),
+      step: { code: resolve(code, offsets), exchangeBytes: bytes, exchanged: entries },
+      restore: transferSection(context, pool, residents, offsets, 'restore'),
+      save: transferSection(context, pool, residents, offsets, 'save'),
+      kernels: pool.kernels
+    }
   }
-  return { program, largestAtPeak: largestAtPeak(lifetimes) }
+  return { peakBytes, largestAtPeak: largestAtPeak(lifetimes), program }
 }

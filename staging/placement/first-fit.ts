@@ -17,46 +17,60 @@ export const alignment = 64
 
 export const aligned = (bytes: number): number => Math.ceil(bytes / alignment) * alignment
 
-const overlaps = (a: Lifetime, b: Lifetime): boolean => a.from < b.to && b.from < a.to
-
 /**
  * Offline placement: largest first, each at the lowest offset where it overlaps no placed buffer in time and space.
- * Buffers that live throughout go first, since they bound everything. Deterministic: ties keep their order.
+ * Buffers that live throughout lie below all others, since they bound everything. Deterministic: ties keep their order.
  */
 export const firstFit = (lifetimes: readonly Lifetime[]): Placement => {
   const end = lifetimes.reduce((latest, { to }) => Math.max(latest, to), 0)
-  const throughout = ({ from, to }: Lifetime): boolean => from === 0 && to === end
-  const order = lifetimes
-    .map((_, index) => index)
-    .sort((a, b) => {
-      const [x, y] = [lifetimes[a]!, lifetimes[b]!]
-      return Number(throughout(y)) - Number(throughout(x)) || y.bytes - x.bytes || a - b
-    })
+  const indices = lifetimes.map((_, index) => index)
+  const throughout = (index: number): boolean => lifetimes[index]!.from === 0 && lifetimes[index]!.to === end
   const offsets = new Array<number>(lifetimes.length).fill(0)
-  /** Placed buffers by offset, so that gaps are met in order. */
-  const placed: number[] = []
-  for (const index of order) {
+  let floor = 0
+  for (const index of indices.filter(throughout)) {
+    offsets[index] = floor
+    floor = aligned(floor + lifetimes[index]!.bytes)
+  }
+  const passing = indices.filter((index) => !throughout(index)).sort((a, b) => lifetimes[b]!.bytes - lifetimes[a]!.bytes || a - b)
+  const placed = placedBuffers(passing.length)
+  for (const index of passing) {
     const wanted = lifetimes[index]!
-    let offset = 0
-    for (const other of placed) {
-      if (!overlaps(lifetimes[other]!, wanted)) continue
-      if (offsets[other]! >= offset + wanted.bytes) break
-      offset = Math.max(offset, aligned(offsets[other]! + lifetimes[other]!.bytes))
-    }
-    offsets[index] = offset
-    placed.splice(insertionPoint(placed, offsets, offset), 0, index)
+    offsets[index] = placed.lowestGap(wanted, floor)
+    placed.insert(wanted, offsets[index]!)
   }
   return { offsets, peakBytes: lifetimes.reduce((peak, { bytes }, index) => Math.max(peak, offsets[index]! + bytes), 0) }
 }
 
-const insertionPoint = (placed: readonly number[], offsets: readonly number[], offset: number): number => {
-  let [low, high] = [0, placed.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (offsets[placed[middle]!]! <= offset) low = middle + 1
-    else high = middle
+/** Placed buffers in order of offset, in typed arrays: plans with thousands of buffers compare every pair. */
+const placedBuffers = (capacity: number) => {
+  const [from, to, start, stop] = [0, 0, 0, 0].map(() => new Float64Array(capacity)) as [
+    Float64Array,
+    Float64Array,
+    Float64Array,
+    Float64Array
+  ]
+  let count = 0
+  return {
+    lowestGap: (wanted: Lifetime, floor: number): number => {
+      let offset = floor
+      for (let other = 0; other < count; other++) {
+        if (from[other]! >= wanted.to || to[other]! <= wanted.from) continue
+        if (start[other]! >= offset + wanted.bytes) break
+        if (stop[other]! > offset) offset = stop[other]!
+      }
+      return offset
+    },
+    insert: (buffer: Lifetime, offset: number): void => {
+      let place = count
+      while (place > 0 && start[place - 1]! > offset) place--
+      for (const column of [from, to, start, stop]) column.copyWithin(place + 1, place, count)
+      from[place] = buffer.from
+      to[place] = buffer.to
+      start[place] = offset
+      stop[place] = aligned(offset + buffer.bytes)
+      count++
+    }
   }
-  return low
 }
 
 /** Most bytes live at once, and when: no placement can be lower. */

@@ -1,7 +1,12 @@
+import type { Graph } from '../graph'
+import type { Segment } from '../plan'
 import { untiled } from '../tiling'
 import type { Strategy } from './strategy'
 
-/** Everything kept, nothing tiled: one segment, whose forward is followed by its backward. The yardstick (DESIGN §6). */
-export const plain: Strategy = ({ lowering }) => [
-  [{ from: 0, to: lowering.graph.nodes.length, grid: untiled, recompute: false, reorder: 'once' }]
+/** One segment, untiled and kept: its forward is followed by its backward. */
+export const wholeGraph = (graph: Graph): readonly Segment[] => [
+  { from: 0, to: graph.nodes.length, grid: untiled, recompute: false, reorder: 'once' }
 ]
+
+/** Everything kept, nothing tiled: the yardstick for memory and time (DESIGN §6). */
+export const plain: Strategy = ({ lowering }) => [wholeGraph(lowering.graph)]

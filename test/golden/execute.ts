@@ -63,13 +63,6 @@ export const stageFor = (execution: Execution, objective: Objective): ReturnType
 
 const precisionOf = ({ device, precision }: Execution): Precision => (device === 'cpu' ? 'float32' : (precision ?? 'float64'))
 
-/** Bytes of the smallest budget that the execution's strategy can meet, as staging itself names it. */
-export const smallestBudget = (execution: Execution, objective: Objective): number => {
-  const refused = stageFor({ ...execution, budget: 1 }, objective)
-  if (E.isRight(refused) || refused.left.smallestFeasibleBudgetBytes === undefined) throw new Error('staging named no smallest budget')
-  return refused.left.smallestFeasibleBudgetBytes
-}
-
 interface Stepper {
   /** One step from the batch; its exchange is overwritten by the next. */
   readonly step: (index: number, learningRate: number) => Promise<Exchange>
