@@ -1,5 +1,5 @@
 import type { Lte, Whole } from './arithmetic'
-import type { AnyLayer, Arguments, Layers, Op } from './arguments'
+import type { AnyLayer, Arguments, Layers, Mark, Op } from './arguments'
 import type { OutputShape } from './rules'
 import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, ShowDims } from './segment'
 import type { Shape } from './shape'
@@ -87,7 +87,7 @@ type Mistake<L extends Layers, Walked extends readonly unknown[], Places extends
       ? First['args'] extends { readonly name: string }
         ? Y
         : Under<`${Places['length'] & number}`, Y>
-      : Mistake<Rest, Others, First['op'] extends 'checkpoint' | 'tile' ? Places : readonly [...Places, unknown]>
+      : Mistake<Rest, Others, First['op'] extends Mark ? Places : readonly [...Places, unknown]>
     : never
   : never
 

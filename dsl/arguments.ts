@@ -1,4 +1,7 @@
-/** What each layer is told: the options of every op, mark and container, one row each. */
+/**
+ * What each layer is told: the options of every op, mark and container, one row each. As in the literature: k is the kernel,
+ * s the stride, p the padding and d the dilation of a window, in elements.
+ */
 
 /** One number for both directions, or [height, width]. */
 export type Pair = number | readonly [number, number]
@@ -38,6 +41,7 @@ export interface LinearArguments {
   readonly bias?: boolean
 }
 
+/** No options. */
 export interface None {}
 
 /** Layers that compute. Defaults are PyTorch's: stride 1 (pools: the kernel), no padding, dilation 1, groups 1, bias true. */
@@ -47,7 +51,7 @@ export interface OpArguments {
   /** y = x > 0 ? x : slope x; slope 0.01 by default. */
   readonly leakyRelu: { readonly slope?: number }
   readonly maxPool2d: MaxPool2dArguments
-  /** Divides by the kernel's size, padding included unless countIncludePad is false. */
+  /** Divides by the kernel's size; where countIncludePad is false, by what of it lies in the image. */
   readonly avgPool2d: AvgPool2dArguments
   readonly globalAvgPool: None
   readonly flatten: None
@@ -74,6 +78,7 @@ export interface ContainerArguments {
 
 export interface Arguments extends OpArguments, MarkArguments, ContainerArguments {}
 
+/** What layer P is told. */
 export type ArgsOf<P extends keyof Arguments> = Arguments[P]
 export type Op = keyof OpArguments
 export type Mark = keyof MarkArguments

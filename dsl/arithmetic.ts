@@ -1,6 +1,6 @@
 /**
  * Arithmetic on number literals in types: Add, Mul, Lte, Divides and ConvDim. Any operand that is only `number` makes the
- * result `number` (or true). Exact for whole numbers up to 10^20. Schoolbook algorithms on strings of decimal digits, lowest first;
+ * result `number` (or true). Exact up to 2^53; what no double holds is `number`. Schoolbook algorithms on strings of decimal digits, lowest first;
  * most parameters are unconstrained, because the compiler would expand every combination of digits to check a constraint.
  */
 

@@ -16,7 +16,7 @@ export {
   relu,
   softmaxCrossEntropy
 } from './ops'
-export { opSegments, showDims, type Dim } from './segment'
+export type { Dim } from './segment'
 export { bytesOf, showShape, type Shape } from './shape'
 export { shapeRules, type ShapeRule } from './shape-rules'
 export type { Accept, AnyTensor, Bad, HeldBytes, ShapeOf, Tensor } from './tensor'

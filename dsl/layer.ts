@@ -15,6 +15,7 @@ export interface Layer<in out N extends keyof Arguments, in out A> {
 /** Refuses options that are not in Known, which a `const` parameter would let through. */
 export type Only<A, Known> = { readonly [K in Exclude<keyof A, keyof Known>]: Bad<`there is no option ${K & string}`> }
 
+/** Makes a layer: data, and a function that appends it to a tensor's layers. */
 export const layer = <N extends keyof Arguments, const A>(op: N, args: A): Layer<N, A> => {
   const data = { op, args }
   const call = (x: AnyTensor): AnyTensor => ({ ...x, layers: [...x.layers, data as unknown as AnyLayer] })

@@ -5,9 +5,11 @@ import { layer, type Layer, type Only } from './layer'
 export const conv2d = <const A extends OpArguments['conv2d']>(args: A & Only<A, OpArguments['conv2d']>): Layer<'conv2d', A> =>
   layer<'conv2d', A>('conv2d', args)
 
+/** The largest element of each window of [B, C, H, W]; padding counts as minus infinity. */
 export const maxPool2d = <const A extends OpArguments['maxPool2d']>(args: A & Only<A, OpArguments['maxPool2d']>): Layer<'maxPool2d', A> =>
   layer<'maxPool2d', A>('maxPool2d', args)
 
+/** The mean of each window of [B, C, H, W]. */
 export const avgPool2d = <const A extends OpArguments['avgPool2d']>(args: A & Only<A, OpArguments['avgPool2d']>): Layer<'avgPool2d', A> =>
   layer<'avgPool2d', A>('avgPool2d', args)
 
@@ -26,6 +28,7 @@ export function leakyRelu(args: OpArguments['leakyRelu'] = {}): unknown {
 export const dropout = <const A extends OpArguments['dropout']>(args: A & Only<A, OpArguments['dropout']>): Layer<'dropout', A> =>
   layer<'dropout', A>('dropout', args)
 
+/** y = max(x, 0). */
 export const relu = layer('relu', {})
 
 /** Mean over the pixels: [B, C, H, W] to [B, C]. */

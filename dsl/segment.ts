@@ -4,6 +4,7 @@ import type { Shape } from './shape'
 /** A dimension along which a segment can be tiled (paper 002's FT dimensions). */
 export type Dim = 'B' | 'H' | 'W'
 
+/** In the order in which messages list them. */
 export const allDims = ['B', 'H', 'W'] as const satisfies readonly Dim[]
 
 interface OpSegment {
@@ -37,6 +38,7 @@ export const opSegments = {
 
 /** What a segment that ends in Last, so far, can be tiled along when another op follows; Last is never at its start. */
 export type InsideDims<Last extends Op> = [Last] extends [never] ? Dim : (typeof opSegments)[Last]['inside'][number]
+/** What a segment can be tiled along with P as its last op. */
 export type LastDims<P extends Op> = (typeof opSegments)[P]['last'][number]
 export type InPlace<P extends Op> = (typeof opSegments)[P]['inPlace']
 
@@ -54,4 +56,5 @@ export type ShowDims<F extends string> = Spaced<`${Shown<'B', F>}${Shown<'C', F>
 type Shown<D extends string, F extends string> = D extends F ? ` ${D}` : ''
 type Spaced<Text extends string> = Text extends ` ${infer Rest}` ? Rest : Text
 
+/** Whether this says how to run what stands around it, and computes nothing. */
 export const isMark = (op: string): op is Mark => op === 'checkpoint' || op === 'tile'

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import type { Layers, MarkArguments, Op, OpArguments } from './arguments'
 import { flatLayers, type FlatLayer } from './flat-layers'
-import { allDims, dimsAtStart, opSegments, showDims, type Dim } from './segment'
+import { allDims, dimsAtStart, isMark, opSegments, showDims, type Dim } from './segment'
 import { bytesOf, showShape, type Shape } from './shape'
 import { shapeRules, type ShapeRule } from './shape-rules'
 
@@ -67,7 +67,7 @@ const apply = (layer: FlatLayer, state: State): E.Either<string, State> =>
       : applyOp(layer.op, layer.args, layer.name, state)
 
 const repeatedName = (layers: readonly FlatLayer[]): string | undefined => {
-  const names = layers.filter(({ op }) => op !== 'checkpoint' && op !== 'tile').map(({ name }) => name)
+  const names = layers.filter(({ op }) => !isMark(op)).map(({ name }) => name)
   return names.find((name, position) => names.indexOf(name) !== position)
 }
 

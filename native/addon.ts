@@ -56,7 +56,7 @@ const versionsCodec = t.readonly(
   'versions'
 )
 
-/** Library behind the cpu device ('' where it is not built in), its version and instruction set; processors of the machine. */
+/** Library behind the cpu device, its version and instruction set; processors of the machine. */
 export type Versions = t.TypeOf<typeof versionsCodec>
 
 export const versions = (): E.Either<DeviceError, Versions> =>

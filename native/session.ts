@@ -80,15 +80,21 @@ const sessionOf = (native: NativeSession): Session => {
       peakAnswer(native.measuredPeakBytes()),
       E.getOrElse(() => 0)
     )
+  const interrupt = (): void => {
+    native.interrupt()
+  }
   return {
     // Starts at once rather than in a microtask, so that an interrupt right after it is not lost.
     run: (section, exchange, parameters, images) => async () => {
       const started = promiseAnswer(native.run(section, exchange, { ...parameters, images }))
-      return E.isLeft(started) ? started : runAnswer(await started.right)
+      if (E.isLeft(started)) return started
+      // Node waits for its threads when it exits: end the run rather than hang.
+      process.once('exit', interrupt)
+      const answer = runAnswer(await started.right)
+      process.off('exit', interrupt)
+      return answer
     },
-    interrupt: () => {
-      native.interrupt()
-    },
+    interrupt,
     measuredPeakBytes: () => closedPeakBytes ?? peakBytes(),
     close: () => {
       closedPeakBytes ??= peakBytes()

@@ -38,7 +38,9 @@ const typeCheck = (path: string): E.Either<Failure, string> => {
     first.file === undefined || place === undefined
       ? path
       : `${relative('.', first.file.fileName)}:${place.line + 1}:${place.character + 1}`
-  const text = typescript.flattenDiagnosticMessageText(first.messageText, ' ').replace(/\s+/g, ' ')
+  const whole = typescript.flattenDiagnosticMessageText(first.messageText, ' ').replace(/\s+/g, ' ')
+  // The DSL's own sentences stand inside the compiler's, as Bad<"...">.
+  const text = /Bad<"((?:[^"\\]|\\.)*)">/.exec(whole)?.[1] ?? whole
   const rest = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
   return E.left(inputFailure(`${where}: ${text.replace(/\.$/, '')}${rest}`))
 }

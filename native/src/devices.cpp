@@ -1,26 +1,19 @@
 #include "devices.hpp"
 
-#include "reference/device.hpp"
-
-#ifdef TILEFOLD_CPU
 #include <dnnl.h>
 
 #include "cpu/cpu_device.hpp"
-#endif
+#include "reference/device.hpp"
+
 
 namespace tilefold {
 namespace {
 
-std::unique_ptr<Device> makeCpu(Precision precision, [[maybe_unused]] int threads) {
+std::unique_ptr<Device> makeCpu(Precision precision, int threads) {
   if (precision != Precision::float32) throw Failure("the cpu device computes in float32 only: use the reference device for float64");
-#ifdef TILEFOLD_CPU
   return makeCpuDevice(threads);
-#else
-  throw Failure("this build has no cpu device: install oneDNN (libdnnl-dev) and build again");
-#endif
 }
 
-#ifdef TILEFOLD_CPU
 std::string nameOf(dnnl_cpu_isa_t set) {
   switch (set) {
     case dnnl_cpu_isa_sse41:
@@ -43,7 +36,6 @@ std::string nameOf(dnnl_cpu_isa_t set) {
       return "instruction set " + std::to_string(static_cast<int>(set));
   }
 }
-#endif
 
 }  // namespace
 
@@ -54,13 +46,9 @@ std::unique_ptr<Device> makeDevice(const std::string& name, Precision precision,
 }
 
 LibraryVersion cpuLibrary() {
-#ifdef TILEFOLD_CPU
   const dnnl_version_t* version = dnnl_version();
   return {"oneDNN", std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch),
           nameOf(dnnl_get_effective_cpu_isa())};
-#else
-  return {};
-#endif
 }
 
 }  // namespace tilefold

@@ -11,6 +11,7 @@ import {
   globalAvgPool,
   input,
   linear,
+  meanSquaredError,
   modelOf,
   named,
   net,
@@ -86,6 +87,27 @@ layers('a budget counts what the segment holds', () => {
     trace([convolution, checkpoint, convolution, relu, convolution, checkpointWithin(budget)], [1, 3, 224, 224])
   assert.ok(E.isRight(held(2 * 12845056)))
   assert.equal(held(2 * 12845056 - 1), E.left('this segment holds 25690112 bytes, over the budget of 25690111'))
+})
+
+layers('a sum over the pixels may be tiled along them as the last op of its segment, and nowhere else', () => {
+  const convolution = conv2d({ out: 8, k: 3, p: 1 })
+  const pixels = tile({ H: 4, W: 4 })
+  const scores = linear({ out: 2 })
+  const sentence = (list: Layers) => E.swap(trace(list, [2, 3, 64, 64]))
+  for (const legal of [
+    [convolution, relu, pixels, globalAvgPool],
+    [convolution, relu, pixels, globalAvgPool, checkpoint, scores],
+    [convolution, relu, globalAvgPool, pixels, checkpoint, scores, tile({ B: 2 })],
+    [convolution, relu, pixels, meanSquaredError],
+    [convolution, relu, meanSquaredError, pixels]
+  ])
+    assert.ok(E.isLeft(sentence(legal)), names(legal).join(', '))
+  const refused =
+    "cannot tile along H W; globalAvgPool sums over the pixels, so it must be the segment's last op (put a checkpoint after it)"
+  assert.equal(sentence([convolution, relu, pixels, globalAvgPool, scores]), E.right(`3: linear: ${refused}`))
+  assert.equal(sentence([convolution, globalAvgPool, pixels, scores]), E.right(`2: linear: ${refused}`))
+  assert.equal(sentence([pixels, globalAvgPool, meanSquaredError]), E.right(`1: meanSquaredError: ${refused}`))
+  assert.equal(sentence([globalAvgPool, scores, pixels]), E.right('tile: cannot tile along H W; this segment allows B'))
 })
 
 layers.run()

@@ -2,7 +2,8 @@ import * as E from 'fp-ts/Either'
 import fc from 'fast-check'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { bytesOf, shapeRules, windowCount, windowExtent, type Op, type ShapeRule } from '../../dsl'
+import * as dsl from '../../dsl'
+import { bytesOf, shapeRules, trace, windowCount, windowExtent, type AnyLayer, type Op, type ShapeRule } from '../../dsl'
 import { compile, exportedTypes } from './compile'
 
 /** Checks what types answer against what functions answer, for many random cases in one compilation. */
@@ -137,6 +138,46 @@ types('every op: the same shape, or the same sentence', () => {
   cases.forEach((example, index) => assert.is(found[index], expected[index], JSON.stringify(example)))
   assert.ok(expected.filter((answer) => answer.startsWith('"')).length > 50)
   assert.ok(expected.filter((answer) => !answer.startsWith('"')).length > 50)
+})
+
+types('segments: the same shape, or the same sentence', () => {
+  const layers: Readonly<Record<string, AnyLayer>> = {
+    relu: dsl.relu,
+    globalAvgPool: dsl.globalAvgPool,
+    flatten: dsl.flatten,
+    checkpoint: dsl.checkpoint,
+    meanSquaredError: dsl.meanSquaredError,
+    softmaxCrossEntropy: dsl.softmaxCrossEntropy,
+    'linear({ out: 2 })': dsl.linear({ out: 2 }),
+    'checkpointWithin(1000)': dsl.checkpointWithin(1000),
+    'tile({ H: 2 })': dsl.tile({ H: 2 }),
+    'tile({ B: 2, W: 2 })': dsl.tile({ B: 2, W: 2 }),
+    'tile({ B: 1, C: 2 })': dsl.tile({ B: 1, C: 2 })
+  }
+  const common = ['relu', 'globalAvgPool', 'checkpoint', 'tile({ H: 2 })', 'tile({ B: 2, W: 2 })', 'linear({ out: 2 })']
+  const expression = fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...common) }, fc.constantFrom(...Object.keys(layers)))
+  const lists = sample(fc.array(expression, { minLength: 2, maxLength: 7 }), 300)
+  const places = new Map(Object.keys(layers).map((name, place) => [name, place]))
+  const found = answers(
+    `import * as dsl from '../../dsl'
+    import type { Through } from '../../dsl/apply'
+    import type { Bad, ShapeOf, Start } from '../../dsl/tensor'
+    const layers = [${Object.keys(layers).map((name) => `dsl.${name}`)}] as const
+    type L = typeof layers
+    type X = Start<readonly [2, 3, 8, 8]>
+    type Answer<Y> = Y extends Bad<infer Sentence> ? Sentence : ShapeOf<Y>`,
+    lists.map((list) => `Answer<Through<X, readonly [${list.map((name) => `L[${places.get(name)}]`).join(', ')}]>>`)
+  )
+  const expected = lists.map((list) => {
+    const traced = trace(
+      list.map((name) => layers[name]!),
+      [2, 3, 8, 8]
+    )
+    return E.isLeft(traced) ? traced.left.replace(/^\d+: /, '') : `readonly [${traced.right.at(-1)!.output.join(', ')}]`
+  })
+  lists.forEach((list, index) => assert.is(found[index]!.replace(/^"(in \d+: )?|"$/g, ''), expected[index], list.join(', ')))
+  for (const part of ['sums over the pixels', 'tile: cannot tile along', 'readonly ['])
+    assert.ok(expected.filter((answer) => answer.includes(part)).length > 5, part)
 })
 
 types.run()

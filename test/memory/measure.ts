@@ -4,7 +4,7 @@ import { builtIn } from '../../models'
 import { deviceModel, openSession } from '../../native'
 import { exchangeFor } from '../../src/exchange'
 import { initialise } from '../../src/initialise'
-import { stage, type StrategyName } from '../../staging'
+import { stage, type Segment, type StrategyName } from '../../staging'
 
 /** What the parent wants measured; it comes as JSON in the last argument. */
 export interface Wanted {
@@ -14,6 +14,8 @@ export interface Wanted {
   readonly strategy: StrategyName
   /** Of the smallest feasible budget; unlimited where absent. */
   readonly budgetFactor?: number
+  /** Decisions to take as they are, in place of the strategy's. */
+  readonly segments?: readonly Segment[]
 }
 
 /** Of real training steps in this process; bytes. */
@@ -52,13 +54,14 @@ const heapGrowth = async (work: () => Promise<void>): Promise<number> => {
   return count(1) - before
 }
 
-const measure = async ({ device, network, input, strategy, budgetFactor }: Wanted): Promise<Measured> => {
+const measure = async ({ device, network, input, strategy, budgetFactor, segments }: Wanted): Promise<Measured> => {
   const threads = 2
   const request = {
     model: builtIn[network]!({ classes: 2, head: 'gap' }),
     input,
     device: must(deviceModel(device, 'float32', threads)),
     strategy,
+    ...(segments === undefined ? {} : { segments }),
     objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 5e-4 } },
     source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] }
   } as const

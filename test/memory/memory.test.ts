@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import { ok } from 'uvu/assert'
+import type { Segment } from '../../staging'
 import type { Measured, Wanted } from './measure'
 
 /**
@@ -32,12 +33,19 @@ const measured = (wanted: Wanted): Measured => {
   return JSON.parse(stdout) as Measured
 }
 
-const cases: readonly Wanted[] = [
-  { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain' },
-  { device: 'cpu', network: 'vgg16', input: [1, 3, 161, 227], strategy: 'sft', budgetFactor: 1 },
-  { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budgetFactor: 1 },
-  { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', budgetFactor: 1 },
-  { device: 'reference', network: 'vgg11', input: [1, 3, 64, 48], strategy: 'sft', budgetFactor: 1 }
+/** Images and rows of tiles, in a segment that ends in a reduction over pixels, before the classifier and the loss. */
+const byHand: readonly Segment[] = [
+  { from: 0, to: 20, grid: { B: 2, H: 3, W: 2 }, recompute: true, reorder: 'each-tile' },
+  { from: 20, to: 42, grid: { B: 1, H: 2, W: 1 }, recompute: true, reorder: 'once' },
+  { from: 42, to: 44, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+]
+
+const cases: readonly (Wanted & { readonly tiled: boolean })[] = [
+  { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', tiled: false },
+  { device: 'cpu', network: 'vgg16', input: [1, 3, 161, 227], strategy: 'sft', budgetFactor: 1.02, tiled: true },
+  { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budgetFactor: 1.02, tiled: false },
+  { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: byHand, tiled: true },
+  { device: 'reference', network: 'darknet19', input: [2, 3, 65, 33], strategy: 'sft', segments: byHand, tiled: true }
 ]
 
 cases.forEach((wanted) =>
@@ -53,7 +61,7 @@ cases.forEach((wanted) =>
     )
     ok(Math.max(...heapBytes) < 1 << 20, `the heap grew by ${heapBytes.join(', ')} bytes in the steps`)
     ok(controlBytes >= 4 << 20, `the counter saw ${controlBytes} bytes of an allocation of 4 MiB`)
-    if (wanted.strategy === 'sft') ok(tiles > 1, 'the plan has no tiles')
+    ok(tiles > 1 === wanted.tiled, `the plan's finest grid has ${tiles} tiles`)
   })
 )
 

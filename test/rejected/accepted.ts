@@ -65,6 +65,28 @@ holds<Same<HeldBytes<typeof tiled>, 20>>()
 const reduced = pipe(input([1, 3, 8, 8]), tile({ H: 2, W: 2 }), conv2d({ out: 4, k: 3, p: 1 }), meanSquaredError)
 holds<Same<ShapeOf<typeof reduced>, readonly []>>()
 
+const summed = net(input([2, 3, 64, 64]), [
+  conv2d({ out: 8, k: 3, p: 1 }),
+  relu,
+  tile({ H: 4, W: 4 }),
+  globalAvgPool,
+  checkpoint,
+  linear({ out: 2 })
+])
+holds<Same<ShapeOf<typeof summed>, readonly [2, 2]>>()
+
+const tiledAfter = net(input([2, 3, 64, 64]), [
+  seq([relu, globalAvgPool]),
+  tile({ H: 4, W: 4 }),
+  checkpoint,
+  linear({ out: 2 }),
+  tile({ B: 2 })
+])
+holds<Same<ShapeOf<typeof tiledAfter>, readonly [2, 2]>>()
+
+const lossTiledAfter = pipe(input([2, 3, 64, 64]), relu, meanSquaredError, tile({ B: 2, H: 4, W: 4 }), checkpoint)
+holds<Same<ShapeOf<typeof lossTiledAfter>, readonly []>>()
+
 const fromFile = (batch: number, height: number, width: number, classes: number, layers: Layers, kernel: number) => {
   const y = net(input([batch, 3, height, width]), [
     conv2d({ out: 8, k: kernel, p: 1 }),

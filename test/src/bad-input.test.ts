@@ -60,6 +60,10 @@ test.before(async () => {
     at('ill-typed.ts'),
     `import { linear, model } from ${dsl}\nexport default model({ name: 'm', layers: [linear({ out: 'two' })] })\n`
   )
+  writeFileSync(
+    at('bad-layer.ts'),
+    `import { conv2d, flatten, linear, model } from ${dsl}\nexport default model({ name: 'm', input: [1, 3, 8, 8], layers: [\n  conv2d({ out: 4, k: 9 }),\n  flatten, linear({ out: 2 })] })\n`
+  )
   writeFileSync(at('no-model.ts'), 'export default 3\n')
   writeFileSync(at('throws.ts'), "throw new Error('not today')\n")
 })
@@ -90,6 +94,12 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['an unknown model', ['plan', 'vgg99', '--input', '1x3x64x64'], 2, /^there is no model vgg99: give .*vgg16/],
   ['a model file that is absent', ['plan', at('nowhere.ts')], 2, /^there is no model .*nowhere\.ts/],
   ['a model that does not type-check', ['plan', at('ill-typed.ts')], 2, /ill-typed\.ts:2:\d+: .*string.*number/],
+  [
+    'a model with a layer that the DSL refuses',
+    ['plan', at('bad-layer.ts')],
+    2,
+    /bad-layer\.ts:3:\d+: conv2d: the kernel 9x9 is larger than its padded input 8x8/
+  ],
   ['a module that exports no model', ['plan', at('no-model.ts')], 2, /^the default export of .*no-model\.ts is not a model/],
   ['a module that throws', ['plan', at('throws.ts')], 2, /^the module .*throws\.ts cannot be loaded: not today/],
   ['no input', ['plan', 'vgg16'], 2, /^vgg16 has no input of its own: give --input/],
@@ -98,7 +108,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     'an input that is too small',
     ['plan', 'vgg16', '--input', '1x3x7x7'],
     2,
-    /^features\.\d+: maxPool2d: the kernel 2x2 is larger than its padded input 1x1/
+    /features\.\d+: maxPool2d: the kernel 2x2 is larger than its padded input 1x1/
   ],
   ['a budget that is no size', ['plan', 'vgg16', '--budget', '1TB'], 2, /^--budget: "1TB" is not a size/],
   ['a budget of 1 MiB', ['plan', 'vgg16', '--input', '1x3x64x64', '--budget', '1MiB'], 3, /does not fit the budget of 1048576 bytes/],
@@ -177,7 +187,7 @@ test('no command', async () => {
 test('without --json nothing but the sentence is printed', async () => {
   const { stdout, stderr } = await tilefold(['plan', 'vgg16', '--input', '1x3x7x7'])
   assert.is(stdout, '')
-  assert.match(stderr, /^features\.\d+: [^\n]+\.\n$/)
+  assert.match(stderr, /^[^\n]*features\.\d+: [^\n]+\.\n$/)
 })
 
 test.run()

@@ -10,7 +10,7 @@ Napi::Value openDevice(const Napi::CallbackInfo& info);
 Napi::Value kernelTableValue(const Napi::CallbackInfo& info);
 // [{ name, channels, out, in, groups }] in the order of the layouts' codes.
 Napi::Value layoutTableValue(const Napi::CallbackInfo& info);
-// { library, version, instructionSet, processors }; library is '' where the cpu device is not built in.
+// { library, version, instructionSet, processors }.
 Napi::Value versionsValue(const Napi::CallbackInfo& info);
 
 }  // namespace tilefold::addon

@@ -44,7 +44,7 @@ ChannelPairs pairsOf(const Convolution& c, bool forward) {
 
 // Lanes to read of an operand block: the padding of a blocked one is zero and keeps the fast path, a plain one has none.
 std::int64_t lanesToRead(const ActivationStrides& operand, std::int64_t block) {
-  return operand.laneStride == 1 ? operand.block : operand.lanes(block);
+  return operand.blocked() ? operand.block : operand.lanes(block);
 }
 
 // matrices[pair][tap][operand lane][result lane]
@@ -78,7 +78,7 @@ void multiplyTap(const Sides& sides, const float* operandRow, std::int64_t lanes
 }
 
 void storeRow(const float* row, std::int64_t width, std::int64_t lanes, const ActivationStrides& to, float* destination) {
-  if (to.laneStride == 1) {
+  if (to.blocked()) {
     std::memcpy(destination, row, static_cast<std::size_t>(width * to.block) * sizeof(float));
     return;
   }

@@ -25,6 +25,8 @@ inline WeightStrides weightStrides(const Convolution& c) {
 // An activation [batch, channels, height, width] seen in blocks of channels. A plain one is seen so too, its lanes a plane apart.
 struct ActivationStrides {
   std::int64_t channels, block, batchStride, blockStride, laneStride, rowStride, pixelStride;
+  // Whether a pixel's lanes are stored as one block, padding included. (laneStride is 1 in a plain plane of one pixel, too.)
+  bool blocked() const { return pixelStride == block; }
   std::int64_t blocks() const { return (channels + block - 1) / block; }
   // Channels of this block, without padding.
   std::int64_t lanes(std::int64_t index) const { return std::min(block, channels - index * block); }
