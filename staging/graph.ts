@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { flatLayers, named, softmaxCrossEntropy, trace, windowOf, type ArgsOf, type Model, type Op } from '../dsl'
+import { checkpoint, flatLayers, named, softmaxCrossEntropy, trace, windowOf, type ArgsOf, type Layers, type Model, type Op } from '../dsl'
 import { accessMaps, type AccessMap } from './access'
 import type { TileAxis } from './program'
 import { inputError, type StagingError } from './error'
@@ -70,7 +70,7 @@ const convolutionWeightShape = (args: ArgsOf<'conv2d'>, inChannels: number): rea
  */
 export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
   pipe(
-    trace(endsInLoss(model) ? model.layers : [...model.layers, named('loss', softmaxCrossEntropy)], input),
+    trace(withLoss(model), input),
     E.mapLeft((sentence) => inputError(`${model.name} on ${input.join('x')}: ${sentence}.`)),
     E.map((layers) => {
       const nodes: Node[] = []
@@ -90,10 +90,13 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
     })
   )
 
-const endsInLoss = (model: Model): boolean => {
-  const computed = flatLayers(model.layers).filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
-  const last = computed[computed.length - 1]
-  return last !== undefined && isLoss(last.op as Op)
+/** A loss is appended where there is none; where the model asks for tiles, after a checkpoint, so that its last segment stays as written. */
+const withLoss = ({ layers }: Model): Layers => {
+  const flat = flatLayers(layers)
+  const ops = flat.filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
+  const last = ops[ops.length - 1]
+  if (last !== undefined && isLoss(last.op as Op)) return layers
+  return [...layers, ...(flat.some(({ op }) => op === 'tile') ? [checkpoint] : []), named('loss', softmaxCrossEntropy)]
 }
 
 /** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */

@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { openSession, type Image } from '../../native'
@@ -147,6 +149,19 @@ test('closing ends what runs', async () => {
   const running = session.run('step', new ArrayBuffer(0), parameters, [])()
   session.close()
   assert.is(left(await running).code, 'interrupted')
+})
+
+test('a process can exit while a section runs', () => {
+  const script = `
+    const { open, right, copy, loop, launch, arena, parameters } = require('./test/native/program')
+    const session = right(open({ kernels: [copy(1)], code: [loop('B', 1e12, launch(0, arena(0), arena(8)))] }))
+    void session.run('step', new ArrayBuffer(0), parameters, [])()
+    setTimeout(() => process.exit(7), 20)`
+  const { status } = spawnSync(process.execPath, ['-r', 'ts-node/register', '-e', script], {
+    cwd: join(__dirname, '..', '..'),
+    timeout: 30_000
+  })
+  assert.is(status, 7)
 })
 
 test('the measured peak is the highest byte that was written', async () => {

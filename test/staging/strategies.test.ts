@@ -82,6 +82,15 @@ test('a checkpoint in the model ends a segment, a tile mark fixes its grid', () 
   assert.equal(plan.segments[0], { from: 0, to: 5, grid: { B: 1, H: 3, W: 2 }, recompute: true, reorder: 'once' })
 })
 
+test('a model may end in a tiled sum over pixels: its loss stands in a segment of its own', () => {
+  const { plan } = staged(request([...convolutions.slice(0, 7), tile({ H: 4, W: 4 }), globalAvgPool], image))
+  assert.equal(plan.segments[0]!.grid, { B: 1, H: 4, W: 4 })
+  assert.equal(
+    plan.segments.map(({ to }) => to),
+    [8, 9]
+  )
+})
+
 test('fused-tiled dimensions: a flat layer leaves the batch, a sum over pixels may end a segment', () => {
   const built = buildGraph(model({ name: 'net', layers: [...convolutions.slice(0, 7), flatten, linear({ out: 2 })] }), image)
   assert.ok(isRight(built))
