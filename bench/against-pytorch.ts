@@ -90,7 +90,7 @@ const report = (rows: readonly Row[], skipped: readonly Skipped[]): string => {
   rows.forEach(({ name, medianMs, ofPytorch, peakBytes }) =>
     table.push([name, `${(medianMs / 1000).toFixed(2)} s`, ofPytorch?.toFixed(2) ?? '-', `${(peakBytes / 2 ** 20).toFixed(0)} MiB`])
   )
-  return [table.toString(), ...skipped.map(({ name, reason }) => `${name}: skipped, ${reason}.`)].join('\n')
+  return [table.toString(), ...skipped.map(({ name, reason }) => `${name}: skipped, ${reason.replace(/\.$/, '')}.`)].join('\n')
 }
 
 const main = async (): Promise<void> => {

@@ -12,7 +12,7 @@ import { exitStatus } from '../src/failure'
 import { trainingProgress } from '../src/progress'
 import { mean, table } from '../src/report'
 
-const [batch, crop, steps] = [2, 512, 20]
+const [batch, crop, steps] = [2, 512, 14]
 const averaged = 6
 
 const progress = trainingProgress()
@@ -24,7 +24,7 @@ const options = (dataset: Dataset): TrainOptions => ({
   device: 'cpu',
   budget: { kind: 'ofPlain', fraction: 0.2 },
   optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 },
-  learningRate: 0.01,
+  learningRate: 0.02,
   schedule: { kind: 'constant' },
   steps,
   seed: 1,

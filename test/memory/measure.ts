@@ -12,8 +12,8 @@ export interface Wanted {
   readonly network: string
   readonly input: readonly [number, number, number, number]
   readonly strategy: StrategyName
-  /** Of the smallest feasible budget; unlimited where absent. */
-  readonly budgetFactor?: number
+  /** Bytes; unlimited where absent. */
+  readonly budget?: number
   /** Decisions to take as they are, in place of the strategy's. */
   readonly segments?: readonly Segment[]
 }
@@ -54,22 +54,19 @@ const heapGrowth = async (work: () => Promise<void>): Promise<number> => {
   return count(1) - before
 }
 
-const measure = async ({ device, network, input, strategy, budgetFactor, segments }: Wanted): Promise<Measured> => {
+const measure = async ({ device, network, input, strategy, budget, segments }: Wanted): Promise<Measured> => {
   const threads = 2
   const request = {
     model: builtIn[network]!({ classes: 2, head: 'gap' }),
     input,
     device: must(deviceModel(device, 'float32', threads)),
     strategy,
+    ...(budget === undefined ? {} : { budget }),
     ...(segments === undefined ? {} : { segments }),
     objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 5e-4 } },
     source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] }
   } as const
-  const refused = stage({ ...request, budget: 1 })
-  const smallest = E.isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 1
-  const { program, graph, plan } = must(
-    stage(budgetFactor === undefined ? request : { ...request, budget: Math.ceil(smallest * budgetFactor) })
-  )
+  const { program, graph, plan } = must(stage(request))
   const arenaBytes = program.peakBytes + slackBytes
   const session = must(openSession({ device, program, arenaBytes, threads }))
   const restored = exchangeFor(program.restore)

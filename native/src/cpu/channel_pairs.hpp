@@ -1,5 +1,6 @@
 // Which blocks of one side's channels meet which blocks of the other's in a grouped convolution.
 #pragma once
+#include <array>
 #include <vector>
 
 #include "strides.hpp"
@@ -19,18 +20,36 @@ class ChannelPairs {
   std::int64_t matrices() const { return matrices_; }
   std::int64_t block() const { return block_; }
 
-  // visit(operand lane, result lane, group, operand channel in it, result channel in it) for the channels of a pair that share a group.
+  // visit(operand lane, result lane, offset of their weight) for the channels of two blocks that share a group. `resultIsOut`: the
+  // result's channels are the convolution's output channels.
   template <class Visit>
-  void forShared(std::int64_t resultBlock, std::int64_t operandBlock, const Visit& visit) const {
-    const std::int64_t perResult = resultChannels_ / groups_, perOperand = operandChannels_ / groups_;
-    for (std::int64_t q = 0; q < std::min(block_, operandChannels_ - operandBlock * block_); ++q)
-      for (std::int64_t r = 0; r < std::min(block_, resultChannels_ - resultBlock * block_); ++r) {
-        const std::int64_t operand = operandBlock * block_ + q, result = resultBlock * block_ + r;
-        if (operand / perOperand == result / perResult) visit(q, r, result / perResult, operand % perOperand, result % perResult);
-      }
+  void forShared(std::int64_t resultBlock, std::int64_t operandBlock, const WeightStrides& weights, bool resultIsOut,
+                 const Visit& visit) const {
+    const auto results = lanes(resultBlock, resultChannels_, resultIsOut ? weights.out : weights.in);
+    const auto operands = lanes(operandBlock, operandChannels_, resultIsOut ? weights.in : weights.out);
+    for (std::size_t q = 0; q < operands.count; ++q) {
+      const std::int64_t group = operands.group[q], offset = weights.group(group) + operands.offset[q];
+      for (std::size_t r = 0; r < results.count; ++r)
+        if (results.group[r] == group) visit(q, r, offset + results.offset[r]);
+    }
   }
 
  private:
+  struct BlockLanes {
+    std::size_t count = 0;
+    std::array<std::int64_t, 16> group{}, offset{};
+  };
+
+  BlockLanes lanes(std::int64_t index, std::int64_t channels, const BlockedAxis& axis) const {
+    const std::int64_t perGroup = channels / groups_;
+    BlockLanes result;
+    for (std::int64_t c = index * block_; c < std::min((index + 1) * block_, channels); ++c, ++result.count) {
+      result.group[result.count] = c / perGroup;
+      result.offset[result.count] = axis(c % perGroup);
+    }
+    return result;
+  }
+
   std::int64_t resultChannels_, operandChannels_, groups_, block_, matrices_ = 0;
   std::vector<ChannelRun> runs_;
 };

@@ -56,10 +56,9 @@ void packMatrices(const float* weights, const WeightStrides& strides, const Chan
     for (std::int64_t n = 0; n < run.operands; ++n) {
       float* matrix = matrices + (run.matrix + n) * taps * area;
       std::memset(matrix, 0, static_cast<std::size_t>(taps * area) * sizeof(float));
-      pairs.forShared(result, run.firstOperand + n, [&](std::int64_t q, std::int64_t r, std::int64_t group, std::int64_t qInGroup, std::int64_t rInGroup) {
-        const float* element = weights + strides.group(group) +
-                               (forward ? strides.out(rInGroup) + strides.in(qInGroup) : strides.out(qInGroup) + strides.in(rInGroup));
-        for (std::int64_t tap = 0; tap < taps; ++tap) matrix[tap * area + q * block + r] = element[tap * strides.tapStride];
+      pairs.forShared(result, run.firstOperand + n, strides, forward, [&](std::size_t q, std::size_t r, std::int64_t weight) {
+        float* lane = matrix + static_cast<std::int64_t>(q) * block + static_cast<std::int64_t>(r);
+        for (std::int64_t tap = 0; tap < taps; ++tap) lane[tap * area] = weights[weight + tap * strides.tapStride];
       });
     }
   });
@@ -72,8 +71,8 @@ void multiplyTap(const Sides& sides, const float* operandRow, std::int64_t lanes
   const std::int64_t input = range.begin * sides.columns.stride + range.shift, block = sides.result.block;
   const std::int64_t operandPixel = sides.forward ? input : range.begin, operandStep = sides.forward ? sides.columns.stride : 1;
   const std::int64_t resultPixel = sides.forward ? range.begin : input, resultStep = sides.forward ? 1 : sides.columns.stride;
-  multiplyRow({operandRow + operandPixel * sides.operand.pixelStride, operandStep * sides.operand.pixelStride, sides.operand.laneStride, lanes,
-               range.end - range.begin},
+  multiplyRow({operandRow + operandPixel * sides.operand.pixelStride, operandStep * sides.operand.pixelStride, sides.operand.laneStride,
+               lanes, range.end - range.begin},
               matrix, result + resultPixel * block, resultStep * block, block);
 }
 
@@ -151,22 +150,22 @@ Launch compileWeightGradient(const Convolution& c) {
     parallelFor(static_cast<std::int64_t>(blocks.size()) * taps, [&](std::int64_t index) {
       const auto [r, q] = blocks[static_cast<std::size_t>(index / taps)];
       const std::int64_t tap = index % taps;
-      const TapRange range = columns.range(tap % c.kernelWidth);
-      if (range.begin >= range.end) return;
-      std::array<float, 16 * 16> matrix{};
+      const TapRange ys = rows.range(tap / c.kernelWidth), xs = columns.range(tap % c.kernelWidth);
+      std::array<double, 16 * 16> matrix{};
+      constexpr std::int64_t longest = 256;  // pixels in one float sum
+      const std::int64_t rowsAtOnce = std::max<std::int64_t>(1, longest / std::max<std::int64_t>(1, xs.end - xs.begin));
       for (std::int64_t image = 0; image < c.batch; ++image)
-        for (std::int64_t y = 0; y < c.outHeight; ++y) {
-          const std::optional<std::int64_t> inputY = rows.input(y, tap / c.kernelWidth);
-          if (!inputY) continue;
-          const float* inputRow = input + image * source.batchStride + q * source.blockStride + *inputY * source.rowStride;
-          const float* gradientRow = gradient + image * destination.batchStride + r * destination.blockStride + y * destination.rowStride;
-          multiplyRowGradient({inputRow + (range.begin * columns.stride + range.shift) * source.pixelStride, columns.stride * source.pixelStride,
-                               source.laneStride, lanesToRead(source, q), range.end - range.begin},
-                              {gradientRow + range.begin * block, block}, matrix.data(), block);
-        }
-      pairs.forShared(r, q, [&](std::int64_t lane, std::int64_t resultLane, std::int64_t group, std::int64_t in, std::int64_t out) {
-        weightGradient[weights.group(group) + weights.out(out) + weights.in(in) + tap * weights.tapStride] =
-            matrix[static_cast<std::size_t>(lane * block + resultLane)];
+        for (std::int64_t y = ys.begin; y < ys.end; y += rowsAtOnce)
+          for (std::int64_t x = xs.begin; x < xs.end; x += longest)
+            multiplyGradient(
+                {input + image * source.batchStride + q * source.blockStride + (y * rows.stride + ys.shift) * source.rowStride +
+                     (x * columns.stride + xs.shift) * source.pixelStride,
+                 rows.stride * source.rowStride, columns.stride * source.pixelStride, source.laneStride, lanesToRead(source, q),
+                 gradient + image * destination.batchStride + r * destination.blockStride + y * destination.rowStride + x * block,
+                 destination.rowStride, std::min(rowsAtOnce, ys.end - y), std::min(longest, xs.end - x)},
+                matrix.data(), block);
+      pairs.forShared(r, q, weights, true, [&](std::size_t lane, std::size_t resultLane, std::int64_t weight) {
+        weightGradient[weight + tap * weights.tapStride] = static_cast<float>(matrix[lane * static_cast<std::size_t>(block) + resultLane]);
       });
     });
     if (float* biasGradient = elements(operands, 3)) sumBias(c, destination, gradient, biasGradient);

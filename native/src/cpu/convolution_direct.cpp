@@ -39,7 +39,8 @@ class PaddedBias {
   // Where the library writes a gradient that `keep` then takes.
   float* target(float* gradient) { return gradient != nullptr && count_ == padded_.size() ? gradient : padded_.data(); }
   void keep(float* gradient) const {
-    if (gradient != nullptr && count_ != padded_.size()) std::copy(padded_.begin(), padded_.begin() + static_cast<std::ptrdiff_t>(count_), gradient);
+    if (gradient != nullptr && count_ != padded_.size())
+      std::copy(padded_.begin(), padded_.begin() + static_cast<std::ptrdiff_t>(count_), gradient);
   }
 
  private:
@@ -56,8 +57,8 @@ std::optional<Recipe> findDirectConvolution(KernelKind kind, const Convolution& 
     const std::optional<Operands> o = describe(c);
     if (!o) return std::nullopt;
     if (kind == KernelKind::convolutionForward) {
-      const dnnl::convolution_forward::desc forward(prop_kind::forward_training, algorithm::convolution_direct, o->source, o->weights, o->bias,
-                                                    o->destination, strides, dilates, before, after);
+      const dnnl::convolution_forward::desc forward(prop_kind::forward_training, algorithm::convolution_direct, o->source, o->weights,
+                                                    o->bias, o->destination, strides, dilates, before, after);
       return Recipe::find(&forward.data);
     }
     if (kind == KernelKind::convolutionBackwardData) {
@@ -78,32 +79,31 @@ Launch compileDirectConvolution(KernelKind kind, const Convolution& c, const Rec
     const Operands o = *describe(c);
     const Descriptor scratch = recipe.description().scratchpad_desc();
     if (kind == KernelKind::convolutionBackwardData) {
-      const auto primitive = std::make_shared<Primitive>(
-          recipe, std::vector<std::pair<int, Descriptor>>{
-                      {DNNL_ARG_DIFF_DST, o.destination}, {DNNL_ARG_WEIGHTS, o.weights}, {DNNL_ARG_DIFF_SRC, o.source}, {DNNL_ARG_SCRATCHPAD, scratch}});
+      const auto primitive = std::make_shared<Primitive>(recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_DIFF_DST, o.destination},
+                                                                                                         {DNNL_ARG_WEIGHTS, o.weights},
+                                                                                                         {DNNL_ARG_DIFF_SRC, o.source},
+                                                                                                         {DNNL_ARG_SCRATCHPAD, scratch}});
       return [primitive](const std::vector<Operand>& operands, const StepParameters&) {
         primitive->launch({operands[0].address, operands[1].address, operands[2].address, operands[3].address});
       };
     }
     const auto bias = std::make_shared<PaddedBias>(c);
     if (kind == KernelKind::convolutionForward) {
-      const auto primitive = std::make_shared<Primitive>(
-          recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, o.source},
-                                                          {DNNL_ARG_WEIGHTS, o.weights},
-                                                          {DNNL_ARG_BIAS, o.bias},
-                                                          {DNNL_ARG_DST, o.destination},
-                                                          {DNNL_ARG_SCRATCHPAD, scratch}});
+      const auto primitive = std::make_shared<Primitive>(recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, o.source},
+                                                                                                         {DNNL_ARG_WEIGHTS, o.weights},
+                                                                                                         {DNNL_ARG_BIAS, o.bias},
+                                                                                                         {DNNL_ARG_DST, o.destination},
+                                                                                                         {DNNL_ARG_SCRATCHPAD, scratch}});
       return [primitive, bias](const std::vector<Operand>& operands, const StepParameters&) {
-        primitive->launch({operands[0].address, operands[1].address, bias->read(elements(operands, 2)), operands[3].address,
-                           operands[4].address});
+        primitive->launch(
+            {operands[0].address, operands[1].address, bias->read(elements(operands, 2)), operands[3].address, operands[4].address});
       };
     }
-    const auto primitive = std::make_shared<Primitive>(
-        recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, o.source},
-                                                        {DNNL_ARG_DIFF_DST, o.destination},
-                                                        {DNNL_ARG_DIFF_WEIGHTS, o.weights},
-                                                        {DNNL_ARG_DIFF_BIAS, o.bias},
-                                                        {DNNL_ARG_SCRATCHPAD, scratch}});
+    const auto primitive = std::make_shared<Primitive>(recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, o.source},
+                                                                                                       {DNNL_ARG_DIFF_DST, o.destination},
+                                                                                                       {DNNL_ARG_DIFF_WEIGHTS, o.weights},
+                                                                                                       {DNNL_ARG_DIFF_BIAS, o.bias},
+                                                                                                       {DNNL_ARG_SCRATCHPAD, scratch}});
     return [primitive, bias](const std::vector<Operand>& operands, const StepParameters&) {
       float* gradient = elements(operands, 3);
       primitive->launch({operands[0].address, operands[1].address, operands[2].address, bias->target(gradient), operands[4].address});

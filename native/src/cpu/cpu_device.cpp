@@ -41,19 +41,31 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
   switch (kernel.kind) {
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:
-    case KernelKind::convolutionBackwardWeights: return cpu::compileConvolution(kernel.kind, decode<Convolution>(kernel), threads);
+    case KernelKind::convolutionBackwardWeights:
+      return cpu::compileConvolution(kernel.kind, decode<Convolution>(kernel), threads);
     case KernelKind::maxPoolForward:
-    case KernelKind::maxPoolBackward: return cpu::compileMaxPool(kernel.kind, decode<MaxPool>(kernel));
-    case KernelKind::reorderWeights: return {cpu::reorderWeights(decode<WeightReorder>(kernel)), "tilefold"};
-    case KernelKind::rectifierForward: return {cpu::rectifierForward(decode<Rectifier>(kernel)), "tilefold"};
-    case KernelKind::rectifierBackward: return {cpu::rectifierBackward(decode<Rectifier>(kernel)), "tilefold"};
-    case KernelKind::linearForward: return {cpu::linearForward(decode<Linear>(kernel)), "tilefold"};
-    case KernelKind::linearBackwardData: return {cpu::linearBackwardData(decode<Linear>(kernel)), "tilefold"};
-    case KernelKind::linearBackwardWeights: return {cpu::linearBackwardWeights(decode<Linear>(kernel)), "tilefold"};
-    case KernelKind::copyBox: return {cpu::copyBox(decode<CopyBox>(kernel)), "tilefold"};
-    case KernelKind::zero: return {cpu::zero(decode<Zero>(kernel)), "tilefold"};
-    case KernelKind::sgd: return {cpu::sgd(decode<Sgd>(kernel)), "tilefold"};
-    case KernelKind::adam: return {cpu::adam(decode<Adam>(kernel)), "tilefold"};
+    case KernelKind::maxPoolBackward:
+      return cpu::compileMaxPool(kernel.kind, decode<MaxPool>(kernel));
+    case KernelKind::reorderWeights:
+      return {cpu::reorderWeights(decode<WeightReorder>(kernel)), "tilefold"};
+    case KernelKind::rectifierForward:
+      return {cpu::rectifierForward(decode<Rectifier>(kernel)), "tilefold"};
+    case KernelKind::rectifierBackward:
+      return {cpu::rectifierBackward(decode<Rectifier>(kernel)), "tilefold"};
+    case KernelKind::linearForward:
+      return {cpu::linearForward(decode<Linear>(kernel)), "tilefold"};
+    case KernelKind::linearBackwardData:
+      return {cpu::linearBackwardData(decode<Linear>(kernel)), "tilefold"};
+    case KernelKind::linearBackwardWeights:
+      return {cpu::linearBackwardWeights(decode<Linear>(kernel)), "tilefold"};
+    case KernelKind::copyBox:
+      return {cpu::copyBox(decode<CopyBox>(kernel)), "tilefold"};
+    case KernelKind::zero:
+      return {cpu::zero(decode<Zero>(kernel)), "tilefold"};
+    case KernelKind::sgd:
+      return {cpu::sgd(decode<Sgd>(kernel)), "tilefold"};
+    case KernelKind::adam:
+      return {cpu::adam(decode<Adam>(kernel)), "tilefold"};
     case KernelKind::reorderActivation:
     case KernelKind::averagePoolForward:
     case KernelKind::averagePoolBackward:
@@ -66,7 +78,8 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::meanSquaredErrorBackward:
     case KernelKind::gather:
     case KernelKind::scatterAdd:
-    case KernelKind::loadImage: return referenceImplementation(kernel);
+    case KernelKind::loadImage:
+      return referenceImplementation(kernel);
   }
   throw Failure("the CPU device has no such kernel");
 }
@@ -90,7 +103,8 @@ class CpuDevice : public Device {
         case KernelKind::convolutionBackwardData:
         case KernelKind::convolutionBackwardWeights:
           return cpu::convolutionScratchBytes(kernel.kind, decode<Convolution>(kernel), threads_);
-        default: return 0;
+        default:
+          return 0;
       }
     });
   }

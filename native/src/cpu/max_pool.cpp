@@ -23,8 +23,8 @@ std::optional<Recipes> findRecipes(const MaxPool& p) {
   const dnnl::memory::dims strides{p.strideHeight, p.strideWidth}, kernel{p.kernelHeight, p.kernelWidth};
   const dnnl::memory::dims dilation{p.dilationHeight - 1, p.dilationWidth - 1}, before{p.padTop, p.padLeft}, after{p.padBottom, p.padRight};
   try {
-    const dnnl::pooling_v2_forward::desc forwardDescriptor(prop_kind::forward_training, algorithm::pooling_max, source, destination, strides,
-                                                           kernel, dilation, before, after);
+    const dnnl::pooling_v2_forward::desc forwardDescriptor(prop_kind::forward_training, algorithm::pooling_max, source, destination,
+                                                           strides, kernel, dilation, before, after);
     const std::optional<Recipe> forward = Recipe::find(&forwardDescriptor.data);
     if (!forward || forward->scratchBytes() > 0) return std::nullopt;
     const dnnl::pooling_v2_backward::desc backwardDescriptor(algorithm::pooling_max, source, destination, strides, kernel, dilation, before,
@@ -60,13 +60,13 @@ Implementation compileMaxPool(KernelKind kind, const MaxPool& p) {
   return guarded("max pool", [&]() -> Implementation {
     const bool forward = kind == KernelKind::maxPoolForward;
     const Recipe& recipe = forward ? found->forward : found->backward;
-    const auto primitive = std::make_shared<Primitive>(
-        recipe, forward ? std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, found->source},
-                                                                  {DNNL_ARG_DST, found->destination},
-                                                                  {DNNL_ARG_WORKSPACE, found->workspace}}
-                        : std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_DIFF_DST, found->destination},
-                                                                  {DNNL_ARG_WORKSPACE, found->workspace},
-                                                                  {DNNL_ARG_DIFF_SRC, found->source}});
+    const auto primitive =
+        std::make_shared<Primitive>(recipe, forward ? std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, found->source},
+                                                                                              {DNNL_ARG_DST, found->destination},
+                                                                                              {DNNL_ARG_WORKSPACE, found->workspace}}
+                                                    : std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_DIFF_DST, found->destination},
+                                                                                              {DNNL_ARG_WORKSPACE, found->workspace},
+                                                                                              {DNNL_ARG_DIFF_SRC, found->source}});
     return {[primitive](const std::vector<Operand>& operands, const StepParameters&) {
               primitive->launch({operands[0].address, operands[1].address, operands[2].address});
             },

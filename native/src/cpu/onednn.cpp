@@ -12,27 +12,42 @@ const dnnl::engine& engine() {
 
 Tag activationTag(Layout layout) {
   switch (layout) {
-    case Layout::plain: return Tag::nchw;
-    case Layout::nChw8c: return Tag::nChw8c;
-    case Layout::nChw16c: return Tag::nChw16c;
-    default: throw Failure(std::string(layoutInfo(layout).name) + " is no layout of activations");
+    case Layout::plain:
+      return Tag::nchw;
+    case Layout::nChw8c:
+      return Tag::nChw8c;
+    case Layout::nChw16c:
+      return Tag::nChw16c;
+    default:
+      throw Failure(std::string(layoutInfo(layout).name) + " is no layout of activations");
   }
 }
 
 // undef: oneDNN has no such layout.
 Tag weightTag(Layout layout, bool grouped) {
   switch (layout) {
-    case Layout::plain: return grouped ? Tag::goihw : Tag::oihw;
-    case Layout::OIhw8i8o: return grouped ? Tag::gOIhw8i8o : Tag::OIhw8i8o;
-    case Layout::OIhw16i16o: return grouped ? Tag::gOIhw16i16o : Tag::OIhw16i16o;
-    case Layout::OIhw8o8i: return grouped ? Tag::gOIhw8o8i : Tag::OIhw8o8i;
-    case Layout::OIhw16o16i: return grouped ? Tag::gOIhw16o16i : Tag::OIhw16o16i;
-    case Layout::IOhw16o16i: return grouped ? Tag::gIOhw16o16i : Tag::IOhw16o16i;
-    case Layout::Ohwi8o: return grouped ? Tag::gOhwi8o : Tag::Ohwi8o;
-    case Layout::Ohwi16o: return grouped ? Tag::gOhwi16o : Tag::Ohwi16o;
-    case Layout::Goihw8g: return Tag::Goihw8g;
-    case Layout::Goihw16g: return Tag::Goihw16g;
-    default: return Tag::undef;
+    case Layout::plain:
+      return grouped ? Tag::goihw : Tag::oihw;
+    case Layout::OIhw8i8o:
+      return grouped ? Tag::gOIhw8i8o : Tag::OIhw8i8o;
+    case Layout::OIhw16i16o:
+      return grouped ? Tag::gOIhw16i16o : Tag::OIhw16i16o;
+    case Layout::OIhw8o8i:
+      return grouped ? Tag::gOIhw8o8i : Tag::OIhw8o8i;
+    case Layout::OIhw16o16i:
+      return grouped ? Tag::gOIhw16o16i : Tag::OIhw16o16i;
+    case Layout::IOhw16o16i:
+      return grouped ? Tag::gIOhw16o16i : Tag::IOhw16o16i;
+    case Layout::Ohwi8o:
+      return grouped ? Tag::gOhwi8o : Tag::Ohwi8o;
+    case Layout::Ohwi16o:
+      return grouped ? Tag::gOhwi16o : Tag::Ohwi16o;
+    case Layout::Goihw8g:
+      return Tag::Goihw8g;
+    case Layout::Goihw16g:
+      return Tag::Goihw16g;
+    default:
+      return Tag::undef;
   }
 }
 

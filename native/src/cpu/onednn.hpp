@@ -1,7 +1,6 @@
 // oneDNN behind a narrow door: memory descriptors without padding, primitives that run on addresses, errors as Failure.
 #pragma once
 #include <dnnl.hpp>
-
 #include <functional>
 #include <optional>
 #include <string>

@@ -46,7 +46,8 @@ WeightStrides weightStrides(Layout layout, std::int64_t outChannels, std::int64_
       s.tapStride = info.groups;
       return s;
     case Layout::nChw8c:
-    case Layout::nChw16c: break;
+    case Layout::nChw16c:
+      break;
   }
   throw Failure(std::string(info.name) + " is no layout of weights");
 }

@@ -20,6 +20,11 @@ struct Lanes {
   static Type& at(float* address) { return *reinterpret_cast<Type*>(address); }
 };
 
+template <int Block>
+inline __attribute__((always_inline)) void addLanes(const typename Lanes<Block>::Type& sum, double* lanes) {
+  for (int lane = 0; lane < Block; ++lane) lanes[lane] += static_cast<double>(sum[lane]);
+}
+
 // The matrix stays in registers while the row streams past.
 template <int Block>
 inline __attribute__((always_inline)) void multiplyRowBlock(const MatrixRow& row, const float* matrix, float* result,
@@ -44,23 +49,33 @@ inline __attribute__((always_inline)) void multiplyRowBlock(const MatrixRow& row
 }
 
 template <int Block>
-inline __attribute__((always_inline)) void multiplyRowGradientBlock(const MatrixRow& row, const GradientRow& gradient, float* matrix) {
+inline __attribute__((always_inline)) void multiplyGradientBlock(const GradientRows& rows, double* matrix) {
   using Vector = Lanes<Block>;
-  if (row.lanes == Block && row.laneStep == 1) {
+  if (rows.lanes == Block && rows.laneStep == 1) {
     typename Vector::Type sums[Block] = {};
-    for (std::int64_t p = 0; p < row.count; ++p) {
-      const float* operand = row.operand + p * row.pixelStep;
-      const typename Vector::Type pixel = Vector::at(gradient.gradient + p * gradient.pixelStep);
-      for (int q = 0; q < Block; ++q) sums[q] += operand[q] * pixel;
-    }
-    for (int q = 0; q < Block; ++q) Vector::at(matrix + q * Block) += sums[q];
+    for (std::int64_t y = 0; y < rows.rows; ++y)
+      for (std::int64_t p = 0; p < rows.count; ++p) {
+        const float* operand = rows.operand + y * rows.rowStep + p * rows.pixelStep;
+        const typename Vector::Type gradient = Vector::at(rows.gradient + y * rows.gradientRowStep + p * Block);
+        for (int q = 0; q < Block; ++q) sums[q] += operand[q] * gradient;
+      }
+    for (int q = 0; q < Block; ++q) addLanes<Block>(sums[q], matrix + q * Block);
     return;
   }
-  for (std::int64_t q = 0; q < row.lanes; ++q) {
-    typename Vector::Type sum = {};
-    for (std::int64_t p = 0; p < row.count; ++p)
-      sum += row.operand[p * row.pixelStep + q * row.laneStep] * Vector::at(gradient.gradient + p * gradient.pixelStep);
-    Vector::at(matrix + q * Block) += sum;
+  // One channel is one sum: several at once hide the time that an addition takes.
+  constexpr int chains = 4;
+  for (std::int64_t q = 0; q < rows.lanes; ++q) {
+    typename Vector::Type sums[chains] = {};
+    for (std::int64_t y = 0; y < rows.rows; ++y) {
+      const float* operand = rows.operand + y * rows.rowStep + q * rows.laneStep;
+      const float* gradient = rows.gradient + y * rows.gradientRowStep;
+      std::int64_t p = 0;
+      for (; p + chains <= rows.count; p += chains)
+        for (int chain = 0; chain < chains; ++chain)
+          sums[chain] += operand[(p + chain) * rows.pixelStep] * Vector::at(gradient + (p + chain) * Block);
+      for (; p < rows.count; ++p) sums[0] += operand[p * rows.pixelStep] * Vector::at(gradient + p * Block);
+    }
+    addLanes<Block>((sums[0] + sums[1]) + (sums[2] + sums[3]), matrix + q * Block);
   }
 }
 
@@ -72,7 +87,7 @@ inline __attribute__((always_inline)) void addPixelsBlock(const float* pixels, d
     const std::int64_t end = begin + run < count ? begin + run : count;
     typename Lanes<Block>::Type sum = {};
     for (std::int64_t p = begin; p < end; ++p) sum += Lanes<Block>::at(pixels + p * Block);
-    for (int lane = 0; lane < Block; ++lane) lanes[lane] += static_cast<double>(sum[lane]);
+    addLanes<Block>(sum, lanes);
   }
 }
 
@@ -183,11 +198,11 @@ TILEFOLD_CLONES void multiplyRow(const MatrixRow& row, const float* matrix, floa
     multiplyRowBlock<8>(row, matrix, result, resultStep);
 }
 
-TILEFOLD_CLONES void multiplyRowGradient(const MatrixRow& row, const GradientRow& gradient, float* matrix, std::int64_t block) {
+TILEFOLD_CLONES void multiplyGradient(const GradientRows& rows, double* matrix, std::int64_t block) {
   if (block == 16)
-    multiplyRowGradientBlock<16>(row, gradient, matrix);
+    multiplyGradientBlock<16>(rows, matrix);
   else
-    multiplyRowGradientBlock<8>(row, gradient, matrix);
+    multiplyGradientBlock<8>(rows, matrix);
 }
 
 }  // namespace tilefold::cpu

@@ -44,11 +44,16 @@ struct MatrixRow {
 };
 void multiplyRow(const MatrixRow& row, const float* matrix, float* result, std::int64_t resultStep, std::int64_t block);
 
-// The gradient of the matrix: matrix[q][r] += sum_p operand[p * pixelStep + q * laneStep] * gradient[p * gradientStep + r * gradientLane].
-struct GradientRow {
+// The gradient of the matrix, over several rows: matrix[q][r] += sum over y, p of
+// operand[y * rowStep + p * pixelStep + q * laneStep] * gradient[y * gradientRowStep + p * block + r]. Each is summed in float and added in
+// double: a sum over millions of pixels keeps its digits when it is cut into short ones.
+struct GradientRows {
+  const float* operand;
+  std::int64_t rowStep, pixelStep, laneStep, lanes;
   const float* gradient;
-  std::int64_t pixelStep;
+  std::int64_t gradientRowStep;
+  std::int64_t rows, count;
 };
-void multiplyRowGradient(const MatrixRow& row, const GradientRow& gradient, float* matrix, std::int64_t block);
+void multiplyGradient(const GradientRows& rows, double* matrix, std::int64_t block);
 
 }  // namespace tilefold::cpu
