@@ -2,8 +2,11 @@ import type { Graph } from '../graph'
 import type { TileAxis } from '../program'
 import { fusedTiledAxes, ownedExtent, type Grid, type Span } from '../tiling'
 
-/** Tile counts tried along one dimension: every one up to 6, then about 1.3 apart. */
-const counts = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512]
+/** Tile counts tried along one dimension: every one up to 16, then about an eighth apart. */
+const counts = Array.from({ length: 52 }).reduce<readonly number[]>(
+  (found) => [...found, found.length < 16 ? found.length + 1 : Math.round(found[found.length - 1]! * 1.125)],
+  []
+)
 
 /** Tiles are kept this close to square: a longer border is more halo for the same area. */
 const longestAspect = 2.5

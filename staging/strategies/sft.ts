@@ -23,8 +23,8 @@ interface Label {
   readonly segments: readonly Segment[]
 }
 
-/** How many finer grids than the first that fits are kept, for plans that leave a segment less. */
-const finerGrids = 6
+/** Grids kept from the first that fits on, by their distance to it: finer ones are for plans that leave a segment less. */
+const kept = [0, 1, 2, 4, 8, 16, 32]
 
 /** Labels kept at a position. */
 const labelLimit = 48
@@ -52,7 +52,7 @@ const fittingGrids = (grids: readonly Grid[], available: number, optionOf: (grid
     if (option !== undefined && peakBytes(option) > available) low = middle + 1
     else high = middle
   }
-  return grids.slice(low, low + 1 + finerGrids).flatMap((grid) => optionOf(grid) ?? [])
+  return kept.flatMap((distance) => (low + distance < grids.length ? (optionOf(grids[low + distance]!) ?? []) : []))
 }
 
 /**

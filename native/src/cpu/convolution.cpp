@@ -15,12 +15,15 @@ Layout firstSupported(KernelKind kind, Convolution c, const std::vector<Layout>&
 }
 
 // oneDNN sums a weight gradient one float after another: over 1024 x 1024 pixels it keeps four digits, ours all, and ours is faster
-// from 32 x 32 on. Groups would leave our matrices half empty, and few channels few matrices to share among the threads.
+// from 32 x 32 on. Groups would leave our matrices half empty, and few channels few matrices to share among the threads; but where
+// four blocks of an image are over 2 GiB oneDNN's addresses overflow.
 bool prefersBlocks(KernelKind kind, const Convolution& c, int threads) {
-  if (kind != KernelKind::convolutionBackwardWeights || c.groups > 1) return false;
-  const std::int64_t block = channelBlock(c.destinationLayout),
-                     squares = roundUp(c.outChannels, block) / block * (roundUp(c.inChannels, block) / block);
-  return c.batch * c.outHeight * c.outWidth >= 1024 && squares * c.kernelHeight * c.kernelWidth >= threads;
+  if (kind != KernelKind::convolutionBackwardWeights) return false;
+  constexpr std::int64_t worthwhile = 32 * 32, overflowing = std::int64_t{1} << 23;
+  const std::int64_t block = channelBlock(c.destinationLayout), in = roundUp(c.inChannels, block) / block;
+  const std::int64_t matrices = roundUp(c.outChannels, block) / block * in * c.kernelHeight * c.kernelWidth;
+  if (std::max(c.inHeight * c.inWidth, c.outHeight * c.outWidth) >= overflowing) return true;
+  return c.groups == 1 && c.batch * c.outHeight * c.outWidth >= worthwhile && matrices >= threads;
 }
 
 std::optional<Recipe> findRecipe(KernelKind kind, const Convolution& c, int threads) {
