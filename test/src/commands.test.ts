@@ -5,7 +5,7 @@ import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openTensorFile, readTensor, writeTensorFile } from '../../src/safetensors'
-import { smallModel, tilefold } from './command-line'
+import { root, smallModel, tilefold } from './command-line'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -60,6 +60,15 @@ test('plan tells segments and figures, in data and in words', async () => {
   assert.match(stdout, /features\.0/)
   assert.match(stdout, /tiles: \d+ along/)
   assert.match(stdout, /peak on the device/)
+})
+
+test("README's network is the example, and fits the budget that README gives it", async () => {
+  const example = readFileSync(join(root, 'examples', 'own-model.ts'), 'utf8')
+  assert.ok(readFileSync(join(root, 'README.md'), 'utf8').includes(example))
+  const plan = await json('plan', join(root, 'examples', 'own-model.ts'), '--budget', '512MiB')
+  assert.ok(
+    plan.peakDeviceBytes <= 512 * 2 ** 20 && plan.segments.some(({ grid }: { grid: object }) => Object.values(grid).join() === '1,4,4')
+  )
 })
 
 test('a budget in percent is of what plain needs', async () => {
