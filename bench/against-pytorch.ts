@@ -19,6 +19,8 @@ interface Step {
 
 interface Contender {
   readonly name: string
+  /** Tilefold's arena, bytes. */
+  readonly arenaBytes: number | null
   readonly step: () => Promise<Step>
   readonly close: () => void
 }
@@ -34,6 +36,7 @@ interface Row {
   /** Of the faster of PyTorch's memory formats; null without PyTorch. */
   readonly ofPytorch: number | null
   readonly peakBytes: number
+  readonly arenaBytes: number | null
   readonly stepMs: readonly number[]
 }
 
@@ -57,7 +60,12 @@ const start = async (name: string, command: string, parameters: readonly string[
     return (await next()) as Step
   }
   return next().then(
-    () => ({ name, step, close: () => child.stdin!.end() }),
+    (ready) => ({
+      name,
+      arenaBytes: (ready as { readonly arenaBytes?: number }).arenaBytes ?? null,
+      step,
+      close: () => child.stdin!.end()
+    }),
     (error: Error) => ({ name, reason: error.message })
   )
 }
@@ -76,8 +84,9 @@ const measure = async (contenders: readonly Contender[], rounds: number): Promis
     }
   const medians = steps.map((taken) => median(taken.map(({ ms }) => ms)))
   const pytorch = Math.min(...medians.filter((_, index) => contenders[index]!.name.startsWith('PyTorch')))
-  return contenders.map(({ name }, index) => ({
+  return contenders.map(({ name, arenaBytes }, index) => ({
     name,
+    arenaBytes,
     medianMs: medians[index]!,
     ofPytorch: Number.isFinite(pytorch) ? medians[index]! / pytorch : null,
     peakBytes: Math.max(...steps[index]!.map(({ peakBytes }) => peakBytes)),
@@ -85,10 +94,12 @@ const measure = async (contenders: readonly Contender[], rounds: number): Promis
   }))
 }
 
+const mebibytes = (bytes: number | null): string => (bytes === null ? '-' : `${(bytes / 2 ** 20).toFixed(0)} MiB`)
+
 const report = (rows: readonly Row[], skipped: readonly Skipped[]): string => {
-  const table = new Table({ head: ['', 'median step', 'of PyTorch', 'peak memory'], style: { head: [], border: [] } })
-  rows.forEach(({ name, medianMs, ofPytorch, peakBytes }) =>
-    table.push([name, `${(medianMs / 1000).toFixed(2)} s`, ofPytorch?.toFixed(2) ?? '-', `${(peakBytes / 2 ** 20).toFixed(0)} MiB`])
+  const table = new Table({ head: ['', 'median step', 'of PyTorch', 'arena', 'peak memory'], style: { head: [], border: [] } })
+  rows.forEach(({ name, medianMs, ofPytorch, arenaBytes, peakBytes }) =>
+    table.push([name, `${(medianMs / 1000).toFixed(2)} s`, ofPytorch?.toFixed(2) ?? '-', mebibytes(arenaBytes), mebibytes(peakBytes)])
   )
   return [table.toString(), ...skipped.map(({ name, reason }) => `${name}: skipped, ${reason.replace(/\.$/, '')}.`)].join('\n')
 }

@@ -29,7 +29,6 @@ const main = async (): Promise<void> => {
     options: { height: { type: 'string' }, width: { type: 'string' }, threads: { type: 'string' }, fraction: { type: 'string' } }
   })
   const [height, width, threads] = [Number(values.height), Number(values.width), Number(values.threads)]
-  const before = process.memoryUsage.rss()
   const request = {
     model: vgg16({ classes: 2, head: 'gap' }),
     input: [1, 3, height, width],
@@ -41,6 +40,7 @@ const main = async (): Promise<void> => {
   const budget = Math.floor(Number(values.fraction) * plain.program.peakBytes)
   const { program, graph, plan } = values.fraction === undefined ? plain : must(stage({ ...request, strategy: 'sft', budget }))
   const arenaBytes = values.fraction === undefined ? program.peakBytes : budget
+  const before = process.memoryUsage.rss()
   const session = must(openSession({ device: 'cpu', program, arenaBytes, threads }))
 
   const restored = exchangeFor(program.restore)
