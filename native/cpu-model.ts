@@ -67,8 +67,8 @@ const askedConvolution = (shape: ConvolutionShape, destination: Layout): Kernel 
 
 /** What one core of each kind sustains in the kernels that matter, roughly; a measured profile takes this place. */
 const ratesOf = (instructionSet: string, threads: number): Rates => ({
-  flopsPerSecond: threads * (instructionSet.startsWith('avx512') ? 7e10 : instructionSet.startsWith('avx2') ? 4e10 : 1e10),
-  bytesPerSecond: Math.min(threads, 4) * 8e9,
+  flopsPerSecond: threads * (instructionSet.startsWith('avx512') ? 1.05e11 : instructionSet.startsWith('avx2') ? 5e10 : 1e10),
+  bytesPerSecond: Math.min(threads, 4) * 1.2e10,
   launchSeconds: 5e-6
 })
 

@@ -10,12 +10,13 @@ import { type Failure, inputFailure, reasonOf } from './failure'
 
 const ModelShape = t.intersection([t.type({ name: t.string, layers: t.array(t.any) }), t.partial({ input: t.array(t.number) })])
 
-/** The nearest tsconfig.json of the user's, or ours: a model deserves its author's own strictness. */
+/** The nearest tsconfig.json of the user's, or ours: a model deserves its author's own strictness. A name left unused is no mistake. */
 const compilerOptions = (typescript: typeof TypeScript, path: string): TypeScript.CompilerOptions => {
   const own = typescript.findConfigFile(dirname(path), typescript.sys.fileExists) ?? join(__dirname, '..', 'tsconfig.json')
   const { config } = typescript.readConfigFile(own, typescript.sys.readFile) as { readonly config?: unknown }
-  const { options } = typescript.parseJsonConfigFileContent(config ?? {}, { ...typescript.sys, readDirectory: () => [] }, dirname(own))
-  return { ...options, noEmit: true, skipLibCheck: true, types: [] }
+  const host = { ...typescript.sys, readDirectory: () => [] }
+  const { options } = typescript.parseJsonConfigFileContent(config ?? {}, host, dirname(own), {}, own)
+  return { ...options, noEmit: true, skipLibCheck: true, noUnusedLocals: false, noUnusedParameters: false }
 }
 
 /** Tilefold's own files and packages are not checked again for every model. */

@@ -25,7 +25,7 @@ const predicted = t.readonly(
     /** The same of strategy plain: the yardstick for fractions of memory (DESIGN §6). */
     plainPeakBytes: t.number,
     stepMilliseconds: t.number,
-    /** The plain step's kernels without any recomputation, copies or halos. */
+    /** The step's kernels run once each, whole, in the better order: no recomputation, copies or halos. */
     lowerBoundMilliseconds: t.number,
     /** Tiled over untiled forward multiply-adds, minus one. */
     haloOverhead: t.number
@@ -42,6 +42,8 @@ export const memoryPlan = t.readonly(
     input: t.readonlyArray(t.number),
     /** Bytes; null when the plan was made without a limit. */
     budget: t.union([t.number, t.null]),
+    /** Positions in the model's flattened list, in the order in which they run; segments are ranges over it. */
+    order: t.readonlyArray(t.number),
     segments: t.readonlyArray(segment),
     placement: t.readonly(t.type({ allocator: t.literal('first-fit') })),
     predicted

@@ -14,7 +14,7 @@ export interface Candidate extends Lowered {
 }
 
 /** How often a strategy is asked again, for less, because placement took more than was estimated. */
-const attempts = 8
+const attempts = 12
 
 /** Bisections of the last doubling in the search for the smallest budget. */
 const bisections = 5
@@ -41,7 +41,7 @@ const bestWithin = (search: Search, strategy: StrategyName, budget: number): Can
     const closest = smallestOf(candidates)
     if (closest === undefined) break
     smallest = smallestOf([smallest, closest])
-    target -= Math.max(closest.peakBytes - budget, budget / 256)
+    target -= Math.max((closest.peakBytes - budget) / 2, budget / 128)
   }
   return smallest
 }

@@ -8,6 +8,7 @@ import type { Objective, Source } from './lowering/context'
 import { segmentEstimator } from './lowering/estimate'
 import { lower, type Lowering } from './lowering/lower'
 import type { MemoryPlan, Segment } from './plan'
+import { asWritten, inOrder, poolBeforeRectifying } from './order'
 import { aligned } from './placement/first-fit'
 import type { Program } from './program'
 import { chooseSegments } from './search'
@@ -65,10 +66,12 @@ const stageGraph = (
   { device, strategy, segments: given, budget, objective, source }: StageRequest,
   graph: Graph
 ): E.Either<StagingError, Staged> => {
-  const lowering: Lowering = { graph, device, objective, source }
-  const plain = lower(lowering, wholeGraph(graph))
-  const plainProgram = plain.program()
-  const residentBytes = plainProgram.residents.reduce((sum, { bytes }) => sum + aligned(bytes), 0)
+  const asked = { device, objective, source }
+  const plain = lower({ graph, ...asked }, wholeGraph(graph))
+  const order = given === undefined && strategy === 'sft' ? poolBeforeRectifying(graph) : asWritten(graph)
+  const lowering: Lowering = { graph: inOrder(graph, order), ...asked }
+  const leastWork = lower({ graph: inOrder(graph, poolBeforeRectifying(graph)), ...asked }, wholeGraph(graph)).program()
+  const residentBytes = leastWork.residents.reduce((sum, { bytes }) => sum + aligned(bytes), 0)
   return pipe(
     chooseSegments({ lowering, residentBytes, estimate: segmentEstimator(lowering) }, strategy, given, budget ?? Infinity, plain.peakBytes),
     E.map(({ segments, program: build }) => {
@@ -80,6 +83,7 @@ const stageGraph = (
         device: device.name,
         input: graph.input,
         budget: budget ?? null,
+        order,
         segments,
         placement: { allocator: 'first-fit' },
         predicted: {
@@ -87,8 +91,8 @@ const stageGraph = (
           peakHostBytes: 0,
           plainPeakBytes: plain.peakBytes,
           stepMilliseconds: simulate(program, device),
-          lowerBoundMilliseconds: simulate(plainProgram, device),
-          haloOverhead: haloOverhead(graph, segments)
+          lowerBoundMilliseconds: simulate(leastWork, device),
+          haloOverhead: haloOverhead(lowering.graph, segments)
         }
       }
       return { graph, plan, program }

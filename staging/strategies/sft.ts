@@ -3,7 +3,7 @@ import { tileCount, untiled, type Grid } from '../tiling'
 import { aligned } from '../placement/first-fit'
 import { candidateGrids } from './grids'
 import { checkpointPositions, outputBytes } from './find-segments'
-import type { Search, Strategy } from './strategy'
+import type { Strategy } from './strategy'
 import { openContext } from '../lowering/lower'
 import { openPool } from '../lowering/emitter'
 
@@ -60,12 +60,7 @@ const fittingGrids = (grids: readonly Grid[], available: number, optionOf: (grid
  * budget; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
  * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed.
  */
-export const sft: Strategy = (search, budget) => {
-  const plan = fastest(search, budget)
-  return plan === undefined ? [] : [plan]
-}
-
-const fastest = ({ lowering, residentBytes, estimate }: Search, budget: number): readonly Segment[] | undefined => {
+export const sft: Strategy = ({ lowering, residentBytes, estimate }, budget) => {
   const { graph } = lowering
   const sizes = outputBytes(openContext(lowering, openPool()))
   const end = graph.nodes.length
@@ -114,5 +109,6 @@ const fastest = ({ lowering, residentBytes, estimate }: Search, budget: number):
           labels.set(to, bounded(insert(labels.get(to) ?? [], reached)))
         }
     }
-  return [...(labels.get(end) ?? [])].sort((a, b) => a.milliseconds - b.milliseconds)[0]?.segments
+  const [best] = [...(labels.get(end) ?? [])].sort((a, b) => a.milliseconds - b.milliseconds)
+  return best === undefined ? [] : [best.segments]
 }

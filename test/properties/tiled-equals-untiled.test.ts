@@ -64,6 +64,9 @@ test('random nets, sizes and grids: loss, gradients and optimizer steps of tiles
       assert.ok(Math.abs(tiled.loss - plain.loss) <= 1e-12 * Math.max(1, Math.abs(plain.loss)), `loss ${tiled.loss} is not ${plain.loss}`)
       assertEqual(tiled.tensors, plain.tensors, 1e-12)
       assert.ok(tiled.measuredPeakBytes <= tiled.staged.program.peakBytes)
+      const searched = await gradients(execution)
+      assert.ok(Math.abs(searched.loss - plain.loss) <= 1e-12 * Math.max(1, Math.abs(plain.loss)))
+      assertEqual(searched.tensors, plain.tensors, 1e-12)
 
       const step = { optimizer: optimizers[seed % optimizers.length]!, learningRate: 0.01, steps: 1 }
       const [plainStep, tiledStep] = [

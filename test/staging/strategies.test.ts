@@ -59,6 +59,14 @@ test('a smaller budget gives a smaller peak, never over the budget, down to the 
   assert.ok(staged(request(convolutions, image, { budget: smallest })).program.peakBytes <= smallest)
 })
 
+test('sft pools before it rectifies, and needs less for it; a mark between the two keeps them as written', () => {
+  const order = (layers: readonly AnyLayer[]): readonly number[] => staged(request(layers, image)).plan.order
+  assert.equal(order(convolutions), [0, 1, 2, 4, 3, 5, 6, 7, 8, 9])
+  assert.equal(order([...convolutions.slice(0, 4), checkpoint, ...convolutions.slice(4)]), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+  const plain = staged(request(convolutions, image, { strategy: 'plain' }))
+  assert.ok(staged(request(convolutions, image)).program.peakBytes < plain.program.peakBytes)
+})
+
 test('plans are deterministic', () => {
   const wanted = request(convolutions, image, { budget: 2_000_000 })
   assert.equal(JSON.stringify(staged(wanted)), JSON.stringify(staged(wanted)))

@@ -1,0 +1,103 @@
+import { isRight } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import * as dsl from '../../dsl'
+import { buildGraph } from '../../staging'
+import { gradients, trainSteps, type Execution } from '../golden/execute'
+import { drawsOf } from '../staging/random-nets'
+
+/** One op at its most awkward, on an odd image, with something to learn before it. */
+const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
+  conv2d: [dsl.conv2d({ out: 4, k: [3, 2], s: [2, 1], p: [0, 2, 1, 0], d: [1, 2], groups: 2 }), dsl.meanSquaredError],
+  relu: [dsl.relu, dsl.meanSquaredError],
+  leakyRelu: [dsl.leakyRelu({ slope: 0.2 }), dsl.meanSquaredError],
+  maxPool2d: [dsl.maxPool2d({ k: [3, 2], s: [2, 1], p: [1, 0], d: [1, 2], ceilMode: true }), dsl.meanSquaredError],
+  avgPool2d: [
+    dsl.avgPool2d({ k: 3, s: 2, p: 1, ceilMode: true }),
+    dsl.avgPool2d({ k: 2, s: 1, p: 1, countIncludePad: false }),
+    dsl.meanSquaredError
+  ],
+  globalAvgPool: [dsl.globalAvgPool, dsl.meanSquaredError],
+  flatten: [dsl.flatten, dsl.meanSquaredError],
+  linear: [dsl.flatten, dsl.linear({ out: 3 }), dsl.linear({ out: 2, bias: false }), dsl.meanSquaredError],
+  dropout: [dsl.dropout({ rate: 0.4 }), dsl.meanSquaredError],
+  softmaxCrossEntropy: [dsl.globalAvgPool, dsl.linear({ out: 5 }), dsl.softmaxCrossEntropy],
+  meanSquaredError: [dsl.meanSquaredError]
+}
+
+const seed = 3
+const [batch, height, width] = [2, 8, 7]
+const input = [batch, 3, height, width] as const
+const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
+
+const executionOf = (layers: readonly dsl.AnyLayer[]): Execution => {
+  const draw = drawsOf(seed)
+  const values = (shape: readonly number[]): Float64Array => Float64Array.from({ length: product(shape) }, () => draw(-1000, 1000) / 1000)
+  const model: dsl.Model = { name: 'net', layers: [dsl.conv2d({ out: 6, k: 3, p: 1 }), ...layers] }
+  const built = buildGraph(model, input)
+  if (!isRight(built)) throw new Error(built.left.message)
+  const { nodes, parameters } = built.right
+  const loss = nodes[nodes.length - 1]!
+  const target = loss.op === 'softmaxCrossEntropy' ? [4, 0] : values(loss.input)
+  const weights = new Map(parameters.map(({ name, shape }) => [name, values(shape)] as const))
+  return { model, input, device: 'reference', strategy: 'plain', threads: 1, seed, weights, batch: { input: values(input), target } }
+}
+
+/** What is differentiated: `input`, and every parameter by its name. */
+const variablesOf = ({ weights, batch }: Execution): ReadonlyMap<string, ArrayLike<number>> => new Map([['input', batch.input], ...weights])
+
+const withVariable = (execution: Execution, name: string, values: Float64Array): Execution =>
+  name === 'input'
+    ? { ...execution, batch: { ...execution.batch, input: values } }
+    : { ...execution, weights: new Map([...execution.weights, [name, values]]) }
+
+interface Evaluated {
+  readonly loss: number
+  readonly gradient: ReadonlyMap<string, ArrayLike<number>>
+}
+
+const handedOut = async (execution: Execution): Promise<Evaluated> => {
+  const { loss, tensors } = await gradients(execution)
+  return { loss, gradient: new Map([...variablesOf(execution).keys()].map((name) => [name, tensors.get(`grad.${name}`)!])) }
+}
+
+/** Gradients are handed out with dropout off; a step of plain descent at rate 1 shows those of the weights with it on. */
+const descended = async (execution: Execution): Promise<Evaluated> => {
+  const optimizer = { kind: 'sgd', momentum: 0, weightDecay: 0 } as const
+  const { losses, tensors } = await trainSteps(execution, { optimizer, learningRate: 1, steps: 1 })
+  const moved = (name: string, before: ArrayLike<number>) => Float64Array.from(before, (value, index) => value - tensors.get(name)![index]!)
+  return { loss: losses[0]!, gradient: new Map([...execution.weights].map(([name, before]) => [name, moved(name, before)])) }
+}
+
+/** Central differences along random directions against the gradient's product with them. */
+const compare = async (execution: Execution, evaluate: (execution: Execution) => Promise<Evaluated>): Promise<void> => {
+  const { gradient } = await evaluate(execution)
+  const draw = drawsOf(seed + 1)
+  const epsilon = 1e-5
+  for (const [name, derivative] of gradient) {
+    const values = variablesOf(execution).get(name)!
+    for (let round = 0; round < 3; round += 1) {
+      const direction = Float64Array.from(values, () => draw(-1000, 1000) / 1000)
+      const lossAt = async (distance: number): Promise<number> =>
+        (
+          await evaluate(
+            withVariable(
+              execution,
+              name,
+              direction.map((part, index) => values[index]! + distance * part)
+            )
+          )
+        ).loss
+      const slope = ((await lossAt(epsilon)) - (await lossAt(-epsilon))) / (2 * epsilon)
+      const expected = direction.reduce((sum, part, index) => sum + part * derivative[index]!, 0)
+      const size = Math.hypot(...direction) * Math.hypot(...Array.from(derivative))
+      assert.ok(size > 0, `the gradient of ${name} is zero`)
+      assert.ok(Math.abs(slope - expected) <= 1e-7 * size, `${name}: the loss has slope ${slope}, its gradient says ${expected}`)
+    }
+  }
+}
+
+for (const [op, layers] of Object.entries(layersOf))
+  test(`finite differences: ${op}`, () => compare(executionOf(layers), op === 'dropout' ? descended : handedOut))
+
+test.run()
