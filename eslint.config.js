@@ -22,7 +22,7 @@ module.exports = typescript.config(
     plugins: { boundaries },
     settings: {
       'import/resolver': { node: { extensions: ['.ts', '.js', '.json'] } },
-      'boundaries/elements': Object.keys(mayImport).map((folder) => ({ type: folder, partialMatch: false, pattern: `${folder}/**/*` }))
+      'boundaries/elements': Object.keys(mayImport).map((folder) => ({ type: folder, partialMatch: false, pattern: `${folder}/**` }))
     },
     rules: {
       'boundaries/dependencies': [

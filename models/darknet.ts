@@ -7,7 +7,7 @@
  * where these with 1000 classes take 79.5 MiB (20,835,176 float32 numbers).
  */
 import { conv2d, globalAvgPool, leakyRelu, maxPool2d, named, seq, type Model } from '../dsl'
-import { gapHead, headed, type Head, type Headed } from './heads'
+import { gapHead, headed, type Head, type Headed, type HeadOptions } from './heads'
 
 const activation = leakyRelu({ slope: 0.1 })
 const wide = <const C extends number>(out: C) => [conv2d({ out, k: 3, p: 1 }), activation] as const
@@ -50,10 +50,7 @@ type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
 export const darknet19 = <const C extends number, const H extends Head = 'gap'>({
   classes,
   head = 'gap' as H
-}: {
-  readonly classes: C
-  readonly head?: H
-}): Model<Headed<typeof features, GapHead<C>, ClassicHead<C>, H>> => ({
+}: HeadOptions<C, H>): Model<Headed<typeof features, GapHead<C>, ClassicHead<C>, H>> => ({
   name: 'darknet19',
   layers: headed(features, head, gapHead(classes), classicHead(classes))
 })

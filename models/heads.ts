@@ -5,7 +5,8 @@ export type Head = 'gap' | 'classic'
 
 export interface HeadOptions<C extends number = number, H extends Head = Head> {
   readonly classes: C
-  readonly head: H
+  /** gap where absent. */
+  readonly head?: H
 }
 
 /** Global average pooling and one linear layer: fits any input size. */

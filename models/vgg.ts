@@ -19,9 +19,9 @@ type ClassicHead<C extends number> = ReturnType<typeof classicVggHead<C>>
 
 const vgg =
   <F extends AnyLayer>(name: string, features: F) =>
-  <const C extends number, const H extends Head>({
+  <const C extends number, const H extends Head = 'gap'>({
     classes,
-    head
+    head = 'gap' as H
   }: HeadOptions<C, H>): Model<Headed<F, GapHead<C>, ClassicHead<C>, H>> => ({
     name,
     layers: headed(features, head, gapHead(classes), classicVggHead(classes))

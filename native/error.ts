@@ -1,15 +1,20 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 
-/** What went wrong on a device; the message is one sentence. `missing`: the addon is not built or cannot be loaded. */
+/**
+ * What went wrong on a device; the message is one sentence. `memory`: more was asked for than the machine has; `missing`: the addon
+ * is not built or cannot be loaded.
+ */
 export interface DeviceError {
-  readonly code: 'device' | 'interrupted' | 'missing'
+  readonly code: 'device' | 'interrupted' | 'memory' | 'missing'
   readonly message: string
 }
 
 export const deviceError = (code: DeviceError['code'], message: string): DeviceError => ({ code, message })
 
-const failed = t.type({ error: t.type({ code: t.union([t.literal('device'), t.literal('interrupted')]), message: t.string }) })
+const failed = t.type({
+  error: t.type({ code: t.union([t.literal('device'), t.literal('interrupted'), t.literal('memory')]), message: t.string })
+})
 
 /** What the addon answers: `{ value }` of the given form, or `{ error }`. */
 export const answerOf =

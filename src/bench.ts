@@ -4,10 +4,10 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../native'
 import type { Optimizer } from '../staging'
-import { type Failure, type Outcome, inputFailure } from './failure'
+import { type Failure, type Outcome, inputFailure, interrupted } from './failure'
 import { type Planned, type Setup, imageSource, planNetwork } from './planning'
 import { stream } from './random'
-import { type RunningNetwork, withNetwork } from './session'
+import { type RunningNetwork, stoppable, withNetwork } from './session'
 
 export interface BenchOptions extends Setup {
   readonly optimizer: Optimizer
@@ -51,8 +51,9 @@ const runSteps = async (
   const images = Array.from({ length: program.input[0] }, () => image)
   const stepMs: number[] = []
   for (let step = 0; step < options.steps; step += 1) {
-    const milliseconds = await network.step({ learningRate: 0, step, seed: options.seed }, images)()
-    if (E.isLeft(milliseconds)) return milliseconds
+    const milliseconds = await stoppable(options.signal, network, network.step({ learningRate: 0, step, seed: options.seed }, images))()
+    if (E.isLeft(milliseconds))
+      return E.left(milliseconds.left.code === 'interrupted' ? interrupted(step, options.steps) : milliseconds.left)
     stepMs.push(milliseconds.right)
     options.onStep?.({ step, milliseconds: milliseconds.right })
   }
@@ -77,10 +78,6 @@ export const bench = (options: BenchOptions): Outcome<BenchReport> =>
     ),
     TE.bind('image', ({ planned }) => TE.fromEither(syntheticImage(planned.staged.program.input, options.seed))),
     TE.chain(({ planned, image }) =>
-      withNetwork({ planned, seed: options.seed }, (network) => () => {
-        const stop = () => network.interrupt()
-        options.signal?.addEventListener('abort', stop)
-        return runSteps(options, planned, network, image).finally(() => options.signal?.removeEventListener('abort', stop))
-      })
+      withNetwork({ planned, seed: options.seed }, (network) => () => runSteps(options, planned, network, image))
     )
   )

@@ -35,10 +35,18 @@ const csvOptions: Options = {
   info: true
 }
 
+/** Labels are int32 on the device. */
+const largestLabel = 2 ** 31 - 1
+
 const readRows = (path: string): Outcome<readonly Row[]> =>
   TE.tryCatch(
-    // csv-parse's types leave out what `info` changes.
-    async () => parse(await readFile(path, 'utf8'), csvOptions) as unknown as readonly Row[],
+    async () => {
+      const text = await readFile(path, 'utf8')
+      if (text.includes('\0'))
+        throw new Error('it is not text; give a CSV of path,label rows or a folder with one folder of images a class')
+      // csv-parse's types leave out what `info` changes.
+      return parse(text, csvOptions) as unknown as readonly Row[]
+    },
     (thrown) => inputFailure(`the data file ${path} cannot be read: ${reasonOf(thrown)}`)
   )
 
@@ -49,6 +57,7 @@ const exampleOf =
     const [path = '', label = ''] = record
     if (record.length !== 2 || path === '') return E.left(inputFailure(`${origin}: "${record.join(',')}" is not path,label`))
     if (!/^\d+$/.test(label)) return E.left(inputFailure(`${origin}: the label "${label}" is not an integer from 0 upwards`))
+    if (Number(label) > largestLabel) return E.left(inputFailure(`${origin}: the label ${label} is over the largest, ${largestLabel}`))
     return E.right({ path: resolve(dirname(csv), path), label: Number(label), origin })
   }
 
@@ -60,11 +69,19 @@ const readCsv = (path: string): Outcome<Dataset> =>
     TE.map((examples) => ({ examples, classes: examples.reduce((most, { label }) => Math.max(most, label + 1), 0) }))
   )
 
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false
+  )
+
 const readFolder = (path: string): Outcome<Dataset> =>
   TE.tryCatch(
     async () => {
-      const entries = await readdir(path, { withFileTypes: true })
-      const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+      const names = await readdir(path)
+      // Links to folders count; what cannot be looked at does not.
+      const areFolders = await Promise.all(names.map((name) => isFolder(join(path, name))))
+      const folders = names.filter((_, index) => areFolders[index])
       const examplesOf = async (folder: string, label: number): Promise<readonly Example[]> => {
         const names = await readdir(join(path, folder))
         const images = names.filter((name) => imageExtensions.includes(extname(name).toLowerCase()))

@@ -27,8 +27,16 @@ export const exitStatus: { readonly [C in Failure['code']]: number } = {
 
 export const inputFailure = (message: string): Failure => ({ code: 'input', message })
 
-/** The first line of what a library threw, for use inside a sentence of ours. */
+/** Stopped by the user while steps ran; `step` of them are complete. */
+export const interrupted = (step: number, steps: number): Failure => ({
+  code: 'interrupted',
+  message: `interrupted after ${step} of ${steps} steps`
+})
+
+/** The first line of what a library or the system threw, for use inside a sentence of ours. */
 export const reasonOf = (thrown: unknown): string => {
   const text = thrown instanceof Error ? thrown.message : String(thrown)
-  return text.trim().split('\n')[0]!.replace(/\.$/, '')
+  // Of "ENOENT: no such file or directory, open '...'" only the middle is for people.
+  const [, system] = /^E[A-Z]+: ([^,]+), /.exec(text) ?? []
+  return system ?? text.trim().split('\n')[0]!.replace(/\.$/, '')
 }

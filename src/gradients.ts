@@ -1,10 +1,11 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import type { Numbers } from './exchange'
 import { type Failure, type Outcome, inputFailure } from './failure'
 import { type Planned, type Setup, planNetwork } from './planning'
-import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
-import { type RunningNetwork, withNetwork } from './session'
+import { type TensorFile, checkWritable, openTensorFile, readTensor, writeTensorFile } from './safetensors'
+import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { tensorOf } from './weights'
 
 export interface GradientsOptions extends Setup {
@@ -14,6 +15,8 @@ export interface GradientsOptions extends Setup {
   readonly batch: string
   /** Safetensors to write: loss, grad.input, grad.<parameter>. */
   readonly out: string
+  /** Aborting stops after the current instruction. */
+  readonly signal?: AbortSignal
 }
 
 export interface GradientsReport {
@@ -40,6 +43,22 @@ const inputOf = (options: GradientsOptions, file: TensorFile): E.Either<Failure,
     )
   )
 
+/** Labels are read as float64, which holds what int32 would wrap around, and checked before they are handed over. */
+const fillLabels = (file: TensorFile, batch: number, classes: number, target: Numbers): Outcome<void> => {
+  const labels = new Float64Array(batch)
+  const fail = (fault: string): E.Either<Failure, void> => E.left(inputFailure(`${file.path}: ${fault}`))
+  return pipe(
+    readTensor(file, 'target', labels),
+    TE.chainEitherK(() => {
+      const fractional = labels.find((label) => !Number.isInteger(label))
+      if (fractional !== undefined) return fail(`the label ${fractional} is not a whole number; store target as int64`)
+      const wrong = labels.find((label) => label < 0 || label >= classes)
+      if (wrong !== undefined) return fail(`the label ${wrong} is out of range: the model's classes are 0 to ${classes - 1}`)
+      return E.right(target.set(labels))
+    })
+  )
+}
+
 const fillBatch = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
   const loss = planned.staged.graph.nodes.at(-1)!
   const [batch, classes] = loss.input
@@ -51,13 +70,7 @@ const fillBatch = (file: TensorFile, planned: Planned, network: RunningNetwork):
       (shape) => inputFailure(`${file.path}: target is [${shape.join(', ')}] where the model needs [${batch}]`)
     ),
     TE.chain(() => readTensor(file, 'input', network.exchange.view('input'))),
-    TE.chain(() => readTensor(file, 'target', target)),
-    TE.chainEitherK(() => {
-      const wrong = loss.op === 'softmaxCrossEntropy' ? target.find((label) => label < 0 || label >= classes) : undefined
-      return wrong === undefined
-        ? E.right(undefined)
-        : E.left(inputFailure(`${file.path}: the label ${wrong} is out of range: the model's classes are 0 to ${classes - 1}`))
-    })
+    TE.chain(() => (loss.op === 'softmaxCrossEntropy' ? fillLabels(file, batch, classes, target) : readTensor(file, 'target', target)))
   )
 }
 
@@ -83,6 +96,7 @@ const writeGradients = (path: string, planned: Planned, network: RunningNetwork)
 export const gradients = (options: GradientsOptions): Outcome<GradientsReport> =>
   pipe(
     TE.Do,
+    TE.chainFirst(() => checkWritable(options.out)),
     TE.bind('file', () => openTensorFile(options.batch)),
     TE.bind('input', ({ file }) => TE.fromEither(inputOf(options, file))),
     TE.bind('planned', ({ input }) => TE.fromEither(planNetwork({ ...options, input }, { kind: 'gradients' }, { kind: 'float' }))),
@@ -90,7 +104,7 @@ export const gradients = (options: GradientsOptions): Outcome<GradientsReport> =
       withNetwork({ planned, weights: options.weights, seed: 0 }, (network) =>
         pipe(
           fillBatch(file, planned, network),
-          TE.chain(() => network.step({ learningRate: 0, step: 0, seed: 0 }, [])),
+          TE.chain(() => stoppable(options.signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, []))),
           TE.chain(() => writeGradients(options.out, planned, network)),
           TE.map((loss) => ({
             loss,

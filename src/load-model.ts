@@ -4,11 +4,22 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type TypeScript from 'typescript'
-import type { Model } from '../dsl'
+import { type Model, shapeRules } from '../dsl'
 import { builtIn, type HeadOptions } from '../models'
 import { type Failure, inputFailure, reasonOf } from './failure'
 
-const ModelShape = t.intersection([t.type({ name: t.string, layers: t.array(t.any) }), t.partial({ input: t.array(t.number) })])
+const leaves = new Set([...Object.keys(shapeRules), 'checkpoint', 'tile'])
+
+/** Whether a value is a layer as data, and so are those inside it: JavaScript and casts get past the compiler. */
+const isLayer = (value: unknown): boolean => {
+  const { op, args } = (value ?? {}) as { readonly op?: unknown; readonly args?: unknown }
+  if (typeof op !== 'string' || typeof args !== 'object' || args === null) return false
+  const { layer, layers } = args as { readonly layer?: unknown; readonly layers?: unknown }
+  return op === 'named' ? isLayer(layer) : op === 'seq' ? Array.isArray(layers) && layers.every(isLayer) : leaves.has(op)
+}
+
+const Layers = t.refinement(t.array(t.any), (layers) => layers.every(isLayer), 'layers')
+const ModelShape = t.intersection([t.type({ name: t.string, layers: Layers }), t.partial({ input: t.array(t.number) })])
 
 /** The nearest tsconfig.json of the user's, or ours: a model deserves its author's own strictness. A name left unused is no mistake. */
 const compilerOptions = (typescript: typeof TypeScript, path: string): TypeScript.CompilerOptions => {

@@ -42,7 +42,8 @@ const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: StagingE
   ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
 })
 
-export const deviceFailure = ({ code, message }: DeviceError): Failure => ({ code, message })
+/** A machine with less memory than was asked for is no fault of the device's. */
+export const deviceFailure = ({ code, message }: DeviceError): Failure => ({ code: code === 'memory' ? 'input' : code, message })
 
 /** Fractions of plain need plain's peak, which costs one more staging. */
 const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Failure, number>): E.Either<Failure, number | undefined> => {

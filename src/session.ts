@@ -2,9 +2,10 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Image, type Session, openSession } from '../native'
+import type { Staged } from '../staging'
 import type { Parameter } from '../staging/graph'
 import { type Exchange, exchangeFor } from './exchange'
-import type { Failure, Outcome } from './failure'
+import { type Failure, type Outcome, inputFailure } from './failure'
 import { initialise } from './initialise'
 import { type Planned, deviceFailure } from './planning'
 import { readWeights } from './weights'
@@ -57,19 +58,31 @@ export interface Opening {
   readonly seed: number
 }
 
+/** Room on the host for all weights, before they are copied into the arena. */
+const roomForWeights = ({ graph, program }: Staged): E.Either<Failure, Exchange> =>
+  E.tryCatch(
+    () => exchangeFor(program.restore),
+    () =>
+      inputFailure(
+        `the weights of ${graph.model} take ${program.restore.exchangeBytes} bytes, more than Node can allocate; take fewer classes or channels`
+      )
+  )
+
 const open = ({ planned, weights, seed }: Opening): Outcome<RunningNetwork> => {
   const { program, graph } = planned.staged
   const parameters = graph.nodes.flatMap((node) => node.parameters)
-  const restored = exchangeFor(program.restore)
   return pipe(
-    fillWeights(graph.model, parameters, weights, seed, restored),
-    TE.chainEitherK(() =>
+    TE.Do,
+    TE.bind('restored', () => TE.fromEither(roomForWeights(planned.staged))),
+    TE.chainFirst(({ restored }) => fillWeights(graph.model, parameters, weights, seed, restored)),
+    TE.bind('session', () =>
       pipe(
         openSession({ device: planned.device, program, arenaBytes: planned.arenaBytes, threads: planned.threads }),
-        E.mapLeft(deviceFailure)
+        E.mapLeft(deviceFailure),
+        TE.fromEither
       )
     ),
-    TE.chain((session) =>
+    TE.chain(({ restored, session }) =>
       pipe(
         run(session)('restore', restored, noStep, []),
         TE.mapLeft((failure) => (session.close(), failure)),
@@ -91,6 +104,16 @@ const running = (session: Session, { staged }: Planned, parameters: readonly Par
     close: () => session.close()
   }
 }
+
+/** One run of a section that aborting the signal ends, or prevents where it was aborted before. */
+export const stoppable =
+  <A>(signal: AbortSignal | undefined, network: RunningNetwork, run: Outcome<A>): Outcome<A> =>
+  async () => {
+    if (signal?.aborted) return E.left({ code: 'interrupted', message: 'interrupted before the step began' })
+    const stop = (): void => network.interrupt()
+    signal?.addEventListener('abort', stop)
+    return run().finally(() => signal?.removeEventListener('abort', stop))
+  }
 
 /** Opens the network, hands it to `use`, and closes it whatever happens. */
 export const withNetwork = <A>(opening: Opening, use: (network: RunningNetwork) => Outcome<A>): Outcome<A> =>

@@ -4,11 +4,12 @@ import { pipe } from 'fp-ts/function'
 import type { Image } from '../native'
 import type { Optimizer } from '../staging'
 import { type Dataset, checkLabels } from './dataset'
-import { type Failure, type Outcome, inputFailure } from './failure'
+import { type Failure, type Outcome, inputFailure, interrupted } from './failure'
 import type { Extent2 } from './images'
 import { pictureCache } from './picture-cache'
 import { type Planned, type Setup, imageSource, planNetwork } from './planning'
 import { cropCorner, type Draw, sampler } from './sampling'
+import { checkWritable } from './safetensors'
 import { type Schedule, learningRate } from './schedule'
 import { type RunningNetwork, withNetwork } from './session'
 import { type Snapshots, snapshots } from './snapshots'
@@ -90,7 +91,10 @@ const batchLoader = ({ dataset, seed, flip }: TrainOptions, batch: number, crop:
 
 const notFinite = (loss: number, step: number, rate: number): Failure => ({
   code: 'loss',
-  message: `the loss is ${loss} at step ${step + 1}: it diverges at a learning rate of ${rate}; lower --lr, or start from other weights`
+  message:
+    step === 0
+      ? `the loss is ${loss} at step 1, before any update: start from other weights`
+      : `the loss is ${loss} at step ${step + 1}: it diverges at a learning rate of ${rate}; lower --lr, or start from other weights`
 })
 
 type Steps = Omit<TrainReport, 'planned' | 'predictedPeakBytes'>
@@ -129,11 +133,6 @@ const runSteps = async (
   return E.right({ steps, loss: losses, stepMs, peakDeviceBytes: network.measuredPeakBytes() })
 }
 
-const interrupted = (step: number, steps: number): Failure => ({
-  code: 'interrupted',
-  message: `interrupted after ${step} of ${steps} steps`
-})
-
 /** Where training was stopped, the weights of the last snapshot are written before the failure is passed on. */
 const saveInterrupted =
   (path: string | undefined, saved: Snapshots | undefined) =>
@@ -170,7 +169,8 @@ const trainOn =
  */
 export const train = (options: TrainOptions): Outcome<TrainReport> =>
   pipe(
-    TE.fromEither(planNetwork(options, { kind: 'train', optimizer: options.optimizer }, imageSource)),
+    options.save === undefined ? TE.right(undefined) : checkWritable(options.save),
+    TE.chainEitherK(() => planNetwork(options, { kind: 'train', optimizer: options.optimizer }, imageSource)),
     TE.chainFirstEitherK((planned) =>
       pipe(
         classesOf(planned),

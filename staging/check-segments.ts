@@ -1,9 +1,27 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from './error'
 import type { Graph } from './graph'
+import { tilesAsked } from './marks'
 import type { Segment } from './plan'
 import { tileAxes } from './program'
-import { fusedTiledAxes, segmentTiling, tileCount } from './tiling'
+import { fusedTiledAxes, nodeWithoutInput, segmentTiling, tileCount } from './tiling'
+
+/** A graph that can run, whole and with the tiles that its model asks for: every layer of every tile must see some of its input. */
+export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
+  const where = `${graph.model} on ${graph.input.join('x')}`
+  const node = nodeWithoutInput(graph, { from: 0, to: graph.nodes.length })
+  if (node !== undefined)
+    return E.left(
+      inputError(`${where}: ${node.name}: ${node.op}: sees nothing but padding; give it less padding or a larger input.`, node.name)
+    )
+  const asked = tilesAsked(graph).find((span) => segmentTiling(graph, span, span.grid) === undefined)
+  if (asked === undefined) return E.right(graph)
+  const [first, last] = [graph.nodes[asked.from]!.name, graph.nodes[asked.to - 1]!.name]
+  const { B, H, W } = asked.grid
+  return E.left(
+    inputError(`${where}: tile: of ${B}x${H}x${W} tiles from ${first} to ${last} some see nothing but padding; take fewer tiles.`, first)
+  )
+}
 
 const reasonAgainst = (graph: Graph, segment: Segment, expectedFrom: number): string | undefined => {
   const { from, to, grid, recompute } = segment

@@ -27,7 +27,7 @@ interface NodeOf<P extends Op> {
 }
 export type Node = { [P in Op]: NodeOf<P> }[Op]
 
-/** What a person wrote between layers: a segment must end before node `at`, or the segment that holds it has this grid. */
+/** What a person wrote between layers: a segment must end before node `at`, or the segment that holds node `at` has this grid. */
 export type Mark =
   | { readonly kind: 'checkpoint'; readonly at: number }
   | { readonly kind: 'tile'; readonly at: number; readonly grid: { readonly [A in TileAxis]?: number } }
@@ -64,6 +64,9 @@ const convolutionWeightShape = (args: ArgsOf<'conv2d'>, inChannels: number): rea
   ...windowOf(args).kernel
 ]
 
+const startsSegment = (marks: readonly Mark[], position: number): boolean =>
+  position === 0 || marks.some(({ kind, at }) => kind === 'checkpoint' && at === position)
+
 /**
  * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end in a loss gets
  * softmaxCrossEntropy. Fails with the sentence of the first layer that does not fit, the same that the types give.
@@ -78,7 +81,7 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
       let shape = input
       for (const { name, op, args, output } of layers) {
         if (op === 'checkpoint') marks.push({ kind: 'checkpoint', at: nodes.length })
-        else if (op === 'tile') marks.push({ kind: 'tile', at: Math.max(0, nodes.length - 1), grid: args })
+        else if (op === 'tile') marks.push({ kind: 'tile', at: nodes.length - (startsSegment(marks, nodes.length) ? 0 : 1), grid: args })
         else {
           const [from, to] = [extentsOf(shape), extentsOf(output)]
           const access = (accessMaps[op] as (args: unknown) => AccessMap)(args)

@@ -43,10 +43,13 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
   }
 }
 
-/** The owned parts of a dimension: `tiles` ranges of ceil(extent / tiles) coordinates, the last one shorter; each coordinate once. */
+/** How many tiles become of `tiles` wanted, since all but the last are equal: 7 rows in 5 tiles are 4, of 2, 2, 2 and 1 rows. */
+export const tilesMade = (extent: number, tiles: number): number => Math.ceil(extent / Math.ceil(extent / tiles))
+
+/** The owned parts of a dimension: ranges of ceil(extent / tiles) coordinates, the last one shorter; each coordinate once. */
 export const partition = (extent: number, tiles: number): readonly Interval[] => {
   const size = Math.ceil(extent / tiles)
-  return Array.from({ length: Math.ceil(extent / size) }, (_, index) => ({
+  return Array.from({ length: tilesMade(extent, tiles) }, (_, index) => ({
     from: index * size,
     to: Math.min(extent, (index + 1) * size)
   }))

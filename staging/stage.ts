@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
+import { checkInputs } from './check-segments'
 import type { DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash, type Graph } from './graph'
@@ -59,6 +60,7 @@ export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
     request.input ?? request.model.input,
     E.fromNullable(inputError(`the model ${request.model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
     E.chain((input) => buildGraph(request.model, input)),
+    E.chain(checkInputs),
     E.chain((graph) => stageGraph(request, request.objective.kind === 'gradients' ? withoutDropout(graph) : graph))
   )
 

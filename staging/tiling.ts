@@ -84,7 +84,7 @@ const advancesBetween = (before: AxisTile, after: AxisTile): readonly number[] =
 
 /**
  * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see nothing but padding
- * (then fewer tiles are needed). `tiles` is an upper bound: 7 rows in 4 tiles are 4 tiles of 2, 2, 2 and 1 rows, in 5 again 4.
+ * (then fewer tiles are needed). `tiles` is an upper bound (see `tilesMade`).
  */
 export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number): readonly TileRun[] | undefined => {
   const nodes = graph.nodes.slice(span.from, span.to)
@@ -115,8 +115,18 @@ export const segmentTiling = (graph: Graph, span: Span, grid: Grid): SegmentTili
   return B && H && W ? { B, H, W } : undefined
 }
 
-/** Multiply-adds of a node's forward per output element (per input element for none); 0 for ops without weights. */
-export const multiplyAddsPerOutput = (node: Node): number => {
+/** The last layer of the span, if any, that would see nothing but padding even untiled: there is nothing to compute. */
+export const nodeWithoutInput = (graph: Graph, span: Span): Node | undefined => {
+  const nodes = graph.nodes.slice(span.from, span.to)
+  const positions = tileAxes.map((axis) => {
+    const whole = { from: 0, to: ownedExtent(nodes[nodes.length - 1]!, axis) }
+    return axisTile(nodes, axis, whole).readings.findLastIndex(({ interval: { from, to } }) => to <= from)
+  })
+  return nodes[Math.max(...positions)]
+}
+
+/** Multiply-adds of a node's forward per output element; 0 for ops without weights. */
+const multiplyAddsPerOutput = (node: Node): number => {
   const weight = node.parameters.find(({ role }) => role === 'weight')
   return weight === undefined ? 0 : weight.shape.slice(1).reduce((product, extent) => product * extent, 1)
 }

@@ -40,13 +40,13 @@ Arena::Arena(std::size_t bytes) : bytes_(bytes) {
   const std::size_t rounded = roundedUp(bytes, page);
   const std::size_t available = availableBytes();
   if (available != 0 && rounded > available)
-    throw Failure("the arena of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
-                  " bytes of memory that are free: give a smaller budget");
+    throw NoMemory("the arena of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
+                   " bytes of memory that are free: give a smaller budget");
   mapped_ = rounded + page;
   void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
-    throw Failure("the arena of " + std::to_string(bytes) + " bytes could not be mapped (" + std::strerror(errno) +
-                  "): give a smaller budget");
+    throw NoMemory("the arena of " + std::to_string(bytes) + " bytes could not be mapped (" + std::strerror(errno) +
+                   "): give a smaller budget");
   mapping_ = static_cast<std::byte*>(mapping);
   if (mprotect(mapping_ + rounded, page, PROT_NONE) != 0) {
     const std::string reason = std::strerror(errno);

@@ -11,6 +11,19 @@ constexpr std::int64_t launchCode = 1, loopCode = 2, spaceCount = 4;
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 
+// Whether a kernel may work in place, its operand `j` exactly where `i` is.
+bool mayCoincide(KernelKind kind, std::size_t i, std::size_t j) {
+  switch (kind) {
+    case KernelKind::rectifierForward:
+    case KernelKind::dropout:
+      return i == 0 && j == 1;
+    case KernelKind::rectifierBackward:
+      return i == 1 && j == 2;
+    default:
+      return false;
+  }
+}
+
 class Reader {
  public:
   Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits) {}
@@ -87,6 +100,7 @@ class Reader {
       }
       launch.operands.push_back(address);
     }
+    checkApart(launch, info);
     if (limits_.kernels[launch.kernel].kind == KernelKind::loadImage) loadsImages_ = true;
     return launch;
   }
@@ -131,6 +145,29 @@ class Reader {
       (last < 0 ? least : most) = checkedAdd(last < 0 ? least : most, last);
     }
     return {least, most};
+  }
+
+  // What a kernel writes lies apart from all else that it is given: labels and winners, once checked, stay as they are, and
+  // threads share no element.
+  void checkApart(const Launch& launch, const KernelInfo& info) const {
+    const std::vector<OperandExtent>& extents = limits_.extents[launch.kernel];
+    for (std::size_t i = 0; i < info.operands.size(); ++i)
+      for (std::size_t j = i + 1; j < info.operands.size(); ++j) {
+        const Address &a = launch.operands[i], &b = launch.operands[j];
+        if (a.space != b.space || a.space == Space::none || a.space == Space::index) continue;
+        if (info.operands[i].use == Use::read && info.operands[j].use == Use::read) continue;
+        const auto [least, most] = extremes(distance(a, b));
+        const bool apart = least >= extents[i].bytes || most <= -extents[j].bytes;
+        const bool coincide = least == 0 && most == 0 && mayCoincide(limits_.kernels[launch.kernel].kind, i, j);
+        if (!apart && !coincide)
+          throw Failure(place() + ", " + info.operands[j].name + " of " + info.name + ", overlaps its " + info.operands[i].name);
+      }
+  }
+
+  static Address distance(const Address& from, const Address& to) {
+    Address result{Space::none, checkedAdd(to.base, -from.base), {}};
+    for (std::size_t axis = 0; axis < axisCount; ++axis) result.strides[axis] = checkedAdd(to.strides[axis], -from.strides[axis]);
+    return result;
   }
 
   void checkAlignment(const Address& address, std::int64_t alignment) const {

@@ -11,6 +11,12 @@ class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// More memory was asked for than the machine has.
+class NoMemory : public Failure {
+ public:
+  using Failure::Failure;
+};
+
 // Whole-number arithmetic that refuses to overflow, for sizes that come from outside.
 inline std::int64_t checkedAdd(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;

@@ -63,6 +63,9 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
 }  // namespace
 
 Program decodeProgram(const EncodedProgram& encoded, Device& device) {
+  if (encoded.arenaBytes > static_cast<double>(largestSpace) && encoded.arenaBytes <= 0x1p53)
+    throw NoMemory("the arena of " + std::to_string(static_cast<std::int64_t>(encoded.arenaBytes)) +
+                   " bytes is larger than any machine's memory: give a smaller budget");
   Program program;
   try {
     program = decodeAll(encoded, device);

@@ -13,6 +13,8 @@ import { type Size, parseSize } from '../sizes'
 /** The options that every command takes, as commander hands them over. */
 export interface SetupOptions {
   readonly input?: readonly number[]
+  /** Of train: height and width. */
+  readonly crop?: readonly number[]
   readonly classes?: number
   readonly head: Head
   readonly budget?: Size
@@ -42,11 +44,11 @@ export const orInvalid =
     )
 
 export const wholeNumber =
-  (least: number) =>
+  (least: number, most = Number.MAX_SAFE_INTEGER) =>
   (text: string): E.Either<string, number> =>
-    /^\d+$/.test(text) && Number.isSafeInteger(Number(text)) && Number(text) >= least
+    /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most
       ? E.right(Number(text))
-      : E.left(`"${text}" is not a whole number from ${least} upwards`)
+      : E.left(`"${text}" is not a whole number from ${least} ${most === Number.MAX_SAFE_INTEGER ? 'upwards' : `to ${most}`}`)
 
 export const positiveNumber = (text: string): E.Either<string, number> =>
   Number(text) > 0 && Number.isFinite(Number(text)) ? E.right(Number(text)) : E.left(`"${text}" is not a number above zero`)
@@ -59,12 +61,20 @@ export const extents =
   (count: number, example: string) =>
   (text: string): E.Either<string, readonly number[]> => {
     const values = text.split('x').map((part) => (/^\d+$/.test(part) ? Number(part) : 0))
-    return values.length === count && values.every((value) => value > 0 && Number.isSafeInteger(value))
+    if (values.length !== count || values.some((value) => value === 0))
+      return E.left(`"${text}" is not ${count} whole numbers above zero joined by x, such as ${example}`)
+    return values.reduce((product, value) => product * value, 1) <= mostElements
       ? E.right(values)
-      : E.left(`"${text}" is not ${count} whole numbers above zero joined by x, such as ${example}`)
+      : E.left(`"${text}" is larger than anything that can be planned: take a smaller one`)
   }
 
+/** Of an input: above, bytes of what networks make of it are no exact numbers any more, and no machine holds them. */
+const mostElements = 2 ** 40
+
 const defaultClasses = 1000
+
+/** As many as a device takes. */
+const mostThreads = 1024
 
 export const addSetupOptions = (command: Command): Command =>
   command
@@ -76,7 +86,7 @@ export const addSetupOptions = (command: Command): Command =>
     .addOption(new Option('--device <name>', 'where it runs').choices(['cpu', 'reference']).default('cpu'))
     .addOption(new Option('--precision <type>', 'of the reference device (default: float64)').choices(['float32', 'float64']))
     .addOption(new Option('--strategy <name>', 'how memory is planned').choices(['plain', 'chen', 'chen-sqrt', 'sft']).default('sft'))
-    .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1)))
+    .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
     .option('--json', 'one JSON object on standard output')
 
@@ -89,8 +99,13 @@ export const addOptimizerOptions = (command: Command): Command =>
 export const optimizerOf = ({ optimizer, momentum, weightDecay }: OptimizerOptions): E.Either<Failure, Optimizer> =>
   E.mapLeft(inputFailure)(decodeOptimizer({ optimizer, momentum, weightDecay }))
 
-const withInput = (model: Model, input: readonly number[] | undefined): E.Either<Failure, readonly number[]> =>
-  E.fromNullable(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))(input ?? model.input)
+/** --crop sets height and width of what the network sees; batch and channels are --input's, the model's, or 1 and 3. */
+const withInput = (model: Model, { input, crop }: SetupOptions): E.Either<Failure, readonly number[]> => {
+  const whole = input ?? model.input
+  return E.fromNullable(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))(
+    crop === undefined ? whole : [...(whole ?? [1, 3]).slice(0, 2), ...crop]
+  )
+}
 
 const setupFields = ({ device, precision, strategy, budget, threads }: SetupOptions): Omit<Setup, 'model' | 'input'> => ({
   device,
@@ -106,9 +121,7 @@ export const setupOf = (name: string, options: SetupOptions, classes = defaultCl
     options.device === 'cpu' && options.precision === 'float64'
       ? E.left(inputFailure('--precision float64: the cpu computes in float32; take --device reference'))
       : loadModel(name, { classes: options.classes ?? classes, head: options.head }),
-    E.chain((model) =>
-      E.map((input: readonly number[]): Setup => ({ model, input, ...setupFields(options) }))(withInput(model, options.input))
-    )
+    E.chain((model) => E.map((input: readonly number[]): Setup => ({ model, input, ...setupFields(options) }))(withInput(model, options)))
   )
 
 /** Like `setupOf`, for a command whose data bring the input's shape. */

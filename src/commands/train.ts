@@ -18,16 +18,9 @@ export interface TrainCommandOptions extends SetupOptions, OptimizerOptions {
   readonly epochs?: number
   readonly lr?: number
   readonly schedule: Schedule
-  readonly crop?: readonly number[]
   readonly flip?: true
   readonly weights?: string
   readonly save?: string
-}
-
-/** --crop sets height and width of what the network sees; batch and channels are --input's, or 1 and 3. */
-const withCrop = (options: TrainCommandOptions): TrainCommandOptions => {
-  const { crop, input = [1, 3, 0, 0] } = options
-  return crop === undefined ? options : { ...options, input: [...input.slice(0, 2), ...crop] }
 }
 
 const stepsOf = ({ steps, epochs = 1 }: TrainCommandOptions, dataset: Dataset, batch: number): number =>
@@ -47,8 +40,7 @@ const reportText = ({ steps, loss, stepMs, peakDeviceBytes, predictedPeakBytes }
   return `${steps} steps in ${formatMilliseconds(time)}, loss ${loss[0]?.toFixed(4)} to ${loss.at(-1)?.toFixed(4)}, ${peak}`
 }
 
-export const trainCommand = (name: string, given: TrainCommandOptions): CommandResult => {
-  const options = withCrop(given)
+export const trainCommand = (name: string, options: TrainCommandOptions): CommandResult => {
   const say = (text: string): void => void (options.json ? process.stderr : process.stdout).write(`${text}\n`)
   return pipe(
     TE.Do,

@@ -78,19 +78,15 @@ const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners'>): V
  */
 export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode): readonly Step[] => {
   const { emit, elementBytes, layouts } = context
-  const { segment, input, output } = bound
+  const { segment, output } = bound
   const nodes = nodesOf(context, bound)
   const last = nodes.length - 1
   const outputRegion = regionOf(body, nodes.length)
   const direct = output === undefined || mode === 'recompute' ? undefined : viewOf(output, outputRegion, elementBytes)
-  const inputIsView = input !== undefined && viewOf(input, regionOf(body, 0), elementBytes) !== undefined
 
-  const overwritesInput = (position: number): boolean => {
-    const node = nodes[position]!
-    if (!loweringOf(node).inPlace) return false
-    if (position === 0) return !inputIsView
-    return mode === 'discard' || loweringOf(nodes[position - 1]!).keeps.output === undefined
-  }
+  const overwritesInput = (position: number): boolean =>
+    loweringOf(nodes[position]!).inPlace &&
+    (position === 0 || mode === 'discard' || loweringOf(nodes[position - 1]!).keeps.output === undefined)
   const outputExtents = (position: number): TileTensor['extents'] => regionExtents(regionOf(body, position + 1), nodes[position]!.output[1])
 
   /** Where the output of each op goes: the segment's output itself when it can, else a buffer, shared by ops that work in place. */
@@ -103,6 +99,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     else if (position < last && overwritesInput(position + 1)) homes[position] = homes[position + 1]!
     else homes[position] = freshTile(context, `output of ${node.name}`, outputExtents(position), layout).address
   }
+  /** Asked for only where the input is a copy or loaded: what is seen in place is not overwritten. */
   const inputHome = (): Virtual =>
     overwritesInput(0)
       ? homes[0]!

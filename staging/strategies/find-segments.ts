@@ -1,6 +1,7 @@
 import { activationElements } from '../layout'
 import type { Context } from '../lowering/context'
 import { isLoss, type Graph } from '../graph'
+import { checkpointsAsked, tilesAsked } from '../marks'
 import type { Span } from '../tiling'
 
 /** Bytes of the output of each node, in the device's layouts. */
@@ -32,26 +33,15 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
   return sizes[position]! < sizes[position - 1]! || node.op === 'relu' || node.op === 'leakyRelu' || node.op === 'dropout'
 }
 
-const checkpointsAsked = (graph: Graph): readonly number[] => graph.marks.flatMap(({ kind, at }) => (kind === 'checkpoint' ? [at] : []))
-
-/** A `tile` mark wants all between the checkpoints around it in one segment. */
-const dividesTiledSegment = (graph: Graph, position: number): boolean => {
-  const asked = checkpointsAsked(graph)
-  return graph.marks.some(({ kind, at }) => {
-    const from = Math.max(0, ...asked.filter((checkpoint) => checkpoint <= at))
-    const to = Math.min(graph.nodes.length, ...asked.filter((checkpoint) => checkpoint > at))
-    return kind === 'tile' && from < position && position < to
-  })
-}
-
 /**
  * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a checkpoint: the union
  * of Listing 3's boundaries, without those that the next position dominates.
  */
 export const checkpointPositions = (graph: Graph, sizes: readonly number[], budget: number): readonly number[] => {
   const asked = checkpointsAsked(graph)
+  const tiled = tilesAsked(graph)
   return findSegments(sizes, budget)
     .map(({ to }) => to)
-    .filter((position) => position < graph.nodes.length && !dividesTiledSegment(graph, position))
+    .filter((position) => position < graph.nodes.length && !tiled.some(({ from, to }) => from < position && position < to))
     .filter((position) => asked.includes(position) || !isDominated(graph, sizes, position))
 }

@@ -1,5 +1,6 @@
 import type { Graph } from '../graph'
 import type { TileAxis } from '../program'
+import { tilesMade } from '../region'
 import { fusedTiledAxes, ownedExtent, type Grid, type Span } from '../tiling'
 
 /** Tile counts tried along one dimension: every one up to 16, then about an eighth apart. */
@@ -11,7 +12,10 @@ const counts = Array.from({ length: 52 }).reduce<readonly number[]>(
 /** Tiles are kept this close to square: a longer border is more halo for the same area. */
 const longestAspect = 2.5
 
-const upTo = (extent: number): readonly number[] => counts.filter((count) => count <= extent)
+/** The numbers of tiles that these counts make of a dimension. */
+const upTo = (extent: number): readonly number[] => [
+  ...new Set(counts.filter((count) => count <= extent).map((count) => tilesMade(extent, count)))
+]
 
 /**
  * Grids worth trying for a segment, coarse to fine (paper 002, section 4.3: the search over tile counts). The batch is split

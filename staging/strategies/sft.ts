@@ -1,5 +1,6 @@
 import type { Segment } from '../plan'
 import { tileCount, untiled, type Grid } from '../tiling'
+import { checkpointsAsked, tilesAsked } from '../marks'
 import { aligned } from '../placement/first-fit'
 import { candidateGrids } from './grids'
 import { checkpointPositions, outputBytes } from './find-segments'
@@ -66,7 +67,8 @@ export const sft: Strategy = ({ lowering, residentBytes, estimate }, budget) => 
   const end = graph.nodes.length
   const positions = [0, ...checkpointPositions(graph, sizes, budget), end]
   const boundaryBytes = (position: number): number => (position === 0 || position === end ? 0 : aligned(sizes[position - 1]!))
-  const asked = graph.marks.flatMap(({ kind, at }) => (kind === 'checkpoint' && at > 0 && at < end ? [at] : []))
+  const asked = checkpointsAsked(graph)
+  const tiled = tilesAsked(graph)
 
   const optionsBetween = (from: number, to: number, available: number): readonly Option[] => {
     const isLast = to === end
@@ -75,11 +77,8 @@ export const sft: Strategy = ({ lowering, residentBytes, estimate }, budget) => 
       const estimated = estimate(segment)
       return estimated && { segment, ...estimated }
     }
-    const wanted = graph.marks.find((mark) => mark.kind === 'tile' && from <= mark.at && mark.at < to)
-    if (wanted?.kind === 'tile') {
-      const grid = { B: wanted.grid.B ?? 1, H: wanted.grid.H ?? 1, W: wanted.grid.W ?? 1 }
-      return [optionOf(grid, !isLast || tileCount(grid) > 1)].flatMap((option) => option ?? [])
-    }
+    const wanted = tiled.find((span) => span.from === from && span.to === to)
+    if (wanted !== undefined) return [optionOf(wanted.grid, !isLast || tileCount(wanted.grid) > 1)].flatMap((option) => option ?? [])
     const whole = [optionOf(untiled, false), ...(isLast ? [] : [optionOf(untiled, true)])].flatMap((option) => option ?? [])
     const lean = fittingGrids(candidateGrids(graph, { from, to }), available, (grid) => optionOf(grid, true, 'each-tile'))
     const quick = lean.flatMap(({ segment }) => optionOf(segment.grid, true, 'once') ?? [])

@@ -1,6 +1,10 @@
+import { isRight } from 'fp-ts/Either'
 import { ok } from 'uvu/assert'
 import { suite } from 'uvu'
-import { type AnyLayer, model } from '../../dsl'
+import { type AnyLayer, type Model, model } from '../../dsl'
+import { buildGraph, type Segment } from '../../staging'
+import { drawsOf } from '../staging/random-nets'
+import { randomSegments } from '../staging/random-segments'
 import { distance, norm } from './errors'
 import { type Execution, type Gradients, gradients } from './execute'
 import { goldenJson, goldenTensors } from './files'
@@ -24,13 +28,21 @@ const valuesOf = (golden: Case, name: string): ArrayLike<number> => {
   return values instanceof BigInt64Array ? Array.from(values, Number) : values
 }
 
-const run = (golden: Case, on: Pick<Execution, 'device' | 'precision'>): Promise<Gradients> => {
+const modelOf = ({ name, input, layers }: Case): Model => model({ name, input, layers: layers.map(({ op, args }) => ({ op, args })) })
+
+/** Segments and grids drawn by the case's place: none divides anything in particular. */
+const tiledOf = (golden: Case): readonly Segment[] => {
+  const built = buildGraph(modelOf(golden), golden.input)
+  if (!isRight(built)) throw new Error(built.left.message)
+  return randomSegments(drawsOf(cases.indexOf(golden)), built.right)
+}
+
+const run = (golden: Case, on: Pick<Execution, 'device' | 'precision' | 'strategy' | 'segments'>): Promise<Gradients> => {
   const prefix = `${golden.name}/`
   const names = [...tensors.keys()].filter((key) => key.startsWith(prefix) && /\.(weight|bias)$/.test(key) && !key.includes('/grad.'))
   return gradients({
     ...on,
-    strategy: 'plain',
-    model: model({ name: golden.name, input: golden.input, layers: golden.layers.map(({ op, args }) => ({ op, args })) }),
+    model: modelOf(golden),
     weights: new Map(names.map((key) => [key.slice(prefix.length), valuesOf(golden, key.slice(prefix.length))])),
     batch: { input: valuesOf(golden, 'input'), target: valuesOf(golden, 'target') }
   })
@@ -63,6 +75,9 @@ const devices = [
 
 devices.forEach(({ name, on, loss, bound }) => {
   const compared = suite(`PyTorch's gradients: ${name}`)
-  cases.forEach((golden) => compared(golden.name, async () => compare(golden, await run(golden, on), loss, bound)))
+  cases.forEach((golden) => {
+    compared(golden.name, async () => compare(golden, await run(golden, { ...on, strategy: 'plain' }), loss, bound))
+    compared(`${golden.name}, tiled`, async () => compare(golden, await run(golden, { ...on, segments: tiledOf(golden) }), loss, bound))
+  })
   compared.run()
 })

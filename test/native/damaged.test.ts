@@ -94,6 +94,27 @@ rejectsKernel('an unknown layout', { ...convolution, weightLayout: 13 }, 5, "is 
 rejectsKernel('a negative slope', { kind: 'rectifierForward', count: 4, slope: -0.1 }, 2, 'slope must not be negative')
 rejectsKernel('destination rows that overlap', { ...copy(4), n2: 3, destinationStride2: 2 } as Kernel, 2, 'destination rows overlap')
 
+const crossEntropy: Kernel = { kind: 'softmaxCrossEntropyForward', batch: 2, classes: 2, fullBatch: 2 }
+const rectifier: Kernel = { kind: 'rectifierForward', count: 4, slope: 0 }
+
+test('a loss over the labels that it is read from', () => {
+  const opened = open({ kernels: [crossEntropy], code: [launch(0, arena(0), arena(64), arena(64))] })
+  assert.ok(left(opened).message.includes('loss of softmaxCrossEntropyForward, overlaps its labels'))
+})
+
+test('operands that overlap in some turn of a loop', () => {
+  const towards = (count: number) =>
+    open({ kernels: [rectifier], code: [loop('W', count, launch(0, arena(0, [0, 0, 32]), arena(320, [0, 0, -32])))] })
+  right(towards(5)).close()
+  assert.ok(left(towards(6)).message.includes('destination of rectifierForward, overlaps its source'))
+})
+
+test('in place is exactly in place', () => {
+  right(open({ kernels: [rectifier], code: [launch(0, arena(0), arena(0))] })).close()
+  const opened = open({ kernels: [rectifier], code: [launch(0, arena(0), arena(8))] })
+  assert.ok(left(opened).message.includes('destination of rectifierForward, overlaps its source'))
+})
+
 const dropout: Kernel = {
   kind: 'dropout',
   batch: 1,

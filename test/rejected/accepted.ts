@@ -37,6 +37,9 @@ holds<Same<HeldBytes<typeof whole>, 547776104456>>()
 const classic = net(input([4, 3, 224, 224]), vgg16({ classes: 1000, head: 'classic' }).layers)
 holds<Same<ShapeOf<typeof classic>, readonly [4, 1000]>>()
 
+const headless = net(input([1, 3, 64, 64]), vgg11({ classes: 3 }).layers)
+holds<Same<ShapeOf<typeof headless>, readonly [1, 3]>>()
+
 const darknet = pipe(net(input([2, 3, 448, 320]), darknet19({ classes: 5 }).layers), softmaxCrossEntropy)
 holds<Same<ShapeOf<typeof darknet>, readonly []>>()
 

@@ -33,6 +33,7 @@ test.before(async () => {
   writeFileSync(at('text.csv'), 'path,label\ntext.png,1\n')
   writeFileSync(at('label.csv'), 'path,label\nwhole.png,0\nwhole.png,2\n')
   writeFileSync(at('absent.csv'), 'path,label\nnowhere.png,0\n')
+  writeFileSync(at('huge-label.csv'), 'path,label\nwhole.png,99999999999\n')
   writeFileSync(at('empty.safetensors'), '')
   await valueOf(writeTensorFile(at('missing.safetensors'), parameters.slice(0, 3)))
   await valueOf(writeTensorFile(at('extra.safetensors'), [...parameters, tensor('5.weight', [1])]))
@@ -52,9 +53,12 @@ test.before(async () => {
     shape: [labels.length],
     data: BigInt64Array.from(labels, BigInt)
   })
+  const fractions: TensorData = { name: 'target', type: 'F32', shape: [2], data: Float32Array.of(0, 0.5) }
   await valueOf(writeTensorFile(at('no-target.safetensors'), [input]))
   await valueOf(writeTensorFile(at('wrong-target.safetensors'), [input, target(0, 2)]))
   await valueOf(writeTensorFile(at('short-target.safetensors'), [input, target(0)]))
+  await valueOf(writeTensorFile(at('wide-target.safetensors'), [input, target(0, 2 ** 32)]))
+  await valueOf(writeTensorFile(at('float-target.safetensors'), [input, fractions]))
   const dsl = JSON.stringify(join(root, 'dsl'))
   writeFileSync(
     at('ill-typed.ts'),
@@ -64,6 +68,11 @@ test.before(async () => {
     at('bad-layer.ts'),
     `import { conv2d, flatten, linear, model } from ${dsl}\nexport default model({ name: 'm', input: [1, 3, 8, 8], layers: [\n  conv2d({ out: 4, k: 9 }),\n  flatten, linear({ out: 2 })] })\n`
   )
+  writeFileSync(
+    at('unused.ts'),
+    `import { conv2d, flatten, globalAvgPool, linear, model, tile } from ${dsl}\nexport default model({ name: 'm', input: [1, 3, 8, 8], layers: [\n  tile({ H: 2 }),\n  flatten, linear({ out: 2 })] })\n`
+  )
+  writeFileSync(at('no-layers.js'), "exports.default = { name: 'm', input: [1, 3, 8, 8], layers: [{ op: 'conv3d', args: {} }] }\n")
   writeFileSync(at('no-model.ts'), 'export default 3\n')
   writeFileSync(at('throws.ts'), "throw new Error('not today')\n")
 })
@@ -100,10 +109,18 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     2,
     /bad-layer\.ts:3:\d+: conv2d: the kernel 9x9 is larger than its padded input 8x8/
   ],
+  [
+    'a model with a mistake and unused imports',
+    ['plan', at('unused.ts')],
+    2,
+    /unused\.ts:4:\d+: flatten: cannot tile along H; flatten allows B/
+  ],
+  ['a module whose layers are none', ['plan', at('no-layers.js')], 2, /^the default export of .*no-layers\.js is not a model/],
   ['a module that exports no model', ['plan', at('no-model.ts')], 2, /^the default export of .*no-model\.ts is not a model/],
   ['a module that throws', ['plan', at('throws.ts')], 2, /^the module .*throws\.ts cannot be loaded: not today/],
   ['no input', ['plan', 'vgg16'], 2, /^vgg16 has no input of its own: give --input/],
   ['an input of three extents', ['plan', 'vgg16', '--input', '3x64x64'], 2, /^--input: "3x64x64" is not 4 whole numbers/],
+  ['an input that is too large', ['plan', 'vgg16', '--input', '1x3x9999999x9999999'], 2, /^--input: "1x3x9999999x9999999" is larger than/],
   [
     'an input that is too small',
     ['plan', 'vgg16', '--input', '1x3x7x7'],
@@ -113,6 +130,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['a budget that is no size', ['plan', 'vgg16', '--budget', '1TB'], 2, /^--budget: "1TB" is not a size/],
   ['a budget of 1 MiB', ['plan', 'vgg16', '--input', '1x3x64x64', '--budget', '1MiB'], 3, /does not fit the budget of 1048576 bytes/],
   ['an unknown device', ['plan', 'vgg16', '--device', 'abacus'], 2, /^--device: Allowed choices are cpu, reference/],
+  ['too many threads', ['plan', smallModel, '--threads', '2000'], 2, /^--threads: "2000" is not a whole number from 1 to 1024/],
   ['float64 on the cpu', ['plan', smallModel, '--precision', 'float64'], 2, /the cpu computes in float32/],
   ['momentum with adam', ['plan', smallModel, '--optimizer', 'adam', '--momentum', '0.9'], 2, /^optimizer: momentum belongs to sgd/],
   ['no data', ['train', 'vgg16'], 2, /^required option '--data <path>' not specified/],
@@ -121,6 +139,8 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['a cut image', train('cut.csv'), 2, /^the image .*cut\.png cannot be read: /],
   ['an image that is none', train('text.csv'), 2, /^the image .*text\.png cannot be read: /],
   ['a label out of range', train('label.csv'), 2, /label\.csv line 3: the label 2 is out of range: the model's classes are 0 to 1/],
+  ['a label that no device counts to', train('huge-label.csv'), 2, /huge-label\.csv line 2: the label 99999999999 is over the largest/],
+  ['an image in place of a CSV file', train('whole.png'), 2, /^the data file .*whole\.png cannot be read: it is not text; give a CSV/],
   ['steps and epochs', train('good.csv', '--epochs', '2'), 2, /^--steps and --epochs both say how long to train/],
   ['weights that are absent', train('good.csv', '--weights', at('nowhere')), 2, /nowhere: cannot be read/],
   ['weights that are empty', train('good.csv', '--weights', at('empty.safetensors')), 2, /empty\.safetensors: holds 0 bytes/],
@@ -147,8 +167,10 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     'a folder that is absent to save into',
     train('good.csv', '--save', at('nowhere/w.safetensors')),
     2,
-    /nowhere\/w\.safetensors: cannot be written/
+    /nowhere\/w\.safetensors: cannot be written \(no such file or directory\)/
   ],
+  ['a folder in place of a file to save', train('good.csv', '--save', folder), 2, /: cannot be written \(it is a folder\)/],
+  ['a device in place of a file to save', train('good.csv', '--save', '/dev/null'), 2, /^\/dev\/null: cannot be written/],
   [
     'a loss that is not finite',
     train('good.csv', '--steps', '9', '--lr', '1e30'),
@@ -156,8 +178,17 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     /^the loss is .* at step \d: it diverges at a learning rate of 1e\+30; lower --lr/
   ],
   ['a budget that training does not fit', train('good.csv', '--budget', '1KiB'), 3, /does not fit the budget of 1024 bytes/],
+  ['a budget that no machine has', train('good.csv', '--budget', '1000000GiB'), 2, /^the arena of \d+ bytes is larger than any machine's/],
+  [
+    'a budget that this machine has not',
+    train('good.csv', '--budget', '30000GiB'),
+    2,
+    /^the arena of \d+ bytes is larger than the \d+ bytes/
+  ],
   ['a batch without target', gradients('weights.safetensors', 'no-target.safetensors'), 2, /no-target\.safetensors: has no tensor target/],
   ['a target out of range', gradients('weights.safetensors', 'wrong-target.safetensors'), 2, /the label 2 is out of range/],
+  ['a target beyond int32', gradients('weights.safetensors', 'wide-target.safetensors'), 2, /the label 4294967296 is out of range/],
+  ['a target that is no label', gradients('weights.safetensors', 'float-target.safetensors'), 2, /the label 0\.5 is not a whole number/],
   [
     'a target of another length',
     gradients('weights.safetensors', 'short-target.safetensors'),
@@ -182,6 +213,12 @@ for (const [name, args, status, sentence] of cases) {
 test('no command', async () => {
   const { status, stdout, stderr } = await tilefold([])
   assert.equal([status, stdout, stderr], [2, '', 'give a command: plan, train, gradients or bench; --help says more.\n'])
+})
+
+test('what cannot be saved is said before the training, not after it', async () => {
+  const { status, stderr } = await tilefold([...train('good.csv'), '--save', at('nowhere/w.safetensors')])
+  assert.is(status, 2)
+  assert.not.match(stderr, /step 1/)
 })
 
 test('without --json nothing but the sentence is printed', async () => {

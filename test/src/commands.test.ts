@@ -1,5 +1,5 @@
 /** The commands as a user runs them, on a small network. */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { test } from 'uvu'
@@ -95,6 +95,25 @@ test('training goes on from saved weights; epochs count the images', async () =>
   assert.ok(further.loss[0] < 1.2 * whole.loss.at(-1))
 })
 
+test('a crop leaves batch and channels of the model as they are', async () => {
+  const { stdout } = await tilefold([...training('--steps', '1', '--crop', '24x40')])
+  assert.match(stdout, /input 2x3x24x40/)
+})
+
+test('a model may read its size from a file', async () => {
+  writeFileSync(at('size.txt'), '24')
+  const dsl = JSON.stringify(join(root, 'dsl'))
+  writeFileSync(
+    at('sized.ts'),
+    `import { readFileSync } from 'node:fs'
+    import { globalAvgPool, linear, model } from ${dsl}
+    const size = Number(readFileSync(${JSON.stringify(at('size.txt'))}, 'utf8'))
+    export default model({ name: 'sized', input: [1, 3, size, size], layers: [globalAvgPool, linear({ out: 2 })] })`
+  )
+  const { stdout } = await tilefold(['plan', at('sized.ts')])
+  assert.match(stdout, /input 1x3x24x24/)
+})
+
 test('crops may be larger than the images, other optimizers and schedules train too', async () => {
   const { loss } = await json(
     ...training('--steps', '30', '--crop', '64x48', '--optimizer', 'adamw', '--schedule', 'cosine', '--budget', '300KiB')
@@ -154,6 +173,18 @@ test('bench times real steps', async () => {
   assert.ok(report.stepMs.every((milliseconds: number) => milliseconds > 0) && report.predictedStepMs > 0)
   assert.ok(report.peakDeviceBytes <= report.predictedPeakBytes)
   assert.is(report.strategy, 'sft')
+})
+
+test('Ctrl-C before the first step ends bench with status 130', async () => {
+  let plan = ''
+  const { status, stderr } = await tilefold(['bench', smallModel, '--steps', '1000000'], (child) =>
+    child.stderr?.on('data', (text) => {
+      plan += text
+      if (!child.killed && plan.includes('predicted')) child.kill('SIGINT')
+    })
+  )
+  assert.is(status, 130, stderr)
+  assert.match(stderr, /interrupted after \d+ of 1000000 steps\.\n$/)
 })
 
 test('Ctrl-C ends training with status 130 and keeps the weights of the last copy', async () => {

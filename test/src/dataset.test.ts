@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import sharp from 'sharp'
@@ -59,6 +59,13 @@ test('a folder has one class a folder, in the order of their names', async () =>
       [at('tree/dogs/c.webp'), 1]
     ]
   )
+})
+
+test('links to folders are folders', async () => {
+  mkdirSync(at('linked'))
+  for (const name of ['cats', 'dogs']) symlinkSync(at('tree', name), at('linked', name))
+  const { examples, classes } = await valueOf(readDataset(at('linked')))
+  assert.equal([examples.length, classes], [3, 2])
 })
 
 const rejected: readonly (readonly [name: string, text: string, sentence: RegExp])[] = [

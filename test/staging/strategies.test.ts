@@ -5,6 +5,7 @@ import { checkpoint, conv2d, flatten, globalAvgPool, linear, maxPool2d, model, r
 import { builtIn } from '../../models'
 import { buildGraph, fusedTiledAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
 import { findSegments } from '../../staging/strategies/find-segments'
+import { segmentTiling } from '../../staging/tiling'
 
 const request = (layers: readonly AnyLayer[], input: readonly number[], rest: Partial<StageRequest> = {}): StageRequest => ({
   model: model({ name: 'net', layers }),
@@ -59,7 +60,7 @@ test('a smaller budget gives a smaller peak, never over the budget, down to the 
   assert.ok(staged(request(convolutions, image, { budget: smallest })).program.peakBytes <= smallest)
 })
 
-test('sft pools before it rectifies, and needs less for it; a mark between the two keeps them as written', () => {
+test('sft pools before it rectifies, and needs less for it; a checkpoint between the two keeps them as written', () => {
   const order = (layers: readonly AnyLayer[]): readonly number[] => staged(request(layers, image)).plan.order
   assert.equal(order(convolutions), [0, 1, 2, 4, 3, 5, 6, 7, 8, 9])
   assert.equal(order([...convolutions.slice(0, 4), checkpoint, ...convolutions.slice(4)]), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
@@ -97,6 +98,63 @@ test('a model may end in a tiled sum over pixels: its loss stands in a segment o
     plan.segments.map(({ to }) => to),
     [8, 9]
   )
+})
+
+test('tiles asked for right after a checkpoint are those of the segment that starts there', () => {
+  const layers = [
+    ...convolutions.slice(0, 2),
+    checkpoint,
+    tile({ H: 3 }),
+    ...convolutions.slice(2, 5),
+    checkpoint,
+    ...convolutions.slice(5)
+  ]
+  const { segments } = staged(request(layers, image)).plan
+  assert.equal(
+    segments.slice(0, 2).map(({ to, grid }) => [to, grid]),
+    [
+      [2, { B: 1, H: 1, W: 1 }],
+      [5, { B: 1, H: 3, W: 1 }]
+    ]
+  )
+})
+
+test('tiles asked for twice in a segment are asked for together, and a plan says how many there are', () => {
+  const layers = [conv2d({ out: 4, k: 3, p: 1 }), tile({ H: 5 }), relu, tile({ W: 2 }), checkpoint, globalAvgPool, linear({ out: 2 })]
+  const { plan } = staged(request(layers, [1, 3, 7, 8]))
+  // 7 rows in 5 tiles are 2, 2, 2 and 1.
+  assert.equal(plan.segments[0]!.grid, { B: 1, H: 4, W: 2 })
+  const planned = staged({
+    ...request([], [1, 3, 2080, 2080], { budget: 230_000_000 }),
+    model: builtIn.vgg16!({ classes: 2, head: 'gap' })
+  })
+  for (const segment of planned.plan.segments) {
+    const tiling = segmentTiling(planned.graph, segment, segment.grid)!
+    for (const axis of ['B', 'H', 'W'] as const) {
+      const made = tiling[axis].reduce((sum, { count }) => sum + count, 0)
+      assert.is(made, segment.grid[axis], `segment ${segment.from}..${segment.to} along ${axis}`)
+    }
+  }
+})
+
+test('what would see nothing but padding is refused by its layer, whole or in tiles', () => {
+  const refusal = (layers: readonly AnyLayer[], input: readonly number[]): string => {
+    const refused = stage(request(layers, input))
+    return isLeft(refused) && refused.left.code === 'input' ? refused.left.message : 'staged'
+  }
+  const sparse = conv2d({ out: 4, k: 1, s: 3, p: 1 })
+  const head = [globalAvgPool, linear({ out: 2 })]
+  assert.is(
+    refusal([sparse, ...head], [1, 3, 1, 1]),
+    'net on 1x3x1x1: 0: conv2d: sees nothing but padding; give it less padding or a larger input.'
+  )
+  assert.is(refusal([sparse, ...head], [1, 3, 4, 4]), 'staged')
+  const padded = conv2d({ out: 4, k: 1, p: 1 })
+  assert.is(
+    refusal([padded, relu, tile({ H: 34 }), checkpoint, ...head], [1, 3, 32, 32]),
+    'net on 1x3x32x32: tile: of 1x34x1 tiles from 0 to 1 some see nothing but padding; take fewer tiles.'
+  )
+  assert.is(refusal([padded, relu, tile({ H: 8 }), checkpoint, ...head], [1, 3, 32, 32]), 'staged')
 })
 
 test('fused-tiled dimensions: a flat layer leaves the batch, a sum over pixels may end a segment', () => {

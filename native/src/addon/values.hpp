@@ -28,6 +28,8 @@ template <class Body>
 Napi::Value guarded(Napi::Env env, const Body& body) {
   try {
     return success(env, body());
+  } catch (const NoMemory& error) {
+    return failure(env, "memory", error.what());
   } catch (const Failure& error) {
     return failure(env, "device", error.what());
   } catch (const Napi::Error& error) {

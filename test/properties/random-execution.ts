@@ -1,0 +1,50 @@
+import { isRight } from 'fp-ts/Either'
+import * as assert from 'uvu/assert'
+import { buildGraph, type Graph } from '../../staging'
+import type { Execution, Gradients, Tensors } from '../golden/execute'
+import { drawsOf, randomNet, type Draw } from '../staging/random-nets'
+
+const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
+
+const values = (draw: Draw, shape: readonly number[]): Float64Array =>
+  Float64Array.from({ length: product(shape) }, () => draw(-1000, 1000) / 1000)
+
+/** A random net on the reference device in float64, with weights and a batch; its graph, and the draws that are left. */
+export interface RandomExecution extends Execution {
+  readonly graph: Graph
+  readonly draw: Draw
+}
+
+export const randomExecution = (seed: number): RandomExecution => {
+  const draw = drawsOf(seed)
+  const { model, input } = randomNet(draw)
+  const built = buildGraph(model, input)
+  if (!isRight(built)) throw new Error(built.left.message)
+  const { nodes, parameters } = built.right
+  const loss = nodes[nodes.length - 1]!
+  const target =
+    loss.op === 'softmaxCrossEntropy' ? Array.from({ length: loss.input[0] }, () => draw(0, loss.input[1] - 1)) : values(draw, loss.input)
+  const weights = new Map(parameters.map(({ name, shape }) => [name, values(draw, shape)]))
+  const batch = { input: values(draw, input), target }
+  return { model, input, device: 'reference', threads: 1, weights, batch, seed, graph: built.right, draw }
+}
+
+const norm = (numbers: ArrayLike<number>): number => Math.sqrt(Array.from(numbers).reduce((sum, value) => sum + value * value, 0))
+
+/** ‖Δ‖ ≤ tolerance · max(‖ref‖, largest tensor's norm), for every tensor. */
+export const assertTensorsClose = (actual: Tensors, expected: Tensors, tolerance: number): void => {
+  assert.equal([...actual.keys()], [...expected.keys()])
+  const largest = Math.max(...[...expected.values()].map((tensor) => norm(tensor)))
+  for (const [name, reference] of expected) {
+    const tensor = actual.get(name)!
+    const difference = norm(Array.from(reference as ArrayLike<number>, (value, index) => value - tensor[index]!))
+    assert.ok(difference <= tolerance * Math.max(norm(reference), largest), `${name} differs by ${difference}`)
+  }
+}
+
+/** The same, and the loss relative to itself or 1. */
+export const assertClose = (actual: Gradients, expected: Gradients, tolerance: number, lossTolerance = tolerance): void => {
+  const { loss } = expected
+  assert.ok(Math.abs(actual.loss - loss) <= lossTolerance * Math.max(1, Math.abs(loss)), `loss ${actual.loss} is not ${loss}`)
+  assertTensorsClose(actual.tensors, expected.tensors, tolerance)
+}
