@@ -27,10 +27,10 @@ export const findSegments = (sizes: readonly number[], capacity: number): readon
 
 /** A checkpoint here is never better than one op later: that op works in place or shrinks a feature map. */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
-  const node = graph.nodes[position]!
-  const flat = node.input[2] * node.input[3] === 1
-  if (flat || isLoss(node.op) || node.op === 'flatten') return false
-  return sizes[position]! < sizes[position - 1]! || node.op === 'relu' || node.op === 'leakyRelu' || node.op === 'dropout'
+  const { op, input } = graph.nodes[position]!
+  if (op === 'relu' || op === 'leakyRelu' || op === 'dropout') return true
+  const flat = input[2] * input[3] === 1
+  return !flat && !isLoss(op) && op !== 'flatten' && sizes[position]! < sizes[position - 1]!
 }
 
 /**

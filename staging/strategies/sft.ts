@@ -56,6 +56,17 @@ const fittingGrids = (grids: readonly Grid[], available: number, optionOf: (grid
   return kept.flatMap((distance) => (low + distance < grids.length ? (optionOf(grids[low + distance]!) ?? []) : []))
 }
 
+const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1
+
+/** Neighbours that are both kept whole run as one would; only a checkpoint of the model's stays between them. */
+const joined = (segments: readonly Segment[], asked: readonly number[]): readonly Segment[] =>
+  segments.reduce<readonly Segment[]>((list, segment) => {
+    const before = list[list.length - 1]
+    return before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && !asked.includes(segment.from)
+      ? [...list.slice(0, -1), { ...before, to: segment.to }]
+      : [...list, segment]
+  }, [])
+
 /**
  * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
  * budget; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
@@ -109,5 +120,5 @@ export const sft: Strategy = ({ lowering, residentBytes, estimate }, budget) => 
         }
     }
   const [best] = [...(labels.get(end) ?? [])].sort((a, b) => a.milliseconds - b.milliseconds)
-  return best === undefined ? [] : [best.segments]
+  return best === undefined ? [] : [joined(best.segments, asked), best.segments]
 }

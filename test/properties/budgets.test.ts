@@ -21,7 +21,13 @@ test('random nets, strategies and budgets: a plan fits or names what would, is t
       const enough = isLeft(staged) ? staged.left.smallestFeasibleBudgetBytes! : budget
       assert.ok(enough >= budget)
       const planned = await gradients({ ...execution, strategy, budget: enough })
-      const { peakBytes } = planned.staged.program
+      const { program, plan } = planned.staged
+      const { peakBytes } = program
+      for (const { from, to } of plan.segments)
+        assert.ok(
+          plan.order.slice(from, to).every((position) => from <= position && position < to),
+          'a segment is no range of the model'
+        )
       assert.ok(peakBytes <= enough && planned.measuredPeakBytes <= peakBytes)
       assertClose(planned, plain, 1e-12)
     }),

@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert'
 import { checkpoint, conv2d, flatten, globalAvgPool, linear, maxPool2d, model, relu, tile, type AnyLayer } from '../../dsl'
 import { builtIn } from '../../models'
 import { buildGraph, fusedTiledAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
-import { findSegments } from '../../staging/strategies/find-segments'
+import { inOrder, poolBeforeRectifying } from '../../staging/order'
+import { checkpointPositions, findSegments } from '../../staging/strategies/find-segments'
 import { segmentTiling } from '../../staging/tiling'
 
 const request = (layers: readonly AnyLayer[], input: readonly number[], rest: Partial<StageRequest> = {}): StageRequest => ({
@@ -66,6 +67,18 @@ test('sft pools before it rectifies, and needs less for it; a checkpoint between
   assert.equal(order([...convolutions.slice(0, 4), checkpoint, ...convolutions.slice(4)]), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   const plain = staged(request(convolutions, image, { strategy: 'plain' }))
   assert.ok(staged(request(convolutions, image)).program.peakBytes < plain.program.peakBytes)
+})
+
+test('no segment ends between what changed places, not even where an image is one pixel', () => {
+  const built = buildGraph(model({ name: 'net', layers: [conv2d({ out: 4, k: 1 }), relu, maxPool2d({ k: 8 }), flatten] }), [1, 3, 8, 8])
+  if (!isRight(built)) throw new Error(built.left.message)
+  const graph = inOrder(built.right, poolBeforeRectifying(built.right))
+  const sizes = [1024, 16, 16, 16, 0]
+  assert.equal(
+    graph.nodes.map(({ op }) => op),
+    ['conv2d', 'maxPool2d', 'relu', 'flatten', 'softmaxCrossEntropy']
+  )
+  assert.equal(checkpointPositions(graph, sizes, 4096), [3, 4])
 })
 
 test('plans are deterministic', () => {
@@ -155,6 +168,15 @@ test('what would see nothing but padding is refused by its layer, whole or in ti
     'net on 1x3x32x32: tile: of 1x34x1 tiles from 0 to 1 some see nothing but padding; take fewer tiles.'
   )
   assert.is(refusal([padded, relu, tile({ H: 8 }), checkpoint, ...head], [1, 3, 32, 32]), 'staged')
+})
+
+test('what is kept whole is one segment, unless the model asks for a checkpoint', () => {
+  const spans = (layers: readonly AnyLayer[]): unknown => staged(request(layers, image)).plan.segments.map(({ from, to }) => [from, to])
+  assert.equal(spans(convolutions), [[0, 10]])
+  assert.equal(spans([...convolutions.slice(0, 5), checkpoint, ...convolutions.slice(5)]), [
+    [0, 5],
+    [5, 10]
+  ])
 })
 
 test('fused-tiled dimensions: a flat layer leaves the batch, a sum over pixels may end a segment', () => {

@@ -1,40 +1,106 @@
 #include "max_pool.hpp"
 
-#include <memory>
+#include <limits>
 
+#include "../reference/block_loop.hpp"
 #include "../reference/pooling.hpp"
+#include "parallel.hpp"
 
 namespace tilefold::cpu {
 namespace {
 
-using dnnl::algorithm;
-using dnnl::prop_kind;
+using reference::Planes;
 
-struct Recipes {
-  Descriptor source, destination, workspace;
-  Recipe forward, backward;
+// A winner is its place in the window, ky * kernelWidth + kx; this one stands for a window that sees only padding.
+constexpr std::uint8_t nothing = 255;
+
+bool fits(const MaxPool& p) { return p.layout != Layout::plain && p.kernelHeight <= nothing && p.kernelHeight * p.kernelWidth <= nothing; }
+
+// The first of equals wins, and NaN wins over numbers, as in PyTorch.
+template <int Block>
+struct Best {
+  float value[Block];
+  std::int32_t winner[Block];
+
+  Best() {
+    std::fill(value, value + Block, -std::numeric_limits<float>::infinity());
+    std::fill(winner, winner + Block, nothing);
+  }
+  void offer(const float* candidates, std::int32_t place) {
+#pragma omp simd
+    for (int lane = 0; lane < Block; ++lane) {
+      const float candidate = candidates[lane], held = value[lane];
+      const bool wins = candidate > held || winner[lane] == nothing || (candidate != candidate && held == held);
+      value[lane] = wins ? candidate : held;
+      winner[lane] = wins ? place : winner[lane];
+    }
+  }
 };
 
-// Both directions or neither, since the winners of one are read by the other. There is no scratch operand, so none may be asked for.
-std::optional<Recipes> findRecipes(const MaxPool& p) {
-  if (p.layout == Layout::plain) return std::nullopt;
-  const Descriptor source = activationDescriptor(p.layout, p.batch, p.inChannels, p.inHeight, p.inWidth);
-  const Descriptor destination = activationDescriptor(p.layout, p.batch, p.inChannels, p.outHeight, p.outWidth);
-  const dnnl::memory::dims strides{p.strideHeight, p.strideWidth}, kernel{p.kernelHeight, p.kernelWidth};
-  const dnnl::memory::dims dilation{p.dilationHeight - 1, p.dilationWidth - 1}, before{p.padTop, p.padLeft}, after{p.padBottom, p.padRight};
-  try {
-    const dnnl::pooling_v2_forward::desc forwardDescriptor(prop_kind::forward_training, algorithm::pooling_max, source, destination,
-                                                           strides, kernel, dilation, before, after);
-    const std::optional<Recipe> forward = Recipe::find(&forwardDescriptor.data);
-    if (!forward || forward->scratchBytes() > 0) return std::nullopt;
-    const dnnl::pooling_v2_backward::desc backwardDescriptor(algorithm::pooling_max, source, destination, strides, kernel, dilation, before,
-                                                             after);
-    const std::optional<Recipe> backward = Recipe::find(&backwardDescriptor.data, &*forward);
-    if (!backward || backward->scratchBytes() > 0) return std::nullopt;
-    return Recipes{source, destination, forward->workspace(), *forward, *backward};
-  } catch (const dnnl::error&) {
-    return std::nullopt;  // a window that the library refuses
-  }
+template <int Block>
+void forward(const MaxPool& p, const float* source, float* destination, std::uint8_t* winners) {
+  const Planes planes(p.layout, p.batch, p.inChannels);
+  parallelFor(planes.count * p.outHeight, [&](std::int64_t job) {
+    const std::int64_t plane = job / p.outHeight, y = job % p.outHeight;
+    const float* in = source + plane * p.inHeight * p.inWidth * Block;
+    for (std::int64_t x = 0; x < p.outWidth; ++x) {
+      Best<Block> best;
+      for (std::int64_t ky = 0; ky < p.kernelHeight; ++ky) {
+        const std::int64_t row = y * p.strideHeight + ky * p.dilationHeight - p.padTop;
+        if (row < 0 || row >= p.inHeight) continue;
+        for (std::int64_t kx = 0; kx < p.kernelWidth; ++kx) {
+          const std::int64_t column = x * p.strideWidth + kx * p.dilationWidth - p.padLeft;
+          if (column < 0 || column >= p.inWidth) continue;
+          best.offer(in + (row * p.inWidth + column) * Block, static_cast<std::int32_t>(ky * p.kernelWidth + kx));
+        }
+      }
+      const std::int64_t at = (job * p.outWidth + x) * Block;
+      const std::int64_t lanes = planes.lanes(plane);
+      for (int lane = 0; lane < Block; ++lane) {
+        destination[at + lane] = lane < lanes ? best.value[lane] : 0;
+        winners[at + lane] = static_cast<std::uint8_t>(best.winner[lane]);
+      }
+    }
+  });
+}
+
+// By rows of the input, each gathering from the windows that hold it: no two threads add to one element.
+template <int Block>
+void backward(const MaxPool& p, const float* destinationGradient, const std::uint8_t* winners, float* sourceGradient) {
+  const Planes planes(p.layout, p.batch, p.inChannels);
+  parallelFor(planes.count * p.inHeight, [&](std::int64_t job) {
+    const std::int64_t plane = job / p.inHeight, row = job % p.inHeight;
+    float* gradient = sourceGradient + job * p.inWidth * Block;
+    std::fill(gradient, gradient + p.inWidth * Block, 0.0f);
+    for (std::int64_t ky = 0; ky < p.kernelHeight; ++ky) {
+      const std::int64_t start = row + p.padTop - ky * p.dilationHeight;
+      if (start < 0 || start % p.strideHeight != 0 || start / p.strideHeight >= p.outHeight) continue;
+      const std::int64_t outRow = (plane * p.outHeight + start / p.strideHeight) * p.outWidth;
+      for (std::int64_t x = 0; x < p.outWidth; ++x) {
+        const float* received = destinationGradient + (outRow + x) * Block;
+        const std::uint8_t* winner = winners + (outRow + x) * Block;
+        for (std::int64_t kx = 0; kx < p.kernelWidth; ++kx) {
+          const std::int64_t column = x * p.strideWidth + kx * p.dilationWidth - p.padLeft;
+          if (column < 0 || column >= p.inWidth) continue;
+          const std::int32_t place = static_cast<std::int32_t>(ky * p.kernelWidth + kx);
+          float* element = gradient + column * Block;
+#pragma omp simd
+          for (int lane = 0; lane < Block; ++lane) element[lane] += winner[lane] == place ? received[lane] : 0.0f;
+        }
+      }
+    }
+  });
+}
+
+template <int Block>
+Launch compileBlocked(KernelKind kind, const MaxPool& p) {
+  if (kind == KernelKind::maxPoolForward)
+    return [p](const std::vector<Operand>& operands, const StepParameters&) {
+      forward<Block>(p, elements<const float>(operands, 0), elements(operands, 1), elements<std::uint8_t>(operands, 2));
+    };
+  return [p](const std::vector<Operand>& operands, const StepParameters&) {
+    backward<Block>(p, elements<const float>(operands, 0), elements<const std::uint8_t>(operands, 1), elements(operands, 2));
+  };
 }
 
 Launch compileReference(KernelKind kind, const MaxPool& p) {
@@ -50,28 +116,13 @@ Launch compileReference(KernelKind kind, const MaxPool& p) {
 }  // namespace
 
 std::size_t maxPoolWinnersBytes(const MaxPool& p) {
-  const std::optional<Recipes> recipes = findRecipes(p);
-  return recipes ? recipes->workspace.get_size() : reference::winnersBytes(p);
+  if (!fits(p)) return reference::winnersBytes(p);
+  return static_cast<std::size_t>(activationElements(p.layout, p.batch, p.inChannels, p.outHeight, p.outWidth));
 }
 
 Implementation compileMaxPool(KernelKind kind, const MaxPool& p) {
-  const std::optional<Recipes> found = findRecipes(p);
-  if (!found) return {compileReference(kind, p), "reference"};
-  return guarded("max pool", [&]() -> Implementation {
-    const bool forward = kind == KernelKind::maxPoolForward;
-    const Recipe& recipe = forward ? found->forward : found->backward;
-    const auto primitive =
-        std::make_shared<Primitive>(recipe, forward ? std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, found->source},
-                                                                                              {DNNL_ARG_DST, found->destination},
-                                                                                              {DNNL_ARG_WORKSPACE, found->workspace}}
-                                                    : std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_DIFF_DST, found->destination},
-                                                                                              {DNNL_ARG_WORKSPACE, found->workspace},
-                                                                                              {DNNL_ARG_DIFF_SRC, found->source}});
-    return {[primitive](const std::vector<Operand>& operands, const StepParameters&) {
-              primitive->launch({operands[0].address, operands[1].address, operands[2].address});
-            },
-            recipe.name()};
-  });
+  if (!fits(p)) return {compileReference(kind, p), "reference"};
+  return {channelBlock(p.layout) == 16 ? compileBlocked<16>(kind, p) : compileBlocked<8>(kind, p), "blocked loops"};
 }
 
 }  // namespace tilefold::cpu

@@ -1,7 +1,7 @@
-// Max pooling by oneDNN where it has a compiled kernel, else by the reference loops; `winners` belongs to whichever it is.
+// Max pooling in blocked layouts, which carries NaN as the reference does (oneDNN's loses it); `winners` is one byte an element.
 #pragma once
+#include "../kernel_fields.hpp"
 #include "launch.hpp"
-#include "onednn.hpp"
 
 namespace tilefold::cpu {
 

@@ -24,7 +24,7 @@ Descriptor activationDescriptor(Layout layout, std::int64_t batch, std::int64_t 
 std::optional<Descriptor> weightDescriptor(const Convolution& c);
 Descriptor vectorDescriptor(std::int64_t count);
 
-// What oneDNN would run: name of the implementation, scratchpad's and workspace's bytes.
+// What oneDNN would run: name of the implementation, the scratchpad's bytes.
 class Recipe {
  public:
   // `descriptor` is a dnnl_*_desc_t; nothing when oneDNN has only its slow reference or a matrix product, which allocates.
@@ -32,7 +32,6 @@ class Recipe {
 
   std::string name() const { return description_.impl_info_str(); }
   std::size_t scratchBytes() const { return description_.scratchpad_desc().get_size(); }
-  Descriptor workspace() const { return description_.query_md(dnnl::query::workspace_md, 0); }
   const dnnl::primitive_desc_base& description() const { return description_; }
 
  private:
