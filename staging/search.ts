@@ -69,7 +69,7 @@ const leanest = (search: Search, strategy: StrategyName, plainPeakBytes: number)
   return best
 }
 
-const inWords = (bytes: number): string => `${Math.ceil(bytes)} bytes (${(bytes / 2 ** 20).toFixed(1)} MiB)`
+const inWords = (bytes: number): string => `${Math.ceil(bytes)} bytes` + (bytes < 2 ** 20 ? '' : ` (${(bytes / 2 ** 20).toFixed(1)} MiB)`)
 
 const tooSmall = (graph: Graph, planner: string, budget: number, least: Candidate | undefined): StagingError => ({
   code: 'budget',
@@ -79,7 +79,7 @@ const tooSmall = (graph: Graph, planner: string, budget: number, least: Candidat
       ? `${planner} finds no way to run it`
       : `${planner} needs at least ${inWords(least.peakBytes)}, where ${least.largestAtPeak} is the largest tensor`) +
     '; raise --budget or take a smaller input.',
-  ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.peakBytes, layer: least.largestAtPeak })
+  ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.peakBytes })
 })
 
 /** The segmentation to run: as given, or the strategy's best within `budget` bytes. */

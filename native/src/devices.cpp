@@ -5,7 +5,6 @@
 #include "cpu/cpu_device.hpp"
 #include "reference/device.hpp"
 
-
 namespace tilefold {
 namespace {
 
