@@ -25,9 +25,13 @@ export const findSegments = (sizes: readonly number[], capacity: number): readon
   return spans
 }
 
-/** A checkpoint here is never better than one op later: that op works in place or shrinks a feature map. */
+/**
+ * A checkpoint here is never better than one op later: that op works in place or shrinks a feature map. (Except after a sum over
+ * pixels, which only the last op of a tiled segment may be.)
+ */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
   const { op, input } = graph.nodes[position]!
+  if (graph.nodes[position - 1]!.access.H.kind === 'reduce') return false
   if (op === 'relu' || op === 'leakyRelu' || op === 'dropout') return true
   const flat = input[2] * input[3] === 1
   return !flat && !isLoss(op) && op !== 'flatten' && sizes[position]! < sizes[position - 1]!

@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { checkpoint, conv2d, flatten, globalAvgPool, linear, maxPool2d, model, relu, tile, type AnyLayer } from '../../dsl'
+import { checkpoint, conv2d, dropout, flatten, globalAvgPool, linear, maxPool2d, model, relu, tile, type AnyLayer } from '../../dsl'
 import { builtIn } from '../../models'
 import { buildGraph, fusedTiledAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
 import { inOrder, poolBeforeRectifying } from '../../staging/order'
@@ -168,6 +168,12 @@ test('what would see nothing but padding is refused by its layer, whole or in ti
     'net on 1x3x32x32: tile: of 1x34x1 tiles from 0 to 1 some see nothing but padding; take fewer tiles.'
   )
   assert.is(refusal([padded, relu, tile({ H: 8 }), checkpoint, ...head], [1, 3, 32, 32]), 'staged')
+})
+
+test('a segment may end in a sum over pixels, whatever follows it', () => {
+  const layers = [...convolutions.slice(0, 8), dropout({ rate: 0.2 }), relu, linear({ out: 2 })]
+  const { plan } = staged(request(layers, image, { budget: 900_000 }))
+  assert.ok(plan.segments.some(({ to, grid }) => to === 8 && grid.H * grid.W > 1))
 })
 
 test('what is kept whole is one segment, unless the model asks for a checkpoint', () => {
