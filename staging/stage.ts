@@ -61,13 +61,14 @@ export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
     E.fromNullable(inputError(`the model ${request.model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
     E.chain((input) => buildGraph(request.model, input)),
     E.chain(checkInputs),
-    E.chain((graph) => stageGraph(request, request.objective.kind === 'gradients' ? withoutDropout(graph) : graph))
+    E.chain((graph) => stageGraph(request, graph))
   )
 
 const stageGraph = (
   { device, strategy, segments: given, budget, objective, source }: StageRequest,
-  graph: Graph
+  written: Graph
 ): E.Either<StagingError, Staged> => {
+  const graph = objective.kind === 'gradients' ? withoutDropout(written) : written
   const asked = { device, objective, source }
   const plain = lower({ graph, ...asked }, wholeGraph(graph))
   const order = given === undefined && strategy === 'sft' ? poolBeforeRectifying(graph) : asWritten(graph)
@@ -80,7 +81,7 @@ const stageGraph = (
       const program = build()
       const plan: MemoryPlan = {
         model: graph.model,
-        graphHash: graphHash(graph),
+        graphHash: graphHash(written),
         strategy,
         device: device.name,
         input: graph.input,
