@@ -70,7 +70,7 @@ const roomForWeights = ({ graph, program }: Staged): E.Either<Failure, Exchange>
 
 const open = ({ planned, weights, seed }: Opening): Outcome<RunningNetwork> => {
   const { program, graph } = planned.staged
-  const parameters = graph.nodes.flatMap((node) => node.parameters)
+  const { parameters } = graph
   return pipe(
     TE.Do,
     TE.bind('restored', () => TE.fromEither(roomForWeights(planned.staged))),

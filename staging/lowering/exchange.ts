@@ -29,9 +29,7 @@ export const exchangeOf = ({
     ...(objective.kind === 'gradients'
       ? [
           ...(float ? [{ name: 'grad.input', type: precision, shape: graph.input }] : []),
-          ...graph.nodes.flatMap(({ parameters }) =>
-            parameters.map(({ name, shape }) => ({ name: `grad.${name}`, type: precision, shape }))
-          )
+          ...graph.parameters.map(({ name, shape }) => ({ name: `grad.${name}`, type: precision, shape }))
         ]
       : [])
   ]

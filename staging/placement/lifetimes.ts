@@ -36,17 +36,15 @@ export const lifetimesOf = (code: readonly VirtualInstruction[], residents: read
         time++
       } else {
         const start = time
-        const before = new Set(ranges.keys())
         for (const id of walk(instruction.body)) {
           touched.add(id)
-          if (before.has(id)) ranges.get(id)!.to = time
           loops.push({ id, from: start, to: time })
         }
       }
     }
     return touched
   }
-  /** What each loop touches: whatever turns out to be used after it must live through all of it. */
+  /** What each loop touches: whatever turns out to be used before or after it must live through all of it. */
   const loops: { readonly id: number; readonly from: number; readonly to: number }[] = []
   walk(code)
   for (const { id, from, to } of loops) {
