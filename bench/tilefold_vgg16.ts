@@ -41,7 +41,7 @@ const main = async (): Promise<void> => {
   const { program, graph, plan } = values.fraction === undefined ? plain : must(stage({ ...request, strategy: 'sft', budget }))
   const arenaBytes = values.fraction === undefined ? program.peakBytes : budget
   const before = process.memoryUsage.rss()
-  const session = must(openSession({ device: 'cpu', program, arenaBytes, threads }))
+  const session = must(openSession({ device: 'cpu', program, arenaBytes }))
 
   const restored = exchangeFor(program.restore)
   graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))

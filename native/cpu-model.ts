@@ -72,7 +72,7 @@ const ratesOf = (instructionSet: string, threads: number): Rates => ({
   launchSeconds: 5e-6
 })
 
-const modelOf = (device: NativeDevice, rates: Rates): DeviceModel => {
+const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceModel => {
   const activationLayout = memoised(
     ([channels, input]: readonly [number, boolean]) => `${channels},${input}`,
     ([channels, input]) => answered(layoutAnswer(device.activationLayout({ channels, input })))
@@ -81,6 +81,7 @@ const modelOf = (device: NativeDevice, rates: Rates): DeviceModel => {
   return {
     name: 'cpu',
     precision: 'float32',
+    threads,
     activationLayout: (channels, input) => activationLayout([channels, input]),
     weightLayouts: memoised(
       (shape) => byKernel(askedConvolution(shape, destinationLayout(shape))),
@@ -92,7 +93,9 @@ const modelOf = (device: NativeDevice, rates: Rates): DeviceModel => {
     winnersBytes: memoised(byKernel, (kernel) =>
       kernel.kind.startsWith('maxPool') ? answered(bytesAnswer(device.winnersBytes(encoded(kernel)))) : 0
     ),
-    milliseconds: (kernel) => roofline(kernel, 4, rates)
+    milliseconds: (kernel) => roofline(kernel, 4, rates),
+    // A copy reads and writes each byte.
+    linkBytesPerSecond: { toDevice: rates.bytesPerSecond / 2, toHost: rates.bytesPerSecond / 2 }
   }
 }
 
@@ -103,5 +106,5 @@ export const cpuModel = (threads: number): E.Either<DeviceError, DeviceModel> =>
     E.bind('addon', loadAddon),
     E.bind('versions', versions),
     E.bind('device', ({ addon }) => answerOf(nativeDevice)(addon.openDevice({ device: 'cpu', precision: 'float32', threads }))),
-    E.map(({ device, versions: { instructionSet } }) => modelOf(device, ratesOf(instructionSet, threads)))
+    E.map(({ device, versions: { instructionSet } }) => modelOf(device, ratesOf(instructionSet, threads), threads))
   )

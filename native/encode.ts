@@ -1,9 +1,15 @@
 import { encodeKernel, type Kernel } from '../staging/kernels'
-import { opcodes, spaces, tileAxes, type Instruction, type Program } from '../staging/program'
+import { engines, opcodes, spaces, tileAxes, type Instruction, type Program } from '../staging/program'
 
 /** Numbers that one instruction takes; see staging/program.ts. */
 const lengthOf = (instruction: Instruction): number =>
-  instruction.kind === 'launch' ? 3 + 5 * instruction.operands.length : 4 + codeLength(instruction.body)
+  instruction.kind === 'launch'
+    ? 3 + 5 * instruction.operands.length
+    : instruction.kind === 'loop'
+      ? 4 + codeLength(instruction.body)
+      : instruction.kind === 'copy'
+        ? 14
+        : 3
 
 const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, instruction) => sum + lengthOf(instruction), 0)
 
@@ -20,6 +26,14 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
       const end = write(numbers, at + 4, instruction.body)
       numbers[at + 3] = end - (at + 4)
       at = end
+    } else if (instruction.kind === 'copy') {
+      const { engine, rows, rowBytes, deviceRowStride, hostRowStride, device, host } = instruction
+      const offsets = [device, host].flatMap(({ base, strides }) => [base, ...strides])
+      numbers.set([opcodes.copy, engines.indexOf(engine), rows, rowBytes, deviceRowStride, hostRowStride, ...offsets], at)
+      at += lengthOf(instruction)
+    } else if (instruction.kind !== 'launch') {
+      numbers.set([opcodes[instruction.kind], engines.indexOf(instruction.engine), instruction.event], at)
+      at += lengthOf(instruction)
     } else {
       numbers[at++] = opcodes.launch
       numbers[at++] = instruction.kernel
@@ -44,6 +58,8 @@ export const encodeKernels = (kernels: readonly Kernel[]): Float64Array => Float
 
 /** A Program as the addon takes it. */
 export interface EncodedProgram {
+  readonly threads: number
+  readonly hostBytes: number
   readonly peakBytes: number
   readonly input: Float64Array
   readonly kernels: Float64Array
@@ -51,6 +67,8 @@ export interface EncodedProgram {
 }
 
 export const encodeProgram = (program: Program): EncodedProgram => ({
+  threads: program.threads,
+  hostBytes: program.hostBytes,
   peakBytes: program.peakBytes,
   input: Float64Array.from(program.input),
   kernels: encodeKernels(program.kernels),

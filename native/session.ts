@@ -51,7 +51,6 @@ export interface SessionOptions {
   readonly program: Program
   /** The budget: the arena is exactly this large. */
   readonly arenaBytes: number
-  readonly threads: number
 }
 
 /** The same with the program already in numbers: what a test damages. */
@@ -59,7 +58,6 @@ export interface EncodedSessionOptions extends EncodedProgram {
   readonly device: DeviceName
   readonly precision: Precision
   readonly arenaBytes: number
-  readonly threads: number
 }
 
 const peakAnswer = answerOf(t.number)
@@ -111,5 +109,5 @@ export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceErro
     E.map(sessionOf)
   )
 
-export const openSession = ({ device, program, arenaBytes, threads }: SessionOptions): E.Either<DeviceError, Session> =>
-  openEncoded({ ...encodeProgram(program), device, precision: program.precision, arenaBytes, threads })
+export const openSession = ({ device, program, arenaBytes }: SessionOptions): E.Either<DeviceError, Session> =>
+  openEncoded({ ...encodeProgram(program), device, precision: program.precision, arenaBytes })

@@ -76,11 +76,7 @@ const open = ({ planned, weights, seed }: Opening): Outcome<RunningNetwork> => {
     TE.bind('restored', () => TE.fromEither(roomForWeights(planned.staged))),
     TE.chainFirst(({ restored }) => fillWeights(graph.model, parameters, weights, seed, restored)),
     TE.bind('session', () =>
-      pipe(
-        openSession({ device: planned.device, program, arenaBytes: planned.arenaBytes, threads: planned.threads }),
-        E.mapLeft(deviceFailure),
-        TE.fromEither
-      )
+      pipe(openSession({ device: planned.device, program, arenaBytes: planned.arenaBytes }), E.mapLeft(deviceFailure), TE.fromEither)
     ),
     TE.chain(({ restored, session }) =>
       pipe(

@@ -18,6 +18,7 @@ export interface ConvolutionShape {
 export interface DeviceModel {
   readonly name: string
   readonly precision: Precision
+  readonly threads: number
   /** Layout of an activation [B, C, H, W], or of the network's input (`input` true). Other ranks are plain. */
   readonly activationLayout: (channels: number, input: boolean) => Layout
   /** `forward` is how weights and their gradients are stored; `backwardData` what the gradient of the input reads. */
@@ -28,4 +29,5 @@ export interface DeviceModel {
   readonly winnersBytes: (kernel: Kernel) => number
   /** Predicted time of one launch. */
   readonly milliseconds: (kernel: Kernel) => number
+  readonly linkBytesPerSecond: { readonly toDevice: number; readonly toHost: number }
 }

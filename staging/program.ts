@@ -6,6 +6,13 @@ import type { Layout } from './layout'
  *
  *   launch  [1, kernel, operands, then (space, base, perBatchTile, perRowTile, perColumnTile) for each operand]
  *   loop    [2, axis, count, length]: the next `length` numbers run for tile index 0 .. count - 1 of `axis`
+ *   copy    [3, engine, rows, rowBytes, deviceRowStride, hostRowStride, then (base, three strides) on the device and on the host]
+ *   record  [4, engine, event]
+ *   wait    [5, engine, event]
+ *
+ * Launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs its instructions in program order,
+ * and beside the others. `wait` holds its engine until the latest `record` of that event before it in program order has been
+ * reached by the engine that records it; a wait for an event that nothing has recorded is an error.
  *
  * An operand's address (or index) is base + sum over axes of per-tile stride x that axis's current index; an axis has
  * index 0 outside its loop. Loops nest, each axis at most once.
@@ -17,7 +24,11 @@ export type Space = (typeof spaces)[number]
 export const tileAxes = ['B', 'H', 'W'] as const
 export type TileAxis = (typeof tileAxes)[number]
 
-export const opcodes = { launch: 1, loop: 2 } as const
+export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5 } as const
+
+/** The position of a name is its code in a Program. */
+export const engines = ['compute', 'to-device', 'to-host'] as const
+export type Engine = (typeof engines)[number]
 
 /** The byte at base + strides . tile index. */
 export interface Address {
@@ -26,9 +37,26 @@ export interface Address {
   readonly strides: readonly [number, number, number]
 }
 
+/** A byte offset into the arena or the host pool: base + strides . tile index. */
+export type Offset = Pick<Address, 'base' | 'strides'>
+
+/** `rows` runs of `rowBytes` bytes, `RowStride` bytes apart on either side. */
+export interface Copy {
+  readonly kind: 'copy'
+  readonly engine: Exclude<Engine, 'compute'>
+  readonly rows: number
+  readonly rowBytes: number
+  readonly deviceRowStride: number
+  readonly hostRowStride: number
+  readonly device: Offset
+  readonly host: Offset
+}
+
 export type Instruction =
   | { readonly kind: 'launch'; readonly kernel: number; readonly operands: readonly Address[] }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly Instruction[] }
+  | Copy
+  | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
 
 export type Precision = 'float32' | 'float64'
 export const bytesOf = (precision: Precision): number => (precision === 'float64' ? 8 : 4)
@@ -62,6 +90,10 @@ export interface Section {
 
 export interface Program {
   readonly precision: Precision
+  /** Of the compute engine: kernels' scratch depends on it. */
+  readonly threads: number
+  /** Bytes of the host pool that copies reach. */
+  readonly hostBytes: number
   /** Highest byte that any instruction touches in the arena, plus one. */
   readonly peakBytes: number
   /** [B, C, H, W] of the uint8 input that loadImage reads, crop applied. */

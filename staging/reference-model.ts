@@ -6,10 +6,12 @@ import { roofline } from './roofline'
 export const referenceModel = (precision: Precision): DeviceModel => ({
   name: 'reference',
   precision,
+  threads: 1,
   activationLayout: () => 'plain',
   weightLayouts: () => ({ forward: 'plain', backwardData: 'plain' }),
   scratchBytes: () => 0,
   winnersBytes: (kernel) =>
     kernel.kind === 'maxPoolForward' ? 4 * kernel.batch * kernel.inChannels * kernel.outHeight * kernel.outWidth : 0,
-  milliseconds: (kernel) => roofline(kernel, bytesOf(precision), { flopsPerSecond: 2e9, bytesPerSecond: 5e9, launchSeconds: 1e-6 })
+  milliseconds: (kernel) => roofline(kernel, bytesOf(precision), { flopsPerSecond: 2e9, bytesPerSecond: 5e9, launchSeconds: 1e-6 }),
+  linkBytesPerSecond: { toDevice: 5e9, toHost: 5e9 }
 })

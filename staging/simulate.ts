@@ -1,10 +1,39 @@
 import type { DeviceModel } from './device-model'
-import type { Instruction, Program } from './program'
+import type { Copy, Engine, Instruction, Program } from './program'
 
-/** Predicted milliseconds of one step: every launch in order on one engine, loops counted out. */
+const copies = (code: readonly Instruction[]): boolean =>
+  code.some((one) => (one.kind === 'loop' ? copies(one.body) : one.kind !== 'launch'))
+
+/**
+ * Predicted milliseconds of one step: each engine takes its instructions in program order and waits for the events that it must.
+ * Loops of launches alone are counted out, since nothing waits inside them.
+ */
 export const simulate = ({ step, kernels }: Program, device: DeviceModel): number => {
-  const times = kernels.map((kernel) => device.milliseconds(kernel))
-  const total = (code: readonly Instruction[]): number =>
-    code.reduce((sum, one) => sum + (one.kind === 'launch' ? times[one.kernel]! : one.count * total(one.body)), 0)
-  return total(step.code)
+  const launches = kernels.map((kernel) => device.milliseconds(kernel))
+  const copyMilliseconds = ({ engine, rows, rowBytes }: Copy): number =>
+    (1000 * rows * rowBytes) / device.linkBytesPerSecond[engine === 'to-device' ? 'toDevice' : 'toHost']
+  const engines: Record<Engine, number> = { compute: 0, 'to-device': 0, 'to-host': 0 }
+  const recorded = new Map<number, number>()
+  const run = (code: readonly Instruction[], times: number): void => {
+    for (const one of code)
+      switch (one.kind) {
+        case 'launch':
+          engines.compute += times * launches[one.kernel]!
+          break
+        case 'copy':
+          engines[one.engine] += copyMilliseconds(one)
+          break
+        case 'record':
+          recorded.set(one.event, engines[one.engine])
+          break
+        case 'wait':
+          engines[one.engine] = Math.max(engines[one.engine], recorded.get(one.event) ?? 0)
+          break
+        case 'loop':
+          if (!copies(one.body)) run(one.body, times * one.count)
+          else for (let index = 0; index < one.count; index++) run(one.body, 1)
+      }
+  }
+  run(step.code, 1)
+  return Math.max(...Object.values(engines))
 }

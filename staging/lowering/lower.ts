@@ -158,6 +158,8 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
     const { bytes, entries } = exchangeOf(lowering)
     return {
       precision: lowering.device.precision,
+      threads: lowering.device.threads,
+      hostBytes: 0,
       peakBytes,
       input: lowering.graph.input,
       residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {

@@ -72,9 +72,7 @@ interface Stepper {
 
 /** Opens a session with the execution's weights, hands it over, and closes it whatever happens. */
 const withSession = async <A>(execution: Execution, { program }: Staged, use: (stepper: Stepper) => Promise<A>): Promise<A> => {
-  const session = must(
-    openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes, threads: execution.threads ?? 2 })
-  )
+  const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes }))
   const run = async (section: 'step' | 'restore' | 'save', exchange: Exchange, step = 0, learningRate = 0): Promise<Exchange> => {
     must(await session.run(section, exchange.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
     return exchange

@@ -68,7 +68,7 @@ const measure = async ({ device, network, input, strategy, budget, segments }: W
   } as const
   const { program, graph, plan } = must(stage(request))
   const arenaBytes = program.peakBytes + slackBytes
-  const session = must(openSession({ device, program, arenaBytes, threads }))
+  const session = must(openSession({ device, program, arenaBytes }))
   const restored = exchangeFor(program.restore)
   graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))
   const [batch, channels, height, width] = input

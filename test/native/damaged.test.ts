@@ -15,8 +15,7 @@ const options = (): EncodedSessionOptions => ({
   ...encodeProgram(programOf(sound)),
   device: 'reference',
   precision: 'float64',
-  arenaBytes: 4096,
-  threads: 1
+  arenaBytes: 4096
 })
 
 const withCode = (damage: (code: Float64Array) => Float64Array | void): EncodedSessionOptions => {

@@ -31,6 +31,8 @@ export const programOf = ({
   input = [1, 1, 1, 1]
 }: Written): Program => ({
   precision,
+  threads: 2,
+  hostBytes: 0,
   peakBytes,
   input,
   kernels,
@@ -54,7 +56,7 @@ export const open = (
   written: Written,
   device: DeviceName = 'reference',
   arenaBytes = written.peakBytes ?? 4096
-): E.Either<DeviceError, Session> => openSession({ device, program: programOf(written), arenaBytes, threads: 2 })
+): E.Either<DeviceError, Session> => openSession({ device, program: programOf(written), arenaBytes })
 
 export const parameters = { learningRate: 0.1, step: 0, seed: 1 }
 

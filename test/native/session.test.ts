@@ -177,7 +177,7 @@ test('the measured peak is the highest byte that was written', async () => {
 test('an arena that no machine has is refused with its figures', () => {
   const program = programOf({ kernels: [], code: [] })
   for (const arenaBytes of [2 ** 46, 2 ** 47]) {
-    const { code, message } = left(openSession({ device: 'reference', program, arenaBytes, threads: 1 }))
+    const { code, message } = left(openSession({ device: 'reference', program, arenaBytes }))
     assert.is(code, 'memory')
     assert.ok(message.startsWith(`the arena of ${arenaBytes} bytes is larger than`), message)
   }
