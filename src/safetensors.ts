@@ -4,7 +4,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
+import { type Outcome, inputFailure, reasonOf } from './failure'
 import { writeWhole } from './whole-file'
 
 /**
