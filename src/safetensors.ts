@@ -199,6 +199,10 @@ const headerOf = (tensors: readonly TensorData[]): Buffer => {
   return Buffer.concat([prefix, Buffer.from(padded, 'utf8')])
 }
 
+const partsOf = function* (tensors: readonly TensorData[]): Iterable<Uint8Array> {
+  yield headerOf(tensors)
+  for (const { data } of tensors) yield new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+}
+
 /** Writes a tensor file whole or not at all. */
-export const writeTensorFile = (path: string, tensors: readonly TensorData[]): Outcome<void> =>
-  writeWhole(path, [headerOf(tensors), ...tensors.map(({ data }) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength))])
+export const writeTensorFile = (path: string, tensors: readonly TensorData[]): Outcome<void> => writeWhole(path, () => partsOf(tensors))

@@ -32,16 +32,16 @@ export const checkWritable = (path: string): Outcome<void> =>
 
 /**
  * Writes a file whole or not at all: a temporary name in the same folder, flushed to disk, then renamed over `path`, so that a
- * crash at any moment leaves the old file or the new one.
+ * crash at any moment leaves the old file or the new one. Parts are asked for as they are written.
  */
-export const writeWhole = (path: string, parts: readonly Uint8Array[]): Outcome<void> =>
+export const writeWhole = (path: string, parts: () => Iterable<Uint8Array>): Outcome<void> =>
   TE.tryCatch(async () => {
     const temporary = temporaryName(path)
     await refuseSpecial(path)
     try {
       const file = await open(temporary, 'w')
       try {
-        for (const part of parts) await file.writeFile(part)
+        for (const part of parts()) await file.writeFile(part)
         await file.sync()
       } finally {
         await file.close()
