@@ -23,7 +23,7 @@ Kernel kernelOf(const Napi::CallbackInfo& info, std::initializer_list<KernelKind
 constexpr auto convolutions = {KernelKind::convolutionForward, KernelKind::convolutionBackwardData, KernelKind::convolutionBackwardWeights};
 
 // Long enough for a median that a timer's tick does not move.
-constexpr double enoughMilliseconds = 30;
+constexpr double enoughMilliseconds = 15;
 
 using Queries = std::shared_ptr<DeviceQueries>;
 
