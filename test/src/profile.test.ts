@@ -7,7 +7,7 @@ import { temporaryFolder } from './temporary-folder'
 
 const cache = temporaryFolder()
 process.env.XDG_CACHE_HOME = cache
-const setup = [smallModel, '--threads', '2', '--budget', '60%', '--json']
+const setup = [smallModel, '--threads', '2', '--strategy', 'plain', '--json']
 const cached = (): string => join(cache, 'tilefold', readdirSync(join(cache, 'tilefold'))[0]!)
 
 test('a plan says that its times are a rough model, until the kernels are measured', async () => {
