@@ -78,7 +78,8 @@ const batchLoader = ({ dataset, seed, flip }: TrainOptions, batch: number, crop:
         ...image,
         ...cropCorner(draw, image, crop),
         flipHorizontal: draw.flipHorizontal,
-        flipVertical: draw.flipVertical
+        flipVertical: draw.flipVertical,
+        quarterTurns: 0
       }))
     )
   return (step) =>
