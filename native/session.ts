@@ -25,7 +25,7 @@ export interface Image {
   readonly colour?: Float32Array
 }
 
-/** What changes from step to step; `step` counts from 0: micro-batches in the section `step`, updates in `update`, and both where there is none. */
+/** What changes from run to run. `step` counts from 0: steps in the section `step`, updates in `update`. */
 export interface StepParameters {
   readonly learningRate: number
   readonly step: number

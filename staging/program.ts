@@ -61,10 +61,13 @@ export type Instruction =
 export type Precision = 'float32' | 'float64'
 export const bytesOf = (precision: Precision): number => (precision === 'float64' ? 8 : 4)
 
-/** A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient that waits for the section `update`; each has its parameter's layout. */
+/**
+ * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient that waits for the section
+ * `update`. The latter two have their parameter's layout.
+ */
 export interface Resident {
   readonly name: string
-  /** 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or 'gradient', which is neither restored nor saved. */
+  /** 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or 'gradient', which is not saved. */
   readonly role: string
   readonly shape: readonly number[]
   readonly layout: Layout
@@ -103,7 +106,7 @@ export interface Program {
   readonly input: readonly [number, number, number, number]
   readonly kernels: readonly Kernel[]
   readonly residents: readonly Resident[]
-  /** One training step (or one forward and backward); where there is an `update`, it only adds to the gradients. */
+  /** One training step (or one forward and backward); where there is an `update`, it leaves the gradients for it. */
   readonly step: Section
   /** After the last of an update's micro-batches: clips the gradients, updates the parameters, and zeroes the gradients. */
   readonly update?: Section

@@ -42,7 +42,7 @@ export const openContext = (lowering: Lowering, pool: Pool): Context => {
   return { ...lowering, emit, elementBytes, layouts, parameters, firstLearning, exchange: exchangeOf(lowering).offsets }
 }
 
-export interface StatePart {
+interface StatePart {
   readonly name: string
   readonly role: string
   readonly parameter: ParameterTensor
