@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import type { Kernel } from '../../staging/kernels'
-import { close, left, open, runKernel, targets } from './program'
+import { close, runKernel, targets } from './program'
 
 const wave = (count: number, phase: number): readonly number[] => Array.from({ length: count }, (_, i) => Math.sin(3 * i + phase))
 const step = (number: number) => ({ learningRate: 0.2, step: number, seed: 1 })

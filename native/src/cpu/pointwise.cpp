@@ -39,8 +39,8 @@ Launch sgd(const Sgd& s) {
     float* weights = elements(operands, 0);
     const float* gradient = elements<const float>(operands, 1);
     float* velocity = elements(operands, 2);
-    const SgdStep step{static_cast<float>(parameters.learningRate * s.rate), static_cast<float>(s.momentum), static_cast<float>(s.weightDecay),
-                       parameters.step == 0};
+    const SgdStep step{static_cast<float>(parameters.learningRate * s.rate), static_cast<float>(s.momentum),
+                       static_cast<float>(s.weightDecay), parameters.step == 0};
     parallelRanges(s.count, grain, [&](std::int64_t begin, std::int64_t end) {
       sgdUpdate(step, weights + begin, gradient + begin, velocity == nullptr ? nullptr : velocity + begin, end - begin);
     });
