@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <string>
 
 #include "failure.hpp"
 
@@ -35,23 +34,23 @@ std::size_t availableBytes() {
 
 }  // namespace
 
-Arena::Arena(std::size_t bytes) : bytes_(bytes) {
+Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budget) : bytes_(bytes) {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t rounded = roundedUp(bytes, page);
   const std::size_t available = availableBytes();
   if (available != 0 && rounded > available)
-    throw NoMemory("the arena of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
-                   " bytes of memory that are free: give a smaller budget");
+    throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
+                   " bytes of memory that are free: give a smaller " + budget);
   mapped_ = rounded + page;
   void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
-    throw NoMemory("the arena of " + std::to_string(bytes) + " bytes could not be mapped (" + std::strerror(errno) +
-                   "): give a smaller budget");
+    throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes could not be mapped (" + std::strerror(errno) +
+                   "): give a smaller " + budget);
   mapping_ = static_cast<std::byte*>(mapping);
   if (mprotect(mapping_ + rounded, page, PROT_NONE) != 0) {
     const std::string reason = std::strerror(errno);
     munmap(mapping_, mapped_);
-    throw Failure("the page behind the arena could not be protected (" + reason + ")");
+    throw Failure("the page behind the " + name + " could not be protected (" + reason + ")");
   }
   data_ = mapping_ + (rounded - roundedUp(bytes, alignment));
   for (std::size_t at = 0; at < bytes_; at += sizeof(std::uint64_t)) {

@@ -1,14 +1,15 @@
-// The device's memory: exactly the bytes asked for, with an inaccessible page right behind them.
+// The device's memory, or the host pool: exactly the bytes asked for, with an inaccessible page right behind them.
 #pragma once
 #include <cstddef>
+#include <string>
 
 namespace tilefold {
 
 // Filled with a pattern, so that the highest byte that anything wrote can be found afterwards.
 class Arena {
  public:
-  // Throws Failure with the figures when the system has not that much memory.
-  explicit Arena(std::size_t bytes);
+  // Throws NoMemory, naming it and the budget that it comes from, when the system has not that much memory.
+  explicit Arena(std::size_t bytes, const std::string& name = "arena", const std::string& budget = "budget");
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;

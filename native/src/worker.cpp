@@ -27,6 +27,10 @@ Worker::~Worker() {
 
 void Worker::execute(const std::function<void()>& job) {
   const std::lock_guard<std::mutex> turn(turn_);
+  start(job).get();
+}
+
+std::future<void> Worker::start(const std::function<void()>& job) {
   std::packaged_task<void()> task(job);
   std::future<void> done = task.get_future();
   {
@@ -34,7 +38,7 @@ void Worker::execute(const std::function<void()>& job) {
     job_ = std::move(task);
   }
   changed_.notify_all();
-  done.get();
+  return done;
 }
 
 void Worker::serve(int threads) {
