@@ -9,6 +9,10 @@ namespace {
 
 int checkedThreads(std::int64_t threads) {
   if (threads < 1 || threads > 1024) throw Failure("a device runs with 1 to 1024 threads, not " + std::to_string(threads));
+  // oneDNN's kernels wait for every thread that they asked for.
+  if (threads > omp_get_thread_limit())
+    throw Failure("the environment limits OpenMP to " + std::to_string(omp_get_thread_limit()) +
+                  " threads (OMP_THREAD_LIMIT), fewer than the " + std::to_string(threads) + " asked for: raise it or ask for fewer");
   return static_cast<int>(threads);
 }
 
@@ -42,6 +46,7 @@ std::future<void> Worker::start(const std::function<void()>& job) {
 }
 
 void Worker::serve(int threads) {
+  omp_set_dynamic(0);
   omp_set_num_threads(threads);
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {

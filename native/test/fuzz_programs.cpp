@@ -61,10 +61,10 @@ class Fuzzer {
       return false;
     }
     const Section& section = interpreter->program().sections.at(0);
-    if (launches(section.code) >= mostLaunches) return true;
+    if (launches(section.code[0]) >= mostLaunches) return true;
     const Block exchange(section.exchangeBytes);
     try {
-      interpreter->run(section, exchange.data(), step_.parameters, stop_);
+      interpreter->run(section, exchange.data(), step_.parameters, progress_);
     } catch (const Failure&) {
       // Labels and winners are only known at run time.
     }
@@ -134,7 +134,7 @@ class Fuzzer {
   Device& device_;
   Random& random_;
   Step step_;
-  std::atomic<bool> stop_{false};
+  Progress progress_;
   std::int64_t arena_ = 0, exchange_ = 0;
 };
 

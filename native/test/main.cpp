@@ -13,6 +13,7 @@ int main(int count, char** arguments) {
   int failures = test::checkArena();
   for (const char* name : {"reference", "cpu"}) {
     const std::unique_ptr<Device> device = makeDevice(name, Precision::float32, 2);
+    failures += test::checkHostileKernels(name, *device);
     failures += test::compareDevice(name, *device, 40 * factor);
     failures += test::fuzzPrograms(name, *device, 60 * factor);
   }

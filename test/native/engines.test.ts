@@ -182,7 +182,7 @@ test('a limited link keeps to its rate, over small copies too', async () => {
     for (let run = 0; run < 5; run++) times.push(right(await session.run('step', new ArrayBuffer(0), parameters, [])()))
     // Never faster, but for what an earlier run was late; a busy machine only adds.
     const least = Math.min(...times)
-    assert.ok(least >= 48 && least <= 60, `${name}: ${times.map(Math.round).join()} instead of 50 ms`)
+    assert.ok(least >= 48 && least <= 75, `${name}: ${times.map(Math.round).join()} instead of 50 ms`)
     session.close()
   }
 })

@@ -8,12 +8,18 @@
 namespace tilefold::reference {
 namespace {
 
+// Read once, so that what was checked is what is used, whoever writes there meanwhile.
+std::int32_t labelOf(const CrossEntropy& c, const std::int32_t* labels, std::int64_t row) {
+  const std::int32_t label = __atomic_load_n(labels + row, __ATOMIC_RELAXED);
+  if (label < 0 || label >= c.classes)
+    throw Failure("label " + std::to_string(label) + " of row " + std::to_string(row) + " is outside 0 .. " +
+                  std::to_string(c.classes - 1) + ": relabel it or give the model more classes");
+  return label;
+}
+
 // Throws before anything is written.
 void checkLabels(const CrossEntropy& c, const std::int32_t* labels) {
-  for (std::int64_t row = 0; row < c.batch; ++row)
-    if (labels[row] < 0 || labels[row] >= c.classes)
-      throw Failure("label " + std::to_string(labels[row]) + " of row " + std::to_string(row) + " is outside 0 .. " +
-                    std::to_string(c.classes - 1) + ": relabel it or give the model more classes");
+  for (std::int64_t row = 0; row < c.batch; ++row) labelOf(c, labels, row);
 }
 
 // Largest score, and the sum of exp(score - largest).
@@ -42,10 +48,11 @@ void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const st
   checkLabels(c, labels);
   for (std::int64_t row = 0; row < c.batch; ++row) {
     const T* scores = source + row * c.classes;
+    const std::int32_t label = labelOf(c, labels, row);
     const Softmax<T> softmax(scores, c.classes);
-    loss[0] += (std::log(softmax.sum) + softmax.largest - static_cast<double>(scores[labels[row]])) / static_cast<double>(c.fullBatch);
+    loss[0] += (std::log(softmax.sum) + softmax.largest - static_cast<double>(scores[label])) / static_cast<double>(c.fullBatch);
     const T* best = std::max_element(scores, scores + c.classes);
-    if (best - scores == labels[row] && !std::isnan(*best)) loss[1] += 1;
+    if (best - scores == label && !std::isnan(*best)) loss[1] += 1;
   }
 }
 
@@ -55,10 +62,11 @@ void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const s
   for (std::int64_t row = 0; row < c.batch; ++row) {
     const T* scores = source + row * c.classes;
     T* gradient = sourceGradient + row * c.classes;
+    const std::int32_t label = labelOf(c, labels, row);
     const Softmax<T> softmax(scores, c.classes);
     for (std::int64_t k = 0; k < c.classes; ++k) {
       const double probability = std::exp(static_cast<double>(scores[k]) - softmax.largest) / softmax.sum;
-      gradient[k] = static_cast<T>((probability - (k == labels[row] ? 1 : 0)) / static_cast<double>(c.fullBatch));
+      gradient[k] = static_cast<T>((probability - (k == label ? 1 : 0)) / static_cast<double>(c.fullBatch));
     }
   }
 }
