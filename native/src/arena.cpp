@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +14,7 @@
 namespace tilefold {
 namespace {
 
+constexpr std::byte surrounding{0xA7};
 constexpr std::size_t alignment = 64;  // of the arena's first byte: a cache line, and a vector register
 
 // Every word differs, so that even a copy between untouched places shows.
@@ -41,6 +43,7 @@ Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budg
   if (available != 0 && rounded > available)
     throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
                    " bytes of memory that are free: give a smaller " + budget);
+  accessible_ = rounded;
   mapped_ = rounded + page;
   void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
@@ -53,6 +56,8 @@ Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budg
     throw Failure("the page behind the " + name + " could not be protected (" + reason + ")");
   }
   data_ = mapping_ + (rounded - roundedUp(bytes, alignment));
+  std::fill(mapping_, data_, surrounding);
+  std::fill(data_ + bytes_, mapping_ + accessible_, surrounding);
   for (std::size_t at = 0; at < bytes_; at += sizeof(std::uint64_t)) {
     const std::uint64_t word = pattern(at / sizeof(word));
     std::memcpy(data_ + at, &word, bytes_ - at < sizeof(word) ? bytes_ - at : sizeof(word));
@@ -60,6 +65,11 @@ Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budg
 }
 
 Arena::~Arena() { munmap(mapping_, mapped_); }
+
+bool Arena::surroundingsIntact() const {
+  const auto untouched = [](std::byte byte) { return byte == surrounding; };
+  return std::all_of(mapping_, data_, untouched) && std::all_of(data_ + bytes_, mapping_ + accessible_, untouched);
+}
 
 std::size_t Arena::highestChangedByte() const {
   const std::size_t word = sizeof(std::uint64_t);

@@ -18,10 +18,12 @@ class Arena {
   std::size_t bytes() const { return bytes_; }
   // One past the highest byte that differs from the pattern (0: none does).
   std::size_t highestChangedByte() const;
+  // Whether the bytes of its pages that are not its own, before and behind, are as they were.
+  bool surroundingsIntact() const;
 
  private:
   std::byte* mapping_ = nullptr;
-  std::size_t mapped_ = 0;
+  std::size_t mapped_ = 0, accessible_ = 0;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
