@@ -1,5 +1,7 @@
 #include "program.hpp"
 
+#include <tuple>
+
 #include "code_reader.hpp"
 #include "kernel_decoder.hpp"
 #include "kernel_fields.hpp"
@@ -36,6 +38,7 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
   Program program;
   program.arenaBytes = size("arenaBytes", encoded.arenaBytes);
   program.peakBytes = size("peakBytes", encoded.peakBytes);
+  program.hostBytes = size("hostBytes", encoded.hostBytes);
   program.input = decodeInput(encoded.input);
   program.kernels = decodeKernels(encoded.kernels);
   std::vector<std::vector<OperandExtent>> extents;
@@ -46,16 +49,18 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
     checkLoadImage(load, program.input);
     extents.back()[1].limit = program.input.batch - load.batch;
   }
-  for (const EncodedSection& section : encoded.sections) {
-    const std::size_t exchangeBytes = size("exchangeBytes of " + section.name, section.exchangeBytes);
+  for (const EncodedSection& encodedSection : encoded.sections) {
+    Section section;
+    section.name = encodedSection.name;
+    section.exchangeBytes = size("exchangeBytes of " + section.name, encodedSection.exchangeBytes);
     const CodeLimits limits{program.kernels, extents, static_cast<std::int64_t>(program.peakBytes),
-                            static_cast<std::int64_t>(exchangeBytes)};
+                            static_cast<std::int64_t>(program.hostBytes), static_cast<std::int64_t>(section.exchangeBytes)};
     try {
-      Code code = readCode(section.code, limits);
-      program.sections.push_back({section.name, std::move(code.instructions), exchangeBytes, code.loadsImages});
+      readCode(encodedSection.code, limits, section);
     } catch (const Failure& failure) {
       throw Failure("section " + section.name + ", " + failure.what());
     }
+    program.sections.push_back(std::move(section));
   }
   return program;
 }
@@ -63,9 +68,11 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
 }  // namespace
 
 Program decodeProgram(const EncodedProgram& encoded, Device& device) {
-  if (encoded.arenaBytes > static_cast<double>(largestSpace) && encoded.arenaBytes <= 0x1p53)
-    throw NoMemory("the arena of " + std::to_string(static_cast<std::int64_t>(encoded.arenaBytes)) +
-                   " bytes is larger than any machine's memory: give a smaller budget");
+  for (const auto& [what, bytes, budget] :
+       {std::tuple("arena", encoded.arenaBytes, "budget"), std::tuple("host pool", encoded.hostBytes, "host budget")})
+    if (bytes > static_cast<double>(largestSpace) && bytes <= 0x1p53)
+      throw NoMemory("the " + std::string(what) + " of " + std::to_string(static_cast<std::int64_t>(bytes)) +
+                     " bytes is larger than any machine's memory: give a smaller " + budget);
   Program program;
   try {
     program = decodeAll(encoded, device);

@@ -15,7 +15,8 @@ const options = (): EncodedSessionOptions => ({
   ...encodeProgram(programOf(sound)),
   device: 'reference',
   precision: 'float64',
-  arenaBytes: 4096
+  arenaBytes: 4096,
+  linkBytesPerSecond: 0
 })
 
 const withCode = (damage: (code: Float64Array) => Float64Array | void): EncodedSessionOptions => {
