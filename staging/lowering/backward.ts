@@ -65,6 +65,7 @@ export const backwardBody = (
 
   const openOutputGradient = (): TileTensor | undefined => {
     if (gradients.output === undefined) return undefined
+    emit.seed(gradients.output.buffer)
     const region = regionOf(body, steps.length)
     const view = viewOf(gradients.output, region, elementBytes)
     if (view !== undefined) return view

@@ -19,6 +19,7 @@ export interface Written {
   readonly peakBytes?: number
   readonly precision?: Precision
   readonly input?: Program['input']
+  readonly buffers?: Program['buffers']
 }
 
 /** A program whose step is `code`; restore and save do nothing. */
@@ -28,7 +29,8 @@ export const programOf = ({
   exchangeBytes = 0,
   peakBytes = 4096,
   precision = 'float64',
-  input = [1, 1, 1, 1]
+  input = [1, 1, 1, 1],
+  buffers = []
 }: Written): Program => ({
   precision,
   threads: 2,
@@ -36,6 +38,7 @@ export const programOf = ({
   peakBytes,
   input,
   kernels,
+  buffers,
   residents: [],
   step: { code, exchangeBytes, exchanged: [] },
   restore: { code: [], exchangeBytes: 0, exchanged: [] },
