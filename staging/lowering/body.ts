@@ -128,7 +128,8 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     steps.push(step)
     const unread = mode === 'recompute' && position === last && !isLoss(node.op) && !lowering.keeps.output && !lowering.keeps.winners
     if (unread) return
-    if (lowering.accumulates && destination.address !== direct?.address)
+    // What tiles add to together was zeroed before them.
+    if (lowering.accumulates && !(position === last && direct !== undefined))
       emit.launch<'zero'>(
         { kind: 'zero', bytes: tensorBytes(destination.layout, destination.extents, elementBytes) },
         { destination: destination.address }

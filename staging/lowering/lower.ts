@@ -88,10 +88,7 @@ const emitStep = (context: Context, segments: readonly SegmentCode[], residents:
   }
   emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
   if (segments[0]!.inputGradient === 'exchange')
-    emit.launch<'zero'>(
-      { kind: 'zero', bytes: elementsOf(graph.input) * elementBytes },
-      { destination: exchanged(exchange.inputGradient) }
-    )
+    emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(graph.input) * elementBytes }, { destination: exchanged(exchange.inputGradient) })
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
   for (const [index, code] of [...segments.entries()].reverse()) emitBackward(context, code, kept[index], finish)
 }
