@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { type DeviceError, deviceModel } from '../native'
-import { type Objective, type Source, type Staged, type StagingError, type StrategyName, stage } from '../staging'
+import { type Objective, type Source, type Staged, type StagingError, type StrategyName, stage, verify } from '../staging'
 import type { DeviceModel } from '../staging/device-model'
 import type { Precision } from '../staging/program'
 import type { Failure } from './failure'
@@ -31,6 +31,8 @@ export interface Planned {
   /** Bytes of the arena: the budget, or where there is none just what the plan needs. */
   readonly arenaBytes: number
   readonly planningMilliseconds: number
+  /** Of the proof that the Program may run (DESIGN §6). */
+  readonly verifiedMilliseconds: number
 }
 
 /** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
@@ -54,7 +56,19 @@ const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Fail
   )
 }
 
-/** Stages the setup for an objective; pure but for the device's answers about its kernels. */
+/** Milliseconds of the proof that a Program may run; one that may not is a bug of the planner's. */
+const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> => {
+  const started = performance.now()
+  return pipe(
+    verify(program),
+    E.bimap(
+      ({ message }): Failure => ({ code: 'bug', message: `the Program of ${graph.model} is refused before it runs: ${message}` }),
+      () => performance.now() - started
+    )
+  )
+}
+
+/** Stages the setup for an objective and verifies its Program; pure but for the device's answers about its kernels. */
 export const planNetwork = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, Planned> => {
   const started = performance.now()
   const threads = setup.threads ?? availableParallelism()
@@ -81,12 +95,15 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
       )
     ),
     E.bind('staged', ({ device, budget }) => stageFor(device, setup.strategy ?? 'sft', budget)),
-    E.map(({ staged, budget }) => ({
+    E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
+    E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
+    E.map(({ staged, budget, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
       device: setup.device,
       threads,
       arenaBytes: budget ?? staged.program.peakBytes,
-      planningMilliseconds: performance.now() - started
+      planningMilliseconds,
+      verifiedMilliseconds
     }))
   )
 }

@@ -98,10 +98,14 @@ const movement = (strides: readonly number[], loops: readonly OpenLoop[]): reado
 const spaceNames = { arena: 'the arena', host: 'the host pool', exchange: 'the exchange buffer' } as const
 
 /** Reads a section's code; proves on the way that every access lies inside what it declares. */
-const readSection = (program: Program, stores: readonly Store[], section: string, exchange: readonly [number, number]) => {
-  const elementBytes = bytesOf(program.precision)
+const readSection = (
+  program: Program,
+  stores: readonly Store[],
+  kernels: readonly (readonly OperandRegion[])[],
+  section: string,
+  exchange: readonly [number, number]
+) => {
   const { exchangeBytes, code } = sectionsOf(program).find(([name]) => name === section)![1]
-  const kernels = program.kernels.map((kernel) => operandRegions(kernel, elementBytes))
   const hostStore = program.buffers.length
 
   const storeOf = (space: Store['space'], buffer: number | undefined, range: readonly [number, number]): number | undefined => {
@@ -260,9 +264,10 @@ export const programEvents = (program: Program): E.Either<VerifierFault, Program
   if (outside !== undefined)
     return E.left({ kind: 'form', message: `the buffer "${outside.name}" has no place in the arena.`, buffer: outside.name })
   return proving(() => {
+    const kernels = program.kernels.map((kernel) => operandRegions(kernel, bytesOf(program.precision)))
     const sections = sectionsOf(program).map(([name], index): SectionEvents => ({
       name,
-      events: readSection(program, stores, name, exchanges[index]!),
+      events: readSection(program, stores, kernels, name, exchanges[index]!),
       exchange: exchanges[index]!
     }))
     return { stores, sections, coordinates: coordinatesFor(stores, sections) }

@@ -8,6 +8,7 @@ import { proveInitialised, type Initialised } from './initialised'
 import { proveNoOverlaps } from './overlaps'
 import { proveNoRaces } from './races'
 import { proveSeeds } from './seeds'
+import { proveAllRead } from './unread'
 
 export type { FaultKind, VerifierFault } from './fault'
 
@@ -64,6 +65,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
     proveNoRaces(events, section)
     proveSeeds(events, section)
     proveExchanged(events, section, written)
+    proveAllRead(events, section)
   }
   const peakBytes = peakOf(events, 'arena')
   if (peakBytes !== program.peakBytes)

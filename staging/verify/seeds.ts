@@ -111,5 +111,10 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
   for (const store of touched)
     if (stores[store]!.role === 'output-gradient' && ![...parts.values()].some((part) => part.store === store))
       fail(partFault(section.name, stores[store]!.name, `${seeding} leaves out all of "${stores[store]!.name}"`))
-  for (const part of parts.values()) proveOnce(program, section.name, part)
+  for (const part of parts.values()) {
+    proveOnce(program, section.name, part)
+    const forward = part.reader.replace('Backward', 'Forward')
+    if (part.reader in targetOperands && !parts.has(`${part.store},${forward},${part.times}`))
+      fail(partFault(section.name, stores[part.store]!.name, `${forward} leaves out all of "${stores[part.store]!.name}"`))
+  }
 }
