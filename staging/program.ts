@@ -71,9 +71,10 @@ export const bytesOf = (precision: Precision): number => (precision === 'float64
 
 /**
  * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments; output-gradient: the gradient
- * of one, of which each element seeds exactly one tile's backward; local: inside one segment.
+ * of one, of which each element seeds exactly one tile's backward; local: inside one segment; unwanted: what a kernel writes beside
+ * what is wanted of it.
  */
-export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'local'
+export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'local' | 'unwanted'
 
 /**
  * A range of the arena that holds one value at a time: it lives from its first use in a section to its last one, through whole loops

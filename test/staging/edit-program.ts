@@ -7,8 +7,14 @@ type Launch = Extract<Instruction, { readonly kind: 'launch' }>
 export type SectionName = 'step' | 'restore' | 'save'
 
 /** Every launch of a section with its path, in program order. */
-export const launches = (program: Program, section: SectionName = 'step'): readonly { readonly path: Path; readonly launch: Launch; readonly kernel: Kernel }[] => {
-  const walk = (code: readonly Instruction[], path: Path): readonly { readonly path: Path; readonly launch: Launch; readonly kernel: Kernel }[] =>
+export const launches = (
+  program: Program,
+  section: SectionName = 'step'
+): readonly { readonly path: Path; readonly launch: Launch; readonly kernel: Kernel }[] => {
+  const walk = (
+    code: readonly Instruction[],
+    path: Path
+  ): readonly { readonly path: Path; readonly launch: Launch; readonly kernel: Kernel }[] =>
     code.flatMap((one, position) =>
       one.kind === 'loop'
         ? walk(one.body, [...path, position])
@@ -20,9 +26,16 @@ export const launches = (program: Program, section: SectionName = 'step'): reado
 }
 
 /** Replaces the instruction at `path` by what `change` makes of it. */
-export const replaceAt = (program: Program, section: SectionName, path: Path, change: (one: Instruction) => readonly Instruction[]): Program => {
+export const replaceAt = (
+  program: Program,
+  section: SectionName,
+  path: Path,
+  change: (one: Instruction) => readonly Instruction[]
+): Program => {
   const edit = (code: readonly Instruction[], [position, ...rest]: Path): readonly Instruction[] =>
-    code.flatMap((one, at) => (at !== position ? [one] : rest.length > 0 && one.kind === 'loop' ? [{ ...one, body: edit(one.body, rest) }] : change(one)))
+    code.flatMap((one, at) =>
+      at !== position ? [one] : rest.length > 0 && one.kind === 'loop' ? [{ ...one, body: edit(one.body, rest) }] : change(one)
+    )
   const edited: Section = { ...program[section], code: edit(program[section].code, path) }
   return { ...program, [section]: edited }
 }
@@ -30,7 +43,13 @@ export const replaceAt = (program: Program, section: SectionName, path: Path, ch
 export const drop = (program: Program, section: SectionName, path: Path): Program => replaceAt(program, section, path, () => [])
 
 /** Changes one operand of the launch at `path`. */
-export const changeOperand = (program: Program, section: SectionName, path: Path, operand: number, change: (address: Address) => Address): Program =>
+export const changeOperand = (
+  program: Program,
+  section: SectionName,
+  path: Path,
+  operand: number,
+  change: (address: Address) => Address
+): Program =>
   replaceAt(program, section, path, (one) =>
     one.kind === 'launch' ? [{ ...one, operands: one.operands.map((address, at) => (at === operand ? change(address) : address)) }] : [one]
   )
@@ -52,17 +71,15 @@ export const moveBuffer = (program: Program, buffer: number, bytes: number): Pro
   const address = (one: Address): Address => (one.buffer === buffer ? shifted(bytes)(one) : one)
   const move = (code: readonly Instruction[]): readonly Instruction[] =>
     code.map((one) =>
-      one.kind === 'launch'
-        ? { ...one, operands: one.operands.map(address) }
-        : one.kind === 'loop'
-          ? { ...one, body: move(one.body) }
-          : one
+      one.kind === 'launch' ? { ...one, operands: one.operands.map(address) } : one.kind === 'loop' ? { ...one, body: move(one.body) } : one
     )
   const section = (one: Section): Section => ({ ...one, code: move(one.code) })
   return {
     ...program,
     buffers: program.buffers.map((one, at) => (at === buffer ? { ...one, offset: one.offset + bytes } : one)),
-    residents: program.residents.map((one) => (one.offset === program.buffers[buffer]!.offset ? { ...one, offset: one.offset + bytes } : one)),
+    residents: program.residents.map((one) =>
+      one.offset === program.buffers[buffer]!.offset ? { ...one, offset: one.offset + bytes } : one
+    ),
     step: section(program.step),
     restore: section(program.restore),
     save: section(program.save)
