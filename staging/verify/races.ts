@@ -61,6 +61,17 @@ export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEv
   const mayBeCopied = (space: string, [from, to]: readonly [number, number]): boolean =>
     spaces[['arena', 'host', 'exchange'].indexOf(space)]!.some((range) => range[0] < to && from < range[1])
 
+  /** Whether any iteration of an access may meet a copy. */
+  const meetsCopies = new Map<Access, boolean>()
+  const isRelevant = (access: Access): boolean => {
+    const known = meetsCopies.get(access)
+    if (known !== undefined) return known
+    const { space, offset } = stores[access.store]!
+    const found = mayBeCopied(space, [offset + access.range[0], offset + access.range[1]])
+    meetsCopies.set(access, found)
+    return found
+  }
+
   const clocks: Clock[] = engines.map(() => [0, 0, 0])
   const recorded = new Map<number, Clock>()
   /** What each engine did that some other has not waited for yet, in order. */
@@ -112,7 +123,7 @@ export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEv
   const touch = (event: Extract<Event, { readonly kind: 'access' }>, inner: readonly OpenLoop[]): void => {
     const engine = engines.indexOf(event.engine)
     const time = ++clocks[engine]![engine]!
-    const done = event.accesses.flatMap((access): readonly Done[] => {
+    const done = event.accesses.filter(isRelevant).flatMap((access): readonly Done[] => {
       const { space, offset } = stores[access.store]!
       const { base, repeats, run, strides } = access
       const shift = strides.reduce((sum, stride, axis) => sum + stride * indices[axis]!, 0)
