@@ -21,7 +21,14 @@ export const nativeSession = t.readonly(t.type({ run: call, interrupt: call, mea
 export type NativeSession = t.TypeOf<typeof nativeSession>
 
 export const nativeDevice = t.readonly(
-  t.type({ scratchBytes: call, winnersBytes: call, activationLayout: call, weightLayouts: call }),
+  t.type({
+    scratchBytes: call,
+    winnersBytes: call,
+    activationLayout: call,
+    weightLayouts: call,
+    milliseconds: call,
+    linkBytesPerSecond: call
+  }),
   'device'
 )
 export type NativeDevice = t.TypeOf<typeof nativeDevice>

@@ -8,6 +8,7 @@ import type { DeviceName } from './session'
 
 export { versions, type Versions } from './addon'
 export type { DeviceError } from './error'
+export { libraryName, openMeter, type Meter } from './meter'
 export {
   openSession,
   type DeviceName,

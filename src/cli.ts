@@ -5,6 +5,7 @@ import type { CommandResult } from './commands/command-result'
 import type * as Gradients from './commands/gradients'
 import { addOptimizerOptions, addSetupOptions, extents, orInvalid, positiveNumber, wholeNumber } from './commands/options'
 import type * as Plan from './commands/plan'
+import type * as Profile from './commands/profile'
 import type * as Train from './commands/train'
 import { type Failure, exitStatus, inputFailure, reasonOf } from './failure'
 import { parseSchedule } from './schedule'
@@ -75,6 +76,10 @@ const program = (): Command => {
     .action((model: string, options) =>
       answer(options.json ?? false, (require('./commands/bench') as typeof Bench).benchCommand(model, options))
     )
+
+  addOptimizerOptions(add('profile', 'measure the kernels of a model on this machine, for better plans')).action((model: string, options) =>
+    answer(options.json ?? false, (require('./commands/profile') as typeof Profile).profileCommand(model, options))
+  )
   return tilefold
 }
 
@@ -103,7 +108,9 @@ export const main = async (argv: readonly string[]): Promise<void> => {
       const noCommand = thrown.code === 'commander.help'
       fail(
         json,
-        inputFailure(noCommand ? 'give a command: plan, train, gradients or bench; --help says more' : usageMessage(thrown.message))
+        inputFailure(
+          noCommand ? 'give a command: plan, train, gradients, bench or profile; --help says more' : usageMessage(thrown.message)
+        )
       )
     }
   }

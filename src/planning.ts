@@ -1,11 +1,19 @@
-import { availableParallelism } from 'node:os'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
-import { type DeviceError, deviceModel } from '../native'
-import { type Objective, type Source, type Staged, type StagingError, type StrategyName, stage, verify } from '../staging'
+import {
+  type Objective,
+  type ProfiledModel,
+  type Source,
+  type Staged,
+  type StagingError,
+  type StrategyName,
+  stage,
+  verify
+} from '../staging'
 import type { DeviceModel } from '../staging/device-model'
 import type { Precision } from '../staging/program'
+import { type TimeShares, deviceOf, timeShares } from './device'
 import type { Failure } from './failure'
 import type { Size } from './sizes'
 
@@ -33,6 +41,8 @@ export interface Planned {
   readonly planningMilliseconds: number
   /** Of the proof that the Program may run (DESIGN §6). */
   readonly verifiedMilliseconds: number
+  /** Where the predicted time comes from. */
+  readonly timeShares: TimeShares
 }
 
 /** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
@@ -43,9 +53,6 @@ const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: StagingE
   message,
   ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
 })
-
-/** A machine with less memory than was asked for is no fault of the device's. */
-export const deviceFailure = ({ code, message }: DeviceError): Failure => ({ code: code === 'memory' ? 'input' : code, message })
 
 /** Fractions of plain need plain's peak, which costs one more staging. */
 const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Failure, number>): E.Either<Failure, number | undefined> => {
@@ -68,11 +75,9 @@ const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> =>
   )
 }
 
-/** Stages the setup for an objective and verifies its Program; pure but for the device's answers about its kernels. */
-export const planNetwork = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, Planned> => {
+/** Stages the setup for an objective, on its device as it was measured, or as `known`, and verifies its Program. */
+export const planNetwork = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Planned> => {
   const started = performance.now()
-  const threads = setup.threads ?? availableParallelism()
-  const precision = setup.precision ?? (setup.device === 'cpu' ? 'float32' : 'float64')
   const stageFor = (device: DeviceModel, strategy: StrategyName, budget: number | undefined): E.Either<Failure, Staged> =>
     pipe(
       stage({
@@ -88,7 +93,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
     )
   return pipe(
     E.Do,
-    E.bind('device', () => E.mapLeft(deviceFailure)(deviceModel(setup.device, precision, threads))),
+    E.bind('device', () => (known === undefined ? deviceOf(setup) : E.right(known))),
     E.bind('budget', ({ device }) =>
       budgetBytes(setup.budget, () =>
         E.map((staged: Staged) => staged.plan.predicted.peakDeviceBytes)(stageFor(device, 'plain', undefined))
@@ -97,13 +102,14 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
     E.bind('staged', ({ device, budget }) => stageFor(device, setup.strategy ?? 'sft', budget)),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
     E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
-    E.map(({ staged, budget, planningMilliseconds, verifiedMilliseconds }) => ({
+    E.map(({ staged, budget, device, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
       device: setup.device,
-      threads,
+      threads: device.threads,
       arenaBytes: budget ?? staged.program.peakBytes,
       planningMilliseconds,
-      verifiedMilliseconds
+      verifiedMilliseconds,
+      timeShares: timeShares(staged.program, device)
     }))
   )
 }

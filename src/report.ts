@@ -25,10 +25,12 @@ export interface PlanReport {
   readonly lowerBoundMs: number
   readonly haloOverhead: number
   readonly planningMs: number
+  /** Shares of the predicted time by where it comes from. */
+  readonly timesFrom: Planned['timeShares']
   readonly segments: readonly SegmentReport[]
 }
 
-export const planReport = ({ staged, planningMilliseconds }: Planned): PlanReport => {
+export const planReport = ({ staged, planningMilliseconds, timeShares }: Planned): PlanReport => {
   const { plan, graph } = staged
   const { stepMilliseconds, lowerBoundMilliseconds, ...bytes } = plan.predicted
   return {
@@ -39,6 +41,7 @@ export const planReport = ({ staged, planningMilliseconds }: Planned): PlanRepor
     predictedStepMs: stepMilliseconds,
     lowerBoundMs: lowerBoundMilliseconds,
     planningMs: planningMilliseconds,
+    timesFrom: timeShares,
     segments: plan.segments.map(({ from, to, grid, recompute }) => ({
       from,
       to,
@@ -58,6 +61,18 @@ const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
 }
 
 const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)}%`
+
+/** From where the predicted time comes, the largest share first. */
+const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom']): string => {
+  const known = measured + near + far
+  return roofline >= 0.9995
+    ? 'by a rough model of this machine; tilefold profile measures it'
+    : [
+        `${percent(measured + near)} as measured`,
+        ...(far < 0.0005 ? [] : [`${percent(far)} from other sizes`]),
+        ...(known > 0.9995 ? [] : [`${percent(roofline)} by a rough model`])
+      ].join(', ')
+}
 
 /** A table of rows without rules between them. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
@@ -83,6 +98,7 @@ export const planText = (planned: Planned): string => {
     ],
     ['peak on the host', formatBytes(report.peakHostBytes)],
     ['time of a step', `${formatMilliseconds(report.predictedStepMs)}, at least ${formatMilliseconds(report.lowerBoundMs)} in any plan`],
+    ['times', timesText(report.timesFrom)],
     ['halo overhead', percent(report.haloOverhead)]
   ]
   const title = `${planned.staged.graph.model}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`

@@ -93,7 +93,8 @@ const linear = ({ batch, inFeatures, outFeatures }: Record<'batch' | 'inFeatures
 })
 
 const labelBytes = 4
-const lossBytes = 16
+const doubleBytes = 8
+const lossBytes = 2 * doubleBytes
 
 /** Where a tile of `Tile` may begin in a tensor of the full extents. */
 const origin = ({ height, width, fullHeight, fullWidth }: Tile & Record<'fullHeight' | 'fullWidth', number>) => ({
@@ -148,11 +149,13 @@ const rows: Rows = {
   softmaxCrossEntropyForward: ({ batch, classes }, e) => ({
     source: contiguous(batch * classes * e),
     labels: contiguous(batch * labelBytes),
+    rowWeights: contiguous(batch * e),
     loss: contiguous(lossBytes)
   }),
   softmaxCrossEntropyBackward: ({ batch, classes }, e) => ({
     source: contiguous(batch * classes * e),
     labels: contiguous(batch * labelBytes),
+    rowWeights: contiguous(batch * e),
     sourceGradient: contiguous(batch * classes * e)
   }),
   meanSquaredErrorForward: (k, e) => ({ source: tile(k, e), target: strided(k, e), loss: contiguous(lossBytes) }),
@@ -179,7 +182,9 @@ const rows: Rows = {
   adam: ({ count }, e) => {
     const all = contiguous(count * e)
     return { weights: all, gradient: all, firstMoment: all, secondMoment: all }
-  }
+  },
+  sumSquares: ({ count }, e) => ({ source: contiguous(count * e), sum: contiguous(doubleBytes) }),
+  clipGradient: ({ count }, e) => ({ sumSquares: contiguous(doubleBytes), gradient: contiguous(count * e) })
 }
 
 export interface OperandRegion {
@@ -204,6 +209,6 @@ export const operandRegions = (kernel: Kernel, elementBytes: number): readonly O
 /** Kernels that work element by element, so that what they write may be exactly what they read. */
 export const worksInPlace = (kind: KernelKind): boolean => kind === 'rectifierForward' || kind === 'rectifierBackward' || kind === 'dropout'
 
-const optional: readonly string[] = ['bias', 'biasGradient', 'scratch', 'velocity']
+const optional: readonly string[] = ['bias', 'biasGradient', 'scratch', 'velocity', 'rowWeights']
 
 export const isOptional = (operand: string): boolean => optional.includes(operand)
