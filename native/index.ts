@@ -8,12 +8,12 @@ import type { DeviceName } from './session'
 
 export { versions, type Versions } from './addon'
 export type { DeviceError } from './error'
+export type { SectionName } from '../staging/program'
 export { libraryName, openMeter, type Meter } from './meter'
 export {
   openSession,
   type DeviceName,
   type Image,
-  type SectionName,
   type Session,
   type SessionOptions,
   type StepParameters

@@ -1,7 +1,7 @@
 import { isLoss, type Node } from '../graph'
 import type { Kernel } from '../kernels'
 import type { Segment } from '../plan'
-import { windowFields, type Context, type Step } from './context'
+import { windowFields, type Context, type NodeParameters, type Step } from './context'
 import { at, none, type Virtual } from './emitter'
 import { loweringOf } from './ops'
 import {
@@ -27,8 +27,11 @@ export interface BoundSegment {
   readonly output: WholeTensor | undefined
 }
 
-/** `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no output. */
-export type ForwardMode = 'discard' | 'keep' | 'recompute'
+/**
+ * `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no
+ * output; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
+ */
+export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'evaluate'
 
 const nodesOf = ({ graph }: Context, { segment: { from, to } }: BoundSegment): readonly Node[] => graph.nodes.slice(from, to)
 
@@ -73,12 +76,20 @@ const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners'>): V
   return at(context.emit.buffer(`winners of ${node.name}`, context.device.winnersBytes(kernel)))
 }
 
+/** Whether an op's backward reads its input: a loss's always, others' for the gradient of a weight that learns. */
+const readsInput = ({ parameters }: Context, node: Node, position: number): boolean =>
+  loweringOf(node).keeps.input === true &&
+  (isLoss(node.op) || parameters[position]?.weight.learning !== undefined || learnsBias(parameters[position]))
+
+const learnsBias = (both: NodeParameters | undefined): boolean => both?.bias?.learning !== undefined
+
 /** The last op that a recomputation must run, for what backward reads of it or of its output; -1 for none. */
-const lastRecomputed = (nodes: readonly Node[]): number =>
+const lastRecomputed = (context: Context, nodes: readonly Node[], from: number): number =>
   nodes.findLastIndex((node, position) => {
     const { output, winners } = loweringOf(node).keeps
     const next = nodes[position + 1]
-    return isLoss(node.op) || output === true || winners === true || (next !== undefined && loweringOf(next).keeps.input === true)
+    const own = from + position >= context.firstLearning && (output === true || winners === true)
+    return isLoss(node.op) || own || (next !== undefined && readsInput(context, next, from + position + 1))
   })
 
 /**
@@ -86,17 +97,21 @@ const lastRecomputed = (nodes: readonly Node[]): number =>
  * and nothing outside the tile, would be overwritten.
  */
 export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode): readonly Step[] => {
-  const { emit, elementBytes, layouts } = context
+  const { emit, elementBytes, layouts, exchange, firstLearning } = context
   const { segment, output } = bound
   const nodes = nodesOf(context, bound)
   const last = nodes.length - 1
-  const lastRun = mode === 'recompute' ? lastRecomputed(nodes) : last
+  const lastRun = mode === 'recompute' ? lastRecomputed(context, nodes, segment.from) : last
   const outputRegion = regionOf(body, nodes.length)
   const direct = output === undefined || mode === 'recompute' ? undefined : viewOf(output, outputRegion, elementBytes)
 
-  const overwritesInput = (position: number): boolean =>
-    loweringOf(nodes[position]!).inPlace &&
-    (position === 0 || mode === 'discard' || loweringOf(nodes[position - 1]!).keeps.output === undefined)
+  /** Whether backward of the op before reads its output, which is the input of the op at `position`. */
+  const isKept = (position: number): boolean =>
+    (mode === 'keep' || mode === 'recompute') &&
+    position > 0 &&
+    segment.from + position > firstLearning &&
+    loweringOf(nodes[position - 1]!).keeps.output === true
+  const overwritesInput = (position: number): boolean => loweringOf(nodes[position]!).inPlace && !isKept(position)
   const outputExtents = (position: number): TileTensor['extents'] => regionExtents(regionOf(body, position + 1), nodes[position]!.output[1])
 
   /** Where the output of each op goes: the segment's output itself when it can, else a buffer, shared by ops that work in place. */
@@ -116,7 +131,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
       : freshTile(context, 'input tile', regionExtents(regionOf(body, 0), nodes[0]!.input[1]), layouts[segment.from]!).address
 
   const steps: Step[] = []
-  let source = openInput(context, bound, body, inputHome, lastRun >= 0 || loweringOf(nodes[0]!).keeps.input === true)
+  let source = openInput(context, bound, body, inputHome, lastRun >= 0 || readsInput(context, nodes[0]!, segment.from))
   nodes.forEach((node, position) => {
     const lowering = loweringOf(node)
     const destination: TileTensor = {
@@ -138,6 +153,10 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     steps.push(step)
     source = destination
     if (position > lastRun) return
+    if (mode === 'evaluate' && isLoss(node.op)) {
+      const { fields, address } = inExchange(step.source, node.input, regionOf(body, position), exchange.scores, elementBytes)
+      return emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: step.source.address, destination: address })
+    }
     // What tiles add to together was zeroed before them.
     if (lowering.accumulates && !(position === last && direct !== undefined))
       emit.launch<'zero'>(

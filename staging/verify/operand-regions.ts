@@ -184,7 +184,8 @@ const rows: Rows = {
     return { weights: all, gradient: all, firstMoment: all, secondMoment: all }
   },
   sumSquares: ({ count }, e) => ({ source: contiguous(count * e), sum: contiguous(doubleBytes) }),
-  clipGradient: ({ count }, e) => ({ sumSquares: contiguous(doubleBytes), gradient: contiguous(count * e) })
+  clipGradient: ({ count }, e) => ({ sumSquares: contiguous(doubleBytes), gradient: contiguous(count * e) }),
+  squareRoot: ({ count }) => ({ source: contiguous(count * doubleBytes), destination: contiguous(count * doubleBytes) })
 }
 
 export interface OperandRegion {
