@@ -1,7 +1,16 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
-import { type Objective, type ProfiledModel, type Source, type Staged, type StagingError, type StrategyName, stage } from '../staging'
+import {
+  type Objective,
+  type ProfiledModel,
+  type Source,
+  type Staged,
+  type StagingError,
+  type StrategyName,
+  stage,
+  verify
+} from '../staging'
 import type { DeviceModel } from '../staging/device-model'
 import type { Precision } from '../staging/program'
 import { type TimeShares, deviceOf, timeShares } from './device'
@@ -30,6 +39,8 @@ export interface Planned {
   /** Bytes of the arena: the budget, or where there is none just what the plan needs. */
   readonly arenaBytes: number
   readonly planningMilliseconds: number
+  /** Of the proof that the Program may run (DESIGN §6). */
+  readonly verifiedMilliseconds: number
   /** Where the predicted time comes from. */
   readonly timeShares: TimeShares
 }
@@ -52,7 +63,19 @@ const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Fail
   )
 }
 
-/** Stages the setup for an objective, on its device as it was measured, or as `known`. */
+/** Milliseconds of the proof that a Program may run; one that may not is a bug of the planner's. */
+const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> => {
+  const started = performance.now()
+  return pipe(
+    verify(program),
+    E.bimap(
+      ({ message }): Failure => ({ code: 'bug', message: `the Program of ${graph.model} is refused before it runs: ${message}` }),
+      () => performance.now() - started
+    )
+  )
+}
+
+/** Stages the setup for an objective, on its device as it was measured, or as `known`, and verifies its Program. */
 export const planNetwork = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Planned> => {
   const started = performance.now()
   const stageFor = (device: DeviceModel, strategy: StrategyName, budget: number | undefined): E.Either<Failure, Staged> =>
@@ -77,12 +100,15 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source, 
       )
     ),
     E.bind('staged', ({ device, budget }) => stageFor(device, setup.strategy ?? 'sft', budget)),
-    E.map(({ staged, budget, device }) => ({
+    E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
+    E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
+    E.map(({ staged, budget, device, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
       device: setup.device,
       threads: device.threads,
       arenaBytes: budget ?? staged.program.peakBytes,
-      planningMilliseconds: performance.now() - started,
+      planningMilliseconds,
+      verifiedMilliseconds,
       timeShares: timeShares(staged.program, device)
     }))
   )

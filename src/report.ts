@@ -101,7 +101,7 @@ export const planText = (planned: Planned): string => {
     ['times', timesText(report.timesFrom)],
     ['halo overhead', percent(report.haloOverhead)]
   ]
-  const title = `${planned.staged.graph.model}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}`
+  const title = `${planned.staged.graph.model}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`
   return [title, table(['segment', 'forward', 'for backward'], segments), table(['predicted', ''], figures)].join('\n')
 }
 

@@ -59,7 +59,7 @@ const estimate = (context: Context, pool: Pool, segment: Segment): SegmentEstima
   emitBackward(own, code, kept, () => undefined)
 
   const instructions = own.emit.code()
-  const local = lifetimesOf(instructions, []).filter(({ buffer }) => buffer.scope === 'local')
+  const local = lifetimesOf(instructions, []).filter(({ buffer: { scope } }) => scope === 'local' || scope === 'unwanted')
   const [forward, backward] = [local.filter(({ from }) => from < forwardEnd), local.filter(({ to }) => to > forwardEnd)]
   const across = local.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
   const work = (of: SegmentTiling): number => segmentMultiplyAdds(graph, segment, of) || pixels(of)

@@ -5,7 +5,7 @@ import { test } from 'uvu'
 import type { DeviceError, Session } from '../../native'
 import type { Kernel } from '../../staging/kernels'
 import type { Copy, Instruction } from '../../staging/program'
-import { arena, at, copy, exchange, launch, left, loop, open, parameters, record, right, swap, wait, type Written } from './program'
+import { arena, at, copy, exchange, launch, left, loop, none, open, parameters, record, right, swap, wait, type Written } from './program'
 
 const kibibyte = 1024
 const zero = (bytes: number): Kernel => ({ kind: 'zero', bytes })
@@ -162,7 +162,7 @@ test('closing ends a slow copy', async () => {
 
 test('a failing launch ends a slow copy', async () => {
   const loss: Kernel = { kind: 'softmaxCrossEntropyForward', batch: 1, classes: 2, fullBatch: 1 }
-  const code = [swap('to-device', 4096, at(0), at(0)), launch(0, exchange(0), exchange(32), exchange(16))]
+  const code = [swap('to-device', 4096, at(0), at(0)), launch(0, exchange(0), exchange(32), none, exchange(16))]
   const session = openRight(code, { kernels: [loss], exchangeBytes: 40, hostBytes: 4096 }, 1)
   const buffer = new ArrayBuffer(40)
   new Int32Array(buffer, 32, 1)[0] = 2

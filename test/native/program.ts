@@ -37,6 +37,7 @@ export interface Written {
   readonly hostBytes?: number
   readonly precision?: Precision
   readonly input?: Program['input']
+  readonly buffers?: Program['buffers']
 }
 
 /** A program whose step is `code`; restore and save do nothing. */
@@ -47,7 +48,8 @@ export const programOf = ({
   peakBytes = 4096,
   hostBytes = 0,
   precision = 'float64',
-  input = [1, 1, 1, 1]
+  input = [1, 1, 1, 1],
+  buffers = []
 }: Written): Program => ({
   precision,
   threads: 2,
@@ -55,6 +57,7 @@ export const programOf = ({
   peakBytes,
   input,
   kernels,
+  buffers,
   residents: [],
   step: { code, exchangeBytes, exchanged: [] },
   restore: { code: [], exchangeBytes: 0, exchanged: [] },
