@@ -1,19 +1,16 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
-import { checkInputs } from './check-segments'
+import { checkInputs, checkSegments } from './check-segments'
 import type { DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash, type Graph } from './graph'
 import type { Objective, Source } from './lowering/context'
-import { segmentEstimator } from './lowering/estimate'
-import { lower, type Lowering } from './lowering/lower'
+import type { Lowering } from './lowering/lower'
 import type { MemoryPlan, Segment } from './plan'
-import { asWritten, inOrder, poolBeforeRectifying } from './order'
-import { aligned } from './placement/first-fit'
+import { asWritten, poolBeforeRectifying } from './order'
 import type { Program } from './program'
-import { chooseSegments } from './search'
-import { simulate } from './simulate'
+import { candidateOf, openAnswers, type Answers, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
 import { segmentMultiplyAdds, segmentTiling, untiled } from './tiling'
@@ -64,20 +61,56 @@ export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
     E.chain((graph) => stageGraph(request, graph))
   )
 
+const inWords = (bytes: number): string => `${Math.ceil(bytes)} bytes` + (bytes < 2 ** 20 ? '' : ` (${(bytes / 2 ** 20).toFixed(1)} MiB)`)
+
+const tooSmall = (graph: Graph, planner: string, budget: number, least: ReturnType<Answers['least']>): StagingError => ({
+  code: 'budget',
+  message:
+    `${graph.model} on ${graph.input.join('x')} does not fit the budget of ${inWords(budget)}: ` +
+    (least === undefined
+      ? `${planner} finds no way to run it`
+      : `${planner} needs at least ${inWords(least.budget)}, where ${least.candidate.largestAtPeak} is the largest tensor`) +
+    '; raise --budget or take a smaller input.',
+  ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.budget })
+})
+
+/** The decisions to run: as given, or the strategy's best within `budget` bytes. */
+const choose = (
+  lowering: Lowering,
+  strategy: StrategyName,
+  given: readonly Segment[] | undefined,
+  budget: number,
+  plain: Candidate
+): E.Either<StagingError, Candidate> => {
+  const { graph } = lowering
+  if (given !== undefined)
+    return pipe(
+      checkSegments(graph, given),
+      E.map((segments) => candidateOf(lowering, asWritten(graph), segments)),
+      E.filterOrElse(
+        ({ peakBytes }) => peakBytes <= budget,
+        (candidate) => tooSmall(graph, 'the given plan', budget, { budget: candidate.peakBytes, candidate })
+      )
+    )
+  const answers = openAnswers(lowering, strategy, plain)
+  return pipe(
+    answers.within(budget),
+    E.fromNullable(undefined),
+    E.mapLeft(() => tooSmall(graph, `strategy ${strategy}`, budget, answers.least()))
+  )
+}
+
 const stageGraph = (
   { device, strategy, segments: given, budget, objective, source }: StageRequest,
   written: Graph
 ): E.Either<StagingError, Staged> => {
   const graph = objective.kind === 'gradients' ? withoutDropout(written) : written
-  const asked = { device, objective, source }
-  const plain = lower({ graph, ...asked }, wholeGraph(graph))
-  const order = given === undefined && strategy === 'sft' ? poolBeforeRectifying(graph) : asWritten(graph)
-  const lowering: Lowering = { graph: inOrder(graph, order), ...asked }
-  const leastWork = lower({ graph: inOrder(graph, poolBeforeRectifying(graph)), ...asked }, wholeGraph(graph)).program()
-  const residentBytes = leastWork.residents.reduce((sum, { bytes }) => sum + aligned(bytes), 0)
+  const lowering: Lowering = { graph, device, objective, source }
+  const plain = candidateOf(lowering, asWritten(graph), wholeGraph(graph))
+  const leastWork = candidateOf(lowering, poolBeforeRectifying(graph), wholeGraph(graph))
   return pipe(
-    chooseSegments({ lowering, residentBytes, estimate: segmentEstimator(lowering) }, strategy, given, budget ?? Infinity, plain.peakBytes),
-    E.map(({ segments, program: build }) => {
+    choose(lowering, strategy, given, budget ?? Infinity, plain),
+    E.map(({ graph: inOrder, order, segments, program: build, milliseconds }) => {
       const program = build()
       const plan: MemoryPlan = {
         model: graph.model,
@@ -93,9 +126,9 @@ const stageGraph = (
           peakDeviceBytes: program.peakBytes,
           peakHostBytes: 0,
           plainPeakBytes: plain.peakBytes,
-          stepMilliseconds: simulate(program, device),
-          lowerBoundMilliseconds: simulate(leastWork, device),
-          haloOverhead: haloOverhead(lowering.graph, segments)
+          stepMilliseconds: milliseconds(),
+          lowerBoundMilliseconds: leastWork.milliseconds(),
+          haloOverhead: haloOverhead(inOrder, segments)
         }
       }
       return { graph, plan, program }
