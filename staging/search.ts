@@ -1,6 +1,7 @@
 import type { Graph } from './graph'
 import { openPool } from './lowering/emitter'
 import { segmentEstimator } from './lowering/estimate'
+import { activationElements } from './layout'
 import { lower, openContext, type Lowered, type Lowering } from './lowering/lower'
 import { inOrder, type Order } from './order'
 import { aligned } from './placement/first-fit'
@@ -8,8 +9,8 @@ import type { Segment } from './plan'
 import type { Program } from './program'
 import { simulate } from './simulate'
 import { planners, strategies, type StrategyName } from './strategies'
-import { outputBytes } from './strategies/find-segments'
 import type { Search, Segmentation, Strategy } from './strategies/strategy'
+import { segmentTiling, untiled, type TileRun } from './tiling'
 
 /** Decisions with their exact peak and predicted time. */
 export interface Candidate extends Lowered {
@@ -48,14 +49,27 @@ const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
     undefined
   )
 
+/** Of a step without tiles, which computes just what is read further on. */
+const largestTensorBytes = (lowering: Lowering): number => {
+  const { graph, layouts, elementBytes } = openContext(lowering, openPool())
+  const { B, H, W } = segmentTiling(graph, { from: 0, to: graph.nodes.length }, untiled)!
+  const read = ([run]: readonly TileRun[], node: number): number => {
+    const { from, to } = run!.readings[node]!.interval
+    return to - from
+  }
+  return graph.nodes.reduce((largest, { input }, node) => {
+    const elements = activationElements(layouts[node]!, [read(B, node), input[1], read(H, node), read(W, node)])
+    return Math.max(largest, elements * elementBytes)
+  }, 0)
+}
+
 /** All of a strategy's segmentations are lowered; they are few. */
 const fixedAnswers = (search: Search, all: () => readonly Segmentation[], lowered: (segments: Segmentation) => Candidate): Answers => {
   const candidates = lazily(() => all().map(lowered))
-  const largestTensor = Math.max(...outputBytes(openContext(search.lowering, openPool())))
+  const leastBytes = search.residentBytes + largestTensorBytes(search.lowering)
   return {
-    // Untiled, the largest tensor is there at some time.
     within: (budget) =>
-      budget < search.residentBytes + largestTensor ? undefined : fastestOf(candidates().filter(({ peakBytes }) => peakBytes <= budget)),
+      budget < leastBytes ? undefined : fastestOf(candidates().filter(({ peakBytes }) => peakBytes <= budget)),
     least: () => {
       const candidate = candidates().reduce((least, one) => (one.peakBytes < least.peakBytes ? one : least))
       return { budget: candidate.peakBytes, candidate }
@@ -65,10 +79,10 @@ const fixedAnswers = (search: Search, all: () => readonly Segmentation[], lowere
 
 /** The first target leaves this much beside the residents, and each next one this much more. */
 const firstTarget = 256
-const growth = 1.015
+const growth = 1.02
 
 /** Targets above the budget that are tried too: what is planned for is seldom all used. */
-const ahead = 6
+const ahead = 4
 
 /**
  * A strategy is asked for targets of a fixed ladder, from a few above the budget downwards, until something is exactly within the

@@ -23,8 +23,8 @@ interface Option {
 interface Ways {
   /** None takes less. */
   readonly leastNanoseconds: number
-  /** Those worth taking within `available` bytes. */
-  readonly within: (available: number, mayTile: boolean) => readonly Option[]
+  /** Those worth taking within `available` bytes; tiles only where they may take no more than `tiledNanoseconds`. */
+  readonly within: (available: number, tiledNanoseconds: number) => readonly Option[]
 }
 
 /** Where segments may begin and end. */
@@ -76,11 +76,12 @@ const firstFitting = (
   count: number,
   optionOf: (index: number) => Option | undefined,
   available: number,
-  fastest: number
+  fastest: number,
+  slowest: number
 ): Option | undefined => {
   let [low, high, floor] = [0, count, fastest]
   let found: Option | undefined
-  while (low < high) {
+  while (low < high && floor <= slowest) {
     const middle = (low + high) >> 1
     const option = optionOf(middle)
     if (option === undefined) high = middle
@@ -102,8 +103,12 @@ const joined = (segments: Segmentation, asked: readonly number[]): Segmentation 
       : [...list, segment]
   }, [])
 
-/** The ways between any two positions; answers are remembered. */
-const waysOf = ({ lowering: { graph }, estimate }: Search, boundaryBytes: (position: number) => number): ((span: Span) => Ways) => {
+/** The ways between any two positions; answers are remembered. What is kept over several is joined later. */
+const waysOf = (
+  { lowering: { graph }, estimate }: Search,
+  positions: readonly number[],
+  boundaryBytes: (position: number) => number
+): ((span: Span) => Ways) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
   const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
@@ -125,23 +130,31 @@ const waysOf = ({ lowering: { graph }, estimate }: Search, boundaryBytes: (posit
   const open = (span: Span): Ways => {
     const isLast = span.to === end
     const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
-    const kept = wanted === undefined ? optionOf(span, untiled, false) : optionOf(span, wanted.grid, !isLast || tileCount(wanted.grid) > 1)
+    const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
+    const kept =
+      wanted === undefined
+        ? keepable
+          ? optionOf(span, untiled, false)
+          : undefined
+        : optionOf(span, wanted.grid, !isLast || tileCount(wanted.grid) > 1)
     const again = wanted === undefined && !isLast ? optionOf(span, untiled, true) : undefined
     const whole = [kept, again].flatMap((option) => option ?? [])
     const leastNanoseconds = whole.reduce((least, option) => Math.min(least, option.nanoseconds), Infinity)
     const coarsest = again ?? kept
     let grids: readonly Grid[] | undefined
-    const tiles = (available: number, reorder: Segment['reorder']): Option | undefined => {
+    const tiles = (available: number, slowest: number, reorder: Segment['reorder']): Option | undefined => {
+      if (coarsest === undefined || coarsest.nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span)
-      return firstFitting(grids.length, (index) => optionOf(span, grids![index]!, true, reorder), available, coarsest!.nanoseconds)
+      const gridOption = (index: number): Option | undefined => optionOf(span, grids![index]!, true, reorder)
+      return firstFitting(grids.length, gridOption, available, coarsest.nanoseconds, slowest)
     }
     return {
       leastNanoseconds,
-      within: (available, mayTile) => {
+      within: (available, tiledNanoseconds) => {
         const fitting = whole.filter(({ addedBytes }) => addedBytes <= available)
-        return !mayTile || wanted !== undefined || coarsest === undefined || coarsest.addedBytes <= available
-          ? fitting
-          : [...fitting, tiles(available, 'once'), tiles(available, 'each-tile')].flatMap((option) => option ?? [])
+        if (wanted !== undefined || fitting.includes(coarsest!)) return fitting
+        const tiled = [tiles(available, tiledNanoseconds, 'once'), tiles(available, tiledNanoseconds, 'each-tile')]
+        return [...fitting, ...tiled].flatMap((option) => option ?? [])
       }
     }
   }
@@ -166,7 +179,8 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   const end = graph.nodes.length
   const asked = checkpointsAsked(graph)
   const boundaryBytes = (position: number): number => (position === 0 || position === end ? 0 : aligned(sizes[position - 1]!))
-  const ways = waysOf(search, boundaryBytes)
+  const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target), end]
+  const ways = waysOf(search, positionsWithin(Infinity), boundaryBytes)
 
   /** The label of least time at the end that takes no more than `limit`; tiled are only segments that start where `mayTile` says. */
   const fastest = (target: number, spans: Spans, limit: number, mayTile: (from: number) => boolean): Label | undefined => {
@@ -176,10 +190,10 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
       for (const to of spans.from(from)) {
         const { leastNanoseconds, within } = ways({ from, to })
         for (const before of labels.get(from)!) {
-          if (before.nanoseconds + leastNanoseconds + spans.leastNanoseconds.get(to)! > limit) continue
-          const options = within(target - residentBytes - before.residentBytes, mayTile(from))
-          if (options.length === 0) break
-          for (const { segment, keptBytes, nanoseconds } of options)
+          const slack = limit - before.nanoseconds - spans.leastNanoseconds.get(to)!
+          if (leastNanoseconds > slack) continue
+          const available = target - residentBytes - before.residentBytes
+          for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
             insert(labels.get(to)!, {
               residentBytes: rounded(before.residentBytes + keptBytes),
               nanoseconds: before.nanoseconds + nanoseconds,
@@ -191,7 +205,7 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   }
 
   const spansWithin = (target: number): Spans => {
-    const positions = [0, ...checkpointPositions(graph, sizes, target), end]
+    const positions = positionsWithin(target)
     const from = (start: number): readonly number[] =>
       positions.filter((position) => position > start && !asked.some((at) => start < at && at < position))
     const leastNanoseconds = new Map([[end, 0]])

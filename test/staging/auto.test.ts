@@ -139,7 +139,7 @@ test('auto says its name, and what is kept of a plan says the rest', () => {
     strategy: 'auto',
     objective: training,
     source,
-    budget: 160e6
+    budget: 90e6
   })
   assert.ok(isRight(staged) && staged.right.plan.strategy === 'auto' && staged.right.plan.segments.length > 1)
 })
