@@ -3,8 +3,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { type DeviceError, deviceModel } from '../native'
-import { type Objective, type Source, type Staged, type StagingError, type StrategyName, stage } from '../staging'
-import type { DeviceModel } from '../staging/device-model'
+import { type Objective, type Source, type Staged, type StageRequest, type StagingError, type StrategyName, stage } from '../staging'
 import type { Precision } from '../staging/program'
 import type { Failure } from './failure'
 import type { Size } from './sizes'
@@ -17,6 +16,7 @@ export interface Setup {
   readonly device: 'cpu' | 'reference'
   /** The cpu computes in float32 only; the reference device in float64 where absent. */
   readonly precision?: Precision
+  /** `auto` where absent. */
   readonly strategy?: StrategyName
   /** Unlimited where absent. */
   readonly budget?: Size
@@ -36,7 +36,7 @@ export interface Planned {
 /** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
 export const imageSource: Source = { kind: 'image', mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225] }
 
-const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: StagingError): Failure => ({
+export const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: StagingError): Failure => ({
   code,
   message,
   ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
@@ -54,38 +54,42 @@ const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Fail
   )
 }
 
+const threadsOf = ({ threads }: Setup): number => threads ?? availableParallelism()
+
+/** What staging is asked for a setup: the device opened, the budget in bytes. */
+export const stageRequest = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, StageRequest> => {
+  const precision = setup.precision ?? (setup.device === 'cpu' ? 'float32' : 'float64')
+  return pipe(
+    E.Do,
+    E.bind('device', () => E.mapLeft(deviceFailure)(deviceModel(setup.device, precision, threadsOf(setup)))),
+    E.let('unlimited', ({ device }): StageRequest => {
+      const input = setup.input === undefined ? {} : { input: setup.input }
+      return { model: setup.model, device, strategy: setup.strategy ?? 'auto', objective, source, ...input }
+    }),
+    E.bind('budget', ({ unlimited }) =>
+      budgetBytes(setup.budget, () =>
+        pipe(
+          stage({ ...unlimited, strategy: 'plain' }),
+          E.bimap(stagingFailure, (staged) => staged.plan.predicted.peakDeviceBytes)
+        )
+      )
+    ),
+    E.map(({ unlimited, budget }) => (budget === undefined ? unlimited : { ...unlimited, budget }))
+  )
+}
+
 /** Stages the setup for an objective; pure but for the device's answers about its kernels. */
 export const planNetwork = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, Planned> => {
   const started = performance.now()
-  const threads = setup.threads ?? availableParallelism()
-  const precision = setup.precision ?? (setup.device === 'cpu' ? 'float32' : 'float64')
-  const stageFor = (device: DeviceModel, strategy: StrategyName, budget: number | undefined): E.Either<Failure, Staged> =>
-    pipe(
-      stage({
-        model: setup.model,
-        device,
-        strategy,
-        objective,
-        source,
-        ...(setup.input === undefined ? {} : { input: setup.input }),
-        ...(budget === undefined ? {} : { budget })
-      }),
-      E.mapLeft(stagingFailure)
-    )
   return pipe(
     E.Do,
-    E.bind('device', () => E.mapLeft(deviceFailure)(deviceModel(setup.device, precision, threads))),
-    E.bind('budget', ({ device }) =>
-      budgetBytes(setup.budget, () =>
-        E.map((staged: Staged) => staged.plan.predicted.peakDeviceBytes)(stageFor(device, 'plain', undefined))
-      )
-    ),
-    E.bind('staged', ({ device, budget }) => stageFor(device, setup.strategy ?? 'sft', budget)),
-    E.map(({ staged, budget }) => ({
+    E.bind('request', () => stageRequest(setup, objective, source)),
+    E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stage(request))),
+    E.map(({ request, staged }) => ({
       staged,
       device: setup.device,
-      threads,
-      arenaBytes: budget ?? staged.program.peakBytes,
+      threads: threadsOf(setup),
+      arenaBytes: request.budget ?? staged.program.peakBytes,
       planningMilliseconds: performance.now() - started
     }))
   )

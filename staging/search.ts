@@ -68,8 +68,7 @@ const fixedAnswers = (search: Search, all: () => readonly Segmentation[], lowere
   const candidates = lazily(() => all().map(lowered))
   const leastBytes = search.residentBytes + largestTensorBytes(search.lowering)
   return {
-    within: (budget) =>
-      budget < leastBytes ? undefined : fastestOf(candidates().filter(({ peakBytes }) => peakBytes <= budget)),
+    within: (budget) => (budget < leastBytes ? undefined : fastestOf(candidates().filter(({ peakBytes }) => peakBytes <= budget))),
     least: () => {
       const candidate = candidates().reduce((least, one) => (one.peakBytes < least.peakBytes ? one : least))
       return { budget: candidate.peakBytes, candidate }

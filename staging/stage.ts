@@ -48,19 +48,6 @@ const withoutDropout = (graph: Graph): Graph => ({
   nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))
 })
 
-/**
- * From a model, a device and a budget to a plan and its Program. The same request gives the same plan, byte for byte.
- * Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the smallest that would do.
- */
-export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
-  pipe(
-    request.input ?? request.model.input,
-    E.fromNullable(inputError(`the model ${request.model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
-    E.chain((input) => buildGraph(request.model, input)),
-    E.chain(checkInputs),
-    E.chain((graph) => stageGraph(request, graph))
-  )
-
 const inWords = (bytes: number): string => `${Math.ceil(bytes)} bytes` + (bytes < 2 ** 20 ? '' : ` (${(bytes / 2 ** 20).toFixed(1)} MiB)`)
 
 const tooSmall = (graph: Graph, planner: string, budget: number, least: ReturnType<Answers['least']>): StagingError => ({
@@ -74,15 +61,25 @@ const tooSmall = (graph: Graph, planner: string, budget: number, least: ReturnTy
   ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.budget })
 })
 
-/** The decisions to run: as given, or the strategy's best within `budget` bytes. */
-const choose = (
-  lowering: Lowering,
-  strategy: StrategyName,
-  given: readonly Segment[] | undefined,
-  budget: number,
-  plain: Candidate
-): E.Either<StagingError, Candidate> => {
-  const { graph } = lowering
+/** What a request leads to: the decisions, and what else could have been decided. */
+export interface Decided {
+  /** The graph as written, dropout included. */
+  readonly written: Graph
+  readonly lowering: Lowering
+  readonly plain: Candidate
+  readonly chosen: Candidate
+  /** Absent where the decisions were given. */
+  readonly answers: Answers | undefined
+}
+
+const decideGraph = (
+  { device, strategy, segments: given, budget = Infinity, objective, source }: StageRequest,
+  written: Graph
+): E.Either<StagingError, Decided> => {
+  const graph = objective.kind === 'gradients' ? withoutDropout(written) : written
+  const lowering: Lowering = { graph, device, objective, source }
+  const plain = candidateOf(lowering, asWritten(graph), wholeGraph(graph))
+  const decided = (chosen: Candidate, answers?: Answers): Decided => ({ written, lowering, plain, chosen, answers })
   if (given !== undefined)
     return pipe(
       checkSegments(graph, given),
@@ -90,48 +87,53 @@ const choose = (
       E.filterOrElse(
         ({ peakBytes }) => peakBytes <= budget,
         (candidate) => tooSmall(graph, 'the given plan', budget, { budget: candidate.peakBytes, candidate })
-      )
+      ),
+      E.map((chosen) => decided(chosen))
     )
   const answers = openAnswers(lowering, strategy, plain)
-  return pipe(
-    answers.within(budget),
-    E.fromNullable(undefined),
-    E.mapLeft(() => tooSmall(graph, `strategy ${strategy}`, budget, answers.least()))
-  )
+  const chosen = answers.within(budget)
+  return chosen === undefined ? E.left(tooSmall(graph, `strategy ${strategy}`, budget, answers.least())) : E.right(decided(chosen, answers))
 }
 
-const stageGraph = (
-  { device, strategy, segments: given, budget, objective, source }: StageRequest,
-  written: Graph
-): E.Either<StagingError, Staged> => {
-  const graph = objective.kind === 'gradients' ? withoutDropout(written) : written
-  const lowering: Lowering = { graph, device, objective, source }
-  const plain = candidateOf(lowering, asWritten(graph), wholeGraph(graph))
-  const leastWork = candidateOf(lowering, poolBeforeRectifying(graph), wholeGraph(graph))
-  return pipe(
-    choose(lowering, strategy, given, budget ?? Infinity, plain),
-    E.map(({ graph: inOrder, order, segments, program: build, milliseconds }) => {
-      const program = build()
-      const plan: MemoryPlan = {
-        model: graph.model,
-        graphHash: graphHash(written),
-        strategy,
-        device: device.name,
-        input: graph.input,
-        budget: budget ?? null,
-        order,
-        segments,
-        placement: { allocator: 'first-fit' },
-        predicted: {
-          peakDeviceBytes: program.peakBytes,
-          peakHostBytes: 0,
-          plainPeakBytes: plain.peakBytes,
-          stepMilliseconds: milliseconds(),
-          lowerBoundMilliseconds: leastWork.milliseconds(),
-          haloOverhead: haloOverhead(inOrder, segments)
-        }
-      }
-      return { graph, plan, program }
-    })
+/** Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the smallest that would do. */
+export const decide = (request: StageRequest): E.Either<StagingError, Decided> =>
+  pipe(
+    request.input ?? request.model.input,
+    E.fromNullable(inputError(`the model ${request.model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
+    E.chain((input) => buildGraph(request.model, input)),
+    E.chain(checkInputs),
+    E.chain((graph) => decideGraph(request, graph))
   )
+
+export const planOf = ({ strategy, device, budget }: StageRequest, { written, lowering, plain, chosen }: Decided): MemoryPlan => {
+  const { graph } = lowering
+  return {
+    model: graph.model,
+    graphHash: graphHash(written),
+    strategy,
+    device: device.name,
+    input: graph.input,
+    budget: budget ?? null,
+    order: chosen.order,
+    segments: chosen.segments,
+    placement: { allocator: 'first-fit' },
+    predicted: {
+      peakDeviceBytes: chosen.peakBytes,
+      peakHostBytes: 0,
+      plainPeakBytes: plain.peakBytes,
+      stepMilliseconds: chosen.milliseconds(),
+      lowerBoundMilliseconds: candidateOf(lowering, poolBeforeRectifying(graph), wholeGraph(graph)).milliseconds(),
+      haloOverhead: haloOverhead(chosen.graph, chosen.segments)
+    }
+  }
 }
+
+/**
+ * From a model, a device and a budget to a plan and its Program. The same request gives the same plan, byte for byte.
+ * Fails as `decide` does.
+ */
+export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
+  pipe(
+    decide(request),
+    E.map((decided) => ({ graph: decided.lowering.graph, plan: planOf(request, decided), program: decided.chosen.program() }))
+  )

@@ -2,13 +2,13 @@ import { maxLive } from '../placement/first-fit'
 import { lifetimesOf } from '../placement/lifetimes'
 import type { Segment } from '../plan'
 import type { TileAxis } from '../program'
-import { tileRuns, type SegmentTiling, type TileRun } from '../tiling'
+import { segmentTiling, tileRuns, type SegmentTiling, type TileRun } from '../tiling'
 import { bindSegment, boundaryAt } from './bind'
 import type { Context } from './context'
 import { emitter, openPool, type Pool, type VirtualInstruction } from './emitter'
 import { openContext, type Lowering } from './lower'
 import { emitBackward, emitForward } from './segment'
-import { stopwatch } from './stopwatch'
+import { stopwatch, type Stopwatch } from './stopwatch'
 
 /** What one segment takes beside residents and the tensors at its ends. */
 export interface SegmentEstimate {
@@ -37,8 +37,7 @@ const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [larges
 export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => SegmentEstimate | undefined) => {
   const pool = openPool()
   const context = openContext(lowering, pool)
-  // Time does not depend on scratch, and devices are slow to answer for it.
-  const timed = { ...context, device: { ...context.device, scratchBytes: () => 0, winnersBytes: () => 0 } }
+  const timed = withoutScratch(context)
   const known = new Map<string, SegmentEstimate | undefined>()
   const knownRuns = new Map<string, readonly TileRun[] | undefined>()
   const runsOf = ({ from, to, grid }: Segment, axis: TileAxis): readonly TileRun[] | undefined => {
@@ -52,7 +51,10 @@ export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => Seg
     if (!known.has(key)) {
       const [B, H, W] = [runsOf(segment, 'B'), runsOf(segment, 'H'), runsOf(segment, 'W')]
       const tiling = B && H && W && { B, H, W }
-      known.set(key, tiling && { ...bytesOf(context, pool, segment, tiling), nanoseconds: nanosecondsOf(timed, segment, tiling) })
+      known.set(
+        key,
+        tiling && { ...bytesOf(context, pool, segment, tiling), nanoseconds: timeSegment(timed, segment, tiling).nanoseconds() }
+      )
     }
     return known.get(key)
   }
@@ -67,10 +69,22 @@ const emitSegment = (context: Context, segment: Segment, tiling: SegmentTiling):
   return forwardEnd
 }
 
-const nanosecondsOf = (context: Context, segment: Segment, tiling: SegmentTiling): number => {
+/** Time does not depend on scratch, and devices are slow to answer for it. */
+const withoutScratch = (context: Context): Context => ({
+  ...context,
+  device: { ...context.device, scratchBytes: () => 0, winnersBytes: () => 0 }
+})
+
+const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling): Stopwatch => {
   const emit = stopwatch(context.device)
   emitSegment({ ...context, emit }, segment, tiling)
-  return emit.nanoseconds()
+  return emit
+}
+
+/** What a segment's kernels take, exactly; its tiles must see more than padding. */
+export const segmentTimer = (lowering: Lowering): ((segment: Segment) => Stopwatch) => {
+  const context = withoutScratch(openContext(lowering, openPool()))
+  return (segment) => timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!)
 }
 
 const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling): Omit<SegmentEstimate, 'nanoseconds'> => {
