@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import type * as Bench from './commands/bench'
 import type { CommandResult } from './commands/command-result'
+import type * as Explain from './commands/explain'
 import type * as Gradients from './commands/gradients'
 import { addOptimizerOptions, addSetupOptions, extents, orInvalid, positiveNumber, wholeNumber } from './commands/options'
 import type * as Plan from './commands/plan'
@@ -39,6 +40,12 @@ const program = (): Command => {
 
   addOptimizerOptions(add('plan', 'show how a training step would fit into a budget; run nothing')).action((model: string, options) =>
     answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand(model, options))
+  )
+
+  addOptimizerOptions(
+    add('explain', 'say what binds the budget, what more memory would buy, what each decision costs; run nothing')
+  ).action((model: string, options) =>
+    answer(options.json ?? false, (require('./commands/explain') as typeof Explain).explainCommand(model, options))
   )
 
   addOptimizerOptions(add('train', 'train on labelled images'))
@@ -109,7 +116,7 @@ export const main = async (argv: readonly string[]): Promise<void> => {
       fail(
         json,
         inputFailure(
-          noCommand ? 'give a command: plan, train, gradients, bench or profile; --help says more' : usageMessage(thrown.message)
+          noCommand ? 'give a command: plan, explain, train, gradients, bench or profile; --help says more' : usageMessage(thrown.message)
         )
       )
     }

@@ -6,12 +6,12 @@ import {
   type ProfiledModel,
   type Source,
   type Staged,
+  type StageRequest,
   type StagingError,
   type StrategyName,
   stage,
   verify
 } from '../staging'
-import type { DeviceModel } from '../staging/device-model'
 import type { Precision } from '../staging/program'
 import { type TimeShares, deviceOf, timeShares } from './device'
 import type { Failure } from './failure'
@@ -25,6 +25,7 @@ export interface Setup {
   readonly device: 'cpu' | 'reference'
   /** The cpu computes in float32 only; the reference device in float64 where absent. */
   readonly precision?: Precision
+  /** `auto` where absent. */
   readonly strategy?: StrategyName
   /** Unlimited where absent. */
   readonly budget?: Size
@@ -48,7 +49,7 @@ export interface Planned {
 /** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
 export const imageSource: Source = { kind: 'image', mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225] }
 
-const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: StagingError): Failure => ({
+export const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: StagingError): Failure => ({
   code,
   message,
   ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
@@ -75,34 +76,40 @@ const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> =>
   )
 }
 
-/** Stages the setup for an objective, on its device as it was measured, or as `known`, and verifies its Program. */
-export const planNetwork = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Planned> => {
-  const started = performance.now()
-  const stageFor = (device: DeviceModel, strategy: StrategyName, budget: number | undefined): E.Either<Failure, Staged> =>
-    pipe(
-      stage({
-        model: setup.model,
-        device,
-        strategy,
-        objective,
-        source,
-        ...(setup.input === undefined ? {} : { input: setup.input }),
-        ...(budget === undefined ? {} : { budget })
-      }),
-      E.mapLeft(stagingFailure)
-    )
-  return pipe(
+interface Request extends StageRequest {
+  readonly device: ProfiledModel
+}
+
+/** What staging is asked for a setup: its device as it was measured, or as `known`, and the budget in bytes. */
+export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
+  pipe(
     E.Do,
     E.bind('device', () => (known === undefined ? deviceOf(setup) : E.right(known))),
-    E.bind('budget', ({ device }) =>
+    E.let('unlimited', ({ device }): Request => {
+      const input = setup.input === undefined ? {} : { input: setup.input }
+      return { model: setup.model, device, strategy: setup.strategy ?? 'auto', objective, source, ...input }
+    }),
+    E.bind('budget', ({ unlimited }) =>
       budgetBytes(setup.budget, () =>
-        E.map((staged: Staged) => staged.plan.predicted.peakDeviceBytes)(stageFor(device, 'plain', undefined))
+        pipe(
+          stage({ ...unlimited, strategy: 'plain' }),
+          E.bimap(stagingFailure, (staged) => staged.plan.predicted.peakDeviceBytes)
+        )
       )
     ),
-    E.bind('staged', ({ device, budget }) => stageFor(device, setup.strategy ?? 'sft', budget)),
+    E.map(({ unlimited, budget }) => (budget === undefined ? unlimited : { ...unlimited, budget }))
+  )
+
+/** Stages the setup for an objective and verifies its Program. */
+export const planNetwork = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Planned> => {
+  const started = performance.now()
+  return pipe(
+    E.Do,
+    E.bind('request', () => stageRequest(setup, objective, source, known)),
+    E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stage(request))),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
     E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
-    E.map(({ staged, budget, device, planningMilliseconds, verifiedMilliseconds }) => ({
+    E.map(({ request: { device, budget }, staged, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
       device: setup.device,
       threads: device.threads,

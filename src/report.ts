@@ -1,4 +1,5 @@
 import Table from 'cli-table3'
+import type { Graph, Segment } from '../staging'
 import type { Planned } from './planning'
 import { formatBytes, formatMilliseconds } from './sizes'
 
@@ -42,25 +43,29 @@ export const planReport = ({ staged, planningMilliseconds, timeShares }: Planned
     lowerBoundMs: lowerBoundMilliseconds,
     planningMs: planningMilliseconds,
     timesFrom: timeShares,
-    segments: plan.segments.map(({ from, to, grid, recompute }) => ({
-      from,
-      to,
-      fromName: graph.nodes[from]?.name ?? '',
-      toName: graph.nodes[to - 1]?.name ?? '',
-      grid,
-      recompute
-    }))
+    segments: plan.segments.map((segment) => segmentReport(graph, segment))
   }
 }
 
-const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
+export const segmentReport = (graph: Graph, { from, to, grid, recompute }: Segment): SegmentReport => ({
+  from,
+  to,
+  fromName: graph.nodes[from]?.name ?? '',
+  toName: graph.nodes[to - 1]?.name ?? '',
+  grid,
+  recompute
+})
+
+export const spanText = ({ fromName, toName }: SegmentReport): string => (fromName === toName ? fromName : `${fromName} to ${toName}`)
+
+export const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
   const along = Object.entries({ 'the batch': B, height: H, width: W }).filter(([, count]) => count > 1)
   if (along.length === 0) return 'whole'
   const counts = along.map(([axis, count]) => `${count} along ${axis}`).join(', ')
   return along.length === 1 ? `tiles: ${counts}` : `${B * H * W} tiles: ${counts}`
 }
 
-const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)}%`
+export const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)}%`
 
 /** From where the predicted time comes, the largest share first. */
 const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom']): string => {
@@ -85,7 +90,7 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
 export const planText = (planned: Planned): string => {
   const report = planReport(planned)
   const segments = report.segments.map((segment) => [
-    segment.fromName === segment.toName ? segment.fromName : `${segment.fromName} to ${segment.toName}`,
+    spanText(segment),
     tilesText(segment.grid),
     segment.recompute ? 'computed again' : 'kept'
   ])

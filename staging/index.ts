@@ -1,5 +1,6 @@
 export type { ConvolutionShape, DeviceModel } from './device-model'
 export type { StagingError } from './error'
+export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
 export type { Graph, Node, Parameter } from './graph'
 export { buildGraph } from './graph'
 export { encodeKernel, kernelKinds, kernelTable, type Kernel, type KernelKind, type KernelOf } from './kernels'

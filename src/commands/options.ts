@@ -85,7 +85,9 @@ export const addSetupOptions = (command: Command): Command =>
     .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
     .addOption(new Option('--device <name>', 'where it runs').choices(['cpu', 'reference']).default('cpu'))
     .addOption(new Option('--precision <type>', 'of the reference device (default: float64)').choices(['float32', 'float64']))
-    .addOption(new Option('--strategy <name>', 'how memory is planned').choices(['plain', 'chen', 'chen-sqrt', 'sft']).default('sft'))
+    .addOption(
+      new Option('--strategy <name>', 'how memory is planned').choices(['auto', 'plain', 'chen', 'chen-sqrt', 'sft']).default('auto')
+    )
     .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
     .option('--json', 'one JSON object on standard output')

@@ -64,7 +64,7 @@ const openInput = (context: Context, { segment, input }: BoundSegment, body: Bod
   const [deviation0, deviation1, deviation2, deviation3] = constants(source.deviation, 1) as [number, number, number, number]
   const full = { fullHeight: graph.input[2], fullWidth: graph.input[3] }
   emit.launch<'loadImage'>(
-    { kind: 'loadImage', ...tileFields(tile), ...full, mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 },
+    { kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3, ...full, ...tileFields(tile) },
     { destination: tile.address, ...originOf(region) }
   )
   return tile
@@ -72,7 +72,7 @@ const openInput = (context: Context, { segment, input }: BoundSegment, body: Bod
 
 const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners'>): Virtual => {
   if (node.op !== 'maxPool2d') return none
-  const kernel: Kernel = { kind: 'maxPoolForward', ...windowFields(windowOf(node.args), step), layout: layoutCode(step.source.layout) }
+  const kernel: Kernel = { kind: 'maxPoolForward', layout: layoutCode(step.source.layout), ...windowFields(windowOf(node.args), step) }
   return at(context.emit.buffer(`winners of ${node.name}`, context.device.winnersBytes(kernel)))
 }
 
@@ -149,7 +149,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
       sourceRegion: regionOf(body, position),
       parameters: context.parameters[segment.from + position]
     }
-    const step: Step = { ...partial, winners: winnersOf(context, node, partial) }
+    const step: Step = { winners: winnersOf(context, node, partial), ...partial }
     steps.push(step)
     source = destination
     if (position > lastRun) return

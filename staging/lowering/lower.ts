@@ -142,18 +142,23 @@ const transferSection = (
   return { code: resolve(emit.code(), placed), exchangeBytes: offset, exchanged: entries }
 }
 
-const largestAtPeak = (lifetimes: readonly BufferLifetime[]): string => {
+const liveAtPeak = (lifetimes: readonly BufferLifetime[]): readonly Buffer[] => {
   const { time } = maxLive(lifetimes)
-  const passing = lifetimes.filter(({ buffer, from, to }) => buffer.scope !== 'resident' && from <= time && time < to)
-  return passing.reduce((largest, { buffer }) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 })
-    .name
+  return lifetimes.filter(({ from, to }) => from <= time && time < to).map(({ buffer }) => buffer)
 }
+
+const largestOf = (live: readonly Buffer[]): string =>
+  live
+    .filter(({ scope }) => scope !== 'resident')
+    .reduce((largest, buffer) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 }).name
 
 export interface Lowered {
   /** Highest byte that any section touches in the arena, plus one. */
   readonly peakBytes: number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: string
+  /** What is live where the most bytes are. */
+  readonly liveAtPeak: readonly Buffer[]
   /** Built when asked for: a search lowers many segmentations for their peaks alone. */
   readonly program: () => Program
 }
@@ -222,5 +227,6 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
       kernels: pool.kernels
     }
   }
-  return { peakBytes, largestAtPeak: largestAtPeak(lifetimes), program }
+  const live = liveAtPeak(lifetimes)
+  return { peakBytes, largestAtPeak: largestOf(live), liveAtPeak: live, program }
 }
