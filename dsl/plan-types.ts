@@ -1,5 +1,5 @@
 import type { Lte, Whole } from './arithmetic'
-import type { AnyLayer, Arguments, Layers, Mark, Op } from './arguments'
+import type { Arguments, Mark, Op } from './arguments'
 import type { LayerText } from './layer-text'
 import type { Model } from './model'
 import type { Plan, PlanSegment } from './plan'
@@ -23,54 +23,56 @@ export type Right<M extends Model, P extends Plan> =
       : RightFigures<M, P>
     : never
 
-/** One op of the flattened model. */
-interface Entry {
-  readonly name: string
-  readonly op: Op
-  readonly text: string
-}
+/** One op of the flattened model; a tuple, which costs the compiler far less than an object in long lists. */
+type Entry = readonly [name: string, op: Op, text: string]
 type Entries = readonly Entry[]
 type Segments = readonly PlanSegment[]
 
-/** What flatLayers makes of a list, marks left out; marks take no place. */
-type Flat<
-  L extends Layers,
-  Prefix extends string = '',
+/** What flatLayers makes of a list, marks left out; marks take no place. A list without marks and containers is mapped, which costs less. */
+type Flat<L, Prefix extends string = ''> = L extends readonly { readonly op: Op }[]
+  ? { readonly [K in keyof L]: K extends string ? Leaf<L[K], `${Prefix}${K}`> : never }
+  : FlatFrom<L, Prefix>
+
+type Leaf<X, Name extends string> = X extends { readonly op: infer N extends Op; readonly args: infer A }
+  ? readonly [Name, N, LayerText<N, A>]
+  : never
+
+type FlatFrom<
+  L,
+  Prefix extends string,
   Places extends readonly unknown[] = readonly [],
   Out extends readonly unknown[] = readonly []
-> = L extends readonly [infer First extends AnyLayer, ...infer Rest extends Layers]
-  ? First['op'] extends Mark
-    ? Flat<Rest, Prefix, Places, Out>
-    : Flat<
-        Rest,
-        Prefix,
-        readonly [...Places, unknown],
-        readonly [...Out, ...Expanded<First, `${Prefix}${NameOf<First, `${Places['length']}`>}`>]
-      >
-  : number extends L['length']
-    ? Entries
-    : Out
+> = L extends readonly [infer First, ...infer Rest]
+  ? First extends { readonly op: infer N; readonly args: infer A }
+    ? N extends Mark
+      ? FlatFrom<Rest, Prefix, Places, Out>
+      : FlatFrom<
+          Rest,
+          Prefix,
+          readonly [...Places, unknown],
+          readonly [...Out, ...Expanded<N, A, `${Prefix}${NameOf<A, `${Places['length']}`>}`>]
+        >
+    : Entries
+  : L extends readonly []
+    ? Out
+    : Entries
 
-type NameOf<L extends AnyLayer, Place extends string> = L['args'] extends { readonly name: infer Name extends string } ? Name : Place
+type NameOf<A, Place extends string> = A extends { readonly name: infer Name extends string } ? Name : Place
 
-type Expanded<L extends AnyLayer, Name extends string> = keyof Arguments extends L['op']
+type Expanded<N, A, Name extends string> = keyof Arguments extends N
   ? Entries
-  : L['op'] extends Op
-    ? readonly [{ readonly name: Name; readonly op: L['op']; readonly text: LayerText<L['op'], L['args']> }]
-    : L['args'] extends { readonly layer: infer Inner extends AnyLayer }
-      ? Expanded<Inner, Name>
-      : L['args'] extends { readonly layers: infer Inner extends Layers }
+  : N extends Op
+    ? readonly [readonly [Name, N, LayerText<N, A>]]
+    : A extends { readonly layer: { readonly op: infer Inner; readonly args: infer InnerA } }
+      ? Expanded<Inner, InnerA, Name>
+      : A extends { readonly layers: infer Inner }
         ? Flat<Inner, `${Name}.`>
         : readonly []
 
 type Losses = 'softmaxCrossEntropy' | 'meanSquaredError'
-interface AppendedLoss {
-  readonly name: 'loss'
-  readonly op: 'softmaxCrossEntropy'
-  readonly text: 'softmaxCrossEntropy'
-}
+type AppendedLoss = readonly ['loss', 'softmaxCrossEntropy', 'softmaxCrossEntropy']
 type WithLoss<E> = E extends readonly [...unknown[], infer Last extends Entry]
-  ? Last['op'] extends Losses
+  ? Last[1] extends Losses
     ? E
     : readonly [...E, AppendedLoss]
   : E
@@ -108,7 +110,7 @@ type RightPeak<Peak extends number, Budget extends number | null> = [Budget] ext
 
 type Places<L extends readonly unknown[]> = { readonly [K in keyof L]: unknown }
 
-type Texts<E extends Entries> = { readonly [K in keyof E]: E[K]['text'] }
+type Texts<E extends Entries> = { readonly [K in keyof E]: E[K][2] }
 type RightLayers<E extends Entries, L extends readonly string[]> =
   L extends Texts<E> ? unknown : number extends L['length'] ? unknown : FirstOther<E, L, E['length'], L['length']>
 
@@ -122,22 +124,53 @@ type FirstOther<
   ? L extends readonly [infer T extends string, ...infer RestL extends readonly string[]]
     ? string extends T
       ? unknown
-      : T extends X['text']
+      : T extends X[2]
         ? FirstOther<RestE, RestL, Ours, Theirs, readonly [...Passed, unknown]>
-        : readonly [
-            ...Passed,
-            Bad<`layer ${Passed['length'] & number}: the model has ${X['text']} (${X['name']}), the plan ${T}`>,
-            ...Places<RestL>
-          ]
+        : readonly [...Passed, Bad<`layer ${Passed['length'] & number}: the model has ${X[2]} (${X[0]}), the plan ${T}`>, ...Places<RestL>]
     : Bad<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>
   : Bad<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>
 
 type RightOrder<E extends Entries, O extends readonly number[]> = number extends O['length']
   ? unknown
   : O['length'] extends E['length']
-    ? OrderFrom<E, O>
+    ? O extends Written<E>
+      ? unknown
+      : Misplaced<E, O, Written<E>, Following<E>> extends infer Places
+        ? [Places] extends [never]
+          ? unknown
+          : OrderFrom<E, O>
+        : never
     : Bad<`order: the model has ${E['length']} layers, its loss included, the order ${O['length']}`>
 
+/** [0, 1, 2, ...] and [1, 2, 3, ...], as long as E. */
+type Written<E> = { readonly [K in keyof E]: K extends `${infer Place extends number}` ? Place : never }
+type Following<E extends readonly unknown[]> = readonly [...E, unknown] extends infer Longer
+  ? Written<Longer> extends readonly [0, ...infer Later]
+    ? Later
+    : never
+  : never
+
+/** Positions that neither stand as written nor in a pool's exchange with the rectifier before it. */
+type Misplaced<E extends Entries, O extends readonly number[], W extends readonly unknown[], F extends readonly unknown[]> = {
+  [K in keyof W]: O[K & keyof O] extends infer A extends number
+    ? number extends A
+      ? never
+      : A extends W[K]
+        ? never
+        : [A, O[A]] extends [F[K & keyof F], W[K]]
+          ? Exchangeable<E[K & keyof E], E[A], K>
+          : [W[K], O[A]] extends [F[A], W[K]]
+            ? Exchangeable<E[A], E[K & keyof E], K>
+            : K
+    : K
+}[number]
+type Exchangeable<First, Second, K> = First extends readonly [unknown, 'relu' | 'leakyRelu', unknown]
+  ? Second extends readonly [unknown, 'maxPool2d', unknown]
+    ? never
+    : K
+  : K
+
+/** The sentence at the first position that is wrong. */
 type OrderFrom<E extends Entries, O extends readonly number[], Done extends readonly unknown[] = readonly []> = O extends readonly [
   infer A extends number,
   ...infer Rest extends readonly number[]
@@ -160,127 +193,108 @@ type OrderFrom<E extends Entries, O extends readonly number[], Done extends read
 
 /** The rest of the order where A and what follows it are the rectifier at `First` and the pool at `Second`, exchanged. */
 type Exchanged<E extends Entries, First extends number, Second, A, Rest extends readonly number[]> = [A, Rest[0]] extends [Second, First]
-  ? [E[First]['op'], E[A & number]['op']] extends ['relu' | 'leakyRelu', 'maxPool2d']
+  ? [E[First][1], E[A & number][1]] extends ['relu' | 'leakyRelu', 'maxPool2d']
     ? Rest
     : undefined
   : undefined
 
-type InOrder<E extends Entries, O extends readonly number[]> = { readonly [K in keyof O]: E[O[K]] }
+type InOrder<E extends Entries, O extends readonly number[]> = O extends Written<E> ? E : { readonly [K in keyof O]: E[O[K]] }
 
-type RightSegments<E extends readonly unknown[], S extends Segments> = number extends E['length'] | S['length']
+type RightSegments<E, S extends Segments> = number extends S['length']
   ? unknown
-  : S extends readonly []
-    ? Bad<EndsEarly<0, E['length']>>
-    : E extends Entries
-      ? SegmentsFrom<E, S, E['length'], E[number]['name']>
-      : unknown
+  : E extends Entries
+    ? S extends readonly []
+      ? Bad<EndsEarly<0, E['length']>>
+      : SegmentsFrom<S, E, Following<E>>
+    : unknown
 
+/** F: the position after each of E. */
 type SegmentsFrom<
-  E extends Entries,
   S extends Segments,
-  End extends number,
-  Names extends string,
-  At extends readonly unknown[] = readonly [],
+  E extends Entries,
+  F extends readonly unknown[],
+  At extends number = 0,
   Passed extends readonly unknown[] = readonly []
 > = S extends readonly [infer G extends PlanSegment, ...infer Rest extends Segments]
   ? number extends G['from'] | G['to']
     ? unknown
-    : G['from'] extends At['length']
-      ? Take<E, At, G['to']> extends infer T
-        ? T extends readonly [infer Taken extends Entries, infer Left extends Entries, infer Reached extends readonly unknown[]]
-          ? SegmentMistake<G, Taken, Rest, End, Names> extends infer Y
-            ? unknown extends Y
-              ? SegmentsFrom<Left, Rest, End, Names, Reached, readonly [...Passed, unknown]>
-              : readonly [...Passed, Y, ...Places<Rest>]
-            : never
-          : readonly [
-              ...Passed,
-              { readonly to: Bad<`${ShowSegment<G>}: it must end after ${G['from']} and at ${End} at the latest`> },
-              ...Places<Rest>
-            ]
-        : never
-      : readonly [
-          ...Passed,
-          {
-            readonly from: Bad<
-              Passed extends readonly []
-                ? `the first segment must start at 0, not at ${G['from']}`
-                : `segments must follow each other: this one starts at ${G['from']}, the one before ends at ${At['length'] & number}`
-            >
-          },
-          ...Places<Rest>
-        ]
+    : SegmentMistake<G, At, Rest, E, F> extends infer Y
+      ? unknown extends Y
+        ? SegmentsFrom<Rest, E, F, G['to'], readonly [...Passed, unknown]>
+        : readonly [...Passed, Y, ...Places<Rest>]
+      : never
   : unknown
 
 type ShowSegment<G extends PlanSegment> = `segment ${G['from']}..${G['to']}`
 type EndsEarly<To extends number, End extends number> = `the segments end at ${To}, but the model has ${End} layers, its loss included`
 
-/** The entries up to position To, what is left after them, and a tuple as long as To; undefined where To is not ahead. */
-type Take<E extends Entries, At extends readonly unknown[], To extends number, Taken extends Entries = readonly []> = E extends readonly [
-  infer First extends Entry,
-  ...infer Left extends Entries
-]
-  ? readonly [...At, unknown] extends infer Reached extends readonly unknown[]
-    ? Reached['length'] extends To
-      ? readonly [readonly [...Taken, First], Left, Reached]
-      : Take<Left, Reached, To, readonly [...Taken, First]>
-    : never
-  : undefined
-
 type SegmentMistake<
   G extends PlanSegment,
-  Taken extends Entries,
+  At extends number,
   After extends Segments,
-  End extends number,
-  Names extends string
-> = After extends readonly []
-  ? G['to'] extends End
-    ? GridMistake<G, Taken, true, Names>
-    : { readonly to: Bad<EndsEarly<G['to'], End>> }
-  : GridMistake<G, Taken, false, Names>
+  E extends Entries,
+  F extends readonly unknown[]
+> = G['from'] extends At
+  ? [G['to'] extends F[number] ? true : false, Lte<G['to'], G['from']>] extends [true, false]
+    ? [After['length'], G['to']] extends [0, Exclude<G['to'], E['length']>]
+      ? { readonly to: Bad<EndsEarly<G['to'], E['length']>> }
+      : GridMistake<G, After, E, F>
+    : { readonly to: Bad<`${ShowSegment<G>}: it must end after ${G['from']} and at ${E['length']} at the latest`> }
+  : {
+      readonly from: Bad<
+        At extends 0
+          ? `the first segment must start at 0, not at ${G['from']}`
+          : `segments must follow each other: this one starts at ${G['from']}, the one before ends at ${At}`
+      >
+    }
 
 /** Dimensions of more than one tile; asking for C is refused by name. */
 type Tiled<G> = { [D in keyof G]: G[D] extends 1 ? never : number extends G[D] ? never : D }[keyof G] & (Dim | 'C')
 
-type GridMistake<G extends PlanSegment, Taken extends Entries, IsLast extends boolean, Names extends string> =
+type GridMistake<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> =
   Whole<`${G['grid']['B']} ${G['grid']['H']} ${G['grid']['W']}`> extends true
     ? [Tiled<G['grid']>] extends [never]
-      ? CheckpointMistake<G, Taken, Names>
-      : TiledMistake<Taken, Tiled<G['grid']>> extends infer Sentence
+      ? CheckpointMistake<G, E>
+      : TiledMistake<E, F, G['from'], G['to'], Tiled<G['grid']>> extends infer Sentence
         ? Sentence extends string
           ? { readonly grid: Bad<`${ShowSegment<G>}: ${Sentence}`> }
-          : [IsLast, G['recompute']] extends [false, false]
+          : [After, G['recompute']] extends [readonly [unknown, ...unknown[]], false]
             ? { readonly recompute: Bad<`${ShowSegment<G>}: what is tiled is recomputed in backward; recompute must be true`> }
-            : CheckpointMistake<G, Taken, Names>
+            : CheckpointMistake<G, E>
         : never
     : { readonly grid: Bad<`${ShowSegment<G>}: tile counts must be whole numbers above 0`> }
 
-/** Why these ops cannot be tiled along D. */
-type TiledMistake<Taken extends Entries, D extends string> = Taken extends readonly [
-  infer First extends Entry,
-  ...infer Rest extends readonly [Entry, ...Entries]
+/** Why the ops from position K up to To cannot be tiled along D together. */
+type TiledMistake<E extends Entries, F extends readonly unknown[], K, To, D extends string> = E[K & number] extends readonly [
+  unknown,
+  infer N extends Op,
+  unknown
 ]
-  ? [D] extends [InsideDims<First['op']>]
-    ? TiledMistake<Rest, D>
-    : [D] extends [LastDims<First['op']>]
-      ? `cannot tile along ${ShowDims<Exclude<D, InsideDims<First['op']>>>}; ${First['op']} sums over the pixels, so it must be the segment's last op`
-      : Disallowed<First['op'], D>
-  : Taken extends readonly [infer Last extends Entry]
-    ? [D] extends [LastDims<Last['op']>]
+  ? F[K & number] extends To
+    ? [D] extends [LastDims<N>]
       ? undefined
-      : Disallowed<Last['op'], D>
-    : undefined
+      : Disallowed<N, D>
+    : [D] extends [InsideDims<N>]
+      ? TiledMistake<E, F, F[K & number], To, D>
+      : [D] extends [LastDims<N>]
+        ? `cannot tile along ${ShowDims<Exclude<D, InsideDims<N>>>}; ${N} sums over the pixels, so it must be the segment's last op`
+        : Disallowed<N, D>
+  : undefined
 type Disallowed<
   N extends Op,
   D extends string
 > = `cannot tile along ${ShowDims<Exclude<D, LastDims<N>>>}; ${N} allows ${ShowDims<LastDims<N>>}`
 
-type CheckpointMistake<G extends PlanSegment, Taken extends Entries, Names extends string> = string extends G['checkpoint']
+type CheckpointMistake<G extends PlanSegment, E extends Entries> = string extends G['checkpoint']
   ? unknown
-  : Taken extends readonly [...unknown[], infer Last extends Entry]
-    ? G['checkpoint'] extends Last['name']
+  : NameBefore<G['to'], E> extends infer Last extends string
+    ? G['checkpoint'] extends Last
       ? unknown
-      : G['checkpoint'] extends Names
-        ? { readonly checkpoint: Bad<`${ShowSegment<G>}: its last layer is ${Last['name']}, not ${G['checkpoint']}`> }
-        : { readonly checkpoint: Bad<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last['name']}`> }
+      : G['checkpoint'] extends E[number][0]
+        ? { readonly checkpoint: Bad<`${ShowSegment<G>}: its last layer is ${Last}, not ${G['checkpoint']}`> }
+        : { readonly checkpoint: Bad<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last}`> }
     : never
+/** Name of the layer after which position To comes. */
+type NameBefore<To extends number, E extends Entries> = (readonly [unknown, ...E])[To] extends readonly [infer Name, ...unknown[]]
+  ? Name
+  : never
