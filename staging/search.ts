@@ -1,6 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { pipe } from 'fp-ts/function'
-import { checkSegments } from './check-segments'
+import type { Given } from './check-segments'
 import type { StagingError } from './error'
 import type { Graph } from './graph'
 import { lower, type Lowered } from './lowering/lower'
@@ -82,22 +81,18 @@ const tooSmall = (graph: Graph, planner: string, budget: number, least: Candidat
   ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.peakBytes })
 })
 
-/** The segmentation to run: as given, or the strategy's best within `budget` bytes. */
+/** The segmentation to run: as given (and checked), or the strategy's best within `budget` bytes. */
 export const chooseSegments = (
   search: Search,
   strategy: StrategyName,
-  given: readonly Segment[] | undefined,
+  given: Given | undefined,
   budget: number,
   plainPeakBytes: number
 ): E.Either<StagingError, Candidate> => {
   const { graph } = search.lowering
   const fitting = (planner: string, candidate: Candidate | undefined): E.Either<StagingError, Candidate> =>
     candidate !== undefined && candidate.peakBytes <= budget ? E.right(candidate) : E.left(tooSmall(graph, planner, budget, candidate))
-  if (given !== undefined)
-    return pipe(
-      checkSegments(graph, given),
-      E.chain((segments) => fitting('the given plan', lowered(search, segments)))
-    )
+  if (given !== undefined) return fitting('the given plan', lowered(search, given.segments))
   const best = bestWithin(search, strategy, budget)
   return best !== undefined && best.peakBytes <= budget
     ? E.right(best)

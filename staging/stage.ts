@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
-import { checkInputs } from './check-segments'
+import { checkGiven, checkInputs, type Given } from './check-segments'
 import type { DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash, type Graph } from './graph'
@@ -25,7 +25,7 @@ export interface StageRequest {
   readonly device: DeviceModel
   readonly strategy: StrategyName
   /** Decisions to take as they are, in place of the strategy's. */
-  readonly segments?: readonly Segment[]
+  readonly given?: Given
   /** Bytes of device memory for everything that a step holds; no limit when absent. */
   readonly budget?: number
   readonly objective: Objective
@@ -61,17 +61,18 @@ export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
     E.fromNullable(inputError(`the model ${request.model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
     E.chain((input) => buildGraph(request.model, input)),
     E.chain(checkInputs),
+    E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkGiven(graph, request.given))),
     E.chain((graph) => stageGraph(request, graph))
   )
 
 const stageGraph = (
-  { device, strategy, segments: given, budget, objective, source }: StageRequest,
+  { device, strategy, given, budget, objective, source }: StageRequest,
   written: Graph
 ): E.Either<StagingError, Staged> => {
   const graph = objective.kind === 'gradients' ? withoutDropout(written) : written
   const asked = { device, objective, source }
   const plain = lower({ graph, ...asked }, wholeGraph(graph))
-  const order = given === undefined && strategy === 'sft' ? poolBeforeRectifying(graph) : asWritten(graph)
+  const order = given?.order ?? (strategy === 'sft' ? poolBeforeRectifying(graph) : asWritten(graph))
   const lowering: Lowering = { graph: inOrder(graph, order), ...asked }
   const leastWork = lower({ graph: inOrder(graph, poolBeforeRectifying(graph)), ...asked }, wholeGraph(graph)).program()
   const residentBytes = leastWork.residents.reduce((sum, { bytes }) => sum + aligned(bytes), 0)
@@ -82,7 +83,7 @@ const stageGraph = (
       const plan: MemoryPlan = {
         model: graph.model,
         graphHash: graphHash(written),
-        strategy,
+        strategy: given?.strategy ?? strategy,
         device: device.name,
         input: graph.input,
         budget: budget ?? null,

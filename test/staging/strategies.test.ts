@@ -202,15 +202,18 @@ test('given segments are refused with the segment and the reason', () => {
   const cases: readonly (readonly [readonly Segment[], RegExp])[] = [
     [
       [{ from: 0, to: 10, grid: { ...whole, H: 2 }, recompute: true, reorder: 'once' }],
-      /segment 0\.\.10: it cannot be tiled along H; it allows B/
+      /segment 0\.\.10: cannot tile along H; globalAvgPool sums over the pixels, so it must be the segment's last op/
     ],
-    [[{ from: 0, to: 4, grid: whole, recompute: true, reorder: 'once' }], /the segments end at 4, but net has 10 ops/],
+    [
+      [{ from: 0, to: 4, grid: whole, recompute: true, reorder: 'once' }],
+      /the segments end at 4, but the model has 10 layers, its loss included/
+    ],
     [
       [
         { from: 0, to: 4, grid: whole, recompute: true, reorder: 'once' },
         { from: 5, to: 10, grid: whole, recompute: false, reorder: 'once' }
       ],
-      /segment 5\.\.10: it starts at 5, but the one before ends at 4/
+      /segments must follow each other: this one starts at 5, the one before ends at 4/
     ],
     [
       [
@@ -221,7 +224,9 @@ test('given segments are refused with the segment and the reason', () => {
     ]
   ]
   for (const [segments, sentence] of cases) {
-    const refused = stage(request(convolutions, image, { segments }))
+    const refused = stage(
+      request(convolutions, image, { given: { order: convolutions.concat(relu).map((_, position) => position), segments } })
+    )
     assert.ok(isLeft(refused))
     if (isLeft(refused)) assert.match(refused.left.message, sentence)
   }
