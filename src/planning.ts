@@ -1,12 +1,22 @@
 import { availableParallelism } from 'node:os'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { Model } from '../dsl'
+import type { Model, Plan } from '../dsl'
 import { type DeviceError, deviceModel } from '../native'
-import { type Objective, type Source, type Staged, type StagingError, type StrategyName, stage } from '../staging'
+import {
+  type Given,
+  type Objective,
+  type Source,
+  type Staged,
+  type StagingError,
+  type StrategyName,
+  checkPlanFile,
+  stage
+} from '../staging'
 import type { DeviceModel } from '../staging/device-model'
 import type { Precision } from '../staging/program'
 import type { Failure } from './failure'
+import { planChange } from './plan-file'
 import type { Size } from './sizes'
 
 /** What is trained, where, and within how much memory. */
@@ -18,6 +28,8 @@ export interface Setup {
   /** The cpu computes in float32 only; the reference device in float64 where absent. */
   readonly precision?: Precision
   readonly strategy?: StrategyName
+  /** Decisions to take in place of a strategy's; the plan's input and budget count where none are given here. */
+  readonly plan?: Plan
   /** Unlimited where absent. */
   readonly budget?: Size
   /** All of the machine's where absent. */
@@ -31,6 +43,8 @@ export interface Planned {
   /** Bytes of the arena: the budget, or where there is none just what the plan needs. */
   readonly arenaBytes: number
   readonly planningMilliseconds: number
+  /** Where a given plan was made for something else than it runs as now: a sentence for people. */
+  readonly change?: string
 }
 
 /** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
@@ -54,12 +68,34 @@ const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Fail
   )
 }
 
+const budgetOf = (plan: Plan | undefined): Size | undefined =>
+  plan === undefined || plan.budget === null ? undefined : { kind: 'bytes', bytes: plan.budget }
+
+const changeOf = (plan: Plan | undefined, staged: Staged, objective: Objective): Pick<Planned, 'change'> => {
+  const change = plan && planChange(plan, staged, objective)
+  return change === undefined ? {} : { change }
+}
+
+/** The plan's decisions, once it is known to be for this model and input. Its own peak matters only under its own budget. */
+const givenBy = ({ model, input, plan, budget }: Setup): E.Either<Failure, Given | undefined> =>
+  plan === undefined
+    ? E.right(undefined)
+    : pipe(
+        checkPlanFile(
+          { ...model, ...(input === undefined ? {} : { input }) },
+          { ...plan, budget: budget === undefined ? plan.budget : null }
+        ),
+        E.mapLeft(stagingFailure)
+      )
+
 /** Stages the setup for an objective; pure but for the device's answers about its kernels. */
 export const planNetwork = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, Planned> => {
   const started = performance.now()
   const threads = setup.threads ?? availableParallelism()
   const precision = setup.precision ?? (setup.device === 'cpu' ? 'float32' : 'float64')
-  const stageFor = (device: DeviceModel, strategy: StrategyName, budget: number | undefined): E.Either<Failure, Staged> =>
+  const input = setup.input ?? setup.plan?.input
+  const size = setup.budget ?? budgetOf(setup.plan)
+  const stageFor = (device: DeviceModel, strategy: StrategyName, budget: number | undefined, given?: Given): E.Either<Failure, Staged> =>
     pipe(
       stage({
         model: setup.model,
@@ -67,26 +103,27 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
         strategy,
         objective,
         source,
-        ...(setup.input === undefined ? {} : { input: setup.input }),
+        ...(input === undefined ? {} : { input }),
+        ...(given === undefined ? {} : { given }),
         ...(budget === undefined ? {} : { budget })
       }),
       E.mapLeft(stagingFailure)
     )
   return pipe(
     E.Do,
+    E.bind('given', () => givenBy(setup)),
     E.bind('device', () => E.mapLeft(deviceFailure)(deviceModel(setup.device, precision, threads))),
     E.bind('budget', ({ device }) =>
-      budgetBytes(setup.budget, () =>
-        E.map((staged: Staged) => staged.plan.predicted.peakDeviceBytes)(stageFor(device, 'plain', undefined))
-      )
+      budgetBytes(size, () => E.map((staged: Staged) => staged.plan.predicted.peakDeviceBytes)(stageFor(device, 'plain', undefined)))
     ),
-    E.bind('staged', ({ device, budget }) => stageFor(device, setup.strategy ?? 'sft', budget)),
+    E.bind('staged', ({ device, budget, given }) => stageFor(device, setup.strategy ?? 'sft', budget, given)),
     E.map(({ staged, budget }) => ({
       staged,
       device: setup.device,
       threads,
       arenaBytes: budget ?? staged.program.peakBytes,
-      planningMilliseconds: performance.now() - started
+      planningMilliseconds: performance.now() - started,
+      ...changeOf(setup.plan, staged, objective)
     }))
   )
 }
