@@ -1,12 +1,17 @@
 /** Plan files through the real command: written, checked by the compiler, edited by hand, taken in place of a strategy. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Plan } from '../../dsl'
+import { loadPlan } from '../../src/plan-file'
+import { planNetwork } from '../../src/planning'
 import { writeTensorFile } from '../../src/safetensors'
 import { root, smallModel, tilefold } from './command-line'
 import { valueOf } from './outcome'
+import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
@@ -183,37 +188,46 @@ test('what is wrong with a plan is one sentence, and exit status 2', async () =>
   writeFileSync(at('number.plan.ts'), 'export default 3\n')
   const wrong = (name: string, changes: object): string => writePlan(`${name}.json`, { ...tiled(plan, 2, 2), ...changes })
   const cases: readonly (readonly [string, RegExp])[] = [
-    [at('nowhere.json'), /^the plan .*nowhere\.json cannot be read: no such file or directory\.\n$/],
-    [at('nowhere.plan.ts'), /^the plan .*nowhere\.plan\.ts cannot be read: no such file or directory\.\n$/],
-    [at('plan.yaml'), /plan\.yaml: a plan file is named \*\.plan\.ts or \*\.json\.\n$/],
+    [at('nowhere.json'), /^the plan .*nowhere\.json cannot be read: no such file or directory\.?$/],
+    [at('nowhere.plan.ts'), /^the plan .*nowhere\.plan\.ts cannot be read: no such file or directory\.?$/],
+    [at('plan.yaml'), /plan\.yaml: a plan file is named \*\.plan\.ts or \*\.json\.?$/],
     [at('corrupt.json'), /^the plan .*corrupt\.json is no JSON: /],
-    [at('number.plan.ts'), /^the plan .*number\.plan\.ts: it holds no plan\.\n$/],
+    [at('number.plan.ts'), /^the plan .*number\.plan\.ts: it holds no plan\.?$/],
     [
       wrong('mistyped', { segments: [first, { ...second, grid: { B: 1, H: '2', W: 1 } }] }),
-      /mistyped\.json: segments\[1\]\.grid\.H is "2", not a number\.\n$/
+      /mistyped\.json: segments\[1\]\.grid\.H is "2", not a number\.?$/
     ],
-    [wrong('missing', { order: undefined }), /missing\.json: order is missing\.\n$/],
-    [wrong('budget', { budget: -1 }), /budget is -1, not a whole number of bytes or null\.\n$/],
+    [wrong('missing', { order: undefined }), /missing\.json: order is missing\.?$/],
+    [wrong('budget', { budget: -1 }), /budget is -1, not a whole number of bytes or null\.?$/],
     [
       wrong('model', { layers: ['conv2d 8 k3 p1', ...plan.layers.slice(1)] }),
-      /^layer 0: the model has conv2d 4 k3 p1 \(0\), the plan conv2d 8 k3 p1\.\n$/
+      /^layer 0: the model has conv2d 4 k3 p1 \(0\), the plan conv2d 8 k3 p1\.?$/
     ],
-    [wrong('names', { graph: '0'.repeat(64) }), /^the layers of small have other names than when the plan was made; plan it anew\.\n$/],
-    [wrong('input', { input: [2, 3, 32, 64] }), /^input: the model takes 2x3x32x32, the plan is for 2x3x32x64\.\n$/],
+    [wrong('names', { graph: '0'.repeat(64) }), /^the layers of small have other names than when the plan was made; plan it anew\.?$/],
+    [wrong('input', { input: [2, 3, 32, 64] }), /^input: the model takes 2x3x32x32, the plan is for 2x3x32x64\.?$/],
     [
       wrong('gap', { segments: [{ ...first, to: 3, checkpoint: '1' }, second] }),
-      /^segments must follow each other: this one starts at 4, the one before ends at 3\.\n$/
+      /^segments must follow each other: this one starts at 4, the one before ends at 3\.?$/
     ],
-    [wrong('end', { segments: [first] }), /^the segments end at 4, but the model has 6 layers, its loss included\.\n$/],
-    [wrong('over', { budget: 1000 }), /^the peak of \d+ bytes is over the budget of 1000\.\n$/],
+    [wrong('end', { segments: [first] }), /^the segments end at 4, but the model has 6 layers, its loss included\.?$/],
+    [wrong('over', { budget: 1000 }), /^the peak of \d+ bytes is over the budget of 1000\.?$/],
     [
       wrong('padding', { segments: [{ ...first, grid: { B: 1, H: 2, W: 0.5 } }, second] }),
-      /^segment 0\.\.4: tile counts must be whole numbers above 0\.\n$/
+      /^segment 0\.\.4: tile counts must be whole numbers above 0\.?$/
     ]
   ]
   for (const [file, sentence] of cases) {
+    const planned = pipe(
+      loadPlan(file),
+      E.chain((given) => planNetwork({ model: small, device: 'reference', plan: given }, { kind: 'gradients' }, { kind: 'float' }))
+    )
+    assert.ok(E.isLeft(planned), file)
+    assert.match(planned.left.message, sentence)
+    assert.is(planned.left.code, 'input')
+  }
+  for (const [file, sentence] of [cases[0]!, cases[3]!, cases[8]!]) {
     const [status, said] = await refusal('plan', smallModel, '--plan', file)
-    assert.match(said, sentence)
+    assert.match(said.trimEnd(), sentence)
     assert.is(status, 2)
   }
 })

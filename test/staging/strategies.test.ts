@@ -232,6 +232,29 @@ test('given segments are refused with the segment and the reason', () => {
   }
 })
 
+test('a given order may exchange any of the pools with the rectifiers before them, and nothing else', () => {
+  const whole = { B: 1, H: 1, W: 1 }
+  const layers = [...convolutions.slice(0, 7), maxPool2d({ k: 2 }), ...convolutions.slice(7)]
+  const segments: readonly Segment[] = [
+    { from: 0, to: 5, grid: { ...whole, H: 3 }, recompute: true, reorder: 'once' },
+    { from: 5, to: 11, grid: whole, recompute: false, reorder: 'once' }
+  ]
+  const planned = (order: readonly number[]) => stage(request(layers, image, { given: { order, segments, strategy: 'by hand' } }))
+  const written = layers.concat(relu).map((_, position) => position)
+  for (const order of [written, [0, 1, 2, 4, 3, 5, 6, 7, 8, 9, 10], [0, 1, 2, 4, 3, 5, 7, 6, 8, 9, 10]]) {
+    const result = planned(order)
+    assert.ok(isRight(result))
+    assert.equal([result.right.plan.order, result.right.plan.segments, result.right.plan.strategy], [order, segments, 'by hand'])
+  }
+  for (const order of [[1, 0, ...written.slice(2)], [0, 1, 2, 3, 5, 4, ...written.slice(6)], written.slice(1), written.fill(0, 3)])
+    assert.ok(isLeft(planned(order)), order.join())
+  const small = stage(
+    request(layers, image, { given: { order: layers.concat(relu).map((_, position) => position), segments }, budget: 1e6 })
+  )
+  assert.ok(isLeft(small) && small.left.code === 'budget')
+  if (isLeft(small)) assert.match(small.left.message, /1000000 bytes: the given plan needs at least \d+ bytes/)
+})
+
 test('whole VGG-16 at 20480 x 20480 is planned in 1 GiB, most of it one tiled segment that ends in a vector', () => {
   const wanted = { ...request([], [1, 3, 20480, 20480], { budget: 2 ** 30 }), model: builtIn.vgg16!({ classes: 2, head: 'gap' }) }
   const { plan, program } = staged(wanted)
