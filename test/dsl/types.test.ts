@@ -185,7 +185,7 @@ types('plans: right, or the same sentence', () => {
   const written = dsl.flatLayers(planned.layers).filter(({ op }) => op !== 'checkpoint') as readonly dsl.PlannedLayer[]
   const layers = [...written, { name: 'loss', op: 'softmaxCrossEntropy', args: {} }] as readonly dsl.PlannedLayer[]
   const [position, count] = [fc.integer({ min: -1, max: layers.length + 1 }), fc.constantFrom(1, 1, 1, 1, 2, 3, 0, 2.5)]
-  const name = fc.constantFrom(...layers.map((layer) => layer.name), '9')
+  const name = fc.constantFrom(...layers.map((layer) => layer.name), '9', 'features.9', 'head.9', 'head')
   /** Mostly right: cuts at random, and then at most one field changed. */
   const plan = fc
     .record({
@@ -264,12 +264,8 @@ types('plans: right, or the same sentence', () => {
     `import type { planned } from './planned-model'
     import type { Right } from '../../dsl/plan-types'
     import type { Bad } from '../../dsl/tensor'
-    type Sentences<T> = T extends Bad<infer Sentence>
-      ? Sentence
-      : T extends readonly unknown[]
-        ? Sentences<T[number]>
-        : unknown extends T ? never : T extends object ? { [K in keyof T]: Sentences<T[K]> }[keyof T] : never
-    type Each<T> = { [K in keyof T]: T[K] extends readonly unknown[] ? { [I in keyof T[K]]: Sentences<T[K][I]> }[number] : Sentences<T[K]> }[keyof T]`,
+    type Sentences<T> = T extends Bad<infer Sentence> ? Sentence : unknown extends T ? never : T extends object ? Each<T> : never
+    type Each<T> = { [K in keyof T]: Sentences<T[K]> }[T extends readonly unknown[] ? number & keyof T : keyof T]`,
     plans.map((one) => `Each<Right<typeof planned, ${literal(one)}>>`)
   )
   const expected = plans.map((one) => {

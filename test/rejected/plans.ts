@@ -21,7 +21,16 @@ const made = {
   predicted: {}
 } as const
 const input = [2, 3, 64, 64] as const
-const layers = ['conv2d 8 k3 p1', 'relu', 'maxPool2d k2', 'conv2d 16 k3', 'leakyRelu 0.1', 'globalAvgPool', 'linear 2', 'softmaxCrossEntropy'] as const
+const layers = [
+  'conv2d 8 k3 p1',
+  'relu',
+  'maxPool2d k2',
+  'conv2d 16 k3',
+  'leakyRelu 0.1',
+  'globalAvgPool',
+  'linear 2',
+  'softmaxCrossEntropy'
+] as const
 const order = [0, 1, 2, 3, 4, 5, 6, 7] as const
 const whole = { B: 1, H: 1, W: 1 } as const
 const first = { from: 0, to: 3, checkpoint: 'features.2', grid: { B: 1, H: 4, W: 2 }, recompute: true, reorder: 'once' } as const
@@ -295,6 +304,9 @@ export const fromFile = (classes: number, plan: import('../../dsl').Plan, budget
     ...right,
     layers: ['globalAvgPool', 'linear 7', 'softmaxCrossEntropy'],
     order: [0, 1, 2],
-    segments: [{ ...first, checkpoint: '0', to: 1 }, { ...last, from: 1, to: 3 }]
+    segments: [
+      { ...first, checkpoint: '0', to: 1 },
+      { ...last, from: 1, to: 3 }
+    ]
   })
 ]
