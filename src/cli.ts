@@ -38,9 +38,11 @@ const program = (): Command => {
   const tilefold = new Command('tilefold').description('Train convolutional networks on images larger than memory, within a budget.')
   const add = (name: string, description: string): Command => addSetupOptions(tilefold.command(name).description(description))
 
-  addOptimizerOptions(add('plan', 'show how a training step would fit into a budget; run nothing')).action((model: string, options) =>
-    answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand(model, options))
-  )
+  addOptimizerOptions(add('plan', 'show how a training step would fit into a budget; run nothing'))
+    .option('--out <file>', 'write the plan: *.plan.ts, which the compiler checks, or *.json')
+    .action((model: string, options) =>
+      answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand(model, options))
+    )
 
   addOptimizerOptions(
     add('explain', 'say what binds the budget, what more memory would buy, what each decision costs; run nothing')

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { Model } from '../dsl'
+import type { Model, Plan } from '../dsl'
 import {
+  type Given,
   type Objective,
   type ProfiledModel,
   type Source,
@@ -9,12 +10,14 @@ import {
   type StageRequest,
   type StagingError,
   type StrategyName,
+  checkPlanFile,
   stage,
   verify
 } from '../staging'
 import type { Precision } from '../staging/program'
 import { type TimeShares, deviceOf, timeShares } from './device'
 import type { Failure } from './failure'
+import { planChange } from './plan-file'
 import type { Size } from './sizes'
 
 /** What is trained, where, and within how much memory. */
@@ -27,6 +30,8 @@ export interface Setup {
   readonly precision?: Precision
   /** `auto` where absent. */
   readonly strategy?: StrategyName
+  /** Decisions to take in place of a strategy's; the plan's input and budget count where none are given here. */
+  readonly plan?: Plan
   /** Unlimited where absent. */
   readonly budget?: Size
   /** All of the machine's where absent. */
@@ -44,6 +49,8 @@ export interface Planned {
   readonly verifiedMilliseconds: number
   /** Where the predicted time comes from. */
   readonly timeShares: TimeShares
+  /** Where a given plan was made for something else than it runs as now: a sentence for people. */
+  readonly change?: string
 }
 
 /** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
@@ -64,6 +71,26 @@ const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Fail
   )
 }
 
+const budgetOf = (plan: Plan | undefined): Size | undefined =>
+  plan === undefined || plan.budget === null ? undefined : { kind: 'bytes', bytes: plan.budget }
+
+const changeOf = (plan: Plan | undefined, staged: Staged, objective: Objective): Pick<Planned, 'change'> => {
+  const change = plan && planChange(plan, staged, objective)
+  return change === undefined ? {} : { change }
+}
+
+/** The plan's decisions, once it is known to be for this model and input. Its own peak matters only under its own budget. */
+const givenBy = ({ model, input, plan, budget }: Setup): E.Either<Failure, Given | undefined> =>
+  plan === undefined
+    ? E.right(undefined)
+    : pipe(
+        checkPlanFile(
+          { ...model, ...(input === undefined ? {} : { input }) },
+          { ...plan, budget: budget === undefined ? plan.budget : null }
+        ),
+        E.mapLeft(stagingFailure)
+      )
+
 /** Milliseconds of the proof that a Program may run; one that may not is a bug of the planner's. */
 const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> => {
   const started = performance.now()
@@ -80,19 +107,30 @@ interface Request extends StageRequest {
   readonly device: ProfiledModel
 }
 
+const asPlain = ({ given: _, ...request }: Request): StageRequest => ({ ...request, strategy: 'plain' })
+
 /** What staging is asked for a setup: its device as it was measured, or as `known`, and the budget in bytes. */
 export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
   pipe(
     E.Do,
     E.bind('device', () => (known === undefined ? deviceOf(setup) : E.right(known))),
-    E.let('unlimited', ({ device }): Request => {
-      const input = setup.input === undefined ? {} : { input: setup.input }
-      return { model: setup.model, device, strategy: setup.strategy ?? 'auto', objective, source, ...input }
+    E.bind('given', () => givenBy(setup)),
+    E.let('unlimited', ({ device, given }): Request => {
+      const input = setup.input ?? setup.plan?.input
+      return {
+        model: setup.model,
+        device,
+        strategy: setup.strategy ?? 'auto',
+        objective,
+        source,
+        ...(input === undefined ? {} : { input }),
+        ...(given === undefined ? {} : { given })
+      }
     }),
     E.bind('budget', ({ unlimited }) =>
-      budgetBytes(setup.budget, () =>
+      budgetBytes(setup.budget ?? budgetOf(setup.plan), () =>
         pipe(
-          stage({ ...unlimited, strategy: 'plain' }),
+          stage(asPlain(unlimited)),
           E.bimap(stagingFailure, (staged) => staged.plan.predicted.peakDeviceBytes)
         )
       )
@@ -116,7 +154,8 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source, 
       arenaBytes: budget ?? staged.program.peakBytes,
       planningMilliseconds,
       verifiedMilliseconds,
-      timeShares: timeShares(staged.program, device)
+      timeShares: timeShares(staged.program, device),
+      ...changeOf(setup.plan, staged, objective)
     }))
   )
 }

@@ -1,3 +1,4 @@
+export type { Given } from './check-segments'
 export type { ConvolutionShape, DeviceModel } from './device-model'
 export type { StagingError } from './error'
 export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
@@ -7,6 +8,7 @@ export { encodeKernel, kernelKinds, kernelTable, type Kernel, type KernelKind, t
 export { layoutCode, layouts, type Layout } from './layout'
 export { profile, profiled, type Profile, type ProfiledModel, type TimeSource } from './profile'
 export { memoryPlan, type MemoryPlan, type Segment } from './plan'
+export { checkPlanFile, decodePlanFile, objectiveText, planFileOf, planFileText, type PlanFileForm } from './plan-file'
 export { bytesOf, opcodes, sectionNames, spaces, tileAxes } from './program'
 export type { Address, Exchanged, Instruction, Precision, Program, Resident, Section, SectionName, Space } from './program'
 export { referenceModel } from './reference-model'

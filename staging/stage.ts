@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
-import { checkInputs, checkSegments } from './check-segments'
+import { checkGiven, checkInputs, type Given } from './check-segments'
 import type { DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash, withoutDropout, type Graph } from './graph'
@@ -23,7 +23,7 @@ export interface StageRequest {
   readonly device: DeviceModel
   readonly strategy: StrategyName
   /** Decisions to take as they are, in place of the strategy's. */
-  readonly segments?: readonly Segment[]
+  readonly given?: Given
   /** Bytes of device memory for everything that a step holds; no limit when absent. */
   readonly budget?: number
   readonly objective: Objective
@@ -68,7 +68,7 @@ export interface Decided {
 }
 
 const decideGraph = (
-  { device, strategy, segments: given, budget = Infinity, objective, source }: StageRequest,
+  { device, strategy, given, budget = Infinity, objective, source }: StageRequest,
   written: Graph
 ): E.Either<StagingError, Decided> => {
   // Gradients are of one function, not of a random one.
@@ -76,16 +76,12 @@ const decideGraph = (
   const lowering: Lowering = { graph, device, objective, source }
   const plain = candidateOf(lowering, asWritten(graph), wholeGraph(graph))
   const decided = (chosen: Candidate, answers?: Answers): Decided => ({ written, lowering, plain, chosen, answers })
-  if (given !== undefined)
-    return pipe(
-      checkSegments(graph, given),
-      E.map((segments) => candidateOf(lowering, asWritten(graph), segments)),
-      E.filterOrElse(
-        ({ peakBytes }) => peakBytes <= budget,
-        (candidate) => tooSmall(graph, 'the given plan', budget, { budget: candidate.peakBytes, candidate })
-      ),
-      E.map((chosen) => decided(chosen))
-    )
+  if (given !== undefined) {
+    const candidate = candidateOf(lowering, given.order, given.segments)
+    return candidate.peakBytes <= budget
+      ? E.right(decided(candidate))
+      : E.left(tooSmall(graph, 'the given plan', budget, { budget: candidate.peakBytes, candidate }))
+  }
   const answers = openAnswers(lowering, strategy, plain)
   const chosen = answers.within(budget)
   return chosen === undefined ? E.left(tooSmall(graph, `strategy ${strategy}`, budget, answers.least())) : E.right(decided(chosen, answers))
@@ -99,15 +95,16 @@ export const decide = (request: StageRequest): E.Either<StagingError, Decided> =
     E.chain((input) => buildGraph(request.model, input)),
     E.chain(checkInputs),
     E.chain((graph) => checkObjective(graph, request.objective)),
+    E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkGiven(graph, request.given))),
     E.chain((graph) => decideGraph(request, graph))
   )
 
-export const planOf = ({ strategy, device, budget }: StageRequest, { written, lowering, plain, chosen }: Decided): MemoryPlan => {
+export const planOf = ({ strategy, given, device, budget }: StageRequest, { written, lowering, plain, chosen }: Decided): MemoryPlan => {
   const { graph } = lowering
   return {
     model: graph.model,
     graphHash: graphHash(written),
-    strategy,
+    strategy: given?.strategy ?? strategy,
     device: device.name,
     input: graph.input,
     budget: budget ?? null,

@@ -4,6 +4,7 @@ import { builtIn } from '../../models'
 import { deviceModel, openSession } from '../../native'
 import { exchangeFor } from '../../src/exchange'
 import { initialise } from '../../src/initialise'
+import { asWritten } from '../golden/execute'
 import { stage, type Segment, type StrategyName, type Training } from '../../staging'
 
 /** What the parent wants measured; it comes as JSON in the last argument. */
@@ -64,7 +65,7 @@ const measure = async ({ device, network, input, strategy, budget, segments, tra
     device: must(deviceModel(device, 'float32', threads)),
     strategy,
     ...(budget === undefined ? {} : { budget }),
-    ...(segments === undefined ? {} : { segments }),
+    ...(segments === undefined ? {} : { given: asWritten(segments) }),
     objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 5e-4 }, ...training },
     source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] }
   } as const

@@ -8,6 +8,7 @@ import { coordinatesOf, repeatBoxes, runBoxes, subtract, type Box, type Coordina
 import { operandRegions } from '../../staging/verify/operand-regions'
 import { changeOperand, drop, launches, replaceAt, shifted } from './edit-program'
 import { drawsOf, randomNet, type Draw } from './random-nets'
+import { asWritten } from '../golden/execute'
 import { randomSegments } from './random-segments'
 
 /** Runs restore and step; whether every byte read was last written by its own buffer, and nothing reaches out of it. */
@@ -98,7 +99,7 @@ test('what the verifier accepts is sound when counted out, broken or not', () =>
       model,
       input,
       strategy: 'plain',
-      segments: randomSegments(draw, graph.right),
+      given: asWritten(randomSegments(draw, graph.right)),
       device: referenceModel('float64'),
       objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 } },
       source: { kind: 'float' }

@@ -17,6 +17,7 @@ import {
 import type { StageRequest } from '../../staging'
 import { changeKernel, changeOperand, drop, launches, moveBuffer, replaceAt, shifted, type SectionName } from './edit-program'
 import { drawsOf, randomNet, type Draw } from './random-nets'
+import { asWritten } from '../golden/execute'
 import { randomSegments } from './random-segments'
 
 const momentum: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
@@ -28,7 +29,7 @@ const program = (layers: readonly AnyLayer[], segments: readonly Segment[], rest
     input: [2, 3, 32, 24],
     device: referenceModel('float32'),
     strategy: 'plain',
-    segments,
+    given: asWritten(segments),
     objective: momentum,
     source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] },
     ...rest
@@ -236,7 +237,7 @@ test('every Program that staging makes is sound: random nets, devices of two pre
     const whole = stage({ ...request, strategy: 'plain' })
     if (isLeft(whole)) throw new Error(whole.left.message)
     const budget = Math.floor((whole.right.program.peakBytes * draw(30, 100)) / 100)
-    for (const staged of [whole, stage({ ...request, segments: randomSegments(draw, graph.right) }), stage({ ...request, budget })])
+    for (const staged of [whole, stage({ ...request, given: asWritten(randomSegments(draw, graph.right)) }), stage({ ...request, budget })])
       if (isRight(staged)) assert.is(refusal(staged.right.program), '', `seed ${seed}`)
   }
 })
