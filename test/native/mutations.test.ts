@@ -9,6 +9,9 @@ import { openEncoded, type EncodedSessionOptions } from '../../native/session'
 import { stage, type Program } from '../../staging'
 import { at, parameters, record, right, swap, wait } from './program'
 
+// Threads that spin while they wait take each other's cores. Before the addon is loaded, which reads it.
+process.env['OMP_WAIT_POLICY'] = 'passive'
+
 const mutations = 200
 const largest = 1 << 24
 const canary = 256
