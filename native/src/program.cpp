@@ -1,5 +1,6 @@
 #include "program.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 #include "code_reader.hpp"
@@ -9,8 +10,6 @@
 
 namespace tilefold {
 namespace {
-
-constexpr std::int64_t largestSpace = std::int64_t{1} << 46;
 
 std::size_t size(const std::string& what, double value) {
   const std::int64_t bytes = wholeNumber(what, value);
@@ -41,9 +40,16 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
   program.hostBytes = size("hostBytes", encoded.hostBytes);
   program.input = decodeInput(encoded.input);
   program.kernels = decodeKernels(encoded.kernels);
+  std::size_t largest = program.peakBytes;
+  for (const EncodedSection& section : encoded.sections)
+    largest = std::max(largest, size("exchangeBytes of " + section.name, section.exchangeBytes));
   std::vector<std::vector<OperandExtent>> extents;
   for (const Kernel& kernel : program.kernels) {
-    extents.push_back(operandExtents(kernel, device));
+    try {
+      extents.push_back(operandExtents(kernel, device, static_cast<std::int64_t>(largest)));
+    } catch (const Failure& failure) {
+      throw Failure("kernel " + std::to_string(extents.size()) + ", " + kernelInfo(kernel.kind).name + ", " + failure.what());
+    }
     if (kernel.kind != KernelKind::loadImage) continue;
     const auto load = decode<LoadImage>(kernel);
     checkLoadImage(load, program.input);
