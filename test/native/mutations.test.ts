@@ -53,7 +53,8 @@ const image: Image = {
   cropTop: 1,
   cropLeft: 2,
   flipHorizontal: true,
-  flipVertical: false
+  flipVertical: false,
+  quarterTurns: 0
 }
 
 /** The staged Program, with a swap of its first kilobyte before its step: something to damage in copies and events too. */
