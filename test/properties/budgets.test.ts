@@ -1,25 +1,33 @@
 import fc from 'fast-check'
-import { isLeft } from 'fp-ts/Either'
+import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { strategyNames } from '../../staging'
+import { strategyNames, verify, type Staged } from '../../staging'
 import { gradients, stageFor } from '../golden/execute'
 import { assertClose, randomExecution } from './random-execution'
 
-const strategies = fc.constantFrom(...strategyNames.filter((name) => name !== 'plain'))
+const strategies = fc.constantFrom(...strategyNames)
 const shares = fc.double({ min: 0.2, max: 1, noNaN: true })
 
-test('random nets, strategies and budgets: a plan fits or names what would, is the same again, and computes what plain does', async () => {
+/** What a step writes highest lies in the last page of the plan's peak, and nothing lies beyond. */
+const page = 4096
+
+const milliseconds = ({ plan }: Staged): number => plan.predicted.stepMilliseconds
+
+test('random nets, strategies and budgets: a plan fits or names what would, is verified, is the same again, computes what plain does in just its bytes, and more memory never slows auto down', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), strategies, shares, async (seed, strategy, share) => {
+    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), strategies, shares, shares, async (seed, strategy, share, otherShare) => {
       const { draw: _draw, graph: _graph, ...execution } = randomExecution(seed)
       const plain = await gradients({ ...execution, strategy: 'plain' })
-      const budget = Math.floor(plain.staged.program.peakBytes * share)
-      const stagedIn = (bytes: number) => stageFor({ ...execution, strategy, budget: bytes }, { kind: 'gradients' })
+      const bytesOf = (part: number): number => Math.floor(plain.staged.program.peakBytes * part)
+      const stagedIn = (bytes: number, by = strategy) => stageFor({ ...execution, strategy: by, budget: bytes }, { kind: 'gradients' })
+
+      const budget = bytesOf(share)
       const staged = stagedIn(budget)
       assert.equal(JSON.stringify(stagedIn(budget)), JSON.stringify(staged), 'another answer to the same request')
       const enough = isLeft(staged) ? staged.left.smallestFeasibleBudgetBytes! : budget
       assert.ok(enough >= budget)
+
       const planned = await gradients({ ...execution, strategy, budget: enough })
       const { program, plan } = planned.staged
       const { peakBytes } = program
@@ -28,10 +36,17 @@ test('random nets, strategies and budgets: a plan fits or names what would, is t
           plan.order.slice(from, to).every((position) => from <= position && position < to),
           'a segment is no range of the model'
         )
-      assert.ok(peakBytes <= enough && planned.measuredPeakBytes <= peakBytes)
+      const verified = verify(program)
+      assert.ok(isRight(verified), isLeft(verified) ? verified.left.message : '')
+      assert.ok(peakBytes <= enough && planned.measuredPeakBytes <= peakBytes && planned.measuredPeakBytes > peakBytes - page)
       assertClose(planned, plain, 1e-12)
+
+      const [less, more] = [Math.min(share, otherShare), Math.max(share, otherShare)].map((part) => stagedIn(bytesOf(part), 'auto'))
+      if (isRight(less!)) assert.ok(isRight(more!) && milliseconds(more.right) <= milliseconds(less.right), 'more memory is slower')
+      const auto = stagedIn(enough, 'auto')
+      assert.ok(isRight(auto) && milliseconds(auto.right) <= milliseconds(planned.staged), 'auto is slower')
     }),
-    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 150), includeErrorInReport: true }
+    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 1000), includeErrorInReport: true }
   )
 })
 
