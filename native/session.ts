@@ -8,7 +8,7 @@ import { encodeProgram, type EncodedProgram } from './encode'
 import { answerOf, type DeviceError } from './error'
 
 export type DeviceName = 'reference' | 'cpu'
-export type SectionName = 'step' | 'restore' | 'save'
+export type SectionName = 'step' | 'restore' | 'save' | 'update' | 'evaluate'
 
 /** One uint8 image, interleaved [height, width, channels], with the crop's corner and the flips of this step. */
 export interface Image {
@@ -20,6 +20,10 @@ export interface Image {
   readonly cropLeft: number
   readonly flipHorizontal: boolean
   readonly flipVertical: boolean
+  /** Counter-clockwise, of the crop after its flips; the crop read for an odd number has swapped height and width. */
+  readonly quarterTurns: 0 | 1 | 2 | 3
+  /** Row-major 3x4 affine map of RGB in [0, 1], clamped to [0, 1]. */
+  readonly colour?: Float32Array
 }
 
 /** What changes from step to step; `step` counts from 0. */

@@ -10,6 +10,6 @@ export type { Address, Exchanged, Instruction, Precision, Program, Resident, Sec
 export { referenceModel } from './reference-model'
 export { roofline, type Rates } from './roofline'
 export { stage, type StageRequest, type Staged } from './stage'
-export type { Objective, Optimizer, Source } from './lowering/context'
+export type { Objective, Optimizer, ParameterGroup, Source } from './lowering/context'
 export { strategyNames, type StrategyName } from './strategies'
 export { fusedTiledAxes, tileCount, type Grid } from './tiling'

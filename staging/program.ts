@@ -105,4 +105,8 @@ export interface Program {
   /** Weights and optimizer state from, and to, plain tensors of the Program's precision. */
   readonly restore: Section
   readonly save: Section
+  /** Where gradients are accumulated or clipped: what a step's gradients do to the weights. */
+  readonly update?: Section
+  /** Forward alone, without dropout and loss. */
+  readonly evaluate?: Section
 }

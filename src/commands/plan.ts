@@ -3,15 +3,16 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { imageSource, planNetwork } from '../planning'
 import { planReport, planText } from '../report'
+import { trainingObjective } from '../training/objective'
 import type { CommandResult } from './command-result'
-import { type OptimizerOptions, type SetupOptions, optimizerOf, setupOf } from './options'
+import { type OptimizerOptions, type SetupOptions, objectiveOf, setupOf } from './options'
 
 export const planCommand = (name: string, options: SetupOptions & OptimizerOptions): CommandResult =>
   pipe(
     E.Do,
-    E.bind('optimizer', () => optimizerOf(options)),
+    E.bind('objective', () => objectiveOf(options)),
     E.bind('setup', () => setupOf(name, options)),
-    E.chain(({ setup, optimizer }) => planNetwork(setup, { kind: 'train', optimizer }, imageSource)),
+    E.chain(({ setup, objective }) => planNetwork(setup, trainingObjective(objective), imageSource)),
     E.map((planned) => ({ json: planReport(planned), text: planText(planned) })),
     TE.fromEither
   )

@@ -20,8 +20,29 @@ export type Optimizer =
       readonly weightDecay: number
     }
 
+/** What holds for the parameters under a prefix of whole dotted parts of their names ('' for all); the longest matching prefix wins. */
+export interface ParameterGroup {
+  readonly prefix: string
+  /** Times the learning rate; 1 where absent. */
+  readonly rate?: number
+  /** The optimizer's own where absent. */
+  readonly weightDecay?: number
+  readonly frozen?: true
+}
+
 /** What a step is for: training with an optimizer, or handing out every gradient. */
-export type Objective = { readonly kind: 'train'; readonly optimizer: Optimizer } | { readonly kind: 'gradients' }
+export type Objective =
+  | {
+      readonly kind: 'train'
+      readonly optimizer: Optimizer
+      /** Micro-batches whose gradients are added up before an update. */
+      readonly accumulate?: number
+      readonly clipNorm?: number
+      readonly groups?: readonly ParameterGroup[]
+      readonly rowWeights?: true
+      readonly evaluate?: true
+    }
+  | { readonly kind: 'gradients' }
 
 /** A parameter in the arena; its gradient and optimizer state have the same layout and bytes. */
 export interface ParameterTensor {
