@@ -7,6 +7,7 @@ import { addOptimizerOptions, addSetupOptions, extents, orInvalid, positiveNumbe
 import type * as Plan from './commands/plan'
 import type * as Train from './commands/train'
 import { type Failure, exitStatus, inputFailure, reasonOf } from './failure'
+import { interruption } from './interruption'
 import { parseSchedule } from './schedule'
 import { parseColourJitter } from './training/augmentation'
 import { parseClassWeights } from './training/class-weights'
@@ -26,9 +27,14 @@ const fail = (json: boolean, failure: Failure): void => {
   process.exitCode = exitStatus[failure.code]
 }
 
+/** Lets what happened meanwhile be heard: a Ctrl-C is told to nobody while planning computes. */
+const listen = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
 /** Runs a command and prints its answer or its failure. */
 const answer = async (json: boolean, result: CommandResult): Promise<void> => {
+  await listen()
   const outcome = await result()
+  await listen()
   if (E.isLeft(outcome)) return fail(json, outcome.left)
   process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : outcome.right.text}\n`)
 }
@@ -107,6 +113,10 @@ const usageMessage = (text: string): string => {
 /** The whole command line; sets the process's exit status. */
 export const main = async (argv: readonly string[]): Promise<void> => {
   const json = argv.includes('--json')
+  interruption().whenIdle(() => {
+    fail(json, { code: 'interrupted', message: 'interrupted' })
+    process.exit()
+  })
   const quietly = (command: Command): Command => {
     command.exitOverride().configureOutput({ outputError: () => undefined, writeErr: () => undefined })
     command.commands.forEach(quietly)

@@ -1,4 +1,5 @@
 import type { Outcome } from '../failure'
+import { interruption } from '../interruption'
 
 /** What a command answers: the same as data and in words. */
 export type CommandResult = Outcome<{ readonly json: object; readonly text: string }>
@@ -6,9 +7,5 @@ export type CommandResult = Outcome<{ readonly json: object; readonly text: stri
 /** Runs with a signal that the first Ctrl-C aborts; a second one ends the process at once. */
 export const interruptible =
   (use: (signal: AbortSignal) => CommandResult): CommandResult =>
-  () => {
-    const controller = new AbortController()
-    const onInterrupt = () => (controller.signal.aborted ? process.exit(130) : controller.abort())
-    process.on('SIGINT', onInterrupt)
-    return use(controller.signal)().finally(() => process.off('SIGINT', onInterrupt))
-  }
+  () =>
+    interruption().during((signal) => use(signal)())

@@ -1,0 +1,129 @@
+/** kill -9 at any moment: training goes on from its states to the same bits, and no file is ever damaged. */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { stream } from '../../src/random'
+import { readState } from '../../src/training/state'
+import type { Ended } from './command-line'
+import { compiledCommand } from './compiled-command'
+import { writeImages } from './example-images'
+import { valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+
+const [kills, lanes, steps, stateEvery] = [100, 2, 600, 3]
+/** Kills come so long after a process was started, or after it said what it is going to do and its steps begin. */
+const mostMilliseconds = 300
+const folder = temporaryFolder()
+const code = join(folder, 'code')
+const images = join(folder, 'images')
+const model = join(folder, 'small.js')
+
+interface Kill {
+  readonly after: 'start' | 'first words'
+  readonly milliseconds: number
+}
+
+/** Runs to its end, or until it is killed. */
+const run = (args: readonly string[], kill?: Kill): Promise<Ended> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    let [stdout, stderr] = ['', '']
+    const killLater = (): unknown => kill && setTimeout(() => child.kill('SIGKILL'), kill.milliseconds)
+    if (kill?.after === 'start') killLater()
+    else child.stderr.once('data', killLater)
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+    child.on('error', reject)
+    child.on('close', (status) => resolve({ status, stdout, stderr }))
+  })
+
+const training = (place: string): readonly string[] => [
+  ...[join(code, 'src', 'cli.js'), 'train', model, '--data', images, '--device', 'reference', '--threads', '1', '--seed', '4'],
+  ...['--lr', '0.05', '--flip', '--optimizer', 'adam', '--steps', `${steps}`, '--json', '--resume', '--state-every', `${stateEvery}`],
+  ...['--state', join(place, 'state'), '--metrics', join(place, 'metrics.jsonl'), '--save', join(place, 'weights.safetensors')]
+]
+
+const newLife = (name: string): string => {
+  const place = join(folder, name)
+  mkdirSync(place)
+  return place
+}
+
+/** Steps of the whole lines of a metrics file. */
+const measuredSteps = (place: string): readonly number[] => {
+  const path = join(place, 'metrics.jsonl')
+  const lines = existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : []
+  return lines.map((line) => (JSON.parse(line) as { readonly step: number }).step)
+}
+
+/** Every state in the folder is whole; the newest lies back no further than the last one that was due. */
+const checkStates = async (place: string): Promise<void> => {
+  const state = join(place, 'state')
+  const files = (existsSync(state) ? readdirSync(state) : []).filter((name) => name.endsWith('.safetensors'))
+  const found = await Promise.all(files.map((name) => valueOf(readState(join(state, name)))))
+  const newest = Math.max(0, ...found.map(({ record }) => record.loss.length))
+  const measured = measuredSteps(place)
+  assert.equal(
+    measured,
+    Array.from(measured.keys(), (index) => index + 1)
+  )
+  const due = stateEvery * Math.floor(Math.max(0, measured.length - 1) / stateEvery)
+  assert.ok(newest >= due, `${measured.length} steps were measured but the newest state is of step ${newest}`)
+}
+
+test.before(async () => {
+  compiledCommand(code)
+  await writeImages(images)
+  const layers = 'conv2d({ out: 4, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), globalAvgPool, dropout({ rate: 0.2 }), linear({ out: 2 })'
+  writeFileSync(
+    model,
+    `const { conv2d, dropout, globalAvgPool, linear, maxPool2d, model, relu } = require('./code/dsl')
+    exports.default = model({ name: 'small', input: [2, 3, 16, 16], layers: [${layers}] })`
+  )
+})
+
+test(`${kills} kills at random moments: the same bits as undisturbed, no file damaged`, async () => {
+  const undisturbed = newLife('undisturbed')
+  const { status, stdout, stderr } = await run(training(undisturbed))
+  assert.is(status, 0, stderr)
+  const [weights, { loss }] = [readFileSync(join(undisturbed, 'weights.safetensors')), JSON.parse(stdout)]
+  let [killed, finished, lives, inSteps] = [0, 0, 0, 0]
+  const seed = Number(process.env['TILEFOLD_TEST_SEED'] ?? Date.now())
+  console.log(`kill moments of seed ${seed}`)
+  const moments = stream(seed, 'kills')
+
+  const survive = async (): Promise<void> => {
+    let place = newLife(`life-${(lives += 1)}`)
+    while (killed < kills || finished < lanes) {
+      const last = killed >= kills
+      if (!last) killed += 1
+      const before = measuredSteps(place).length
+      const kill: Kill = { after: killed % 2 === 0 ? 'start' : 'first words', milliseconds: mostMilliseconds * moments.uniform(killed) }
+      const ended = await run(training(place), last ? undefined : kill)
+      await checkStates(place)
+      if (ended.status === null) {
+        if (measuredSteps(place).length !== before) inSteps += 1
+        continue
+      }
+      assert.is(ended.status, 0, ended.stderr)
+      // It had ended before it could be killed.
+      if (!last) killed -= 1
+      assert.equal(readFileSync(join(place, 'weights.safetensors')), weights)
+      assert.equal(JSON.parse(ended.stdout).loss, loss)
+      assert.equal(measuredSteps(place).length, steps)
+      assert.equal(readdirSync(join(place, 'state')).sort(), [`step-${steps - stateEvery}.safetensors`, `step-${steps}.safetensors`])
+      finished += 1
+      if (last) return
+      place = newLife(`life-${(lives += 1)}`)
+    }
+  }
+
+  await Promise.all(Array.from({ length: lanes }, survive))
+  assert.is(killed, kills)
+  console.log(`${kills} kills, ${inSteps} of them after a step, ${finished} trainings finished`)
+  assert.ok(inSteps > kills / 5)
+})
+
+test.run()
