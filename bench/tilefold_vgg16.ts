@@ -47,7 +47,9 @@ const main = async (): Promise<void> => {
   graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))
   must(await session.run('restore', restored.buffer, { learningRate: 0, step: 0, seed: 1 }, [])())
   const pixels = Uint8Array.from({ length: height * width * 3 }, (_, position) => Math.imul(position + 1, 2654435761) >>> 24)
-  const images = [{ pixels, height, width, channels: 3, cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false }]
+  const images = [
+    { pixels, height, width, channels: 3, cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 }
+  ] as const
   const exchange = exchangeFor(program.step)
   say({ ready: true, version: 'Tilefold', arenaBytes, haloOverhead: plan.predicted.haloOverhead })
 

@@ -10,7 +10,7 @@ import { answerOf, type DeviceError } from './error'
 export type DeviceName = 'reference' | 'cpu'
 export type SectionName = 'step' | 'restore' | 'save' | 'update' | 'evaluate'
 
-/** One uint8 image, interleaved [height, width, channels], with the crop's corner and the flips of this step. */
+/** One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step does to the crop. */
 export interface Image {
   readonly pixels: Uint8Array
   readonly height: number
@@ -20,9 +20,9 @@ export interface Image {
   readonly cropLeft: number
   readonly flipHorizontal: boolean
   readonly flipVertical: boolean
-  /** Counter-clockwise, of the crop after its flips; the crop read for an odd number has swapped height and width. */
+  /** Counter-clockwise, after the flips. For 1 and 3 the crop in the image is as wide as the network's input is high. */
   readonly quarterTurns: 0 | 1 | 2 | 3
-  /** Row-major 3x4 affine map of RGB in [0, 1], clamped to [0, 1]. */
+  /** [3, 4] row by row: takes (red, green, blue, 1), each within 0 .. 1, to the new three, clamped to 0 .. 1. Of 3 channels only. */
   readonly colour?: Float32Array
 }
 

@@ -41,7 +41,9 @@ enum class KernelKind : int {
   zero,
   loadImage,
   sgd,
-  adam
+  adam,
+  sumSquares,
+  clipGradient
 };
 
 enum class Use { read, write, accumulate, scratch, index };

@@ -5,7 +5,6 @@
 namespace tilefold {
 namespace {
 
-constexpr std::int64_t lossBytes = 2 * sizeof(double);
 constexpr std::int64_t anyIndex = std::int64_t{1} << 53;
 
 // Reached elements of rows of `row` contiguous elements at the given strides.
@@ -57,7 +56,7 @@ class Extents {
 
 OperandExtent sized(std::size_t bytes, std::int64_t alignment) { return {static_cast<std::int64_t>(bytes), alignment, bytes == 0, 0}; }
 OperandExtent labels(std::int64_t rows) { return {checkedMultiply(rows, 4), 4, false, 0}; }
-OperandExtent loss() { return {lossBytes, 8, false, 0}; }
+OperandExtent doubles(std::int64_t count) { return {8 * count, 8, false, 0}; }
 OperandExtent index(std::int64_t limit) { return {0, 1, false, limit}; }
 
 }  // namespace
@@ -138,12 +137,13 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device) 
     case KernelKind::softmaxCrossEntropyBackward: {
       const auto c = decode<CrossEntropy>(kernel);
       const OperandExtent scores = e.elements(checkedMultiply(c.batch, c.classes));
-      return {scores, labels(c.batch), kernel.kind == KernelKind::softmaxCrossEntropyForward ? loss() : scores};
+      const bool forward = kernel.kind == KernelKind::softmaxCrossEntropyForward;
+      return {scores, labels(c.batch), e.elements(c.batch, true), forward ? doubles(2) : scores};
     }
     case KernelKind::meanSquaredErrorForward:
     case KernelKind::meanSquaredErrorBackward: {
       const auto s = decode<SquaredError>(kernel);
-      return {e.tile(s), e.elements(strided(s)), kernel.kind == KernelKind::meanSquaredErrorForward ? loss() : e.tile(s)};
+      return {e.tile(s), e.elements(strided(s)), kernel.kind == KernelKind::meanSquaredErrorForward ? doubles(2) : e.tile(s)};
     }
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);
@@ -171,6 +171,10 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device) 
       const auto a = decode<Adam>(kernel);
       return {e.elements(a.count), e.elements(a.count), e.elements(a.count), e.elements(a.count)};
     }
+    case KernelKind::sumSquares:
+      return {e.elements(decode<SumSquares>(kernel).count), doubles(1)};
+    case KernelKind::clipGradient:
+      return {doubles(1), e.elements(decode<ClipGradient>(kernel).count)};
   }
   throw Failure("unknown kernel");
 }

@@ -81,7 +81,7 @@ export const updateParameter = (
   const [first = none, second = none] = state.map((part) => at(part))
   if (optimizer.kind === 'sgd')
     emit.launch<'sgd'>(
-      { kind: 'sgd', count: elements, weightDecay: optimizer.weightDecay, momentum: optimizer.momentum },
+      { kind: 'sgd', count: elements, rate: 1, weightDecay: optimizer.weightDecay, momentum: optimizer.momentum },
       { ...operands, velocity: first }
     )
   else
@@ -89,6 +89,7 @@ export const updateParameter = (
       {
         kind: 'adam',
         count: elements,
+        rate: 1,
         weightDecay: optimizer.weightDecay,
         beta1: optimizer.beta1,
         beta2: optimizer.beta2,

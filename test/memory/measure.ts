@@ -80,7 +80,8 @@ const measure = async ({ device, network, input, strategy, budget, segments }: W
     cropTop: 0,
     cropLeft: 0,
     flipHorizontal: index % 2 === 1,
-    flipVertical: false
+    flipVertical: false,
+    quarterTurns: 0 as const
   }))
   must(await session.run('restore', restored.buffer, { learningRate: 0, step: 0, seed: 1 }, [])())
   const exchange = exchangeFor(program.step)

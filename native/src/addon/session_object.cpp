@@ -18,6 +18,19 @@ EncodedProgram programOf(const Napi::Object& options) {
   return program;
 }
 
+std::optional<std::array<double, 12>> colourOf(const Napi::Object& object) {
+  const Napi::Value value = object.Get("colour");
+  if (value.IsUndefined()) return std::nullopt;
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float32_array)
+    throw Failure("colour is no Float32Array");
+  const auto array = value.As<Napi::Float32Array>();
+  std::array<double, 12> colour{};
+  if (array.ElementLength() != colour.size())
+    throw Failure("colour has " + std::to_string(array.ElementLength()) + " numbers instead of 12");
+  std::copy(array.Data(), array.Data() + colour.size(), colour.begin());
+  return colour;
+}
+
 Image imageOf(const Napi::Object& object) {
   const Napi::Value pixels = object.Get("pixels");
   if (!pixels.IsTypedArray() || pixels.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
@@ -31,7 +44,9 @@ Image imageOf(const Napi::Object& object) {
               count("cropTop"),
               count("cropLeft"),
               flagOf(object, "flipHorizontal"),
-              flagOf(object, "flipVertical")};
+              flagOf(object, "flipVertical"),
+              count("quarterTurns"),
+              colourOf(object)};
   const std::int64_t bytes = checkedMultiply(checkedMultiply(image.height, image.width), image.channels);
   if (static_cast<std::uint64_t>(bytes) != array.ByteLength())
     throw Failure("an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) + "x" + std::to_string(image.channels) +

@@ -145,6 +145,24 @@ TILEFOLD_CLONES float dot(const float* left, const float* right, std::int64_t co
   return sum;
 }
 
+// A product of two floats is exact in double, so a fused addition gives the same bits as a separate one.
+TILEFOLD_CLONES double squares(const float* values, std::int64_t count) {
+  constexpr int width = 8, chains = 4;
+  typedef double Doubles __attribute__((vector_size(width * sizeof(double))));
+  Doubles sums[chains] = {};
+  std::int64_t i = 0;
+  for (; i + width * chains <= count; i += width * chains)
+    for (int chain = 0; chain < chains; ++chain) {
+      const Doubles value = __builtin_convertvector(Lanes<width>::at(values + i + chain * width), Doubles);
+      sums[chain] += value * value;
+    }
+  const Doubles total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  double sum = 0;
+  for (int lane = 0; lane < width; ++lane) sum += total[lane];
+  for (; i < count; ++i) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  return sum;
+}
+
 TILEFOLD_CLONES void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {
   for (std::int64_t p = 0; p < count; ++p)
     if (block == 16)

@@ -1,6 +1,6 @@
 import { elementsOf } from '../../graph'
 import type { Context, Step } from '../context'
-import { exchanged } from '../emitter'
+import { exchanged, none } from '../emitter'
 import { inExchange } from '../tensors'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
@@ -20,14 +20,14 @@ export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
     const { fields, labels } = rowsOf(context, step)
     context.emit.launch<'softmaxCrossEntropyForward'>(
       { kind: 'softmaxCrossEntropyForward', ...fields },
-      { source: step.source.address, labels, loss: exchanged(context.exchange.loss) }
+      { source: step.source.address, labels, rowWeights: none, loss: exchanged(context.exchange.loss) }
     )
   },
   backward: (context, step, { source }) => {
     const { fields, labels } = rowsOf(context, step)
     context.emit.launch<'softmaxCrossEntropyBackward'>(
       { kind: 'softmaxCrossEntropyBackward', ...fields },
-      { source: step.source.address, labels, sourceGradient: source!.address }
+      { source: step.source.address, labels, rowWeights: none, sourceGradient: source!.address }
     )
   }
 }
