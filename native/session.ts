@@ -2,13 +2,12 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type * as TE from 'fp-ts/TaskEither'
 import * as t from 'io-ts'
-import type { Precision, Program } from '../staging/program'
+import type { Precision, Program, SectionName } from '../staging/program'
 import { loadAddon, nativeSession, type NativeSession } from './addon'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { answerOf, type DeviceError } from './error'
 
 export type DeviceName = 'reference' | 'cpu'
-export type SectionName = 'step' | 'restore' | 'save' | 'update' | 'evaluate'
 
 /** One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step does to the crop. */
 export interface Image {
@@ -26,7 +25,7 @@ export interface Image {
   readonly colour?: Float32Array
 }
 
-/** What changes from step to step; `step` counts from 0. */
+/** What changes from step to step; `step` counts from 0: micro-batches in the section `step`, updates in `update`, and both where there is none. */
 export interface StepParameters {
   readonly learningRate: number
   readonly step: number

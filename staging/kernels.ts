@@ -165,7 +165,9 @@ export const kernelTable = {
   /** sum (one float64) += the squares of all elements, in double. */
   sumSquares: { fields: ['count'], operands: { source: 'read', sum: 'accumulate' } },
   /** As torch.nn.utils.clip_grad_norm_: gradient *= min(1, maxNorm / (sqrt(sumSquares) + 1e-6)); sumSquares: one float64. */
-  clipGradient: { fields: ['count', 'maxNorm'], operands: { sumSquares: 'read', gradient: 'accumulate' } }
+  clipGradient: { fields: ['count', 'maxNorm'], operands: { sumSquares: 'read', gradient: 'accumulate' } },
+  /** Of `count` float64. */
+  squareRoot: { fields: ['count'], operands: { source: 'read', destination: 'write' } }
 } as const
 
 export type KernelKind = keyof typeof kernelTable

@@ -61,10 +61,10 @@ export type Instruction =
 export type Precision = 'float32' | 'float64'
 export const bytesOf = (precision: Precision): number => (precision === 'float64' ? 8 : 4)
 
-/** A tensor that lives across steps: a parameter, or a part of the optimizer's state (which has its parameter's layout). */
+/** A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient that waits for the section `update`; each has its parameter's layout. */
 export interface Resident {
   readonly name: string
-  /** 'weight' or 'bias' of a layer, or the name of the optimizer's buffer ('velocity', ...). */
+  /** 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or 'gradient', which is neither restored nor saved. */
   readonly role: string
   readonly shape: readonly number[]
   readonly layout: Layout
@@ -88,25 +88,28 @@ export interface Section {
   readonly exchanged: readonly Exchanged[]
 }
 
+export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate'] as const
+export type SectionName = (typeof sectionNames)[number]
+
 export interface Program {
   readonly precision: Precision
   /** Of the compute engine: kernels' scratch depends on it. */
   readonly threads: number
   /** Bytes of the host pool that copies reach. */
   readonly hostBytes: number
-  /** Highest byte that any instruction touches in the arena, plus one. */
+  /** Highest byte that any instruction of any section touches in the arena, plus one. */
   readonly peakBytes: number
   /** [B, C, H, W] of the uint8 input that loadImage reads, crop applied. */
   readonly input: readonly [number, number, number, number]
   readonly kernels: readonly Kernel[]
   readonly residents: readonly Resident[]
-  /** One training step (or one forward and backward). */
+  /** One training step (or one forward and backward); where there is an `update`, it only adds to the gradients. */
   readonly step: Section
-  /** Weights and optimizer state from, and to, plain tensors of the Program's precision. */
+  /** After the last of an update's micro-batches: clips the gradients, updates the parameters, and zeroes the gradients. */
+  readonly update?: Section
+  /** Forward alone, without dropout and loss: hands out the `scores` that the loss would read. */
+  readonly evaluate?: Section
+  /** Weights and optimizer state from, and to, plain tensors of the Program's precision; restoring zeroes what gradients are kept. */
   readonly restore: Section
   readonly save: Section
-  /** Where gradients are accumulated or clipped: what a step's gradients do to the weights. */
-  readonly update?: Section
-  /** Forward alone, without dropout and loss. */
-  readonly evaluate?: Section
 }

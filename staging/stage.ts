@@ -4,10 +4,11 @@ import type { Model } from '../dsl'
 import { checkInputs } from './check-segments'
 import type { DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
-import { buildGraph, graphHash, type Graph } from './graph'
+import { buildGraph, graphHash, withoutDropout, type Graph } from './graph'
 import type { Objective, Source } from './lowering/context'
 import { segmentEstimator } from './lowering/estimate'
 import { lower, type Lowering } from './lowering/lower'
+import { checkObjective } from './objective'
 import type { MemoryPlan, Segment } from './plan'
 import { asWritten, inOrder, poolBeforeRectifying } from './order'
 import { aligned } from './placement/first-fit'
@@ -45,12 +46,6 @@ const haloOverhead = (graph: Graph, segments: readonly Segment[]): number => {
   return once === 0 ? 0 : multiplyAdds(({ grid }) => grid) / once - 1
 }
 
-/** Dropout is off where gradients are asked for: they are of one function, not of a random one. */
-const withoutDropout = (graph: Graph): Graph => ({
-  ...graph,
-  nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))
-})
-
 /**
  * From a model, a device and a budget to a plan and its Program. The same request gives the same plan, byte for byte.
  * Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the smallest that would do.
@@ -61,6 +56,7 @@ export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
     E.fromNullable(inputError(`the model ${request.model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
     E.chain((input) => buildGraph(request.model, input)),
     E.chain(checkInputs),
+    E.chain((graph) => checkObjective(graph, request.objective)),
     E.chain((graph) => stageGraph(request, graph))
   )
 
@@ -68,6 +64,7 @@ const stageGraph = (
   { device, strategy, segments: given, budget, objective, source }: StageRequest,
   written: Graph
 ): E.Either<StagingError, Staged> => {
+  // Gradients are of one function, not of a random one.
   const graph = objective.kind === 'gradients' ? withoutDropout(written) : written
   const asked = { device, objective, source }
   const plain = lower({ graph, ...asked }, wholeGraph(graph))

@@ -222,6 +222,8 @@ void check(const ClipGradient& c) {
   if (!(c.maxNorm > 0)) throw Failure("maxNorm must be above 0, not " + std::to_string(c.maxNorm));
 }
 
+void check(const SquareRoot& s) { positive("count", s.count); }
+
 void checkFields(const Kernel& kernel) {
   switch (kernel.kind) {
     case KernelKind::convolutionForward:
@@ -274,6 +276,8 @@ void checkFields(const Kernel& kernel) {
       return check(decode<SumSquares>(kernel));
     case KernelKind::clipGradient:
       return check(decode<ClipGradient>(kernel));
+    case KernelKind::squareRoot:
+      return check(decode<SquareRoot>(kernel));
   }
 }
 

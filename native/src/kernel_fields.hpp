@@ -228,6 +228,11 @@ struct ClipGradient {
   double maxNorm;
 };
 
+struct SquareRoot {
+  explicit SquareRoot(Fields& f) : count(f.integer()) {}
+  std::int64_t count;
+};
+
 template <class FieldsOfKind>
 FieldsOfKind decode(const Kernel& kernel) {
   Fields fields(kernel);

@@ -74,6 +74,7 @@ std::vector<KernelInfo> makeTable() {
        {{"weights", accumulate}, {"gradient", read}, {"firstMoment", accumulate}, {"secondMoment", accumulate}}},
       {"sumSquares", {"count"}, {{"source", read}, {"sum", accumulate}}},
       {"clipGradient", {"count", "maxNorm"}, {{"sumSquares", read}, {"gradient", accumulate}}},
+      {"squareRoot", {"count"}, {{"source", read}, {"destination", write}}},
   };
 }
 

@@ -43,7 +43,8 @@ enum class KernelKind : int {
   sgd,
   adam,
   sumSquares,
-  clipGradient
+  clipGradient,
+  squareRoot
 };
 
 enum class Use { read, write, accumulate, scratch, index };

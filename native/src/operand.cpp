@@ -56,7 +56,7 @@ class Extents {
 
 OperandExtent sized(std::size_t bytes, std::int64_t alignment) { return {static_cast<std::int64_t>(bytes), alignment, bytes == 0, 0}; }
 OperandExtent labels(std::int64_t rows) { return {checkedMultiply(rows, 4), 4, false, 0}; }
-OperandExtent doubles(std::int64_t count) { return {8 * count, 8, false, 0}; }
+OperandExtent doubles(std::int64_t count) { return {checkedMultiply(count, 8), 8, false, 0}; }
 OperandExtent index(std::int64_t limit) { return {0, 1, false, limit}; }
 
 }  // namespace
@@ -175,6 +175,10 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device) 
       return {e.elements(decode<SumSquares>(kernel).count), doubles(1)};
     case KernelKind::clipGradient:
       return {doubles(1), e.elements(decode<ClipGradient>(kernel).count)};
+    case KernelKind::squareRoot: {
+      const OperandExtent roots = doubles(decode<SquareRoot>(kernel).count);
+      return {roots, roots};
+    }
   }
   throw Failure("unknown kernel");
 }

@@ -111,6 +111,8 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {plain, doubles};
     case KernelKind::clipGradient:
       return {doubles, plain};
+    case KernelKind::squareRoot:
+      return {doubles, doubles};
   }
   return {};
 }

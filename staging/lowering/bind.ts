@@ -10,11 +10,13 @@ export interface Boundary {
   readonly gradient: WholeTensor | undefined
 }
 
-const exportsInput = ({ objective, source }: Context): boolean => objective.kind === 'gradients' && source.kind === 'float'
+/** Where the gradient of the network's input is handed out. */
+export const exportsInput = ({ objective, source }: Pick<Context, 'objective' | 'source'>): boolean =>
+  objective.kind === 'gradients' && source.kind === 'float'
 
 /** The boundary before node `position`; undefined at the network's input and after its loss. */
 export const boundaryAt = (context: Context, position: number): Boundary | undefined => {
-  const { graph, layouts, parameters, emit, elementBytes } = context
+  const { graph, layouts, firstLearning, emit, elementBytes } = context
   const node = graph.nodes[position - 1]
   if (node === undefined || position === graph.nodes.length) return undefined
   const layout = layouts[position]!
@@ -23,10 +25,9 @@ export const boundaryAt = (context: Context, position: number): Boundary | undef
     extents: node.output,
     layout
   })
-  const learnsBefore = parameters.slice(0, position).some((both) => both !== undefined)
   return {
     tensor: whole('the output'),
-    gradient: learnsBefore || exportsInput(context) ? whole('the gradient of the output') : undefined
+    gradient: position > firstLearning ? whole('the gradient of the output') : undefined
   }
 }
 

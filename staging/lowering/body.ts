@@ -27,8 +27,11 @@ export interface BoundSegment {
   readonly output: WholeTensor | undefined
 }
 
-/** `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no output. */
-export type ForwardMode = 'discard' | 'keep' | 'recompute'
+/**
+ * `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no
+ * output; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
+ */
+export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'evaluate'
 
 const nodesOf = ({ graph }: Context, { segment: { from, to } }: BoundSegment): readonly Node[] => graph.nodes.slice(from, to)
 
@@ -77,16 +80,20 @@ const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners'>): V
  * and nothing outside the tile, would be overwritten.
  */
 export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode): readonly Step[] => {
-  const { emit, elementBytes, layouts } = context
+  const { emit, elementBytes, layouts, exchange, firstLearning } = context
   const { segment, output } = bound
   const nodes = nodesOf(context, bound)
   const last = nodes.length - 1
   const outputRegion = regionOf(body, nodes.length)
   const direct = output === undefined || mode === 'recompute' ? undefined : viewOf(output, outputRegion, elementBytes)
 
-  const overwritesInput = (position: number): boolean =>
-    loweringOf(nodes[position]!).inPlace &&
-    (position === 0 || mode === 'discard' || loweringOf(nodes[position - 1]!).keeps.output === undefined)
+  /** Whether backward of the op before reads its output, which is the input of the op at `position`. */
+  const isKept = (position: number): boolean =>
+    (mode === 'keep' || mode === 'recompute') &&
+    position > 0 &&
+    segment.from + position > firstLearning &&
+    loweringOf(nodes[position - 1]!).keeps.output === true
+  const overwritesInput = (position: number): boolean => loweringOf(nodes[position]!).inPlace && !isKept(position)
   const outputExtents = (position: number): TileTensor['extents'] => regionExtents(regionOf(body, position + 1), nodes[position]!.output[1])
 
   /** Where the output of each op goes: the segment's output itself when it can, else a buffer, shared by ops that work in place. */
@@ -128,6 +135,10 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     steps.push(step)
     const unread = mode === 'recompute' && position === last && !isLoss(node.op) && !lowering.keeps.output && !lowering.keeps.winners
     if (unread) return
+    if (mode === 'evaluate' && isLoss(node.op)) {
+      const { fields, address } = inExchange(source, node.input, regionOf(body, position), exchange.scores, elementBytes)
+      return emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: source.address, destination: address })
+    }
     if (lowering.accumulates && destination.address !== direct?.address)
       emit.launch<'zero'>(
         { kind: 'zero', bytes: tensorBytes(destination.layout, destination.extents, elementBytes) },

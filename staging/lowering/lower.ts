@@ -1,18 +1,21 @@
 import type { DeviceModel } from '../device-model'
 import type { Graph } from '../graph'
 import type { Layout } from '../layout'
+import { updatesLater } from '../objective'
 import { firstFit, maxLive } from '../placement/first-fit'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import type { Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Program, type Resident, type Section } from '../program'
 import { segmentTiling } from '../tiling'
 import type { Context, Objective, ParameterTensor, Source } from './context'
-import { bindSegment, boundaryAt } from './bind'
+import { bindSegment, boundaryAt, exportsInput } from './bind'
 import { at, emitter, exchanged, openPool, type Buffer, type Emitter, type Pool, type Virtual, type VirtualInstruction } from './emitter'
-import { exchangeOf } from './exchange'
+import { emitEvaluation } from './evaluate'
+import { evaluationExchangeOf, exchangeOf } from './exchange'
 import { loweringOf } from './ops'
-import { parameterTensors, reorderParameter, stateNames, tensorsOf, updateParameter } from './parameters'
+import { learningTensors, parameterTensors, reorderParameter, stateNames, tensorsOf, updateParameter } from './parameters'
 import { emitBackward, emitForward, type SegmentCode } from './segment'
+import { emitUpdate, updateExchange } from './update'
 
 export interface Lowering {
   readonly graph: Graph
@@ -34,17 +37,19 @@ export const openContext = (lowering: Lowering, pool: Pool): Context => {
   const elementBytes = bytesOf(lowering.device.precision)
   const layouts = tensorLayouts(lowering)
   const parameters = lowering.graph.nodes.map((node, index) => parameterTensors(node, layouts[index]!, { ...lowering, emit, elementBytes }))
-  return { ...lowering, emit, elementBytes, layouts, parameters, exchange: exchangeOf(lowering).offsets }
+  const learning = parameters.findIndex((both) => learningTensors(both).length > 0)
+  const firstLearning = exportsInput(lowering) ? -1 : learning === -1 ? parameters.length : learning
+  return { ...lowering, emit, elementBytes, layouts, parameters, firstLearning, exchange: exchangeOf(lowering).offsets }
 }
 
-interface StatePart {
+export interface StatePart {
   readonly name: string
   readonly role: string
   readonly parameter: ParameterTensor
   readonly buffer: Buffer
 }
 
-/** Parameters, then optimizer state: all that outlives a step. */
+/** Parameters, then optimizer state, then gradients that are kept: all that outlives a section. */
 const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Context): readonly StatePart[] => {
   const tensors = parameters.flatMap((both, index) =>
     both === undefined ? [] : tensorsOf(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
@@ -53,10 +58,13 @@ const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Conte
   return [
     ...tensors.map(({ parameter, role }) => ({ name: parameter.name, role, parameter, buffer: parameter.buffer })),
     ...tensors.flatMap(({ parameter }) =>
-      names.map((role) => {
+      (parameter.learning === undefined ? [] : names).map((role) => {
         const name = `${role}.${parameter.name}`
         return { name, role, parameter, buffer: emit.buffer(name, parameter.elements * elementBytes, 'resident') }
       })
+    ),
+    ...tensors.flatMap(({ parameter }) =>
+      parameter.gradient === undefined ? [] : [{ name: parameter.gradient.name, role: 'gradient', parameter, buffer: parameter.gradient }]
     )
   ]
 }
@@ -71,20 +79,19 @@ const bindSegments = (context: Context, segments: readonly Segment[]): readonly 
   })
 }
 
+/** The optimizer's buffers of a parameter, in the order of `stateNames`. */
+const stateOf = (residents: readonly StatePart[], parameter: ParameterTensor): readonly Buffer[] =>
+  residents.flatMap((part) =>
+    part.parameter === parameter && part.buffer !== parameter.buffer && part.buffer !== parameter.gradient ? [part.buffer] : []
+  )
+
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
 const emitStep = (context: Context, segments: readonly SegmentCode[], residents: readonly StatePart[]): void => {
   const { emit, objective, exchange } = context
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
       return reorderParameter(emit, parameter, [at(gradient), parameter.layout], [exchanged(exchange.gradient(parameter.name)), 'plain'])
-    const state = residents.filter((part) => part.parameter === parameter && part.buffer !== parameter.buffer)
-    updateParameter(
-      emit,
-      objective.optimizer,
-      parameter,
-      gradient,
-      state.map(({ buffer }) => buffer)
-    )
+    if (parameter.gradient === undefined) updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(residents, parameter))
   }
   emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
@@ -115,7 +122,11 @@ const transferSection = (
   const emit: Emitter = emitter(pool)
   const entries: Exchanged[] = []
   let offset = 0
-  for (const { name, parameter, buffer } of residents) {
+  for (const { name, role, parameter, buffer } of residents) {
+    if (role === 'gradient') {
+      if (direction === 'restore') emit.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
+      continue
+    }
     const [inside, outside] = [[at(buffer), parameter.layout] as const, [exchanged(offset), 'plain'] as const]
     if (direction === 'restore') reorderParameter(emit, parameter, outside, inside)
     else reorderParameter(emit, parameter, inside, outside)
@@ -133,7 +144,7 @@ const largestAtPeak = (lifetimes: readonly BufferLifetime[]): string => {
 }
 
 export interface Lowered {
-  /** Highest byte that a step touches in the arena, plus one. */
+  /** Highest byte that any section touches in the arena, plus one. */
   readonly peakBytes: number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: string
@@ -141,21 +152,54 @@ export interface Lowered {
   readonly program: () => Program
 }
 
-/** Lowers a plan's segments: instructions for every tile, placed by size-descending first-fit. */
+/** A section before placement. */
+interface VirtualSection {
+  readonly name: 'step' | 'update' | 'evaluate'
+  readonly code: readonly VirtualInstruction[]
+  readonly exchange: { readonly bytes: number; readonly entries: readonly Exchanged[] }
+}
+
+/** The sections that compute: the step, and what else the objective asks for. */
+const emitSections = (
+  context: Context,
+  pool: Pool,
+  codes: readonly SegmentCode[],
+  residents: readonly StatePart[]
+): readonly VirtualSection[] => {
+  const { objective, emit } = context
+  emitStep(context, codes, residents)
+  const sections: VirtualSection[] = [{ name: 'step', code: emit.code(), exchange: exchangeOf(context) }]
+  if (objective.kind !== 'train') return sections
+  if (updatesLater(objective)) {
+    const update = emitter(pool)
+    emitUpdate(update, objective, context.parameters.flatMap(learningTensors), (parameter) => stateOf(residents, parameter))
+    sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
+  }
+  if (objective.evaluate === true) {
+    const evaluate = emitter(pool)
+    emitEvaluation(context, evaluate, codes)
+    sections.push({ name: 'evaluate', code: evaluate.code(), exchange: evaluationExchangeOf(context) })
+  }
+  return sections
+}
+
+/** Lowers a plan's segments: instructions for every tile, placed by size-descending first-fit; sections never run at the same time. */
 export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered => {
   const pool = openPool()
   const context = openContext(lowering, pool)
   const residents = residentsOf(context)
-  emitStep(context, bindSegments(context, segments), residents)
-  const code = context.emit.code()
+  const sections = emitSections(context, pool, bindSegments(context, segments), residents)
   const lifetimes = lifetimesOf(
-    code,
+    sections.flatMap(({ code }) => code),
     residents.map(({ buffer }) => buffer)
   )
   const { offsets: placed, peakBytes } = firstFit(lifetimes)
   const program = (): Program => {
     const offsets = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, placed[index]!]))
-    const { bytes, entries } = exchangeOf(lowering)
+    const resolved = sections.map(({ name, code, exchange: { bytes, entries } }): readonly [string, Section] => [
+      name,
+      { code: resolve(code, offsets), exchangeBytes: bytes, exchanged: entries }
+    ])
     return {
       precision: lowering.device.precision,
       threads: lowering.device.threads,
@@ -165,7 +209,7 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
       residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
         return { name, role, shape, layout, groups, offset: offsets.get(buffer.id)!, bytes: buffer.bytes }
       }),
-      step: { code: resolve(code, offsets), exchangeBytes: bytes, exchanged: entries },
+      ...(Object.fromEntries(resolved) as Pick<Program, VirtualSection['name']>),
       restore: transferSection(context, pool, residents, offsets, 'restore'),
       save: transferSection(context, pool, residents, offsets, 'save'),
       kernels: pool.kernels

@@ -1,6 +1,7 @@
 import { windowOf } from '../../dsl'
 import type { Node } from '../graph'
 import { layoutCode, weightElements, type Layout } from '../layout'
+import { learningOf, updatesLater } from '../objective'
 import type { Context, NodeParameters, Optimizer, ParameterTensor } from './context'
 import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
 import { copyElements } from './tensors'
@@ -16,22 +17,28 @@ const weightLayouts = (node: Node, sourceLayout: Layout, { device }: Pick<Contex
 export const parameterTensors = (
   node: Node,
   sourceLayout: Layout,
-  context: Pick<Context, 'device' | 'emit' | 'elementBytes'>
+  { device, emit, elementBytes, objective }: Pick<Context, 'device' | 'emit' | 'elementBytes' | 'objective'>
 ): NodeParameters | undefined => {
   const [weight, bias] = ['weight', 'bias'].map((wanted) => node.parameters.find(({ role }) => role === wanted))
   if (weight === undefined) return undefined
   const groups = node.op === 'conv2d' ? (node.args.groups ?? 1) : 1
-  const { forward, backwardData } = weightLayouts(node, sourceLayout, context)
+  const { forward, backwardData } = weightLayouts(node, sourceLayout, { device })
   const [out, inFeatures, height = 1, width = 1] = weight.shape as readonly [number, number, number?, number?]
-  const tensor = (name: string, shape: readonly number[], layout: Layout, backwardLayout: Layout, elements: number): ParameterTensor => ({
-    name,
-    shape,
-    layout,
-    backwardLayout,
-    groups,
-    elements,
-    buffer: context.emit.buffer(name, elements * context.elementBytes, 'resident')
-  })
+  const tensor = (name: string, shape: readonly number[], layout: Layout, backwardLayout: Layout, elements: number): ParameterTensor => {
+    const learning = learningOf(objective, name)
+    const resident = (of: string) => emit.buffer(of, elements * elementBytes, 'resident')
+    return {
+      name,
+      shape,
+      layout,
+      backwardLayout,
+      groups,
+      elements,
+      learning,
+      buffer: resident(name),
+      gradient: learning !== undefined && updatesLater(objective) ? resident(`gradient.${name}`) : undefined
+    }
+  }
   return {
     weight: tensor(weight.name, weight.shape, forward, backwardData, weightElements(forward, [out, inFeatures, height, width], groups)),
     bias: bias && tensor(bias.name, bias.shape, 'plain', 'plain', out)
@@ -40,6 +47,10 @@ export const parameterTensors = (
 
 export const tensorsOf = (parameters: NodeParameters): readonly ParameterTensor[] =>
   parameters.bias === undefined ? [parameters.weight] : [parameters.weight, parameters.bias]
+
+/** Those of a node's parameters that are not frozen. */
+export const learningTensors = (parameters: NodeParameters | undefined): readonly ParameterTensor[] =>
+  parameters === undefined ? [] : tensorsOf(parameters).filter(({ learning }) => learning !== undefined)
 
 /** Copies a parameter (or a tensor of its form) from one layout to another. */
 export const reorderParameter = (
@@ -69,28 +80,24 @@ export const reorderParameter = (
 export const stateNames = (optimizer: Optimizer): readonly string[] =>
   optimizer.kind === 'sgd' ? (optimizer.momentum === 0 ? [] : ['velocity']) : ['firstMoment', 'secondMoment']
 
-/** One optimizer update of a parameter from its complete gradient. */
+/** One optimizer update of a parameter that learns from its complete gradient. */
 export const updateParameter = (
   emit: Emitter,
   optimizer: Optimizer,
-  { buffer, elements }: ParameterTensor,
+  { buffer, elements, learning }: ParameterTensor,
   gradient: Buffer,
   state: readonly Buffer[]
 ): void => {
   const operands = { weights: at(buffer), gradient: at(gradient) }
+  const fields = { count: elements, ...learning! }
   const [first = none, second = none] = state.map((part) => at(part))
   if (optimizer.kind === 'sgd')
-    emit.launch<'sgd'>(
-      { kind: 'sgd', count: elements, rate: 1, weightDecay: optimizer.weightDecay, momentum: optimizer.momentum },
-      { ...operands, velocity: first }
-    )
+    emit.launch<'sgd'>({ kind: 'sgd', ...fields, momentum: optimizer.momentum }, { ...operands, velocity: first })
   else
     emit.launch<'adam'>(
       {
         kind: 'adam',
-        count: elements,
-        rate: 1,
-        weightDecay: optimizer.weightDecay,
+        ...fields,
         beta1: optimizer.beta1,
         beta2: optimizer.beta2,
         epsilon: optimizer.epsilon,

@@ -3,11 +3,11 @@ import type { Segment } from '../plan'
 import { tileAxes } from '../program'
 import { tileCount, type SegmentTiling } from '../tiling'
 import { addsToInput, backwardBody } from './backward'
-import { forwardBody, type BoundSegment } from './body'
-import type { Context, NodeParameters, ParameterTensor, Step } from './context'
+import { forwardBody, type BoundSegment, type ForwardMode } from './body'
+import type { Context, ParameterTensor, Step } from './context'
 import { at, type Buffer, type Virtual } from './emitter'
 import { loweringOf } from './ops'
-import { reorderParameter, tensorsOf } from './parameters'
+import { learningTensors, reorderParameter } from './parameters'
 import type { Body, WholeTensor } from './tensors'
 
 /** A segment ready to be emitted, forward and backward. */
@@ -32,16 +32,21 @@ const emitBodies = ({ emit }: Context, bodies: readonly Body[], run: (body: Body
 const zero = ({ emit }: Context, buffer: Buffer): void =>
   emit.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
 
-/** Forward of a segment that is not the last: every tile writes its owned part of the output. Returns what was kept. */
-export const emitForward = (context: Context, code: SegmentCode): readonly Step[] | undefined => {
-  const { segment, output, bodies } = code
+/** Forward of a segment that is not the last, or of any in an evaluation: every tile writes its owned part of the output. Returns what was kept. */
+export const emitForward = (
+  context: Context,
+  code: SegmentCode,
+  mode: ForwardMode = code.segment.recompute ? 'discard' : 'keep'
+): readonly Step[] | undefined => {
+  const { output, bodies } = code
+  const { segment } = code
   const last = context.graph.nodes[segment.to - 1]!
   if (output !== undefined && loweringOf(last).accumulates) zero(context, output.buffer)
   let kept: readonly Step[] | undefined
   emitBodies(context, bodies, (body) => {
-    kept = forwardBody(context, code, body, segment.recompute ? 'discard' : 'keep')
+    kept = forwardBody(context, code, body, mode)
   })
-  return segment.recompute ? undefined : kept
+  return mode === 'keep' ? kept : undefined
 }
 
 const isTiled = ({ grid }: Segment): boolean => tileCount(grid) > 1
@@ -58,7 +63,8 @@ const weightsForBackward = ({ emit, elementBytes }: Context, weight: ParameterTe
 
 /**
  * Backward of a segment. `kept` are the steps of a forward that was kept; otherwise each tile runs forward again first
- * (for the last segment, whose forward pass this is, for the first time). Then its parameters are updated or handed out.
+ * (for the last segment, whose forward pass this is, for the first time). Then its parameters are updated or handed out, or their
+ * gradients left in the arena for the section `update`, which also zeroes them. Nothing runs where nothing is to be learnt.
  */
 export const emitBackward = (
   context: Context,
@@ -66,27 +72,30 @@ export const emitBackward = (
   kept: readonly Step[] | undefined,
   finish: (parameter: ParameterTensor, gradient: Buffer) => void
 ): void => {
-  const { elementBytes, graph } = context
+  const { elementBytes, emit, firstLearning, graph } = context
   const { segment, bodies, inputGradient } = code
+  const isLast = segment.to === graph.nodes.length
+  if (segment.to <= firstLearning && !isLast) return
   const partial = isTiled(segment)
-  const learning = context.parameters.slice(segment.from, segment.to).flatMap((both) => (both === undefined ? [] : [both]))
+  const nodes = context.parameters.slice(segment.from, segment.to)
 
   const sums = new Map(
-    learning
-      .flatMap(tensorsOf)
-      .map((tensor) => [tensor, context.emit.buffer(`the gradient of ${tensor.name}`, tensor.elements * elementBytes)])
+    nodes
+      .flatMap(learningTensors)
+      .map((tensor) => [tensor, tensor.gradient ?? emit.buffer(`the gradient of ${tensor.name}`, tensor.elements * elementBytes)])
   )
-  if (partial) sums.forEach((sum) => zero(context, sum))
+  if (partial) sums.forEach((sum, { gradient }) => (gradient === undefined ? zero(context, sum) : undefined))
   const shared = new Map(
     partial && segment.reorder === 'once'
-      ? learning.slice(inputGradient === undefined ? 1 : 0).map(({ weight }) => [weight, weightsForBackward(context, weight)] as const)
+      ? nodes
+          .slice(Math.max(0, firstLearning + 1 - segment.from))
+          .flatMap((both) => (both === undefined ? [] : [[both.weight, weightsForBackward(context, both.weight)] as const]))
       : []
   )
   if (inputGradient !== undefined && inputGradient !== 'exchange' && addsToInput(inputGradient, bodies, segment, elementBytes))
     zero(context, inputGradient.buffer)
 
-  const isLast = segment.to === graph.nodes.length
-  const finishAll = (both: NodeParameters): void => tensorsOf(both).forEach((tensor) => finish(tensor, sums.get(tensor)!))
+  const finishAll = (tensors: readonly ParameterTensor[]): void => tensors.forEach((tensor) => finish(tensor, sums.get(tensor)!))
   emitBodies(context, bodies, (body) => {
     const steps = kept ?? forwardBody(context, code, body, isLast ? 'keep' : 'recompute')
     backwardBody(context, code, body, steps, {
@@ -95,8 +104,8 @@ export const emitBackward = (
       sumOf: (tensor) => sums.get(tensor)!,
       partial,
       backwardWeights: (weight) => shared.get(weight) ?? weightsForBackward(context, weight),
-      done: (both) => (partial ? undefined : finishAll(both))
+      done: (both) => (partial ? undefined : finishAll(learningTensors(both)))
     })
   })
-  if (partial) learning.forEach(finishAll)
+  if (partial) finishAll([...sums.keys()])
 }

@@ -74,10 +74,13 @@ const joined = (segments: readonly Segment[], asked: readonly number[]): readonl
  */
 export const sft: Strategy = ({ lowering, residentBytes, estimate }, budget) => {
   const { graph } = lowering
-  const sizes = outputBytes(openContext(lowering, openPool()))
+  const context = openContext(lowering, openPool())
+  const sizes = outputBytes(context)
   const end = graph.nodes.length
   const positions = [0, ...checkpointPositions(graph, sizes, budget), end]
   const boundaryBytes = (position: number): number => (position === 0 || position === end ? 0 : aligned(sizes[position - 1]!))
+  /** Nothing before the first node that learns has gradients, nor a use for its tensors once the next segment has run. */
+  const gradientBytes = (position: number): number => (position > context.firstLearning ? boundaryBytes(position) : 0)
   const asked = checkpointsAsked(graph)
   const tiled = tilesAsked(graph)
 
@@ -102,17 +105,18 @@ export const sft: Strategy = ({ lowering, residentBytes, estimate }, budget) => 
       const starting = labels.get(from) ?? []
       if (starting.length === 0) continue
       const leanest = Math.min(...starting.map((label) => label.residentBytes))
-      const gradients = boundaryBytes(from) + boundaryBytes(to)
+      const gradients = gradientBytes(from) + gradientBytes(to)
+      const frozen = to <= context.firstLearning
       const available = budget - leanest - gradients
       if (available <= 0) continue
       for (const option of optionsBetween(from, to, available))
         for (const label of starting) {
           const outputWhileBackward = option.segment.recompute ? 0 : boundaryBytes(to)
           const forward = label.residentBytes + boundaryBytes(to) + option.forwardBytes
-          const backward = label.residentBytes + outputWhileBackward + gradients + option.backwardBytes
+          const backward = frozen ? 0 : label.residentBytes + outputWhileBackward + gradients + option.backwardBytes
           if (Math.max(forward, backward) > budget) continue
           const reached: Label = {
-            residentBytes: label.residentBytes + boundaryBytes(to) + option.keptBytes,
+            residentBytes: label.residentBytes + boundaryBytes(to) + option.keptBytes - (frozen ? boundaryBytes(from) : 0),
             milliseconds: label.milliseconds + option.milliseconds,
             segments: [...label.segments, option.segment]
           }

@@ -100,6 +100,7 @@ const adam = { kind: 'adam', count: 4, rate: 1, weightDecay: 0, beta1: 0.9, beta
 rejectsKernel('a negative rate of adam', { ...adam, rate: -1 }, 4, 'adam: rate must not be negative, but is -1')
 rejectsKernel('a sum over nothing', { kind: 'sumSquares', count: 0 }, 2, 'sumSquares: count must be at least 1, not 0')
 rejectsKernel('a norm of 0', { kind: 'clipGradient', count: 4, maxNorm: 0 }, 2, 'clipGradient: maxNorm must be above 0, not 0')
+rejectsKernel('no square root', { kind: 'squareRoot', count: 0 }, 2, 'squareRoot: count')
 rejectsKernel('an endless norm', { kind: 'clipGradient', count: 4, maxNorm: Infinity }, 2, "field 'maxNorm' is not a finite number")
 
 test('a sum of squares among its summands, or between float64s', () => {

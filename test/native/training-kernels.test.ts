@@ -82,6 +82,11 @@ for (const target of targets) {
     assert.ok(Math.abs((await clipped(9))[0]! / gradient[0]! - 3 / (3 + 1e-6)) < 1e-7)
   })
 
+  test(`square roots are of float64 on every device, ${name}`, async () => {
+    const roots = (await runKernel({ kind: 'squareRoot', count: 3 }, [Float64Array.of(2, 0, 1e300), new Float64Array(3)], target))[1]
+    assert.equal([...roots!], [Math.SQRT2, 0, 1e150])
+  })
+
   const [batch, classes, fullBatch] = [3, 4, 6]
   const scores = wave(batch * classes, 5)
   const labels = Int32Array.of(2, 0, 3)

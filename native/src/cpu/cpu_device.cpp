@@ -84,6 +84,7 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::gather:
     case KernelKind::scatterAdd:
     case KernelKind::loadImage:
+    case KernelKind::squareRoot:
       return referenceImplementation(kernel);
   }
   throw Failure("the CPU device has no such kernel");

@@ -1,5 +1,7 @@
 #include "clipping.hpp"
 
+#include <cmath>
+
 namespace tilefold::reference {
 
 template <class T>
@@ -14,6 +16,10 @@ void clipGradient(const ClipGradient& c, double sumSquares, T* gradient) {
   const T scale = static_cast<T>(c.scale(sumSquares));
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < c.count; ++i) gradient[i] *= scale;
+}
+
+void squareRoot(const SquareRoot& s, const double* source, double* destination) {
+  for (std::int64_t i = 0; i < s.count; ++i) destination[i] = std::sqrt(source[i]);
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                      \

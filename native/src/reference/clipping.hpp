@@ -12,4 +12,6 @@ void sumSquares(const SumSquares& s, const T* source, double* sum);
 template <class T>
 void clipGradient(const ClipGradient& c, double sumSquares, T* gradient);
 
+void squareRoot(const SquareRoot& s, const double* source, double* destination);
+
 }  // namespace tilefold::reference

@@ -141,6 +141,8 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
       return compiled([s = decode<SumSquares>(kernel)](const A& a) { sumSquares<T>(s, a.at<T>(0), a.at<double>(1)); });
     case KernelKind::clipGradient:
       return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient<T>(c, *a.at<double>(0), a.at<T>(1)); });
+    case KernelKind::squareRoot:
+      return compiled([s = decode<SquareRoot>(kernel)](const A& a) { squareRoot(s, a.at<double>(0), a.at<double>(1)); });
   }
   throw Failure("the reference device has no such kernel");
 }

@@ -32,13 +32,14 @@ export const conv2d: OpLowering<'conv2d'> = {
     const { weight } = step.parameters!
     const { address: destinationGradient } = gradients.destination!
     const weights = { kind: 'convolutionBackwardWeights', ...fields(step, step.source.layout, weight.layout) } as const
-    context.emit.launch<'convolutionBackwardWeights'>(weights, {
-      source: step.source.address,
-      destinationGradient,
-      weightGradient: gradients.weight,
-      biasGradient: gradients.bias,
-      scratch: scratchFor(context, weights)
-    })
+    if (gradients.weight !== none)
+      context.emit.launch<'convolutionBackwardWeights'>(weights, {
+        source: step.source.address,
+        destinationGradient,
+        weightGradient: gradients.weight,
+        biasGradient: gradients.bias,
+        scratch: scratchFor(context, weights)
+      })
     if (gradients.source === undefined) return
     const data = { kind: 'convolutionBackwardData', ...fields(step, gradients.source.layout, weight.backwardLayout) } as const
     context.emit.launch<'convolutionBackwardData'>(data, {
