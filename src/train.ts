@@ -5,8 +5,8 @@ import { type Dataset, checkLabels } from './dataset'
 import { type Failure, type Outcome, inputFailure } from './failure'
 import { pictureCache } from './picture-cache'
 import { type Planned, imageSource, planNetwork } from './planning'
-import { type RunningNetwork, withNetwork } from './session'
-import { agreement, rates } from './training/agreement'
+import { type Opening, type RunningNetwork, withNetwork } from './session'
+import { type Choices, agreement, rates } from './training/agreement'
 import { leastExtent, trainingBatches } from './training/batches'
 import type { Best } from './training/best'
 import { checkOptions } from './training/check-options'
@@ -53,6 +53,8 @@ interface Prepared extends Split {
   readonly classes: number
   readonly classWeights: readonly number[] | undefined
   readonly steps: number
+  readonly agreed: Choices
+  readonly rates: Choices
   readonly state: State | undefined
 }
 
@@ -82,14 +84,13 @@ const warnOfOneClass = ({ onNotice }: TrainOptions, { training, validation }: Sp
   }
 }
 
-const findState = (options: TrainOptions, planned: Planned, { training, validation }: Split, steps: number): Outcome<State | undefined> =>
+const findState = (options: TrainOptions, choices: Pick<Prepared, 'agreed' | 'rates'>): Outcome<State | undefined> =>
   options.state === undefined
     ? TE.right(undefined)
     : stateToResume({
         folder: options.state,
         resume: options.resume ?? false,
-        agreed: agreement(options, planned, training, validation),
-        rates: rates(options, steps),
+        ...choices,
         notice: (sentence) => options.onNotice?.(sentence)
       })
 
@@ -111,7 +112,9 @@ const prepare = (options: TrainOptions): Outcome<Prepared> =>
       )
     ),
     TE.let('steps', ({ planned, split }) => stepsOf(options, split.training, rowsOf(planned, options))),
-    TE.bind('state', ({ planned, split, steps }) => findState(options, planned, split, steps)),
+    TE.let('agreed', ({ planned, split }) => agreement(options, planned, split)),
+    TE.let('rates', ({ steps }) => rates(options, steps)),
+    TE.bind('state', (choices) => findState(options, choices)),
     TE.chainFirstIOK(
       ({ split }) =>
         () =>
@@ -123,7 +126,7 @@ const prepare = (options: TrainOptions): Outcome<Prepared> =>
 const trainOn =
   (prepared: Prepared, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<Trained> => {
-    const { options, planned, training, validation, classes, classWeights, steps, state } = prepared
+    const { options, planned, training, validation, classes, classWeights, steps, agreed, state } = prepared
     const { seed, flip, rotate = false, colourJitter, signal, save, best } = options
     const { program } = planned.staged
     const [batch, , height, width] = program.input
@@ -148,8 +151,8 @@ const trainOn =
         state: options.state,
         save,
         best,
-        agreed: agreement(options, planned, training, validation),
-        rates: rates(options, steps),
+        agreed,
+        rates: prepared.rates,
         resumedAfter: state?.record.loss.length ?? 0
       }),
       before: state?.record ?? emptyRecord
@@ -164,11 +167,10 @@ const withMetrics = <A>({ options, state }: Prepared, use: (metrics: MetricsFile
 
 const run = (prepared: Prepared): Outcome<TrainReport> => {
   const { options, planned, state } = prepared
-  const { residents } = planned.staged.program
-  const opening = {
+  const opening: Opening = {
     planned,
     weights: options.weights,
-    state: state && ((exchange: Parameters<typeof readResidents>[2]) => readResidents(state, residents, exchange)),
+    state: state && ((exchange) => readResidents(state, planned.staged.program.restore, exchange)),
     seed: options.seed
   }
   return pipe(

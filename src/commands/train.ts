@@ -42,8 +42,12 @@ export interface TrainCommandOptions extends SetupOptions, OptimizerOptions {
   readonly resume?: true
 }
 
-const reportData = ({ planned: _planned, best, validations, ...report }: TrainReport): object => ({
-  ...report,
+const reportData = ({ steps, loss, stepMs, peakDeviceBytes, predictedPeakBytes, best, validations }: TrainReport): object => ({
+  steps,
+  loss,
+  stepMs,
+  peakDeviceBytes,
+  predictedPeakBytes,
   ...(validations.length === 0 ? {} : { validations, best })
 })
 

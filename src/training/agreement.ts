@@ -4,6 +4,7 @@ import type { Dataset } from '../dataset'
 import { type Planned } from '../planning'
 import { scheduleText } from '../schedule'
 import type { TrainOptions } from './options'
+import type { Split } from './validation-split'
 
 /** Choices by the option that makes them, as texts. */
 export type Choices = Readonly<Record<string, string>>
@@ -19,12 +20,12 @@ const shortHash = (text: string): string => createHash('sha256').update(text).di
 const dataText = ({ examples }: Dataset): string =>
   `${examples.length} images of hash ${shortHash(examples.map(({ path, label }) => `${basename(path)}:${label}`).join('\n'))}`
 
-/** Of how many options are set: the rest have no entry, so that a state stays good when an option is added. */
+/** Options that are not set have no entry, so that a state stays good when an option is added. */
 const given = (choices: Readonly<Record<string, string | undefined>>): Choices =>
   Object.fromEntries(Object.entries(choices).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
 /** What a state and the training that goes on from it must have in common: all that numbers depend on, apart from rates. */
-export const agreement = (options: TrainOptions, { staged }: Planned, training: Dataset, validation: Dataset | undefined): Choices => {
+export const agreement = (options: TrainOptions, { staged }: Planned, { training, validation }: Split): Choices => {
   const { graph, plan } = staged
   const { optimizer, accumulate, clipNorm, freeze, group, classWeights, colourJitter } = options
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)

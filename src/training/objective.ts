@@ -17,7 +17,8 @@ export const trainingObjective = (
   { optimizer, accumulate = 1, clipNorm, freeze = [], group = [] }: ObjectiveOptions,
   extra: { readonly rowWeights?: true; readonly evaluate?: true } = {}
 ): Objective => {
-  const groups = [...group, ...freeze.map((prefix) => ({ prefix, frozen: true as const }))]
+  const frozen = freeze.map((prefix) => ({ prefix, frozen: true as const }))
+  const groups = [...group.filter(({ prefix }) => !freeze.includes(prefix)), ...frozen]
   return {
     kind: 'train',
     optimizer,

@@ -4,7 +4,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import type { Resident } from '../../staging/program'
+import type { Section } from '../../staging/program'
 import type { Exchange } from '../exchange'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from '../safetensors'
@@ -14,8 +14,8 @@ import { type Choices } from './agreement'
 import type { TrainingRecord } from './record'
 
 /**
- * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each holds every resident (weights and
- * optimizer state) as a plain tensor under its name, `training.loss` and `training.stepMs` (one value a step), and as metadata `tilefold`
+ * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each holds weights and
+ * optimizer state as a plain tensor under its name, `training.loss` and `training.stepMs` (one value a step), and as metadata `tilefold`
  * a JSON object of the rest. A file is written under another name, flushed and renamed, so that none is ever half there.
  */
 export interface State {
@@ -61,8 +61,8 @@ export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
   )
 
 export interface StateToWrite {
-  readonly residents: readonly Resident[]
-  /** Of the save section. */
+  /** The Program's `save`, and its exchange. */
+  readonly section: Section
   readonly exchange: Exchange
   readonly record: TrainingRecord
   readonly agreed: Choices
@@ -71,11 +71,11 @@ export interface StateToWrite {
 
 const keptStates = 2
 
-export const writeState = (folder: string, { residents, exchange, record, agreed, rates }: StateToWrite): Outcome<void> => {
+export const writeState = (folder: string, { section, exchange, record, agreed, rates }: StateToWrite): Outcome<void> => {
   const steps = record.loss.length
   const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed, rates, validations: [...record.validations] }
   const tensors = [
-    ...residents.map(({ name, shape }) => tensorOf(name, shape, exchange.view(name))),
+    ...section.exchanged.map(({ name, shape }) => tensorOf(name, shape, exchange.view(name))),
     ...(['loss', 'stepMs'] as const).map((name) => tensorOf(histories[name], [steps], Float64Array.from(record[name])))
   ]
   return pipe(
@@ -122,10 +122,10 @@ export const readState = (path: string): Outcome<State> =>
     }))
   )
 
-/** Fills the exchange of the restore section: all residents, each under its name. */
-export const readResidents = ({ file }: State, residents: readonly Resident[], exchange: Exchange): Outcome<void> =>
+/** Fills the exchange of the Program's `restore`: weights and optimizer state, each under its name. */
+export const readResidents = ({ file }: State, section: Section, exchange: Exchange): Outcome<void> =>
   pipe(
-    residents,
+    section.exchanged,
     TE.traverseSeqArray(({ name }) => readTensor(file, name, exchange.view(name))),
     TE.map(() => undefined)
   )
