@@ -21,7 +21,11 @@ const share = (fraction: number, count: number): number => Math.min(count - 1, M
 /** Sets a fraction of each class aside for validation, drawn from the seed. */
 export const splitDataset = (dataset: Dataset, fraction: number, seed: number): E.Either<Failure, Split> => {
   const byClass = new Map<number, Example[]>()
-  for (const example of dataset.examples) byClass.get(example.label)?.push(example) ?? byClass.set(example.label, [example])
+  for (const example of dataset.examples) {
+    const ofClass = byClass.get(example.label) ?? []
+    ofClass.push(example)
+    byClass.set(example.label, ofClass)
+  }
   const held = new Set<Example>()
   for (const [label, ofClass] of byClass) {
     const order = permutation(seed, `validation.${label}`, ofClass.length)

@@ -1,12 +1,11 @@
 /** kill -9 at any moment: training goes on from its states to the same bits, and no file is ever damaged. */
-import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { stream } from '../../src/random'
 import { readState } from '../../src/training/state'
-import type { Ended } from './command-line'
+import { type Ended, runScript } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { writeImages } from './example-images'
 import { valueOf } from './outcome'
@@ -16,31 +15,23 @@ const [kills, lanes, steps, stateEvery] = [100, 2, 600, 3]
 /** Kills come so long after a process was started, or after it said what it is going to do and its steps begin. */
 const mostMilliseconds = 300
 const folder = temporaryFolder()
-const code = join(folder, 'code')
+const { script, model } = compiledCommand(join(folder, 'code'))
 const images = join(folder, 'images')
-const model = join(folder, 'small.js')
 
 interface Kill {
   readonly after: 'start' | 'first words'
   readonly milliseconds: number
 }
 
-/** Runs to its end, or until it is killed. */
 const run = (args: readonly string[], kill?: Kill): Promise<Ended> =>
-  new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-    let [stdout, stderr] = ['', '']
+  runScript(args, (child) => {
     const killLater = (): unknown => kill && setTimeout(() => child.kill('SIGKILL'), kill.milliseconds)
     if (kill?.after === 'start') killLater()
-    else child.stderr.once('data', killLater)
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-    child.on('error', reject)
-    child.on('close', (status) => resolve({ status, stdout, stderr }))
+    else child.stderr?.once('data', killLater)
   })
 
 const training = (place: string): readonly string[] => [
-  ...[join(code, 'src', 'cli.js'), 'train', model, '--data', images, '--device', 'reference', '--threads', '1', '--seed', '4'],
+  ...[script, 'train', model, '--data', images, '--device', 'reference', '--threads', '1', '--seed', '4'],
   ...['--lr', '0.05', '--flip', '--optimizer', 'adam', '--steps', `${steps}`, '--json', '--resume', '--state-every', `${stateEvery}`],
   ...['--state', join(place, 'state'), '--metrics', join(place, 'metrics.jsonl'), '--save', join(place, 'weights.safetensors')]
 ]
@@ -73,16 +64,7 @@ const checkStates = async (place: string): Promise<void> => {
   assert.ok(newest >= due, `${measured.length} steps were measured but the newest state is of step ${newest}`)
 }
 
-test.before(async () => {
-  compiledCommand(code)
-  await writeImages(images)
-  const layers = 'conv2d({ out: 4, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), globalAvgPool, dropout({ rate: 0.2 }), linear({ out: 2 })'
-  writeFileSync(
-    model,
-    `const { conv2d, dropout, globalAvgPool, linear, maxPool2d, model, relu } = require('./code/dsl')
-    exports.default = model({ name: 'small', input: [2, 3, 16, 16], layers: [${layers}] })`
-  )
-})
+test.before(() => writeImages(images))
 
 test(`${kills} kills at random moments: the same bits as undisturbed, no file damaged`, async () => {
   const undisturbed = newLife('undisturbed')
