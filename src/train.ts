@@ -75,12 +75,12 @@ const plan = (options: TrainOptions): E.Either<Failure, Planned> => {
 const labelsOf = ({ examples }: Dataset): readonly number[] => examples.map(({ label }) => label)
 
 const warnOfOneClass = ({ onNotice }: TrainOptions, { training, validation }: Split): void => {
-  for (const [name, dataset] of [
-    ['training', training],
-    ['validation', validation]
+  for (const [name, dataset, consequence] of [
+    ['training', training, 'nothing can be told apart'],
+    ['validation', validation, 'there is no AUC']
   ] as const) {
-    const [first, ...rest] = new Set(dataset === undefined ? [] : labelsOf(dataset))
-    if (first !== undefined && rest.length === 0) onNotice?.(`all ${dataset?.examples.length} ${name} images are of class ${first}`)
+    const labels = dataset === undefined ? [] : labelsOf(dataset)
+    if (new Set(labels).size === 1) onNotice?.(`all ${labels.length} ${name} images are of class ${labels[0]}: ${consequence}`)
   }
 }
 

@@ -126,6 +126,11 @@ const completeStep = async (training: Training, record: Growing): Promise<E.Eith
   return keeping.afterStep(record, isStateDue)()
 }
 
+const stopText = (record: TrainingRecord, { bestBy = 'loss' }: TrainOptions): string => {
+  const best = bestSoFar(record, bestBy)
+  return `training stops after step ${record.loss.length}: the last ${best?.since} validations brought no better ${bestBy} than step ${best?.step}'s`
+}
+
 const runSteps = async (training: Training, record: Growing): Promise<E.Either<Failure, number>> => {
   const { options, network, steps, metrics } = training
   const { bestBy = 'loss', earlyStop } = options
@@ -147,6 +152,7 @@ const runSteps = async (training: Training, record: Growing): Promise<E.Either<F
     const completed = await completeStep(training, record)
     if (E.isLeft(completed)) return completed
   }
+  if (record.loss.length < steps) options.onNotice?.(stopText(record, options))
   return E.right(network.measuredPeakBytes())
 }
 
