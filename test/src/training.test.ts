@@ -86,7 +86,7 @@ test('gradients are clipped to the norm that was asked for, and their norm befor
 })
 
 test('frozen parameters stay as they are; groups have rates of their own', async () => {
-  const start = await trained({ learningRate: 1e-300, steps: 1 })
+  const start = await trained({ learningRate: 1e-300, steps: 1, freeze: ['0'] })
   const frozen = differences(start, await trained({ freeze: ['0'] }))
   assert.equal([frozen.get('0.weight'), frozen.get('0.bias')], [0, 0])
   assert.ok(frozen.get('4.weight')! > 1e-3)
@@ -101,6 +101,9 @@ test('class weights are those of a dataset in which the heavier class stands mor
   const weighted = await trained({ dataset: of(light, heavy), classWeights: [1, 3], steps: 4 })
   const repeated = await trained({ dataset: of(light, heavy, heavy, heavy), input: [4, 3, 24, 40], steps: 4 })
   assert.ok(largest(differences(weighted, repeated)) < 1e-12)
+  const classWeights = [1, 3]
+  const parts = await trained({ classWeights, accumulate: 2 })
+  assert.ok(largest(differences(parts, await trained({ classWeights, input: [4, 3, 24, 40] }))) < 1e-12)
   const even = await trained({ dataset: of(light, heavy), classWeights: 'balanced', steps: 4 })
   assert.ok(largest(differences(even, await trained({ dataset: of(light, heavy), steps: 4 }))) < 1e-12)
 })
