@@ -8,6 +8,7 @@ import type { DeviceName } from './session'
 
 export { versions, type Versions } from './addon'
 export type { DeviceError } from './error'
+export { libraryName, openMeter, type Meter } from './meter'
 export type { SectionName } from '../staging/program'
 export { openSession, type DeviceName, type Image, type Session, type SessionOptions, type StepParameters } from './session'
 

@@ -25,7 +25,7 @@ export interface Image {
   readonly colour?: Float32Array
 }
 
-/** What changes from step to step; `step` counts from 0: micro-batches in the section `step`, updates in `update`, and both where there is none. */
+/** What changes from run to run. `step` counts from 0: steps in the section `step`, updates in `update`. */
 export interface StepParameters {
   readonly learningRate: number
   readonly step: number
@@ -45,7 +45,9 @@ export interface Session {
   readonly interrupt: () => void
   /** Bytes up to the highest one that anything wrote in the arena so far; read it between runs. After close, as it was then. */
   readonly measuredPeakBytes: () => number
-  /** Gives the arena back, once a run under way has ended. */
+  /** The same of the host pool. */
+  readonly measuredHostPeakBytes: () => number
+  /** Gives the arena and the host pool back, once a run under way has ended. */
   readonly close: () => void
 }
 
@@ -54,6 +56,8 @@ export interface SessionOptions {
   readonly program: Program
   /** The budget: the arena is exactly this large. */
   readonly arenaBytes: number
+  /** Of either direction between the device and the host pool; unlimited where absent. */
+  readonly linkBytesPerSecond?: number
 }
 
 /** The same with the program already in numbers: what a test damages. */
@@ -61,6 +65,8 @@ export interface EncodedSessionOptions extends EncodedProgram {
   readonly device: DeviceName
   readonly precision: Precision
   readonly arenaBytes: number
+  /** 0: unlimited. */
+  readonly linkBytesPerSecond: number
 }
 
 const peakAnswer = answerOf(t.number)
@@ -75,12 +81,11 @@ const promiseAnswer = answerOf(
 )
 
 const sessionOf = (native: NativeSession): Session => {
-  let closedPeakBytes: number | undefined
-  const peakBytes = (): number =>
-    pipe(
-      peakAnswer(native.measuredPeakBytes()),
-      E.getOrElse(() => 0)
-    )
+  let closed: readonly [device: number, host: number] | undefined
+  const peaks = (): readonly [device: number, host: number] => {
+    const bytes = (answer: unknown): number => E.getOrElse(() => 0)(peakAnswer(answer))
+    return closed ?? [bytes(native.measuredPeakBytes()), bytes(native.measuredHostPeakBytes())]
+  }
   const interrupt = (): void => {
     native.interrupt()
   }
@@ -96,9 +101,10 @@ const sessionOf = (native: NativeSession): Session => {
       return answer
     },
     interrupt,
-    measuredPeakBytes: () => closedPeakBytes ?? peakBytes(),
+    measuredPeakBytes: () => peaks()[0],
+    measuredHostPeakBytes: () => peaks()[1],
     close: () => {
-      closedPeakBytes ??= peakBytes()
+      closed = peaks()
       native.close()
     }
   }
@@ -112,5 +118,5 @@ export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceErro
     E.map(sessionOf)
   )
 
-export const openSession = ({ device, program, arenaBytes }: SessionOptions): E.Either<DeviceError, Session> =>
-  openEncoded({ ...encodeProgram(program), device, precision: program.precision, arenaBytes })
+export const openSession = ({ device, program, arenaBytes, linkBytesPerSecond = 0 }: SessionOptions): E.Either<DeviceError, Session> =>
+  openEncoded({ ...encodeProgram(program), device, precision: program.precision, arenaBytes, linkBytesPerSecond })

@@ -35,6 +35,9 @@ export const learningOf = (objective: Objective, parameter: string): Learning | 
 
 const isNegative = (value: number | undefined): boolean => value !== undefined && !(value >= 0 && Number.isFinite(value))
 
+const firstAndLast = (names: readonly string[]): string =>
+  names.length === 0 ? 'there is none' : `the first is ${names[0]}, the last ${names[names.length - 1]}`
+
 const reasonAgainst = (graph: Graph, objective: Objective): string | undefined => {
   if (objective.kind === 'gradients') return undefined
   const { accumulate = 1, clipNorm = 1, groups = [], rowWeights } = objective
@@ -47,10 +50,10 @@ const reasonAgainst = (graph: Graph, objective: Objective): string | undefined =
     return `rows are weighted in softmaxCrossEntropy only, but the loss is ${loss.op}; leave out the weights`
   const unmatched = groups.find((group) => !names.some((name) => matches(name)(group)))
   if (unmatched !== undefined)
-    return `no parameter's name starts with ${unmatched.prefix}, as a parameter group asks; there is ${names.join(', ')}`
+    return `no parameter's name starts with ${unmatched.prefix}, as a parameter group asks; ${firstAndLast(names)}`
   const negative = groups.find(({ rate, weightDecay }) => isNegative(rate) || isNegative(weightDecay))
   if (negative !== undefined)
-    return `the parameter group ${negative.prefix || 'of all'} has a rate of ${negative.rate ?? 1} and a weight decay of ${negative.weightDecay ?? 0}; take numbers from 0 upwards`
+    return `the parameter group ${negative.prefix === '' ? 'of all' : negative.prefix} has a rate of ${negative.rate ?? 1} and a weight decay of ${negative.weightDecay ?? objective.optimizer.weightDecay}; take numbers from 0 upwards`
   if (names.length > 0 && names.every((name) => learningOf(objective, name) === undefined))
     return 'every parameter is frozen, so there is nothing to train; leave at least one out of the frozen groups'
   return undefined

@@ -35,10 +35,12 @@ export interface Address {
   readonly space: Space
   readonly base: number
   readonly strides: readonly [number, number, number]
+  /** In the arena: which of the Program's buffers is meant. The verifier asks for it; devices do not read it. */
+  readonly buffer?: number
 }
 
 /** A byte offset into the arena or the host pool: base + strides . tile index. */
-export type Offset = Pick<Address, 'base' | 'strides'>
+export type Offset = Pick<Address, 'base' | 'strides' | 'buffer'>
 
 /** `rows` runs of `rowBytes` bytes, `RowStride` bytes apart on either side. */
 export interface Copy {
@@ -53,7 +55,13 @@ export interface Copy {
 }
 
 export type Instruction =
-  | { readonly kind: 'launch'; readonly kernel: number; readonly operands: readonly Address[] }
+  | {
+      readonly kind: 'launch'
+      readonly kernel: number
+      readonly operands: readonly Address[]
+      /** Where a tile's backward begins: the operand that reads the tile's owned part of the output gradient (DESIGN §3). */
+      readonly seed?: number
+    }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly Instruction[] }
   | Copy
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
@@ -61,10 +69,31 @@ export type Instruction =
 export type Precision = 'float32' | 'float64'
 export const bytesOf = (precision: Precision): number => (precision === 'float64' ? 8 : 4)
 
-/** A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient that waits for the section `update`; each has its parameter's layout. */
+/**
+ * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments; output-gradient: the gradient
+ * of one, of which each element seeds exactly one tile's backward; local: inside one segment; unwanted: what a kernel writes beside
+ * what is wanted of it.
+ */
+export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'local' | 'unwanted'
+
+/**
+ * A range of the arena that holds one value at a time: it lives from its first use in a section to its last one, through whole loops
+ * where it is used both in them and outside. A value that is swapped out and in again has a buffer for each stay.
+ */
+export interface ArenaBuffer {
+  readonly name: string
+  readonly offset: number
+  readonly bytes: number
+  readonly role: BufferRole
+}
+
+/**
+ * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient that waits for the section
+ * `update`. The latter two have their parameter's layout.
+ */
 export interface Resident {
   readonly name: string
-  /** 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or 'gradient', which is neither restored nor saved. */
+  /** 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or 'gradient', which is not saved. */
   readonly role: string
   readonly shape: readonly number[]
   readonly layout: Layout
@@ -102,8 +131,9 @@ export interface Program {
   /** [B, C, H, W] of the uint8 input that loadImage reads, crop applied. */
   readonly input: readonly [number, number, number, number]
   readonly kernels: readonly Kernel[]
+  readonly buffers: readonly ArenaBuffer[]
   readonly residents: readonly Resident[]
-  /** One training step (or one forward and backward); where there is an `update`, it only adds to the gradients. */
+  /** One training step (or one forward and backward); where there is an `update`, it leaves the gradients for it. */
   readonly step: Section
   /** After the last of an update's micro-batches: clips the gradients, updates the parameters, and zeroes the gradients. */
   readonly update?: Section

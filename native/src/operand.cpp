@@ -21,10 +21,14 @@ std::int64_t reach(const CopyBox& box, const std::array<std::int64_t, 3>& stride
 
 class Extents {
  public:
-  explicit Extents(Precision precision) : element_(bytesOf(precision)) {}
+  Extents(Precision precision, std::int64_t largest) : element_(bytesOf(precision)), largest_(largest) {}
 
   OperandExtent elements(std::int64_t count, bool optional = false) const {
-    return {checkedMultiply(count, element_), element_, optional, 0};
+    const std::int64_t bytes = checkedMultiply(count, element_);
+    if (bytes > largest_)
+      throw Failure("has an operand of " + std::to_string(bytes) + " bytes, more than the " + std::to_string(largest_) +
+                    " of the largest space");
+    return {bytes, element_, optional, 0};
   }
   OperandExtent activation(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) const {
     return elements(activationElements(layout, batch, channels, height, width));
@@ -51,7 +55,7 @@ class Extents {
   }
 
  private:
-  std::int64_t element_;
+  std::int64_t element_, largest_;
 };
 
 OperandExtent sized(std::size_t bytes, std::int64_t alignment) { return {static_cast<std::int64_t>(bytes), alignment, bytes == 0, 0}; }
@@ -61,8 +65,8 @@ OperandExtent index(std::int64_t limit) { return {0, 1, false, limit}; }
 
 }  // namespace
 
-std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device) {
-  const Extents e(device.precision());
+std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, std::int64_t largest) {
+  const Extents e(device.precision(), largest);
   switch (kernel.kind) {
     case KernelKind::convolutionForward: {
       const auto c = decode<Convolution>(kernel);

@@ -14,7 +14,7 @@ import type { BestBy } from '../training/best'
 import { checkOptions } from '../training/check-options'
 import type { ClassWeights } from '../training/class-weights'
 import { parseFraction } from '../training/validation-split'
-import { type CommandResult, interruptible } from './command-result'
+import { type CommandResult, interruptible, sayChange } from './command-result'
 import { type OptimizerOptions, type SetupOptions, objectiveOf, present, setupOf } from './options'
 
 export interface TrainCommandOptions extends SetupOptions, OptimizerOptions {
@@ -97,7 +97,10 @@ export const trainCommand = (name: string, options: TrainCommandOptions): Comman
           flip: flip ?? false,
           ...present({ steps, epochs, warmup, rotate, colourJitter, classWeights, validation, validateEvery }),
           ...present({ best, bestBy, earlyStop, metrics, weights, save, state, stateEvery, resume }),
-          onPlan: (planned) => say(planText(planned)),
+          onPlan: (planned) => {
+            sayChange(planned)
+            say(planText(planned))
+          },
           onStep: progress.onStep,
           onValidation: (validation) => warn(`validation after step ${validation.step}: ${qualityText(validation)}`),
           onNotice: (sentence) => warn(`${sentence}.`),

@@ -61,6 +61,7 @@ export const backwardBody = (
 
   const openOutputGradient = (): TileTensor | undefined => {
     if (gradients.output === undefined) return undefined
+    emit.seed(gradients.output.buffer)
     const region = regionOf(body, steps.length)
     const view = viewOf(gradients.output, region, elementBytes)
     if (view !== undefined) return view
@@ -88,8 +89,8 @@ export const backwardBody = (
     readonly add: () => void
   }
   const nowhere: Target = { address: none, add: () => undefined }
-  const ownBuffer = ({ name, elements }: ParameterTensor): Virtual =>
-    at(emit.buffer(`${gradients.partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * elementBytes))
+  const ownBuffer = ({ name, elements }: ParameterTensor, scope: 'local' | 'unwanted' = 'local'): Virtual =>
+    at(emit.buffer(`${gradients.partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * elementBytes, scope))
   const target = (parameter: ParameterTensor | undefined): Target => {
     if (parameter?.learning === undefined) return nowhere
     const sum = at(gradients.sumOf(parameter))
@@ -100,7 +101,7 @@ export const backwardBody = (
   /** Kernels give a bias its gradient beside that of its weight, wanted or not. */
   const weightTarget = (parameters: NodeParameters | undefined): Target =>
     parameters?.weight.learning === undefined && learningTensors(parameters).length > 0
-      ? { ...nowhere, address: ownBuffer(parameters!.weight) }
+      ? { ...nowhere, address: ownBuffer(parameters!.weight, 'unwanted') }
       : target(parameters?.weight)
 
   let received = openOutputGradient()

@@ -1,4 +1,5 @@
 import type { Segment } from '../plan'
+import type { BufferRole } from '../program'
 import type { SegmentTiling } from '../tiling'
 import type { Context } from './context'
 import { bodiesOf, type SegmentCode } from './segment'
@@ -20,14 +21,14 @@ export const boundaryAt = (context: Context, position: number): Boundary | undef
   const node = graph.nodes[position - 1]
   if (node === undefined || position === graph.nodes.length) return undefined
   const layout = layouts[position]!
-  const whole = (name: string): WholeTensor => ({
-    buffer: emit.buffer(`${name} of ${node.name}`, tensorBytes(layout, node.output, elementBytes), 'boundary'),
+  const whole = (name: string, scope: BufferRole): WholeTensor => ({
+    buffer: emit.buffer(`${name} of ${node.name}`, tensorBytes(layout, node.output, elementBytes), scope),
     extents: node.output,
     layout
   })
   return {
-    tensor: whole('the output'),
-    gradient: position > firstLearning ? whole('the gradient of the output') : undefined
+    tensor: whole('the output', 'boundary'),
+    gradient: position > firstLearning ? whole('the gradient of the output', 'output-gradient') : undefined
   }
 }
 

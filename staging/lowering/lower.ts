@@ -1,5 +1,5 @@
 import type { DeviceModel } from '../device-model'
-import type { Graph } from '../graph'
+import { elementsOf, type Graph } from '../graph'
 import type { Layout } from '../layout'
 import { updatesLater } from '../objective'
 import { firstFit, maxLive } from '../placement/first-fit'
@@ -42,7 +42,7 @@ export const openContext = (lowering: Lowering, pool: Pool): Context => {
   return { ...lowering, emit, elementBytes, layouts, parameters, firstLearning, exchange: exchangeOf(lowering).offsets }
 }
 
-export interface StatePart {
+interface StatePart {
   readonly name: string
   readonly role: string
   readonly parameter: ParameterTensor
@@ -87,27 +87,33 @@ const stateOf = (residents: readonly StatePart[], parameter: ParameterTensor): r
 
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
 const emitStep = (context: Context, segments: readonly SegmentCode[], residents: readonly StatePart[]): void => {
-  const { emit, objective, exchange } = context
+  const { emit, objective, exchange, graph, elementBytes } = context
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
       return reorderParameter(emit, parameter, [at(gradient), parameter.layout], [exchanged(exchange.gradient(parameter.name)), 'plain'])
     if (parameter.gradient === undefined) updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(residents, parameter))
   }
   emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
+  if (segments[0]!.inputGradient === 'exchange')
+    emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(graph.input) * elementBytes }, { destination: exchanged(exchange.inputGradient) })
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
   for (const [index, code] of [...segments.entries()].reverse()) emitBackward(context, code, kept[index], finish)
 }
 
-const resolve = (code: readonly VirtualInstruction[], offsets: ReadonlyMap<number, number>): readonly Instruction[] => {
+/** Where each virtual buffer lies, and its index in the Program, by its id. */
+type Placed = ReadonlyMap<number, { readonly offset: number; readonly index: number }>
+
+const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly Instruction[] => {
   const address = (operand: Virtual): Address => {
     if (operand.space === 'none') return { space: 'none', base: 0, strides: [0, 0, 0] }
-    const base = operand.space === 'arena' ? offsets.get(operand.buffer.id)! + operand.base : operand.base
-    return { space: operand.space, base, strides: operand.strides }
+    if (operand.space !== 'arena') return { space: operand.space, base: operand.base, strides: operand.strides }
+    const { offset, index } = placed.get(operand.buffer.id)!
+    return { space: 'arena', base: offset + operand.base, strides: operand.strides, buffer: index }
   }
   return code.map((instruction) =>
     instruction.kind === 'launch'
       ? { ...instruction, operands: instruction.operands.map(address) }
-      : { ...instruction, body: resolve(instruction.body, offsets) }
+      : { ...instruction, body: resolve(instruction.body, placed) }
   )
 }
 
@@ -116,7 +122,7 @@ const transferSection = (
   { elementBytes, device }: Context,
   pool: Pool,
   residents: readonly StatePart[],
-  offsets: ReadonlyMap<number, number>,
+  placed: Placed,
   direction: 'restore' | 'save'
 ): Section => {
   const emit: Emitter = emitter(pool)
@@ -133,21 +139,26 @@ const transferSection = (
     entries.push({ name, type: device.precision, shape: parameter.shape, offset })
     offset += parameter.shape.reduce((product, extent) => product * extent, elementBytes)
   }
-  return { code: resolve(emit.code(), offsets), exchangeBytes: offset, exchanged: entries }
+  return { code: resolve(emit.code(), placed), exchangeBytes: offset, exchanged: entries }
 }
 
-const largestAtPeak = (lifetimes: readonly BufferLifetime[]): string => {
+const liveAtPeak = (lifetimes: readonly BufferLifetime[]): readonly Buffer[] => {
   const { time } = maxLive(lifetimes)
-  const passing = lifetimes.filter(({ buffer, from, to }) => buffer.scope !== 'resident' && from <= time && time < to)
-  return passing.reduce((largest, { buffer }) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 })
-    .name
+  return lifetimes.filter(({ from, to }) => from <= time && time < to).map(({ buffer }) => buffer)
 }
+
+const largestOf = (live: readonly Buffer[]): string =>
+  live
+    .filter(({ scope }) => scope !== 'resident')
+    .reduce((largest, buffer) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 }).name
 
 export interface Lowered {
   /** Highest byte that any section touches in the arena, plus one. */
   readonly peakBytes: number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: string
+  /** What is live where the most bytes are. */
+  readonly liveAtPeak: readonly Buffer[]
   /** Built when asked for: a search lowers many segmentations for their peaks alone. */
   readonly program: () => Program
 }
@@ -193,12 +204,12 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
     sections.flatMap(({ code }) => code),
     residents.map(({ buffer }) => buffer)
   )
-  const { offsets: placed, peakBytes } = firstFit(lifetimes)
+  const { offsets, peakBytes } = firstFit(lifetimes)
   const program = (): Program => {
-    const offsets = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, placed[index]!]))
+    const placed: Placed = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, index }]))
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }): readonly [string, Section] => [
       name,
-      { code: resolve(code, offsets), exchangeBytes: bytes, exchanged: entries }
+      { code: resolve(code, placed), exchangeBytes: bytes, exchanged: entries }
     ])
     return {
       precision: lowering.device.precision,
@@ -206,14 +217,16 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
       hostBytes: 0,
       peakBytes,
       input: lowering.graph.input,
+      buffers: lifetimes.map(({ buffer: { name, bytes, scope } }, index) => ({ name, offset: offsets[index]!, bytes, role: scope })),
       residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
-        return { name, role, shape, layout, groups, offset: offsets.get(buffer.id)!, bytes: buffer.bytes }
+        return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),
       ...(Object.fromEntries(resolved) as Pick<Program, VirtualSection['name']>),
-      restore: transferSection(context, pool, residents, offsets, 'restore'),
-      save: transferSection(context, pool, residents, offsets, 'save'),
+      restore: transferSection(context, pool, residents, placed, 'restore'),
+      save: transferSection(context, pool, residents, placed, 'save'),
       kernels: pool.kernels
     }
   }
-  return { peakBytes, largestAtPeak: largestAtPeak(lifetimes), program }
+  const live = liveAtPeak(lifetimes)
+  return { peakBytes, largestAtPeak: largestOf(live), liveAtPeak: live, program }
 }

@@ -32,14 +32,13 @@ const emitBodies = ({ emit }: Context, bodies: readonly Body[], run: (body: Body
 const zero = ({ emit }: Context, buffer: Buffer): void =>
   emit.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
 
-/** Forward of a segment that is not the last, or of any in an evaluation: every tile writes its owned part of the output. Returns what was kept. */
+/** Forward of a segment: every tile writes its owned part of the output. Returns what was kept. The last one's belongs to its backward. */
 export const emitForward = (
   context: Context,
   code: SegmentCode,
   mode: ForwardMode = code.segment.recompute ? 'discard' : 'keep'
 ): readonly Step[] | undefined => {
-  const { output, bodies } = code
-  const { segment } = code
+  const { segment, output, bodies } = code
   const last = context.graph.nodes[segment.to - 1]!
   if (output !== undefined && loweringOf(last).accumulates) zero(context, output.buffer)
   let kept: readonly Step[] | undefined

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import * as assert from 'uvu/assert'
 import { openSession, type DeviceError, type DeviceName, type Image, type Session, type StepParameters } from '../../native'
 import type { Kernel } from '../../staging/kernels'
-import type { Address, Instruction, Precision, Program, TileAxis } from '../../staging/program'
+import type { Address, Copy, Engine, Instruction, Offset, Precision, Program, TileAxis } from '../../staging/program'
 
 export const none: Address = { space: 'none', base: 0, strides: [0, 0, 0] }
 export const arena = (base: number, strides: Address['strides'] = [0, 0, 0]): Address => ({ space: 'arena', base, strides })
@@ -13,13 +13,31 @@ export const index = (base: number, strides: Address['strides'] = [0, 0, 0]): Ad
 export const launch = (kernel: number, ...operands: readonly Address[]): Instruction => ({ kind: 'launch', kernel, operands })
 export const loop = (axis: TileAxis, count: number, ...body: readonly Instruction[]): Instruction => ({ kind: 'loop', axis, count, body })
 
+export const at = (base: number, strides: Offset['strides'] = [0, 0, 0]): Offset => ({ base, strides })
+
+/** `bytes` from one place to another. */
+export const swap = (engine: Copy['engine'], bytes: number, device: Offset, host: Offset): Copy => ({
+  kind: 'copy',
+  engine,
+  rows: 1,
+  rowBytes: bytes,
+  deviceRowStride: bytes,
+  hostRowStride: bytes,
+  device,
+  host
+})
+export const record = (engine: Engine, event: number): Instruction => ({ kind: 'record', engine, event })
+export const wait = (engine: Engine, event: number): Instruction => ({ kind: 'wait', engine, event })
+
 export interface Written {
   readonly kernels: readonly Kernel[]
   readonly code: readonly Instruction[]
   readonly exchangeBytes?: number
   readonly peakBytes?: number
+  readonly hostBytes?: number
   readonly precision?: Precision
   readonly input?: Program['input']
+  readonly buffers?: Program['buffers']
 }
 
 /** A program whose step is `code`; restore and save do nothing. */
@@ -28,15 +46,18 @@ export const programOf = ({
   code,
   exchangeBytes = 0,
   peakBytes = 4096,
+  hostBytes = 0,
   precision = 'float64',
-  input = [1, 1, 1, 1]
+  input = [1, 1, 1, 1],
+  buffers = []
 }: Written): Program => ({
   precision,
   threads: 2,
-  hostBytes: 0,
+  hostBytes,
   peakBytes,
   input,
   kernels,
+  buffers,
   residents: [],
   step: { code, exchangeBytes, exchanged: [] },
   restore: { code: [], exchangeBytes: 0, exchanged: [] },
@@ -56,8 +77,9 @@ export const left = <A>(result: E.Either<DeviceError, A>): DeviceError => {
 export const open = (
   written: Written,
   device: DeviceName = 'reference',
-  arenaBytes = written.peakBytes ?? 4096
-): E.Either<DeviceError, Session> => openSession({ device, program: programOf(written), arenaBytes })
+  arenaBytes = written.peakBytes ?? 4096,
+  linkBytesPerSecond = 0
+): E.Either<DeviceError, Session> => openSession({ device, program: programOf(written), arenaBytes, linkBytesPerSecond })
 
 export const parameters: StepParameters = { learningRate: 0.1, step: 0, seed: 1 }
 

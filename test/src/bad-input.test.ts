@@ -245,7 +245,7 @@ test('an exception that nobody expected is a bug of ours: exit 1', async () => {
 
 test('no command', async () => {
   const { status, stdout, stderr } = await tilefold([])
-  assert.equal([status, stdout, stderr], [2, '', 'give a command: plan, train, gradients or bench; --help says more.\n'])
+  assert.equal([status, stdout, stderr], [2, '', 'give a command: plan, explain, train, gradients or bench; --help says more.\n'])
 })
 
 test('what cannot be saved is said before the training, not after it', async () => {

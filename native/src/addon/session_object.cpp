@@ -9,6 +9,7 @@ EncodedProgram programOf(const Napi::Object& options) {
   EncodedProgram program;
   program.arenaBytes = numberOf(options, "arenaBytes");
   program.peakBytes = numberOf(options, "peakBytes");
+  program.hostBytes = numberOf(options, "hostBytes");
   const std::vector<double> input = doublesOf(options.Get("input"), "input");
   if (input.size() != program.input.size()) throw Failure("the input has " + std::to_string(input.size()) + " extents instead of 4");
   std::copy(input.begin(), input.end(), program.input.begin());
@@ -143,7 +144,7 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
   return guarded(env, [&]() -> Napi::Value {
     const Napi::Object options = objectOf(info[0], "options");
     auto holder = std::make_shared<Holder>();
-    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options));
+    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options), numberOf(options, "linkBytesPerSecond"));
     Napi::Object session = Napi::Object::New(env);
     session.Set("run", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) { return run(call, *holder); }));
     session.Set("interrupt", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
@@ -155,6 +156,11 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
     session.Set("measuredPeakBytes", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
                   return guarded(call.Env(), [&]() -> Napi::Value {
                     return Napi::Number::New(call.Env(), static_cast<double>(holder->open().measuredPeakBytes()));
+                  });
+                }));
+    session.Set("measuredHostPeakBytes", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
+                  return guarded(call.Env(), [&]() -> Napi::Value {
+                    return Napi::Number::New(call.Env(), static_cast<double>(holder->open().measuredHostPeakBytes()));
                   });
                 }));
     session.Set("close", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {

@@ -8,12 +8,18 @@
 namespace tilefold::reference {
 namespace {
 
+// Read once, so that what was checked is what is used, whoever writes there meanwhile.
+std::int32_t labelOf(const CrossEntropy& c, const std::int32_t* labels, std::int64_t row) {
+  const std::int32_t label = __atomic_load_n(labels + row, __ATOMIC_RELAXED);
+  if (label < 0 || label >= c.classes)
+    throw Failure("label " + std::to_string(label) + " of row " + std::to_string(row) + " is outside 0 .. " +
+                  std::to_string(c.classes - 1) + ": relabel it or give the model more classes");
+  return label;
+}
+
 // Throws before anything is written.
 void checkLabels(const CrossEntropy& c, const std::int32_t* labels) {
-  for (std::int64_t row = 0; row < c.batch; ++row)
-    if (labels[row] < 0 || labels[row] >= c.classes)
-      throw Failure("label " + std::to_string(labels[row]) + " of row " + std::to_string(row) + " is outside 0 .. " +
-                    std::to_string(c.classes - 1) + ": relabel it or give the model more classes");
+  for (std::int64_t row = 0; row < c.batch; ++row) labelOf(c, labels, row);
 }
 
 template <class T>
@@ -47,11 +53,12 @@ void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const st
   checkLabels(c, labels);
   for (std::int64_t row = 0; row < c.batch; ++row) {
     const T* scores = source + row * c.classes;
+    const std::int32_t label = labelOf(c, labels, row);
     const Softmax<T> softmax(scores, c.classes);
-    const double rowLoss = std::log(softmax.sum) + softmax.largest - static_cast<double>(scores[labels[row]]);
+    const double rowLoss = std::log(softmax.sum) + softmax.largest - static_cast<double>(scores[label]);
     loss[0] += weightOf(rowWeights, row) * rowLoss / static_cast<double>(c.fullBatch);
     const T* best = std::max_element(scores, scores + c.classes);
-    if (best - scores == labels[row] && !std::isnan(*best)) loss[1] += 1;
+    if (best - scores == label && !std::isnan(*best)) loss[1] += 1;
   }
 }
 
@@ -62,11 +69,12 @@ void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const s
   for (std::int64_t row = 0; row < c.batch; ++row) {
     const T* scores = source + row * c.classes;
     T* gradient = sourceGradient + row * c.classes;
+    const std::int32_t label = labelOf(c, labels, row);
     const double weight = weightOf(rowWeights, row);
     const Softmax<T> softmax(scores, c.classes);
     for (std::int64_t k = 0; k < c.classes; ++k) {
       const double probability = std::exp(static_cast<double>(scores[k]) - softmax.largest) / softmax.sum;
-      gradient[k] = static_cast<T>(weight * (probability - (k == labels[row] ? 1 : 0)) / static_cast<double>(c.fullBatch));
+      gradient[k] = static_cast<T>(weight * (probability - (k == label ? 1 : 0)) / static_cast<double>(c.fullBatch));
     }
   }
 }
