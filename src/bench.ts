@@ -3,14 +3,13 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../native'
-import type { Optimizer } from '../staging'
 import { type Failure, type Outcome, inputFailure, interrupted } from './failure'
 import { type Planned, type Setup, imageSource, planNetwork } from './planning'
 import { stream } from './random'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
+import { type ObjectiveOptions, trainingObjective } from './training/objective'
 
-export interface BenchOptions extends Setup {
-  readonly optimizer: Optimizer
+export interface BenchOptions extends Setup, ObjectiveOptions {
   readonly steps: number
   readonly seed: number
   readonly onPlan?: (planned: Planned) => void
@@ -41,6 +40,23 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
   return E.right({ pixels: Buffer.alloc(bytes, block), height, width, channels, ...corner })
 }
 
+/** One update of the weights: its micro-steps one after the other; milliseconds of all. */
+const updateOnce = (
+  { seed, accumulate = 1 }: BenchOptions,
+  step: number,
+  network: RunningNetwork,
+  images: readonly Image[]
+): Outcome<number> => {
+  const parameters = { learningRate: 0, seed }
+  return pipe(
+    Array.from({ length: accumulate }, (_, index) => step * accumulate + index),
+    TE.traverseSeqArray((microStep) => network.step({ ...parameters, step: microStep }, images)),
+    TE.bindTo('micro'),
+    TE.bind('update', () => network.update({ ...parameters, step })),
+    TE.map(({ micro, update }) => micro.reduce((sum, milliseconds) => sum + milliseconds, update))
+  )
+}
+
 const runSteps = async (
   options: BenchOptions,
   planned: Planned,
@@ -51,7 +67,7 @@ const runSteps = async (
   const images = Array.from({ length: program.input[0] }, () => image)
   const stepMs: number[] = []
   for (let step = 0; step < options.steps; step += 1) {
-    const milliseconds = await stoppable(options.signal, network, network.step({ learningRate: 0, step, seed: options.seed }, images))()
+    const milliseconds = await stoppable(options.signal, network, updateOnce(options, step, network, images))()
     if (E.isLeft(milliseconds))
       return E.left(milliseconds.left.code === 'interrupted' ? interrupted(step, options.steps) : milliseconds.left)
     stepMs.push(milliseconds.right)
@@ -66,11 +82,11 @@ const runSteps = async (
   })
 }
 
-/** Real training steps (with a learning rate of zero) on noise, all of label 0. */
+/** Real training steps (with a learning rate of zero) on noise, all of label 0. A step is an update of the weights. */
 export const bench = (options: BenchOptions): Outcome<BenchReport> =>
   pipe(
     TE.Do,
-    TE.bind('planned', () => TE.fromEither(planNetwork(options, { kind: 'train', optimizer: options.optimizer }, imageSource))),
+    TE.bind('planned', () => TE.fromEither(planNetwork(options, trainingObjective(options), imageSource))),
     TE.chainFirstIOK(
       ({ planned }) =>
         () =>

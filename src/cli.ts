@@ -9,7 +9,10 @@ import type * as Plan from './commands/plan'
 import type * as Profile from './commands/profile'
 import type * as Train from './commands/train'
 import { type Failure, exitStatus, inputFailure, reasonOf } from './failure'
+import { interruption } from './interruption'
 import { parseSchedule } from './schedule'
+import { parseColourJitter } from './training/augmentation'
+import { parseClassWeights } from './training/class-weights'
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
@@ -26,9 +29,14 @@ const fail = (json: boolean, failure: Failure): void => {
   process.exitCode = exitStatus[failure.code]
 }
 
+/** Lets what happened meanwhile be heard: a Ctrl-C is told to nobody while planning computes. */
+const listen = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
 /** Runs a command and prints its answer or its failure. */
 const answer = async (json: boolean, result: CommandResult): Promise<void> => {
+  await listen()
   const outcome = await result()
+  await listen()
   if (E.isLeft(outcome)) return fail(json, outcome.left)
   process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : outcome.right.text}\n`)
 }
@@ -60,14 +68,31 @@ const program = (): Command => {
         .argParser(orInvalid(parseSchedule))
         .default({ kind: 'constant' }, 'constant')
     )
+    .option('--warmup <n>', 'steps over which the learning rate rises before the schedule begins', orInvalid(wholeNumber(0)))
     .option(
       '--crop <HxW>',
       'random crops of this size (default: of the input size); smaller images are enlarged',
       orInvalid(extents(2, '512x512'))
     )
     .option('--flip', 'random horizontal and vertical flips')
+    .option('--rotate', 'random turns by 90, 180 and 270 degrees')
+    .option(
+      '--colour-jitter <b,c,s,h>',
+      'random brightness, contrast, saturation (factors 1-x to 1+x) and hue (turns from -h to h, linear in YIQ)',
+      orInvalid(parseColourJitter)
+    )
+    .option('--class-weights <list>', 'balanced, or one number a class, such as 1,2.5', orInvalid(parseClassWeights))
+    .option('--validation <path|share>', 'images like --data, or a share of its own such as 0.2, drawn by class from the seed')
+    .option('--validate-every <n>', 'steps between validations (default: an epoch)', orInvalid(wholeNumber(1)))
+    .option('--best <file>', 'safetensors to write the weights of the best validation to')
+    .addOption(new Option('--best-by <measure>', 'what is best (default: loss)').choices(['loss', 'accuracy', 'auc']))
+    .option('--early-stop <n>', 'stop after so many validations in a row without a better one', orInvalid(wholeNumber(1)))
+    .option('--metrics <file>', 'JSON lines to write: an object a step and a validation')
     .option('--weights <file>', 'safetensors to start from (default: drawn from the seed)')
     .option('--save <file>', 'safetensors to write in the end')
+    .option('--state <folder>', 'keep in it what is needed to go on after a crash')
+    .option('--state-every <n>', 'steps between states (default: an epoch, at most 100)', orInvalid(wholeNumber(1)))
+    .option('--resume', 'go on from the newest state, with the same bits as if nothing had happened')
     .action((model: string, options) =>
       answer(options.json ?? false, (require('./commands/train') as typeof Train).trainCommand(model, options))
     )
@@ -102,6 +127,10 @@ const usageMessage = (text: string): string => {
 /** The whole command line; sets the process's exit status. */
 export const main = async (argv: readonly string[]): Promise<void> => {
   const json = argv.includes('--json')
+  interruption().whenIdle(() => {
+    fail(json, { code: 'interrupted', message: 'interrupted' })
+    process.exit()
+  })
   const quietly = (command: Command): Command => {
     command.exitOverride().configureOutput({ outputError: () => undefined, writeErr: () => undefined })
     command.commands.forEach(quietly)

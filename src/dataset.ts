@@ -19,6 +19,8 @@ export interface Dataset {
   readonly examples: readonly Example[]
   /** Number of classes: the folders, or the largest label plus one. */
   readonly classes: number
+  /** Of the folders, by class. */
+  readonly names?: readonly string[]
 }
 
 interface Row {
@@ -88,7 +90,7 @@ const readFolder = (path: string): Outcome<Dataset> =>
         return images.sort().map((name) => ({ path: join(path, folder, name), label, origin: join(path, folder) }))
       }
       const examples = await Promise.all(folders.sort().map(examplesOf))
-      return { examples: examples.flat(), classes: folders.length }
+      return { examples: examples.flat(), classes: folders.length, names: folders }
     },
     (thrown) => inputFailure(`the folder ${path} cannot be read: ${reasonOf(thrown)}`)
   )
@@ -101,19 +103,20 @@ const checkExists = ({ path, origin }: Example): Outcome<void> =>
 
 /**
  * A CSV file of path,label rows (paths relative to the file; a first row `path,label` is a header), or a folder with one
- * folder of images a class (labels in the order of their names). Every image must exist; none is opened yet.
+ * folder of images a class (labels in the order of their names). Every image must exist; none is opened yet. `option` names
+ * it in sentences.
  */
-export const readDataset = (path: string): Outcome<Dataset> =>
+export const readDataset = (path: string, option = '--data'): Outcome<Dataset> =>
   pipe(
     TE.tryCatch(
       () => stat(path),
-      () => inputFailure(`--data ${path} does not exist`)
+      () => inputFailure(`${option} ${path} does not exist`)
     ),
     TE.chain((found) => (found.isDirectory() ? readFolder(path) : readCsv(path))),
     TE.filterOrElse(
       ({ examples }) => examples.length > 0,
       () =>
-        inputFailure(`--data ${path} names no images: it must be a CSV of path,label rows or a folder with one folder of images a class`)
+        inputFailure(`${option} ${path} names no images: it must be a CSV of path,label rows or a folder with one folder of images a class`)
     ),
     TE.chainFirst(({ examples }) => TE.traverseSeqArray(checkExists)(examples))
   )

@@ -26,7 +26,11 @@ export interface TensorEntry {
 export interface TensorFile {
   readonly path: string
   readonly tensors: ReadonlyMap<string, TensorEntry>
+  /** The header's __metadata__; empty where that is no object of texts. */
+  readonly metadata: Metadata
 }
+
+export type Metadata = Readonly<Record<string, string>>
 
 /** A tensor to be written; `data` is read when its turn comes. */
 export interface TensorData {
@@ -43,6 +47,8 @@ const Entry = t.type({
   data_offsets: t.tuple([Extent, Extent])
 })
 const Header = t.record(t.string, t.unknown)
+const Metadata = t.record(t.string, t.string)
+const metadataKey = '__metadata__'
 
 const maximumHeaderBytes = 100e6
 
@@ -97,7 +103,7 @@ const checkRanges = (
   return end < fileBytes ? E.left(`the last ${fileBytes - end} bytes belong to no tensor`) : E.right(undefined)
 }
 
-const decodeHeader = (text: string, dataStart: number, fileBytes: number): E.Either<string, ReadonlyMap<string, TensorEntry>> =>
+const decodeHeader = (text: string, dataStart: number, fileBytes: number): E.Either<string, Omit<TensorFile, 'path'>> =>
   pipe(
     E.tryCatch(
       () => JSON.parse(text) as unknown,
@@ -109,13 +115,17 @@ const decodeHeader = (text: string, dataStart: number, fileBytes: number): E.Eit
         E.mapLeft(() => 'the header is not a JSON object')
       )
     ),
-    E.chain((header) =>
+    E.bindTo('header'),
+    E.bind('entries', ({ header }) =>
       E.traverseArray(([name, value]: [string, unknown]) =>
         E.map((entry: TensorEntry) => [name, entry] as const)(entryOf(name, value, dataStart))
-      )(Object.entries(header).filter(([name]) => name !== '__metadata__'))
+      )(Object.entries(header).filter(([name]) => name !== metadataKey))
     ),
-    E.chainFirst((entries) => checkRanges(entries, dataStart, fileBytes)),
-    E.map((entries) => new Map(entries))
+    E.chainFirst(({ entries }) => checkRanges(entries, dataStart, fileBytes)),
+    E.map(({ header: { [metadataKey]: metadata }, entries }) => ({
+      tensors: new Map(entries),
+      metadata: Metadata.is(metadata) ? metadata : {}
+    }))
   )
 
 /** Reads and checks the header: lengths, dtypes, ranges that neither overlap nor leave gaps, and the file's size. */
@@ -132,7 +142,7 @@ export const openTensorFile = (path: string): Outcome<TensorFile> =>
     await readBytes(file, 8, header)
     return pipe(
       decodeHeader(header.toString('utf8'), 8 + headerBytes, fileBytes),
-      E.map((tensors) => ({ path, tensors }))
+      E.map((found) => ({ path, ...found }))
     )
   })
 
@@ -185,24 +195,25 @@ export const readTensor = (file: TensorFile, name: string, target: Numbers): Out
     return E.right(undefined)
   })
 
-const headerOf = (tensors: readonly TensorData[]): Buffer => {
+const headerOf = (tensors: readonly TensorData[], metadata: Metadata): Buffer => {
   let offset = 0
   const entries = tensors.map(({ name, type, shape, data }) => {
     const begin = offset
     offset += data.byteLength
     return [name, { dtype: type, shape, data_offsets: [begin, offset] }] as const
   })
-  const text = JSON.stringify(Object.fromEntries(entries))
+  const text = JSON.stringify({ ...(Object.keys(metadata).length > 0 ? { [metadataKey]: metadata } : {}), ...Object.fromEntries(entries) })
   const padded = text + ' '.repeat((8 - (Buffer.byteLength(text) % 8)) % 8)
   const prefix = Buffer.alloc(8)
   prefix.writeBigUInt64LE(BigInt(Buffer.byteLength(padded)))
   return Buffer.concat([prefix, Buffer.from(padded, 'utf8')])
 }
 
-const partsOf = function* (tensors: readonly TensorData[]): Iterable<Uint8Array> {
-  yield headerOf(tensors)
+const partsOf = function* (tensors: readonly TensorData[], metadata: Metadata): Iterable<Uint8Array> {
+  yield headerOf(tensors, metadata)
   for (const { data } of tensors) yield new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 }
 
 /** Writes a tensor file whole or not at all. */
-export const writeTensorFile = (path: string, tensors: readonly TensorData[]): Outcome<void> => writeWhole(path, () => partsOf(tensors))
+export const writeTensorFile = (path: string, tensors: readonly TensorData[], metadata: Metadata = {}): Outcome<void> =>
+  writeWhole(path, () => partsOf(tensors, metadata))

@@ -18,8 +18,8 @@ export interface Sampling {
 }
 
 /** A seeded permutation of 0 .. count - 1 (Fisher and Yates). */
-const permutation = (seed: number, epoch: number, count: number): readonly number[] => {
-  const { uniform } = stream(seed, `order.${epoch}`)
+export const permutation = (seed: number, name: string, count: number): readonly number[] => {
+  const { uniform } = stream(seed, name)
   const order = Array.from({ length: count }, (_, index) => index)
   for (let last = count - 1; last > 0; last -= 1) {
     const other = Math.floor(uniform(last) * (last + 1))
@@ -35,7 +35,7 @@ const permutation = (seed: number, epoch: number, count: number): readonly numbe
 export const sampler = ({ seed, examples, batch, flip }: Sampling): ((step: number) => readonly Draw[]) => {
   let known: { readonly epoch: number; readonly order: readonly number[] } = { epoch: -1, order: [] }
   const orderOf = (epoch: number): readonly number[] => {
-    if (known.epoch !== epoch) known = { epoch, order: permutation(seed, epoch, examples) }
+    if (known.epoch !== epoch) known = { epoch, order: permutation(seed, `order.${epoch}`, examples) }
     return known.order
   }
   return (step) => {

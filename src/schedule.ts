@@ -4,6 +4,10 @@ import * as E from 'fp-ts/Either'
 export type Schedule =
   { readonly kind: 'constant' } | { readonly kind: 'step'; readonly every: number; readonly factor: number } | { readonly kind: 'cosine' }
 
+/** The schedule as it is written. */
+export const scheduleText = (schedule: Schedule): string =>
+  schedule.kind === 'step' ? `step:${schedule.every}:${schedule.factor}` : schedule.kind
+
 /** `constant`; `step:EVERY:FACTOR` (times FACTOR after every EVERY steps); `cosine` (to zero over the run); otherwise a sentence. */
 export const parseSchedule = (text: string): E.Either<string, Schedule> => {
   if (text === 'constant' || text === 'cosine') return E.right({ kind: text })
@@ -13,8 +17,14 @@ export const parseSchedule = (text: string): E.Either<string, Schedule> => {
     : E.left(`"${text}" is not a schedule: write constant, cosine, or step:EVERY:FACTOR such as step:30:0.1`)
 }
 
-/** The learning rate of `step` (from 0) in a run of `steps`; cosine as in Loshchilov and Hutter, SGDR (2017), without restarts. */
-export const learningRate = (schedule: Schedule, base: number, step: number, steps: number): number => {
+/**
+ * The learning rate of `step` (from 0) in a run of `steps`; cosine as in Loshchilov and Hutter, SGDR (2017), without restarts. Over the
+ * first `warmup` steps it rises linearly, from base / warmup to base; the schedule counts from there.
+ */
+export const learningRate = (schedule: Schedule, base: number, step: number, steps: number, warmup = 0): number =>
+  step < warmup ? (base * (step + 1)) / warmup : scheduled(schedule, base, step - warmup, steps - warmup)
+
+const scheduled = (schedule: Schedule, base: number, step: number, steps: number): number => {
   switch (schedule.kind) {
     case 'constant':
       return base

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Image, type Session, openSession } from '../native'
+import { type Image, type SectionName, type Session, openSession } from '../native'
 import type { Staged } from '../staging'
 import type { Parameter } from '../staging/graph'
 import { type Exchange, exchangeFor } from './exchange'
@@ -23,6 +23,12 @@ export interface RunningNetwork {
   readonly exchange: Exchange
   /** Runs one step; milliseconds that it took. */
   readonly step: (parameters: StepParameters, images: readonly Image[]) => Outcome<number>
+  /** The exchange of the update section, where the Program has one. */
+  readonly updateExchange: Exchange | undefined
+  /** Updates the weights from gradients that steps have added up; nothing where a step does that itself. */
+  readonly update: (parameters: StepParameters) => Outcome<number>
+  /** Forward alone; the scores are left in the given exchange of the evaluate section. */
+  readonly evaluate: (exchange: Exchange, images: readonly Image[]) => Outcome<number>
   /** Weights and optimizer state, copied out into the given exchange of the save section. */
   readonly save: (exchange: Exchange) => Outcome<void>
   readonly interrupt: () => void
@@ -32,14 +38,10 @@ export interface RunningNetwork {
 
 const noStep: StepParameters = { learningRate: 0, step: 0, seed: 0 }
 
-/** Fills the restore exchange: weights from a file or drawn from the seed; optimizer state is zero. */
-const fillWeights = (
-  model: string,
-  parameters: readonly Parameter[],
-  weights: string | undefined,
-  seed: number,
-  exchange: Exchange
-): Outcome<void> => {
+/** Fills the restore exchange: weights from a file or drawn from the seed, and optimizer state zero; or all as it was saved. */
+const fillWeights = ({ planned, weights, state, seed }: Opening, exchange: Exchange): Outcome<void> => {
+  const { model, parameters } = planned.staged.graph
+  if (state !== undefined) return state(exchange)
   if (weights !== undefined) return readWeights(weights, model, parameters, exchange)
   return TE.fromIO(() => {
     for (const { name, shape } of parameters) initialise(seed, name, shape, exchange.view(name) as Float32Array | Float64Array)
@@ -48,13 +50,15 @@ const fillWeights = (
 
 const run =
   (session: Session) =>
-  (section: 'step' | 'restore' | 'save', { buffer }: Exchange, parameters: StepParameters, images: readonly Image[]): Outcome<number> =>
+  (section: SectionName, { buffer }: Exchange, parameters: StepParameters, images: readonly Image[]): Outcome<number> =>
     TE.mapLeft(deviceFailure)(session.run(section, buffer, parameters, images))
 
 export interface Opening {
   readonly planned: Planned
   /** A safetensors file; drawn from the seed where absent. */
   readonly weights?: string | undefined
+  /** Instead of weights: fills the restore exchange with all that an earlier training left. */
+  readonly state?: ((exchange: Exchange) => Outcome<void>) | undefined
   readonly seed: number
 }
 
@@ -68,13 +72,13 @@ const roomForWeights = ({ graph, program }: Staged): E.Either<Failure, Exchange>
       )
   )
 
-const open = ({ planned, weights, seed }: Opening): Outcome<RunningNetwork> => {
+const open = (opening: Opening): Outcome<RunningNetwork> => {
+  const { planned } = opening
   const { program, graph } = planned.staged
-  const { parameters } = graph
   return pipe(
     TE.Do,
     TE.bind('restored', () => TE.fromEither(roomForWeights(planned.staged))),
-    TE.chainFirst(({ restored }) => fillWeights(graph.model, parameters, weights, seed, restored)),
+    TE.chainFirst(({ restored }) => fillWeights(opening, restored)),
     TE.bind('session', () =>
       pipe(openSession({ device: planned.device, program, arenaBytes: planned.arenaBytes }), E.mapLeft(deviceFailure), TE.fromEither)
     ),
@@ -82,18 +86,23 @@ const open = ({ planned, weights, seed }: Opening): Outcome<RunningNetwork> => {
       pipe(
         run(session)('restore', restored, noStep, []),
         TE.mapLeft((failure) => (session.close(), failure)),
-        TE.map(() => running(session, planned, parameters))
+        TE.map(() => running(session, planned, graph.parameters))
       )
     )
   )
 }
 
 const running = (session: Session, { staged }: Planned, parameters: readonly Parameter[]): RunningNetwork => {
-  const exchange = exchangeFor(staged.program.step)
+  const { step, update } = staged.program
+  const exchange = exchangeFor(step)
+  const updateExchange = update && exchangeFor(update)
   return {
     parameters,
     exchange,
     step: (values, images) => run(session)('step', exchange, values, images),
+    updateExchange,
+    update: (values) => (updateExchange === undefined ? TE.right(0) : run(session)('update', updateExchange, values, [])),
+    evaluate: (scores, images) => run(session)('evaluate', scores, noStep, images),
     save: (saved) => TE.map(() => undefined)(run(session)('save', saved, noStep, [])),
     interrupt: () => session.interrupt(),
     measuredPeakBytes: () => session.measuredPeakBytes(),

@@ -1,18 +1,22 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Section } from '../staging/program'
-import { exchangeFor } from './exchange'
+import { type Exchange, exchangeFor } from './exchange'
 import type { Outcome } from './failure'
 import type { RunningNetwork } from './session'
 import { writeWeights } from './weights'
 
-/** Copies of the weights on the host, since an interrupted step leaves the device's half updated. */
+/** Copies of the weights and optimizer state on the host, since an interrupted step leaves the device's half updated. */
 export interface Snapshots {
+  /** The last copy. */
+  readonly exchange: Exchange
+  /** Copies after `steps` completed steps, unless the last copy was made then. */
+  readonly ensure: (steps: number) => Outcome<void>
   /** Copies the weights after `steps` completed steps, unless the last copy was made so recently that copying would cost over 5% of the time. */
   readonly afterStep: (steps: number) => Outcome<void>
   /** Steps that the last copy has seen; 0 where there is none. */
   readonly lastStep: () => number
-  /** Writes the last copy. */
+  /** Writes the weights of the last copy. */
   readonly write: (path: string) => Outcome<void>
   /** Copies the weights if need be, and writes them. */
   readonly finish: (steps: number, path: string) => Outcome<void>
@@ -36,13 +40,16 @@ export const snapshots = (network: RunningNetwork, section: Section): Snapshots 
     )
   }
   const write = (path: string): Outcome<void> => writeWeights(path, network.parameters, exchange)
+  const ensure = (steps: number): Outcome<void> => (last.step === steps ? TE.right(undefined) : take(steps))
   return {
-    afterStep: (steps) => (performance.now() - last.at < worthwhileRatio * last.milliseconds ? TE.right(undefined) : take(steps)),
+    exchange,
+    ensure,
+    afterStep: (steps) => (performance.now() - last.at < worthwhileRatio * last.milliseconds ? TE.right(undefined) : ensure(steps)),
     lastStep: () => last.step,
     write,
     finish: (steps, path) =>
       pipe(
-        last.step === steps ? TE.right(undefined) : take(steps),
+        ensure(steps),
         TE.chain(() => write(path))
       )
   }

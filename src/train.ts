@@ -1,52 +1,34 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Image } from '../native'
-import type { Optimizer } from '../staging'
 import { type Dataset, checkLabels } from './dataset'
-import { type Failure, type Outcome, inputFailure, interrupted } from './failure'
-import type { Extent2 } from './images'
+import { type Failure, type Outcome, inputFailure } from './failure'
 import { pictureCache } from './picture-cache'
-import { type Planned, type Setup, imageSource, planNetwork } from './planning'
-import { cropCorner, type Draw, sampler } from './sampling'
+import { type Planned, imageSource, planNetwork } from './planning'
+import { type Opening, type RunningNetwork, withNetwork } from './session'
+import { type Choices, agreement, rates } from './training/agreement'
+import { leastExtent, trainingBatches } from './training/batches'
+import type { Best } from './training/best'
+import { checkOptions } from './training/check-options'
+import { weightsOfClasses } from './training/class-weights'
+import { keeping } from './training/keeping'
+import { type Trained, runTraining } from './training/loop'
+import { type MetricsFile, openMetrics } from './training/metrics-file'
+import { trainingObjective } from './training/objective'
+import type { TrainOptions } from './training/options'
+import { type TrainingRecord, bestSoFar, emptyRecord } from './training/record'
+import { stateToResume } from './training/resume'
+import { type State, readResidents } from './training/state'
+import { validate } from './training/validation'
+import { type Split, datasetsOf } from './training/validation-split'
 import { checkWritable } from './whole-file'
-import { type Schedule, learningRate } from './schedule'
-import { type RunningNetwork, withNetwork } from './session'
-import { type Snapshots, snapshots } from './snapshots'
 
-export interface TrainOptions extends Setup {
-  readonly dataset: Dataset
-  readonly optimizer: Optimizer
-  readonly steps: number
-  readonly learningRate: number
-  readonly schedule: Schedule
-  readonly seed: number
-  /** Random horizontal and vertical flips, beside the random crops. */
-  readonly flip: boolean
-  /** A safetensors file to start from; drawn from the seed where absent. */
-  readonly weights?: string
-  /** Where the weights go in the end. */
-  readonly save?: string
-  readonly onPlan?: (planned: Planned) => void
-  readonly onStep?: (report: StepReport) => void
-  /** Aborting stops after the current instruction. */
-  readonly signal?: AbortSignal
-}
+export type { StepReport, TrainOptions } from './training/options'
 
-export interface StepReport {
-  /** From 0. */
-  readonly step: number
+export interface TrainReport extends TrainingRecord {
+  /** Complete updates, those before a resumption included; `loss` and `stepMs` have a value each. */
   readonly steps: number
-  readonly loss: number
-  readonly milliseconds: number
-  /** Highest changed byte of the arena after the first step, plus one. */
-  readonly peakDeviceBytes: number
-}
-
-export interface TrainReport {
-  readonly steps: number
-  readonly loss: readonly number[]
-  readonly stepMs: readonly number[]
+  readonly best: Best | undefined
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
   readonly planned: Planned
@@ -65,119 +47,155 @@ const classesOf = ({ staged }: Planned): E.Either<Failure, number> => {
     : E.left(inputFailure(`images are read with 3 channels but the input of ${model} has ${input[1]}`))
 }
 
-type LoadBatch = (step: number) => Outcome<{ readonly images: readonly Image[]; readonly labels: readonly number[] }>
-
-const batchLoader = ({ dataset, seed, flip }: TrainOptions, batch: number, crop: Extent2): LoadBatch => {
-  const { examples } = dataset
-  const draws = sampler({ seed, examples: examples.length, batch, flip })
-  const picture = pictureCache(crop)
-  const imageOf = (draw: Draw): Outcome<Image> =>
-    pipe(
-      picture(examples[draw.example]!.path),
-      TE.map((image) => ({
-        ...image,
-        ...cropCorner(draw, image, crop),
-        flipHorizontal: draw.flipHorizontal,
-        flipVertical: draw.flipVertical,
-        quarterTurns: 0
-      }))
-    )
-  return (step) =>
-    pipe(
-      draws(step),
-      TE.traverseSeqArray(imageOf),
-      TE.map((images) => ({ images, labels: draws(step).map(({ example }) => examples[example]!.label) }))
-    )
+interface Prepared extends Split {
+  readonly options: TrainOptions
+  readonly planned: Planned
+  readonly classes: number
+  readonly classWeights: readonly number[] | undefined
+  readonly steps: number
+  readonly agreed: Choices
+  readonly rates: Choices
+  readonly state: State | undefined
 }
 
-const notFinite = (loss: number, step: number, rate: number): Failure => ({
-  code: 'loss',
-  message:
-    step === 0
-      ? `the loss is ${loss} at step 1, before any update: start from other weights`
-      : `the loss is ${loss} at step ${step + 1}: it diverges at a learning rate of ${rate}; lower --lr, or start from other weights`
-})
+/** Rows of an update. */
+const rowsOf = ({ staged }: Planned, { accumulate = 1 }: TrainOptions): number => staged.program.input[0] * accumulate
 
-type Steps = Omit<TrainReport, 'planned' | 'predictedPeakBytes'>
+const stepsOf = ({ steps, epochs = 1 }: TrainOptions, training: Dataset, rows: number): number =>
+  steps ?? Math.ceil((epochs * training.examples.length) / rows)
 
-/** All steps in turn; the next step's images are decoded while the current one runs. */
-const runSteps = async (
-  options: TrainOptions,
-  network: RunningNetwork,
-  loadBatch: LoadBatch,
-  saved: Snapshots | undefined
-): Promise<E.Either<Failure, Steps>> => {
-  const { steps, seed, signal } = options
-  const losses: number[] = []
-  const stepMs: number[] = []
-  let peakDeviceBytes = 0
-  let next = loadBatch(0)()
-  for (let step = 0; step < steps; step += 1) {
-    const batch = await next
-    if (E.isLeft(batch)) return batch
-    if (signal?.aborted) return E.left(interrupted(step, steps))
-    network.exchange.view('target').set(batch.right.labels)
-    const rate = learningRate(options.schedule, options.learningRate, step, steps)
-    const running = network.step({ learningRate: rate, step, seed }, batch.right.images)()
-    if (step + 1 < steps) next = loadBatch(step + 1)()
-    const milliseconds = await running
-    if (E.isLeft(milliseconds)) return E.left(milliseconds.left.code === 'interrupted' ? interrupted(step, steps) : milliseconds.left)
-    const loss = network.exchange.view('loss')[0]!
-    if (!Number.isFinite(loss)) return E.left(notFinite(loss, step, rate))
-    if (step === 0) peakDeviceBytes = network.measuredPeakBytes()
-    losses.push(loss)
-    stepMs.push(milliseconds.right)
-    options.onStep?.({ step, steps, loss, milliseconds: milliseconds.right, peakDeviceBytes })
-    const kept = await saved?.afterStep(step + 1)()
-    if (kept !== undefined && E.isLeft(kept)) return kept
+const plan = (options: TrainOptions): E.Either<Failure, Planned> => {
+  const extra = {
+    ...(options.classWeights === undefined ? {} : { rowWeights: true as const }),
+    ...(options.validation === undefined ? {} : { evaluate: true as const })
   }
-  return E.right({ steps, loss: losses, stepMs, peakDeviceBytes: network.measuredPeakBytes() })
+  return planNetwork(options, trainingObjective(options, extra), imageSource)
 }
 
-/** Where training was stopped, the weights of the last snapshot are written before the failure is passed on. */
-const saveInterrupted =
-  (path: string | undefined, saved: Snapshots | undefined) =>
-  (failure: Failure): Outcome<Steps> => {
-    const step = saved?.lastStep() ?? 0
-    if (failure.code !== 'interrupted' || saved === undefined || path === undefined || step === 0) return TE.left(failure)
-    return pipe(
-      saved.write(path),
-      TE.chain(() => TE.left({ ...failure, message: `${failure.message}; ${path} holds the weights after step ${step}` }))
-    )
+const labelsOf = ({ examples }: Dataset): readonly number[] => examples.map(({ label }) => label)
+
+const warnOfOneClass = ({ onNotice }: TrainOptions, { training, validation }: Split): void => {
+  for (const [name, dataset, consequence] of [
+    ['training', training, 'nothing can be told apart'],
+    ['validation', validation, 'there is no AUC']
+  ] as const) {
+    const labels = dataset === undefined ? [] : labelsOf(dataset)
+    if (new Set(labels).size === 1) onNotice?.(`all ${labels.length} ${name} images are of class ${labels[0]}: ${consequence}`)
   }
+}
+
+const findState = (options: TrainOptions, choices: Pick<Prepared, 'agreed' | 'rates'>): Outcome<State | undefined> =>
+  options.state === undefined
+    ? TE.right(undefined)
+    : stateToResume({
+        folder: options.state,
+        resume: options.resume ?? false,
+        ...choices,
+        notice: (sentence) => options.onNotice?.(sentence)
+      })
+
+/** Everything that can be refused before anything runs. */
+const prepare = (options: TrainOptions): Outcome<Prepared> =>
+  pipe(
+    TE.Do,
+    TE.chainFirstEitherK(() => checkOptions(options)),
+    TE.chainFirst(() => TE.traverseSeqArray(checkWritable)([options.save, options.best].filter((path) => path !== undefined))),
+    TE.bind('split', () => TE.fromEither(datasetsOf(options))),
+    TE.bind('planned', () => TE.fromEither(plan(options))),
+    TE.bind('classes', ({ planned }) => TE.fromEither(classesOf(planned))),
+    TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
+      E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
+    ),
+    TE.bind('classWeights', ({ classes, split }) =>
+      TE.fromEither(
+        options.classWeights === undefined ? E.right(undefined) : weightsOfClasses(options.classWeights, labelsOf(split.training), classes)
+      )
+    ),
+    TE.let('steps', ({ planned, split }) => stepsOf(options, split.training, rowsOf(planned, options))),
+    TE.let('agreed', ({ planned, split }) => agreement(options, planned, split)),
+    TE.let('rates', ({ steps }) => rates(options, steps)),
+    TE.bind('state', (choices) => findState(options, choices)),
+    TE.chainFirstIOK(
+      ({ split }) =>
+        () =>
+          warnOfOneClass(options, split)
+    ),
+    TE.map(({ split, ...rest }) => ({ options, ...split, ...rest }))
+  )
 
 const trainOn =
-  (options: TrainOptions, planned: Planned) =>
-  (network: RunningNetwork): Outcome<TrainReport> => {
-    const [batch, , height, width] = planned.staged.program.input
-    const loadBatch = batchLoader(options, batch, { height, width })
-    const saved = options.save === undefined ? undefined : snapshots(network, planned.staged.program.save)
+  (prepared: Prepared, metrics: MetricsFile | undefined) =>
+  (network: RunningNetwork): Outcome<Trained> => {
+    const { options, planned, training, validation, classes, classWeights, steps, agreed, state } = prepared
+    const { seed, flip, rotate = false, colourJitter, signal, save, best } = options
+    const { program } = planned.staged
+    const [batch, , height, width] = program.input
+    const rows = rowsOf(planned, options)
+    const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
+    const [crop, { evaluate }] = [{ height, width }, program]
+    const picture = pictureCache(leastExtent(crop, rotate))
     const stop = () => network.interrupt()
-    options.signal?.addEventListener('abort', stop)
-    return pipe(
-      () => runSteps(options, network, loadBatch, saved).finally(() => options.signal?.removeEventListener('abort', stop)),
-      TE.orElse(saveInterrupted(options.save, saved)),
-      TE.chainFirst(({ steps }) =>
-        saved === undefined || options.save === undefined ? TE.right(undefined) : saved.finish(steps, options.save)
-      ),
-      TE.map((report) => ({ ...report, predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes, planned }))
-    )
+    signal?.addEventListener('abort', stop)
+    const run = runTraining({
+      options,
+      network,
+      batches: trainingBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, picture }),
+      steps,
+      accumulate: options.accumulate ?? 1,
+      isEpochEnd: (done) => epochs(done) > epochs(done - 1),
+      classWeights,
+      validate:
+        validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, picture, signal }),
+      metrics,
+      keeping: keeping(network, program, {
+        state: options.state,
+        save,
+        best,
+        agreed,
+        rates: prepared.rates,
+        resumedAfter: state?.record.loss.length ?? 0
+      }),
+      before: state?.record ?? emptyRecord
+    })
+    return () => run().finally(() => signal?.removeEventListener('abort', stop))
   }
+
+const withMetrics = <A>({ options, state }: Prepared, use: (metrics: MetricsFile | undefined) => Outcome<A>): Outcome<A> =>
+  options.metrics === undefined
+    ? use(undefined)
+    : TE.bracket(openMetrics(options.metrics, state?.record.loss.length ?? 0), use, (metrics) => TE.fromTask(() => metrics.close()))
+
+const run = (prepared: Prepared): Outcome<TrainReport> => {
+  const { options, planned, state } = prepared
+  const opening: Opening = {
+    planned,
+    weights: options.weights,
+    state: state && ((exchange) => readResidents(state, planned.staged.program.restore, exchange)),
+    seed: options.seed
+  }
+  return pipe(
+    withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, metrics))),
+    TE.map((trained) => ({
+      ...trained,
+      steps: trained.loss.length,
+      best: bestSoFar(trained, options.bestBy ?? 'loss'),
+      predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+      planned
+    }))
+  )
+}
 
 /**
  * Plans and trains: mean softmax cross-entropy over random crops of the dataset's images. The same options and seed give the
- * same bits on the same machine.
+ * same bits on the same machine, whether the training ran through or was resumed from its states.
  */
 export const train = (options: TrainOptions): Outcome<TrainReport> =>
   pipe(
-    options.save === undefined ? TE.right(undefined) : checkWritable(options.save),
-    TE.chainEitherK(() => planNetwork(options, { kind: 'train', optimizer: options.optimizer }, imageSource)),
-    TE.chainFirstEitherK((planned) =>
-      pipe(
-        classesOf(planned),
-        E.chain((classes) => checkLabels(classes)(options.dataset))
-      )
+    prepare(options),
+    TE.chainFirstIOK(
+      ({ planned }) =>
+        () =>
+          options.onPlan?.(planned)
     ),
-    TE.chainFirstIOK((planned) => () => options.onPlan?.(planned)),
-    TE.chain((planned) => withNetwork({ planned, weights: options.weights, seed: options.seed }, trainOn(options, planned)))
+    TE.chain(run)
   )

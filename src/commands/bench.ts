@@ -4,7 +4,7 @@ import { bench } from '../bench'
 import { planText } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
 import { type CommandResult, interruptible, sayChange } from './command-result'
-import { type OptimizerOptions, type SetupOptions, optimizerOf, setupOf } from './options'
+import { type OptimizerOptions, type SetupOptions, objectiveOf, setupOf } from './options'
 
 export interface BenchCommandOptions extends SetupOptions, OptimizerOptions {
   readonly steps: number
@@ -13,14 +13,14 @@ export interface BenchCommandOptions extends SetupOptions, OptimizerOptions {
 export const benchCommand = (name: string, options: BenchCommandOptions): CommandResult =>
   pipe(
     TE.Do,
-    TE.bind('optimizer', () => TE.fromEither(optimizerOf(options))),
+    TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
     TE.bind('setup', () => TE.fromEither(setupOf(name, options))),
-    TE.chain(({ optimizer, setup }) =>
+    TE.chain(({ objective, setup }) =>
       interruptible((signal) =>
         pipe(
           bench({
             ...setup,
-            optimizer,
+            ...objective,
             steps: options.steps,
             seed: options.seed,
             onPlan: (planned) => {

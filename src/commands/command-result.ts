@@ -1,4 +1,5 @@
 import type { Outcome } from '../failure'
+import { interruption } from '../interruption'
 import type { Planned } from '../planning'
 
 /** What a command answers: the same as data and in words. */
@@ -12,9 +13,5 @@ export const sayChange = ({ change }: Planned): void => {
 /** Runs with a signal that the first Ctrl-C aborts; a second one ends the process at once. */
 export const interruptible =
   (use: (signal: AbortSignal) => CommandResult): CommandResult =>
-  () => {
-    const controller = new AbortController()
-    const onInterrupt = () => (controller.signal.aborted ? process.exit(130) : controller.abort())
-    process.on('SIGINT', onInterrupt)
-    return use(controller.signal)().finally(() => process.off('SIGINT', onInterrupt))
-  }
+  () =>
+    interruption().during((signal) => use(signal)())

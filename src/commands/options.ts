@@ -3,13 +3,15 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import type { Head, HeadOptions } from '../../models'
-import type { Optimizer, StrategyName } from '../../staging'
+import type { ParameterGroup, StrategyName } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
 import { decodeOptimizer } from '../optimizer'
 import { loadPlan } from '../plan-file'
 import type { Setup } from '../planning'
 import { type Size, parseSize } from '../sizes'
+import type { ObjectiveOptions } from '../training/objective'
+import { parseGroup } from '../training/parameter-groups'
 
 /** The options that every command takes, as commander hands them over. */
 export interface SetupOptions {
@@ -28,10 +30,15 @@ export interface SetupOptions {
   readonly json?: true
 }
 
+/** What an update of the weights is. */
 export interface OptimizerOptions {
   readonly optimizer: string
   readonly momentum?: number
   readonly weightDecay?: number
+  readonly accumulate?: number
+  readonly clipNorm?: number
+  readonly freeze?: readonly string[]
+  readonly group?: readonly ParameterGroup[]
 }
 
 /** A parser for commander, which wants sentences thrown. */
@@ -44,6 +51,11 @@ export const orInvalid =
         throw new InvalidArgumentError(sentence)
       })
     )
+
+/** An option that may be given more than once. */
+const repeated =
+  <A>(parse: (text: string) => A) =>
+  (text: string, before: readonly A[] | undefined): readonly A[] => [...(before ?? []), parse(text)]
 
 export const wholeNumber =
   (least: number, most = Number.MAX_SAFE_INTEGER) =>
@@ -100,9 +112,26 @@ export const addOptimizerOptions = (command: Command): Command =>
     .addOption(new Option('--optimizer <name>', 'changes bytes').choices(['sgd', 'adam', 'adamw']).default('sgd'))
     .option('--momentum <value>', 'of sgd (default: 0.9)', orInvalid(anyNumber))
     .option('--weight-decay <value>', '(default: 0; adamw 0.01)', orInvalid(anyNumber))
+    .option('--accumulate <n>', 'micro-batches whose gradients make one step (default: 1)', orInvalid(wholeNumber(1)))
+    .option('--clip-norm <value>', 'scale gradients down to this norm, over all of them', orInvalid(positiveNumber))
+    .option('--freeze <prefix...>', 'parameters that stay as they are, by prefix of their names, such as features.0')
+    .option(
+      '--group <prefix:rate=x,decay=y>',
+      'times the learning rate, and weight decay, of parameters by prefix; may be given again',
+      repeated(orInvalid(parseGroup))
+    )
 
-export const optimizerOf = ({ optimizer, momentum, weightDecay }: OptimizerOptions): E.Either<Failure, Optimizer> =>
-  E.mapLeft(inputFailure)(decodeOptimizer({ optimizer, momentum, weightDecay }))
+/** Options that are there, and nothing for those that are not. */
+export const present = <O extends object>(options: O): { [K in keyof O]?: Exclude<O[K], undefined> } =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof O]?: Exclude<O[K], undefined> }
+
+export const objectiveOf = (options: OptimizerOptions): E.Either<Failure, ObjectiveOptions> => {
+  const { optimizer, momentum, weightDecay, accumulate, clipNorm, freeze, group } = options
+  return pipe(
+    decodeOptimizer({ optimizer, momentum, weightDecay }),
+    E.bimap(inputFailure, (optimizer) => ({ optimizer, ...present({ accumulate, clipNorm, freeze, group }) }))
+  )
+}
 
 /** --crop sets height and width of what the network sees; batch and channels are --input's, the model's, or 1 and 3. */
 const withInput = (model: Model, { input, crop }: SetupOptions, plan: Plan | undefined): E.Either<Failure, readonly number[]> => {

@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Objective } from '../../staging'
 import type { Failure } from '../failure'
 import { checkPlanName, writePlan } from '../plan-file'
 import { imageSource, planNetwork } from '../planning'
 import { planReport, planText } from '../report'
+import { trainingObjective } from '../training/objective'
 import { type CommandResult, sayChange } from './command-result'
-import { type OptimizerOptions, type SetupOptions, headOptionsOf, optimizerOf, setupOf } from './options'
+import { type OptimizerOptions, type SetupOptions, headOptionsOf, objectiveOf, setupOf } from './options'
 
 export interface PlanCommandOptions extends SetupOptions, OptimizerOptions {
   /** Where the plan goes: *.plan.ts or *.json. */
@@ -18,9 +18,8 @@ export const planCommand = (name: string, options: PlanCommandOptions): CommandR
   pipe(
     E.Do,
     E.chainFirstW(() => (options.out === undefined ? E.right<Failure, void>(undefined) : checkPlanName(options.out))),
-    E.bind('optimizer', () => optimizerOf(options)),
+    E.bind('objective', () => E.map(trainingObjective)(objectiveOf(options))),
     E.bind('setup', () => setupOf(name, options)),
-    E.bind('objective', ({ optimizer }) => E.right<Failure, Objective>({ kind: 'train', optimizer })),
     E.bind('planned', ({ setup, objective }) => planNetwork(setup, objective, imageSource)),
     TE.fromEither,
     TE.chainFirst(({ setup, objective, planned }) =>

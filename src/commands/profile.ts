@@ -1,20 +1,21 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { profileNetwork } from '../profile'
+import { trainingObjective } from '../training/objective'
 import { type CommandResult, interruptible } from './command-result'
-import { type OptimizerOptions, type SetupOptions, optimizerOf, setupOf } from './options'
+import { type OptimizerOptions, type SetupOptions, objectiveOf, setupOf } from './options'
 
 export const profileCommand = (name: string, options: SetupOptions & OptimizerOptions): CommandResult =>
   pipe(
     TE.Do,
-    TE.bind('optimizer', () => TE.fromEither(optimizerOf(options))),
+    TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
     TE.bind('setup', () => TE.fromEither(setupOf(name, options))),
-    TE.chain(({ optimizer, setup }) =>
+    TE.chain(({ objective, setup }) =>
       interruptible((signal) =>
         pipe(
           profileNetwork({
             ...setup,
-            objective: { kind: 'train', optimizer },
+            objective: trainingObjective(objective),
             onKernel: (done, total, { kind }) =>
               done % 20 === 0 || done === total ? void process.stderr.write(`${done}/${total} kernels, ${kind}\n`) : undefined,
             signal

@@ -2,15 +2,20 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Dataset, readDataset } from '../dataset'
-import { type Failure, inputFailure } from '../failure'
+import type { Failure, Outcome } from '../failure'
 import { defaultLearningRate } from '../optimizer'
-import type { Schedule } from '../schedule'
 import { trainingProgress } from '../progress'
 import { planText } from '../report'
+import type { Schedule } from '../schedule'
 import { formatBytes, formatMilliseconds } from '../sizes'
 import { type TrainReport, train } from '../train'
+import type { ColourJitter } from '../training/augmentation'
+import type { BestBy } from '../training/best'
+import { checkOptions } from '../training/check-options'
+import type { ClassWeights } from '../training/class-weights'
+import { parseFraction } from '../training/validation-split'
 import { type CommandResult, interruptible, sayChange } from './command-result'
-import { type OptimizerOptions, type SetupOptions, optimizerOf, setupOf } from './options'
+import { type OptimizerOptions, type SetupOptions, objectiveOf, present, setupOf } from './options'
 
 export interface TrainCommandOptions extends SetupOptions, OptimizerOptions {
   readonly data: string
@@ -18,56 +23,87 @@ export interface TrainCommandOptions extends SetupOptions, OptimizerOptions {
   readonly epochs?: number
   readonly lr?: number
   readonly schedule: Schedule
+  readonly warmup?: number
   readonly flip?: true
+  readonly rotate?: true
+  readonly colourJitter?: ColourJitter
+  readonly classWeights?: ClassWeights
+  /** A share of the data, or where other data are. */
+  readonly validation?: string
+  readonly validateEvery?: number
+  readonly best?: string
+  readonly bestBy?: BestBy
+  readonly earlyStop?: number
+  readonly metrics?: string
   readonly weights?: string
   readonly save?: string
+  readonly state?: string
+  readonly stateEvery?: number
+  readonly resume?: true
 }
 
-const stepsOf = ({ steps, epochs = 1 }: TrainCommandOptions, dataset: Dataset, batch: number): number =>
-  steps ?? Math.ceil((epochs * dataset.examples.length) / batch)
-
-const reportData = ({ steps, loss, stepMs, peakDeviceBytes, predictedPeakBytes }: TrainReport): object => ({
+const reportData = ({ steps, loss, stepMs, peakDeviceBytes, predictedPeakBytes, best, validations }: TrainReport): object => ({
   steps,
   loss,
   stepMs,
   peakDeviceBytes,
-  predictedPeakBytes
+  predictedPeakBytes,
+  ...(validations.length === 0 ? {} : { validations, best })
 })
 
-const reportText = ({ steps, loss, stepMs, peakDeviceBytes, predictedPeakBytes }: TrainReport): string => {
+const reportText = ({ steps, loss, stepMs, best, peakDeviceBytes, predictedPeakBytes }: TrainReport): string => {
   const time = stepMs.reduce((sum, milliseconds) => sum + milliseconds, 0)
   const peak = `peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
-  return `${steps} steps in ${formatMilliseconds(time)}, loss ${loss[0]?.toFixed(4)} to ${loss.at(-1)?.toFixed(4)}, ${peak}`
+  const validated = best === undefined ? [] : [`best validation after step ${best.step} (${qualityText(best)})`]
+  return [
+    `${steps} steps in ${formatMilliseconds(time)}`,
+    `loss ${loss[0]?.toFixed(4)} to ${loss.at(-1)?.toFixed(4)}`,
+    ...validated,
+    peak
+  ].join(', ')
+}
+
+const qualityText = ({ loss, accuracy, auc }: { readonly loss: number; readonly accuracy: number; readonly auc: number | null }): string =>
+  `loss ${loss.toFixed(4)}, accuracy ${accuracy.toFixed(3)}${auc === null ? '' : `, AUC ${auc.toFixed(3)}`}`
+
+const validationOf = ({ validation }: TrainCommandOptions): Outcome<Dataset | number | undefined> => {
+  const fraction = validation === undefined ? undefined : parseFraction(validation)
+  if (validation === undefined || fraction !== undefined) return TE.right(fraction)
+  return readDataset(validation, '--validation')
 }
 
 export const trainCommand = (name: string, options: TrainCommandOptions): CommandResult => {
   const say = (text: string): void => void (options.json ? process.stderr : process.stdout).write(`${text}\n`)
+  const warn = (text: string): void => void process.stderr.write(`${text}\n`)
   return pipe(
     TE.Do,
-    TE.bind('optimizer', () => TE.fromEither(optimizerOf(options))),
-    TE.chainFirstEitherK(() => checkLength(options)),
+    TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
+    TE.chainFirstEitherK((): E.Either<Failure, void> => checkOptions(options)),
     TE.bind('dataset', () => readDataset(options.data)),
+    TE.bind('validation', () => validationOf(options)),
     TE.bind('setup', ({ dataset }) => TE.fromEither(setupOf(name, options, dataset.classes))),
-    TE.chain(({ optimizer, dataset, setup }) =>
+    TE.chain(({ objective, dataset, validation, setup }) =>
       interruptible((signal) => {
         const progress = trainingProgress()
-        const { lr, schedule, seed, flip, weights, save } = options
+        const { lr, steps, epochs, schedule, warmup, seed, flip, rotate, colourJitter, classWeights } = options
+        const { validateEvery, best, bestBy, earlyStop, metrics, weights, save, state, stateEvery, resume } = options
         const training = train({
           ...setup,
+          ...objective,
           dataset,
-          optimizer,
-          steps: stepsOf(options, dataset, setup.input?.[0] ?? 1),
-          learningRate: lr ?? defaultLearningRate(optimizer.kind),
+          learningRate: lr ?? defaultLearningRate(objective.optimizer.kind),
           schedule,
           seed,
           flip: flip ?? false,
-          ...(weights === undefined ? {} : { weights }),
-          ...(save === undefined ? {} : { save }),
+          ...present({ steps, epochs, warmup, rotate, colourJitter, classWeights, validation, validateEvery }),
+          ...present({ best, bestBy, earlyStop, metrics, weights, save, state, stateEvery, resume }),
           onPlan: (planned) => {
             sayChange(planned)
             say(planText(planned))
           },
           onStep: progress.onStep,
+          onValidation: (validation) => warn(`validation after step ${validation.step}: ${qualityText(validation)}`),
+          onNotice: (sentence) => warn(`${sentence}.`),
           signal
         })
         return pipe(
@@ -78,8 +114,3 @@ export const trainCommand = (name: string, options: TrainCommandOptions): Comman
     )
   )
 }
-
-const checkLength = ({ steps, epochs }: TrainCommandOptions): E.Either<Failure, void> =>
-  steps !== undefined && epochs !== undefined
-    ? E.left(inputFailure('--steps and --epochs both say how long to train: give one of them'))
-    : E.right(undefined)

@@ -141,6 +141,28 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['a label out of range', train('label.csv'), 2, /label\.csv line 3: the label 2 is out of range: the model's classes are 0 to 1/],
   ['a label that no device counts to', train('huge-label.csv'), 2, /huge-label\.csv line 2: the label 99999999999 is over the largest/],
   ['an image in place of a CSV file', train('whole.png'), 2, /^the data file .*whole\.png cannot be read: it is not text; give a CSV/],
+  ['a best file without validation', train('good.csv', '--best', at('best')), 2, /^--best needs --validation: give both/],
+  ['early stopping without validation', train('good.csv', '--early-stop', '2'), 2, /^--early-stop needs --validation: give both/],
+  ['--resume without --state', train('good.csv', '--resume'), 2, /^--resume needs --state: give both/],
+  ['validation images that are absent', train('good.csv', '--validation', at('nowhere')), 2, /^--validation .*nowhere does not exist/],
+  ['a validation share of nothing', train('cut.csv', '--validation', '0.5'), 2, /^--validation 0\.5 of 1 images leaves none/],
+  [
+    'class weights for other classes',
+    train('good.csv', '--class-weights', '1,2,3'),
+    2,
+    /^--class-weights gives 3 weights but the model has 2/
+  ],
+  ['class weights that are none', train('good.csv', '--class-weights', 'fair'), 2, /^--class-weights: "fair" is not class weights/],
+  ['a colour jitter of two numbers', train('good.csv', '--colour-jitter', '1,1'), 2, /^--colour-jitter: "1,1" is not brightness,contrast/],
+  ['a group without a rate', train('good.csv', '--group', 'features'), 2, /^--group: "features" is not a group of parameters/],
+  ['a prefix that no parameter has', train('good.csv', '--freeze', 'head'), 2, /head/],
+  ['a clip norm of zero', train('good.csv', '--clip-norm', '0'), 2, /^--clip-norm: "0" is not a number above zero/],
+  [
+    'metrics over a file of something else',
+    train('good.csv', '--metrics', at('good.csv')),
+    2,
+    /good\.csv: cannot be written \(it holds something/
+  ],
   ['steps and epochs', train('good.csv', '--epochs', '2'), 2, /^--steps and --epochs both say how long to train/],
   ['weights that are absent', train('good.csv', '--weights', at('nowhere')), 2, /nowhere: cannot be read/],
   ['weights that are empty', train('good.csv', '--weights', at('empty.safetensors')), 2, /empty\.safetensors: holds 0 bytes/],
@@ -209,6 +231,17 @@ for (const [name, args, status, sentence] of cases) {
     if (status === 3) assert.ok(json.feasible === false && json.smallestFeasibleBudgetBytes > 1024 && json.reason === said)
   })
 }
+
+test('an exception that nobody expected is a bug of ours: exit 1', async () => {
+  writeFileSync(
+    at('trap.js'),
+    "const args = new Proxy({}, { get: () => { throw new Error('sprung') } })\nexports.default = { name: 'm', input: [1, 3, 8, 8], layers: [{ op: 'conv2d', args }] }\n"
+  )
+  const { status, stdout, stderr } = await tilefold(['plan', at('trap.js'), '--json'])
+  assert.is(status, 1)
+  assert.match(stderr, /^a bug of Tilefold: sprung\.\n/)
+  assert.equal(JSON.parse(stdout), { error: { code: 'bug', message: 'a bug of Tilefold: sprung.' } })
+})
 
 test('no command', async () => {
   const { status, stdout, stderr } = await tilefold([])

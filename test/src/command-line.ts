@@ -10,10 +10,10 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Runs the real command; `onStart` may send it signals. */
-export const tilefold = (args: readonly string[], onStart: (child: ChildProcess) => void = () => undefined): Promise<Ended> =>
+/** Runs node with a script and its arguments; `onStart` may send it signals. */
+export const runScript = (args: readonly string[], onStart: (child: ChildProcess) => void = () => undefined): Promise<Ended> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(root, 'src', 'tilefold.js'), ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     let [stdout, stderr] = ['', '']
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
@@ -21,3 +21,7 @@ export const tilefold = (args: readonly string[], onStart: (child: ChildProcess)
     child.on('close', (status) => resolve({ status, stdout, stderr }))
     onStart(child)
   })
+
+/** Runs the real command. */
+export const tilefold = (args: readonly string[], onStart?: (child: ChildProcess) => void): Promise<Ended> =>
+  runScript([join(root, 'src', 'tilefold.js'), ...args], onStart)

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { decodeOptimizer } from '../../src/optimizer'
-import { learningRate, parseSchedule } from '../../src/schedule'
+import { type Schedule, learningRate, parseSchedule } from '../../src/schedule'
 
 const rates = (text: string, steps: readonly number[]): readonly number[] => {
   const schedule = parseSchedule(text)
@@ -23,6 +23,15 @@ test('other schedules are a sentence', () => {
     const parsed = parseSchedule(text)
     assert.ok(E.isLeft(parsed) && parsed.left.startsWith(`"${text}" is not a schedule`), text)
   }
+})
+
+test('a warm-up rises to the rate, and the schedule counts from there', () => {
+  const rates = (schedule: Schedule): readonly number[] =>
+    Array.from({ length: 8 }, (_, step) => Math.round(1e6 * learningRate(schedule, 1, step, 8, 4)) / 1e6)
+  assert.equal(rates({ kind: 'constant' }), [0.25, 0.5, 0.75, 1, 1, 1, 1, 1])
+  assert.equal(rates({ kind: 'step', every: 2, factor: 0.1 }), [0.25, 0.5, 0.75, 1, 1, 1, 0.1, 0.1])
+  assert.equal(rates({ kind: 'cosine' }), [0.25, 0.5, 0.75, 1, 1, 0.853553, 0.5, 0.146447])
+  assert.is(learningRate({ kind: 'cosine' }, 1, 1, 2, 4), 0.5)
 })
 
 test('optimizers take their defaults', () => {

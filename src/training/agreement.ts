@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
+import type { Dataset } from '../dataset'
+import { type Planned } from '../planning'
+import { scheduleText } from '../schedule'
+import type { TrainOptions } from './options'
+import type { Split } from './validation-split'
+
+/** Choices by the option that makes them, as texts. */
+export type Choices = Readonly<Record<string, string>>
+
+const fieldsText = (fields: object): string =>
+  Object.entries(fields)
+    .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
+    .join(' ')
+
+const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
+
+/** Names and labels in order; folders may move. */
+const dataText = ({ examples }: Dataset): string =>
+  `${examples.length} images of hash ${shortHash(examples.map(({ path, label }) => `${basename(path)}:${label}`).join('\n'))}`
+
+/** Options that are not set have no entry, so that a state stays good when an option is added. */
+const given = (choices: Readonly<Record<string, string | undefined>>): Choices =>
+  Object.fromEntries(Object.entries(choices).filter((entry): entry is [string, string] => entry[1] !== undefined))
+
+/** What a state and the training that goes on from it must have in common: all that numbers depend on, apart from rates. */
+export const agreement = (options: TrainOptions, { staged }: Planned, { training, validation }: Split): Choices => {
+  const { graph, plan } = staged
+  const { optimizer, accumulate, clipNorm, freeze, group, classWeights, colourJitter } = options
+  const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
+  return given({
+    model: graph.model,
+    input: graph.input.join('x'),
+    layers: plan.graphHash.slice(0, 12),
+    optimizer: fieldsText(optimizer),
+    seed: `${options.seed}`,
+    data: dataText(training),
+    validation: validation && dataText(validation),
+    accumulate: (accumulate ?? 1) === 1 ? undefined : `${accumulate}`,
+    'clip-norm': clipNorm === undefined ? undefined : `${clipNorm}`,
+    freeze: list(freeze),
+    group: list(group),
+    'class-weights': classWeights === undefined ? undefined : `${classWeights}`,
+    flip: options.flip ? 'on' : undefined,
+    rotate: options.rotate ? 'on' : undefined,
+    'colour-jitter': colourJitter && fieldsText(colourJitter)
+  })
+}
+
+/** What may be chosen anew for the steps to come. */
+export const rates = ({ learningRate, schedule, warmup }: TrainOptions, steps: number): Choices => ({
+  lr: `${learningRate}`,
+  schedule: schedule.kind === 'cosine' ? `cosine over ${steps} steps` : scheduleText(schedule),
+  warmup: `${warmup ?? 0}`
+})
+
+/** Of each choice that differs: its name, what it was and what it is; `none` where it is not made. */
+export const differences = (stored: Choices, now: Choices): readonly (readonly [name: string, was: string, is: string])[] =>
+  [...new Set([...Object.keys(stored), ...Object.keys(now)])]
+    .filter((name) => stored[name] !== now[name])
+    .map((name) => [name, stored[name] ?? 'none', now[name] ?? 'none'])

@@ -1,0 +1,27 @@
+import type { Quality } from './scores'
+
+/** A validation after `step` steps. */
+export interface Validation extends Quality {
+  readonly step: number
+}
+
+/** What says that one validation is better than another: a lower loss, or a higher accuracy or AUC. */
+export type BestBy = keyof Quality
+
+export interface Best extends Validation {
+  /** Validations since, none of which was better. */
+  readonly since: number
+}
+
+const isBetter = (by: BestBy, candidate: Quality, than: Quality): boolean => {
+  const [value, previous] = [candidate[by], than[by]]
+  if (value === null || previous === null) return value !== null
+  return by === 'loss' ? value < previous : value > previous
+}
+
+/** The best of the validations in turn; of equals the first. */
+export const bestOf = (by: BestBy, validations: readonly Validation[]): Best | undefined => {
+  const index = validations.reduce((best, candidate, at) => (isBetter(by, candidate, validations[best]!) ? at : best), 0)
+  const best = validations[index]
+  return best && { ...best, since: validations.length - 1 - index }
+}

@@ -1,0 +1,24 @@
+import * as E from 'fp-ts/Either'
+import { type Failure, inputFailure } from '../failure'
+
+type Name = 'validation' | 'validateEvery' | 'best' | 'bestBy' | 'earlyStop' | 'state' | 'stateEvery' | 'resume' | 'steps' | 'epochs'
+
+/** Options that make sense only with another, by their names on the command line. */
+const needs: readonly (readonly [option: Name, flag: string, needed: Name, neededFlag: string])[] = [
+  ['validateEvery', '--validate-every', 'validation', '--validation'],
+  ['best', '--best', 'validation', '--validation'],
+  ['bestBy', '--best-by', 'validation', '--validation'],
+  ['earlyStop', '--early-stop', 'validation', '--validation'],
+  ['stateEvery', '--state-every', 'state', '--state'],
+  ['resume', '--resume', 'state', '--state']
+]
+
+/** Whether the options go together; otherwise a sentence. */
+export const checkOptions = (options: { readonly [N in Name]?: unknown }): E.Either<Failure, void> => {
+  if (options.steps !== undefined && options.epochs !== undefined)
+    return E.left(inputFailure('--steps and --epochs both say how long to train: give one of them'))
+  const lacking = needs.find(
+    ([option, , needed]) => options[option] !== undefined && options[option] !== false && options[needed] === undefined
+  )
+  return lacking === undefined ? E.right(undefined) : E.left(inputFailure(`${lacking[1]} needs ${lacking[3]}: give both`))
+}

@@ -1,0 +1,42 @@
+import * as E from 'fp-ts/Either'
+import { type Failure, inputFailure } from '../failure'
+
+/** `balanced`: images / (classes that have images x images of the class), as scikit-learn's; or one weight a class. */
+export type ClassWeights = 'balanced' | readonly number[]
+
+export const parseClassWeights = (text: string): E.Either<string, ClassWeights> => {
+  if (text === 'balanced') return E.right('balanced')
+  const weights = text.split(',').map((part) => (part.trim() === '' ? NaN : Number(part)))
+  return weights.every((weight) => weight >= 0 && Number.isFinite(weight))
+    ? E.right(weights)
+    : E.left(`"${text}" is not class weights: write balanced, or one number from 0 upwards a class, such as 1,2.5`)
+}
+
+const balanced = (labels: readonly number[], classes: number): readonly number[] => {
+  const counts = new Array<number>(classes).fill(0)
+  for (const label of labels) counts[label]! += 1
+  const present = counts.filter((count) => count > 0).length
+  return counts.map((count) => (count === 0 ? 0 : labels.length / (present * count)))
+}
+
+/** One weight a class. */
+export const weightsOfClasses = (
+  wanted: ClassWeights,
+  labels: readonly number[],
+  classes: number
+): E.Either<Failure, readonly number[]> => {
+  if (wanted === 'balanced') return E.right(balanced(labels, classes))
+  if (wanted.length !== classes)
+    return E.left(inputFailure(`--class-weights gives ${wanted.length} weights but the model has ${classes} classes: give one a class`))
+  return wanted.some((weight) => weight > 0) ? E.right(wanted) : E.left(inputFailure('--class-weights are all 0: nothing would be learnt'))
+}
+
+/**
+ * What the loss of each row of an update is multiplied by, so that their mean is the weighted mean of the rows' losses (as in
+ * torch.nn.CrossEntropyLoss). Zero for all where no row's class has a weight.
+ */
+export const rowWeights = (weights: readonly number[], labels: readonly number[]): readonly number[] => {
+  const ofRows = labels.map((label) => weights[label] ?? 0)
+  const sum = ofRows.reduce((total, weight) => total + weight, 0)
+  return ofRows.map((weight) => (sum === 0 ? 0 : (weight * labels.length) / sum))
+}

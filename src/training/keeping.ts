@@ -1,0 +1,108 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Program } from '../../staging/program'
+import type { Failure, Outcome } from '../failure'
+import type { RunningNetwork } from '../session'
+import { snapshots } from '../snapshots'
+import type { Choices } from './agreement'
+import { type TrainingRecord, recordAfter } from './record'
+import { removeState, writeState } from './state'
+
+export interface KeepingOptions {
+  /** Folder of states. */
+  readonly state: string | undefined
+  /** File of the weights in the end. */
+  readonly save: string | undefined
+  /** File of the best weights. */
+  readonly best: string | undefined
+  readonly agreed: Choices
+  readonly rates: Choices
+  /** Steps after which the state was taken that this training goes on from; 0 where it does not. */
+  readonly resumedAfter: number
+}
+
+/** What of a training goes to disk: states as it runs, the best weights, the weights in the end, and what is left when it fails. */
+export interface Keeping {
+  /** After a complete step and its validation: a state where one is due, else a copy on the host where copying is cheap. */
+  readonly afterStep: (record: TrainingRecord, isStateDue: boolean) => Outcome<void>
+  /** Writes the weights, which are the best so far. */
+  readonly best: (steps: number) => Outcome<void>
+  /** The last state and the weights. */
+  readonly finish: (record: TrainingRecord) => Outcome<void>
+  /** Writes what an interrupted training can still keep, and says in the failure what is there to go on from. */
+  readonly afterFailure: (record: TrainingRecord, failure: Failure) => Outcome<never>
+}
+
+const nothing: Outcome<void> = TE.right(undefined)
+
+export const keeping = (network: RunningNetwork, program: Program, options: KeepingOptions): Keeping => {
+  const { state, save, best, agreed, rates, resumedAfter } = options
+  const wanted = state !== undefined || save !== undefined || best !== undefined
+  const copies = wanted ? snapshots(network, program.save) : undefined
+  /** Steps of the states in the folder, oldest first. */
+  let states: readonly number[] = resumedAfter > 0 ? [resumedAfter] : []
+
+  /** Writes the state of the last copy. */
+  const keepState = (record: TrainingRecord): Outcome<void> => {
+    if (copies === undefined || state === undefined) return nothing
+    const steps = copies.lastStep()
+    if (steps === 0 || steps === states.at(-1)) return nothing
+    const { exchange } = copies
+    return pipe(
+      writeState(state, { section: program.save, exchange, record: recordAfter(record, steps), agreed, rates }),
+      TE.map(() => void (states = [...states, steps]))
+    )
+  }
+
+  const copyAndKeepState = (record: TrainingRecord): Outcome<void> =>
+    copies === undefined || state === undefined || record.loss.length === 0
+      ? nothing
+      : pipe(
+          copies.ensure(record.loss.length),
+          TE.chain(() => keepState(record))
+        )
+
+  /** A state whose next loss is not finite is not worth going back to. */
+  const dropSpoilt = (steps: number): Outcome<void> => {
+    if (state === undefined || steps === resumedAfter || states.at(-1) !== steps) return nothing
+    return TE.map(() => void (states = states.slice(0, -1)))(removeState(state, steps))
+  }
+
+  const keepInterrupted = (record: TrainingRecord): Outcome<readonly string[]> => {
+    const steps = copies?.lastStep() ?? 0
+    if (copies === undefined || steps === 0) return TE.right([])
+    return pipe(
+      save === undefined ? nothing : copies.write(save),
+      TE.chain(() => keepState(record)),
+      TE.map(() => (save === undefined ? [] : [`${save} holds the weights after step ${steps}`]))
+    )
+  }
+
+  return {
+    afterStep: (record, isStateDue) =>
+      state !== undefined && isStateDue ? copyAndKeepState(record) : (copies?.afterStep(record.loss.length) ?? nothing),
+    best: (steps) =>
+      copies === undefined || best === undefined
+        ? nothing
+        : pipe(
+            copies.ensure(steps),
+            TE.chain(() => copies.write(best))
+          ),
+    finish: (record) =>
+      pipe(
+        copyAndKeepState(record),
+        TE.chain(() => (copies === undefined || save === undefined ? nothing : copies.finish(record.loss.length, save)))
+      ),
+    afterFailure: (record, failure) =>
+      pipe(
+        failure.code === 'loss' ? dropSpoilt(record.loss.length) : nothing,
+        TE.chain(() => (failure.code === 'interrupted' ? keepInterrupted(record) : TE.right<Failure, readonly string[]>([]))),
+        TE.chainEitherK((kept) => {
+          const last = states.at(-1)
+          const held = state === undefined || last === undefined ? [] : [`${state} holds the state after step ${last}`]
+          return E.left({ ...failure, message: [failure.message, ...kept, ...held].join('; ') })
+        })
+      )
+  }
+}

@@ -1,0 +1,176 @@
+import * as E from 'fp-ts/Either'
+import { type Failure, type Outcome, interrupted } from '../failure'
+import { learningRate } from '../schedule'
+import type { RunningNetwork } from '../session'
+import type { Batches } from './batches'
+import { type Validation } from './best'
+import { rowWeights } from './class-weights'
+import type { Keeping } from './keeping'
+import type { MetricsFile } from './metrics-file'
+import type { TrainOptions } from './options'
+import { type TrainingRecord, bestSoFar, isExhausted } from './record'
+import type { Quality } from './scores'
+
+/** All that steps need, made ready. */
+export interface Training {
+  readonly options: TrainOptions
+  readonly network: RunningNetwork
+  readonly batches: Batches
+  /** Updates in all. */
+  readonly steps: number
+  /** Micro-batches an update. */
+  readonly accumulate: number
+  /** Steps that end an epoch. */
+  readonly isEpochEnd: (steps: number) => boolean
+  /** One a class; every row counts alike where absent. */
+  readonly classWeights: readonly number[] | undefined
+  readonly validate: Outcome<Quality> | undefined
+  readonly metrics: MetricsFile | undefined
+  readonly keeping: Keeping
+  /** What went before, where training is resumed. */
+  readonly before: TrainingRecord
+}
+
+const notFinite = (loss: number, step: number, rate: number): Failure => ({
+  code: 'loss',
+  message:
+    step === 0
+      ? `the loss is ${loss} at step 1, before any update: start from other weights`
+      : `the loss is ${loss} at step ${step + 1}: it diverges at a learning rate of ${rate}; lower --lr, or start from other weights`
+})
+
+/** Where nothing says how often states are kept and an epoch is longer. */
+const mostStepsBetweenStates = 100
+
+interface Update {
+  readonly loss: number
+  readonly milliseconds: number
+  readonly gradientNorm: number | undefined
+}
+
+/** Runs update after update; the next micro-batch is decoded while the current one runs. */
+const updates = ({ options, network, batches, steps, accumulate, classWeights, before }: Training) => {
+  const { seed, signal, clipNorm } = options
+  let next = batches.load(before.loss.length * accumulate)()
+  return async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
+    const parameters = { learningRate: rate, seed }
+    const microSteps = Array.from({ length: accumulate }, (_, index) => step * accumulate + index)
+    const weights = classWeights && rowWeights(classWeights, microSteps.flatMap(batches.labels))
+    let [loss, milliseconds] = [0, 0]
+    for (const [index, microStep] of microSteps.entries()) {
+      const batch = await next
+      if (E.isLeft(batch)) return batch
+      if (signal?.aborted) return E.left(interrupted(step, steps))
+      const { images, labels } = batch.right
+      network.exchange.view('target').set(labels)
+      if (weights !== undefined) network.exchange.view('rowWeights').set(weights.slice(index * labels.length, (index + 1) * labels.length))
+      const running = network.step({ ...parameters, step: microStep }, images)()
+      if (microStep + 1 < steps * accumulate) next = batches.load(microStep + 1)()
+      const ran = await running
+      if (E.isLeft(ran)) return ran
+      loss += network.exchange.view('loss')[0]!
+      milliseconds += ran.right
+    }
+    if (!Number.isFinite(loss)) return E.left(notFinite(loss, step, rate))
+    const updated = await network.update({ ...parameters, step })()
+    if (E.isLeft(updated)) return updated
+    const gradientNorm = clipNorm === undefined ? undefined : network.updateExchange?.view('gradientNorm')[0]
+    return E.right({ loss, milliseconds: milliseconds + updated.right, gradientNorm })
+  }
+}
+
+/** The record while it grows. */
+interface Growing extends TrainingRecord {
+  readonly loss: number[]
+  readonly stepMs: number[]
+  readonly validations: Validation[]
+}
+
+/** Validates, and keeps the weights where they are the best so far. */
+const validateAfter = async (
+  { options, metrics, keeping }: Training,
+  validate: Outcome<Quality>,
+  record: Growing
+): Promise<E.Either<Failure, void>> => {
+  const step = record.loss.length
+  const quality = await validate()
+  if (E.isLeft(quality)) return quality
+  const { loss } = quality.right
+  if (!Number.isFinite(loss))
+    return E.left({ code: 'loss', message: `the validation loss is ${loss} after step ${step}: lower --lr, or start from other weights` })
+  const validation = { step, ...quality.right }
+  record.validations.push(validation)
+  const written = await metrics?.validation(validation)()
+  if (written !== undefined && E.isLeft(written)) return written
+  options.onValidation?.(validation)
+  return bestSoFar(record, options.bestBy ?? 'loss')?.since === 0 ? keeping.best(step)() : E.right(undefined)
+}
+
+const isDue = (every: number | undefined, steps: number): boolean => every !== undefined && steps % every === 0
+
+/** Everything after a complete step: its metrics, a validation and a state where they are due. In this order, so that a state vouches for the rest. */
+const completeStep = async (training: Training, record: Growing): Promise<E.Either<Failure, void>> => {
+  const { options, steps, isEpochEnd, validate, metrics, keeping } = training
+  const done = record.loss.length
+  const endsEpoch = isEpochEnd(done)
+  const isValidationDue = done === steps || (options.validateEvery === undefined ? endsEpoch : isDue(options.validateEvery, done))
+  if (validate !== undefined && isValidationDue) {
+    const validated = await validateAfter(training, validate, record)
+    if (E.isLeft(validated)) return validated
+  }
+  const isStateDue = options.stateEvery === undefined ? endsEpoch || isDue(mostStepsBetweenStates, done) : isDue(options.stateEvery, done)
+  if (isStateDue && metrics !== undefined) {
+    const synced = await metrics.sync()
+    if (E.isLeft(synced)) return synced
+  }
+  return keeping.afterStep(record, isStateDue)()
+}
+
+const stopText = (record: TrainingRecord, { bestBy = 'loss' }: TrainOptions): string => {
+  const best = bestSoFar(record, bestBy)
+  return `training stops after step ${record.loss.length}: the last ${best?.since} validations brought no better ${bestBy} than step ${best?.step}'s`
+}
+
+const runSteps = async (training: Training, record: Growing): Promise<E.Either<Failure, number>> => {
+  const { options, network, steps, metrics } = training
+  const { bestBy = 'loss', earlyStop } = options
+  const update = updates(training)
+  let peakDeviceBytes: number | undefined
+  while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
+    const step = record.loss.length
+    const rate = learningRate(options.schedule, options.learningRate, step, steps, options.warmup)
+    const updated = await update(step, rate)
+    if (E.isLeft(updated)) return updated
+    const { loss, milliseconds, gradientNorm } = updated.right
+    record.loss.push(loss)
+    record.stepMs.push(milliseconds)
+    const line = { step: step + 1, loss, learningRate: rate, milliseconds, ...(gradientNorm === undefined ? {} : { gradientNorm }) }
+    const written = await metrics?.step(line)()
+    if (written !== undefined && E.isLeft(written)) return written
+    peakDeviceBytes ??= network.measuredPeakBytes()
+    options.onStep?.({ step, steps, loss, milliseconds, peakDeviceBytes })
+    const completed = await completeStep(training, record)
+    if (E.isLeft(completed)) return completed
+  }
+  if (record.loss.length < steps) options.onNotice?.(stopText(record, options))
+  return E.right(network.measuredPeakBytes())
+}
+
+export interface Trained extends TrainingRecord {
+  readonly peakDeviceBytes: number
+}
+
+/** All steps in turn, and what is left of them on disk. */
+export const runTraining =
+  (training: Training): Outcome<Trained> =>
+  async () => {
+    const { before, steps, keeping } = training
+    const record: Growing = { loss: [...before.loss], stepMs: [...before.stepMs], validations: [...before.validations] }
+    const ran = await runSteps(training, record)
+    if (E.isRight(ran)) {
+      const finished = await keeping.finish(record)()
+      return E.isLeft(finished) ? finished : E.right({ ...record, peakDeviceBytes: ran.right })
+    }
+    const failure = ran.left.code === 'interrupted' ? interrupted(record.loss.length, steps) : ran.left
+    return keeping.afterFailure(record, failure)()
+  }

@@ -1,0 +1,24 @@
+import { type Best, type BestBy, type Validation, bestOf } from './best'
+
+/** What a training has been so far; its length in steps is `loss.length`. */
+export interface TrainingRecord {
+  /** Mean loss of each step. */
+  readonly loss: readonly number[]
+  readonly stepMs: readonly number[]
+  readonly validations: readonly Validation[]
+}
+
+export const emptyRecord: TrainingRecord = { loss: [], stepMs: [], validations: [] }
+
+/** The record as it was after `steps` steps. */
+export const recordAfter = ({ loss, stepMs, validations }: TrainingRecord, steps: number): TrainingRecord => ({
+  loss: loss.slice(0, steps),
+  stepMs: stepMs.slice(0, steps),
+  validations: validations.filter(({ step }) => step <= steps)
+})
+
+/** Whether the last `patience` validations brought nothing better. */
+export const isExhausted = ({ validations }: TrainingRecord, by: BestBy, patience: number | undefined): boolean =>
+  patience !== undefined && (bestOf(by, validations)?.since ?? 0) >= patience
+
+export const bestSoFar = ({ validations }: TrainingRecord, by: BestBy): Best | undefined => bestOf(by, validations)

@@ -1,0 +1,71 @@
+/** What scores of a validation set are worth. */
+export interface Quality {
+  /** Mean softmax cross-entropy, each image counted alike. */
+  readonly loss: number
+  /** Share of images whose highest score is their class's. */
+  readonly accuracy: number
+  /** Area under the ROC curve: of class 1 with two classes, else the mean over classes of one against the rest; null where all are of one class. */
+  readonly auc: number | null
+}
+
+/** Row-major [images, classes]. */
+export interface Scores {
+  readonly values: Float64Array
+  readonly classes: number
+  readonly labels: readonly number[]
+}
+
+const rowOf = ({ values, classes }: Scores, image: number): Float64Array => values.subarray(image * classes, (image + 1) * classes)
+
+const largestOf = (row: Float64Array): number => row.reduce((largest, value, index) => (value > row[largest]! ? index : largest), 0)
+
+/** log(sum(exp(row))), without overflow; over all but one entry where `without` says which. */
+const logSumExp = (row: Float64Array, without = -1): number => {
+  let largest = -Infinity
+  for (let index = 0; index < row.length; index += 1) if (index !== without && row[index]! > largest) largest = row[index]!
+  let sum = 0
+  for (let index = 0; index < row.length; index += 1) if (index !== without) sum += Math.exp(row[index]! - largest)
+  return largest + Math.log(sum)
+}
+
+/**
+ * Area under the ROC curve as the rank statistic of Mann and Whitney, ties counted half; undefined where all or none are
+ * positive.
+ */
+export const areaUnderCurve = (values: Float64Array, isPositive: (index: number) => boolean): number | undefined => {
+  const order = Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!)
+  let [positives, rankSum] = [0, 0]
+  for (let start = 0; start < order.length;) {
+    let end = start
+    while (end < order.length && values[order[end]!] === values[order[start]!]) end += 1
+    const tied = order.slice(start, end).filter(isPositive).length
+    positives += tied
+    // Ranks count from 1; those that are tied share their mean.
+    rankSum += (tied * (start + 1 + end)) / 2
+    start = end
+  }
+  const negatives = values.length - positives
+  return positives === 0 || negatives === 0 ? undefined : (rankSum - (positives * (positives + 1)) / 2) / (positives * negatives)
+}
+
+/** Log-odds of a class for every image: in the order of its softmax probability, but without ties where that rounds to 1. */
+const logOdds = (scores: Scores, wanted: number): Float64Array =>
+  Float64Array.from(scores.labels, (_, image) => rowOf(scores, image)[wanted]! - logSumExp(rowOf(scores, image), wanted))
+
+const aucOf = (scores: Scores): number | null => {
+  const { classes, labels } = scores
+  const wanted = classes === 2 ? [1] : Array.from({ length: classes }, (_, index) => index)
+  const areas = wanted.flatMap((of) => areaUnderCurve(logOdds(scores, of), (image) => labels[image] === of) ?? [])
+  return areas.length === 0 ? null : areas.reduce((sum, area) => sum + area, 0) / areas.length
+}
+
+export const qualityOf = (scores: Scores): Quality => {
+  const { labels } = scores
+  let [loss, right] = [0, 0]
+  for (const [image, label] of labels.entries()) {
+    const row = rowOf(scores, image)
+    loss += logSumExp(row) - row[label]!
+    if (largestOf(row) === label) right += 1
+  }
+  return { loss: loss / labels.length, accuracy: right / labels.length, auc: aucOf(scores) }
+}

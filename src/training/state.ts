@@ -1,0 +1,131 @@
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import type { Section } from '../../staging/program'
+import type { Exchange } from '../exchange'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from '../safetensors'
+import { tensorOf } from '../weights'
+import { checkWritable, removeAbandoned, unwritable } from '../whole-file'
+import { type Choices } from './agreement'
+import type { TrainingRecord } from './record'
+
+/**
+ * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each holds weights and
+ * optimizer state as a plain tensor under its name, `training.loss` and `training.stepMs` (one value a step), and as metadata `tilefold`
+ * a JSON object of the rest. A file is written under another name, flushed and renamed, so that none is ever half there.
+ */
+export interface State {
+  readonly file: TensorFile
+  readonly record: TrainingRecord
+  /** Choices that must be the same when training goes on, and those that may differ. */
+  readonly agreed: Choices
+  readonly rates: Choices
+}
+
+const Step = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'number of steps')
+const Texts = t.record(t.string, t.string)
+const StoredValidation = t.type({ step: Step, loss: t.number, accuracy: t.number, auc: t.union([t.number, t.null]) })
+const Stored = t.type({ version: t.literal(1), steps: Step, agreed: Texts, rates: Texts, validations: t.array(StoredValidation) })
+
+const metadataKey = 'tilefold'
+const histories = { loss: 'training.loss', stepMs: 'training.stepMs' } as const
+
+const stepOf = (name: string): number | undefined => {
+  const [, digits] = /^step-(\d+)\.safetensors$/.exec(name) ?? []
+  return digits === undefined ? undefined : Number(digits)
+}
+
+export const statePath = (folder: string, step: number): string => join(folder, `step-${step}.safetensors`)
+
+/** Steps of the states in a folder, newest first. */
+const stepsIn = async (folder: string): Promise<readonly number[]> => {
+  const steps = (await readdir(folder)).flatMap((name) => stepOf(name) ?? [])
+  return steps.sort((a, b) => b - a)
+}
+
+/** Makes the folder if need be, sees that it can be written to, and removes what a process that was killed left half written. */
+export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
+  pipe(
+    TE.tryCatch(() => mkdir(folder, { recursive: true }), unwritable(folder)),
+    TE.chain(() => checkWritable(statePath(folder, 0))),
+    TE.chain(() =>
+      TE.tryCatch(async () => {
+        await removeAbandoned(folder, (name) => stepOf(name) !== undefined)
+        return stepsIn(folder)
+      }, unwritable(folder))
+    )
+  )
+
+export interface StateToWrite {
+  /** The Program's `save`, and its exchange. */
+  readonly section: Section
+  readonly exchange: Exchange
+  readonly record: TrainingRecord
+  readonly agreed: Choices
+  readonly rates: Choices
+}
+
+const keptStates = 2
+
+export const writeState = (folder: string, { section, exchange, record, agreed, rates }: StateToWrite): Outcome<void> => {
+  const steps = record.loss.length
+  const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed, rates, validations: [...record.validations] }
+  const tensors = [
+    ...section.exchanged.map(({ name, shape }) => tensorOf(name, shape, exchange.view(name))),
+    ...(['loss', 'stepMs'] as const).map((name) => tensorOf(histories[name], [steps], Float64Array.from(record[name])))
+  ]
+  return pipe(
+    writeTensorFile(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored) }),
+    TE.chain(() =>
+      TE.tryCatch(async () => {
+        const older = (await stepsIn(folder)).filter((step) => step <= steps).slice(keptStates)
+        for (const step of older) await rm(statePath(folder, step))
+      }, unwritable(folder))
+    )
+  )
+}
+
+export const removeState = (folder: string, step: number): Outcome<void> =>
+  TE.tryCatch(() => rm(statePath(folder, step), { force: true }), unwritable(folder))
+
+const decodeStored = ({ path, metadata }: TensorFile): E.Either<Failure, t.TypeOf<typeof Stored>> =>
+  pipe(
+    E.tryCatch(
+      () => JSON.parse(metadata[metadataKey] ?? '') as unknown,
+      () => undefined
+    ),
+    E.chainW(Stored.decode),
+    E.mapLeft(() => inputFailure(`${path}: is no state of a training; its metadata say something else`))
+  )
+
+const readHistory = (file: TensorFile, name: string, steps: number): Outcome<readonly number[]> => {
+  const values = new Float64Array(steps)
+  return TE.map(() => [...values])(readTensor(file, name, values))
+}
+
+export const readState = (path: string): Outcome<State> =>
+  pipe(
+    TE.Do,
+    TE.bind('file', () => openTensorFile(path)),
+    TE.bind('stored', ({ file }) => TE.fromEither(decodeStored(file))),
+    TE.bind('loss', ({ file, stored }) => readHistory(file, histories.loss, stored.steps)),
+    TE.bind('stepMs', ({ file, stored }) => readHistory(file, histories.stepMs, stored.steps)),
+    TE.map(({ file, stored: { agreed, rates, validations }, loss, stepMs }) => ({
+      file,
+      record: { loss, stepMs, validations },
+      agreed,
+      rates
+    }))
+  )
+
+/** Fills the exchange of the Program's `restore`: weights and optimizer state, each under its name. */
+export const readResidents = ({ file }: State, section: Section, exchange: Exchange): Outcome<void> =>
+  pipe(
+    section.exchanged,
+    TE.traverseSeqArray(({ name }) => readTensor(file, name, exchange.view(name))),
+    TE.map(() => undefined)
+  )

@@ -1,0 +1,60 @@
+import * as E from 'fp-ts/Either'
+import { type Dataset, type Example } from '../dataset'
+import { type Failure, inputFailure } from '../failure'
+import { permutation } from '../sampling'
+
+export interface Split {
+  readonly training: Dataset
+  readonly validation: Dataset | undefined
+}
+
+/** A share of the images above 0 and below 1, as a number or in percent; undefined where the text is none. */
+export const parseFraction = (text: string): number | undefined => {
+  const [, digits, percent] = /^(\d*\.?\d+)(%?)$/.exec(text) ?? []
+  const fraction = Number(digits) / (percent === '%' ? 100 : 1)
+  return fraction > 0 && fraction < 1 ? fraction : undefined
+}
+
+/** How many of a class's images validate: the fraction, but at least one of two and never all. */
+const share = (fraction: number, count: number): number => Math.min(count - 1, Math.max(count > 1 ? 1 : 0, Math.round(fraction * count)))
+
+/** Sets a fraction of each class aside for validation, drawn from the seed. */
+export const splitDataset = (dataset: Dataset, fraction: number, seed: number): E.Either<Failure, Split> => {
+  const byClass = new Map<number, Example[]>()
+  for (const example of dataset.examples) {
+    const ofClass = byClass.get(example.label) ?? []
+    ofClass.push(example)
+    byClass.set(example.label, ofClass)
+  }
+  const held = new Set<Example>()
+  for (const [label, ofClass] of byClass) {
+    const order = permutation(seed, `validation.${label}`, ofClass.length)
+    for (const index of order.slice(0, share(fraction, ofClass.length))) held.add(ofClass[index]!)
+  }
+  const part = (wanted: boolean): Dataset => ({ ...dataset, examples: dataset.examples.filter((example) => held.has(example) === wanted) })
+  return held.size === 0
+    ? E.left(inputFailure(`--validation ${fraction} of ${dataset.examples.length} images leaves none: each class needs two or more`))
+    : E.right({ training: part(false), validation: part(true) })
+}
+
+/** Where both are folders with one folder a class, the classes must be the same, for they are numbered by their names. */
+const sameClasses = (training: Dataset, validation: Dataset): E.Either<Failure, Split> => {
+  const [trained, validated] = [training.names?.join(', '), validation.names?.join(', ')]
+  return trained === undefined || validated === undefined || trained === validated
+    ? E.right({ training, validation })
+    : E.left(inputFailure(`--validation has the folders ${validated} but --data has ${trained}: give it the same, empty ones included`))
+}
+
+/** The images to train on, and those to validate on where that is asked for. */
+export const datasetsOf = ({
+  dataset,
+  validation,
+  seed
+}: {
+  readonly dataset: Dataset
+  readonly validation?: Dataset | number
+  readonly seed: number
+}): E.Either<Failure, Split> => {
+  if (validation === undefined) return E.right({ training: dataset, validation: undefined })
+  return typeof validation === 'number' ? splitDataset(dataset, validation, seed) : sameClasses(dataset, validation)
+}

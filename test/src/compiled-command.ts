@@ -1,0 +1,42 @@
+import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { ModuleKind, ScriptTarget, transpileModule } from 'typescript'
+import { root } from './command-line'
+
+const typescriptFiles = (folder: string): readonly string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return entry.name === 'build' || entry.name === 'node_modules' ? [] : typescriptFiles(path)
+    return entry.name.endsWith('.ts') ? [path] : []
+  })
+
+/** A small model that needs no compiler, beside the compiled command. */
+const smallModel = `const { conv2d, dropout, globalAvgPool, linear, maxPool2d, model, relu } = require('./dsl')
+const layers = [conv2d({ out: 4, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), globalAvgPool, dropout({ rate: 0.2 }), linear({ out: 2 })]
+exports.default = model({ name: 'small', input: [2, 3, 16, 16], layers })
+`
+
+export interface CompiledCommand {
+  /** Arguments of node that come before the command's own. */
+  readonly script: string
+  /** Parameters 0.weight [4, 3, 3, 3], 0.bias [4], 5.weight [2, 4], 5.bias [2]; input 2x3x16x16. */
+  readonly model: string
+}
+
+/**
+ * The command line in JavaScript under `folder`, which starts several times as fast as through ts-node: for tests that start it
+ * often.
+ */
+export const compiledCommand = (folder: string): CompiledCommand => {
+  const compilerOptions = { module: ModuleKind.CommonJS, target: ScriptTarget.ES2022, esModuleInterop: true }
+  for (const file of ['dsl', 'staging', 'native', 'models', 'src'].flatMap((name) => typescriptFiles(join(root, name)))) {
+    const target = join(folder, relative(root, file).replace(/\.ts$/, '.js'))
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, transpileModule(readFileSync(file, 'utf8'), { compilerOptions }).outputText)
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  symlinkSync(join(root, 'native', 'build'), join(folder, 'native', 'build'))
+  const model = join(folder, 'small.js')
+  writeFileSync(model, smallModel)
+  return { script: join(folder, 'src', 'cli.js'), model }
+}

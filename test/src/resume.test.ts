@@ -1,0 +1,203 @@
+/** States: training goes on with the same bits, under any plan with equal numbers, and never from what it should not. */
+import { copyFileSync, cpSync, existsSync, readFileSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { readDataset } from '../../src/dataset'
+import { openTensorFile, readTensor } from '../../src/safetensors'
+import { type TrainOptions, train } from '../../src/train'
+import { runScript } from './command-line'
+import { compiledCommand } from './compiled-command'
+import { writeImages } from './example-images'
+import { failureOf, valueOf } from './outcome'
+import smallNetwork from './small-model'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+const { script, model } = compiledCommand(at('code'))
+const tilefold = (args: readonly string[]) => runScript([script, ...args])
+
+const training = (...more: readonly string[]): readonly string[] => [
+  ...['train', model, '--data', at('images'), '--seed', '4', '--lr', '0.05', '--flip', '--threads', '1', '--state-every', '2'],
+  ...more
+]
+
+/** All that changes what a step does. */
+const everything = [
+  ...['--optimizer', 'adam', '--accumulate', '2', '--clip-norm', '0.5', '--class-weights', '1,2', '--rotate'],
+  ...['--colour-jitter', '0.2,0.2,0.2,0.1', '--validation', '0.34', '--validate-every', '3', '--group', '5:rate=2,decay=0.01']
+]
+
+const states = (name: string): readonly string[] => readdirSync(at(name)).sort()
+
+test.before(() => writeImages(at('images'), 4))
+
+for (const [name, more] of [
+  ['plain', []],
+  ['with everything', everything]
+] as const) {
+  test(`training that was cut off goes on to the same bits: ${name}`, async () => {
+    const paths = (run: string): readonly string[] => {
+      const of = (file: string): string => at(`${name}-${run}.${file}`)
+      const best = name === 'plain' ? [] : ['--best', of('best')]
+      return ['--state', of('state'), '--save', of('weights'), '--metrics', of('metrics'), ...best]
+    }
+    const run = async (which: string, ...args: readonly string[]) => {
+      const { status, stdout, stderr } = await tilefold([...training(...more, ...paths(which), ...args), '--json'])
+      assert.is(status, 0, stderr)
+      return { report: JSON.parse(stdout), stderr }
+    }
+    const whole = await run('whole', '--steps', '11')
+    const first = await run('parts', '--steps', '4', '--resume')
+    assert.match(first.stderr, /plain-parts\.state holds no state: training starts afresh\.\n|everything-parts\.state holds no state/)
+    const second = await run('parts', '--steps', '11', '--resume')
+    assert.match(second.stderr, /training goes on after step 4, from .*step-4\.safetensors\.\n/)
+    assert.is(second.report.steps, 11)
+    assert.equal(second.report.loss, whole.report.loss)
+    assert.equal(second.report.loss.slice(0, 4), first.report.loss)
+    const file = (which: string, kind: string): Buffer => readFileSync(at(`${name}-${which}.${kind}`))
+    assert.equal(file('parts', 'weights'), file('whole', 'weights'))
+    const untimed = (which: string): readonly object[] =>
+      file(which, 'metrics')
+        .toString()
+        .trimEnd()
+        .split('\n')
+        .map((line) => ({ ...JSON.parse(line), milliseconds: 0 }))
+    // A training validates where it ends: the first part after step 4, too.
+    assert.equal(
+      untimed('parts').filter((line) => !('validation' in line)),
+      untimed('whole').filter((line) => !('validation' in line))
+    )
+    assert.is(untimed('whole').filter((line) => !('validation' in line)).length, 11)
+    const third = await run('parts', '--steps', '11', '--resume')
+    assert.equal(third.report.loss, whole.report.loss, 'a training that is done has nothing left to do')
+    assert.equal(file('parts', 'weights'), file('whole', 'weights'))
+  })
+}
+
+test('two states are kept, and every tensor of the optimizer is in them', async () => {
+  const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('kept')))
+  assert.is(status, 0, stderr)
+  assert.equal(states('kept'), ['step-6.safetensors', 'step-7.safetensors'])
+  const { tensors } = await valueOf(openTensorFile(at('kept/step-7.safetensors')))
+  const parameters = ['0.weight', '0.bias', '5.weight', '5.bias']
+  assert.equal([...tensors.keys()], [...parameters, ...parameters.map((name) => `velocity.${name}`), 'training.loss', 'training.stepMs'])
+})
+
+const refused: readonly (readonly [name: string, args: readonly string[], sentence: RegExp])[] = [
+  ['without --resume', [], /kept holds the state after step 7: give --resume to go on from it, or another folder\.$/],
+  [
+    'another seed',
+    ['--resume', '--seed', '5'],
+    /--seed was 4 in the training that it holds and is 5 now: give the same, or another folder\.$/
+  ],
+  ['another optimizer', ['--resume', '--optimizer', 'adam'], /--optimizer was kind "sgd" momentum 0\.9 .* and is kind "adam"/],
+  ['another momentum', ['--resume', '--momentum', '0.5'], /--optimizer was .*momentum 0\.9 .* is .*momentum 0\.5/],
+  ['another input', ['--resume', '--crop', '24x16'], /--input was 2x3x16x16 .* is 2x3x24x16/],
+  ['another model', ['--resume', '--input', '2x3x32x32'], /the model was small .* and is vgg11 now/],
+  ['accumulation', ['--resume', '--accumulate', '2'], /--accumulate was none .* and is 2 now/],
+  ['a rotation', ['--resume', '--rotate'], /--rotate was none .* and is on now/],
+  ['other data', ['--resume', '--validation', '0.25'], /--data was 8 images of hash [0-9a-f]{12} .* and is 6 images/]
+]
+for (const [name, args, sentence] of refused) {
+  test(`a state is refused: ${name}`, async () => {
+    const command = training('--steps', '9', '--state', at('kept'), ...args)
+    const { status, stderr } = await tilefold(name === 'another model' ? [command[0]!, 'vgg11', ...command.slice(2)] : command)
+    assert.is(status, 2, stderr)
+    assert.match(stderr.trimEnd().split('\n').at(-1)!, sentence)
+    assert.equal(states('kept'), ['step-6.safetensors', 'step-7.safetensors'])
+  })
+}
+
+test('a learning rate may be chosen anew, and that is said', async () => {
+  cpSync(at('kept'), at('slower'), { recursive: true })
+  const { status, stderr } = await tilefold(training('--steps', '8', '--state', at('slower'), '--resume', '--lr', '0.01'))
+  assert.is(status, 0, stderr)
+  assert.match(stderr, /--lr is 0\.01 from here on; it was 0\.05\.\n/)
+})
+
+test('where the disk has lost the newest state, the one before is taken; with none left, a sentence', async () => {
+  cpSync(at('kept'), at('damaged'), { recursive: true })
+  truncateSync(at('damaged/step-7.safetensors'), 700)
+  const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('damaged'), '--resume', '--save', at('mended')))
+  assert.is(status, 0, stderr)
+  assert.match(stderr, /step-7\.safetensors: .*; the state after step 6 is taken\.\n/)
+  await tilefold(training('--steps', '7', '--state', at('kept'), '--resume', '--save', at('unharmed')))
+  assert.equal(readFileSync(at('mended')), readFileSync(at('unharmed')))
+  for (const name of states('damaged')) writeFileSync(at(`damaged/${name}`), 'what is this')
+  const lost = await tilefold(training('--steps', '7', '--state', at('damaged'), '--resume'))
+  assert.is(lost.status, 2)
+  assert.match(lost.stderr, /step-6\.safetensors: its header claims .*\n$/)
+})
+
+test('a safetensors file that is no state is no state', async () => {
+  copyFileSync(at('unharmed'), at('damaged/step-9.safetensors'))
+  for (const name of ['step-6', 'step-7']) copyFileSync(at('unharmed'), at(`damaged/${name}.safetensors`))
+  const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('damaged'), '--resume'))
+  assert.is(status, 2)
+  assert.match(stderr, /step-6\.safetensors: is no state of a training; its metadata say something else\.\n$/)
+})
+
+test('what a killed process left half written is removed; what a living one writes is not', async () => {
+  cpSync(at('kept'), at('cleaned'), { recursive: true })
+  // No process has a number beyond 2^22.
+  writeFileSync(at('cleaned/step-9.safetensors.4194999.tmp'), 'half')
+  writeFileSync(at(`cleaned/step-9.safetensors.${process.pid}.tmp`), 'half')
+  writeFileSync(at('cleaned/notes.4194999.tmp'), 'not ours')
+  const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('cleaned'), '--resume'))
+  assert.is(status, 0, stderr)
+  assert.not.ok(existsSync(at('cleaned/step-9.safetensors.4194999.tmp')))
+  assert.ok(existsSync(at(`cleaned/step-9.safetensors.${process.pid}.tmp`)) && existsSync(at('cleaned/notes.4194999.tmp')))
+})
+
+/** Weights after training as a library, in float64 on the reference device. */
+const weightsOf = async (path: string): Promise<ReadonlyMap<string, Float64Array>> => {
+  const file = await valueOf(openTensorFile(path))
+  const entries = [...file.tensors].map(async ([name, { shape }]) => {
+    const values = new Float64Array(shape.reduce((product, extent) => product * extent, 1))
+    await valueOf(readTensor(file, name, values))
+    return [name, values] as const
+  })
+  return new Map(await Promise.all(entries))
+}
+
+const largestDifference = (a: ReadonlyMap<string, Float64Array>, b: ReadonlyMap<string, Float64Array>): number =>
+  Math.max(...[...a].map(([name, values]) => Math.max(...values.map((value, index) => Math.abs(value - b.get(name)![index]!)))))
+
+test('under another budget, strategy and tiling, and on another device, training goes on with equal numbers', async () => {
+  const options: TrainOptions = {
+    model: smallNetwork,
+    device: 'reference',
+    threads: 1,
+    strategy: 'plain',
+    dataset: await valueOf(readDataset(at('images'))),
+    optimizer: { kind: 'adam', beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 },
+    learningRate: 0.01,
+    schedule: { kind: 'constant' },
+    seed: 3,
+    flip: true,
+    steps: 8
+  }
+  await valueOf(train({ ...options, save: at('once') }))
+  await valueOf(train({ ...options, steps: 4, state: at('moved') }))
+  const whole = await weightsOf(at('once'))
+  for (const [name, other, tolerance] of [
+    ['chen', { strategy: 'chen' }, 1e-12],
+    ['sft', { strategy: 'sft', budget: { kind: 'ofPlain', fraction: 0.3 } }, 1e-12],
+    ['cpu', { device: 'cpu', strategy: 'sft' }, 1e-4]
+  ] as const) {
+    cpSync(at('moved'), at(`moved-${name}`), { recursive: true })
+    const { planned, loss } = await valueOf(
+      train({ ...options, ...other, state: at(`moved-${name}`), resume: true, save: at(`${name}.out`) })
+    )
+    if (name === 'sft') assert.ok(planned.staged.plan.segments.some(({ grid }) => grid.H * grid.W > 1))
+    assert.is(loss.length, 8)
+    const difference = largestDifference(whole, await weightsOf(at(`${name}.out`)))
+    assert.ok(difference < tolerance, `${name}: ${difference}`)
+  }
+  const { message } = await failureOf(train({ ...options, resume: true }))
+  assert.is(message, '--resume needs --state: give both')
+})
+
+test.run()
