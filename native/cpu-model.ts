@@ -61,7 +61,8 @@ const askedConvolution = (shape: ConvolutionShape, destination: Layout): Kernel 
     groups: shape.groups,
     sourceLayout: layoutCode(shape.sourceLayout),
     destinationLayout: layoutCode(destination),
-    weightLayout: layoutCode('plain')
+    weightLayout: layoutCode('plain'),
+    algorithm: 0
   }
 }
 

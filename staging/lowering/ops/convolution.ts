@@ -10,7 +10,8 @@ const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayou
   groups: step.node.args.groups ?? 1,
   sourceLayout: layoutCode(sourceLayout),
   destinationLayout: layoutCode(step.destination.layout),
-  weightLayout: layoutCode(weightLayout)
+  weightLayout: layoutCode(weightLayout),
+  algorithm: 0
 })
 
 export const conv2d: OpLowering<'conv2d'> = {
