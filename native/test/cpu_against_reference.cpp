@@ -265,6 +265,31 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
   if (someBias.address != nullptr) expectClose(weights, "biasGradient", foundDb, db);
 }
 
+// A weight gradient over so many tiles that several runs make each part of the sum, of numbers that do not cancel.
+void testLongSums(Devices& devices) {
+  const auto plain = Layout::plain, blocked = Layout::nChw16c;
+  const std::int64_t channels = 16, extent = 522, weightCount = channels * channels * 9;
+  const Axis axis{extent, extent, 3, 1, 1, 1, 1};
+  const ConvolutionCase test{windowFields(1, channels, axis, axis), channels, 1};
+  const Shape shape{1, channels, extent, extent};
+  const auto positive = [&] {
+    Buffer buffer = random(shape.elements(plain));
+    for (std::size_t i = 0; i < buffer.size(); ++i) buffer.data()[i] = std::fabs(buffer.data()[i]);
+    return buffer;
+  };
+  const Buffer x = positive(), dy = positive();
+  Buffer dw(weightCount * sizeof(float)), db(channels * sizeof(float)), found(dw.size() * sizeof(float)), foundDb(db.size() * sizeof(float));
+  run(*devices.reference, test.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain),
+      {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
+  const Kernel kernel = test.kernel(KernelKind::convolutionBackwardWeights, blocked, blocked, plain, 1);
+  const Buffer scratch(devices.cpu->scratchBytes(kernel));
+  runCpu(devices, kernel,
+         {reordered(*devices.cpu, shape, x, plain, blocked).operand(), reordered(*devices.cpu, shape, dy, plain, blocked).operand(),
+          found.operand(), foundDb.operand(), scratch.operand()});
+  expectClose(kernel, "weightGradient", found, dw, 5e-7);
+  expectClose(kernel, "biasGradient", foundDb, db, 5e-7);
+}
+
 void testMaxPool(Devices& devices) {
   const Axis rows = randomAxis(draw(1, 5), draw(1, 4), pick<std::int64_t>({1, 1, 1, 2}), 0),
              columns = randomAxis(draw(1, 5), draw(1, 4), 1, 0);
@@ -364,6 +389,7 @@ int main(int count, char** arguments) {
   const bool wide = devices.cpu->activationLayout(64, false) == Layout::nChw16c;
   Devices otherThreads(devices.threads == 1 ? 3 : 1);
   if (wide) testCompiledByLibrary(devices);
+  if (wide) testLongSums(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
     testConvolution(devices, randomConvolution());
     if (wide) testWinograd(devices, otherThreads);

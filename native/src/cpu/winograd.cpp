@@ -22,6 +22,12 @@ Gradient gradientOf(const Convolution& c) {
   return {c.batch, sourceOf(c), destinationOf(c), c.padTop, c.padLeft, weightStrides(c)};
 }
 
+// Whether 16 output channels that lie together in a transform are equally far apart here, and nothing is padded.
+bool wholeBlocks(Layout layout) {
+  const LayoutInfo& info = layoutInfo(layout);
+  return !info.transformed() && info.groups == 1 && (info.out == 1 || info.out == lanes);
+}
+
 void require(bool holds, const char* what) {
   if (!holds) throw Failure(std::string("algorithm 1 (Winograd) of this device needs ") + what);
 }
@@ -58,7 +64,7 @@ void requireWinograd(KernelKind kind, const Convolution& c) {
   else if (kind == KernelKind::convolutionBackwardData)
     require(c.weightLayout == Layout::winogradBackward, "weights in layout winogradBackward");
   else
-    require(!layoutInfo(c.weightLayout).transformed(), "a weight gradient in a layout of taps");
+    require(wholeBlocks(c.weightLayout), "a weight gradient that is plain or in blocks of 16 channels");
 }
 
 std::size_t winogradScratchBytes(KernelKind kind, const Convolution& c, int threads) {

@@ -14,9 +14,9 @@ struct Blocking {
   std::int64_t tiles, blocks;
 
   Blocking(const Correlation& c, const TileGrid& grid, int threads) {
-    constexpr std::int64_t sharedWeights = 3 << 20, ownTiles = 48;
+    constexpr std::int64_t sharedWeights = 3 << 20, ownTiles = 24;
     const std::int64_t weightBytes = positions * c.operand.channels * c.result.channels * static_cast<std::int64_t>(sizeof(float));
-    shared = threads > 1 && (weightBytes > sharedWeights || grid.count < threads * groupTiles);
+    shared = weightBytes > sharedWeights || grid.count < threads * groupTiles;
     const std::int64_t members = shared ? 1 : threads, most = shared ? mostTiles : ownTiles;
     const std::int64_t rounds = ceilDivide(grid.count, members * most);
     tiles = ceilDivide(ceilDivide(grid.count, rounds * members), groupTiles) * groupTiles;

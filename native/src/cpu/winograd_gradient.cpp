@@ -8,8 +8,8 @@ namespace {
 // Channels go in pairs of chunks, so that the sums at the 36 positions stay in a cache. Tiles go in runs: a run's products are summed in
 // float, and from its end on in double, since one float sum over millions of tiles would lose its digits. Where the pairs are few, the
 // runs are cut into parts that threads take side by side; nothing of this depends on the number of threads.
-constexpr std::int64_t blockTiles = 48, mostRunTiles = 1008, leastPartTiles = 72;
-constexpr std::int64_t outVectors = mostVectors, inBlocks = 8;
+constexpr std::int64_t blockTiles = 24, mostRunTiles = 1008, leastPartTiles = 72;
+constexpr std::int64_t outVectors = mostVectors, inBlocks = 4;
 constexpr std::int64_t wantedTasks = 16;
 
 struct Work {
@@ -112,15 +112,18 @@ void sumPart(const Gradient& g, const Work& w, const GradientOperands& operands,
 template <class Total>
 void storeWeights(const WeightStrides& to, const Work& w, const Pair& pair, const Total& total, float* weights) {
   for (std::int64_t first = 0; first < pair.outs; first += lanes) {
-    std::array<std::int64_t, lanes> out{};
-    for (std::int64_t lane = 0; lane < lanes; ++lane)
-      out[static_cast<std::size_t>(lane)] = to.out(pair.outBlock * lanes + first + lane);
+    // The layout is plain or in blocks of 16 outputs, so these are equally far apart.
+    const std::int64_t out = to.out(pair.outBlock * lanes + first), laneStride = to.out(pair.outBlock * lanes + first + 1) - out;
     for (std::int64_t i = 0; i < pair.ins; ++i) {
       const std::int64_t in = to.in(pair.inBlock * lanes + i);
-      for (std::int64_t tap = 0; tap < taps; ++tap)
-        for (std::int64_t lane = 0; lane < lanes; ++lane)
-          weights[out[static_cast<std::size_t>(lane)] + in + tap * to.tapStride] =
-              static_cast<float>(total(tap * w.matrix() + i * pair.outs + first + lane));
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        float* weight = weights + out + in + tap * to.tapStride;
+        const std::int64_t from = tap * w.matrix() + i * pair.outs + first;
+        if (laneStride == 1)
+          for (std::int64_t lane = 0; lane < lanes; ++lane) weight[lane] = static_cast<float>(total(from + lane));
+        else
+          for (std::int64_t lane = 0; lane < lanes; ++lane) weight[lane * laneStride] = static_cast<float>(total(from + lane));
+      }
     }
   }
 }
