@@ -33,7 +33,11 @@ export interface ParameterTensor {
   readonly backwardLayout: Layout
   readonly groups: number
   readonly elements: number
+  /** Whether they are the weights of a convolution that the device also has by Winograd. */
+  readonly transformable: boolean
 }
+
+export type TransformedLayout = 'winogradForward' | 'winogradBackward'
 
 export interface NodeParameters {
   readonly weight: ParameterTensor
@@ -62,6 +66,8 @@ export interface Context {
   /** By node. */
   readonly parameters: readonly (NodeParameters | undefined)[]
   readonly exchange: StepExchange
+  /** Transformed weights, where a segment's convolutions run by Winograd and this one can. */
+  readonly winograd?: (weight: ParameterTensor, layout: TransformedLayout) => Virtual | undefined
 }
 
 /** One op on one tile. */

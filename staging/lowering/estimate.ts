@@ -39,8 +39,8 @@ export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => Seg
   const context = openContext(lowering, pool)
   const known = new Map<string, SegmentEstimate | undefined>()
   return (segment) => {
-    const { from, to, grid, recompute, reorder } = segment
-    const key = [from, to, grid.B, grid.H, grid.W, recompute, reorder].join()
+    const { from, to, grid, recompute, reorder, convolutions } = segment
+    const key = [from, to, grid.B, grid.H, grid.W, recompute, reorder, convolutions].join()
     if (!known.has(key)) known.set(key, estimate(context, pool, segment))
     return known.get(key)
   }

@@ -1,4 +1,3 @@
-import { weightElements } from '../layout'
 import type { Segment } from '../plan'
 import { tileAxes } from '../program'
 import { tileCount, type SegmentTiling } from '../tiling'
@@ -7,8 +6,9 @@ import { forwardBody, type BoundSegment } from './body'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'
 import { at, type Buffer, type Virtual } from './emitter'
 import { loweringOf } from './ops'
-import { reorderParameter, tensorsOf } from './parameters'
+import { tensorsOf, weightsIn } from './parameters'
 import type { Body, WholeTensor } from './tensors'
+import { usesWinograd, withWinograd } from './winograd'
 
 /** A segment ready to be emitted, forward and backward. */
 export interface SegmentCode extends BoundSegment {
@@ -37,24 +37,16 @@ export const emitForward = (context: Context, code: SegmentCode): readonly Step[
   const { segment, output, bodies } = code
   const last = context.graph.nodes[segment.to - 1]!
   if (output !== undefined && loweringOf(last).accumulates) zero(context, output.buffer)
+  const shared = context.parameters.slice(segment.from, segment.to)
+  const inside = withWinograd(context, segment, { winogradForward: shared, winogradBackward: [] })
   let kept: readonly Step[] | undefined
   emitBodies(context, bodies, (body) => {
-    kept = forwardBody(context, code, body, segment.recompute ? 'discard' : 'keep')
+    kept = forwardBody(inside, code, body, segment.recompute ? 'discard' : 'keep')
   })
   return segment.recompute ? undefined : kept
 }
 
 const isTiled = ({ grid }: Segment): boolean => tileCount(grid) > 1
-
-/** The weights as the gradient of the input reads them: as they are stored, or a reordered copy. */
-const weightsForBackward = ({ emit, elementBytes }: Context, weight: ParameterTensor): Virtual => {
-  const stored = at(weight.buffer)
-  if (weight.layout === weight.backwardLayout) return stored
-  const elements = weightElements(weight.backwardLayout, weight.shape as readonly [number, number, number, number], weight.groups)
-  const copy = at(emit.buffer(`${weight.name} for backward`, elements * elementBytes))
-  reorderParameter(emit, weight, [stored, weight.layout], [copy, weight.backwardLayout])
-  return copy
-}
 
 /**
  * Backward of a segment. `kept` are the steps of a forward that was kept; otherwise each tile runs forward again first
@@ -77,24 +69,29 @@ export const emitBackward = (
       .map((tensor) => [tensor, context.emit.buffer(`the gradient of ${tensor.name}`, tensor.elements * elementBytes)])
   )
   if (partial) sums.forEach((sum) => zero(context, sum))
+  const forBackward = (weight: ParameterTensor): Virtual => weightsIn(context, weight, weight.backwardLayout)
+  const withInputGradient = learning.slice(inputGradient === undefined ? 1 : 0)
   const shared = new Map(
     partial && segment.reorder === 'once'
-      ? learning.slice(inputGradient === undefined ? 1 : 0).map(({ weight }) => [weight, weightsForBackward(context, weight)] as const)
+      ? withInputGradient.flatMap(({ weight }) => (usesWinograd(segment, weight) ? [] : [[weight, forBackward(weight)] as const]))
       : []
   )
+  const isLast = segment.to === graph.nodes.length
+  // A convolution at the end is not run forward again: backward does not read what it puts out.
+  const again = kept === undefined ? context.parameters.slice(segment.from, isLast ? segment.to : segment.to - 1) : []
+  const inside = withWinograd(context, segment, { winogradForward: again, winogradBackward: withInputGradient })
   if (inputGradient !== undefined && inputGradient !== 'exchange' && addsToInput(inputGradient, bodies, segment, elementBytes))
     zero(context, inputGradient.buffer)
 
-  const isLast = segment.to === graph.nodes.length
   const finishAll = (both: NodeParameters): void => tensorsOf(both).forEach((tensor) => finish(tensor, sums.get(tensor)!))
   emitBodies(context, bodies, (body) => {
-    const steps = kept ?? forwardBody(context, code, body, isLast ? 'keep' : 'recompute')
-    backwardBody(context, code, body, steps, {
+    const steps = kept ?? forwardBody(inside, code, body, isLast ? 'keep' : 'recompute')
+    backwardBody(inside, code, body, steps, {
       output: code.outputGradient,
       input: inputGradient,
       sumOf: (tensor) => sums.get(tensor)!,
       partial,
-      backwardWeights: (weight) => shared.get(weight) ?? weightsForBackward(context, weight),
+      backwardWeights: (weight) => shared.get(weight) ?? forBackward(weight),
       done: (both) => (partial ? undefined : finishAll(both))
     })
   })

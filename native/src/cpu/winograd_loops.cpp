@@ -164,9 +164,9 @@ TILEFOLD_CLONES void transformTaps(const float* weights, float* transformed, std
 
 TILEFOLD_CLONES void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, float* pixels,
                                  std::int64_t rowStride) {
-  const Vector start = at(finish.start);
+  const float* start = finish.start;
   transformBothWays<6, 4>([=](int i, int j) -> const Vector& { return at(products + (i * 6 + j) * positionStride); }, fromPoints,
-                          [=](int i, int j, const Vector& value) { at(pixels + i * rowStride + j * lanes) = value + start; });
+                          [=](int i, int j, const Vector& value) { at(pixels + i * rowStride + j * lanes) = value + at(start); });
   if (finish.slope == 1) return;
   const float slope = finish.slope;
   for (int i = 0; i < 4; ++i) {
