@@ -65,6 +65,8 @@ void requireWinograd(KernelKind kind, const Convolution& c) {
     require(c.weightLayout == Layout::winogradBackward, "weights in layout winogradBackward");
   else
     require(wholeBlocks(c.weightLayout), "a weight gradient that is plain or in blocks of 16 channels");
+  // Transformed weights, and so the scratch of at most 96 tiles, are counted without overflow.
+  checkedMultiply(weightElements(Layout::winogradForward, c.outChannels, c.inChannels, 3, 3, 1), 1024);
 }
 
 std::size_t winogradScratchBytes(KernelKind kind, const Convolution& c, int threads) {
