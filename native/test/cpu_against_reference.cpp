@@ -224,11 +224,13 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
   const Layout read = pick({plain, Layout::OIhw16i16o, Layout::OIhw16o16i, Layout::IOhw16o16i});
   const auto toLayout = [&](const Buffer& weights, Layout from, Layout to) {
     Buffer result(static_cast<std::size_t>(weightElements(to, out, in, 3, 3, 1)) * sizeof(float));
-    runCpu(devices, {KernelKind::reorderWeights, {real(out), real(in), 3, 3, 1, code(from), code(to)}}, {weights.operand(), result.operand()});
+    runCpu(devices, {KernelKind::reorderWeights, {real(out), real(in), 3, 3, 1, code(from), code(to)}},
+           {weights.operand(), result.operand()});
     return result;
   };
   const Buffer stored = toLayout(w, plain, read);
-  const Buffer blockedX = reordered(*devices.cpu, source, x, plain, blocked), blockedDy = reordered(*devices.cpu, destination, dy, plain, blocked);
+  const Buffer blockedX = reordered(*devices.cpu, source, x, plain, blocked),
+               blockedDy = reordered(*devices.cpu, destination, dy, plain, blocked);
   const Operand someBias = draw(0, 1) == 0 ? Operand{} : bias.operand();
   // Twice, with another number of threads: the same bits.
   const auto runTwice = [&](const Kernel& kernel, const std::vector<Operand>& read, std::size_t written, const Buffer& found) {
@@ -251,12 +253,14 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
   expectClose(forward, "destination", foundY, reordered(*devices.reference, destination, y, plain, blocked), winogradTolerance);
 
   Buffer dx(source.elements(plain) * sizeof(float)), foundDx(source.elements(blocked) * sizeof(float));
-  run(*devices.reference, test.kernel(KernelKind::convolutionBackwardData, plain, plain, plain), {dy.operand(), w.operand(), dx.operand(), {}});
+  run(*devices.reference, test.kernel(KernelKind::convolutionBackwardData, plain, plain, plain),
+      {dy.operand(), w.operand(), dx.operand(), {}});
   const Kernel data = test.kernel(KernelKind::convolutionBackwardData, blocked, blocked, Layout::winogradBackward, 1);
   runTwice(data, {blockedDy.operand(), toLayout(stored, read, Layout::winogradBackward).operand(), {}}, 2, foundDx);
   expectClose(data, "sourceGradient", foundDx, reordered(*devices.reference, source, dx, plain, blocked), winogradTolerance);
 
-  Buffer dw(w.size() * sizeof(float)), db(bias.size() * sizeof(float)), foundDw(stored.size() * sizeof(float)), foundDb(db.size() * sizeof(float));
+  Buffer dw(w.size() * sizeof(float)), db(bias.size() * sizeof(float)), foundDw(stored.size() * sizeof(float)),
+      foundDb(db.size() * sizeof(float));
   run(*devices.reference, test.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain),
       {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
   const Kernel weights = test.kernel(KernelKind::convolutionBackwardWeights, blocked, blocked, read, 1);
@@ -278,7 +282,8 @@ void testLongSums(Devices& devices) {
     return buffer;
   };
   const Buffer x = positive(), dy = positive();
-  Buffer dw(weightCount * sizeof(float)), db(channels * sizeof(float)), found(dw.size() * sizeof(float)), foundDb(db.size() * sizeof(float));
+  Buffer dw(weightCount * sizeof(float)), db(channels * sizeof(float)), found(dw.size() * sizeof(float)),
+      foundDb(db.size() * sizeof(float));
   run(*devices.reference, test.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain),
       {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
   const Kernel kernel = test.kernel(KernelKind::convolutionBackwardWeights, blocked, blocked, plain, 1);
@@ -288,6 +293,36 @@ void testLongSums(Devices& devices) {
           found.operand(), foundDb.operand(), scratch.operand()});
   expectClose(kernel, "weightGradient", found, dw, 5e-7);
   expectClose(kernel, "biasGradient", foundDb, db, 5e-7);
+}
+
+// Weights so large that all threads work on one block of tiles, and more tiles than a block has; against the direct kernels.
+void testLargeWeights(Devices& devices) {
+  const auto blocked = Layout::nChw16c;
+  const std::int64_t channels = 352;
+  const Axis rows{40, 40, 3, 1, 1, 0, 2}, columns{46, 45, 3, 1, 1, 1, 0};
+  const ConvolutionCase test{windowFields(1, channels, rows, columns), channels, 1};
+  const Shape source{1, channels, rows.in, columns.in}, destination{1, channels, rows.out, columns.out};
+  const auto layouts = devices.cpu->weightLayouts(test.kernel(KernelKind::convolutionForward, blocked, blocked, Layout::plain));
+  const Buffer x = random(source.elements(blocked)), dy = random(destination.elements(blocked)), w = random(channels * channels * 9);
+  const auto result = [&](KernelKind kind, Layout layout, double algorithm) {
+    const bool forward = kind == KernelKind::convolutionForward;
+    const Kernel kernel = test.kernel(kind, blocked, blocked, layout, algorithm);
+    const Buffer weights(static_cast<std::size_t>(weightElements(layout, channels, channels, 3, 3, 1)) * sizeof(float)),
+        found(static_cast<std::size_t>((forward ? destination : source).elements(blocked)) * sizeof(float)),
+        scratch(devices.cpu->scratchBytes(kernel));
+    runCpu(devices, {KernelKind::reorderWeights, {real(channels), real(channels), 3, 3, 1, code(Layout::plain), code(layout)}},
+           {w.operand(), weights.operand()});
+    std::vector<Operand> operands{(forward ? x : dy).operand(), weights.operand(), {}, found.operand(), scratch.operand()};
+    if (!forward) operands.erase(operands.begin() + 2);
+    runCpu(devices, kernel, operands);
+    return std::pair(kernel, found);
+  };
+  const auto compare = [&](KernelKind kind, const char* operand, Layout direct, Layout transformed) {
+    const auto [kernel, found] = result(kind, transformed, 1);
+    expectClose(kernel, operand, found, result(kind, direct, 0).second, winogradTolerance);
+  };
+  compare(KernelKind::convolutionForward, "destination", layouts.forward, Layout::winogradForward);
+  compare(KernelKind::convolutionBackwardData, "sourceGradient", layouts.backwardData, Layout::winogradBackward);
 }
 
 void testMaxPool(Devices& devices) {
@@ -390,6 +425,7 @@ int main(int count, char** arguments) {
   Devices otherThreads(devices.threads == 1 ? 3 : 1);
   if (wide) testCompiledByLibrary(devices);
   if (wide) testLongSums(devices);
+  if (wide) testLargeWeights(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
     testConvolution(devices, randomConvolution());
     if (wide) testWinograd(devices, otherThreads);

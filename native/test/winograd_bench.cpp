@@ -61,9 +61,9 @@ void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t ext
   const auto floats = [](std::int64_t count) { return Floats(static_cast<std::size_t>(count) * sizeof(float)); };
   const auto weights = [&](Layout layout) { return floats(weightElements(layout, out, in, 3, 3, 1)); };
   const auto convolution = [&](KernelKind kind, Layout layout, double algorithm) {
-    return Kernel{kind,
-                  {1, i, n, n, n, n, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, o, 1, code(Layout::nChw16c), code(Layout::nChw16c), code(layout),
-                   algorithm}};
+    return Kernel{
+        kind,
+        {1, i, n, n, n, n, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, o, 1, code(Layout::nChw16c), code(Layout::nChw16c), code(layout), algorithm}};
   };
   const Floats x = floats(in * extent * extent), y = floats(out * extent * extent), bias = floats(out);
   const Device::WeightLayouts layouts = device.weightLayouts(convolution(KernelKind::convolutionForward, Layout::plain, 0));
@@ -126,8 +126,8 @@ int main(int count, char** arguments) {
     compare(*device, argument(2, 0), argument(4, argument(2, 0)), argument(3, 0));
     return 0;
   }
-  const std::int64_t shapes[][2] = {{64, 1024}, {128, 512}, {256, 256}, {512, 128}, {512, 64}, {64, 260}, {128, 132}, {256, 66}, {512, 66},
-                                    {512, 34}};
+  const std::int64_t shapes[][2] = {{64, 1024}, {128, 512}, {256, 256}, {512, 128}, {512, 64},
+                                    {64, 260},  {128, 132}, {256, 66},  {512, 66},  {512, 34}};
   for (const auto& [channels, extent] : shapes) compare(*device, channels, channels, extent);
   return 0;
 }

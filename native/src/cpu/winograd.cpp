@@ -18,9 +18,7 @@ Correlation correlationOf(KernelKind kind, const Convolution& c) {
   return {c.batch, destinationOf(c), sourceOf(c), 2 - c.padTop, 2 - c.padLeft};
 }
 
-Gradient gradientOf(const Convolution& c) {
-  return {c.batch, sourceOf(c), destinationOf(c), c.padTop, c.padLeft, weightStrides(c)};
-}
+Gradient gradientOf(const Convolution& c) { return {c.batch, sourceOf(c), destinationOf(c), c.padTop, c.padLeft, weightStrides(c)}; }
 
 // Whether 16 output channels that lie together in a transform are equally far apart here, and nothing is padded.
 bool wholeBlocks(Layout layout) {
@@ -85,9 +83,10 @@ Launch compileWinograd(KernelKind kind, const Convolution& c, int threads) {
     };
   const bool forward = kind == KernelKind::convolutionForward;
   return [=, correlation = correlationOf(kind, c)](const std::vector<Operand>& operands, const StepParameters&) {
-    correlate(correlation, threads,
-              {elements<const float>(operands, 0), elements<const float>(operands, 1), forward ? elements<const float>(operands, 2) : nullptr,
-               elements(operands, forward ? 3 : 2), elements(operands, forward ? 4 : 3), 1.0F});
+    correlate(
+        correlation, threads,
+        {elements<const float>(operands, 0), elements<const float>(operands, 1), forward ? elements<const float>(operands, 2) : nullptr,
+         elements(operands, forward ? 3 : 2), elements(operands, forward ? 4 : 3), 1.0F});
   };
 }
 

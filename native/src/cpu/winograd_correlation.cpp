@@ -7,17 +7,17 @@ namespace {
 
 constexpr std::int64_t chunkChannels = mostVectors * lanes;
 
-// Threads take blocks of tiles of their own where the weights are small enough to be read by each; else all work on one block, on
-// different channels of its result, so that large weights are read once a block.
+// Threads take blocks of tiles of their own where a cache holds the weights that each reads; else all work on one block, on different
+// channels of its result, so that large weights are read once a block. The smaller the weights, the smaller the block may be.
 struct Blocking {
   bool shared;
   std::int64_t tiles, blocks;
 
   Blocking(const Correlation& c, const TileGrid& grid, int threads) {
-    constexpr std::int64_t sharedWeights = 3 << 20, ownTiles = 24;
+    constexpr std::int64_t smallWeights = 1 << 20, sharedWeights = 16 << 20;
     const std::int64_t weightBytes = positions * c.operand.channels * c.result.channels * static_cast<std::int64_t>(sizeof(float));
     shared = weightBytes > sharedWeights || grid.count < threads * groupTiles;
-    const std::int64_t members = shared ? 1 : threads, most = shared ? mostTiles : ownTiles;
+    const std::int64_t members = shared ? 1 : threads, most = shared ? mostTiles : weightBytes > smallWeights ? 48 : 24;
     const std::int64_t rounds = ceilDivide(grid.count, members * most);
     tiles = ceilDivide(ceilDivide(grid.count, rounds * members), groupTiles) * groupTiles;
     blocks = ceilDivide(grid.count, tiles);
@@ -54,8 +54,8 @@ void produceChunk(const Correlation& c, const CorrelationOperands& operands, con
     const std::int64_t block = chunk * mostVectors + v;
     const Finish finish{operands.bias == nullptr ? nothing : operands.bias + block * lanes, operands.slope};
     for (std::int64_t tile = 0; tile < tiles.count(); ++tile)
-      storeTile(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile],
-                products + (tile * vectors + v) * lanes, to.positionStride(), finish);
+      storeTile(c.result, operands.result + c.result.at(tiles[tile].image, block), tiles[tile], products + (tile * vectors + v) * lanes,
+                to.positionStride(), finish);
   }
 }
 
@@ -91,8 +91,7 @@ void correlate(const Correlation& c, int threads, const CorrelationOperands& ope
       for (std::int64_t block = own; block < c.operand.blocks(); block += of)
         transformBlock(c.operand, operands.operand, tiles, c.padTop, c.padLeft, block, from, block, transformed);
       if (blocking.shared) teamBarrier();
-      for (std::int64_t chunk = own; chunk < chunks; chunk += of)
-        produceChunk(c, operands, tiles, chunk, from, transformed, to, products);
+      for (std::int64_t chunk = own; chunk < chunks; chunk += of) produceChunk(c, operands, tiles, chunk, from, transformed, to, products);
       if (blocking.shared) teamBarrier();
     }
   });

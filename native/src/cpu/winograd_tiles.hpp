@@ -26,9 +26,7 @@ struct TileGrid {
   std::int64_t rows, columns, count;
   TileGrid(std::int64_t batch, std::int64_t height, std::int64_t width)
       : rows(ceilDivide(height, step)), columns(ceilDivide(width, step)), count(batch * rows * columns) {}
-  Place operator()(std::int64_t tile) const {
-    return {tile / (rows * columns), tile / columns % rows * step, tile % columns * step};
-  }
+  Place operator()(std::int64_t tile) const { return {tile / (rows * columns), tile / columns % rows * step, tile % columns * step}; }
 };
 
 constexpr std::int64_t mostTiles = 96;  // of a block
