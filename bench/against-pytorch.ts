@@ -3,106 +3,92 @@
  *
  *     npx ts-node bench/against-pytorch.ts [--size 1024] [--rounds 5] [--threads 2] [--python python3] [--json]
  *
- * Each contender is a process of its own that steps when it is told to, one at a time; the first round is not counted.
+ * Each contender is a process of its own that steps when it is told to, one at a time; the first round is not counted, and a step
+ * during which something else used the machine is taken again.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
-
-interface Step {
-  readonly ms: number
-  readonly loss: number
-  readonly peakBytes: number
-}
-
-interface Contender {
-  readonly name: string
-  /** Tilefold's arena, bytes. */
-  readonly arenaBytes: number | null
-  readonly step: () => Promise<Step>
-  readonly close: () => void
-}
-
-interface Skipped {
-  readonly name: string
-  readonly reason: string
-}
+import { type Contender, type Skipped, type Step, start } from './contender'
 
 interface Row {
   readonly name: string
   readonly medianMs: number
   /** Of the faster of PyTorch's memory formats; null without PyTorch. */
   readonly ofPytorch: number | null
+  /** Of the median; null for PyTorch. */
+  readonly predictedMs: number | null
   readonly peakBytes: number
   readonly arenaBytes: number | null
   readonly stepMs: readonly number[]
+  /** Steps that were not counted because something else used the machine. */
+  readonly discarded: number
 }
 
-/** Starts a process that prints one JSON line when ready, and one for each line that it reads. */
-const start = async (name: string, command: string, parameters: readonly string[]): Promise<Contender | Skipped> => {
-  const child: ChildProcess = spawn(command, parameters, { stdio: ['pipe', 'pipe', 'pipe'] })
-  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
-  let complaint = ''
-  child.stderr!.on('data', (text) => (complaint += String(text)))
-  const failed = new Promise<never>((_, reject) => {
-    child.on('error', (error) => reject(new Error(error.message)))
-    child.on('close', (status) => reject(new Error(complaint.trim().split('\n').at(-1) || `it ended with status ${status}`)))
-  })
-  failed.catch(() => undefined)
-  const next = async (): Promise<unknown> => {
-    const line = await Promise.race([lines.next(), failed])
-    return line.done === true ? failed : (JSON.parse(line.value) as unknown)
-  }
-  const step = async (): Promise<Step> => {
-    child.stdin!.write('\n')
-    return (await next()) as Step
-  }
-  return next().then(
-    (ready) => ({
-      name,
-      arenaBytes: (ready as { readonly arenaBytes?: number }).arenaBytes ?? null,
-      step,
-      close: () => child.stdin!.end()
-    }),
-    (error: Error) => ({ name, reason: error.message })
-  )
-}
+/** A step counts while everything else on the machine used less than this share of one processor. */
+const mostDisturbance = 0.1
+
+/** How often a disturbed step is taken again, before it counts all the same. */
+const mostRepeats = 4
 
 const median = (values: readonly number[]): number => {
   const sorted = [...values].sort((a, b) => a - b)
   return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2
 }
 
+interface Taken {
+  readonly steps: readonly Step[]
+  readonly discarded: number
+}
+
+const undisturbed = async (contender: Contender): Promise<Taken> => {
+  for (let discarded = 0; ; discarded += 1) {
+    const step = await contender.step()
+    if (step.disturbance < mostDisturbance || discarded === mostRepeats) return { steps: [step], discarded }
+  }
+}
+
 const measure = async (contenders: readonly Contender[], rounds: number): Promise<readonly Row[]> => {
-  const steps = contenders.map((): Step[] => [])
-  for (let round = 0; round <= rounds; round += 1)
+  const taken = contenders.map((): Taken => ({ steps: [], discarded: 0 }))
+  for (let round = 0; round < rounds; round += 1)
     for (const [index, contender] of contenders.entries()) {
-      const step = await contender.step()
-      if (round > 0) steps[index]!.push(step)
+      const { steps, discarded } = await undisturbed(contender)
+      const before = taken[index]!
+      taken[index] = { steps: [...before.steps, ...steps], discarded: before.discarded + discarded }
     }
-  const medians = steps.map((taken) => median(taken.map(({ ms }) => ms)))
-  const pytorch = Math.min(...medians.filter((_, index) => contenders[index]!.name.startsWith('PyTorch')))
-  return contenders.map(({ name, arenaBytes }, index) => ({
+  const medians = taken.map(({ steps }) => median(steps.map(({ ms }) => ms)))
+  const eager = medians.filter((_, index) => /^PyTorch, (NCHW|channels_last)$/.test(contenders[index]!.name))
+  return contenders.map(({ name, arenaBytes, predictedMs }, index) => ({
     name,
     arenaBytes,
+    predictedMs,
     medianMs: medians[index]!,
-    ofPytorch: Number.isFinite(pytorch) ? medians[index]! / pytorch : null,
-    peakBytes: Math.max(...steps[index]!.map(({ peakBytes }) => peakBytes)),
-    stepMs: steps[index]!.map(({ ms }) => ms)
+    ofPytorch: eager.length > 0 ? medians[index]! / Math.min(...eager) : null,
+    peakBytes: Math.max(...taken[index]!.steps.map(({ peakBytes }) => peakBytes)),
+    stepMs: taken[index]!.steps.map(({ ms }) => ms),
+    discarded: taken[index]!.discarded
   }))
 }
 
 const mebibytes = (bytes: number | null): string => (bytes === null ? '-' : `${(bytes / 2 ** 20).toFixed(0)} MiB`)
+const seconds = (milliseconds: number | null): string => (milliseconds === null ? '-' : `${(milliseconds / 1000).toFixed(2)} s`)
 
 const report = (rows: readonly Row[], skipped: readonly Skipped[]): string => {
-  const table = new Table({ head: ['', 'median step', 'of PyTorch', 'arena', 'peak memory'], style: { head: [], border: [] } })
-  rows.forEach(({ name, medianMs, ofPytorch, arenaBytes, peakBytes }) =>
-    table.push([name, `${(medianMs / 1000).toFixed(2)} s`, ofPytorch?.toFixed(2) ?? '-', mebibytes(arenaBytes), mebibytes(peakBytes)])
+  const head = ['', 'median step', 'predicted', 'of PyTorch', 'arena', 'peak memory']
+  const table = new Table({ head, style: { head: [], border: [] } })
+  rows.forEach(({ name, medianMs, predictedMs, ofPytorch, arenaBytes, peakBytes }) =>
+    table.push([name, seconds(medianMs), seconds(predictedMs), ofPytorch?.toFixed(2) ?? '-', mebibytes(arenaBytes), mebibytes(peakBytes)])
   )
-  return [table.toString(), ...skipped.map(({ name, reason }) => `${name}: skipped, ${reason.replace(/\.$/, '')}.`)].join('\n')
+  const discarded = rows.reduce((sum, row) => sum + row.discarded, 0)
+  return [
+    table.toString(),
+    ...skipped.map(({ name, reason }) => `${name}: skipped, ${reason.replace(/\.$/, '')}.`),
+    ...(discarded > 0 ? [`${discarded} steps were taken again, for something else used the machine.`] : [])
+  ].join('\n')
 }
+
+/** PyTorch's checkpoint_sequential at the numbers of segments among which its best is, by memory or by time. */
+const pytorchSegments = [2, 4, 8]
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
@@ -119,10 +105,19 @@ const main = async (): Promise<void> => {
   const pytorch = [join(__dirname, 'pytorch_vgg16.py'), ...common]
   const started = [
     await start('Tilefold, plain', process.execPath, tilefold),
+    await start('Tilefold, a third of plain', process.execPath, [...tilefold, '--fraction', '0.3333']),
     await start('Tilefold, a fifth of plain', process.execPath, [...tilefold, '--fraction', '0.2']),
     await start('PyTorch, NCHW', values.python, [...pytorch, '--format', 'nchw']),
     await start('PyTorch, channels_last', values.python, [...pytorch, '--format', 'channels_last'])
   ]
+  if (started.some((one) => one.name.startsWith('PyTorch') && 'step' in one))
+    for (const segments of pytorchSegments)
+      started.push(
+        await start(`PyTorch, channels_last, checkpoint_sequential ${segments}`, values.python, [
+          ...pytorch,
+          ...['--format', 'channels_last', '--segments', `${segments}`]
+        ])
+      )
   const contenders = started.filter((one): one is Contender => 'step' in one)
   const skipped = started.filter((one): one is Skipped => 'reason' in one)
   const rows = await measure(contenders, Number(values.rounds)).finally(() => contenders.forEach(({ close }) => close()))

@@ -11,7 +11,8 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { vgg16 } from '../models'
-import { deviceModel, openSession } from '../native'
+import { openSession } from '../native'
+import { deviceOf } from '../src/device'
 import { exchangeFor } from '../src/exchange'
 import { initialise } from '../src/initialise'
 import { stage } from '../staging'
@@ -29,10 +30,11 @@ const main = async (): Promise<void> => {
     options: { height: { type: 'string' }, width: { type: 'string' }, threads: { type: 'string' }, fraction: { type: 'string' } }
   })
   const [height, width, threads] = [Number(values.height), Number(values.width), Number(values.threads)]
+  const model = vgg16({ classes: 2, head: 'gap' })
   const request = {
-    model: vgg16({ classes: 2, head: 'gap' }),
+    model,
     input: [1, 3, height, width],
-    device: must(deviceModel('cpu', 'float32', threads)),
+    device: must(deviceOf({ model, device: 'cpu', threads })),
     objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
     source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] }
   } as const
@@ -47,9 +49,17 @@ const main = async (): Promise<void> => {
   graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))
   must(await session.run('restore', restored.buffer, { learningRate: 0, step: 0, seed: 1 }, [])())
   const pixels = Uint8Array.from({ length: height * width * 3 }, (_, position) => Math.imul(position + 1, 2654435761) >>> 24)
-  const images = [{ pixels, height, width, channels: 3, cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false }]
+  const images = [
+    { pixels, height, width, channels: 3, cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 }
+  ] as const
   const exchange = exchangeFor(program.step)
-  say({ ready: true, version: 'Tilefold', arenaBytes, haloOverhead: plan.predicted.haloOverhead })
+  say({
+    ready: true,
+    version: 'Tilefold',
+    arenaBytes,
+    predictedMs: plan.predicted.stepMilliseconds,
+    haloOverhead: plan.predicted.haloOverhead
+  })
 
   let step = 0
   for await (const _ of createInterface({ input: process.stdin })) {

@@ -1,6 +1,7 @@
 export type { AnyLayer, ArgsOf, Layers, Mark, Op, OpArguments, Padding, Pair } from './arguments'
 export { flatLayers, type FlatLayer } from './flat-layers'
 export type { Layer } from './layer'
+export { layerText } from './layer-text'
 export { model, modelOf, type Model } from './model'
 export { checkpoint, checkpointWithin, input, named, net, seq, tile } from './net'
 export {
@@ -16,6 +17,8 @@ export {
   relu,
   softmaxCrossEntropy
 } from './ops'
+export { planFor, type Plan, type PlanSegment } from './plan'
+export { checkPlan, orderMistake, segmentsMistake, type PlannedLayer } from './plan-rules'
 export type { Dim } from './segment'
 export { bytesOf, showShape, type Shape } from './shape'
 export { shapeRules, type ShapeRule } from './shape-rules'

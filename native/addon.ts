@@ -17,11 +17,21 @@ const call = new t.Type<Call>(
   t.identity
 )
 
-export const nativeSession = t.readonly(t.type({ run: call, interrupt: call, measuredPeakBytes: call, close: call }), 'session')
+export const nativeSession = t.readonly(
+  t.type({ run: call, interrupt: call, measuredPeakBytes: call, measuredHostPeakBytes: call, close: call }),
+  'session'
+)
 export type NativeSession = t.TypeOf<typeof nativeSession>
 
 export const nativeDevice = t.readonly(
-  t.type({ scratchBytes: call, winnersBytes: call, activationLayout: call, weightLayouts: call }),
+  t.type({
+    scratchBytes: call,
+    winnersBytes: call,
+    activationLayout: call,
+    weightLayouts: call,
+    milliseconds: call,
+    linkBytesPerSecond: call
+  }),
   'device'
 )
 export type NativeDevice = t.TypeOf<typeof nativeDevice>

@@ -1,5 +1,5 @@
 import { encodeKernel, type Kernel } from '../staging/kernels'
-import { engines, opcodes, spaces, tileAxes, type Instruction, type Program } from '../staging/program'
+import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../staging/program'
 
 /** Numbers that one instruction takes; see staging/program.ts. */
 const lengthOf = (instruction: Instruction): number =>
@@ -72,9 +72,8 @@ export const encodeProgram = (program: Program): EncodedProgram => ({
   peakBytes: program.peakBytes,
   input: Float64Array.from(program.input),
   kernels: encodeKernels(program.kernels),
-  sections: (['step', 'restore', 'save'] as const).map((name) => ({
-    name,
-    code: encodeCode(program[name].code),
-    exchangeBytes: program[name].exchangeBytes
-  }))
+  sections: sectionNames.flatMap((name) => {
+    const section = program[name]
+    return section === undefined ? [] : [{ name, code: encodeCode(section.code), exchangeBytes: section.exchangeBytes }]
+  })
 })

@@ -8,15 +8,9 @@ import type { DeviceName } from './session'
 
 export { versions, type Versions } from './addon'
 export type { DeviceError } from './error'
-export {
-  openSession,
-  type DeviceName,
-  type Image,
-  type SectionName,
-  type Session,
-  type SessionOptions,
-  type StepParameters
-} from './session'
+export { libraryName, openMeter, type Meter } from './meter'
+export type { SectionName } from '../staging/program'
+export { openSession, type DeviceName, type Image, type Session, type SessionOptions, type StepParameters } from './session'
 
 /** What staging must know of a device; only the cpu device needs the addon for it. */
 export const deviceModel = (device: DeviceName, precision: Precision, threads: number): E.Either<DeviceError, DeviceModel> => {

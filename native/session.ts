@@ -2,15 +2,14 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type * as TE from 'fp-ts/TaskEither'
 import * as t from 'io-ts'
-import type { Precision, Program } from '../staging/program'
+import type { Precision, Program, SectionName } from '../staging/program'
 import { loadAddon, nativeSession, type NativeSession } from './addon'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { answerOf, type DeviceError } from './error'
 
 export type DeviceName = 'reference' | 'cpu'
-export type SectionName = 'step' | 'restore' | 'save'
 
-/** One uint8 image, interleaved [height, width, channels], with the crop's corner and the flips of this step. */
+/** One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step does to the crop. */
 export interface Image {
   readonly pixels: Uint8Array
   readonly height: number
@@ -20,9 +19,13 @@ export interface Image {
   readonly cropLeft: number
   readonly flipHorizontal: boolean
   readonly flipVertical: boolean
+  /** Counter-clockwise, after the flips. For 1 and 3 the crop in the image is as wide as the network's input is high. */
+  readonly quarterTurns: 0 | 1 | 2 | 3
+  /** [3, 4] row by row: takes (red, green, blue, 1), each within 0 .. 1, to the new three, clamped to 0 .. 1. Of 3 channels only. */
+  readonly colour?: Float32Array
 }
 
-/** What changes from step to step; `step` counts from 0. */
+/** What changes from run to run. `step` counts from 0: steps in the section `step`, updates in `update`. */
 export interface StepParameters {
   readonly learningRate: number
   readonly step: number
@@ -42,7 +45,9 @@ export interface Session {
   readonly interrupt: () => void
   /** Bytes up to the highest one that anything wrote in the arena so far; read it between runs. After close, as it was then. */
   readonly measuredPeakBytes: () => number
-  /** Gives the arena back, once a run under way has ended. */
+  /** The same of the host pool. */
+  readonly measuredHostPeakBytes: () => number
+  /** Gives the arena and the host pool back, once a run under way has ended. */
   readonly close: () => void
 }
 
@@ -51,6 +56,8 @@ export interface SessionOptions {
   readonly program: Program
   /** The budget: the arena is exactly this large. */
   readonly arenaBytes: number
+  /** Of either direction between the device and the host pool; unlimited where absent. */
+  readonly linkBytesPerSecond?: number
 }
 
 /** The same with the program already in numbers: what a test damages. */
@@ -58,6 +65,8 @@ export interface EncodedSessionOptions extends EncodedProgram {
   readonly device: DeviceName
   readonly precision: Precision
   readonly arenaBytes: number
+  /** 0: unlimited. */
+  readonly linkBytesPerSecond: number
 }
 
 const peakAnswer = answerOf(t.number)
@@ -72,12 +81,11 @@ const promiseAnswer = answerOf(
 )
 
 const sessionOf = (native: NativeSession): Session => {
-  let closedPeakBytes: number | undefined
-  const peakBytes = (): number =>
-    pipe(
-      peakAnswer(native.measuredPeakBytes()),
-      E.getOrElse(() => 0)
-    )
+  let closed: readonly [device: number, host: number] | undefined
+  const peaks = (): readonly [device: number, host: number] => {
+    const bytes = (answer: unknown): number => E.getOrElse(() => 0)(peakAnswer(answer))
+    return closed ?? [bytes(native.measuredPeakBytes()), bytes(native.measuredHostPeakBytes())]
+  }
   const interrupt = (): void => {
     native.interrupt()
   }
@@ -93,9 +101,10 @@ const sessionOf = (native: NativeSession): Session => {
       return answer
     },
     interrupt,
-    measuredPeakBytes: () => closedPeakBytes ?? peakBytes(),
+    measuredPeakBytes: () => peaks()[0],
+    measuredHostPeakBytes: () => peaks()[1],
     close: () => {
-      closedPeakBytes ??= peakBytes()
+      closed = peaks()
       native.close()
     }
   }
@@ -109,5 +118,5 @@ export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceErro
     E.map(sessionOf)
   )
 
-export const openSession = ({ device, program, arenaBytes }: SessionOptions): E.Either<DeviceError, Session> =>
-  openEncoded({ ...encodeProgram(program), device, precision: program.precision, arenaBytes })
+export const openSession = ({ device, program, arenaBytes, linkBytesPerSecond = 0 }: SessionOptions): E.Either<DeviceError, Session> =>
+  openEncoded({ ...encodeProgram(program), device, precision: program.precision, arenaBytes, linkBytesPerSecond })

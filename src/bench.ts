@@ -37,7 +37,7 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
     )
   const { uniform } = stream(seed, 'bench')
   const block = Uint8Array.from({ length: 65_537 }, (_, index) => Math.floor(256 * uniform(index)))
-  const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false }
+  const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
   return E.right({ pixels: Buffer.alloc(bytes, block), height, width, channels, ...corner })
 }
 

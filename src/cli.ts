@@ -2,9 +2,11 @@ import { Command, CommanderError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import type * as Bench from './commands/bench'
 import type { CommandResult } from './commands/command-result'
+import type * as Explain from './commands/explain'
 import type * as Gradients from './commands/gradients'
 import { addOptimizerOptions, addSetupOptions, extents, orInvalid, positiveNumber, wholeNumber } from './commands/options'
 import type * as Plan from './commands/plan'
+import type * as Profile from './commands/profile'
 import type * as Train from './commands/train'
 import { type Failure, exitStatus, inputFailure, reasonOf } from './failure'
 import { parseSchedule } from './schedule'
@@ -36,8 +38,16 @@ const program = (): Command => {
   const tilefold = new Command('tilefold').description('Train convolutional networks on images larger than memory, within a budget.')
   const add = (name: string, description: string): Command => addSetupOptions(tilefold.command(name).description(description))
 
-  addOptimizerOptions(add('plan', 'show how a training step would fit into a budget; run nothing')).action((model: string, options) =>
-    answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand(model, options))
+  addOptimizerOptions(add('plan', 'show how a training step would fit into a budget; run nothing'))
+    .option('--out <file>', 'write the plan: *.plan.ts, which the compiler checks, or *.json')
+    .action((model: string, options) =>
+      answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand(model, options))
+    )
+
+  addOptimizerOptions(
+    add('explain', 'say what binds the budget, what more memory would buy, what each decision costs; run nothing')
+  ).action((model: string, options) =>
+    answer(options.json ?? false, (require('./commands/explain') as typeof Explain).explainCommand(model, options))
   )
 
   addOptimizerOptions(add('train', 'train on labelled images'))
@@ -75,6 +85,10 @@ const program = (): Command => {
     .action((model: string, options) =>
       answer(options.json ?? false, (require('./commands/bench') as typeof Bench).benchCommand(model, options))
     )
+
+  addOptimizerOptions(add('profile', 'measure the kernels of a model on this machine, for better plans')).action((model: string, options) =>
+    answer(options.json ?? false, (require('./commands/profile') as typeof Profile).profileCommand(model, options))
+  )
   return tilefold
 }
 
@@ -103,7 +117,9 @@ export const main = async (argv: readonly string[]): Promise<void> => {
       const noCommand = thrown.code === 'commander.help'
       fail(
         json,
-        inputFailure(noCommand ? 'give a command: plan, train, gradients or bench; --help says more' : usageMessage(thrown.message))
+        inputFailure(
+          noCommand ? 'give a command: plan, explain, train, gradients, bench or profile; --help says more' : usageMessage(thrown.message)
+        )
       )
     }
   }

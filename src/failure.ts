@@ -1,4 +1,5 @@
 import type { TaskEither } from 'fp-ts/TaskEither'
+import type { DeviceError } from '../native'
 
 /**
  * What can go wrong, as a value. `message` is one sentence with the figures and the remedy.
@@ -26,6 +27,9 @@ export const exitStatus: { readonly [C in Failure['code']]: number } = {
 }
 
 export const inputFailure = (message: string): Failure => ({ code: 'input', message })
+
+/** A machine with less memory than was asked for is no fault of the device's. */
+export const deviceFailure = ({ code, message }: DeviceError): Failure => ({ code: code === 'memory' ? 'input' : code, message })
 
 /** Stopped by the user while steps ran; `step` of them are complete. */
 export const interrupted = (step: number, steps: number): Failure => ({

@@ -4,7 +4,8 @@ import { pipe } from 'fp-ts/function'
 import type { Numbers } from './exchange'
 import { type Failure, type Outcome, inputFailure } from './failure'
 import { type Planned, type Setup, planNetwork } from './planning'
-import { type TensorFile, checkWritable, openTensorFile, readTensor, writeTensorFile } from './safetensors'
+import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
+import { checkWritable } from './whole-file'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { tensorOf } from './weights'
 
@@ -15,6 +16,7 @@ export interface GradientsOptions extends Setup {
   readonly batch: string
   /** Safetensors to write: loss, grad.input, grad.<parameter>. */
   readonly out: string
+  readonly onPlan?: (planned: Planned) => void
   /** Aborting stops after the current instruction. */
   readonly signal?: AbortSignal
 }
@@ -100,6 +102,11 @@ export const gradients = (options: GradientsOptions): Outcome<GradientsReport> =
     TE.bind('file', () => openTensorFile(options.batch)),
     TE.bind('input', ({ file }) => TE.fromEither(inputOf(options, file))),
     TE.bind('planned', ({ input }) => TE.fromEither(planNetwork({ ...options, input }, { kind: 'gradients' }, { kind: 'float' }))),
+    TE.chainFirstIOK(
+      ({ planned }) =>
+        () =>
+          options.onPlan?.(planned)
+    ),
     TE.chain(({ file, planned }) =>
       withNetwork({ planned, weights: options.weights, seed: 0 }, (network) =>
         pipe(

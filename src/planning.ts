@@ -1,12 +1,23 @@
-import { availableParallelism } from 'node:os'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { Model } from '../dsl'
-import { type DeviceError, deviceModel } from '../native'
-import { type Objective, type Source, type Staged, type StagingError, type StrategyName, stage } from '../staging'
-import type { DeviceModel } from '../staging/device-model'
+import type { Model, Plan } from '../dsl'
+import {
+  type Given,
+  type Objective,
+  type ProfiledModel,
+  type Source,
+  type Staged,
+  type StageRequest,
+  type StagingError,
+  type StrategyName,
+  checkPlanFile,
+  stage,
+  verify
+} from '../staging'
 import type { Precision } from '../staging/program'
+import { type TimeShares, deviceOf, timeShares } from './device'
 import type { Failure } from './failure'
+import { planChange } from './plan-file'
 import type { Size } from './sizes'
 
 /** What is trained, where, and within how much memory. */
@@ -17,7 +28,10 @@ export interface Setup {
   readonly device: 'cpu' | 'reference'
   /** The cpu computes in float32 only; the reference device in float64 where absent. */
   readonly precision?: Precision
+  /** `auto` where absent. */
   readonly strategy?: StrategyName
+  /** Decisions to take in place of a strategy's; the plan's input and budget count where none are given here. */
+  readonly plan?: Plan
   /** Unlimited where absent. */
   readonly budget?: Size
   /** All of the machine's where absent. */
@@ -31,19 +45,22 @@ export interface Planned {
   /** Bytes of the arena: the budget, or where there is none just what the plan needs. */
   readonly arenaBytes: number
   readonly planningMilliseconds: number
+  /** Of the proof that the Program may run (DESIGN §6). */
+  readonly verifiedMilliseconds: number
+  /** Where the predicted time comes from. */
+  readonly timeShares: TimeShares
+  /** Where a given plan was made for something else than it runs as now: a sentence for people. */
+  readonly change?: string
 }
 
 /** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
 export const imageSource: Source = { kind: 'image', mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225] }
 
-const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: StagingError): Failure => ({
+export const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: StagingError): Failure => ({
   code,
   message,
   ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
 })
-
-/** A machine with less memory than was asked for is no fault of the device's. */
-export const deviceFailure = ({ code, message }: DeviceError): Failure => ({ code: code === 'memory' ? 'input' : code, message })
 
 /** Fractions of plain need plain's peak, which costs one more staging. */
 const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Failure, number>): E.Either<Failure, number | undefined> => {
@@ -54,39 +71,91 @@ const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Fail
   )
 }
 
-/** Stages the setup for an objective; pure but for the device's answers about its kernels. */
-export const planNetwork = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, Planned> => {
+const budgetOf = (plan: Plan | undefined): Size | undefined =>
+  plan === undefined || plan.budget === null ? undefined : { kind: 'bytes', bytes: plan.budget }
+
+const changeOf = (plan: Plan | undefined, staged: Staged, objective: Objective): Pick<Planned, 'change'> => {
+  const change = plan && planChange(plan, staged, objective)
+  return change === undefined ? {} : { change }
+}
+
+/** The plan's decisions, once it is known to be for this model and input. Its own peak matters only under its own budget. */
+const givenBy = ({ model, input, plan, budget }: Setup): E.Either<Failure, Given | undefined> =>
+  plan === undefined
+    ? E.right(undefined)
+    : pipe(
+        checkPlanFile(
+          { ...model, ...(input === undefined ? {} : { input }) },
+          { ...plan, budget: budget === undefined ? plan.budget : null }
+        ),
+        E.mapLeft(stagingFailure)
+      )
+
+/** Milliseconds of the proof that a Program may run; one that may not is a bug of the planner's. */
+const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> => {
   const started = performance.now()
-  const threads = setup.threads ?? availableParallelism()
-  const precision = setup.precision ?? (setup.device === 'cpu' ? 'float32' : 'float64')
-  const stageFor = (device: DeviceModel, strategy: StrategyName, budget: number | undefined): E.Either<Failure, Staged> =>
-    pipe(
-      stage({
+  return pipe(
+    verify(program),
+    E.bimap(
+      ({ message }): Failure => ({ code: 'bug', message: `the Program of ${graph.model} is refused before it runs: ${message}` }),
+      () => performance.now() - started
+    )
+  )
+}
+
+interface Request extends StageRequest {
+  readonly device: ProfiledModel
+}
+
+const asPlain = ({ given: _, ...request }: Request): StageRequest => ({ ...request, strategy: 'plain' })
+
+/** What staging is asked for a setup: its device as it was measured, or as `known`, and the budget in bytes. */
+export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
+  pipe(
+    E.Do,
+    E.bind('device', () => (known === undefined ? deviceOf(setup) : E.right(known))),
+    E.bind('given', () => givenBy(setup)),
+    E.let('unlimited', ({ device, given }): Request => {
+      const input = setup.input ?? setup.plan?.input
+      return {
         model: setup.model,
         device,
-        strategy,
+        strategy: setup.strategy ?? 'auto',
         objective,
         source,
-        ...(setup.input === undefined ? {} : { input: setup.input }),
-        ...(budget === undefined ? {} : { budget })
-      }),
-      E.mapLeft(stagingFailure)
-    )
-  return pipe(
-    E.Do,
-    E.bind('device', () => E.mapLeft(deviceFailure)(deviceModel(setup.device, precision, threads))),
-    E.bind('budget', ({ device }) =>
-      budgetBytes(setup.budget, () =>
-        E.map((staged: Staged) => staged.plan.predicted.peakDeviceBytes)(stageFor(device, 'plain', undefined))
+        ...(input === undefined ? {} : { input }),
+        ...(given === undefined ? {} : { given })
+      }
+    }),
+    E.bind('budget', ({ unlimited }) =>
+      budgetBytes(setup.budget ?? budgetOf(setup.plan), () =>
+        pipe(
+          stage(asPlain(unlimited)),
+          E.bimap(stagingFailure, (staged) => staged.plan.predicted.peakDeviceBytes)
+        )
       )
     ),
-    E.bind('staged', ({ device, budget }) => stageFor(device, setup.strategy ?? 'sft', budget)),
-    E.map(({ staged, budget }) => ({
+    E.map(({ unlimited, budget }) => (budget === undefined ? unlimited : { ...unlimited, budget }))
+  )
+
+/** Stages the setup for an objective and verifies its Program. */
+export const planNetwork = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Planned> => {
+  const started = performance.now()
+  return pipe(
+    E.Do,
+    E.bind('request', () => stageRequest(setup, objective, source, known)),
+    E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stage(request))),
+    E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
+    E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
+    E.map(({ request: { device, budget }, staged, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
       device: setup.device,
-      threads,
+      threads: device.threads,
       arenaBytes: budget ?? staged.program.peakBytes,
-      planningMilliseconds: performance.now() - started
+      planningMilliseconds,
+      verifiedMilliseconds,
+      timeShares: timeShares(staged.program, device),
+      ...changeOf(setup.plan, staged, objective)
     }))
   )
 }

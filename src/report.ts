@@ -1,4 +1,5 @@
 import Table from 'cli-table3'
+import type { Graph, Segment } from '../staging'
 import type { Planned } from './planning'
 import { formatBytes, formatMilliseconds } from './sizes'
 
@@ -25,10 +26,12 @@ export interface PlanReport {
   readonly lowerBoundMs: number
   readonly haloOverhead: number
   readonly planningMs: number
+  /** Shares of the predicted time by where it comes from. */
+  readonly timesFrom: Planned['timeShares']
   readonly segments: readonly SegmentReport[]
 }
 
-export const planReport = ({ staged, planningMilliseconds }: Planned): PlanReport => {
+export const planReport = ({ staged, planningMilliseconds, timeShares }: Planned): PlanReport => {
   const { plan, graph } = staged
   const { stepMilliseconds, lowerBoundMilliseconds, ...bytes } = plan.predicted
   return {
@@ -39,25 +42,42 @@ export const planReport = ({ staged, planningMilliseconds }: Planned): PlanRepor
     predictedStepMs: stepMilliseconds,
     lowerBoundMs: lowerBoundMilliseconds,
     planningMs: planningMilliseconds,
-    segments: plan.segments.map(({ from, to, grid, recompute }) => ({
-      from,
-      to,
-      fromName: graph.nodes[from]?.name ?? '',
-      toName: graph.nodes[to - 1]?.name ?? '',
-      grid,
-      recompute
-    }))
+    timesFrom: timeShares,
+    segments: plan.segments.map((segment) => segmentReport(graph, segment))
   }
 }
 
-const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
+export const segmentReport = (graph: Graph, { from, to, grid, recompute }: Segment): SegmentReport => ({
+  from,
+  to,
+  fromName: graph.nodes[from]?.name ?? '',
+  toName: graph.nodes[to - 1]?.name ?? '',
+  grid,
+  recompute
+})
+
+export const spanText = ({ fromName, toName }: SegmentReport): string => (fromName === toName ? fromName : `${fromName} to ${toName}`)
+
+export const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
   const along = Object.entries({ 'the batch': B, height: H, width: W }).filter(([, count]) => count > 1)
   if (along.length === 0) return 'whole'
   const counts = along.map(([axis, count]) => `${count} along ${axis}`).join(', ')
   return along.length === 1 ? `tiles: ${counts}` : `${B * H * W} tiles: ${counts}`
 }
 
-const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)}%`
+export const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)}%`
+
+/** From where the predicted time comes, the largest share first. */
+const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom']): string => {
+  const known = measured + near + far
+  return roofline >= 0.9995
+    ? 'by a rough model of this machine; tilefold profile measures it'
+    : [
+        `${percent(measured + near)} as measured`,
+        ...(far < 0.0005 ? [] : [`${percent(far)} from other sizes`]),
+        ...(known > 0.9995 ? [] : [`${percent(roofline)} by a rough model`])
+      ].join(', ')
+}
 
 /** A table of rows without rules between them. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
@@ -70,7 +90,7 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
 export const planText = (planned: Planned): string => {
   const report = planReport(planned)
   const segments = report.segments.map((segment) => [
-    segment.fromName === segment.toName ? segment.fromName : `${segment.fromName} to ${segment.toName}`,
+    spanText(segment),
     tilesText(segment.grid),
     segment.recompute ? 'computed again' : 'kept'
   ])
@@ -83,9 +103,10 @@ export const planText = (planned: Planned): string => {
     ],
     ['peak on the host', formatBytes(report.peakHostBytes)],
     ['time of a step', `${formatMilliseconds(report.predictedStepMs)}, at least ${formatMilliseconds(report.lowerBoundMs)} in any plan`],
+    ['times', timesText(report.timesFrom)],
     ['halo overhead', percent(report.haloOverhead)]
   ]
-  const title = `${planned.staged.graph.model}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}`
+  const title = `${planned.staged.graph.model}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`
   return [title, table(['segment', 'forward', 'for backward'], segments), table(['predicted', ''], figures)].join('\n')
 }
 

@@ -1,11 +1,11 @@
 import { constants } from 'node:buffer'
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { type FileHandle, open } from 'node:fs/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
+import { type Outcome, inputFailure, reasonOf } from './failure'
+import { writeWhole } from './whole-file'
 
 /**
  * The safetensors format (https://huggingface.co/docs/safetensors): 8 bytes of header length (unsigned, little-endian), a
@@ -199,54 +199,10 @@ const headerOf = (tensors: readonly TensorData[]): Buffer => {
   return Buffer.concat([prefix, Buffer.from(padded, 'utf8')])
 }
 
-const syncFolder = async (path: string): Promise<void> => {
-  const folder = await open(path, 'r')
-  await folder.sync().finally(() => folder.close())
+const partsOf = function* (tensors: readonly TensorData[]): Iterable<Uint8Array> {
+  yield headerOf(tensors)
+  for (const { data } of tensors) yield new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 }
 
-const temporaryName = (path: string): string => `${path}.${process.pid}.tmp`
-
-const unwritable =
-  (path: string) =>
-  (thrown: unknown): Failure =>
-    inputFailure(`${path}: cannot be written (${reasonOf(thrown)})`)
-
-/** A folder cannot be replaced by a file, and a device such as /dev/null must not be. */
-const refuseSpecial = async (path: string): Promise<void> => {
-  const found = await stat(path).catch(() => undefined)
-  if (found !== undefined && !found.isFile()) throw new Error(found.isDirectory() ? 'it is a folder' : 'it is no ordinary file')
-}
-
-/** Whether `writeTensorFile` could write there now: asked before long work, so that its result is not lost. Leaves no trace. */
-export const checkWritable = (path: string): Outcome<void> =>
-  TE.tryCatch(async () => {
-    await refuseSpecial(path)
-    const file = await open(temporaryName(path), 'w')
-    await file.close()
-    await rm(temporaryName(path))
-  }, unwritable(path))
-
-/**
- * Writes a file whole or not at all: a temporary name in the same folder, flushed to disk, then renamed over `path`, so that a
- * crash at any moment leaves the old file or the new one.
- */
-export const writeTensorFile = (path: string, tensors: readonly TensorData[]): Outcome<void> =>
-  TE.tryCatch(async () => {
-    const temporary = temporaryName(path)
-    await refuseSpecial(path)
-    try {
-      const file = await open(temporary, 'w')
-      try {
-        await file.writeFile(headerOf(tensors))
-        for (const { data } of tensors) await file.writeFile(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      await rename(temporary, path)
-    } catch (thrown) {
-      await rm(temporary, { force: true })
-      throw thrown
-    }
-    await syncFolder(dirname(path))
-  }, unwritable(path))
+/** Writes a tensor file whole or not at all. */
+export const writeTensorFile = (path: string, tensors: readonly TensorData[]): Outcome<void> => writeWhole(path, () => partsOf(tensors))

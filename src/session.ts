@@ -5,9 +5,9 @@ import { type Image, type Session, openSession } from '../native'
 import type { Staged } from '../staging'
 import type { Parameter } from '../staging/graph'
 import { type Exchange, exchangeFor } from './exchange'
-import { type Failure, type Outcome, inputFailure } from './failure'
+import { type Failure, type Outcome, deviceFailure, inputFailure } from './failure'
 import { initialise } from './initialise'
-import { type Planned, deviceFailure } from './planning'
+import type { Planned } from './planning'
 import { readWeights } from './weights'
 
 export interface StepParameters {

@@ -9,7 +9,7 @@ import type { Extent2 } from './images'
 import { pictureCache } from './picture-cache'
 import { type Planned, type Setup, imageSource, planNetwork } from './planning'
 import { cropCorner, type Draw, sampler } from './sampling'
-import { checkWritable } from './safetensors'
+import { checkWritable } from './whole-file'
 import { type Schedule, learningRate } from './schedule'
 import { type RunningNetwork, withNetwork } from './session'
 import { type Snapshots, snapshots } from './snapshots'
@@ -78,7 +78,8 @@ const batchLoader = ({ dataset, seed, flip }: TrainOptions, batch: number, crop:
         ...image,
         ...cropCorner(draw, image, crop),
         flipHorizontal: draw.flipHorizontal,
-        flipVertical: draw.flipVertical
+        flipVertical: draw.flipVertical,
+        quarterTurns: 0
       }))
     )
   return (step) =>

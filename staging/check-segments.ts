@@ -1,10 +1,11 @@
 import * as E from 'fp-ts/Either'
+import { orderMistake, segmentsMistake } from '../dsl'
 import { inputError, type StagingError } from './error'
 import type { Graph } from './graph'
 import { tilesAsked } from './marks'
+import { inOrder, type Order } from './order'
 import type { Segment } from './plan'
-import { tileAxes } from './program'
-import { fusedTiledAxes, nodeWithoutInput, segmentTiling, tileCount } from './tiling'
+import { nodeWithoutInput, segmentTiling } from './tiling'
 
 /** A graph that can run, whole and with the tiles that its model asks for: every layer of every tile must see some of its input. */
 export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
@@ -23,30 +24,30 @@ export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
   )
 }
 
-const reasonAgainst = (graph: Graph, segment: Segment, expectedFrom: number): string | undefined => {
-  const { from, to, grid, recompute } = segment
-  const ops = graph.nodes.length
-  if (from !== expectedFrom) return `it starts at ${from}, but the one before ends at ${expectedFrom}`
-  if (!Number.isInteger(to) || to <= from || to > ops) return `it must end after ${from} and at ${ops} at the latest`
-  const allowed = fusedTiledAxes(graph, segment)
-  const forbidden = tileAxes.find((axis) => grid[axis] !== 1 && !allowed.includes(axis))
-  if (forbidden !== undefined) return `it cannot be tiled along ${forbidden}; it allows ${allowed.join(' ') || 'no tiling'}`
-  if (tileAxes.some((axis) => !Number.isInteger(grid[axis]) || grid[axis] < 1)) return 'its tile counts must be whole numbers above zero'
-  if (segmentTiling(graph, segment, grid) === undefined) return 'some of its tiles see nothing but padding; take fewer tiles'
-  if (tileCount(grid) > 1 && !recompute && to !== ops) return 'what is tiled is recomputed in backward; recompute must be true'
-  return undefined
+/** What is taken as it is, in place of a strategy's answer. */
+export interface Given {
+  /** Positions in the model's flattened list, in the order in which they run. */
+  readonly order: Order
+  /** Ranges over `order`. */
+  readonly segments: readonly Segment[]
+  /** What the resulting plan calls its strategy; the request's where absent. */
+  readonly strategy?: string
 }
 
-/** Segments that a person wrote: they must follow each other from the first op to the last and be tiled only where that is exact. */
-export const checkSegments = (graph: Graph, segments: readonly Segment[]): E.Either<StagingError, readonly Segment[]> => {
-  let expected = 0
-  for (const segment of segments) {
-    const reason = reasonAgainst(graph, segment, expected)
-    if (reason !== undefined)
-      return E.left(inputError(`segment ${segment.from}..${segment.to}: ${reason}.`, graph.nodes[segment.from]?.name))
-    expected = segment.to
-  }
-  return expected === graph.nodes.length
-    ? E.right(segments)
-    : E.left(inputError(`the segments end at ${expected}, but ${graph.model} has ${graph.nodes.length} ops, its loss included.`))
+/**
+ * Decisions that a person wrote: an order that only exchanges a max pool with the rectifier before it, and segments that follow each
+ * other from the first op to the last and are tiled only where that is exact. The sentences are those of the plan's types.
+ */
+export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<StagingError, Given> => {
+  const mistake = orderMistake(graph.nodes, order) ?? segmentsMistake(inOrder(graph, order).nodes, segments)
+  if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
+  const blind = segments.find((segment) => segmentTiling(inOrder(graph, order), segment, segment.grid) === undefined)
+  return blind === undefined
+    ? E.right({ order, segments })
+    : E.left(
+        inputError(
+          `segment ${blind.from}..${blind.to}: some of its tiles see nothing but padding; take fewer tiles.`,
+          graph.nodes[order[blind.from]!]!.name
+        )
+      )
 }

@@ -35,7 +35,8 @@ const convolution = [...window, 'outChannels', 'groups', 'sourceLayout', 'destin
 const tile = ['batch', 'channels', 'height', 'width', 'layout'] as const
 /** Where a tile lies in a plain tensor: strides in elements. */
 const strided = [...tile, 'strideBatch', 'strideChannel', 'strideHeight'] as const
-const optimizer = ['count', 'weightDecay'] as const
+/** `rate` multiplies the step's learning rate. */
+const optimizer = ['count', 'rate', 'weightDecay'] as const
 
 export const kernelTable = {
   convolutionForward: {
@@ -103,14 +104,17 @@ export const kernelTable = {
     fields: [...tile, 'fullChannels', 'fullHeight', 'fullWidth', 'layerKey', 'rate'],
     operands: { source: 'read', destination: 'write', batchOrigin: 'index', rowOrigin: 'index', columnOrigin: 'index' }
   },
-  /** Adds to loss (two float64: summed loss / fullBatch, rows predicted rightly). labels: int32, one a row. */
+  /**
+   * Adds to loss (two float64: summed loss / fullBatch, rows predicted rightly). labels: int32, one a row. A row's loss and
+   * gradient are multiplied by its weight (rowWeights [batch]), where weights are given.
+   */
   softmaxCrossEntropyForward: {
     fields: ['batch', 'classes', 'fullBatch'],
-    operands: { source: 'read', labels: 'read', loss: 'accumulate' }
+    operands: { source: 'read', labels: 'read', rowWeights: 'read', loss: 'accumulate' }
   },
   softmaxCrossEntropyBackward: {
     fields: ['batch', 'classes', 'fullBatch'],
-    operands: { source: 'read', labels: 'read', sourceGradient: 'write' }
+    operands: { source: 'read', labels: 'read', rowWeights: 'read', sourceGradient: 'write' }
   },
   /** Adds sum (source - target)^2 / count to loss (first of two float64). target: plain, strided, of the Program's precision. */
   meanSquaredErrorForward: { fields: [...strided, 'count'], operands: { source: 'read', target: 'read', loss: 'accumulate' } },
@@ -138,7 +142,7 @@ export const kernelTable = {
   scatterAdd: { fields: strided, operands: { source: 'read', destination: 'accumulate' } },
   /** Zeroes `bytes` bytes. */
   zero: { fields: ['bytes'], operands: { destination: 'write' } },
-  /** A tile of the step's uint8 images: (pixel / 255 - mean[c]) / deviation[c], with each image's crop and flips. channels <= 4. */
+  /** A tile of the step's uint8 images: (pixel / 255 - mean[c]) / deviation[c], with each image's crop, flips, turns and colour. channels <= 4. */
   loadImage: {
     fields: [
       ...tile,
@@ -161,7 +165,13 @@ export const kernelTable = {
   adam: {
     fields: [...optimizer, 'beta1', 'beta2', 'epsilon', 'decoupled'],
     operands: { weights: 'accumulate', gradient: 'read', firstMoment: 'accumulate', secondMoment: 'accumulate' }
-  }
+  },
+  /** sum (one float64) += the squares of all elements, in double. */
+  sumSquares: { fields: ['count'], operands: { source: 'read', sum: 'accumulate' } },
+  /** As torch.nn.utils.clip_grad_norm_: gradient *= min(1, maxNorm / (sqrt(sumSquares) + 1e-6)); sumSquares: one float64. */
+  clipGradient: { fields: ['count', 'maxNorm'], operands: { sumSquares: 'read', gradient: 'accumulate' } },
+  /** Of `count` float64. */
+  squareRoot: { fields: ['count'], operands: { source: 'read', destination: 'write' } }
 } as const
 
 export type KernelKind = keyof typeof kernelTable

@@ -27,6 +27,7 @@ const predicted = t.readonly(
     peakHostBytes: t.number,
     /** The same of strategy plain: the yardstick for fractions of memory (DESIGN §6). */
     plainPeakBytes: t.number,
+    /** Of one run of the section `step`: of one micro-batch, where gradients are accumulated. */
     stepMilliseconds: t.number,
     /** The step's kernels run once each, whole, in the better order: no recomputation, copies or halos. */
     lowerBoundMilliseconds: t.number,

@@ -35,10 +35,12 @@ export interface Address {
   readonly space: Space
   readonly base: number
   readonly strides: readonly [number, number, number]
+  /** In the arena: which of the Program's buffers is meant. The verifier asks for it; devices do not read it. */
+  readonly buffer?: number
 }
 
 /** A byte offset into the arena or the host pool: base + strides . tile index. */
-export type Offset = Pick<Address, 'base' | 'strides'>
+export type Offset = Pick<Address, 'base' | 'strides' | 'buffer'>
 
 /** `rows` runs of `rowBytes` bytes, `RowStride` bytes apart on either side. */
 export interface Copy {
@@ -53,7 +55,13 @@ export interface Copy {
 }
 
 export type Instruction =
-  | { readonly kind: 'launch'; readonly kernel: number; readonly operands: readonly Address[] }
+  | {
+      readonly kind: 'launch'
+      readonly kernel: number
+      readonly operands: readonly Address[]
+      /** Where a tile's backward begins: the operand that reads the tile's owned part of the output gradient (DESIGN §3). */
+      readonly seed?: number
+    }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly Instruction[] }
   | Copy
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
@@ -61,10 +69,31 @@ export type Instruction =
 export type Precision = 'float32' | 'float64'
 export const bytesOf = (precision: Precision): number => (precision === 'float64' ? 8 : 4)
 
-/** A tensor that lives across steps: a parameter, or a part of the optimizer's state (which has its parameter's layout). */
+/**
+ * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments; output-gradient: the gradient
+ * of one, of which each element seeds exactly one tile's backward; local: inside one segment; unwanted: what a kernel writes beside
+ * what is wanted of it.
+ */
+export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'local' | 'unwanted'
+
+/**
+ * A range of the arena that holds one value at a time: it lives from its first use in a section to its last one, through whole loops
+ * where it is used both in them and outside. A value that is swapped out and in again has a buffer for each stay.
+ */
+export interface ArenaBuffer {
+  readonly name: string
+  readonly offset: number
+  readonly bytes: number
+  readonly role: BufferRole
+}
+
+/**
+ * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient that waits for the section
+ * `update`. The latter two have their parameter's layout.
+ */
 export interface Resident {
   readonly name: string
-  /** 'weight' or 'bias' of a layer, or the name of the optimizer's buffer ('velocity', ...). */
+  /** 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or 'gradient', which is not saved. */
   readonly role: string
   readonly shape: readonly number[]
   readonly layout: Layout
@@ -88,21 +117,29 @@ export interface Section {
   readonly exchanged: readonly Exchanged[]
 }
 
+export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate'] as const
+export type SectionName = (typeof sectionNames)[number]
+
 export interface Program {
   readonly precision: Precision
   /** Of the compute engine: kernels' scratch depends on it. */
   readonly threads: number
   /** Bytes of the host pool that copies reach. */
   readonly hostBytes: number
-  /** Highest byte that any instruction touches in the arena, plus one. */
+  /** Highest byte that any instruction of any section touches in the arena, plus one. */
   readonly peakBytes: number
   /** [B, C, H, W] of the uint8 input that loadImage reads, crop applied. */
   readonly input: readonly [number, number, number, number]
   readonly kernels: readonly Kernel[]
+  readonly buffers: readonly ArenaBuffer[]
   readonly residents: readonly Resident[]
-  /** One training step (or one forward and backward). */
+  /** One training step (or one forward and backward); where there is an `update`, it leaves the gradients for it. */
   readonly step: Section
-  /** Weights and optimizer state from, and to, plain tensors of the Program's precision. */
+  /** After the last of an update's micro-batches: clips the gradients, updates the parameters, and zeroes the gradients. */
+  readonly update?: Section
+  /** Forward alone, without dropout and loss: hands out the `scores` that the loss would read. */
+  readonly evaluate?: Section
+  /** Weights and optimizer state from, and to, plain tensors of the Program's precision; restoring zeroes what gradients are kept. */
   readonly restore: Section
   readonly save: Section
 }

@@ -95,7 +95,10 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   zero: ({ bytes }) => ({ flops: 0, elements: bytes / 4 }),
   loadImage: tile(2),
   sgd: counted(5),
-  adam: counted(7)
+  adam: counted(7),
+  sumSquares: counted(1),
+  clipGradient: counted(2),
+  squareRoot: counted(2)
 }
 
 /** Milliseconds of one launch: the slower of arithmetic and memory traffic, plus the launch itself (the roofline model). */

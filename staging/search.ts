@@ -1,105 +1,174 @@
-import * as E from 'fp-ts/Either'
-import { pipe } from 'fp-ts/function'
-import { checkSegments } from './check-segments'
-import type { StagingError } from './error'
 import type { Graph } from './graph'
-import { lower, type Lowered } from './lowering/lower'
+import { openPool } from './lowering/emitter'
+import { segmentEstimator } from './lowering/estimate'
+import { activationElements } from './layout'
+import { lower, openContext, type Lowered, type Lowering } from './lowering/lower'
+import { inOrder, type Order } from './order'
+import { aligned } from './placement/first-fit'
 import type { Segment } from './plan'
-import { strategies, type StrategyName } from './strategies'
-import type { Search } from './strategies/strategy'
+import type { Program } from './program'
+import { simulate } from './simulate'
+import { planners, strategies, type StrategyName } from './strategies'
+import type { Search, Segmentation, Strategy } from './strategies/strategy'
+import { segmentTiling, untiled, type TileRun } from './tiling'
 
-/** A segmentation with its exact peak. */
+/** Decisions with their exact peak and predicted time. */
 export interface Candidate extends Lowered {
+  /** The graph in the order in which it runs. */
+  readonly graph: Graph
+  readonly order: Order
   readonly segments: readonly Segment[]
+  /** Predicted time of a step. */
+  readonly milliseconds: () => number
 }
 
-/** How often a strategy is asked again, for less, because placement took more than was estimated. */
-const attempts = 12
+/** What a strategy answers to budgets in bytes. */
+export interface Answers {
+  /** The fastest that fits. Never slower for a larger budget. */
+  readonly within: (budget: number) => Candidate | undefined
+  /** The smallest budget for which there is an answer, and that answer. */
+  readonly least: () => { readonly budget: number; readonly candidate: Candidate } | undefined
+}
 
-/** Bisections of the last doubling in the search for the smallest budget. */
-const bisections = 5
+const lazily = <A>(compute: () => A): (() => A) => {
+  let known: { readonly value: A } | undefined
+  return () => (known ??= { value: compute() }).value
+}
 
-const lowered = (search: Search, segments: readonly Segment[]): Candidate => ({ segments, ...lower(search.lowering, segments) })
+/** `lowering` has the graph as written. */
+export const candidateOf = (lowering: Lowering, order: Order, segments: readonly Segment[]): Candidate => {
+  const graph = inOrder(lowering.graph, order)
+  const lowered = lower({ ...lowering, graph }, segments)
+  const program = lazily((): Program => lowered.program())
+  return { ...lowered, graph, order, segments, program, milliseconds: lazily(() => simulate(program(), lowering.device)) }
+}
 
-const smallestOf = (candidates: readonly (Candidate | undefined)[]): Candidate | undefined =>
-  candidates.reduce(
-    (smallest, one) => (one !== undefined && (smallest === undefined || one.peakBytes < smallest.peakBytes) ? one : smallest),
+const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
+  candidates.reduce<Candidate | undefined>(
+    (fastest, one) => (fastest === undefined || one.milliseconds() < fastest.milliseconds() ? one : fastest),
     undefined
   )
 
-/** The strategy's best segmentation whose exact peak fits the budget; otherwise the smallest that was met. */
-const bestWithin = (search: Search, strategy: StrategyName, budget: number): Candidate | undefined => {
-  let target = budget
-  let smallest: Candidate | undefined
-  for (let attempt = 0; attempt < attempts; attempt++) {
-    const candidates: Candidate[] = []
-    for (const segments of strategies[strategy](search, target)) {
-      const candidate = lowered(search, segments)
-      if (candidate.peakBytes <= budget) return candidate
-      candidates.push(candidate)
-    }
-    const closest = smallestOf(candidates)
-    if (closest === undefined) break
-    smallest = smallestOf([smallest, closest])
-    target -= Math.max((closest.peakBytes - budget) / 2, budget / 128)
+/** Of a step without tiles, which computes just what is read further on. */
+const largestTensorBytes = (lowering: Lowering): number => {
+  const { graph, layouts, elementBytes } = openContext(lowering, openPool())
+  const { B, H, W } = segmentTiling(graph, { from: 0, to: graph.nodes.length }, untiled)!
+  const read = ([run]: readonly TileRun[], node: number): number => {
+    const { from, to } = run!.readings[node]!.interval
+    return to - from
   }
-  return smallest
+  return graph.nodes.reduce((largest, { input }, node) => {
+    const elements = activationElements(layouts[node]!, [read(B, node), input[1], read(H, node), read(W, node)])
+    return Math.max(largest, elements * elementBytes)
+  }, 0)
 }
+
+/** All of a strategy's segmentations are lowered; they are few. */
+const fixedAnswers = (search: Search, all: () => readonly Segmentation[], lowered: (segments: Segmentation) => Candidate): Answers => {
+  const candidates = lazily(() => all().map(lowered))
+  const leastBytes = search.residentBytes + largestTensorBytes(search.lowering)
+  return {
+    within: (budget) => (budget < leastBytes ? undefined : fastestOf(candidates().filter(({ peakBytes }) => peakBytes <= budget))),
+    least: () => {
+      const candidate = candidates().reduce((least, one) => (one.peakBytes < least.peakBytes ? one : least))
+      return { budget: candidate.peakBytes, candidate }
+    }
+  }
+}
+
+/** The first target leaves this much beside the residents, and each next one this much more. */
+const firstTarget = 256
+const growth = 1.02
+
+/** Targets above the budget that are tried too: what is planned for is seldom all used. */
+const ahead = 4
 
 /**
- * The leanest segmentation that the strategy can be brought to find. Budgets climb from just above the residents until one
- * is met, then bisect; every answer is lowered exactly.
+ * A strategy is asked for targets of a fixed ladder, from a few above the budget downwards, until something is exactly within the
+ * budget. Its answers take no more time for a higher target, and a larger budget starts higher and accepts more: so it never gets a
+ * slower answer, though exact peaks rise and fall along the ladder.
  */
-const leanest = (search: Search, strategy: StrategyName, plainPeakBytes: number): Candidate | undefined => {
-  const within = (budget: number): Candidate | undefined =>
-    smallestOf(strategies[strategy](search, budget).map((segments) => lowered(search, segments)))
-  let [low, high] = [search.residentBytes, search.residentBytes + plainPeakBytes / 256]
-  let best = within(high)
-  while (best === undefined && high < 2 * plainPeakBytes) {
-    ;[low, high] = [high, search.residentBytes + 2 * (high - search.residentBytes)]
-    best = within(high)
+const ladderAnswers = (
+  search: Search,
+  segmentations: (target: number) => readonly Segmentation[],
+  lowered: (segments: Segmentation) => Candidate,
+  plainPeakBytes: number
+): Answers => {
+  const targets: number[] = []
+  for (let rest = firstTarget; rest < 2 * plainPeakBytes; rest *= growth) targets.push(search.residentBytes + Math.floor(rest))
+  const top = targets.length - 1
+  const known = new Map<number, readonly Candidate[]>()
+  const segmentationsAt = (rung: number): readonly Segmentation[] => segmentations(targets[rung]!)
+  const candidatesAt = (rung: number): readonly Candidate[] => {
+    const candidates = known.get(rung) ?? segmentationsAt(rung).map(lowered)
+    known.set(rung, candidates)
+    return candidates
   }
-  for (let step = 0; best !== undefined && step < bisections; step++) {
-    const middle = (low + high) / 2
-    const candidate = within(middle)
-    if (candidate === undefined) low = middle
-    else high = middle
-    best = smallestOf([best, candidate])
+  const startFor = (budget: number): number => {
+    const first = targets.findIndex((target) => target >= budget)
+    return first === -1 ? top : Math.min(top, first + ahead)
   }
-  return best
+  /** The smallest budget that starts at this rung or above. */
+  const reaching = (rung: number): number => (rung <= ahead ? 0 : targets[rung - ahead - 1]! + 1)
+
+  return {
+    within: (budget) => {
+      for (let rung = startFor(budget); rung >= 0; rung--) {
+        const candidates = candidatesAt(rung)
+        if (candidates.length === 0) return undefined
+        const fitting = candidates.find(({ peakBytes }) => peakBytes <= budget)
+        if (fitting !== undefined) return fitting
+      }
+      return undefined
+    },
+    least: () => {
+      let [low, high] = [0, top]
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if (segmentationsAt(middle).length > 0) high = middle
+        else low = middle + 1
+      }
+      let least: { readonly budget: number; readonly candidate: Candidate } | undefined
+      for (let rung = low; rung <= top && (least === undefined || reaching(rung) < least.budget); rung++)
+        for (const candidate of candidatesAt(rung)) {
+          const budget = Math.max(candidate.peakBytes, reaching(rung))
+          if (least === undefined || budget < least.budget) least = { budget, candidate }
+        }
+      return least
+    }
+  }
 }
 
-const inWords = (bytes: number): string => `${Math.ceil(bytes)} bytes` + (bytes < 2 ** 20 ? '' : ` (${(bytes / 2 ** 20).toFixed(1)} MiB)`)
+const answersOf = (written: Lowering, strategy: Strategy, residentBytes: number, plainPeakBytes: number): Answers => {
+  const order = strategy.order(written.graph)
+  const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
+  const search: Search = { lowering, residentBytes, estimate: segmentEstimator(lowering) }
+  const known = new Map<string, Candidate>()
+  const lowered = (segments: Segmentation): Candidate => {
+    const key = JSON.stringify(segments)
+    const candidate = known.get(key) ?? candidateOf(written, order, segments)
+    known.set(key, candidate)
+    return candidate
+  }
+  return strategy.kind === 'fixed'
+    ? fixedAnswers(search, () => strategy.all(search), lowered)
+    : ladderAnswers(search, strategy.within(search), lowered, plainPeakBytes)
+}
 
-const tooSmall = (graph: Graph, planner: string, budget: number, least: Candidate | undefined): StagingError => ({
-  code: 'budget',
-  message:
-    `${graph.model} on ${graph.input.join('x')} does not fit the budget of ${inWords(budget)}: ` +
-    (least === undefined
-      ? `${planner} finds no way to run it`
-      : `${planner} needs at least ${inWords(least.peakBytes)}, where ${least.largestAtPeak} is the largest tensor`) +
-    '; raise --budget or take a smaller input.',
-  ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.peakBytes })
-})
+/** The bytes of parameters and optimizer state. */
+const residentBytesOf = (program: Program): number => program.residents.reduce((sum, { bytes }) => sum + aligned(bytes), 0)
 
-/** The segmentation to run: as given, or the strategy's best within `budget` bytes. */
-export const chooseSegments = (
-  search: Search,
-  strategy: StrategyName,
-  given: readonly Segment[] | undefined,
-  budget: number,
-  plainPeakBytes: number
-): E.Either<StagingError, Candidate> => {
-  const { graph } = search.lowering
-  const fitting = (planner: string, candidate: Candidate | undefined): E.Either<StagingError, Candidate> =>
-    candidate !== undefined && candidate.peakBytes <= budget ? E.right(candidate) : E.left(tooSmall(graph, planner, budget, candidate))
-  if (given !== undefined)
-    return pipe(
-      checkSegments(graph, given),
-      E.chain((segments) => fitting('the given plan', lowered(search, segments)))
-    )
-  const best = bestWithin(search, strategy, budget)
-  return best !== undefined && best.peakBytes <= budget
-    ? E.right(best)
-    : fitting(`strategy ${strategy}`, smallestOf([best, leanest(search, strategy, plainPeakBytes)]))
+/** A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers. `plain` is the model's plain plan. */
+export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate): Answers => {
+  const residentBytes = residentBytesOf(plain.program())
+  const all = (strategy === 'auto' ? planners : [strategy]).map((name) =>
+    answersOf(written, strategies[name], residentBytes, plain.peakBytes)
+  )
+  return {
+    within: (budget) => fastestOf(all.flatMap((answers) => answers.within(budget) ?? [])),
+    least: () =>
+      all
+        .flatMap((answers) => answers.least() ?? [])
+        .reduce<ReturnType<Answers['least']>>((least, one) => (least === undefined || one.budget < least.budget ? one : least), undefined)
+  }
 }

@@ -1,17 +1,21 @@
 import type { DeviceModel } from './device-model'
+import type { Kernel } from './kernels'
 import type { Copy, Engine, Instruction, Program } from './program'
 
 const copies = (code: readonly Instruction[]): boolean =>
   code.some((one) => (one.kind === 'loop' ? copies(one.body) : one.kind !== 'launch'))
 
+/** Predicted time of one launch. Whole numbers, so that sums are exact and do not depend on their order. */
+export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math.round(1e6 * device.milliseconds(kernel))
+
 /**
  * Predicted milliseconds of one step: each engine takes its instructions in program order and waits for the events that it must.
  * Loops of launches alone are counted out, since nothing waits inside them.
  */
-export const simulate = ({ step, kernels }: Program, device: DeviceModel): number => {
-  const launches = kernels.map((kernel) => device.milliseconds(kernel))
-  const copyMilliseconds = ({ engine, rows, rowBytes }: Copy): number =>
-    (1000 * rows * rowBytes) / device.linkBytesPerSecond[engine === 'to-device' ? 'toDevice' : 'toHost']
+export const simulate = ({ step, kernels }: Pick<Program, 'step' | 'kernels'>, device: DeviceModel): number => {
+  const launches = kernels.map((kernel) => nanoseconds(device, kernel))
+  const copyNanoseconds = ({ engine, rows, rowBytes }: Copy): number =>
+    Math.round((1e9 * rows * rowBytes) / device.linkBytesPerSecond[engine === 'to-device' ? 'toDevice' : 'toHost'])
   const engines: Record<Engine, number> = { compute: 0, 'to-device': 0, 'to-host': 0 }
   const recorded = new Map<number, number>()
   const run = (code: readonly Instruction[], times: number): void => {
@@ -21,7 +25,7 @@ export const simulate = ({ step, kernels }: Program, device: DeviceModel): numbe
           engines.compute += times * launches[one.kernel]!
           break
         case 'copy':
-          engines[one.engine] += copyMilliseconds(one)
+          engines[one.engine] += copyNanoseconds(one)
           break
         case 'record':
           recorded.set(one.event, engines[one.engine])
@@ -35,5 +39,5 @@ export const simulate = ({ step, kernels }: Program, device: DeviceModel): numbe
       }
   }
   run(step.code, 1)
-  return Math.max(...Object.values(engines))
+  return Math.max(...Object.values(engines)) / 1e6
 }

@@ -1,19 +1,17 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
-import { checkInputs } from './check-segments'
+import { checkGiven, checkInputs, type Given } from './check-segments'
 import type { DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
-import { buildGraph, graphHash, type Graph } from './graph'
+import { buildGraph, graphHash, withoutDropout, type Graph } from './graph'
 import type { Objective, Source } from './lowering/context'
-import { segmentEstimator } from './lowering/estimate'
-import { lower, type Lowering } from './lowering/lower'
+import type { Lowering } from './lowering/lower'
+import { checkObjective } from './objective'
 import type { MemoryPlan, Segment } from './plan'
-import { asWritten, inOrder, poolBeforeRectifying } from './order'
-import { aligned } from './placement/first-fit'
+import { asWritten, poolBeforeRectifying } from './order'
 import type { Program } from './program'
-import { chooseSegments } from './search'
-import { simulate } from './simulate'
+import { candidateOf, openAnswers, type Answers, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
 import { segmentMultiplyAdds, segmentTiling, untiled } from './tiling'
@@ -25,7 +23,7 @@ export interface StageRequest {
   readonly device: DeviceModel
   readonly strategy: StrategyName
   /** Decisions to take as they are, in place of the strategy's. */
-  readonly segments?: readonly Segment[]
+  readonly given?: Given
   /** Bytes of device memory for everything that a step holds; no limit when absent. */
   readonly budget?: number
   readonly objective: Objective
@@ -45,60 +43,91 @@ const haloOverhead = (graph: Graph, segments: readonly Segment[]): number => {
   return once === 0 ? 0 : multiplyAdds(({ grid }) => grid) / once - 1
 }
 
-/** Dropout is off where gradients are asked for: they are of one function, not of a random one. */
-const withoutDropout = (graph: Graph): Graph => ({
-  ...graph,
-  nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))
+const inWords = (bytes: number): string => `${Math.ceil(bytes)} bytes` + (bytes < 2 ** 20 ? '' : ` (${(bytes / 2 ** 20).toFixed(1)} MiB)`)
+
+const tooSmall = (graph: Graph, planner: string, budget: number, least: ReturnType<Answers['least']>): StagingError => ({
+  code: 'budget',
+  message:
+    `${graph.model} on ${graph.input.join('x')} does not fit the budget of ${inWords(budget)}: ` +
+    (least === undefined
+      ? `${planner} finds no way to run it`
+      : `${planner} needs at least ${inWords(least.budget)}, where ${least.candidate.largestAtPeak} is the largest tensor`) +
+    '; raise --budget or take a smaller input.',
+  ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.budget })
 })
 
-/**
- * From a model, a device and a budget to a plan and its Program. The same request gives the same plan, byte for byte.
- * Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the smallest that would do.
- */
-export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
+/** What a request leads to: the decisions, and what else could have been decided. */
+export interface Decided {
+  /** The graph as written, dropout included. */
+  readonly written: Graph
+  readonly lowering: Lowering
+  readonly plain: Candidate
+  readonly chosen: Candidate
+  /** Absent where the decisions were given. */
+  readonly answers: Answers | undefined
+}
+
+const decideGraph = (
+  { device, strategy, given, budget = Infinity, objective, source }: StageRequest,
+  written: Graph
+): E.Either<StagingError, Decided> => {
+  // Gradients are of one function, not of a random one.
+  const graph = objective.kind === 'gradients' ? withoutDropout(written) : written
+  const lowering: Lowering = { graph, device, objective, source }
+  const plain = candidateOf(lowering, asWritten(graph), wholeGraph(graph))
+  const decided = (chosen: Candidate, answers?: Answers): Decided => ({ written, lowering, plain, chosen, answers })
+  if (given !== undefined) {
+    const candidate = candidateOf(lowering, given.order, given.segments)
+    return candidate.peakBytes <= budget
+      ? E.right(decided(candidate))
+      : E.left(tooSmall(graph, 'the given plan', budget, { budget: candidate.peakBytes, candidate }))
+  }
+  const answers = openAnswers(lowering, strategy, plain)
+  const chosen = answers.within(budget)
+  return chosen === undefined ? E.left(tooSmall(graph, `strategy ${strategy}`, budget, answers.least())) : E.right(decided(chosen, answers))
+}
+
+/** Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the smallest that would do. */
+export const decide = (request: StageRequest): E.Either<StagingError, Decided> =>
   pipe(
     request.input ?? request.model.input,
     E.fromNullable(inputError(`the model ${request.model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
     E.chain((input) => buildGraph(request.model, input)),
     E.chain(checkInputs),
-    E.chain((graph) => stageGraph(request, graph))
+    E.chain((graph) => checkObjective(graph, request.objective)),
+    E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkGiven(graph, request.given))),
+    E.chain((graph) => decideGraph(request, graph))
   )
 
-const stageGraph = (
-  { device, strategy, segments: given, budget, objective, source }: StageRequest,
-  written: Graph
-): E.Either<StagingError, Staged> => {
-  const graph = objective.kind === 'gradients' ? withoutDropout(written) : written
-  const asked = { device, objective, source }
-  const plain = lower({ graph, ...asked }, wholeGraph(graph))
-  const order = given === undefined && strategy === 'sft' ? poolBeforeRectifying(graph) : asWritten(graph)
-  const lowering: Lowering = { graph: inOrder(graph, order), ...asked }
-  const leastWork = lower({ graph: inOrder(graph, poolBeforeRectifying(graph)), ...asked }, wholeGraph(graph)).program()
-  const residentBytes = leastWork.residents.reduce((sum, { bytes }) => sum + aligned(bytes), 0)
-  return pipe(
-    chooseSegments({ lowering, residentBytes, estimate: segmentEstimator(lowering) }, strategy, given, budget ?? Infinity, plain.peakBytes),
-    E.map(({ segments, program: build }) => {
-      const program = build()
-      const plan: MemoryPlan = {
-        model: graph.model,
-        graphHash: graphHash(written),
-        strategy,
-        device: device.name,
-        input: graph.input,
-        budget: budget ?? null,
-        order,
-        segments,
-        placement: { allocator: 'first-fit' },
-        predicted: {
-          peakDeviceBytes: program.peakBytes,
-          peakHostBytes: 0,
-          plainPeakBytes: plain.peakBytes,
-          stepMilliseconds: simulate(program, device),
-          lowerBoundMilliseconds: simulate(leastWork, device),
-          haloOverhead: haloOverhead(lowering.graph, segments)
-        }
-      }
-      return { graph, plan, program }
-    })
-  )
+export const planOf = ({ strategy, given, device, budget }: StageRequest, { written, lowering, plain, chosen }: Decided): MemoryPlan => {
+  const { graph } = lowering
+  return {
+    model: graph.model,
+    graphHash: graphHash(written),
+    strategy: given?.strategy ?? strategy,
+    device: device.name,
+    input: graph.input,
+    budget: budget ?? null,
+    order: chosen.order,
+    segments: chosen.segments,
+    placement: { allocator: 'first-fit' },
+    predicted: {
+      peakDeviceBytes: chosen.peakBytes,
+      peakHostBytes: 0,
+      plainPeakBytes: plain.peakBytes,
+      stepMilliseconds: chosen.milliseconds(),
+      lowerBoundMilliseconds: candidateOf(lowering, poolBeforeRectifying(graph), wholeGraph(graph)).milliseconds(),
+      haloOverhead: haloOverhead(chosen.graph, chosen.segments)
+    }
+  }
 }
+
+/**
+ * From a model, a device and a budget to a plan and its Program. The same request gives the same plan, byte for byte.
+ * Fails as `decide` does.
+ */
+export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
+  pipe(
+    decide(request),
+    E.map((decided) => ({ graph: decided.lowering.graph, plan: planOf(request, decided), program: decided.chosen.program() }))
+  )

@@ -3,17 +3,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
-#include <string>
 
 #include "failure.hpp"
 
 namespace tilefold {
 namespace {
 
+constexpr std::byte surrounding{0xA7};
 constexpr std::size_t alignment = 64;  // of the arena's first byte: a cache line, and a vector register
 
 // Every word differs, so that even a copy between untouched places shows.
@@ -35,25 +36,28 @@ std::size_t availableBytes() {
 
 }  // namespace
 
-Arena::Arena(std::size_t bytes) : bytes_(bytes) {
+Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budget) : bytes_(bytes) {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t rounded = roundedUp(bytes, page);
   const std::size_t available = availableBytes();
   if (available != 0 && rounded > available)
-    throw NoMemory("the arena of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
-                   " bytes of memory that are free: give a smaller budget");
+    throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
+                   " bytes of memory that are free: give a smaller " + budget);
+  accessible_ = rounded;
   mapped_ = rounded + page;
   void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED)
-    throw NoMemory("the arena of " + std::to_string(bytes) + " bytes could not be mapped (" + std::strerror(errno) +
-                   "): give a smaller budget");
+    throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes could not be mapped (" + std::strerror(errno) +
+                   "): give a smaller " + budget);
   mapping_ = static_cast<std::byte*>(mapping);
   if (mprotect(mapping_ + rounded, page, PROT_NONE) != 0) {
     const std::string reason = std::strerror(errno);
     munmap(mapping_, mapped_);
-    throw Failure("the page behind the arena could not be protected (" + reason + ")");
+    throw Failure("the page behind the " + name + " could not be protected (" + reason + ")");
   }
   data_ = mapping_ + (rounded - roundedUp(bytes, alignment));
+  std::fill(mapping_, data_, surrounding);
+  std::fill(data_ + bytes_, mapping_ + accessible_, surrounding);
   for (std::size_t at = 0; at < bytes_; at += sizeof(std::uint64_t)) {
     const std::uint64_t word = pattern(at / sizeof(word));
     std::memcpy(data_ + at, &word, bytes_ - at < sizeof(word) ? bytes_ - at : sizeof(word));
@@ -61,6 +65,11 @@ Arena::Arena(std::size_t bytes) : bytes_(bytes) {
 }
 
 Arena::~Arena() { munmap(mapping_, mapped_); }
+
+bool Arena::surroundingsIntact() const {
+  const auto untouched = [](std::byte byte) { return byte == surrounding; };
+  return std::all_of(mapping_, data_, untouched) && std::all_of(data_ + bytes_, mapping_ + accessible_, untouched);
+}
 
 std::size_t Arena::highestChangedByte() const {
   const std::size_t word = sizeof(std::uint64_t);

@@ -1,14 +1,15 @@
-// The device's memory: exactly the bytes asked for, with an inaccessible page right behind them.
+// The device's memory, or the host pool: exactly the bytes asked for, with an inaccessible page right behind them.
 #pragma once
 #include <cstddef>
+#include <string>
 
 namespace tilefold {
 
 // Filled with a pattern, so that the highest byte that anything wrote can be found afterwards.
 class Arena {
  public:
-  // Throws Failure with the figures when the system has not that much memory.
-  explicit Arena(std::size_t bytes);
+  // Throws NoMemory, naming it and the budget that it comes from, when the system has not that much memory.
+  explicit Arena(std::size_t bytes, const std::string& name = "arena", const std::string& budget = "budget");
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -17,10 +18,12 @@ class Arena {
   std::size_t bytes() const { return bytes_; }
   // One past the highest byte that differs from the pattern (0: none does).
   std::size_t highestChangedByte() const;
+  // Whether the bytes of its pages that are not its own, before and behind, are as they were.
+  bool surroundingsIntact() const;
 
  private:
   std::byte* mapping_ = nullptr;
-  std::size_t mapped_ = 0;
+  std::size_t mapped_ = 0, accessible_ = 0;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };

@@ -209,19 +209,32 @@ void check(const LoadImage& l) {
     if (l.deviation[static_cast<std::size_t>(c)] == 0) throw Failure("the deviation of channel " + text(c) + " is 0");
 }
 
+void check(const Optimizer& o) {
+  positive("count", o.count);
+  notNegative("rate", o.rate);
+  notNegative("weightDecay", o.weightDecay);
+}
+
 void check(const Sgd& s) {
-  positive("count", s.count);
-  notNegative("weightDecay", s.weightDecay);
+  check(static_cast<const Optimizer&>(s));
   notNegative("momentum", s.momentum);
 }
 
 void check(const Adam& a) {
-  positive("count", a.count);
-  notNegative("weightDecay", a.weightDecay);
+  check(static_cast<const Optimizer&>(a));
   between("beta1", a.beta1, 0, 1);
   between("beta2", a.beta2, 0, 1);
   notNegative("epsilon", a.epsilon);
 }
+
+void check(const SumSquares& s) { positive("count", s.count); }
+
+void check(const ClipGradient& c) {
+  positive("count", c.count);
+  if (!(c.maxNorm > 0)) throw Failure("maxNorm must be above 0, not " + std::to_string(c.maxNorm));
+}
+
+void check(const SquareRoot& s) { positive("count", s.count); }
 
 void checkFields(const Kernel& kernel) {
   switch (kernel.kind) {
@@ -271,6 +284,12 @@ void checkFields(const Kernel& kernel) {
       return check(decode<Sgd>(kernel));
     case KernelKind::adam:
       return check(decode<Adam>(kernel));
+    case KernelKind::sumSquares:
+      return check(decode<SumSquares>(kernel));
+    case KernelKind::clipGradient:
+      return check(decode<ClipGradient>(kernel));
+    case KernelKind::squareRoot:
+      return check(decode<SquareRoot>(kernel));
   }
 }
 

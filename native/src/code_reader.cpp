@@ -1,13 +1,16 @@
 #include "code_reader.hpp"
 
 #include <cmath>
+#include <tuple>
+#include <unordered_map>
 
 #include "whole.hpp"
 
 namespace tilefold {
 namespace {
 
-constexpr std::int64_t launchCode = 1, loopCode = 2, spaceCount = 4;
+constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, spaceCount = 4;
+constexpr std::int64_t mostEvents = std::int64_t{1} << 32;
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 
@@ -28,11 +31,12 @@ class Reader {
  public:
   Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits) {}
 
-  Code read() {
-    Code code;
-    code.instructions = instructions(numbers_.size());
-    code.loadsImages = loadsImages_;
-    return code;
+  void read(Section& section) {
+    section.code = instructions(numbers_.size());
+    for (const Engine engine : {Engine::toDevice, Engine::toHost})
+      if (!of(used_, engine)) of(section.code, engine).clear();
+    section.eventCount = events_.size();
+    section.loadsImages = loadsImages_;
   }
 
  private:
@@ -46,39 +50,99 @@ class Reader {
 
   std::string place() const { return "the instruction at number " + std::to_string(start_); }
 
-  // Everything up to `end`; loops set and restore `end_`.
-  std::vector<Instruction> instructions(std::size_t end) {
-    std::vector<Instruction> list;
+  // Everything up to `end`, for each engine; loops set and restore `end_`.
+  PerEngine<Code> instructions(std::size_t end) {
+    PerEngine<Code> lists;
     end_ = end;
     while (at_ < end) {
       start_ = at_;
       const std::int64_t code = next();
       if (code == launchCode)
-        list.emplace_back(launch());
+        of(lists, Engine::compute).emplace_back(launch());
       else if (code == loopCode) {
-        list.emplace_back(loop(end));
+        loop(end, lists);
         end_ = end;
+      } else if (code == copyCode) {
+        const Copy read = copy();
+        of(lists, read.engine).emplace_back(read);
+      } else if (code == recordCode) {
+        const Record read = record();
+        for (Code& list : lists) list.emplace_back(read);
+      } else if (code == waitCode) {
+        const Engine engine = nextEngine();
+        of(lists, engine).emplace_back(wait());
       } else
         throw Failure(place() + " has the unknown code " + text(code));
     }
-    return list;
+    return lists;
   }
 
-  Loop loop(std::size_t end) {
-    Loop loop;
+  void loop(std::size_t end, PerEngine<Code>& lists) {
     const std::int64_t axis = next();
     if (axis < 0 || axis >= static_cast<std::int64_t>(axisCount)) throw Failure(place() + " loops over the unknown axis " + text(axis));
-    loop.axis = static_cast<std::size_t>(axis);
-    if (counts_[loop.axis] != 0) throw Failure(place() + " loops over axis " + text(axis) + " inside a loop over it");
-    loop.count = next();
-    if (loop.count < 1) throw Failure(place() + " loops " + text(loop.count) + " times");
+    std::int64_t& count = counts_[static_cast<std::size_t>(axis)];
+    if (count != 0) throw Failure(place() + " loops over axis " + text(axis) + " inside a loop over it");
+    const std::int64_t turns = next();
+    if (turns < 1) throw Failure(place() + " loops " + text(turns) + " times");
     const std::int64_t length = next();
     if (length < 1 || static_cast<std::uint64_t>(length) > end - at_)
       throw Failure(place() + " has a body of " + text(length) + " numbers where " + std::to_string(end - at_) + " follow");
-    counts_[loop.axis] = loop.count;
-    loop.body = instructions(at_ + static_cast<std::size_t>(length));
-    counts_[loop.axis] = 0;
-    return loop;
+    count = turns;
+    PerEngine<Code> bodies = instructions(at_ + static_cast<std::size_t>(length));
+    count = 0;
+    for (std::size_t engine = 0; engine < engineCount; ++engine)
+      if (!bodies[engine].empty()) lists[engine].emplace_back(Loop{static_cast<std::size_t>(axis), turns, std::move(bodies[engine])});
+  }
+
+  Engine nextEngine() {
+    const std::int64_t code = next();
+    if (code < 0 || code >= static_cast<std::int64_t>(engineCount)) throw Failure(place() + " names the unknown engine " + text(code));
+    const Engine engine = static_cast<Engine>(code);
+    of(used_, engine) = true;
+    return engine;
+  }
+
+  Copy copy() {
+    Copy copy;
+    copy.engine = nextEngine();
+    if (copy.engine == Engine::compute) throw Failure(place() + " copies on the compute engine");
+    copy.rows = next();
+    copy.rowBytes = next();
+    if (copy.rows < 1 || copy.rowBytes < 1)
+      throw Failure(place() + " copies " + text(copy.rows) + " rows of " + text(copy.rowBytes) + " bytes");
+    copy.deviceRowStride = next();
+    copy.hostRowStride = next();
+    if (copy.deviceRowStride < 0 || copy.hostRowStride < 0) throw Failure(place() + " copies rows at a negative stride");
+    const std::int64_t stride = copy.engine == Engine::toDevice ? copy.deviceRowStride : copy.hostRowStride;
+    if (copy.rows > 1 && stride < copy.rowBytes)
+      throw Failure(place() + " copies rows of " + text(copy.rowBytes) + " bytes to places " + text(stride) + " bytes apart");
+    copy.device = nextOffset();
+    copy.host = nextOffset();
+    for (const auto& [offset, rowStride, name, space] :
+         {std::tuple(copy.device, copy.deviceRowStride, "the arena's ", limits_.arenaBytes),
+          std::tuple(copy.host, copy.hostRowStride, "the host pool's ", limits_.hostBytes)}) {
+      const std::int64_t bytes = checkedAdd(checkedMultiply(copy.rows - 1, rowStride), copy.rowBytes);
+      const auto [least, most] = extremes(offset);
+      const std::int64_t reached = checkedAdd(most, bytes);
+      if (least < 0 || reached > space)
+        throw Failure(place() + " copies bytes " + text(least) + " .. " + text(reached) + " of " + name + text(space));
+    }
+    return copy;
+  }
+
+  Record record() {
+    const Engine engine = nextEngine();
+    const std::int64_t event = next();
+    if (event < 0 || event >= mostEvents) throw Failure(place() + " records event " + text(event) + ", outside 0 .. 2^32 - 1");
+    return {engine, events_.try_emplace(event, events_.size()).first->second};
+  }
+
+  // Every loop turns at least once, so what stands before in the code has come before at every turn.
+  Wait wait() {
+    const std::int64_t event = next();
+    const auto known = events_.find(event);
+    if (known == events_.end()) throw Failure(place() + " waits for event " + text(event) + ", which nothing before it has recorded");
+    return {known->second};
   }
 
   Launch launch() {
@@ -110,9 +174,15 @@ class Reader {
     const std::int64_t space = next();
     if (space < 0 || space >= spaceCount) throw Failure(place() + " names the unknown space " + text(space));
     address.space = static_cast<Space>(space);
-    address.base = next();
-    for (std::int64_t& stride : address.strides) stride = next();
+    static_cast<Offset&>(address) = nextOffset();
     return address;
+  }
+
+  Offset nextOffset() {
+    Offset offset;
+    offset.base = next();
+    for (std::int64_t& stride : offset.strides) stride = next();
+    return offset;
   }
 
   void check(const Address& address, const OperandInfo& info, const OperandExtent& extent) const {
@@ -137,11 +207,11 @@ class Reader {
   }
 
   // Smallest and largest value over the enclosing loops.
-  std::pair<std::int64_t, std::int64_t> extremes(const Address& address) const {
-    std::int64_t least = address.base, most = address.base;
+  std::pair<std::int64_t, std::int64_t> extremes(const Offset& offset) const {
+    std::int64_t least = offset.base, most = offset.base;
     for (std::size_t axis = 0; axis < axisCount; ++axis) {
       if (counts_[axis] == 0) continue;
-      const std::int64_t last = checkedMultiply(address.strides[axis], counts_[axis] - 1);
+      const std::int64_t last = checkedMultiply(offset.strides[axis], counts_[axis] - 1);
       (last < 0 ? least : most) = checkedAdd(last < 0 ? least : most, last);
     }
     return {least, most};
@@ -164,8 +234,8 @@ class Reader {
       }
   }
 
-  static Address distance(const Address& from, const Address& to) {
-    Address result{Space::none, checkedAdd(to.base, -from.base), {}};
+  static Offset distance(const Offset& from, const Offset& to) {
+    Offset result{checkedAdd(to.base, -from.base), {}};
     for (std::size_t axis = 0; axis < axisCount; ++axis) result.strides[axis] = checkedAdd(to.strides[axis], -from.strides[axis]);
     return result;
   }
@@ -180,12 +250,14 @@ class Reader {
   const std::vector<double>& numbers_;
   const CodeLimits& limits_;
   std::size_t at_ = 0, end_ = 0, start_ = 0;
-  std::array<std::int64_t, axisCount> counts_{};  // of the enclosing loops; 0: not inside one
+  std::array<std::int64_t, axisCount> counts_{};          // of the enclosing loops; 0: not inside one
+  std::unordered_map<std::int64_t, std::size_t> events_;  // by their numbers, of those that were recorded so far
+  PerEngine<bool> used_{};
   bool loadsImages_ = false;
 };
 
 }  // namespace
 
-Code readCode(const std::vector<double>& numbers, const CodeLimits& limits) { return Reader(numbers, limits).read(); }
+void readCode(const std::vector<double>& numbers, const CodeLimits& limits, Section& section) { Reader(numbers, limits).read(section); }
 
 }  // namespace tilefold

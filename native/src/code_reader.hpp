@@ -10,14 +10,10 @@ namespace tilefold {
 struct CodeLimits {
   const std::vector<Kernel>& kernels;
   const std::vector<std::vector<OperandExtent>>& extents;  // one row a kernel
-  std::int64_t arenaBytes, exchangeBytes;
+  std::int64_t arenaBytes, hostBytes, exchangeBytes;
 };
 
-struct Code {
-  std::vector<Instruction> instructions;
-  bool loadsImages = false;
-};
-
-Code readCode(const std::vector<double>& numbers, const CodeLimits& limits);
+// Sets the section's code, events and whether it loads images. Throws Failure for anything that is not whole and sound.
+void readCode(const std::vector<double>& numbers, const CodeLimits& limits, Section& section);
 
 }  // namespace tilefold

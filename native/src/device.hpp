@@ -1,20 +1,27 @@
 // What the interpreter needs of a device: kernels compiled once, launched many times on resolved operands.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels.hpp"
 
 namespace tilefold {
 
-// One uint8 image of a step, interleaved (height, width, channels), with the crop's corner and flips of this step.
+// One uint8 image of a step, interleaved (height, width, channels), with the crop's corner and what is done to the crop in this step:
+// it is flipped, then turned counter-clockwise. `colour`: the rows of a 3x4 matrix that takes (red, green, blue, 1) within 0 .. 1.
 struct Image {
   const std::uint8_t* pixels = nullptr;
   std::int64_t height = 0, width = 0, channels = 0;
   std::int64_t cropTop = 0, cropLeft = 0;
   bool flipHorizontal = false, flipVertical = false;
+  std::int64_t quarterTurns = 0;
+  std::optional<std::array<double, 12>> colour{};
+  // Whether the crop lies in the image as wide as the network reads it high.
+  bool onItsSide() const { return quarterTurns % 2 == 1; }
 };
 
 // What changes from step to step.

@@ -1,5 +1,7 @@
 #include "interpreter.hpp"
 
+#include <cmath>
+
 namespace tilefold {
 namespace {
 
@@ -9,57 +11,150 @@ std::vector<std::unique_ptr<CompiledKernel>> compileAll(const std::vector<Kernel
   return compiled;
 }
 
-}  // namespace
+void checkColour(const std::string& name, const Image& image) {
+  if (image.channels != 3)
+    throw Failure(name + " has " + std::to_string(image.channels) + " channels, but colour changes red, green and blue: leave it out");
+  for (const double factor : *image.colour)
+    if (!std::isfinite(factor)) throw Failure(name + " has a colour that is not 12 finite numbers");
+}
 
-struct Interpreter::State {
-  std::byte* exchange;
-  const StepParameters& step;
-  const std::atomic<bool>& stop;
-  std::array<std::int64_t, axisCount> index{};
-  std::vector<Operand> operands{};
+// Jobs on other threads that refer to what the caller holds, so it waits for them however it ends.
+class Started {
+ public:
+  explicit Started(Progress& progress) : progress_(progress) { jobs_.reserve(engineCount); }
+  ~Started() {
+    progress_.end();
+    for (std::future<void>& job : jobs_)
+      if (job.valid()) job.wait();
+  }
+  Started(const Started&) = delete;
+  Started& operator=(const Started&) = delete;
+
+  void add(Worker& thread, const std::function<void()>& job) { jobs_.push_back(thread.start(job)); }
+  // Throws what a job threw.
+  void finish() {
+    for (std::future<void>& job : jobs_) job.get();
+  }
+
+ private:
+  Progress& progress_;
+  std::vector<std::future<void>> jobs_;
 };
 
-Interpreter::Interpreter(Program program, Device& device)
-    : program_(std::move(program)), kernels_(compileAll(program_.kernels, device)), arena_(program_.arenaBytes) {}
+}  // namespace
 
-bool Interpreter::run(const Section& section, std::byte* exchange, const StepParameters& step, const std::atomic<bool>& stop) {
+// One engine's way through a section.
+class Interpreter::Walk {
+ public:
+  Walk(Interpreter& interpreter, Engine engine, const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress)
+      : interpreter_(interpreter), engine_(engine), exchange_(exchange), step_(step), progress_(progress), recorded_(section.eventCount) {}
+
+  // False when the run ended first.
+  bool run(const Code& code) {
+    for (const Instruction& instruction : code) {
+      if (progress_.ended()) return false;
+      if (!std::visit([this](const auto& it) { return execute(it); }, instruction)) return false;
+    }
+    return true;
+  }
+
+ private:
+  // The records of one event that came before, in program order.
+  struct Recorded {
+    PerEngine<std::uint64_t> times{};
+    Engine last = Engine::compute;
+  };
+
+  std::int64_t resolve(const Offset& offset) const {
+    std::int64_t value = offset.base;
+    for (std::size_t axis = 0; axis < axisCount; ++axis) value += offset.strides[axis] * index_[axis];
+    return value;
+  }
+
+  bool execute(const Launch& launch) {
+    operands_.clear();
+    for (const Address& address : launch.operands) {
+      const std::int64_t value = resolve(address);
+      Operand operand;
+      if (address.space == Space::arena) operand.address = interpreter_.arena_.data() + value;
+      if (address.space == Space::exchange) operand.address = exchange_ + value;
+      if (address.space == Space::index) operand.index = value;
+      operands_.push_back(operand);
+    }
+    interpreter_.kernels_[launch.kernel]->launch(operands_, step_);
+    return true;
+  }
+
+  bool execute(const Loop& loop) {
+    bool finished = true;
+    for (std::int64_t i = 0; finished && i < loop.count; ++i) {
+      index_[loop.axis] = i;
+      finished = run(loop.body);
+    }
+    index_[loop.axis] = 0;
+    return finished;
+  }
+
+  bool execute(const Copy& copy) {
+    const Rows device{interpreter_.arena_.data() + resolve(copy.device), copy.deviceRowStride};
+    const Rows host{interpreter_.hostPool_.data() + resolve(copy.host), copy.hostRowStride};
+    const bool toDevice = engine_ == Engine::toDevice;
+    return of(interpreter_.links_, engine_)->copy(toDevice ? host : device, toDevice ? device : host, copy.rows, copy.rowBytes, progress_);
+  }
+
+  bool execute(const Record& record) {
+    Recorded& recorded = recorded_[record.event];
+    ++of(recorded.times, record.engine);
+    recorded.last = record.engine;
+    if (record.engine == engine_) progress_.reach(record.event, engine_);
+    return true;
+  }
+
+  bool execute(const Wait& wait) {
+    const Recorded& recorded = recorded_[wait.event];
+    return progress_.await(wait.event, recorded.last, of(recorded.times, recorded.last));
+  }
+
+  Interpreter& interpreter_;
+  Engine engine_;
+  std::byte* exchange_;
+  const StepParameters& step_;
+  Progress& progress_;
+  std::vector<Recorded> recorded_;
+  std::array<std::int64_t, axisCount> index_{};
+  std::vector<Operand> operands_{};
+};
+
+Interpreter::Interpreter(Program program, Device& device, double linkBytesPerSecond)
+    : program_(std::move(program)),
+      kernels_(compileAll(program_.kernels, device)),
+      arena_(program_.arenaBytes),
+      hostPool_(program_.hostBytes, "host pool", "host budget") {
+  checkLinkRate(linkBytesPerSecond);
+  for (const Section& section : program_.sections)
+    for (const Engine engine : {Engine::toDevice, Engine::toHost})
+      if (!of(section.code, engine).empty() && !of(links_, engine)) of(links_, engine).emplace(linkBytesPerSecond);
+}
+
+bool Interpreter::run(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress) {
   if (section.loadsImages) checkImages(step.images, program_.input);
   if (reinterpret_cast<std::uintptr_t>(exchange) % sizeof(double) != 0) throw Failure("the exchange buffer is not aligned to 8 bytes");
-  State state{exchange, step, stop};
-  return run(section.code, state);
-}
-
-bool Interpreter::run(const std::vector<Instruction>& code, State& state) {
-  for (const Instruction& instruction : code) {
-    if (state.stop.load(std::memory_order_relaxed)) return false;
-    if (!std::visit([&](const auto& it) { return execute(it, state); }, instruction)) return false;
-  }
-  return true;
-}
-
-bool Interpreter::execute(const Launch& launch, State& state) {
-  state.operands.clear();
-  for (const Address& address : launch.operands) {
-    std::int64_t value = address.base;
-    for (std::size_t axis = 0; axis < axisCount; ++axis) value += address.strides[axis] * state.index[axis];
-    Operand operand;
-    if (address.space == Space::arena) operand.address = arena_.data() + value;
-    if (address.space == Space::exchange) operand.address = state.exchange + value;
-    if (address.space == Space::index) operand.index = value;
-    state.operands.push_back(operand);
-  }
-  kernels_[launch.kernel]->launch(state.operands, state.step);
-  return true;
-}
-
-bool Interpreter::execute(const Loop& loop, State& state) {
-  bool finished = true;
-  for (std::int64_t i = 0; finished && i < loop.count; ++i) {
-    state.index[loop.axis] = i;
-    finished = run(loop.body, state);
-  }
-  state.index[loop.axis] = 0;
-  return finished;
+  progress.expect(section.eventCount);
+  PerEngine<bool> finished{true, true, true};
+  const auto walk = [&](Engine engine) {
+    try {
+      of(finished, engine) = Walk(*this, engine, section, exchange, step, progress).run(of(section.code, engine));
+    } catch (...) {
+      progress.end();
+      throw;
+    }
+  };
+  Started copying(progress);
+  for (const Engine engine : {Engine::toDevice, Engine::toHost})
+    if (!of(section.code, engine).empty()) copying.add(of(links_, engine)->thread(), [&walk, engine] { walk(engine); });
+  walk(Engine::compute);
+  copying.finish();
+  return finished == PerEngine<bool>{true, true, true};
 }
 
 void checkImages(const std::vector<Image>& images, const ImageExtent& input) {
@@ -70,11 +165,15 @@ void checkImages(const std::vector<Image>& images, const ImageExtent& input) {
     const std::string name = "image " + std::to_string(i);
     if (image.channels != input.channels)
       throw Failure(name + " has " + std::to_string(image.channels) + " channels, but the network reads " + std::to_string(input.channels));
-    if (image.cropTop < 0 || image.cropLeft < 0 || image.height < input.height || image.width < input.width ||
-        image.cropTop > image.height - input.height || image.cropLeft > image.width - input.width)
+    if (image.quarterTurns < 0 || image.quarterTurns > 3)
+      throw Failure(name + " is turned by " + std::to_string(image.quarterTurns) + " quarters: give quarterTurns of 0 to 3");
+    if (image.colour) checkColour(name, image);
+    const std::int64_t height = image.onItsSide() ? input.width : input.height, width = image.onItsSide() ? input.height : input.width;
+    if (image.cropTop < 0 || image.cropLeft < 0 || image.height < height || image.width < width || image.cropTop > image.height - height ||
+        image.cropLeft > image.width - width)
       throw Failure(name + " of " + std::to_string(image.height) + "x" + std::to_string(image.width) + " does not hold a crop of " +
-                    std::to_string(input.height) + "x" + std::to_string(input.width) + " at row " + std::to_string(image.cropTop) +
-                    ", column " + std::to_string(image.cropLeft));
+                    std::to_string(height) + "x" + std::to_string(width) + " at row " + std::to_string(image.cropTop) + ", column " +
+                    std::to_string(image.cropLeft) + (image.onItsSide() ? ", to be turned on its side" : ""));
   }
 }
 

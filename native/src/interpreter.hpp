@@ -1,36 +1,37 @@
 // Runs the sections of a decoded program on a device.
 #pragma once
-#include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "arena.hpp"
 #include "device.hpp"
+#include "link.hpp"
 #include "program.hpp"
+#include "progress.hpp"
 
 namespace tilefold {
 
 class Interpreter {
  public:
   // Compiles every distinct kernel once. The device outlives the interpreter. Throws Failure.
-  Interpreter(Program program, Device& device);
+  Interpreter(Program program, Device& device, double linkBytesPerSecond = 0);
 
   const Program& program() const { return program_; }
   const Arena& arena() const { return arena_; }
+  const Arena& hostPool() const { return hostPool_; }
 
-  // Runs a section to its end; false when `stop` was set, which ends it before its next instruction.
-  // `exchange` has the section's exchangeBytes. Throws Failure.
-  bool run(const Section& section, std::byte* exchange, const StepParameters& step, const std::atomic<bool>& stop);
+  // Runs a section to its end; false when `progress` was ended, which ends it before its next instruction. Launches run on the calling
+  // thread, copies on those of the links. `exchange` has the section's exchangeBytes. Throws Failure.
+  bool run(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress);
 
  private:
-  struct State;
-  bool run(const std::vector<Instruction>& code, State& state);
-  bool execute(const Launch& launch, State& state);
-  bool execute(const Loop& loop, State& state);
+  class Walk;
 
   Program program_;
   std::vector<std::unique_ptr<CompiledKernel>> kernels_;
-  Arena arena_;
+  Arena arena_, hostPool_;
+  PerEngine<std::optional<Link>> links_;  // of the engines that copy anything
 };
 
 // Throws Failure unless the images are those that the program's loadImage expects.

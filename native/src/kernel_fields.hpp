@@ -196,18 +196,43 @@ struct LoadImage : Tile {
   std::array<double, 4> mean, deviation;
 };
 
-struct Sgd {
-  explicit Sgd(Fields& f) : count(f.integer()), weightDecay(f.number()), momentum(f.number()) {}
+// rate multiplies the step's learning rate.
+struct Optimizer {
+  explicit Optimizer(Fields& f) : count(f.integer()), rate(f.number()), weightDecay(f.number()) {}
   std::int64_t count;
-  double weightDecay, momentum;
+  double rate, weightDecay;
 };
 
-struct Adam {
-  explicit Adam(Fields& f)
-      : count(f.integer()), weightDecay(f.number()), beta1(f.number()), beta2(f.number()), epsilon(f.number()), decoupled(f.flag()) {}
-  std::int64_t count;
-  double weightDecay, beta1, beta2, epsilon;
+struct Sgd : Optimizer {
+  explicit Sgd(Fields& f) : Optimizer(f), momentum(f.number()) {}
+  double momentum;
+};
+
+struct Adam : Optimizer {
+  explicit Adam(Fields& f) : Optimizer(f), beta1(f.number()), beta2(f.number()), epsilon(f.number()), decoupled(f.flag()) {}
+  double beta1, beta2, epsilon;
   bool decoupled;
+};
+
+struct SumSquares {
+  explicit SumSquares(Fields& f) : count(f.integer()) {}
+  std::int64_t count;
+};
+
+struct ClipGradient {
+  explicit ClipGradient(Fields& f) : count(f.integer()), maxNorm(f.number()) {}
+  // What a gradient is multiplied by, given the sum of the squares of all of them; a sum that is no number makes it none either.
+  double scale(double sumSquares) const {
+    const double ratio = maxNorm / (std::sqrt(sumSquares) + 1e-6);
+    return ratio > 1 ? 1 : ratio;
+  }
+  std::int64_t count;
+  double maxNorm;
+};
+
+struct SquareRoot {
+  explicit SquareRoot(Fields& f) : count(f.integer()) {}
+  std::int64_t count;
 };
 
 template <class FieldsOfKind>

@@ -20,6 +20,7 @@ std::vector<KernelInfo> makeTable() {
   const Names linear{"batch", "inFeatures", "outFeatures"};
   const Names averagePool = window + Names{"layout", "overhangBottom", "overhangRight", "countPadding"};
   const Names crossEntropy{"batch", "classes", "fullBatch"};
+  const Names optimizer{"count", "rate", "weightDecay"};
   const auto read = Use::read, write = Use::write, accumulate = Use::accumulate, scratch = Use::scratch, index = Use::index;
   return {
       {"convolutionForward",
@@ -53,8 +54,8 @@ std::vector<KernelInfo> makeTable() {
       {"dropout",
        tile + Names{"fullChannels", "fullHeight", "fullWidth", "layerKey", "rate"},
        {{"source", read}, {"destination", write}, {"batchOrigin", index}, {"rowOrigin", index}, {"columnOrigin", index}}},
-      {"softmaxCrossEntropyForward", crossEntropy, {{"source", read}, {"labels", read}, {"loss", accumulate}}},
-      {"softmaxCrossEntropyBackward", crossEntropy, {{"source", read}, {"labels", read}, {"sourceGradient", write}}},
+      {"softmaxCrossEntropyForward", crossEntropy, {{"source", read}, {"labels", read}, {"rowWeights", read}, {"loss", accumulate}}},
+      {"softmaxCrossEntropyBackward", crossEntropy, {{"source", read}, {"labels", read}, {"rowWeights", read}, {"sourceGradient", write}}},
       {"meanSquaredErrorForward", strided + Names{"count"}, {{"source", read}, {"target", read}, {"loss", accumulate}}},
       {"meanSquaredErrorBackward", strided + Names{"count"}, {{"source", read}, {"target", read}, {"sourceGradient", write}}},
       {"copyBox",
@@ -67,10 +68,13 @@ std::vector<KernelInfo> makeTable() {
       {"loadImage",
        tile + Names{"fullHeight", "fullWidth", "mean0", "mean1", "mean2", "mean3", "deviation0", "deviation1", "deviation2", "deviation3"},
        {{"destination", write}, {"batchOrigin", index}, {"rowOrigin", index}, {"columnOrigin", index}}},
-      {"sgd", {"count", "weightDecay", "momentum"}, {{"weights", accumulate}, {"gradient", read}, {"velocity", accumulate}}},
+      {"sgd", optimizer + Names{"momentum"}, {{"weights", accumulate}, {"gradient", read}, {"velocity", accumulate}}},
       {"adam",
-       {"count", "weightDecay", "beta1", "beta2", "epsilon", "decoupled"},
+       optimizer + Names{"beta1", "beta2", "epsilon", "decoupled"},
        {{"weights", accumulate}, {"gradient", read}, {"firstMoment", accumulate}, {"secondMoment", accumulate}}},
+      {"sumSquares", {"count"}, {{"source", read}, {"sum", accumulate}}},
+      {"clipGradient", {"count", "maxNorm"}, {{"sumSquares", read}, {"gradient", accumulate}}},
+      {"squareRoot", {"count"}, {{"source", read}, {"destination", write}}},
   };
 }
 

@@ -41,7 +41,10 @@ enum class KernelKind : int {
   zero,
   loadImage,
   sgd,
-  adam
+  adam,
+  sumSquares,
+  clipGradient,
+  squareRoot
 };
 
 enum class Use { read, write, accumulate, scratch, index };

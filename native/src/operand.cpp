@@ -5,7 +5,6 @@
 namespace tilefold {
 namespace {
 
-constexpr std::int64_t lossBytes = 2 * sizeof(double);
 constexpr std::int64_t anyIndex = std::int64_t{1} << 53;
 
 // Reached elements of rows of `row` contiguous elements at the given strides.
@@ -22,10 +21,14 @@ std::int64_t reach(const CopyBox& box, const std::array<std::int64_t, 3>& stride
 
 class Extents {
  public:
-  explicit Extents(Precision precision) : element_(bytesOf(precision)) {}
+  Extents(Precision precision, std::int64_t largest) : element_(bytesOf(precision)), largest_(largest) {}
 
   OperandExtent elements(std::int64_t count, bool optional = false) const {
-    return {checkedMultiply(count, element_), element_, optional, 0};
+    const std::int64_t bytes = checkedMultiply(count, element_);
+    if (bytes > largest_)
+      throw Failure("has an operand of " + std::to_string(bytes) + " bytes, more than the " + std::to_string(largest_) +
+                    " of the largest space");
+    return {bytes, element_, optional, 0};
   }
   OperandExtent activation(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) const {
     return elements(activationElements(layout, batch, channels, height, width));
@@ -52,18 +55,18 @@ class Extents {
   }
 
  private:
-  std::int64_t element_;
+  std::int64_t element_, largest_;
 };
 
 OperandExtent sized(std::size_t bytes, std::int64_t alignment) { return {static_cast<std::int64_t>(bytes), alignment, bytes == 0, 0}; }
 OperandExtent labels(std::int64_t rows) { return {checkedMultiply(rows, 4), 4, false, 0}; }
-OperandExtent loss() { return {lossBytes, 8, false, 0}; }
+OperandExtent doubles(std::int64_t count) { return {checkedMultiply(count, 8), 8, false, 0}; }
 OperandExtent index(std::int64_t limit) { return {0, 1, false, limit}; }
 
 }  // namespace
 
-std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device) {
-  const Extents e(device.precision());
+std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, std::int64_t largest) {
+  const Extents e(device.precision(), largest);
   switch (kernel.kind) {
     case KernelKind::convolutionForward: {
       const auto c = decode<Convolution>(kernel);
@@ -138,12 +141,13 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device) 
     case KernelKind::softmaxCrossEntropyBackward: {
       const auto c = decode<CrossEntropy>(kernel);
       const OperandExtent scores = e.elements(checkedMultiply(c.batch, c.classes));
-      return {scores, labels(c.batch), kernel.kind == KernelKind::softmaxCrossEntropyForward ? loss() : scores};
+      const bool forward = kernel.kind == KernelKind::softmaxCrossEntropyForward;
+      return {scores, labels(c.batch), e.elements(c.batch, true), forward ? doubles(2) : scores};
     }
     case KernelKind::meanSquaredErrorForward:
     case KernelKind::meanSquaredErrorBackward: {
       const auto s = decode<SquaredError>(kernel);
-      return {e.tile(s), e.elements(strided(s)), kernel.kind == KernelKind::meanSquaredErrorForward ? loss() : e.tile(s)};
+      return {e.tile(s), e.elements(strided(s)), kernel.kind == KernelKind::meanSquaredErrorForward ? doubles(2) : e.tile(s)};
     }
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);
@@ -170,6 +174,14 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device) 
     case KernelKind::adam: {
       const auto a = decode<Adam>(kernel);
       return {e.elements(a.count), e.elements(a.count), e.elements(a.count), e.elements(a.count)};
+    }
+    case KernelKind::sumSquares:
+      return {e.elements(decode<SumSquares>(kernel).count), doubles(1)};
+    case KernelKind::clipGradient:
+      return {doubles(1), e.elements(decode<ClipGradient>(kernel).count)};
+    case KernelKind::squareRoot: {
+      const OperandExtent roots = doubles(decode<SquareRoot>(kernel).count);
+      return {roots, roots};
     }
   }
   throw Failure("unknown kernel");

@@ -14,7 +14,10 @@ struct OperandExtent {
   std::int64_t limit = 0;      // of an index: its largest legal value
 };
 
-// One row an operand, in the table's order. `kernel` has passed checkKernel; the device gives scratch and winners.
-std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device);
+constexpr std::int64_t largestSpace = std::int64_t{1} << 46;  // bytes
+
+// One row an operand, in the table's order. `kernel` has passed checkKernel; the device gives scratch and winners, unless an operand is
+// larger than `largest` bytes: then this throws Failure, since a device may take its time over a kernel that can never be launched.
+std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, std::int64_t largest = largestSpace);
 
 }  // namespace tilefold

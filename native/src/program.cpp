@@ -1,5 +1,8 @@
 #include "program.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 #include "code_reader.hpp"
 #include "kernel_decoder.hpp"
 #include "kernel_fields.hpp"
@@ -7,8 +10,6 @@
 
 namespace tilefold {
 namespace {
-
-constexpr std::int64_t largestSpace = std::int64_t{1} << 46;
 
 std::size_t size(const std::string& what, double value) {
   const std::int64_t bytes = wholeNumber(what, value);
@@ -36,26 +37,36 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
   Program program;
   program.arenaBytes = size("arenaBytes", encoded.arenaBytes);
   program.peakBytes = size("peakBytes", encoded.peakBytes);
+  program.hostBytes = size("hostBytes", encoded.hostBytes);
   program.input = decodeInput(encoded.input);
   program.kernels = decodeKernels(encoded.kernels);
+  std::size_t largest = program.peakBytes;
+  for (const EncodedSection& section : encoded.sections)
+    largest = std::max(largest, size("exchangeBytes of " + section.name, section.exchangeBytes));
   std::vector<std::vector<OperandExtent>> extents;
   for (const Kernel& kernel : program.kernels) {
-    extents.push_back(operandExtents(kernel, device));
+    try {
+      extents.push_back(operandExtents(kernel, device, static_cast<std::int64_t>(largest)));
+    } catch (const Failure& failure) {
+      throw Failure("kernel " + std::to_string(extents.size()) + ", " + kernelInfo(kernel.kind).name + ", " + failure.what());
+    }
     if (kernel.kind != KernelKind::loadImage) continue;
     const auto load = decode<LoadImage>(kernel);
     checkLoadImage(load, program.input);
     extents.back()[1].limit = program.input.batch - load.batch;
   }
-  for (const EncodedSection& section : encoded.sections) {
-    const std::size_t exchangeBytes = size("exchangeBytes of " + section.name, section.exchangeBytes);
+  for (const EncodedSection& encodedSection : encoded.sections) {
+    Section section;
+    section.name = encodedSection.name;
+    section.exchangeBytes = size("exchangeBytes of " + section.name, encodedSection.exchangeBytes);
     const CodeLimits limits{program.kernels, extents, static_cast<std::int64_t>(program.peakBytes),
-                            static_cast<std::int64_t>(exchangeBytes)};
+                            static_cast<std::int64_t>(program.hostBytes), static_cast<std::int64_t>(section.exchangeBytes)};
     try {
-      Code code = readCode(section.code, limits);
-      program.sections.push_back({section.name, std::move(code.instructions), exchangeBytes, code.loadsImages});
+      readCode(encodedSection.code, limits, section);
     } catch (const Failure& failure) {
       throw Failure("section " + section.name + ", " + failure.what());
     }
+    program.sections.push_back(std::move(section));
   }
   return program;
 }
@@ -63,9 +74,11 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
 }  // namespace
 
 Program decodeProgram(const EncodedProgram& encoded, Device& device) {
-  if (encoded.arenaBytes > static_cast<double>(largestSpace) && encoded.arenaBytes <= 0x1p53)
-    throw NoMemory("the arena of " + std::to_string(static_cast<std::int64_t>(encoded.arenaBytes)) +
-                   " bytes is larger than any machine's memory: give a smaller budget");
+  for (const auto& [what, bytes, budget] :
+       {std::tuple("arena", encoded.arenaBytes, "budget"), std::tuple("host pool", encoded.hostBytes, "host budget")})
+    if (bytes > static_cast<double>(largestSpace) && bytes <= 0x1p53)
+      throw NoMemory("the " + std::string(what) + " of " + std::to_string(static_cast<std::int64_t>(bytes)) +
+                     " bytes is larger than any machine's memory: give a smaller " + budget);
   Program program;
   try {
     program = decodeAll(encoded, device);

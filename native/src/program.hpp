@@ -21,7 +21,7 @@ struct EncodedSection {
 };
 
 struct EncodedProgram {
-  double arenaBytes = 0, peakBytes = 0;
+  double arenaBytes = 0, peakBytes = 0, hostBytes = 0;
   std::array<double, 4> input{};  // [B, C, H, W] of the images that loadImage reads
   std::vector<double> kernels;    // [code, ...fields] of one kernel after the other
   std::vector<EncodedSection> sections;
@@ -33,29 +33,69 @@ enum class Space : int { none, arena, exchange, index };
 
 constexpr std::size_t axisCount = 3;  // tile axes B, H, W
 
-struct Address {
-  Space space = Space::none;
+// base + strides . tile index.
+struct Offset {
   std::int64_t base = 0;
   std::array<std::int64_t, axisCount> strides{};
 };
+
+struct Address : Offset {
+  Space space = Space::none;
+};
+
+enum class Engine : int { compute, toDevice, toHost };
+
+constexpr std::size_t engineCount = 3;
+
+template <class T>
+using PerEngine = std::array<T, engineCount>;
+
+template <class T>
+T& of(PerEngine<T>& values, Engine engine) {
+  return values[static_cast<std::size_t>(engine)];
+}
+template <class T>
+const T& of(const PerEngine<T>& values, Engine engine) {
+  return values[static_cast<std::size_t>(engine)];
+}
 
 struct Launch {
   std::size_t kernel = 0;
   std::vector<Address> operands;
 };
 
+// `rows` runs of `rowBytes` bytes between the arena and the host pool, in the engine's direction.
+struct Copy {
+  Engine engine = Engine::toDevice;
+  std::int64_t rows = 0, rowBytes = 0, deviceRowStride = 0, hostRowStride = 0;
+  Offset device, host;
+};
+
+// Events are counted from 0 within a section.
+struct Record {
+  Engine engine = Engine::compute;
+  std::size_t event = 0;
+};
+
+struct Wait {
+  std::size_t event = 0;
+};
+
 struct Loop;
-using Instruction = std::variant<Launch, Loop>;
+using Instruction = std::variant<Launch, Loop, Copy, Record, Wait>;
+using Code = std::vector<Instruction>;
 
 struct Loop {
   std::size_t axis = 0;
   std::int64_t count = 0;
-  std::vector<Instruction> body;
+  Code body;
 };
 
 struct Section {
   std::string name;
-  std::vector<Instruction> code;
+  // What each engine runs, in program order; every one counts the records of the others. Empty for an engine that has nothing to do.
+  PerEngine<Code> code;
+  std::size_t eventCount = 0;
   std::size_t exchangeBytes = 0;
   bool loadsImages = false;
 };
@@ -65,7 +105,7 @@ struct ImageExtent {
 };
 
 struct Program {
-  std::size_t arenaBytes = 0, peakBytes = 0;
+  std::size_t arenaBytes = 0, peakBytes = 0, hostBytes = 0;
   ImageExtent input;
   std::vector<Kernel> kernels;
   std::vector<Section> sections;

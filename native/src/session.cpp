@@ -4,15 +4,15 @@
 
 namespace tilefold {
 
-Session::Session(const DeviceChoice& choice, const EncodedProgram& program) : worker_(choice.threads) {
+Session::Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond) : worker_(choice.threads) {
   worker_.execute([&] {
     device_ = makeDevice(choice.name, choice.precision, static_cast<int>(choice.threads));
-    interpreter_ = std::make_unique<Interpreter>(decodeProgram(program, *device_), *device_);
+    interpreter_ = std::make_unique<Interpreter>(decodeProgram(program, *device_), *device_, linkBytesPerSecond);
   });
 }
 
 Session::~Session() {
-  stop_ = true;
+  progress_.end();
   // Primitives die on the thread that made them; their destructors throw nothing.
   worker_.execute([&] {
     interpreter_.reset();
@@ -22,7 +22,7 @@ Session::~Session() {
 
 void Session::begin() {
   if (busy_.exchange(true)) throw Failure("the session is already running a section: wait for it");
-  stop_ = false;
+  progress_.begin();
 }
 
 std::optional<double> Session::run(const std::string& name, std::byte* exchange, std::size_t exchangeBytes, const StepParameters& step) {
@@ -36,7 +36,7 @@ std::optional<double> Session::run(const std::string& name, std::byte* exchange,
                   std::to_string(exchangeBytes));
   bool finished = false;
   const auto start = std::chrono::steady_clock::now();
-  worker_.execute([&] { finished = interpreter_->run(section, exchange, step, stop_); });
+  worker_.execute([&] { finished = interpreter_->run(section, exchange, step, progress_); });
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   return finished ? std::optional<double>(elapsed.count()) : std::nullopt;
 }

@@ -20,7 +20,8 @@ struct DeviceChoice {
 class Session {
  public:
   // Decodes, compiles and maps the arena; waits for it. Throws Failure.
-  Session(const DeviceChoice& choice, const EncodedProgram& program);
+  // `linkBytesPerSecond` bounds either direction between device and host; 0: unlimited.
+  Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond = 0);
   ~Session();
 
   // Call before queueing a run: from here on, interrupt() ends that run. Throws Failure while another run is under way.
@@ -28,14 +29,17 @@ class Session {
   // Milliseconds that the section took, or nothing when it was interrupted. Ends what begin() began. Throws Failure.
   std::optional<double> run(const std::string& section, std::byte* exchange, std::size_t exchangeBytes, const StepParameters& step);
   // Any thread. The run ends before its next instruction.
-  void interrupt() { stop_ = true; }
+  void interrupt() { progress_.end(); }
   // Bytes from the arena's start to the highest one that was ever written; meaningful between runs.
   std::size_t measuredPeakBytes() const { return interpreter_->arena().highestChangedByte(); }
+  // The same of the host pool.
+  std::size_t measuredHostPeakBytes() const { return interpreter_->hostPool().highestChangedByte(); }
 
  private:
   const Section& find(const std::string& name) const;
 
-  std::atomic<bool> stop_{false}, busy_{false};
+  Progress progress_;
+  std::atomic<bool> busy_{false};
   Worker worker_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Interpreter> interpreter_;

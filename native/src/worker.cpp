@@ -9,6 +9,10 @@ namespace {
 
 int checkedThreads(std::int64_t threads) {
   if (threads < 1 || threads > 1024) throw Failure("a device runs with 1 to 1024 threads, not " + std::to_string(threads));
+  // oneDNN's kernels wait for every thread that they asked for.
+  if (threads > omp_get_thread_limit())
+    throw Failure("the environment limits OpenMP to " + std::to_string(omp_get_thread_limit()) +
+                  " threads (OMP_THREAD_LIMIT), fewer than the " + std::to_string(threads) + " asked for: raise it or ask for fewer");
   return static_cast<int>(threads);
 }
 
@@ -27,6 +31,10 @@ Worker::~Worker() {
 
 void Worker::execute(const std::function<void()>& job) {
   const std::lock_guard<std::mutex> turn(turn_);
+  start(job).get();
+}
+
+std::future<void> Worker::start(const std::function<void()>& job) {
   std::packaged_task<void()> task(job);
   std::future<void> done = task.get_future();
   {
@@ -34,10 +42,11 @@ void Worker::execute(const std::function<void()>& job) {
     job_ = std::move(task);
   }
   changed_.notify_all();
-  done.get();
+  return done;
 }
 
 void Worker::serve(int threads) {
+  omp_set_dynamic(0);
   omp_set_num_threads(threads);
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {

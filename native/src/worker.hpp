@@ -1,4 +1,4 @@
-// One thread that does everything of a session: OpenMP keeps a team of threads for each thread that asks, so there is but one.
+// One thread for everything that a session computes: OpenMP keeps a team of threads for each thread that asks, so there is but one.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -18,6 +18,8 @@ class Worker {
 
   // Runs `job` on the thread and waits for it; what it throws is thrown here. Callers take turns.
   void execute(const std::function<void()>& job);
+  // The same without waiting. For a sole caller, who waits for the job before the next.
+  std::future<void> start(const std::function<void()>& job);
 
  private:
   void serve(int threads);

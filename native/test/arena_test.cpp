@@ -38,6 +38,11 @@ int checkArena() {
     Arena arena(bytes);
     expect(reinterpret_cast<std::uintptr_t>(arena.data()) % 64 == 0, "is not aligned", bytes);
     expect(arena.highestChangedByte() == 0, "is changed from the start", bytes);
+    expect(arena.surroundingsIntact(), "has changed surroundings from the start", bytes);
+    if (bytes % 64 != 0) {
+      arena.data()[bytes] = ~arena.data()[bytes];
+      expect(!arena.surroundingsIntact(), "does not show that its surroundings changed", bytes);
+    }
     const std::size_t rounded = (bytes + 63) / 64 * 64;
     expect(!dies(arena, bytes - 1), "has a last byte that cannot be written", bytes);
     expect(dies(arena, rounded), "can be written beyond its end", bytes);

@@ -51,7 +51,9 @@ void Step::useFor(const LoadImage& load) {
     image.pixels = pixels.data();
     image.height = image.width = imageSide;
     image.channels = load.channels;
-    image.cropTop = imageSide - load.fullHeight;
+    image.quarterTurns = 3 - i;
+    if (i % 2 == 1 && load.channels == 3) image.colour = {0.9, 0.2, -0.1, 0.1, 0, 1.5, 0, -0.2, 0.3, 0.3, 0.3, 0};
+    image.cropTop = imageSide - (image.onItsSide() ? load.fullWidth : load.fullHeight);
     image.cropLeft = i;
     image.flipHorizontal = i % 2 == 1;
     image.flipVertical = i / 2 == 1;

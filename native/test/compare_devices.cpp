@@ -44,6 +44,9 @@ void fill(const Kernel& kernel, Operands& plain, const std::vector<Form>& forms,
         const auto label = static_cast<std::int32_t>(number(random, 0, classes - 1));
         std::memcpy(block.data() + 4 * row, &label, 4);
       }
+    } else if (forms[i].kind == Form::Kind::doubles) {
+      std::uniform_real_distribution<double> values(0, 4);
+      for (std::size_t k = 0; k < block.bytes() / sizeof(double); ++k) reinterpret_cast<double*>(block.data())[k] = values(random);
     } else if (forms[i].kind != Form::Kind::other && forms[i].kind != Form::Kind::winners) {
       fillFloats(block, random);
       if (forms[i].kind != Form::Kind::moment) continue;
@@ -63,10 +66,11 @@ void win(const Kernel& backward, Device& device, const std::vector<Form>& forms,
 }
 
 // Largest difference from the reference, relative to 1 plus its value.
+template <class T>
 double difference(const Block& expected, const Block& actual) {
   double largest = 0;
-  for (std::size_t k = 0; k < expected.floatCount(); ++k) {
-    const double a = expected.floats()[k], b = actual.floats()[k];
+  for (std::size_t k = 0; k < expected.bytes() / sizeof(T); ++k) {
+    const double a = reinterpret_cast<const T*>(expected.data())[k], b = reinterpret_cast<const T*>(actual.data())[k];
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     const double error = std::fabs(a - b) / (1 + std::fabs(a));
     largest = std::isfinite(error) ? std::max(largest, error) : INFINITY;
@@ -115,6 +119,7 @@ class Comparison {
       case Form::Kind::plain:
       case Form::Kind::moment:
       case Form::Kind::labels:
+      case Form::Kind::doubles:
         std::memcpy(own.data(), plain.data(), plain.bytes());
         return;
       case Form::Kind::winners:
@@ -128,24 +133,17 @@ class Comparison {
     if (info.use == Use::scratch || form.kind == Form::Kind::winners || form.kind == Form::Kind::labels) return;
     const auto fail = [&](const std::string& what) { throw Failure(describe(kernel) + ": " + info.name + " " + what); };
     if (form.kind == Form::Kind::other) {
-      // Losses are two doubles; what is zeroed is bytes.
-      if (std::strcmp(info.name, "loss") == 0) {
-        double a = 0, b = 0;
-        std::memcpy(&a, expected.data(), sizeof(a));
-        std::memcpy(&b, actual.data(), sizeof(b));
-        if (!(std::fabs(a - b) <= tolerance * (1 + std::fabs(a)))) fail("differs: " + std::to_string(a) + ", " + std::to_string(b));
-      } else if (std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0) {
-        fail("differs in its bytes");
-      }
+      if (std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0) fail("differs in its bytes");
       return;
     }
-    if (form.kind == Form::Kind::plain || form.kind == Form::Kind::moment) {
-      if (!(difference(expected, actual) <= tolerance)) fail("differs by " + std::to_string(difference(expected, actual)));
-      return;
-    }
+    const auto expectClose = [&](double largest) {
+      if (!(largest <= tolerance)) fail("differs by " + std::to_string(largest));
+    };
+    if (form.kind == Form::Kind::doubles) return expectClose(difference<double>(expected, actual));
+    if (form.kind == Form::Kind::plain || form.kind == Form::Kind::moment) return expectClose(difference<float>(expected, actual));
     const Block plain(expected.bytes()), again(actual.bytes());
     reorder(form.toPlain, device_, actual, plain);
-    if (!(difference(expected, plain) <= tolerance)) fail("differs by " + std::to_string(difference(expected, plain)));
+    expectClose(difference<float>(expected, plain));
     reorder(form.fromPlain, device_, plain, again);
     if (std::memcmp(again.data(), actual.data(), actual.bytes()) != 0) fail("has padding that is not zero");
   }

@@ -383,6 +383,33 @@ void testPlain(Devices& devices, const Kernel& kernel, const std::vector<std::in
   for (std::size_t i = 0; i < mine.size(); ++i) expectClose(kernel, kernelInfo(kernel.kind).operands[i].name, mine[i], theirs[i]);
 }
 
+// The sum of squares is the same bits for any number of threads and close to the reference; what it then clips is, too.
+void testClipping(Devices& devices) {
+  const std::int64_t count = draw(1, pick<std::int64_t>({40, 70000}));
+  const Buffer gradient = random(count);
+  const Kernel sum{KernelKind::sumSquares, {real(count)}};
+  const double start = pick({0.0, 1.0});
+  const auto operand = [](double& value) { return Operand{reinterpret_cast<std::byte*>(&value), 0}; };
+  const auto sumOn = [&](Device& device) {
+    double squares = start;
+    run(device, sum, {gradient.operand(), operand(squares)});
+    return squares;
+  };
+  double expected = sumOn(*devices.reference), found = start;
+  runCpu(devices, sum, {gradient.operand(), operand(found)});
+  if (!(std::fabs(found - expected) <= 1e-13 * expected)) fail(sum, "sum differs: " + std::to_string(found - expected));
+  for (const int threads : {1, 2, 3})
+    if (sumOn(*makeCpuDevice(threads)) != found) fail(sum, "another sum with " + std::to_string(threads) + " threads");
+  // Below the norm, above it, and a norm that is no number.
+  const double maxNorm = pick({0.5, 2.0}) * std::sqrt(expected);
+  if (draw(0, 4) == 0) expected = std::nan("");
+  const Kernel clip{KernelKind::clipGradient, {real(count), maxNorm}};
+  const Buffer mine = copyOf(gradient), theirs = copyOf(gradient);
+  runCpu(devices, clip, {operand(expected), mine.operand()});
+  run(*devices.reference, clip, {operand(expected), theirs.operand()});
+  expectClose(clip, "gradient", mine, theirs, 1e-7);
+}
+
 void testPlainKernels(Devices& devices) {
   const std::int64_t count = draw(1, pick<std::int64_t>({40, 70000}));
   const double slope = pick({0.0, 0.1});
@@ -391,9 +418,10 @@ void testPlainKernels(Devices& devices) {
   StepParameters step;
   step.learningRate = 0.01;
   step.step = static_cast<std::uint64_t>(draw(0, 3));
-  const double momentum = pick({0.0, 0.9}), decay = pick({0.0, 1e-2});
-  testPlain(devices, {KernelKind::sgd, {real(count), decay, momentum}}, {count, count, momentum == 0 ? 0 : count}, step);
-  testPlain(devices, {KernelKind::adam, {real(count), decay, 0.9, 0.999, 1e-8, pick({0.0, 1.0})}}, {count, count, count, count}, step);
+  const double momentum = pick({0.0, 0.9}), decay = pick({0.0, 1e-2}), rate = pick({0.0, 1.0, 0.3});
+  testPlain(devices, {KernelKind::sgd, {real(count), rate, decay, momentum}}, {count, count, momentum == 0 ? 0 : count}, step);
+  testPlain(devices, {KernelKind::adam, {real(count), rate, decay, 0.9, 0.999, 1e-8, pick({0.0, 1.0})}}, {count, count, count, count},
+            step);
   testPlain(devices, {KernelKind::zero, {real(4 * count)}}, {count});
 
   const std::int64_t batch = draw(1, 4), in = draw(1, 3000), out = draw(1, 70);
@@ -431,6 +459,7 @@ int main(int count, char** arguments) {
     if (wide) testWinograd(devices, otherThreads);
     testMaxPool(devices);
     testPlainKernels(devices);
+    testClipping(devices);
   }
   for (const auto& [name, times] : implementations) std::printf("%6d %s\n", times, name.c_str());
   std::printf(failures == 0 ? "all agree\n" : "%d failures\n", failures);

@@ -23,7 +23,7 @@ Form poolSource(const Window& w, Layout layout) { return activation(layout, w.ba
 Form poolDestination(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.outHeight, w.outWidth); }
 
 const Form plain{Form::Kind::plain}, winners{Form::Kind::winners}, labels{Form::Kind::labels}, moment{Form::Kind::moment},
-    other{Form::Kind::other};
+    doubles{Form::Kind::doubles}, other{Form::Kind::other};
 
 }  // namespace
 
@@ -84,11 +84,11 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {form, form, other, other, other};
     }
     case KernelKind::softmaxCrossEntropyForward:
-      return {plain, labels, other};
+      return {plain, labels, plain, doubles};
     case KernelKind::softmaxCrossEntropyBackward:
-      return {plain, labels, plain};
+      return {plain, labels, plain, plain};
     case KernelKind::meanSquaredErrorForward:
-      return {tile(decode<SquaredError>(kernel)), plain, other};
+      return {tile(decode<SquaredError>(kernel)), plain, doubles};
     case KernelKind::meanSquaredErrorBackward: {
       const Form form = tile(decode<SquaredError>(kernel));
       return {form, plain, form};
@@ -107,6 +107,12 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {plain, plain, plain};
     case KernelKind::adam:
       return {plain, plain, moment, moment};
+    case KernelKind::sumSquares:
+      return {plain, doubles};
+    case KernelKind::clipGradient:
+      return {doubles, plain};
+    case KernelKind::squareRoot:
+      return {doubles, doubles};
   }
   return {};
 }

@@ -7,11 +7,11 @@
 namespace tilefold::test {
 
 struct Form {
-  enum class Kind { plain, activation, weights, winners, labels, moment, other } kind = Kind::plain;
+  enum class Kind { plain, activation, weights, winners, labels, moment, doubles, other } kind = Kind::plain;
   Kernel toPlain{}, fromPlain{};  // of activation and weights: what reorders them
 };
 
-// One an operand. `other`: scratch, loss, indices, bytes.
+// One an operand. `doubles`: losses and sums, never negative. `other`: scratch, indices, bytes.
 std::vector<Form> formsOf(const Kernel& kernel);
 
 }  // namespace tilefold::test

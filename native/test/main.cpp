@@ -13,8 +13,9 @@ int main(int count, char** arguments) {
   int failures = test::checkArena();
   for (const char* name : {"reference", "cpu"}) {
     const std::unique_ptr<Device> device = makeDevice(name, Precision::float32, 2);
+    failures += test::checkHostileKernels(name, *device);
     failures += test::compareDevice(name, *device, 40 * factor);
-    failures += test::fuzzPrograms(name, *device, 60 * factor);
+    failures += test::fuzzPrograms(name, *device, 110 * factor);
   }
   return failures == 0 ? 0 : 1;
 }

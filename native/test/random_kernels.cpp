@@ -154,9 +154,14 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
     case KernelKind::loadImage:
       return loadImage(random);
     case KernelKind::sgd:
-      return {count(200), 0.01, number(random, 0, 1) == 0 ? 0 : 0.9};
+      return {count(200), 2 * fraction(random), 0.01, number(random, 0, 1) == 0 ? 0 : 0.9};
     case KernelKind::adam:
-      return {count(200), 0.01, 0.9, 0.999, 1e-8, static_cast<double>(number(random, 0, 1))};
+      return {count(200), 2 * fraction(random), 0.01, 0.9, 0.999, 1e-8, static_cast<double>(number(random, 0, 1))};
+    case KernelKind::sumSquares:
+    case KernelKind::squareRoot:
+      return {count(200)};
+    case KernelKind::clipGradient:
+      return {count(200), 0.1 + 2 * fraction(random)};
   }
   return {};
 }

@@ -17,6 +17,6 @@ Kernel randomKernel(KernelKind kind, Random& random);
 // Convolutions and weights in the device's own layouts, other activations in any.
 Kernel inLayouts(const Kernel& plain, Device& device, Random& random);
 
-constexpr int kernelKindCount = static_cast<int>(KernelKind::adam) + 1;
+constexpr int kernelKindCount = static_cast<int>(KernelKind::squareRoot) + 1;
 
 }  // namespace tilefold::test

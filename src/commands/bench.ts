@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { bench } from '../bench'
 import { planText } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
-import { type CommandResult, interruptible } from './command-result'
+import { type CommandResult, interruptible, sayChange } from './command-result'
 import { type OptimizerOptions, type SetupOptions, optimizerOf, setupOf } from './options'
 
 export interface BenchCommandOptions extends SetupOptions, OptimizerOptions {
@@ -23,7 +23,10 @@ export const benchCommand = (name: string, options: BenchCommandOptions): Comman
             optimizer,
             steps: options.steps,
             seed: options.seed,
-            onPlan: (planned) => void process.stderr.write(`${planText(planned)}\n`),
+            onPlan: (planned) => {
+              sayChange(planned)
+              process.stderr.write(`${planText(planned)}\n`)
+            },
             onStep: ({ step, milliseconds }) =>
               void process.stderr.write(`step ${step + 1}/${options.steps}  ${formatMilliseconds(milliseconds)}\n`),
             signal

@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { Model } from '../../dsl'
-import type { Head } from '../../models'
+import type { Model, Plan } from '../../dsl'
+import type { Head, HeadOptions } from '../../models'
 import type { Optimizer, StrategyName } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
 import { decodeOptimizer } from '../optimizer'
+import { loadPlan } from '../plan-file'
 import type { Setup } from '../planning'
 import { type Size, parseSize } from '../sizes'
 
@@ -21,6 +22,7 @@ export interface SetupOptions {
   readonly device: Setup['device']
   readonly precision?: 'float32' | 'float64'
   readonly strategy: StrategyName
+  readonly plan?: string
   readonly threads?: number
   readonly seed: number
   readonly json?: true
@@ -85,7 +87,10 @@ export const addSetupOptions = (command: Command): Command =>
     .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
     .addOption(new Option('--device <name>', 'where it runs').choices(['cpu', 'reference']).default('cpu'))
     .addOption(new Option('--precision <type>', 'of the reference device (default: float64)').choices(['float32', 'float64']))
-    .addOption(new Option('--strategy <name>', 'how memory is planned').choices(['plain', 'chen', 'chen-sqrt', 'sft']).default('sft'))
+    .addOption(
+      new Option('--strategy <name>', 'how memory is planned').choices(['auto', 'plain', 'chen', 'chen-sqrt', 'sft']).default('auto')
+    )
+    .addOption(new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts('strategy'))
     .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
     .option('--json', 'one JSON object on standard output')
@@ -100,8 +105,8 @@ export const optimizerOf = ({ optimizer, momentum, weightDecay }: OptimizerOptio
   E.mapLeft(inputFailure)(decodeOptimizer({ optimizer, momentum, weightDecay }))
 
 /** --crop sets height and width of what the network sees; batch and channels are --input's, the model's, or 1 and 3. */
-const withInput = (model: Model, { input, crop }: SetupOptions): E.Either<Failure, readonly number[]> => {
-  const whole = input ?? model.input
+const withInput = (model: Model, { input, crop }: SetupOptions, plan: Plan | undefined): E.Either<Failure, readonly number[]> => {
+  const whole = input ?? model.input ?? plan?.input
   return E.fromNullable(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))(
     crop === undefined ? whole : [...(whole ?? [1, 3]).slice(0, 2), ...crop]
   )
@@ -115,18 +120,36 @@ const setupFields = ({ device, precision, strategy, budget, threads }: SetupOpti
   ...(threads === undefined ? {} : { threads })
 })
 
+/** Of a built-in model; `classes` is what the data say, where there are data. */
+export const headOptionsOf = (options: SetupOptions, classes = defaultClasses): HeadOptions => ({
+  classes: options.classes ?? classes,
+  head: options.head
+})
+
+const planOf = ({ plan }: SetupOptions): E.Either<Failure, Plan | undefined> => (plan === undefined ? E.right(undefined) : loadPlan(plan))
+
 /** The model of the command line with its input; `classes` is what the data say, where there are data. */
 export const setupOf = (name: string, options: SetupOptions, classes = defaultClasses): E.Either<Failure, Setup> =>
   pipe(
     options.device === 'cpu' && options.precision === 'float64'
       ? E.left(inputFailure('--precision float64: the cpu computes in float32; take --device reference'))
-      : loadModel(name, { classes: options.classes ?? classes, head: options.head }),
-    E.chain((model) => E.map((input: readonly number[]): Setup => ({ model, input, ...setupFields(options) }))(withInput(model, options)))
+      : loadModel(name, headOptionsOf(options, classes)),
+    E.bindTo('model'),
+    E.bind('plan', () => planOf(options)),
+    E.bind('input', ({ model, plan }) => withInput(model, options, plan)),
+    E.map(({ model, input, plan }): Setup => ({ model, input, ...setupFields(options), ...(plan && { plan }) }))
   )
 
 /** Like `setupOf`, for a command whose data bring the input's shape. */
 export const setupWithoutInput = (name: string, options: SetupOptions): E.Either<Failure, Setup> =>
   pipe(
-    loadModel(name, { classes: options.classes ?? defaultClasses, head: options.head }),
-    E.map((model) => ({ model, ...(options.input === undefined ? {} : { input: options.input }), ...setupFields(options) }))
+    loadModel(name, headOptionsOf(options)),
+    E.bindTo('model'),
+    E.bind('plan', () => planOf(options)),
+    E.map(({ model, plan }) => ({
+      model,
+      ...(options.input === undefined ? {} : { input: options.input }),
+      ...setupFields(options),
+      ...(plan && { plan })
+    }))
   )

@@ -9,7 +9,7 @@ import { trainingProgress } from '../progress'
 import { planText } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
 import { type TrainReport, train } from '../train'
-import { type CommandResult, interruptible } from './command-result'
+import { type CommandResult, interruptible, sayChange } from './command-result'
 import { type OptimizerOptions, type SetupOptions, optimizerOf, setupOf } from './options'
 
 export interface TrainCommandOptions extends SetupOptions, OptimizerOptions {
@@ -63,7 +63,10 @@ export const trainCommand = (name: string, options: TrainCommandOptions): Comman
           flip: flip ?? false,
           ...(weights === undefined ? {} : { weights }),
           ...(save === undefined ? {} : { save }),
-          onPlan: (planned) => say(planText(planned)),
+          onPlan: (planned) => {
+            sayChange(planned)
+            say(planText(planned))
+          },
           onStep: progress.onStep,
           signal
         })

@@ -1,8 +1,10 @@
+import { microBatches } from '../objective'
 import type { Segment } from '../plan'
 import type { BoundSegment } from './body'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
 import { loweringOf } from './ops'
+import { learningTensors } from './parameters'
 import {
   copyElements,
   copyTile,
@@ -21,7 +23,7 @@ import {
 export interface BoundGradients {
   readonly output: WholeTensor | undefined
   readonly input: WholeTensor | 'exchange' | undefined
-  /** Where a parameter's gradient is summed over the tiles. */
+  /** Where a parameter's gradient is summed over the tiles and micro-batches. */
   readonly sumOf: (parameter: ParameterTensor) => Buffer
   /** Whether several tiles add to the sums. */
   readonly partial: boolean
@@ -42,13 +44,6 @@ const writesInputDirectly = (input: WholeTensor, body: Body, { grid }: Segment, 
 export const addsToInput = (input: WholeTensor, bodies: readonly Body[], segment: Segment, elementBytes: number): boolean =>
   bodies.some((body) => !writesInputDirectly(input, body, segment, elementBytes))
 
-/** The first op of the segment whose input gradient is wanted: everything before it has nothing to learn. */
-const firstWithInputGradient = (steps: readonly Step[], wantsInput: boolean): number => {
-  if (wantsInput) return 0
-  const learning = steps.findIndex(({ parameters }) => parameters !== undefined)
-  return learning === -1 ? steps.length : learning + 1
-}
-
 /** Gradients of one tile: ordinary backward of a small network, seeded with the owned part of the output's gradient (DESIGN §3). */
 export const backwardBody = (
   context: Context,
@@ -57,14 +52,16 @@ export const backwardBody = (
   steps: readonly Step[],
   gradients: BoundGradients
 ): void => {
-  const { emit, elementBytes, exchange, graph, device } = context
+  const { emit, elementBytes, exchange, graph, device, objective } = context
   const { segment } = bound
   const wholeInput = gradients.input === 'exchange' ? undefined : gradients.input
   const direct = wholeInput !== undefined && writesInputDirectly(wholeInput, body, segment, elementBytes)
-  const first = firstWithInputGradient(steps, gradients.input !== undefined)
+  const firstLearning = context.firstLearning - segment.from
+  const adds = gradients.partial || microBatches(objective) > 1
 
   const openOutputGradient = (): TileTensor | undefined => {
     if (gradients.output === undefined) return undefined
+    emit.seed(gradients.output.buffer)
     const region = regionOf(body, steps.length)
     const view = viewOf(gradients.output, region, elementBytes)
     if (view !== undefined) return view
@@ -86,21 +83,32 @@ export const backwardBody = (
     return { address: at(emit.buffer(`gradient of the input of ${node.name}`, bytes)), ...shape }
   }
 
-  /** Runs with the place to write a parameter's gradient, then adds it to the sum over tiles. */
-  const target = (parameter: ParameterTensor | undefined): { readonly address: Virtual; readonly add: () => void } => {
-    if (parameter === undefined) return { address: none, add: () => undefined }
+  interface Target {
+    readonly address: Virtual
+    /** Adds what was written to the sum over tiles and micro-batches. */
+    readonly add: () => void
+  }
+  const nowhere: Target = { address: none, add: () => undefined }
+  const ownBuffer = ({ name, elements }: ParameterTensor, scope: 'local' | 'unwanted' = 'local'): Virtual =>
+    at(emit.buffer(`${gradients.partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * elementBytes, scope))
+  const target = (parameter: ParameterTensor | undefined): Target => {
+    if (parameter?.learning === undefined) return nowhere
     const sum = at(gradients.sumOf(parameter))
-    if (!gradients.partial) return { address: sum, add: () => undefined }
-    const address = at(emit.buffer(`tile's gradient of ${parameter.name}`, parameter.elements * elementBytes))
+    if (!adds) return { ...nowhere, address: sum }
+    const address = ownBuffer(parameter)
     return { address, add: () => copyElements(emit, parameter.elements, address, sum, 1) }
   }
+  /** Kernels give a bias its gradient beside that of its weight, wanted or not. */
+  const weightTarget = (parameters: NodeParameters | undefined): Target =>
+    parameters?.weight.learning === undefined && learningTensors(parameters).length > 0
+      ? { ...nowhere, address: ownBuffer(parameters!.weight, 'unwanted') }
+      : target(parameters?.weight)
 
   let received = openOutputGradient()
   for (const step of [...steps].reverse()) {
-    const wantsSource = step.position >= first
-    if (!wantsSource && step.parameters === undefined) break
-    const source = wantsSource ? sourceGradientOf(step, received) : undefined
-    const weight = target(step.parameters?.weight)
+    if (step.position < firstLearning) break
+    const source = step.position > firstLearning ? sourceGradientOf(step, received) : undefined
+    const weight = weightTarget(step.parameters)
     const bias = target(step.parameters?.bias)
     loweringOf(step.node).backward(context, step as never, {
       destination: received,

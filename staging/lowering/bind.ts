@@ -1,4 +1,5 @@
 import type { Segment } from '../plan'
+import type { BufferRole } from '../program'
 import type { SegmentTiling } from '../tiling'
 import type { Context } from './context'
 import { bodiesOf, type SegmentCode } from './segment'
@@ -10,23 +11,24 @@ export interface Boundary {
   readonly gradient: WholeTensor | undefined
 }
 
-const exportsInput = ({ objective, source }: Context): boolean => objective.kind === 'gradients' && source.kind === 'float'
+/** Where the gradient of the network's input is handed out. */
+export const exportsInput = ({ objective, source }: Pick<Context, 'objective' | 'source'>): boolean =>
+  objective.kind === 'gradients' && source.kind === 'float'
 
 /** The boundary before node `position`; undefined at the network's input and after its loss. */
 export const boundaryAt = (context: Context, position: number): Boundary | undefined => {
-  const { graph, layouts, parameters, emit, elementBytes } = context
+  const { graph, layouts, firstLearning, emit, elementBytes } = context
   const node = graph.nodes[position - 1]
   if (node === undefined || position === graph.nodes.length) return undefined
   const layout = layouts[position]!
-  const whole = (name: string): WholeTensor => ({
-    buffer: emit.buffer(`${name} of ${node.name}`, tensorBytes(layout, node.output, elementBytes), 'boundary'),
+  const whole = (name: string, scope: BufferRole): WholeTensor => ({
+    buffer: emit.buffer(`${name} of ${node.name}`, tensorBytes(layout, node.output, elementBytes), scope),
     extents: node.output,
     layout
   })
-  const learnsBefore = parameters.slice(0, position).some((both) => both !== undefined)
   return {
-    tensor: whole('the output'),
-    gradient: learnsBefore || exportsInput(context) ? whole('the gradient of the output') : undefined
+    tensor: whole('the output', 'boundary'),
+    gradient: position > firstLearning ? whole('the gradient of the output', 'output-gradient') : undefined
   }
 }
 

@@ -1,7 +1,7 @@
 import { isLoss, type Node } from '../graph'
 import type { Kernel } from '../kernels'
 import type { Segment } from '../plan'
-import { windowFields, type Context, type Step } from './context'
+import { windowFields, type Context, type NodeParameters, type Step } from './context'
 import { at, none, type Virtual } from './emitter'
 import { loweringOf } from './ops'
 import {
@@ -27,8 +27,11 @@ export interface BoundSegment {
   readonly output: WholeTensor | undefined
 }
 
-/** `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no output. */
-export type ForwardMode = 'discard' | 'keep' | 'recompute'
+/**
+ * `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no
+ * output; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
+ */
+export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'evaluate'
 
 const nodesOf = ({ graph }: Context, { segment: { from, to } }: BoundSegment): readonly Node[] => graph.nodes.slice(from, to)
 
@@ -38,18 +41,19 @@ const freshTile = (context: Context, name: string, extents: TileTensor['extents'
   layout
 })
 
-/** The tile of the segment's input: loaded, seen in place, or copied out of the whole tensor to `home`. */
-const openInput = (context: Context, { segment, input }: BoundSegment, body: Body, home: () => Virtual): TileTensor => {
+/** The tile of the segment's input: loaded, seen in place, or copied out of the whole tensor to `home`; left empty unless `wanted`. */
+const openInput = (context: Context, { segment, input }: BoundSegment, body: Body, home: () => Virtual, wanted: boolean): TileTensor => {
   const region = regionOf(body, 0)
   const { emit, source, exchange, elementBytes, graph } = context
   if (input !== undefined) {
     const view = viewOf(input, region, elementBytes)
     if (view !== undefined) return view
     const tile = { address: home(), extents: regionExtents(region, input.extents[1]), layout: input.layout }
-    copyTile(emit, input, region, tile, 'read', elementBytes)
+    if (wanted) copyTile(emit, input, region, tile, 'read', elementBytes)
     return tile
   }
   const tile = { address: home(), extents: regionExtents(region, graph.input[1]), layout: context.layouts[segment.from]! }
+  if (!wanted) return tile
   if (source.kind === 'float') {
     const { fields, address } = inExchange(tile, graph.input, region, exchange.input, elementBytes)
     emit.launch<'gather'>({ kind: 'gather', ...fields }, { source: address, destination: tile.address })
@@ -60,7 +64,7 @@ const openInput = (context: Context, { segment, input }: BoundSegment, body: Bod
   const [deviation0, deviation1, deviation2, deviation3] = constants(source.deviation, 1) as [number, number, number, number]
   const full = { fullHeight: graph.input[2], fullWidth: graph.input[3] }
   emit.launch<'loadImage'>(
-    { kind: 'loadImage', ...tileFields(tile), ...full, mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 },
+    { kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3, ...full, ...tileFields(tile) },
     { destination: tile.address, ...originOf(region) }
   )
   return tile
@@ -68,25 +72,46 @@ const openInput = (context: Context, { segment, input }: BoundSegment, body: Bod
 
 const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners'>): Virtual => {
   if (node.op !== 'maxPool2d') return none
-  const kernel: Kernel = { kind: 'maxPoolForward', ...windowFields(windowOf(node.args), step), layout: layoutCode(step.source.layout) }
+  const kernel: Kernel = { kind: 'maxPoolForward', layout: layoutCode(step.source.layout), ...windowFields(windowOf(node.args), step) }
   return at(context.emit.buffer(`winners of ${node.name}`, context.device.winnersBytes(kernel)))
 }
+
+/** Whether an op's backward reads its input: a loss's always, others' for the gradient of a weight that learns. */
+const readsInput = ({ parameters }: Context, node: Node, position: number): boolean =>
+  loweringOf(node).keeps.input === true &&
+  (isLoss(node.op) || parameters[position]?.weight.learning !== undefined || learnsBias(parameters[position]))
+
+const learnsBias = (both: NodeParameters | undefined): boolean => both?.bias?.learning !== undefined
+
+/** The last op that a recomputation must run, for what backward reads of it or of its output; -1 for none. */
+const lastRecomputed = (context: Context, nodes: readonly Node[], from: number): number =>
+  nodes.findLastIndex((node, position) => {
+    const { output, winners } = loweringOf(node).keeps
+    const next = nodes[position + 1]
+    const own = from + position >= context.firstLearning && (output === true || winners === true)
+    return isLoss(node.op) || own || (next !== undefined && readsInput(context, next, from + position + 1))
+  })
 
 /**
  * Runs one tile forward. Returns each op's step, for backward. An op works in place where nothing that backward reads,
  * and nothing outside the tile, would be overwritten.
  */
 export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode): readonly Step[] => {
-  const { emit, elementBytes, layouts } = context
+  const { emit, elementBytes, layouts, exchange, firstLearning } = context
   const { segment, output } = bound
   const nodes = nodesOf(context, bound)
   const last = nodes.length - 1
+  const lastRun = mode === 'recompute' ? lastRecomputed(context, nodes, segment.from) : last
   const outputRegion = regionOf(body, nodes.length)
   const direct = output === undefined || mode === 'recompute' ? undefined : viewOf(output, outputRegion, elementBytes)
 
-  const overwritesInput = (position: number): boolean =>
-    loweringOf(nodes[position]!).inPlace &&
-    (position === 0 || mode === 'discard' || loweringOf(nodes[position - 1]!).keeps.output === undefined)
+  /** Whether backward of the op before reads its output, which is the input of the op at `position`. */
+  const isKept = (position: number): boolean =>
+    (mode === 'keep' || mode === 'recompute') &&
+    position > 0 &&
+    segment.from + position > firstLearning &&
+    loweringOf(nodes[position - 1]!).keeps.output === true
+  const overwritesInput = (position: number): boolean => loweringOf(nodes[position]!).inPlace && !isKept(position)
   const outputExtents = (position: number): TileTensor['extents'] => regionExtents(regionOf(body, position + 1), nodes[position]!.output[1])
 
   /** Where the output of each op goes: the segment's output itself when it can, else a buffer, shared by ops that work in place. */
@@ -106,7 +131,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
       : freshTile(context, 'input tile', regionExtents(regionOf(body, 0), nodes[0]!.input[1]), layouts[segment.from]!).address
 
   const steps: Step[] = []
-  let source = openInput(context, bound, body, inputHome)
+  let source = openInput(context, bound, body, inputHome, lastRun >= 0 || readsInput(context, nodes[0]!, segment.from))
   nodes.forEach((node, position) => {
     const lowering = loweringOf(node)
     const destination: TileTensor = {
@@ -124,17 +149,21 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
       sourceRegion: regionOf(body, position),
       parameters: context.parameters[segment.from + position]
     }
-    const step: Step = { ...partial, winners: winnersOf(context, node, partial) }
+    const step: Step = { winners: winnersOf(context, node, partial), ...partial }
     steps.push(step)
-    const unread = mode === 'recompute' && position === last && !isLoss(node.op) && !lowering.keeps.output && !lowering.keeps.winners
-    if (unread) return
-    if (lowering.accumulates && destination.address !== direct?.address)
+    source = destination
+    if (position > lastRun) return
+    if (mode === 'evaluate' && isLoss(node.op)) {
+      const { fields, address } = inExchange(step.source, node.input, regionOf(body, position), exchange.scores, elementBytes)
+      return emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: step.source.address, destination: address })
+    }
+    // What tiles add to together was zeroed before them.
+    if (lowering.accumulates && !(position === last && direct !== undefined))
       emit.launch<'zero'>(
         { kind: 'zero', bytes: tensorBytes(destination.layout, destination.extents, elementBytes) },
         { destination: destination.address }
       )
     lowering.forward(context, step as never)
-    source = destination
   })
   if (output !== undefined && mode !== 'recompute' && direct === undefined)
     copyTile(emit, output, outputRegion, source, 'write', elementBytes)

@@ -2,6 +2,7 @@ import type { DeviceModel } from '../device-model'
 import type { Graph, Node } from '../graph'
 import type { Kernel } from '../kernels'
 import type { Layout } from '../layout'
+import type { Learning } from '../objective'
 import type { Reading } from '../region'
 import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
 import type { Region, TileTensor } from './tensors'
@@ -20,8 +21,34 @@ export type Optimizer =
       readonly weightDecay: number
     }
 
+/** How the parameters with a prefix are trained; the group with the longest prefix decides. */
+export interface ParameterGroup {
+  /** Of parameter names, whole dotted parts: 'features', 'features.0.weight'; '' for all. */
+  readonly prefix: string
+  /** Times the learning rate; 1 where absent. */
+  readonly rate?: number
+  /** The optimizer's where absent. */
+  readonly weightDecay?: number
+  /** Neither gradient nor optimizer state; backward ends at the first parameter that is not frozen. */
+  readonly frozen?: true
+}
+
+export interface Training {
+  readonly kind: 'train'
+  readonly optimizer: Optimizer
+  /** Micro-batches whose gradients are added in the arena before the section `update` uses them; losses are divided by all their rows. */
+  readonly accumulate?: number
+  /** The section `update` scales all gradients together to this norm at most (Pascanu et al. 2013, as torch.nn.utils.clip_grad_norm_). */
+  readonly clipNorm?: number
+  readonly groups?: readonly ParameterGroup[]
+  /** A factor for each row's loss comes with the step, [B] `rowWeights`. */
+  readonly rowWeights?: true
+  /** A section `evaluate` is wanted: forward alone without dropout, which hands out the loss layer's input as `scores`. */
+  readonly evaluate?: true
+}
+
 /** What a step is for: training with an optimizer, or handing out every gradient. */
-export type Objective = { readonly kind: 'train'; readonly optimizer: Optimizer } | { readonly kind: 'gradients' }
+export type Objective = Training | { readonly kind: 'gradients' }
 
 /** A parameter in the arena; its gradient and optimizer state have the same layout and bytes. */
 export interface ParameterTensor {
@@ -35,6 +62,10 @@ export interface ParameterTensor {
   readonly elements: number
   /** Whether they are the weights of a convolution that the device also has by Winograd. */
   readonly transformable: boolean
+  /** Undefined where it is frozen. */
+  readonly learning: Learning | undefined
+  /** Its gradient over the micro-batches of an update, where the update has a section of its own. */
+  readonly gradient: Buffer | undefined
 }
 
 export type TransformedLayout = 'winogradForward' | 'winogradBackward'
@@ -44,9 +75,11 @@ export interface NodeParameters {
   readonly bias: ParameterTensor | undefined
 }
 
-/** Byte offsets in the exchange buffer of a step. */
+/** Byte offsets in the exchange buffer of a step, or of an evaluation. */
 export interface StepExchange {
   readonly target: number
+  readonly rowWeights: number
+  readonly scores: number
   readonly loss: number
   readonly input: number
   readonly inputGradient: number
@@ -65,6 +98,8 @@ export interface Context {
   readonly layouts: readonly Layout[]
   /** By node. */
   readonly parameters: readonly (NodeParameters | undefined)[]
+  /** Where backward ends: the first node that learns, -1 where the input's gradient is wanted, one past the last where nothing learns. */
+  readonly firstLearning: number
   readonly exchange: StepExchange
   /** Transformed weights, where a segment's convolutions run by Winograd and this one can. */
   readonly winograd?: (weight: ParameterTensor, layout: TransformedLayout) => Virtual | undefined
@@ -90,6 +125,7 @@ export interface StepGradients {
   /** Gradient of the output tile; of a loss, nothing. */
   readonly destination: TileTensor | undefined
   readonly source: TileTensor | undefined
+  /** In space none, as the bias, where the node does not learn. */
   readonly weight: Virtual
   readonly bias: Virtual
   /** The weights in the layout that the gradient of the input reads; asked for just before they are read. */

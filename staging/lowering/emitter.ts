@@ -1,13 +1,12 @@
 import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../kernels'
-import type { TileAxis } from '../program'
+import type { BufferRole, TileAxis } from '../program'
 
 /** A range of the arena that placement has yet to give an address. */
 export interface Buffer {
   readonly id: number
   readonly name: string
   readonly bytes: number
-  /** resident: lives across steps; boundary: a whole tensor or gradient between segments; local: inside one segment. */
-  readonly scope: 'resident' | 'boundary' | 'local'
+  readonly scope: BufferRole
 }
 
 export type Strides = readonly [number, number, number]
@@ -19,7 +18,7 @@ export type Virtual =
   | { readonly space: 'exchange' | 'index'; readonly base: number; readonly strides: Strides }
 
 export type VirtualInstruction =
-  | { readonly kind: 'launch'; readonly kernel: number; readonly operands: readonly Virtual[] }
+  | { readonly kind: 'launch'; readonly kernel: number; readonly operands: readonly Virtual[]; readonly seed?: number }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly VirtualInstruction[] }
 
 export const still: Strides = [0, 0, 0]
@@ -55,6 +54,8 @@ export const openPool = (): Pool => {
 /** Collects instructions in program order; the one place of staging that grows a list as it goes. */
 export interface Emitter {
   readonly buffer: (name: string, bytes: number, scope?: Buffer['scope']) => Buffer
+  /** The next launch that reads this output gradient begins a tile's backward. */
+  readonly seed: (gradient: Buffer) => void
   readonly launch: <K extends KernelKind>(kernel: KernelOf<K>, operands: { readonly [O in OperandsOf<K>]: Virtual }) => void
   /** Runs `body` for tile indices 0 .. count - 1 of `axis`; a single tile needs no loop. */
   readonly loop: (axis: TileAxis, count: number, body: () => void) => void
@@ -63,12 +64,26 @@ export interface Emitter {
 
 export const emitter = (pool: Pool): Emitter => {
   let current: VirtualInstruction[] = []
+  let seeding: Buffer | undefined
   return {
     buffer: (name, bytes, scope = 'local') => ({ id: pool.freshBuffer(), name, bytes, scope }),
+    seed: (gradient) => {
+      seeding = gradient
+    },
     launch: (kernel, operands) => {
-      const order = Object.keys(kernelTable[kernel.kind].operands)
       const named = operands as Readonly<Record<string, Virtual>>
-      current.push({ kind: 'launch', kernel: pool.intern(kernel as unknown as Kernel), operands: order.map((name) => named[name]!) })
+      const uses = Object.entries(kernelTable[kernel.kind].operands)
+      const inOrder = uses.map(([name]) => named[name]!)
+      const reads = (operand: Virtual, position: number): boolean =>
+        operand.space === 'arena' && operand.buffer === seeding && uses[position]![1] === 'read'
+      const seed = seeding === undefined ? -1 : inOrder.findIndex(reads)
+      if (seed !== -1) seeding = undefined
+      current.push({
+        kind: 'launch',
+        kernel: pool.intern(kernel as unknown as Kernel),
+        operands: inOrder,
+        ...(seed === -1 ? {} : { seed })
+      })
     },
     loop: (axis, count, body) => {
       if (count === 1) return body()

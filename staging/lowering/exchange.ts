@@ -5,25 +5,29 @@ import type { Objective, Source, StepExchange } from './context'
 import type { Graph } from '../graph'
 import type { DeviceModel } from '../device-model'
 
-/** What a step's exchange buffer holds: the target and the loss; for gradients, them too, and a float input with its own. */
-export const exchangeOf = ({
-  graph,
-  device,
-  objective,
-  source
-}: {
+interface Exchanging {
   readonly graph: Graph
   readonly device: DeviceModel
   readonly objective: Objective
   readonly source: Source
-}): { readonly bytes: number; readonly entries: readonly Exchanged[]; readonly offsets: StepExchange } => {
+}
+
+export interface ExchangeBuffer {
+  readonly bytes: number
+  readonly entries: readonly Exchanged[]
+  readonly offsets: StepExchange
+}
+
+/** What a step's exchange buffer holds: the target and the loss; for gradients, them too, and a float input with its own. */
+export const exchangeOf = ({ graph, device, objective, source }: Exchanging): ExchangeBuffer => {
   const { precision } = device
   const loss = graph.nodes[graph.nodes.length - 1]!
   const target =
     loss.op === 'softmaxCrossEntropy' ? ({ type: 'int32', shape: [loss.input[0]] } as const) : { type: precision, shape: flat(loss.input) }
   const float = source.kind === 'float'
-  const wanted: readonly Omit<Exchanged, 'offset'>[] = [
+  return layOut([
     { name: 'target', ...target },
+    ...(objective.kind === 'train' && objective.rowWeights ? [{ name: 'rowWeights', type: precision, shape: [loss.input[0]] }] : []),
     { name: 'loss', type: 'float64', shape: [2] },
     ...(float ? [{ name: 'input', type: precision, shape: graph.input }] : []),
     ...(objective.kind === 'gradients'
@@ -32,7 +36,17 @@ export const exchangeOf = ({
           ...graph.parameters.map(({ name, shape }) => ({ name: `grad.${name}`, type: precision, shape }))
         ]
       : [])
-  ]
+  ])
+}
+
+/** What an evaluation's holds: the scores, and a float input. */
+export const evaluationExchangeOf = ({ graph, device: { precision }, source }: Exchanging): ExchangeBuffer =>
+  layOut([
+    { name: 'scores', type: precision, shape: flat(graph.nodes[graph.nodes.length - 1]!.input) },
+    ...(source.kind === 'float' ? [{ name: 'input', type: precision, shape: graph.input }] : [])
+  ])
+
+const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): ExchangeBuffer => {
   const entries: Exchanged[] = []
   let bytes = 0
   for (const entry of wanted) {
@@ -47,6 +61,8 @@ export const exchangeOf = ({
     entries,
     offsets: {
       target: offsetOf('target'),
+      rowWeights: offsetOf('rowWeights'),
+      scores: offsetOf('scores'),
       loss: offsetOf('loss'),
       input: offsetOf('input'),
       inputGradient: offsetOf('grad.input'),

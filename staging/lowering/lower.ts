@@ -1,18 +1,21 @@
 import type { DeviceModel } from '../device-model'
-import type { Graph } from '../graph'
+import { elementsOf, type Graph } from '../graph'
 import type { Layout } from '../layout'
+import { updatesLater } from '../objective'
 import { firstFit, maxLive } from '../placement/first-fit'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import type { Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Program, type Resident, type Section } from '../program'
 import { segmentTiling } from '../tiling'
 import type { Context, Objective, ParameterTensor, Source } from './context'
-import { bindSegment, boundaryAt } from './bind'
+import { bindSegment, boundaryAt, exportsInput } from './bind'
 import { at, emitter, exchanged, openPool, type Buffer, type Emitter, type Pool, type Virtual, type VirtualInstruction } from './emitter'
-import { exchangeOf } from './exchange'
+import { emitEvaluation } from './evaluate'
+import { evaluationExchangeOf, exchangeOf } from './exchange'
 import { loweringOf } from './ops'
-import { parameterTensors, reorderParameter, stateNames, tensorsOf, updateParameter } from './parameters'
+import { learningTensors, parameterTensors, reorderParameter, stateNames, tensorsOf, updateParameter } from './parameters'
 import { emitBackward, emitForward, type SegmentCode } from './segment'
+import { emitUpdate, updateExchange } from './update'
 
 export interface Lowering {
   readonly graph: Graph
@@ -34,7 +37,9 @@ export const openContext = (lowering: Lowering, pool: Pool): Context => {
   const elementBytes = bytesOf(lowering.device.precision)
   const layouts = tensorLayouts(lowering)
   const parameters = lowering.graph.nodes.map((node, index) => parameterTensors(node, layouts[index]!, { ...lowering, emit, elementBytes }))
-  return { ...lowering, emit, elementBytes, layouts, parameters, exchange: exchangeOf(lowering).offsets }
+  const learning = parameters.findIndex((both) => learningTensors(both).length > 0)
+  const firstLearning = exportsInput(lowering) ? -1 : learning === -1 ? parameters.length : learning
+  return { ...lowering, emit, elementBytes, layouts, parameters, firstLearning, exchange: exchangeOf(lowering).offsets }
 }
 
 interface StatePart {
@@ -44,7 +49,7 @@ interface StatePart {
   readonly buffer: Buffer
 }
 
-/** Parameters, then optimizer state: all that outlives a step. */
+/** Parameters, then optimizer state, then gradients that are kept: all that outlives a section. */
 const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Context): readonly StatePart[] => {
   const tensors = parameters.flatMap((both, index) =>
     both === undefined ? [] : tensorsOf(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
@@ -53,10 +58,13 @@ const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Conte
   return [
     ...tensors.map(({ parameter, role }) => ({ name: parameter.name, role, parameter, buffer: parameter.buffer })),
     ...tensors.flatMap(({ parameter }) =>
-      names.map((role) => {
+      (parameter.learning === undefined ? [] : names).map((role) => {
         const name = `${role}.${parameter.name}`
         return { name, role, parameter, buffer: emit.buffer(name, parameter.elements * elementBytes, 'resident') }
       })
+    ),
+    ...tensors.flatMap(({ parameter }) =>
+      parameter.gradient === undefined ? [] : [{ name: parameter.gradient.name, role: 'gradient', parameter, buffer: parameter.gradient }]
     )
   ]
 }
@@ -71,36 +79,41 @@ const bindSegments = (context: Context, segments: readonly Segment[]): readonly 
   })
 }
 
+/** The optimizer's buffers of a parameter, in the order of `stateNames`. */
+const stateOf = (residents: readonly StatePart[], parameter: ParameterTensor): readonly Buffer[] =>
+  residents.flatMap((part) =>
+    part.parameter === parameter && part.buffer !== parameter.buffer && part.buffer !== parameter.gradient ? [part.buffer] : []
+  )
+
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
 const emitStep = (context: Context, segments: readonly SegmentCode[], residents: readonly StatePart[]): void => {
-  const { emit, objective, exchange } = context
+  const { emit, objective, exchange, graph, elementBytes } = context
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
       return reorderParameter(emit, parameter, [at(gradient), parameter.layout], [exchanged(exchange.gradient(parameter.name)), 'plain'])
-    const state = residents.filter((part) => part.parameter === parameter && part.buffer !== parameter.buffer)
-    updateParameter(
-      emit,
-      objective.optimizer,
-      parameter,
-      gradient,
-      state.map(({ buffer }) => buffer)
-    )
+    if (parameter.gradient === undefined) updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(residents, parameter))
   }
   emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
+  if (segments[0]!.inputGradient === 'exchange')
+    emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(graph.input) * elementBytes }, { destination: exchanged(exchange.inputGradient) })
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
   for (const [index, code] of [...segments.entries()].reverse()) emitBackward(context, code, kept[index], finish)
 }
 
-const resolve = (code: readonly VirtualInstruction[], offsets: ReadonlyMap<number, number>): readonly Instruction[] => {
+/** Where each virtual buffer lies, and its index in the Program, by its id. */
+type Placed = ReadonlyMap<number, { readonly offset: number; readonly index: number }>
+
+const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly Instruction[] => {
   const address = (operand: Virtual): Address => {
     if (operand.space === 'none') return { space: 'none', base: 0, strides: [0, 0, 0] }
-    const base = operand.space === 'arena' ? offsets.get(operand.buffer.id)! + operand.base : operand.base
-    return { space: operand.space, base, strides: operand.strides }
+    if (operand.space !== 'arena') return { space: operand.space, base: operand.base, strides: operand.strides }
+    const { offset, index } = placed.get(operand.buffer.id)!
+    return { space: 'arena', base: offset + operand.base, strides: operand.strides, buffer: index }
   }
   return code.map((instruction) =>
     instruction.kind === 'launch'
       ? { ...instruction, operands: instruction.operands.map(address) }
-      : { ...instruction, body: resolve(instruction.body, offsets) }
+      : { ...instruction, body: resolve(instruction.body, placed) }
   )
 }
 
@@ -109,67 +122,111 @@ const transferSection = (
   { elementBytes, device }: Context,
   pool: Pool,
   residents: readonly StatePart[],
-  offsets: ReadonlyMap<number, number>,
+  placed: Placed,
   direction: 'restore' | 'save'
 ): Section => {
   const emit: Emitter = emitter(pool)
   const entries: Exchanged[] = []
   let offset = 0
-  for (const { name, parameter, buffer } of residents) {
+  for (const { name, role, parameter, buffer } of residents) {
+    if (role === 'gradient') {
+      if (direction === 'restore') emit.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
+      continue
+    }
     const [inside, outside] = [[at(buffer), parameter.layout] as const, [exchanged(offset), 'plain'] as const]
     if (direction === 'restore') reorderParameter(emit, parameter, outside, inside)
     else reorderParameter(emit, parameter, inside, outside)
     entries.push({ name, type: device.precision, shape: parameter.shape, offset })
     offset += parameter.shape.reduce((product, extent) => product * extent, elementBytes)
   }
-  return { code: resolve(emit.code(), offsets), exchangeBytes: offset, exchanged: entries }
+  return { code: resolve(emit.code(), placed), exchangeBytes: offset, exchanged: entries }
 }
 
-const largestAtPeak = (lifetimes: readonly BufferLifetime[]): string => {
+const liveAtPeak = (lifetimes: readonly BufferLifetime[]): readonly Buffer[] => {
   const { time } = maxLive(lifetimes)
-  const passing = lifetimes.filter(({ buffer, from, to }) => buffer.scope !== 'resident' && from <= time && time < to)
-  return passing.reduce((largest, { buffer }) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 })
-    .name
+  return lifetimes.filter(({ from, to }) => from <= time && time < to).map(({ buffer }) => buffer)
 }
+
+const largestOf = (live: readonly Buffer[]): string =>
+  live
+    .filter(({ scope }) => scope !== 'resident')
+    .reduce((largest, buffer) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 }).name
 
 export interface Lowered {
-  /** Highest byte that a step touches in the arena, plus one. */
+  /** Highest byte that any section touches in the arena, plus one. */
   readonly peakBytes: number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: string
+  /** What is live where the most bytes are. */
+  readonly liveAtPeak: readonly Buffer[]
   /** Built when asked for: a search lowers many segmentations for their peaks alone. */
   readonly program: () => Program
 }
 
-/** Lowers a plan's segments: instructions for every tile, placed by size-descending first-fit. */
+/** A section before placement. */
+interface VirtualSection {
+  readonly name: 'step' | 'update' | 'evaluate'
+  readonly code: readonly VirtualInstruction[]
+  readonly exchange: { readonly bytes: number; readonly entries: readonly Exchanged[] }
+}
+
+/** The sections that compute: the step, and what else the objective asks for. */
+const emitSections = (
+  context: Context,
+  pool: Pool,
+  codes: readonly SegmentCode[],
+  residents: readonly StatePart[]
+): readonly VirtualSection[] => {
+  const { objective, emit } = context
+  emitStep(context, codes, residents)
+  const sections: VirtualSection[] = [{ name: 'step', code: emit.code(), exchange: exchangeOf(context) }]
+  if (objective.kind !== 'train') return sections
+  if (updatesLater(objective)) {
+    const update = emitter(pool)
+    emitUpdate(update, objective, context.parameters.flatMap(learningTensors), (parameter) => stateOf(residents, parameter))
+    sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
+  }
+  if (objective.evaluate === true) {
+    const evaluate = emitter(pool)
+    emitEvaluation(context, evaluate, codes)
+    sections.push({ name: 'evaluate', code: evaluate.code(), exchange: evaluationExchangeOf(context) })
+  }
+  return sections
+}
+
+/** Lowers a plan's segments: instructions for every tile, placed by size-descending first-fit; sections never run at the same time. */
 export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered => {
   const pool = openPool()
   const context = openContext(lowering, pool)
   const residents = residentsOf(context)
-  emitStep(context, bindSegments(context, segments), residents)
-  const code = context.emit.code()
+  const sections = emitSections(context, pool, bindSegments(context, segments), residents)
   const lifetimes = lifetimesOf(
-    code,
+    sections.flatMap(({ code }) => code),
     residents.map(({ buffer }) => buffer)
   )
-  const { offsets: placed, peakBytes } = firstFit(lifetimes)
+  const { offsets, peakBytes } = firstFit(lifetimes)
   const program = (): Program => {
-    const offsets = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, placed[index]!]))
-    const { bytes, entries } = exchangeOf(lowering)
+    const placed: Placed = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, index }]))
+    const resolved = sections.map(({ name, code, exchange: { bytes, entries } }): readonly [string, Section] => [
+      name,
+      { code: resolve(code, placed), exchangeBytes: bytes, exchanged: entries }
+    ])
     return {
       precision: lowering.device.precision,
       threads: lowering.device.threads,
       hostBytes: 0,
       peakBytes,
       input: lowering.graph.input,
+      buffers: lifetimes.map(({ buffer: { name, bytes, scope } }, index) => ({ name, offset: offsets[index]!, bytes, role: scope })),
       residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
-        return { name, role, shape, layout, groups, offset: offsets.get(buffer.id)!, bytes: buffer.bytes }
+        return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),
-      step: { code: resolve(code, offsets), exchangeBytes: bytes, exchanged: entries },
-      restore: transferSection(context, pool, residents, offsets, 'restore'),
-      save: transferSection(context, pool, residents, offsets, 'save'),
+      ...(Object.fromEntries(resolved) as Pick<Program, VirtualSection['name']>),
+      restore: transferSection(context, pool, residents, placed, 'restore'),
+      save: transferSection(context, pool, residents, placed, 'save'),
       kernels: pool.kernels
     }
   }
-  return { peakBytes, largestAtPeak: largestAtPeak(lifetimes), program }
+  const live = liveAtPeak(lifetimes)
+  return { peakBytes, largestAtPeak: largestOf(live), liveAtPeak: live, program }
 }

@@ -1,6 +1,7 @@
 import { windowOf } from '../../dsl'
 import type { Node } from '../graph'
 import { layoutCode, weightElements, type Layout } from '../layout'
+import { learningOf, updatesLater } from '../objective'
 import type { Context, NodeParameters, Optimizer, ParameterTensor } from './context'
 import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
 import { copyElements } from './tensors'
@@ -17,12 +18,12 @@ const weightForms = (node: Node, sourceLayout: Layout, { device }: Pick<Context,
 export const parameterTensors = (
   node: Node,
   sourceLayout: Layout,
-  context: Pick<Context, 'device' | 'emit' | 'elementBytes'>
+  { device, emit, elementBytes, objective }: Pick<Context, 'device' | 'emit' | 'elementBytes' | 'objective'>
 ): NodeParameters | undefined => {
   const [weight, bias] = ['weight', 'bias'].map((wanted) => node.parameters.find(({ role }) => role === wanted))
   if (weight === undefined) return undefined
   const groups = node.op === 'conv2d' ? (node.args.groups ?? 1) : 1
-  const { forward, backwardData, transformable } = weightForms(node, sourceLayout, context)
+  const { forward, backwardData, transformable } = weightForms(node, sourceLayout, { device })
   const [out, inFeatures, height = 1, width = 1] = weight.shape as readonly [number, number, number?, number?]
   const tensor = (
     name: string,
@@ -31,16 +32,22 @@ export const parameterTensors = (
     backwardLayout: Layout,
     elements: number,
     transformable = false
-  ): ParameterTensor => ({
-    name,
-    shape,
-    layout,
-    backwardLayout,
-    groups,
-    elements,
-    transformable,
-    buffer: context.emit.buffer(name, elements * context.elementBytes, 'resident')
-  })
+  ): ParameterTensor => {
+    const learning = learningOf(objective, name)
+    const resident = (of: string) => emit.buffer(of, elements * elementBytes, 'resident')
+    return {
+      name,
+      shape,
+      layout,
+      backwardLayout,
+      groups,
+      elements,
+      transformable,
+      learning,
+      buffer: resident(name),
+      gradient: learning !== undefined && updatesLater(objective) ? resident(`gradient.${name}`) : undefined
+    }
+  }
   return {
     weight: tensor(
       weight.name,
@@ -56,6 +63,10 @@ export const parameterTensors = (
 
 export const tensorsOf = (parameters: NodeParameters): readonly ParameterTensor[] =>
   parameters.bias === undefined ? [parameters.weight] : [parameters.weight, parameters.bias]
+
+/** Those of a node's parameters that are not frozen. */
+export const learningTensors = (parameters: NodeParameters | undefined): readonly ParameterTensor[] =>
+  parameters === undefined ? [] : tensorsOf(parameters).filter(({ learning }) => learning !== undefined)
 
 /** Copies a parameter (or a tensor of its form) from one layout to another. */
 export const reorderParameter = (
@@ -99,27 +110,24 @@ export const weightsIn = (
 export const stateNames = (optimizer: Optimizer): readonly string[] =>
   optimizer.kind === 'sgd' ? (optimizer.momentum === 0 ? [] : ['velocity']) : ['firstMoment', 'secondMoment']
 
-/** One optimizer update of a parameter from its complete gradient. */
+/** One optimizer update of a parameter that learns from its complete gradient. */
 export const updateParameter = (
   emit: Emitter,
   optimizer: Optimizer,
-  { buffer, elements }: ParameterTensor,
+  { buffer, elements, learning }: ParameterTensor,
   gradient: Buffer,
   state: readonly Buffer[]
 ): void => {
   const operands = { weights: at(buffer), gradient: at(gradient) }
+  const fields = { count: elements, ...learning! }
   const [first = none, second = none] = state.map((part) => at(part))
   if (optimizer.kind === 'sgd')
-    emit.launch<'sgd'>(
-      { kind: 'sgd', count: elements, weightDecay: optimizer.weightDecay, momentum: optimizer.momentum },
-      { ...operands, velocity: first }
-    )
+    emit.launch<'sgd'>({ kind: 'sgd', ...fields, momentum: optimizer.momentum }, { ...operands, velocity: first })
   else
     emit.launch<'adam'>(
       {
         kind: 'adam',
-        count: elements,
-        weightDecay: optimizer.weightDecay,
+        ...fields,
         beta1: optimizer.beta1,
         beta2: optimizer.beta2,
         epsilon: optimizer.epsilon,

@@ -2,11 +2,11 @@ import type { Segment } from '../plan'
 import { tileAxes } from '../program'
 import { tileCount, type SegmentTiling } from '../tiling'
 import { addsToInput, backwardBody } from './backward'
-import { forwardBody, type BoundSegment } from './body'
-import type { Context, NodeParameters, ParameterTensor, Step } from './context'
+import { forwardBody, type BoundSegment, type ForwardMode } from './body'
+import type { Context, ParameterTensor, Step } from './context'
 import { at, type Buffer, type Virtual } from './emitter'
 import { loweringOf } from './ops'
-import { tensorsOf, weightsIn } from './parameters'
+import { learningTensors, weightsIn } from './parameters'
 import type { Body, WholeTensor } from './tensors'
 import { usesWinograd, withWinograd } from './winograd'
 
@@ -32,8 +32,12 @@ const emitBodies = ({ emit }: Context, bodies: readonly Body[], run: (body: Body
 const zero = ({ emit }: Context, buffer: Buffer): void =>
   emit.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
 
-/** Forward of a segment that is not the last: every tile writes its owned part of the output. Returns what was kept. */
-export const emitForward = (context: Context, code: SegmentCode): readonly Step[] | undefined => {
+/** Forward of a segment: every tile writes its owned part of the output. Returns what was kept. The last one's belongs to its backward. */
+export const emitForward = (
+  context: Context,
+  code: SegmentCode,
+  mode: ForwardMode = code.segment.recompute ? 'discard' : 'keep'
+): readonly Step[] | undefined => {
   const { segment, output, bodies } = code
   const last = context.graph.nodes[segment.to - 1]!
   if (output !== undefined && loweringOf(last).accumulates) zero(context, output.buffer)
@@ -41,16 +45,17 @@ export const emitForward = (context: Context, code: SegmentCode): readonly Step[
   const inside = withWinograd(context, segment, { winogradForward: shared, winogradBackward: [] })
   let kept: readonly Step[] | undefined
   emitBodies(context, bodies, (body) => {
-    kept = forwardBody(inside, code, body, segment.recompute ? 'discard' : 'keep')
+    kept = forwardBody(inside, code, body, mode)
   })
-  return segment.recompute ? undefined : kept
+  return mode === 'keep' ? kept : undefined
 }
 
 const isTiled = ({ grid }: Segment): boolean => tileCount(grid) > 1
 
 /**
  * Backward of a segment. `kept` are the steps of a forward that was kept; otherwise each tile runs forward again first
- * (for the last segment, whose forward pass this is, for the first time). Then its parameters are updated or handed out.
+ * (for the last segment, whose forward pass this is, for the first time). Then its parameters are updated or handed out, or their
+ * gradients left in the arena for the section `update`, which also zeroes them. Nothing runs where nothing is to be learnt.
  */
 export const emitBackward = (
   context: Context,
@@ -58,32 +63,35 @@ export const emitBackward = (
   kept: readonly Step[] | undefined,
   finish: (parameter: ParameterTensor, gradient: Buffer) => void
 ): void => {
-  const { elementBytes, graph } = context
+  const { elementBytes, emit, firstLearning, graph } = context
   const { segment, bodies, inputGradient } = code
+  const isLast = segment.to === graph.nodes.length
+  if (segment.to <= firstLearning && !isLast) return
   const partial = isTiled(segment)
-  const learning = context.parameters.slice(segment.from, segment.to).flatMap((both) => (both === undefined ? [] : [both]))
+  const nodes = context.parameters.slice(segment.from, segment.to)
 
   const sums = new Map(
-    learning
-      .flatMap(tensorsOf)
-      .map((tensor) => [tensor, context.emit.buffer(`the gradient of ${tensor.name}`, tensor.elements * elementBytes)])
+    nodes
+      .flatMap(learningTensors)
+      .map((tensor) => [tensor, tensor.gradient ?? emit.buffer(`the gradient of ${tensor.name}`, tensor.elements * elementBytes)])
   )
-  if (partial) sums.forEach((sum) => zero(context, sum))
   const forBackward = (weight: ParameterTensor): Virtual => weightsIn(context, weight, weight.backwardLayout)
-  const withInputGradient = learning.slice(inputGradient === undefined ? 1 : 0)
+  const withSourceGradient = nodes.slice(Math.max(0, firstLearning + 1 - segment.from))
+  if (partial) sums.forEach((sum, { gradient }) => (gradient === undefined ? zero(context, sum) : undefined))
   const shared = new Map(
     partial && segment.reorder === 'once'
-      ? withInputGradient.flatMap(({ weight }) => (usesWinograd(segment, weight) ? [] : [[weight, forBackward(weight)] as const]))
+      ? withSourceGradient.flatMap((both) =>
+          both === undefined || usesWinograd(segment, both.weight) ? [] : [[both.weight, forBackward(both.weight)] as const]
+        )
       : []
   )
-  const isLast = segment.to === graph.nodes.length
   // A convolution at the end is not run forward again: backward does not read what it puts out.
   const again = kept === undefined ? context.parameters.slice(segment.from, isLast ? segment.to : segment.to - 1) : []
-  const inside = withWinograd(context, segment, { winogradForward: again, winogradBackward: withInputGradient })
+  const inside = withWinograd(context, segment, { winogradForward: again, winogradBackward: withSourceGradient })
   if (inputGradient !== undefined && inputGradient !== 'exchange' && addsToInput(inputGradient, bodies, segment, elementBytes))
     zero(context, inputGradient.buffer)
 
-  const finishAll = (both: NodeParameters): void => tensorsOf(both).forEach((tensor) => finish(tensor, sums.get(tensor)!))
+  const finishAll = (tensors: readonly ParameterTensor[]): void => tensors.forEach((tensor) => finish(tensor, sums.get(tensor)!))
   emitBodies(context, bodies, (body) => {
     const steps = kept ?? forwardBody(inside, code, body, isLast ? 'keep' : 'recompute')
     backwardBody(inside, code, body, steps, {
@@ -92,8 +100,8 @@ export const emitBackward = (
       sumOf: (tensor) => sums.get(tensor)!,
       partial,
       backwardWeights: (weight) => shared.get(weight) ?? forBackward(weight),
-      done: (both) => (partial ? undefined : finishAll(both))
+      done: (both) => (partial ? undefined : finishAll(learningTensors(both)))
     })
   })
-  if (partial) learning.forEach(finishAll)
+  if (partial) finishAll([...sums.keys()])
 }

@@ -152,7 +152,7 @@ export const inExchange = (
 ): { readonly fields: Omit<KernelOf<'gather'>, 'kind'>; readonly address: Virtual } => {
   const strides: Strides = [channels * height * width, width, 1]
   return {
-    fields: { ...tileFields(tile), strideBatch: strides[0], strideChannel: height * width, strideHeight: width },
+    fields: { strideBatch: strides[0], strideChannel: height * width, strideHeight: width, ...tileFields(tile) },
     address: exchanged(offset + dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
   }
 }

@@ -1,9 +1,9 @@
-import type { Segment } from '../plan'
+import { asWritten } from '../order'
 import { untiled } from '../tiling'
-import type { Strategy } from './strategy'
+import type { Segmentation, Strategy } from './strategy'
 
 /** `count` segments of about equally many ops, recomputed in backward; the last needs no recomputation. */
-const equalSegments = (ops: number, count: number): readonly Segment[] =>
+const equalSegments = (ops: number, count: number): Segmentation =>
   Array.from({ length: count }, (_, index) => ({
     from: Math.floor((index * ops) / count),
     to: Math.floor(((index + 1) * ops) / count),
@@ -13,13 +13,15 @@ const equalSegments = (ops: number, count: number): readonly Segment[] =>
   }))
 
 /** Sequential checkpoints at every ~√n-th op (Chen et al. 2016, as paper 002's baseline). */
-export const chenSquareRoot: Strategy = ({ lowering }) => {
-  const ops = lowering.graph.nodes.length
-  return [equalSegments(ops, Math.round(Math.sqrt(ops)))]
+export const chenSquareRoot: Strategy = {
+  order: asWritten,
+  kind: 'fixed',
+  all: ({ lowering: { graph } }) => [equalSegments(graph.nodes.length, Math.round(Math.sqrt(graph.nodes.length)))]
 }
 
-/** The best of all numbers of segments s: fewest first, since each more recomputes more; staging takes the first that fits. */
-export const chen: Strategy = ({ lowering }) => {
-  const ops = lowering.graph.nodes.length
-  return Array.from({ length: ops }, (_, index) => equalSegments(ops, index + 1))
+/** The best of all numbers of segments s. */
+export const chen: Strategy = {
+  order: asWritten,
+  kind: 'fixed',
+  all: ({ lowering: { graph } }) => graph.nodes.map((_, index) => equalSegments(graph.nodes.length, index + 1))
 }

@@ -1,7 +1,7 @@
-import type { Graph } from '../graph'
+import type { Graph, Node } from '../graph'
 import type { TileAxis } from '../program'
-import { tilesMade } from '../region'
-import { fusedTiledAxes, ownedExtent, type Grid, type Span } from '../tiling'
+import { inputInterval, tilesMade, type Interval } from '../region'
+import { fusedTiledAxes, ownedExtent, tileCount, type Grid, type Span } from '../tiling'
 
 /** Tile counts tried along one dimension: every one up to 16, then about an eighth apart. */
 const counts = Array.from({ length: 52 }).reduce<readonly number[]>(
@@ -17,12 +17,61 @@ const upTo = (extent: number): readonly number[] => [
   ...new Set(counts.filter((count) => count <= extent).map((count) => tilesMade(extent, count)))
 ]
 
+const aspect = (height: number, width: number): number => Math.max(height / width, width / height)
+
+const axisIndex = { B: 0, H: 2, W: 3 } as const
+
+/** Extents along an axis of every node's output, for a tile in the middle: no border cuts its halo short. */
+const tileExtents = (nodes: readonly Node[], axis: TileAxis, tiles: number): readonly number[] => {
+  const last = nodes[nodes.length - 1]!
+  const summed = last.access[axis].kind === 'reduce'
+  const owned = ownedExtent(last, axis)
+  const extents: number[] = []
+  let output: Interval = { from: 0, to: Math.ceil(owned / tiles) }
+  for (const [position, node] of [...nodes.entries()].reverse()) {
+    extents.unshift(Math.min(output.to - output.from, summed && position === nodes.length - 1 ? 1 : node.output[axisIndex[axis]]))
+    if (summed && position === nodes.length - 1) continue
+    const { interval, padBefore, padAfter } = inputInterval(node.access[axis], output, node.input[axisIndex[axis]])
+    output = { from: 0, to: Math.min(interval.to - interval.from + padBefore + padAfter, node.input[axisIndex[axis]]) }
+  }
+  return extents
+}
+
+/** Elements of a segment's tile, the most between two ops; and operations of all tiles, forward, backward and once more. */
+interface Proxy {
+  readonly grid: Grid
+  readonly elements: number
+  readonly operations: number
+}
+
+/** Operations that take as long as going over one element of a weight and its gradient for each tile. */
+const operationsPerWeight = 64
+
+const proxyOf = (nodes: readonly Node[], extents: (axis: TileAxis, tiles: number) => readonly number[]) => {
+  const channels = nodes.map(({ output }) => output[1])
+  const parameters = nodes.map((node) => node.parameters.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0))
+  const perOutput = nodes.map((_, index) => 1 + parameters[index]! / channels[index]!)
+  const weights = parameters.reduce((sum, count) => sum + count, 0)
+  return (grid: Grid): Proxy => {
+    const [B, H, W] = [extents('B', grid.B), extents('H', grid.H), extents('W', grid.W)]
+    let [elements, operations, before] = [0, weights * operationsPerWeight, 0]
+    for (let index = 0; index < nodes.length; index++) {
+      const outputs = channels[index]! * B[index]! * H[index]! * W[index]!
+      elements = Math.max(elements, before + outputs)
+      operations += 4 * perOutput[index]! * outputs
+      before = outputs
+    }
+    return { grid, elements, operations: operations * tileCount(grid) }
+  }
+}
+
 /**
- * Grids worth trying for a segment, coarse to fine (paper 002, section 4.3: the search over tile counts). The batch is split
- * first, since that costs no halo; then height and width.
+ * Grids worth trying for a segment (paper 002, section 4.3: the search over tile counts), coarse to fine: each next one has smaller
+ * tiles and does more in all, by what its shapes say. A batch is split first, since that costs no halo.
  */
 export const candidateGrids = (graph: Graph, span: Span): readonly Grid[] => {
-  const last = graph.nodes[span.to - 1]!
+  const nodes = graph.nodes.slice(span.from, span.to)
+  const last = nodes[nodes.length - 1]!
   const allowed = fusedTiledAxes(graph, span)
   const extent = (axis: TileAxis): number => (allowed.includes(axis) ? ownedExtent(last, axis) : 1)
   const [batch, height, width] = [extent('B'), extent('H'), extent('W')]
@@ -30,8 +79,18 @@ export const candidateGrids = (graph: Graph, span: Span): readonly Grid[] => {
   const tiles = upTo(height)
     .flatMap((H) => upTo(width).map((W): Grid => ({ B: batch, H, W })))
     .filter(({ H, W }) => H * W > 1 && aspect(height / H, width / W) <= Math.max(longestAspect, aspect(height, width)))
-    .sort((a, b) => a.H * a.W - b.H * b.W || aspect(height / a.H, width / a.W) - aspect(height / b.H, width / b.W))
-  return [...splits, ...tiles].filter(({ B, H, W }) => B * H * W > 1)
+  const known = new Map<string, readonly number[]>()
+  const extentsOf = (axis: TileAxis, count: number): readonly number[] => {
+    const key = axis + count
+    if (!known.has(key)) known.set(key, tileExtents(nodes, axis, count))
+    return known.get(key)!
+  }
+  const proxies = [...splits, ...tiles].filter((grid) => tileCount(grid) > 1).map(proxyOf(nodes, extentsOf))
+  proxies.sort((a, b) => a.operations - b.operations || a.elements - b.elements)
+  let smallest = Infinity
+  return proxies.flatMap(({ grid, elements }) => {
+    if (elements >= smallest) return []
+    smallest = elements
+    return [grid]
+  })
 }
-
-const aspect = (height: number, width: number): number => Math.max(height / width, width / height)

@@ -5,5 +5,10 @@ import type { Strategy } from './strategy'
 
 export const strategies = { plain, chen, 'chen-sqrt': chenSquareRoot, sft } satisfies Record<string, Strategy>
 
-export type StrategyName = keyof typeof strategies
-export const strategyNames = Object.keys(strategies) as readonly StrategyName[]
+/** A strategy that fills in decisions by itself. */
+export type Planner = keyof typeof strategies
+export const planners = Object.keys(strategies) as readonly Planner[]
+
+/** `auto` is the fastest plan of all of them. */
+export type StrategyName = 'auto' | Planner
+export const strategyNames: readonly StrategyName[] = ['auto', ...planners]

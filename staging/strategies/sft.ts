@@ -1,124 +1,244 @@
-import type { Segment } from '../plan'
-import { tileCount, untiled, type Grid } from '../tiling'
 import { checkpointsAsked, tilesAsked } from '../marks'
-import { aligned } from '../placement/first-fit'
-import { candidateGrids } from './grids'
-import { checkpointPositions, outputBytes } from './find-segments'
-import type { Strategy } from './strategy'
+import type { SegmentEstimate } from '../lowering/estimate'
 import { openContext } from '../lowering/lower'
 import { openPool } from '../lowering/emitter'
+import { poolBeforeRectifying } from '../order'
+import { aligned } from '../placement/first-fit'
+import type { Segment } from '../plan'
+import { tileCount, untiled, type Grid, type Span } from '../tiling'
+import { checkpointPositions, outputBytes } from './find-segments'
+import { candidateGrids } from './grids'
+import type { Search, Segmentation, Strategy } from './strategy'
 
-/** A way to run the nodes between two positions; bytes beside what is resident or stands at its ends. */
+/** A way to run the nodes between two positions. */
 interface Option {
   readonly segment: Segment
-  readonly forwardBytes: number
-  readonly backwardBytes: number
+  /** The most that it adds to what is resident, the tensors at its ends included. */
+  readonly addedBytes: number
   readonly keptBytes: number
-  readonly milliseconds: number
+  readonly nanoseconds: number
+}
+
+/** The ways between two positions. */
+interface Ways {
+  /** None takes less. */
+  readonly leastNanoseconds: number
+  /** Those worth taking within `available` bytes; tiles only where they may take no more than `tiledNanoseconds`. */
+  readonly within: (available: number, tiledNanoseconds: number) => readonly Option[]
+}
+
+/** Where segments may begin and end. */
+interface Spans {
+  readonly positions: readonly number[]
+  /** Where a segment that starts here may end. */
+  readonly from: (start: number) => readonly number[]
+  /** From each position to the end, whatever the memory. */
+  readonly leastNanoseconds: ReadonlyMap<number, number>
 }
 
 /** A plan of everything before a position: what it leaves in memory, what it costs in all. */
 interface Label {
   readonly residentBytes: number
-  readonly milliseconds: number
-  readonly segments: readonly Segment[]
+  readonly nanoseconds: number
+  readonly last: { readonly segment: Segment; readonly before: Label } | undefined
 }
 
-/** Grids kept from the first that fits on, by their distance to it: finer ones are for plans that leave a segment less. */
-const kept = [0, 1, 2, 4, 8, 16, 32]
-
-/** Labels kept at a position. */
-const labelLimit = 48
-
-const dominates = (a: Label, b: Label): boolean => a.residentBytes <= b.residentBytes && a.milliseconds <= b.milliseconds
-
-const insert = (labels: readonly Label[], label: Label): readonly Label[] =>
-  labels.some((other) => dominates(other, label)) ? labels : [...labels.filter((other) => !dominates(label, other)), label]
-
-/** The fastest, and evenly many up to the leanest. */
-const bounded = (labels: readonly Label[]): readonly Label[] => {
-  if (labels.length <= labelLimit) return labels
-  const sorted = [...labels].sort((a, b) => a.milliseconds - b.milliseconds)
-  return Array.from({ length: labelLimit }, (_, index) => sorted[Math.round((index * (sorted.length - 1)) / (labelLimit - 1))]!)
-}
-
-const peakBytes = ({ forwardBytes, backwardBytes }: Option): number => Math.max(forwardBytes, backwardBytes)
-
-/** Grids from the first that fits `available` bytes on; memory falls as grids get finer, so that one is found by bisection. */
-const fittingGrids = (grids: readonly Grid[], available: number, optionOf: (grid: Grid) => Option | undefined): readonly Option[] => {
-  let [low, high] = [0, grids.length]
+/** Adds a label to those of a position, which are sorted by bytes upwards and time downwards; none is better in both than another. */
+const insert = (labels: Label[], label: Label): void => {
+  let [low, high] = [0, labels.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    const option = optionOf(grids[middle]!)
-    if (option !== undefined && peakBytes(option) > available) low = middle + 1
+    if (labels[middle]!.residentBytes <= label.residentBytes) low = middle + 1
     else high = middle
   }
-  return kept.flatMap((distance) => (low + distance < grids.length ? (optionOf(grids[low + distance]!) ?? []) : []))
+  if (low > 0 && labels[low - 1]!.nanoseconds <= label.nanoseconds) return
+  if (low > 0 && labels[low - 1]!.residentBytes === label.residentBytes) low--
+  let end = low
+  while (end < labels.length && labels[end]!.nanoseconds >= label.nanoseconds) end++
+  labels.splice(low, end - low, label)
+}
+
+const segmentsOf = ({ last }: Label): readonly Segment[] => (last === undefined ? [] : [...segmentsOf(last.before), last.segment])
+
+/** Resident bytes are rounded up to this many significant bits, which bounds how many labels there are. */
+const significantBits = 8
+
+const rounded = (bytes: number): number => {
+  const unit = 2 ** Math.max(0, Math.ceil(Math.log2(bytes + 1)) - significantBits)
+  return Math.ceil(bytes / unit) * unit
+}
+
+/**
+ * The first grid, from coarse to fine, that fits, by bisection. A grid that would be faster than a coarser one that was looked at, or
+ * slower than a finer one, is passed over: so less memory never finds a faster grid.
+ */
+const firstFitting = (
+  count: number,
+  optionOf: (index: number) => Option | undefined,
+  available: number,
+  fastest: number,
+  slowest: number
+): Option | undefined => {
+  let [low, high, floor] = [0, count, fastest]
+  let found: Option | undefined
+  while (low < high && floor <= slowest) {
+    const middle = (low + high) >> 1
+    const option = optionOf(middle)
+    if (option === undefined) high = middle
+    else if (option.nanoseconds < floor || (found !== undefined && option.nanoseconds > found.nanoseconds)) low = middle + 1
+    else if (option.addedBytes <= available) [found, high] = [option, middle]
+    else [floor, low] = [option.nanoseconds, middle + 1]
+  }
+  return found
 }
 
 const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1
 
 /** Neighbours that are both kept whole run as one would; only a checkpoint of the model's stays between them. */
-const joined = (segments: readonly Segment[], asked: readonly number[]): readonly Segment[] =>
-  segments.reduce<readonly Segment[]>((list, segment) => {
+const joined = (segments: Segmentation, asked: readonly number[]): Segmentation =>
+  segments.reduce<Segmentation>((list, segment) => {
     const before = list[list.length - 1]
     return before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && !asked.includes(segment.from)
       ? [...list.slice(0, -1), { ...before, to: segment.to }]
       : [...list, segment]
   }, [])
 
-/**
- * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
- * budget; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
- * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed.
- */
-export const sft: Strategy = ({ lowering, residentBytes, estimate }, budget) => {
-  const { graph } = lowering
-  const sizes = outputBytes(openContext(lowering, openPool()))
-  const end = graph.nodes.length
-  const positions = [0, ...checkpointPositions(graph, sizes, budget), end]
-  const boundaryBytes = (position: number): number => (position === 0 || position === end ? 0 : aligned(sizes[position - 1]!))
-  const asked = checkpointsAsked(graph)
-  const tiled = tilesAsked(graph)
+interface Boundaries {
+  /** Of the tensor at a position, and of its gradient. */
+  readonly boundaryBytes: (position: number) => number
+  /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
+  readonly firstLearning: number
+}
 
-  const optionsBetween = (from: number, to: number, available: number): readonly Option[] => {
-    const isLast = to === end
-    const optionOf = (grid: Grid, recompute: boolean, reorder: Segment['reorder'] = 'once'): Option | undefined => {
-      const segment = { from, to, grid, recompute, reorder }
-      const estimated = estimate(segment)
-      return estimated && { segment, ...estimated }
+/** The ways between any two positions; answers are remembered. What is kept over several is joined later. */
+const waysOf = (
+  { lowering: { graph }, estimate }: Search,
+  positions: readonly number[],
+  { boundaryBytes, firstLearning }: Boundaries
+): ((span: Span) => Ways) => {
+  const end = graph.nodes.length
+  const tiled = tilesAsked(graph)
+  const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
+    const { from, to, recompute } = segment
+    const [before, after] = [boundaryBytes(from), boundaryBytes(to)]
+    const frozen = to <= firstLearning
+    const gradients = (from > firstLearning ? before : 0) + after
+    const outputWhileBackward = recompute ? 0 : after
+    return {
+      segment,
+      addedBytes: Math.max(after + estimated.forwardBytes, frozen ? 0 : outputWhileBackward + gradients + estimated.backwardBytes),
+      keptBytes: after + estimated.keptBytes - (frozen ? before : 0),
+      nanoseconds: estimated.nanoseconds
     }
-    const wanted = tiled.find((span) => span.from === from && span.to === to)
-    if (wanted !== undefined) return [optionOf(wanted.grid, !isLast || tileCount(wanted.grid) > 1)].flatMap((option) => option ?? [])
-    const whole = [optionOf(untiled, false), ...(isLast ? [] : [optionOf(untiled, true)])].flatMap((option) => option ?? [])
-    const lean = fittingGrids(candidateGrids(graph, { from, to }), available, (grid) => optionOf(grid, true, 'each-tile'))
-    const quick = lean.flatMap(({ segment }) => optionOf(segment.grid, true, 'once') ?? [])
-    return [...whole, ...lean, ...quick]
+  }
+  const optionOf = (span: Span, grid: Grid, recompute: boolean, reorder: Segment['reorder'] = 'once'): Option | undefined => {
+    const segment = { ...span, grid, recompute, reorder }
+    const estimated = estimate(segment)
+    return estimated && asOption(segment, estimated)
   }
 
-  const labels = new Map<number, readonly Label[]>([[0, [{ residentBytes, milliseconds: 0, segments: [] }]]])
-  for (const from of positions)
-    for (const to of positions.filter((position) => position > from && !asked.some((at) => from < at && at < position))) {
-      const starting = labels.get(from) ?? []
-      if (starting.length === 0) continue
-      const leanest = Math.min(...starting.map((label) => label.residentBytes))
-      const gradients = boundaryBytes(from) + boundaryBytes(to)
-      const available = budget - leanest - gradients
-      if (available <= 0) continue
-      for (const option of optionsBetween(from, to, available))
-        for (const label of starting) {
-          const outputWhileBackward = option.segment.recompute ? 0 : boundaryBytes(to)
-          const forward = label.residentBytes + boundaryBytes(to) + option.forwardBytes
-          const backward = label.residentBytes + outputWhileBackward + gradients + option.backwardBytes
-          if (Math.max(forward, backward) > budget) continue
-          const reached: Label = {
-            residentBytes: label.residentBytes + boundaryBytes(to) + option.keptBytes,
-            milliseconds: label.milliseconds + option.milliseconds,
-            segments: [...label.segments, option.segment]
-          }
-          labels.set(to, bounded(insert(labels.get(to) ?? [], reached)))
-        }
+  const open = (span: Span): Ways => {
+    const isLast = span.to === end
+    const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
+    const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
+    const kept =
+      wanted === undefined
+        ? keepable
+          ? optionOf(span, untiled, false)
+          : undefined
+        : optionOf(span, wanted.grid, !isLast || tileCount(wanted.grid) > 1)
+    const again = wanted === undefined && !isLast ? optionOf(span, untiled, true) : undefined
+    const whole = [kept, again].flatMap((option) => option ?? [])
+    const leastNanoseconds = whole.reduce((least, option) => Math.min(least, option.nanoseconds), Infinity)
+    const coarsest = again ?? kept
+    let grids: readonly Grid[] | undefined
+    const tiles = (available: number, slowest: number, reorder: Segment['reorder']): Option | undefined => {
+      if (coarsest === undefined || coarsest.nanoseconds > slowest) return undefined
+      grids ??= candidateGrids(graph, span)
+      const gridOption = (index: number): Option | undefined => optionOf(span, grids![index]!, true, reorder)
+      return firstFitting(grids.length, gridOption, available, coarsest.nanoseconds, slowest)
     }
-  const [best] = [...(labels.get(end) ?? [])].sort((a, b) => a.milliseconds - b.milliseconds)
-  return best === undefined ? [] : [joined(best.segments, asked), best.segments]
+    return {
+      leastNanoseconds,
+      within: (available, tiledNanoseconds) => {
+        const fitting = whole.filter(({ addedBytes }) => addedBytes <= available)
+        if (wanted !== undefined || fitting.includes(coarsest!)) return fitting
+        const tiled = [tiles(available, tiledNanoseconds, 'once'), tiles(available, tiledNanoseconds, 'each-tile')]
+        return [...fitting, ...tiled].flatMap((option) => option ?? [])
+      }
+    }
+  }
+  const known = new Map<string, Ways>()
+  return (span) => {
+    const key = `${span.from},${span.to}`
+    const ways = known.get(key) ?? open(span)
+    known.set(key, ways)
+    return ways
+  }
 }
+
+/**
+ * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
+ * target; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
+ * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed.
+ */
+const within = (search: Search): ((target: number) => readonly Segmentation[]) => {
+  const { lowering, residentBytes } = search
+  const { graph } = lowering
+  const context = openContext(lowering, openPool())
+  const sizes = outputBytes(context)
+  const end = graph.nodes.length
+  const asked = checkpointsAsked(graph)
+  const boundaryBytes = (position: number): number => (position === 0 || position === end ? 0 : aligned(sizes[position - 1]!))
+  const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target), end]
+  const ways = waysOf(search, positionsWithin(Infinity), { boundaryBytes, firstLearning: context.firstLearning })
+
+  /** The label of least time at the end that takes no more than `limit`; tiled are only segments that start where `mayTile` says. */
+  const fastest = (target: number, spans: Spans, limit: number, mayTile: (from: number) => boolean): Label | undefined => {
+    const labels = new Map(spans.positions.map((position): [number, Label[]] => [position, []]))
+    labels.get(0)!.push({ residentBytes: 0, nanoseconds: 0, last: undefined })
+    for (const from of spans.positions)
+      for (const to of spans.from(from)) {
+        const { leastNanoseconds, within } = ways({ from, to })
+        for (const before of labels.get(from)!) {
+          const slack = limit - before.nanoseconds - spans.leastNanoseconds.get(to)!
+          if (leastNanoseconds > slack) continue
+          const available = target - residentBytes - before.residentBytes
+          for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
+            insert(labels.get(to)!, {
+              residentBytes: rounded(before.residentBytes + keptBytes),
+              nanoseconds: before.nanoseconds + nanoseconds,
+              last: { segment, before }
+            })
+        }
+      }
+    return labels.get(end)!.at(-1)
+  }
+
+  const spansWithin = (target: number): Spans => {
+    const positions = positionsWithin(target)
+    const from = (start: number): readonly number[] =>
+      positions.filter((position) => position > start && !asked.some((at) => start < at && at < position))
+    const leastNanoseconds = new Map([[end, 0]])
+    for (const start of [...positions.slice(0, -1)].reverse())
+      leastNanoseconds.set(
+        start,
+        Math.min(...from(start).map((to) => ways({ from: start, to }).leastNanoseconds + leastNanoseconds.get(to)!))
+      )
+    return { positions, from, leastNanoseconds }
+  }
+
+  return (target) => {
+    const spans = spansWithin(target)
+    // Answers of the narrower searches keep the wider one from looking at what cannot be better.
+    const best = [() => false, (from: number) => from === 0, () => true].reduce<Label | undefined>(
+      (found, mayTile) => fastest(target, spans, found?.nanoseconds ?? Infinity, mayTile) ?? found,
+      undefined
+    )
+    if (best === undefined) return []
+    const segments = segmentsOf(best)
+    return [joined(segments, asked), segments]
+  }
+}
+
+export const sft: Strategy = { order: poolBeforeRectifying, kind: 'targeted', within }

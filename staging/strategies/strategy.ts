@@ -1,5 +1,7 @@
+import type { Graph } from '../graph'
 import type { Lowering } from '../lowering/lower'
 import type { SegmentEstimate } from '../lowering/estimate'
+import type { Order } from '../order'
 import type { Segment } from '../plan'
 
 /** What a strategy may ask while it decides. */
@@ -10,8 +12,21 @@ export interface Search {
   readonly estimate: (segment: Segment) => SegmentEstimate | undefined
 }
 
-/**
- * A strategy fills in decisions only: the candidate segmentations that it believes to fit `budget` bytes, best first.
- * Staging lowers them in order and takes the first whose exact peak fits.
- */
-export type Strategy = (search: Search, budget: number) => readonly (readonly Segment[])[]
+export type Segmentation = readonly Segment[]
+
+/** A strategy fills in decisions only, for the model in the order that it wants; staging lowers them and takes the fastest that fits. */
+export type Strategy = { readonly order: (graph: Graph) => Order } & (
+  | {
+      /** Every segmentation that there is, whatever the budget. */
+      readonly kind: 'fixed'
+      readonly all: (search: Search) => readonly Segmentation[]
+    }
+  | {
+      /**
+       * The segmentations of least time that it believes to fit `target` bytes, the one to prefer first; all take the same time, and
+       * never more than for a smaller target. None where it finds none; then there is none for a smaller target either.
+       */
+      readonly kind: 'targeted'
+      readonly within: (search: Search) => (target: number) => readonly Segmentation[]
+    }
+)

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { bytesOf, shapeRules, trace, windowCount, windowExtent, type AnyLayer, type Op, type ShapeRule } from '../../dsl'
 import { compile, exportedTypes } from './compile'
+import { planned } from './planned-model'
 
 /** Checks what types answer against what functions answer, for many random cases in one compilation. */
 
@@ -178,6 +179,125 @@ types('segments: the same shape, or the same sentence', () => {
   lists.forEach((list, index) => assert.is(found[index]!.replace(/^"(in \d+: )?|"$/g, ''), expected[index], list.join(', ')))
   for (const part of ['sums over the pixels', 'tile: cannot tile along', 'readonly ['])
     assert.ok(expected.filter((answer) => answer.includes(part)).length > 5, part)
+})
+
+types('plans: right, or the same sentence', () => {
+  const written = dsl.flatLayers(planned.layers).filter(({ op }) => op !== 'checkpoint') as readonly dsl.PlannedLayer[]
+  const layers = [...written, { name: 'loss', op: 'softmaxCrossEntropy', args: {} }] as readonly dsl.PlannedLayer[]
+  const [position, count] = [fc.integer({ min: -1, max: layers.length + 1 }), fc.constantFrom(1, 1, 1, 1, 2, 3, 0, 2.5)]
+  const name = fc.constantFrom(...layers.map((layer) => layer.name), '9', 'features.9', 'head.9', 'head')
+  /** Mostly right: cuts at random, and then at most one field changed. */
+  const plan = fc
+    .record({
+      cuts: fc.uniqueArray(fc.integer({ min: 1, max: layers.length - 1 }), { maxLength: 3 }),
+      exchanged: fc.boolean(),
+      grids: fc.array(fc.record({ B: count, H: count, W: count }), { minLength: 4, maxLength: 4 }),
+      recompute: fc.boolean(),
+      budget: fc.oneof(fc.constant(null), fc.nat(2e9)),
+      peak: fc.nat(2e9),
+      change: fc.nat(12),
+      position,
+      place: fc.nat(3),
+      name,
+      text: fc.constantFrom('relu', 'conv2d 4 k3', 'linear 2')
+    })
+    .map(({ cuts, exchanged, grids, recompute, budget, peak, change, position, place, name, text }) => {
+      const order = layers.map((_, index) => (exchanged && index === 1 ? 2 : exchanged && index === 2 ? 1 : index))
+      const ends = [...cuts.sort((a, b) => a - b), layers.length]
+      const segments = ends.map((to, index) => ({
+        from: ends[index - 1] ?? 0,
+        to,
+        checkpoint: layers[order[to - 1]!]!.name,
+        grid: change === 0 ? grids[index]! : { ...{ B: 1, H: 1, W: 1 }, ...(index === place ? grids[index] : {}) },
+        recompute: recompute || index < ends.length - 1,
+        reorder: 'once' as const
+      }))
+      const right: dsl.Plan = {
+        model: 'planned',
+        input: [2, 3, 16, 16],
+        layers: layers.map(({ op, args }) => dsl.layerText(op, args)),
+        order,
+        strategy: 'by hand',
+        device: { name: 'cpu', precision: 'float32', threads: 2 },
+        objective: 'train with sgd',
+        graph: '0',
+        budget: change > 9 ? budget : null,
+        peak,
+        segments,
+        predicted: {}
+      }
+      const at = place % segments.length
+      const changed = (field: object): dsl.Plan => ({ ...right, segments: segments.with(at, { ...segments[at]!, ...field }) })
+      switch (change) {
+        case 1:
+          return changed({ from: position })
+        case 2:
+          return changed({ to: position })
+        case 3:
+          return changed({ checkpoint: name })
+        case 4:
+          return changed({ recompute: false })
+        case 5:
+          return { ...right, segments: segments.slice(0, at) }
+        case 6:
+          return { ...right, order: order.with(place, position) }
+        case 7:
+          return { ...right, layers: right.layers.with(place, text) }
+        case 8:
+          return { ...right, layers: right.layers.slice(0, layers.length - place) }
+        case 9:
+          return { ...right, input: [2, 3, 16, 16 + place].slice(place === 3 ? 1 : 0) }
+        default:
+          return right
+      }
+    })
+  const plans = sample(plan, 250)
+  const literal = (value: unknown): string =>
+    Array.isArray(value)
+      ? `readonly [${value.map(literal).join(', ')}]`
+      : typeof value === 'object' && value !== null
+        ? `{ ${Object.entries(value)
+            .map(([key, one]) => `readonly ${key}: ${literal(one)}`)
+            .join('; ')} }`
+        : JSON.stringify(value)
+  const found = answers(
+    `import type { planned } from './planned-model'
+    import type { Right } from '../../dsl/plan-types'
+    import type { Bad } from '../../dsl/tensor'
+    type Sentences<T> = T extends Bad<infer Sentence> ? Sentence : unknown extends T ? never : T extends object ? Each<T> : never
+    type Each<T> = { [K in keyof T]: Sentences<T[K]> }[T extends readonly unknown[] ? number & keyof T : keyof T]`,
+    plans.map((one) => `Each<Right<typeof planned, ${literal(one)}>>`)
+  )
+  const expected = plans.map((one) => {
+    const checked = dsl.checkPlan(layers, planned.input, one)
+    return E.isLeft(checked) ? checked.left : undefined
+  })
+  plans.forEach((one, index) => {
+    const said = found[index] === 'never' ? [] : found[index]!.split(' | ').map((sentence) => sentence.replace(/^"|"$/g, ''))
+    const sentence = expected[index]
+    assert.ok(sentence === undefined ? said.length === 0 : said.includes(sentence), `${JSON.stringify(one)}\n${sentence}\n${found[index]}`)
+  })
+  for (const part of [
+    'layer ',
+    'layers: ',
+    'order: ',
+    'input: ',
+    'sums over',
+    'allows B',
+    'follow each other',
+    'end at',
+    'must end after',
+    'no layer',
+    'its last layer',
+    'recompute must',
+    'over the budget',
+    'whole numbers'
+  ])
+    assert.ok(
+      expected.some((sentence) => sentence?.includes(part)),
+      part
+    )
+  assert.ok(expected.filter((sentence) => sentence === undefined).length > 25)
 })
 
 types.run()

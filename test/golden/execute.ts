@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import type { Model } from '../../dsl'
 import { deviceModel, openSession } from '../../native'
 import { exchangeFor, type Exchange, type Numbers } from '../../src/exchange'
-import { stage, type Objective, type Optimizer, type Segment, type Staged, type StrategyName } from '../../staging'
+import { stage, type Given, type Objective, type Optimizer, type Segment, type Staged, type StrategyName } from '../../staging'
 import type { Precision } from '../../staging/program'
 
 /** A net, where and how it runs, and one batch of plain numbers. */
@@ -48,6 +48,12 @@ const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
   return result.right
 }
 
+/** Segments over the order in which the layers are written. */
+export const asWritten = (segments: readonly Segment[]): Given => ({
+  order: Array.from({ length: segments.at(-1)?.to ?? 0 }, (_, position) => position),
+  segments
+})
+
 /** Stages for an execution; a budget may not fit, so this is a value. */
 export const stageFor = (execution: Execution, objective: Objective): ReturnType<typeof stage> =>
   stage({
@@ -56,7 +62,7 @@ export const stageFor = (execution: Execution, objective: Objective): ReturnType
     strategy: execution.strategy ?? 'sft',
     objective,
     source: { kind: 'float' },
-    ...(execution.segments === undefined ? {} : { segments: execution.segments }),
+    ...(execution.segments === undefined ? {} : { given: asWritten(execution.segments) }),
     ...(execution.input === undefined ? {} : { input: execution.input }),
     ...(execution.budget === undefined ? {} : { budget: execution.budget })
   })

@@ -4,7 +4,8 @@ import { builtIn } from '../../models'
 import { deviceModel, openSession } from '../../native'
 import { exchangeFor } from '../../src/exchange'
 import { initialise } from '../../src/initialise'
-import { stage, type Segment, type StrategyName } from '../../staging'
+import { asWritten } from '../golden/execute'
+import { stage, type Segment, type StrategyName, type Training } from '../../staging'
 
 /** What the parent wants measured; it comes as JSON in the last argument. */
 export interface Wanted {
@@ -16,6 +17,8 @@ export interface Wanted {
   readonly budget?: number
   /** Decisions to take as they are, in place of the strategy's. */
   readonly segments?: readonly Segment[]
+  /** What training does besides; every section that there is runs in each step. */
+  readonly training?: Partial<Training>
 }
 
 /** Of real training steps in this process; bytes. */
@@ -54,7 +57,7 @@ const heapGrowth = async (work: () => Promise<void>): Promise<number> => {
   return count(1) - before
 }
 
-const measure = async ({ device, network, input, strategy, budget, segments }: Wanted): Promise<Measured> => {
+const measure = async ({ device, network, input, strategy, budget, segments, training }: Wanted): Promise<Measured> => {
   const threads = 2
   const request = {
     model: builtIn[network]!({ classes: 2, head: 'gap' }),
@@ -62,8 +65,8 @@ const measure = async ({ device, network, input, strategy, budget, segments }: W
     device: must(deviceModel(device, 'float32', threads)),
     strategy,
     ...(budget === undefined ? {} : { budget }),
-    ...(segments === undefined ? {} : { segments }),
-    objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 5e-4 } },
+    ...(segments === undefined ? {} : { given: asWritten(segments) }),
+    objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 5e-4 }, ...training },
     source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] }
   } as const
   const { program, graph, plan } = must(stage(request))
@@ -80,15 +83,21 @@ const measure = async ({ device, network, input, strategy, budget, segments }: W
     cropTop: 0,
     cropLeft: 0,
     flipHorizontal: index % 2 === 1,
-    flipVertical: false
+    flipVertical: false,
+    quarterTurns: 0 as const
   }))
   must(await session.run('restore', restored.buffer, { learningRate: 0, step: 0, seed: 1 }, [])())
   const exchange = exchangeFor(program.step)
+  const updated = program.update && exchangeFor(program.update)
+  const evaluated = program.evaluate && exchangeFor(program.evaluate)
   const heapBytes: number[] = []
   for (let step = 0; step < 3; step += 1)
     heapBytes.push(
       await heapGrowth(async () => {
-        must(await session.run('step', exchange.buffer, { learningRate: 1e-3, step, seed: 1 }, images)())
+        const parameters = { learningRate: 1e-3, step, seed: 1 }
+        must(await session.run('step', exchange.buffer, parameters, images)())
+        if (updated !== undefined) must(await session.run('update', updated.buffer, parameters, [])())
+        if (evaluated !== undefined) must(await session.run('evaluate', evaluated.buffer, parameters, images)())
       })
     )
   const controlBytes = await heapGrowth(async () => void new ArrayBuffer(4 << 20))

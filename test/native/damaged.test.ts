@@ -15,7 +15,8 @@ const options = (): EncodedSessionOptions => ({
   ...encodeProgram(programOf(sound)),
   device: 'reference',
   precision: 'float64',
-  arenaBytes: 4096
+  arenaBytes: 4096,
+  linkBytesPerSecond: 0
 })
 
 const withCode = (damage: (code: Float64Array) => Float64Array | void): EncodedSessionOptions => {
@@ -61,7 +62,7 @@ const cases: readonly (readonly [string, EncodedSessionOptions, string])[] = [
   ['a kernel of unknown code', withKernels(set(0, 99)), 'kernel 0 has the unknown code 99'],
   ['a kernel that is cut off', withKernels((kernels) => kernels.slice(0, -1)), 'kernel 1 (convolutionForward) is cut off'],
   ['a negative extent', withKernels(set(4, -4)), 'an extent of the box must be at least 1, not -4'],
-  ['an extent whose bytes overflow', withKernels(set(4, 2 ** 53)), 'reaches bytes'],
+  ['an operand that no space holds', withKernels(set(4, 2 ** 53)), 'kernel 0, copyBox, has an operand of 72057594037927936 bytes'],
   ['an infinite extent', withKernels(set(4, Infinity)), 'is not a finite number'],
   ['a peak above the arena', { ...options(), arenaBytes: 4000 }, "the program needs 4096 bytes, more than the arena's 4000"],
   ['a negative peak', { ...options(), peakBytes: -1 }, 'peakBytes is outside'],
@@ -93,11 +94,34 @@ rejectsKernel('an unknown layout', { ...convolution, weightLayout: 99 }, 5, "is 
 rejectsKernel('a negative slope', { kind: 'rectifierForward', count: 4, slope: -0.1 }, 2, 'slope must not be negative')
 rejectsKernel('destination rows that overlap', { ...copy(4), n2: 3, destinationStride2: 2 } as Kernel, 2, 'destination rows overlap')
 
+const sgd = { kind: 'sgd', count: 4, rate: 1, weightDecay: 0, momentum: 0 } as const
+rejectsKernel('a negative rate', { ...sgd, rate: -0.5 }, 3, 'sgd: rate must not be negative, but is -0.5')
+rejectsKernel('a rate that is no number', { ...sgd, rate: NaN }, 3, "sgd: field 'rate' is not a finite number")
+const adam = { kind: 'adam', count: 4, rate: 1, weightDecay: 0, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, decoupled: 0 } as const
+rejectsKernel('a negative rate of adam', { ...adam, rate: -1 }, 4, 'adam: rate must not be negative, but is -1')
+rejectsKernel('a sum over nothing', { kind: 'sumSquares', count: 0 }, 2, 'sumSquares: count must be at least 1, not 0')
+rejectsKernel('a norm of 0', { kind: 'clipGradient', count: 4, maxNorm: 0 }, 2, 'clipGradient: maxNorm must be above 0, not 0')
+rejectsKernel('no square root', { kind: 'squareRoot', count: 0 }, 2, 'squareRoot: count')
+rejectsKernel('an endless norm', { kind: 'clipGradient', count: 4, maxNorm: Infinity }, 2, "field 'maxNorm' is not a finite number")
+
+test('a sum of squares among its summands, or between float64s', () => {
+  const sumAt = (sum: number) =>
+    open({ kernels: [{ kind: 'sumSquares', count: 4 }], code: [launch(0, arena(0), arena(sum))], precision: 'float32' })
+  right(sumAt(16)).close()
+  assert.ok(left(sumAt(8)).message.includes('sum of sumSquares, overlaps its source'))
+  assert.ok(left(sumAt(20)).message.includes('is not aligned to its elements of 8 bytes'))
+})
+
+test('row weights beyond the arena', () => {
+  const opened = open({ kernels: [crossEntropy], code: [launch(0, arena(0), arena(64), arena(4088), arena(128))] })
+  assert.ok(left(opened).message.includes("rowWeights of softmaxCrossEntropyForward, reaches bytes 4088 .. 4104 of the arena's 4096"))
+})
+
 const crossEntropy: Kernel = { kind: 'softmaxCrossEntropyForward', batch: 2, classes: 2, fullBatch: 2 }
 const rectifier: Kernel = { kind: 'rectifierForward', count: 4, slope: 0 }
 
 test('a loss over the labels that it is read from', () => {
-  const opened = open({ kernels: [crossEntropy], code: [launch(0, arena(0), arena(64), arena(64))] })
+  const opened = open({ kernels: [crossEntropy], code: [launch(0, arena(0), arena(64), none, arena(64))] })
   assert.ok(left(opened).message.includes('loss of softmaxCrossEntropyForward, overlaps its labels'))
 })
 
@@ -144,7 +168,7 @@ test('a loop inside a loop over the same axis', () => {
 })
 
 test('convolution weights that the reference device cannot read', () => {
-  const opened = open({ kernels: [{ ...convolution, weightLayout: 3 }], code: [] })
+  const opened = open({ kernels: [{ ...convolution, weightLayout: 3 }], code: [], peakBytes: 8192 })
   assert.ok(left(opened).message.includes('plain layouts only'))
 })
 

@@ -1,8 +1,9 @@
 // Programs written by hand, for the tests of the decoder and the interpreter.
 import * as E from 'fp-ts/Either'
-import { openSession, type DeviceError, type DeviceName, type Image, type Session } from '../../native'
+import * as assert from 'uvu/assert'
+import { openSession, type DeviceError, type DeviceName, type Image, type Session, type StepParameters } from '../../native'
 import type { Kernel } from '../../staging/kernels'
-import type { Address, Instruction, Precision, Program, TileAxis } from '../../staging/program'
+import type { Address, Copy, Engine, Instruction, Offset, Precision, Program, TileAxis } from '../../staging/program'
 
 export const none: Address = { space: 'none', base: 0, strides: [0, 0, 0] }
 export const arena = (base: number, strides: Address['strides'] = [0, 0, 0]): Address => ({ space: 'arena', base, strides })
@@ -12,13 +13,31 @@ export const index = (base: number, strides: Address['strides'] = [0, 0, 0]): Ad
 export const launch = (kernel: number, ...operands: readonly Address[]): Instruction => ({ kind: 'launch', kernel, operands })
 export const loop = (axis: TileAxis, count: number, ...body: readonly Instruction[]): Instruction => ({ kind: 'loop', axis, count, body })
 
+export const at = (base: number, strides: Offset['strides'] = [0, 0, 0]): Offset => ({ base, strides })
+
+/** `bytes` from one place to another. */
+export const swap = (engine: Copy['engine'], bytes: number, device: Offset, host: Offset): Copy => ({
+  kind: 'copy',
+  engine,
+  rows: 1,
+  rowBytes: bytes,
+  deviceRowStride: bytes,
+  hostRowStride: bytes,
+  device,
+  host
+})
+export const record = (engine: Engine, event: number): Instruction => ({ kind: 'record', engine, event })
+export const wait = (engine: Engine, event: number): Instruction => ({ kind: 'wait', engine, event })
+
 export interface Written {
   readonly kernels: readonly Kernel[]
   readonly code: readonly Instruction[]
   readonly exchangeBytes?: number
   readonly peakBytes?: number
+  readonly hostBytes?: number
   readonly precision?: Precision
   readonly input?: Program['input']
+  readonly buffers?: Program['buffers']
 }
 
 /** A program whose step is `code`; restore and save do nothing. */
@@ -27,15 +46,18 @@ export const programOf = ({
   code,
   exchangeBytes = 0,
   peakBytes = 4096,
+  hostBytes = 0,
   precision = 'float64',
-  input = [1, 1, 1, 1]
+  input = [1, 1, 1, 1],
+  buffers = []
 }: Written): Program => ({
   precision,
   threads: 2,
-  hostBytes: 0,
+  hostBytes,
   peakBytes,
   input,
   kernels,
+  buffers,
   residents: [],
   step: { code, exchangeBytes, exchanged: [] },
   restore: { code: [], exchangeBytes: 0, exchanged: [] },
@@ -55,10 +77,11 @@ export const left = <A>(result: E.Either<DeviceError, A>): DeviceError => {
 export const open = (
   written: Written,
   device: DeviceName = 'reference',
-  arenaBytes = written.peakBytes ?? 4096
-): E.Either<DeviceError, Session> => openSession({ device, program: programOf(written), arenaBytes })
+  arenaBytes = written.peakBytes ?? 4096,
+  linkBytesPerSecond = 0
+): E.Either<DeviceError, Session> => openSession({ device, program: programOf(written), arenaBytes, linkBytesPerSecond })
 
-export const parameters = { learningRate: 0.1, step: 0, seed: 1 }
+export const parameters: StepParameters = { learningRate: 0.1, step: 0, seed: 1 }
 
 /** Runs the step once on a copy of `values` and returns what the exchange buffer then holds. */
 export const runStep = async (written: Written, values: Float64Array, images: readonly Image[] = []): Promise<Float64Array> => {
@@ -67,6 +90,46 @@ export const runStep = async (written: Written, values: Float64Array, images: re
   right(await session.run('step', buffer, parameters, images)())
   session.close()
   return new Float64Array(buffer)
+}
+
+/** Where a kernel is tried: what the two devices must agree on. */
+export const targets = [
+  { device: 'reference', precision: 'float64', tolerance: 1e-14 },
+  { device: 'reference', precision: 'float32', tolerance: 1e-6 },
+  { device: 'cpu', precision: 'float32', tolerance: 1e-6 }
+] as const
+export type Target = (typeof targets)[number]
+
+/** Plain numbers are of the program's precision; an operand that is absent is undefined. */
+export type Tensor = readonly number[] | Float64Array | Int32Array | undefined
+
+/** Launches one kernel on `tensors`, which lie in the exchange buffer, and returns what they then hold. */
+export const runKernel = async (
+  kernel: Kernel,
+  tensors: readonly Tensor[],
+  { device, precision }: Target,
+  step: StepParameters = parameters
+): Promise<readonly (readonly number[])[]> => {
+  const elements = precision === 'float64' ? Float64Array : Float32Array
+  const arrays = tensors.map((tensor) => (Array.isArray(tensor) ? elements.from(tensor as readonly number[]) : (tensor as Float64Array)))
+  const starts = arrays.map((_, i) => arrays.slice(0, i).reduce((sum, array) => sum + Math.ceil((array?.byteLength ?? 0) / 64) * 64, 0))
+  const exchangeBytes = starts.at(-1)! + (arrays.at(-1)?.byteLength ?? 0)
+  const operands = arrays.map((array, i) => (array === undefined ? none : exchange(starts[i]!)))
+  const session = right(open({ kernels: [kernel], code: [launch(0, ...operands)], exchangeBytes, precision }, device))
+  const buffer = new ArrayBuffer(exchangeBytes)
+  const views = arrays.map((array, i) => array && new (array.constructor as Float64ArrayConstructor)(buffer, starts[i], array.length))
+  views.forEach((view, i) => view?.set(arrays[i]!))
+  right(await session.run('step', buffer, step, [])())
+  session.close()
+  return views.map((view) => [...(view ?? [])])
+}
+
+/** Every number within the target's tolerance, relative to 1 plus its size. */
+export const close = (found: readonly number[], expected: readonly number[], { tolerance }: Target): void => {
+  assert.is(found.length, expected.length)
+  expected.forEach((value, i) =>
+    assert.ok(Math.abs(found[i]! - value) <= tolerance * (1 + Math.abs(value)), `element ${i} is ${found[i]}, not ${value}`)
+  )
 }
 
 export const copy = (count: number): Kernel => ({

@@ -71,7 +71,8 @@ const image: Image = {
   cropTop: 0,
   cropLeft: 1,
   flipHorizontal: false,
-  flipVertical: false
+  flipVertical: false,
+  quarterTurns: 0
 }
 const loading = {
   kernels: [loadImage],
@@ -101,7 +102,13 @@ for (const [name, images, sentence] of [
   ['a crop outside its image', [{ ...image, cropLeft: 2 }], 'does not hold a crop of 2x2 at row 0, column 2'],
   ['an image of other channels', [{ ...image, channels: 1, pixels: new Uint8Array(6) }], 'has 1 channels, but the network reads 2'],
   ['pixels that are cut', [{ ...image, pixels: new Uint8Array(11) }], 'has 11 bytes instead of 12'],
-  ['a negative crop', [{ ...image, cropTop: -1 }], 'cropTop must not be negative']
+  ['a negative crop', [{ ...image, cropTop: -1 }], 'cropTop must not be negative'],
+  ['four quarters', [{ ...image, quarterTurns: 4 as 0 }], 'image 0 is turned by 4 quarters: give quarterTurns of 0 to 3'],
+  ['half a quarter', [{ ...image, quarterTurns: 0.5 as 0 }], 'quarterTurns is not a whole number'],
+  ['a turn backwards', [{ ...image, quarterTurns: -1 as 0 }], 'quarterTurns must not be negative'],
+  ['a colour of 11 numbers', [{ ...image, colour: new Float32Array(11) }], 'colour has 11 numbers instead of 12'],
+  ['a colour of another type', [{ ...image, colour: new Float64Array(12) as unknown as Float32Array }], 'colour is no Float32Array'],
+  ['a colour of two channels', [{ ...image, colour: new Float32Array(12) }], 'has 2 channels, but colour changes red, green and blue']
 ] as const)
   test(`refuses ${name}`, async () => {
     const session = right(open({ ...loading, exchangeBytes: 64 }))
@@ -113,7 +120,7 @@ for (const [name, images, sentence] of [
 
 test('a label outside the classes is a sentence, and the session lives on', async () => {
   const loss: Kernel = { kind: 'softmaxCrossEntropyForward', batch: 1, classes: 2, fullBatch: 1 }
-  const session = right(open({ kernels: [loss], code: [launch(0, exchange(0), exchange(32), exchange(16))], exchangeBytes: 40 }))
+  const session = right(open({ kernels: [loss], code: [launch(0, exchange(0), exchange(32), none, exchange(16))], exchangeBytes: 40 }))
   const buffer = new ArrayBuffer(40)
   new Float64Array(buffer, 0, 2).set([1, 1])
   const label = new Int32Array(buffer, 32, 1)

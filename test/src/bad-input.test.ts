@@ -212,7 +212,7 @@ for (const [name, args, status, sentence] of cases) {
 
 test('no command', async () => {
   const { status, stdout, stderr } = await tilefold([])
-  assert.equal([status, stdout, stderr], [2, '', 'give a command: plan, train, gradients or bench; --help says more.\n'])
+  assert.equal([status, stdout, stderr], [2, '', 'give a command: plan, explain, train, gradients or bench; --help says more.\n'])
 })
 
 test('what cannot be saved is said before the training, not after it', async () => {

@@ -50,7 +50,7 @@ const training = (...more: readonly string[]): readonly string[] => [
 test('plan tells segments and figures, in data and in words', async () => {
   const plan = await json('plan', 'vgg16', '--input', '1x3x512x512', '--budget', '300MiB')
   assert.is(plan.feasible, true)
-  assert.is(plan.strategy, 'sft')
+  assert.is(plan.strategy, 'auto')
   assert.ok(plan.peakDeviceBytes <= 300 * 2 ** 20 && plan.plainPeakBytes > 300 * 2 ** 20)
   assert.ok(plan.predictedStepMs >= plan.lowerBoundMs && plan.lowerBoundMs > 0 && plan.haloOverhead >= 0 && plan.peakHostBytes === 0)
   assert.is(plan.segments[0].from, 0)
@@ -60,6 +60,43 @@ test('plan tells segments and figures, in data and in words', async () => {
   assert.match(stdout, /features\.0/)
   assert.match(stdout, /tiles: \d+ along/)
   assert.match(stdout, /peak on the device/)
+})
+
+test('explain tells what binds, what more memory buys and what decisions cost, in data and in words', async () => {
+  const wanted = ['explain', 'vgg16', '--input', '1x3x512x512', '--budget', '300MiB']
+  const explanation = await json(...wanted)
+  const plan = await json('plan', ...wanted.slice(1))
+  for (const field of ['strategy', 'feasible', 'budgetBytes', 'peakDeviceBytes', 'predictedStepMs'])
+    assert.is(explanation[field], plan[field])
+  const live = explanation.peak.reduce((sum: number, { bytes }: { bytes: number }) => sum + bytes, 0)
+  assert.is(live + explanation.unusedBytes, explanation.peakDeviceBytes)
+  assert.match(explanation.bindingLayer, /^features\.\d+$/)
+  assert.ok(explanation.larger.length > 0 && explanation.larger.every(({ differenceMs }: { differenceMs: number }) => differenceMs < 0))
+  assert.ok(explanation.smaller.differenceMs > 0 && explanation.smaller.budgetBytes < explanation.peakDeviceBytes)
+  assert.is(explanation.segments.length, plan.segments.length)
+  for (const { predictedMs, wholeMs, recomputationMs, haloMs, tileMs } of explanation.segments)
+    assert.ok(Math.abs(predictedMs - wholeMs - recomputationMs - haloMs - tileMs) < 1e-3)
+  const { stdout } = await tilefold(wanted)
+  assert.match(stdout, new RegExp(`${explanation.bindingLayer.replace('.', '\\.')} binds: it has the most in memory at the peak`))
+  assert.match(stdout, /With \d+ MiB a step would take .* less/)
+  assert.match(stdout, /the plan at hand/)
+  assert.match(stdout, /computing again/)
+})
+
+test('explain works for any strategy and without a budget', async () => {
+  const { larger, segments } = await json('explain', smallModel, '--strategy', 'chen-sqrt')
+  assert.equal(larger, [])
+  assert.ok(segments.some(({ recomputationMs }: { recomputationMs: number }) => recomputationMs > 0))
+  const { stdout } = await tilefold(['explain', smallModel])
+  assert.match(stdout, /More memory would not make a step faster\./)
+})
+
+test('explain refuses a budget that nothing fits as plan does, with status 3', async () => {
+  const wanted = ['vgg16', '--input', '1x3x256x256', '--budget', '1MiB', '--json']
+  const [explanation, plan] = [await tilefold(['explain', ...wanted]), await tilefold(['plan', ...wanted])]
+  assert.is(explanation.status, 3)
+  assert.equal(explanation, plan)
+  assert.is(JSON.parse(explanation.stdout).feasible, false)
 })
 
 test("README's network is the example, and fits the budget that README gives it", async () => {
@@ -172,7 +209,7 @@ test('bench times real steps', async () => {
   assert.is(report.stepMs.length, 2)
   assert.ok(report.stepMs.every((milliseconds: number) => milliseconds > 0) && report.predictedStepMs > 0)
   assert.ok(report.peakDeviceBytes <= report.predictedPeakBytes)
-  assert.is(report.strategy, 'sft')
+  assert.is(report.strategy, 'auto')
 })
 
 test('Ctrl-C before the first step ends bench with status 130', async () => {

@@ -202,15 +202,18 @@ test('given segments are refused with the segment and the reason', () => {
   const cases: readonly (readonly [readonly Segment[], RegExp])[] = [
     [
       [{ from: 0, to: 10, grid: { ...whole, H: 2 }, recompute: true, reorder: 'once' }],
-      /segment 0\.\.10: it cannot be tiled along H; it allows B/
+      /segment 0\.\.10: cannot tile along H; globalAvgPool sums over the pixels, so it must be the segment's last op/
     ],
-    [[{ from: 0, to: 4, grid: whole, recompute: true, reorder: 'once' }], /the segments end at 4, but net has 10 ops/],
+    [
+      [{ from: 0, to: 4, grid: whole, recompute: true, reorder: 'once' }],
+      /the segments end at 4, but the model has 10 layers, its loss included/
+    ],
     [
       [
         { from: 0, to: 4, grid: whole, recompute: true, reorder: 'once' },
         { from: 5, to: 10, grid: whole, recompute: false, reorder: 'once' }
       ],
-      /segment 5\.\.10: it starts at 5, but the one before ends at 4/
+      /segments must follow each other: this one starts at 5, the one before ends at 4/
     ],
     [
       [
@@ -221,10 +224,35 @@ test('given segments are refused with the segment and the reason', () => {
     ]
   ]
   for (const [segments, sentence] of cases) {
-    const refused = stage(request(convolutions, image, { segments }))
+    const refused = stage(
+      request(convolutions, image, { given: { order: convolutions.concat(relu).map((_, position) => position), segments } })
+    )
     assert.ok(isLeft(refused))
     if (isLeft(refused)) assert.match(refused.left.message, sentence)
   }
+})
+
+test('a given order may exchange any of the pools with the rectifiers before them, and nothing else', () => {
+  const whole = { B: 1, H: 1, W: 1 }
+  const layers = [...convolutions.slice(0, 7), maxPool2d({ k: 2 }), ...convolutions.slice(7)]
+  const segments: readonly Segment[] = [
+    { from: 0, to: 5, grid: { ...whole, H: 3 }, recompute: true, reorder: 'once' },
+    { from: 5, to: 11, grid: whole, recompute: false, reorder: 'once' }
+  ]
+  const planned = (order: readonly number[]) => stage(request(layers, image, { given: { order, segments, strategy: 'by hand' } }))
+  const written = layers.concat(relu).map((_, position) => position)
+  for (const order of [written, [0, 1, 2, 4, 3, 5, 6, 7, 8, 9, 10], [0, 1, 2, 4, 3, 5, 7, 6, 8, 9, 10]]) {
+    const result = planned(order)
+    assert.ok(isRight(result))
+    assert.equal([result.right.plan.order, result.right.plan.segments, result.right.plan.strategy], [order, segments, 'by hand'])
+  }
+  for (const order of [[1, 0, ...written.slice(2)], [0, 1, 2, 3, 5, 4, ...written.slice(6)], written.slice(1), written.fill(0, 3)])
+    assert.ok(isLeft(planned(order)), order.join())
+  const small = stage(
+    request(layers, image, { given: { order: layers.concat(relu).map((_, position) => position), segments }, budget: 1e6 })
+  )
+  assert.ok(isLeft(small) && small.left.code === 'budget')
+  if (isLeft(small)) assert.match(small.left.message, /1000000 bytes: the given plan needs at least \d+ bytes/)
 })
 
 test('whole VGG-16 at 20480 x 20480 is planned in 1 GiB, most of it one tiled segment that ends in a vector', () => {

@@ -6,6 +6,7 @@
 
 #include "../kernel_decoder.hpp"
 #include "session_object.hpp"
+#include "../time_kernel.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {
@@ -20,6 +21,9 @@ Kernel kernelOf(const Napi::CallbackInfo& info, std::initializer_list<KernelKind
 }
 
 constexpr auto convolutions = {KernelKind::convolutionForward, KernelKind::convolutionBackwardData, KernelKind::convolutionBackwardWeights};
+
+// Long enough for a median that a timer's tick does not move.
+constexpr double enoughMilliseconds = 15;
 
 using Queries = std::shared_ptr<DeviceQueries>;
 
@@ -50,6 +54,16 @@ Napi::Value weightLayouts(const Napi::CallbackInfo& info, const Queries& queries
   return result;
 }
 
+Napi::Value milliseconds(const Napi::CallbackInfo& info, const Queries& queries) {
+  const std::vector<Kernel> kernels = decodeKernels(doublesOf(info[0], "kernel"));
+  if (kernels.size() != 1) throw Failure("one kernel is timed at a time, not " + std::to_string(kernels.size()));
+  return Napi::Number::New(info.Env(), queries->ask([&](Device& device) { return timeKernel(kernels[0], device, enoughMilliseconds); }));
+}
+
+Napi::Value linkBytesPerSecond(const Napi::CallbackInfo& info, const Queries& queries) {
+  return Napi::Number::New(info.Env(), queries->ask([](Device&) { return timeCopy(); }));
+}
+
 using Query = Napi::Value (*)(const Napi::CallbackInfo&, const Queries&);
 
 Napi::Function query(Napi::Env env, const Queries& queries, Query answer) {
@@ -73,6 +87,8 @@ Napi::Value openDevice(const Napi::CallbackInfo& info) {
     device.Set("winnersBytes", query(env, queries, winnersBytes));
     device.Set("activationLayout", query(env, queries, activationLayout));
     device.Set("weightLayouts", query(env, queries, weightLayouts));
+    device.Set("milliseconds", query(env, queries, milliseconds));
+    device.Set("linkBytesPerSecond", query(env, queries, linkBytesPerSecond));
     return device;
   });
 }

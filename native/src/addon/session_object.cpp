@@ -9,6 +9,7 @@ EncodedProgram programOf(const Napi::Object& options) {
   EncodedProgram program;
   program.arenaBytes = numberOf(options, "arenaBytes");
   program.peakBytes = numberOf(options, "peakBytes");
+  program.hostBytes = numberOf(options, "hostBytes");
   const std::vector<double> input = doublesOf(options.Get("input"), "input");
   if (input.size() != program.input.size()) throw Failure("the input has " + std::to_string(input.size()) + " extents instead of 4");
   std::copy(input.begin(), input.end(), program.input.begin());
@@ -16,6 +17,19 @@ EncodedProgram programOf(const Napi::Object& options) {
   for (const Napi::Object& section : objectsOf(options, "sections"))
     program.sections.push_back({textOf(section, "name"), doublesOf(section.Get("code"), "code"), numberOf(section, "exchangeBytes")});
   return program;
+}
+
+std::optional<std::array<double, 12>> colourOf(const Napi::Object& object) {
+  const Napi::Value value = object.Get("colour");
+  if (value.IsUndefined()) return std::nullopt;
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float32_array)
+    throw Failure("colour is no Float32Array");
+  const auto array = value.As<Napi::Float32Array>();
+  std::array<double, 12> colour{};
+  if (array.ElementLength() != colour.size())
+    throw Failure("colour has " + std::to_string(array.ElementLength()) + " numbers instead of 12");
+  std::copy(array.Data(), array.Data() + colour.size(), colour.begin());
+  return colour;
 }
 
 Image imageOf(const Napi::Object& object) {
@@ -31,7 +45,9 @@ Image imageOf(const Napi::Object& object) {
               count("cropTop"),
               count("cropLeft"),
               flagOf(object, "flipHorizontal"),
-              flagOf(object, "flipVertical")};
+              flagOf(object, "flipVertical"),
+              count("quarterTurns"),
+              colourOf(object)};
   const std::int64_t bytes = checkedMultiply(checkedMultiply(image.height, image.width), image.channels);
   if (static_cast<std::uint64_t>(bytes) != array.ByteLength())
     throw Failure("an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) + "x" + std::to_string(image.channels) +
@@ -128,7 +144,7 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
   return guarded(env, [&]() -> Napi::Value {
     const Napi::Object options = objectOf(info[0], "options");
     auto holder = std::make_shared<Holder>();
-    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options));
+    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options), numberOf(options, "linkBytesPerSecond"));
     Napi::Object session = Napi::Object::New(env);
     session.Set("run", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) { return run(call, *holder); }));
     session.Set("interrupt", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
@@ -140,6 +156,11 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
     session.Set("measuredPeakBytes", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
                   return guarded(call.Env(), [&]() -> Napi::Value {
                     return Napi::Number::New(call.Env(), static_cast<double>(holder->open().measuredPeakBytes()));
+                  });
+                }));
+    session.Set("measuredHostPeakBytes", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
+                  return guarded(call.Env(), [&]() -> Napi::Value {
+                    return Napi::Number::New(call.Env(), static_cast<double>(holder->open().measuredHostPeakBytes()));
                   });
                 }));
     session.Set("close", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {

@@ -6,6 +6,7 @@
 
 #include "../reference/device.hpp"
 #include "../reference/pooling.hpp"
+#include "clipping.hpp"
 #include "convolution.hpp"
 #include "copy_box.hpp"
 #include "linear.hpp"
@@ -66,6 +67,10 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return {cpu::sgd(decode<Sgd>(kernel)), "tilefold"};
     case KernelKind::adam:
       return {cpu::adam(decode<Adam>(kernel)), "tilefold"};
+    case KernelKind::sumSquares:
+      return {cpu::sumSquares(decode<SumSquares>(kernel)), "tilefold"};
+    case KernelKind::clipGradient:
+      return {cpu::clipGradient(decode<ClipGradient>(kernel)), "tilefold"};
     case KernelKind::reorderActivation:
     case KernelKind::averagePoolForward:
     case KernelKind::averagePoolBackward:
@@ -79,6 +84,7 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::gather:
     case KernelKind::scatterAdd:
     case KernelKind::loadImage:
+    case KernelKind::squareRoot:
       return referenceImplementation(kernel);
   }
   throw Failure("the CPU device has no such kernel");

@@ -39,8 +39,8 @@ Launch sgd(const Sgd& s) {
     float* weights = elements(operands, 0);
     const float* gradient = elements<const float>(operands, 1);
     float* velocity = elements(operands, 2);
-    const SgdStep step{static_cast<float>(parameters.learningRate), static_cast<float>(s.momentum), static_cast<float>(s.weightDecay),
-                       parameters.step == 0};
+    const SgdStep step{static_cast<float>(parameters.learningRate * s.rate), static_cast<float>(s.momentum),
+                       static_cast<float>(s.weightDecay), parameters.step == 0};
     parallelRanges(s.count, grain, [&](std::int64_t begin, std::int64_t end) {
       sgdUpdate(step, weights + begin, gradient + begin, velocity == nullptr ? nullptr : velocity + begin, end - begin);
     });
@@ -53,7 +53,7 @@ Launch adam(const Adam& a) {
     const float* gradient = elements<const float>(operands, 1);
     float* firstMoment = elements(operands, 2);
     float* secondMoment = elements(operands, 3);
-    const double t = static_cast<double>(parameters.step) + 1, rate = parameters.learningRate;
+    const double t = static_cast<double>(parameters.step) + 1, rate = parameters.learningRate * a.rate;
     AdamStep step{};
     step.beta1 = static_cast<float>(a.beta1);
     step.beta2 = static_cast<float>(a.beta2);

@@ -1,6 +1,7 @@
 #include "vector_loops.hpp"
 
 #include <cmath>
+#include <cstring>
 
 // Clones are chosen by a resolver that runs before main, so a build needs no flags for the machine that it will run on.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -12,12 +13,24 @@
 namespace tilefold::cpu {
 namespace {
 
-// Vectors of `Block` floats; the compiler splits them where registers are narrower. `aligned(4)`: any float's address will do.
+// Vectors of `Block` floats; the compiler splits them where registers are narrower.
 template <int Block>
 struct Lanes {
+#ifdef __clang__
+  // It forgets `aligned(4)` at a reference, and takes the address for one of the vector's full alignment.
+  typedef float Type __attribute__((vector_size(Block * sizeof(float))));
+  static Type at(const float* address) {
+    Type value;
+    std::memcpy(&value, address, sizeof(value));
+    return value;
+  }
+  static void put(float* address, const Type& value) { std::memcpy(address, &value, sizeof(value)); }
+#else
+  // `aligned(4)`: any float's address will do.
   typedef float Type __attribute__((vector_size(Block * sizeof(float)), aligned(4), may_alias));
   static const Type& at(const float* address) { return *reinterpret_cast<const Type*>(address); }
-  static Type& at(float* address) { return *reinterpret_cast<Type*>(address); }
+  static void put(float* address, const Type& value) { *reinterpret_cast<Type*>(address) = value; }
+#endif
 };
 
 template <int Block>
@@ -37,14 +50,15 @@ inline __attribute__((always_inline)) void multiplyRowBlock(const MatrixRow& row
       const float* operand = row.operand + p * row.pixelStep;
       typename Vector::Type sum = Vector::at(result + p * resultStep);
       for (int q = 0; q < Block; ++q) sum += operand[q] * weights[q];
-      Vector::at(result + p * resultStep) = sum;
+      Vector::put(result + p * resultStep, sum);
     }
     return;
   }
   for (std::int64_t q = 0; q < row.lanes; ++q) {
     const typename Vector::Type weights = Vector::at(matrix + q * Block);
     for (std::int64_t p = 0; p < row.count; ++p)
-      Vector::at(result + p * resultStep) += row.operand[p * row.pixelStep + q * row.laneStep] * weights;
+      Vector::put(result + p * resultStep,
+                  Vector::at(result + p * resultStep) + row.operand[p * row.pixelStep + q * row.laneStep] * weights);
   }
 }
 
@@ -145,12 +159,30 @@ TILEFOLD_CLONES float dot(const float* left, const float* right, std::int64_t co
   return sum;
 }
 
+// A product of two floats is exact in double, so a fused addition gives the same bits as a separate one.
+TILEFOLD_CLONES double squares(const float* values, std::int64_t count) {
+  constexpr int width = 8, chains = 4;
+  typedef double Doubles __attribute__((vector_size(width * sizeof(double))));
+  Doubles sums[chains] = {};
+  std::int64_t i = 0;
+  for (; i + width * chains <= count; i += width * chains)
+    for (int chain = 0; chain < chains; ++chain) {
+      const Doubles value = __builtin_convertvector(Lanes<width>::at(values + i + chain * width), Doubles);
+      sums[chain] += value * value;
+    }
+  const Doubles total = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  double sum = 0;
+  for (int lane = 0; lane < width; ++lane) sum += total[lane];
+  for (; i < count; ++i) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  return sum;
+}
+
 TILEFOLD_CLONES void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {
   for (std::int64_t p = 0; p < count; ++p)
     if (block == 16)
-      Lanes<16>::at(pixels + p * 16) = Lanes<16>::at(lanes);
+      Lanes<16>::put(pixels + p * 16, Lanes<16>::at(lanes));
     else
-      Lanes<8>::at(pixels + p * 8) = Lanes<8>::at(lanes);
+      Lanes<8>::put(pixels + p * 8, Lanes<8>::at(lanes));
 }
 
 TILEFOLD_CLONES void addPixels(const float* pixels, double* lanes, std::int64_t count, std::int64_t block) {

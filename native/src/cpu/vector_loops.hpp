@@ -14,6 +14,8 @@ void addScaled(float scale, const float* source, float* destination, std::int64_
 void multiply(float scale, const float* source, float* destination, std::int64_t count);
 void fill(float value, float* destination, std::int64_t count);
 float dot(const float* left, const float* right, std::int64_t count);
+// The sum of the squares, in double.
+double squares(const float* values, std::int64_t count);
 
 // pixels [count, block] with block 8 or 16: fill every pixel with `lanes`, or add all pixels to `lanes`.
 void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block);

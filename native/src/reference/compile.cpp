@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "clipping.hpp"
 #include "convolution.hpp"
 #include "device.hpp"
 #include "image.hpp"
@@ -107,11 +108,11 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
           [d = decode<Dropout>(kernel)](const A& a) { dropout<T>(d, a.origin(2), a.step.seed, a.step.step, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::softmaxCrossEntropyForward:
       return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
-        softmaxCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<double>(2));
+        softmaxCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2), a.at<double>(3));
       });
     case KernelKind::softmaxCrossEntropyBackward:
       return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
-        softmaxCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2));
+        softmaxCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2), a.at<T>(3));
       });
     case KernelKind::meanSquaredErrorForward:
       return compiled(
@@ -136,6 +137,12 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
       return compiled([o = decode<Adam>(kernel)](const A& a) {
         adam<T>(o, a.step.learningRate, a.step.step, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3));
       });
+    case KernelKind::sumSquares:
+      return compiled([s = decode<SumSquares>(kernel)](const A& a) { sumSquares<T>(s, a.at<T>(0), a.at<double>(1)); });
+    case KernelKind::clipGradient:
+      return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient<T>(c, *a.at<double>(0), a.at<T>(1)); });
+    case KernelKind::squareRoot:
+      return compiled([s = decode<SquareRoot>(kernel)](const A& a) { squareRoot(s, a.at<double>(0), a.at<double>(1)); });
   }
   throw Failure("the reference device has no such kernel");
 }

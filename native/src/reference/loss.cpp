@@ -8,12 +8,23 @@
 namespace tilefold::reference {
 namespace {
 
+// Read once, so that what was checked is what is used, whoever writes there meanwhile.
+std::int32_t labelOf(const CrossEntropy& c, const std::int32_t* labels, std::int64_t row) {
+  const std::int32_t label = __atomic_load_n(labels + row, __ATOMIC_RELAXED);
+  if (label < 0 || label >= c.classes)
+    throw Failure("label " + std::to_string(label) + " of row " + std::to_string(row) + " is outside 0 .. " +
+                  std::to_string(c.classes - 1) + ": relabel it or give the model more classes");
+  return label;
+}
+
 // Throws before anything is written.
 void checkLabels(const CrossEntropy& c, const std::int32_t* labels) {
-  for (std::int64_t row = 0; row < c.batch; ++row)
-    if (labels[row] < 0 || labels[row] >= c.classes)
-      throw Failure("label " + std::to_string(labels[row]) + " of row " + std::to_string(row) + " is outside 0 .. " +
-                    std::to_string(c.classes - 1) + ": relabel it or give the model more classes");
+  for (std::int64_t row = 0; row < c.batch; ++row) labelOf(c, labels, row);
+}
+
+template <class T>
+double weightOf(const T* rowWeights, std::int64_t row) {
+  return rowWeights == nullptr ? 1 : static_cast<double>(rowWeights[row]);
 }
 
 // Largest score, and the sum of exp(score - largest).
@@ -38,27 +49,32 @@ void visitPlane(const StridedTile& t, const Planes& planes, std::int64_t plane, 
 }  // namespace
 
 template <class T>
-void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, double* loss) {
+void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const T* rowWeights, double* loss) {
   checkLabels(c, labels);
   for (std::int64_t row = 0; row < c.batch; ++row) {
     const T* scores = source + row * c.classes;
+    const std::int32_t label = labelOf(c, labels, row);
     const Softmax<T> softmax(scores, c.classes);
-    loss[0] += (std::log(softmax.sum) + softmax.largest - static_cast<double>(scores[labels[row]])) / static_cast<double>(c.fullBatch);
+    const double rowLoss = std::log(softmax.sum) + softmax.largest - static_cast<double>(scores[label]);
+    loss[0] += weightOf(rowWeights, row) * rowLoss / static_cast<double>(c.fullBatch);
     const T* best = std::max_element(scores, scores + c.classes);
-    if (best - scores == labels[row] && !std::isnan(*best)) loss[1] += 1;
+    if (best - scores == label && !std::isnan(*best)) loss[1] += 1;
   }
 }
 
 template <class T>
-void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const std::int32_t* labels, T* sourceGradient) {
+void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const T* rowWeights,
+                                 T* sourceGradient) {
   checkLabels(c, labels);
   for (std::int64_t row = 0; row < c.batch; ++row) {
     const T* scores = source + row * c.classes;
     T* gradient = sourceGradient + row * c.classes;
+    const std::int32_t label = labelOf(c, labels, row);
+    const double weight = weightOf(rowWeights, row);
     const Softmax<T> softmax(scores, c.classes);
     for (std::int64_t k = 0; k < c.classes; ++k) {
       const double probability = std::exp(static_cast<double>(scores[k]) - softmax.largest) / softmax.sum;
-      gradient[k] = static_cast<T>((probability - (k == labels[row] ? 1 : 0)) / static_cast<double>(c.fullBatch));
+      gradient[k] = static_cast<T>(weight * (probability - (k == label ? 1 : 0)) / static_cast<double>(c.fullBatch));
     }
   }
 }
@@ -89,10 +105,10 @@ void meanSquaredErrorBackward(const SquaredError& s, const T* source, const T* t
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                             \
-  template void softmaxCrossEntropyForward<T>(const CrossEntropy&, const T*, const std::int32_t*, double*); \
-  template void softmaxCrossEntropyBackward<T>(const CrossEntropy&, const T*, const std::int32_t*, T*);     \
-  template void meanSquaredErrorForward<T>(const SquaredError&, const T*, const T*, double*);               \
+#define TILEFOLD_INSTANTIATE(T)                                                                                       \
+  template void softmaxCrossEntropyForward<T>(const CrossEntropy&, const T*, const std::int32_t*, const T*, double*); \
+  template void softmaxCrossEntropyBackward<T>(const CrossEntropy&, const T*, const std::int32_t*, const T*, T*);     \
+  template void meanSquaredErrorForward<T>(const SquaredError&, const T*, const T*, double*);                         \
   template void meanSquaredErrorBackward<T>(const SquaredError&, const T*, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

@@ -7,11 +7,13 @@
 namespace tilefold::reference {
 
 // loss[0] += -log softmax(source)[label] / fullBatch of every row, loss[1] += rows whose largest score is the label's.
+// A row's loss and gradient are multiplied by its weight; without `rowWeights` (null) every weight is 1.
 // Throws Failure for a label outside 0 .. classes - 1.
 template <class T>
-void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, double* loss);
+void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const T* rowWeights, double* loss);
 template <class T>
-void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const std::int32_t* labels, T* sourceGradient);
+void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const T* rowWeights,
+                                 T* sourceGradient);
 
 // loss[0] += sum (source - target)^2 / count; `target` is plain and strided.
 template <class T>

@@ -6,7 +6,7 @@ namespace tilefold::reference {
 
 template <class T>
 void sgd(const Sgd& s, double learningRate, std::uint64_t step, T* weights, const T* gradient, T* velocity) {
-  const T rate = static_cast<T>(learningRate), decay = static_cast<T>(s.weightDecay), momentum = static_cast<T>(s.momentum);
+  const T rate = static_cast<T>(learningRate * s.rate), decay = static_cast<T>(s.weightDecay), momentum = static_cast<T>(s.momentum);
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < s.count; ++i) {
     T change = gradient[i] + decay * weights[i];
@@ -20,10 +20,10 @@ void sgd(const Sgd& s, double learningRate, std::uint64_t step, T* weights, cons
 
 template <class T>
 void adam(const Adam& a, double learningRate, std::uint64_t step, T* weights, const T* gradient, T* firstMoment, T* secondMoment) {
-  const double count = static_cast<double>(step) + 1;
-  const T stepSize = static_cast<T>(learningRate / (1 - std::pow(a.beta1, count)));
+  const double count = static_cast<double>(step) + 1, rate = learningRate * a.rate;
+  const T stepSize = static_cast<T>(rate / (1 - std::pow(a.beta1, count)));
   const T secondCorrection = static_cast<T>(std::sqrt(1 - std::pow(a.beta2, count)));
-  const T shrink = static_cast<T>(a.decoupled ? 1 - learningRate * a.weightDecay : 1);
+  const T shrink = static_cast<T>(a.decoupled ? 1 - rate * a.weightDecay : 1);
   const T decay = static_cast<T>(a.decoupled ? 0 : a.weightDecay);
   const T beta1 = static_cast<T>(a.beta1), beta2 = static_cast<T>(a.beta2), epsilon = static_cast<T>(a.epsilon);
   const T fresh1 = static_cast<T>(1 - a.beta1), fresh2 = static_cast<T>(1 - a.beta2);

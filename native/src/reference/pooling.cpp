@@ -30,9 +30,19 @@ AverageAxis columnsOf(const AveragePool& p, std::int64_t x) {
   return averageAxis(x, p.strideWidth, p.kernelWidth, p.inWidth, p.padLeft, p.padRight - p.overhangRight, p.countPadding);
 }
 
+// The places of a window that begins at `start` which lie inside the input: [from, to).
+struct Places {
+  std::int64_t from, to;
+};
+
+Places inside(std::int64_t start, std::int64_t dilation, std::int64_t kernel, std::int64_t in) {
+  return {start >= 0 ? 0 : (-start + dilation - 1) / dilation, start >= in ? 0 : std::min(kernel, (in - 1 - start) / dilation + 1)};
+}
+
 double share(const AverageAxis& rows, const AverageAxis& columns) {
-  const std::int64_t size = rows.size * columns.size;
-  return size > 0 ? 1.0 / static_cast<double>(size) : 0.0;
+  // In double: a window far larger than its input has more places than 64 bits count.
+  const double size = static_cast<double>(rows.size) * static_cast<double>(columns.size);
+  return size > 0 ? 1.0 / size : 0.0;
 }
 
 }  // namespace
@@ -53,17 +63,19 @@ void maxPoolForward(const MaxPool& p, const T* source, T* destination, std::int3
     const T* in = source + plane * p.inHeight * p.inWidth * block;
     std::int64_t at = plane * p.outHeight * p.outWidth * block;
     for (std::int64_t y = 0; y < p.outHeight; ++y) {
+      const std::int64_t top = y * p.strideHeight - p.padTop;
+      const Places rows = inside(top, p.dilationHeight, p.kernelHeight, p.inHeight);
       for (std::int64_t x = 0; x < p.outWidth; ++x, at += block) {
         T* best = destination + at;
         std::int32_t* winner = winners + at;
         std::fill(best, best + block, -std::numeric_limits<T>::infinity());
         std::fill(winner, winner + block, -1);
-        for (std::int64_t ky = 0; ky < p.kernelHeight; ++ky) {
-          const std::int64_t row = y * p.strideHeight + ky * p.dilationHeight - p.padTop;
-          if (row < 0 || row >= p.inHeight) continue;
-          for (std::int64_t kx = 0; kx < p.kernelWidth; ++kx) {
-            const std::int64_t column = x * p.strideWidth + kx * p.dilationWidth - p.padLeft;
-            if (column < 0 || column >= p.inWidth) continue;
+        const std::int64_t left = x * p.strideWidth - p.padLeft;
+        const Places columns = inside(left, p.dilationWidth, p.kernelWidth, p.inWidth);
+        for (std::int64_t ky = rows.from; ky < rows.to; ++ky) {
+          const std::int64_t row = top + ky * p.dilationHeight;
+          for (std::int64_t kx = columns.from; kx < columns.to; ++kx) {
+            const std::int64_t column = left + kx * p.dilationWidth;
             const std::int64_t pixel = row * p.inWidth + column;
             for (std::int64_t lane = 0; lane < block; ++lane) {
               const T value = in[pixel * block + lane];
@@ -92,11 +104,13 @@ void maxPoolBackward(const MaxPool& p, const T* destinationGradient, const std::
     for (std::int64_t out = 0; out < outputs; ++out) {
       for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) {
         const std::int64_t at = (plane * outputs + out) * block + lane;
-        if (winners[at] < 0) continue;
-        if (winners[at] >= pixels)
+        // Read once, so that what was checked is what is used, whoever writes there meanwhile.
+        const std::int32_t winner = __atomic_load_n(winners + at, __ATOMIC_RELAXED);
+        if (winner < 0) continue;
+        if (winner >= pixels)
           outside = true;
         else
-          gradient[winners[at] * block + lane] += destinationGradient[at];
+          gradient[winner * block + lane] += destinationGradient[at];
       }
     }
   }

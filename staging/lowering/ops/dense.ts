@@ -49,10 +49,11 @@ export const linear: OpLowering<'linear'> = {
   backward: ({ emit }, { source, node }, gradients) => {
     const fields = { batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] }
     const { address: destinationGradient } = gradients.destination!
-    emit.launch<'linearBackwardWeights'>(
-      { kind: 'linearBackwardWeights', ...fields },
-      { source: source.address, destinationGradient, weightGradient: gradients.weight, biasGradient: gradients.bias }
-    )
+    if (gradients.weight !== none)
+      emit.launch<'linearBackwardWeights'>(
+        { kind: 'linearBackwardWeights', ...fields },
+        { source: source.address, destinationGradient, weightGradient: gradients.weight, biasGradient: gradients.bias }
+      )
     if (gradients.source === undefined) return
     emit.launch<'linearBackwardData'>(
       { kind: 'linearBackwardData', ...fields },

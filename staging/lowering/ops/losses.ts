@@ -1,43 +1,51 @@
 import { elementsOf } from '../../graph'
+import { microBatches } from '../../objective'
 import type { Context, Step } from '../context'
-import { exchanged } from '../emitter'
+import { exchanged, none } from '../emitter'
 import { inExchange } from '../tensors'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4
 
-const rowsOf = ({ exchange }: Context, { source, node, sourceRegion }: Step<NodeFor<'softmaxCrossEntropy'>>) => ({
-  fields: { batch: source.extents[0], classes: node.input[1], fullBatch: node.input[0] },
-  labels: exchanged(exchange.target + sourceRegion.from[0] * labelBytes, [sourceRegion.advance[0] * labelBytes, 0, 0])
-})
+const rowsOf = (
+  { exchange, objective, elementBytes }: Context,
+  { source, node, sourceRegion: { from, advance } }: Step<NodeFor<'softmaxCrossEntropy'>>
+) => {
+  const ofRows = (offset: number, bytes: number) => exchanged(offset + from[0] * bytes, [advance[0] * bytes, 0, 0])
+  return {
+    fields: { batch: source.extents[0], classes: node.input[1], fullBatch: node.input[0] * microBatches(objective) },
+    labels: ofRows(exchange.target, labelBytes),
+    rowWeights: objective.kind === 'train' && objective.rowWeights === true ? ofRows(exchange.rowWeights, elementBytes) : none
+  }
+}
 
-/** Mean over the batch; the exchanged loss also counts the rows whose largest logit is the label's. */
+/** Mean over the rows of all micro-batches of an update; the exchanged loss also counts the rows whose largest logit is the label's. */
 export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
   keeps: { input: true },
   inPlace: false,
   outputLayout: plainLayout,
   forward: (context, step) => {
-    const { fields, labels } = rowsOf(context, step)
+    const { fields, labels, rowWeights } = rowsOf(context, step)
     context.emit.launch<'softmaxCrossEntropyForward'>(
       { kind: 'softmaxCrossEntropyForward', ...fields },
-      { source: step.source.address, labels, loss: exchanged(context.exchange.loss) }
+      { source: step.source.address, labels, rowWeights, loss: exchanged(context.exchange.loss) }
     )
   },
   backward: (context, step, { source }) => {
-    const { fields, labels } = rowsOf(context, step)
+    const { fields, labels, rowWeights } = rowsOf(context, step)
     context.emit.launch<'softmaxCrossEntropyBackward'>(
       { kind: 'softmaxCrossEntropyBackward', ...fields },
-      { source: step.source.address, labels, sourceGradient: source!.address }
+      { source: step.source.address, labels, rowWeights, sourceGradient: source!.address }
     )
   }
 }
 
-const targetOf = ({ exchange, elementBytes }: Context, { source, node, sourceRegion }: Step<NodeFor<'meanSquaredError'>>) => {
+const targetOf = ({ exchange, elementBytes, objective }: Context, { source, node, sourceRegion }: Step<NodeFor<'meanSquaredError'>>) => {
   const { fields, address } = inExchange(source, node.input, sourceRegion, exchange.target, elementBytes)
-  return { fields: { ...fields, count: elementsOf(node.input) }, target: address }
+  return { fields: { ...fields, count: elementsOf(node.input) * microBatches(objective) }, target: address }
 }
 
-/** Mean over all elements of the prediction. */
+/** Mean over all elements of the predictions for all micro-batches of an update. */
 export const meanSquaredError: OpLowering<'meanSquaredError'> = {
   keeps: { input: true },
   inPlace: false,

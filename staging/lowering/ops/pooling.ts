@@ -5,8 +5,8 @@ import { tileFields } from '../tensors'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
-  ...windowFields(windowOf(step.node.args), step),
-  layout: layoutCode(step.source.layout)
+  layout: layoutCode(step.source.layout),
+  ...windowFields(windowOf(step.node.args), step)
 })
 
 export const maxPool2d: OpLowering<'maxPool2d'> = {
@@ -26,10 +26,10 @@ export const maxPool2d: OpLowering<'maxPool2d'> = {
 }
 
 const averageFields = (step: Step<NodeFor<'avgPool2d'>>) => ({
-  ...fields(step),
   overhangBottom: step.rows.overhang,
   overhangRight: step.columns.overhang,
-  countPadding: step.node.args.countIncludePad === false ? 0 : 1
+  countPadding: step.node.args.countIncludePad === false ? 0 : 1,
+  ...fields(step)
 })
 
 export const avgPool2d: OpLowering<'avgPool2d'> = {

@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { reasonOf } from '../src/failure'
+
+export interface Step {
+  readonly ms: number
+  readonly loss: number
+  readonly peakBytes: number
+  /** What other processes used of the machine meanwhile: processor seconds over this step's wall-clock seconds. */
+  readonly disturbance: number
+}
+
+export interface Contender {
+  readonly name: string
+  /** Tilefold's arena, bytes. */
+  readonly arenaBytes: number | null
+  /** Tilefold's prediction of a step. */
+  readonly predictedMs: number | null
+  readonly step: () => Promise<Step>
+  readonly close: () => void
+}
+
+export interface Skipped {
+  readonly name: string
+  readonly reason: string
+}
+
+/** Linux counts processor time in hundredths of a second. */
+const ticksPerSecond = 100
+
+/** Of all processors, whatever they ran, and what a hypervisor took away. */
+const machineSeconds = (): number => {
+  const [user, nice, system, , , interrupts, softInterrupts, stolen] = readFileSync('/proc/stat', 'utf8')
+    .split('\n')[0]!
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+    .map(Number)
+  return (user! + nice! + system! + interrupts! + softInterrupts! + stolen!) / ticksPerSecond
+}
+
+const processSeconds = (pid: number): number => {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The process's name stands in parentheses and may hold spaces; user and system time are fields 14 and 15.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+}
+
+/** Starts a process that prints one JSON line when ready, and one for each line that it reads. */
+export const start = async (name: string, command: string, parameters: readonly string[]): Promise<Contender | Skipped> => {
+  const child: ChildProcess = spawn(command, parameters, { stdio: ['pipe', 'pipe', 'pipe'] })
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+  let complaint = ''
+  child.stderr!.on('data', (text) => (complaint += String(text)))
+  const failed = new Promise<never>((_, reject) => {
+    child.on('error', (error) => reject(new Error(error.message)))
+    child.on('close', (status) => reject(new Error(complaint.trim().split('\n').at(-1) || `it ended with status ${status}`)))
+  })
+  failed.catch(() => undefined)
+  const next = async (): Promise<unknown> => {
+    const line = await Promise.race([lines.next(), failed])
+    return line.done === true ? failed : (JSON.parse(line.value) as unknown)
+  }
+  const others = (): number => machineSeconds() - processSeconds(child.pid!)
+  const step = async (): Promise<Step> => {
+    const before = others()
+    child.stdin!.write('\n')
+    const taken = (await next()) as Omit<Step, 'disturbance'>
+    return { ...taken, disturbance: Math.max(0, others() - before) / (taken.ms / 1000) }
+  }
+  try {
+    const { arenaBytes = null, predictedMs = null } = (await next()) as { readonly arenaBytes?: number; readonly predictedMs?: number }
+    // The first step warms up.
+    await step()
+    return { name, arenaBytes, predictedMs, step, close: () => child.stdin!.end() }
+  } catch (error) {
+    return { name, reason: reasonOf(error) }
+  }
+}

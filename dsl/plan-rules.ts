@@ -1,0 +1,139 @@
+import * as E from 'fp-ts/Either'
+import type { Op, OpArguments } from './arguments'
+import { layerText } from './layer-text'
+import type { Plan, PlanGrid, PlanSegment } from './plan'
+import { allDims, opSegments, showDims, type Dim } from './segment'
+import { showShape, type Shape } from './shape'
+
+/** An op of the flattened model, the loss that training appends included. */
+export interface PlannedLayer {
+  readonly name: string
+  readonly op: Op
+  readonly args: OpArguments[Op]
+}
+
+const firstDefined = <A>(values: readonly A[], mistakeOf: (value: A, index: number) => string | undefined): string | undefined => {
+  for (const [index, value] of values.entries()) {
+    const mistake = mistakeOf(value, index)
+    if (mistake !== undefined) return mistake
+  }
+  return undefined
+}
+
+/** Why a plan's layers are not those of the model. */
+export const layersMistake = (layers: readonly PlannedLayer[], texts: readonly string[]): string | undefined => {
+  const other = layers.slice(0, texts.length).findIndex(({ op, args }, place) => layerText(op, args) !== texts[place])
+  if (other !== -1) {
+    const { name, op, args } = layers[other]!
+    return `layer ${other}: the model has ${layerText(op, args)} (${name}), the plan ${texts[other]}`
+  }
+  return layers.length === texts.length ? undefined : `layers: the model has ${layers.length}, its loss included, the plan ${texts.length}`
+}
+
+/** Why an input [B, C, H, W] is none, or not the model's own. */
+export const inputMistake = (own: Shape | undefined, input: Shape): string | undefined => {
+  if (input.length !== 4) return `input: takes images BxCxHxW, not ${showShape(input)}`
+  if (!input.every((extent) => Number.isInteger(extent) && extent > 0)) return `input: ${showShape(input)} must be whole numbers above 0`
+  return own === undefined || own.join() === input.join()
+    ? undefined
+    : `input: the model takes ${showShape(own)}, the plan is for ${showShape(input)}`
+}
+
+/** Why a plan that needs `peak` bytes does not fit `budget`. */
+export const peakMistake = (peak: number, budget: number | null): string | undefined =>
+  budget !== null && peak > budget ? `the peak of ${peak} bytes is over the budget of ${budget}` : undefined
+
+const isRectifier = (layer: PlannedLayer): boolean => layer.op === 'relu' || layer.op === 'leakyRelu'
+
+/** Why these are not the positions of all layers, each in its place or a max pool before the rectifier that it follows. */
+export const orderMistake = (layers: readonly PlannedLayer[], order: readonly number[]): string | undefined => {
+  if (order.length !== layers.length) return `order: the model has ${layers.length} layers, its loss included, the order ${order.length}`
+  for (let place = 0; place < order.length; place++) {
+    if (order[place] === place) continue
+    const exchanged = order[place] === place + 1 && order[place + 1] === place
+    if (!exchanged || !isRectifier(layers[place]!) || layers[place + 1]!.op !== 'maxPool2d')
+      return `order: ${order[place]} cannot run at position ${place}; only a max pool may run before the rectifier that it follows`
+    place++
+  }
+  return undefined
+}
+
+type Asked = Dim | 'C'
+const without = (dims: readonly Asked[], allowed: readonly Asked[]): readonly Asked[] => dims.filter((dim) => !allowed.includes(dim))
+
+/** Why ops cannot run together in tiles along `dims`. */
+const tiledMistake = (ops: readonly Op[], dims: readonly Asked[]): string | undefined =>
+  firstDefined(ops, (op, place) => {
+    const { inside, last } = opSegments[op]
+    const [whereInside, whereLast] = [without(dims, inside), without(dims, last)]
+    const isLast = place === ops.length - 1
+    if (whereLast.length === 0)
+      return isLast || whereInside.length === 0
+        ? undefined
+        : `cannot tile along ${showDims(whereInside)}; ${op} sums over the pixels, so it must be the segment's last op`
+    return `cannot tile along ${showDims(whereLast)}; ${op} allows ${showDims(last)}`
+  })
+
+/** Nothing tiles along C, and asking for it is refused by name. */
+const tiledDims = (grid: PlanGrid & { readonly C?: number }): readonly Asked[] =>
+  (['B', 'C', 'H', 'W'] as const).filter((dim) => (grid[dim] ?? 1) !== 1)
+
+const gridMistake = ({ grid, recompute }: PlanSegment, ops: readonly Op[], isLast: boolean): string | undefined => {
+  if (!allDims.every((dim) => Number.isInteger(grid[dim]) && grid[dim] > 0)) return 'tile counts must be whole numbers above 0'
+  const dims = tiledDims(grid)
+  return (
+    tiledMistake(ops, dims) ??
+    (dims.length > 0 && !recompute && !isLast ? 'what is tiled is recomputed in backward; recompute must be true' : undefined)
+  )
+}
+
+/** A segment whose checkpoint is its end alone. */
+export type UnnamedSegment = Omit<PlanSegment, 'checkpoint'> & { readonly checkpoint?: string }
+
+const checkpointMistake = (layers: readonly PlannedLayer[], { to, checkpoint }: UnnamedSegment): string | undefined => {
+  const last = layers[to - 1]!.name
+  if (checkpoint === undefined || checkpoint === last) return undefined
+  return layers.some(({ name }) => name === checkpoint)
+    ? `its last layer is ${last}, not ${checkpoint}`
+    : `there is no layer ${checkpoint}; its last one is ${last}`
+}
+
+/** Why segments do not cover the layers, which stand in the order in which they run, or are tiled where that is not exact. */
+export const segmentsMistake = (layers: readonly PlannedLayer[], segments: readonly UnnamedSegment[]): string | undefined => {
+  const end = layers.length
+  const early = (to: number): string => `the segments end at ${to}, but the model has ${end} layers, its loss included`
+  return segments.length === 0
+    ? early(0)
+    : firstDefined(segments, (segment, place) => {
+        const { from, to } = segment
+        const expected = segments[place - 1]?.to ?? 0
+        const isLast = place === segments.length - 1
+        if (from !== expected)
+          return place === 0
+            ? `the first segment must start at 0, not at ${from}`
+            : `segments must follow each other: this one starts at ${from}, the one before ends at ${expected}`
+        const within = (mistake: string | undefined): string | undefined => mistake && `segment ${from}..${to}: ${mistake}`
+        if (!Number.isInteger(to) || to <= from || to > end) return within(`it must end after ${from} and at ${end} at the latest`)
+        if (isLast && to !== end) return early(to)
+        const ops = layers.slice(from, to).map(({ op }) => op)
+        return within(gridMistake(segment as PlanSegment, ops, isLast) ?? checkpointMistake(layers, segment))
+      })
+}
+
+/** The layers as they run. */
+export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly number[]): readonly PlannedLayer[] =>
+  order.map((position) => layers[position]!)
+
+/**
+ * Checks a plan against a model's layers and its own input, where it has one: the sentences that planFor's types give, the first
+ * of them. For JSON, for JavaScript, and for what types are too wide to tell.
+ */
+export const checkPlan = <P extends Plan>(layers: readonly PlannedLayer[], own: Shape | undefined, plan: P): E.Either<string, P> => {
+  const mistake =
+    layersMistake(layers, plan.layers) ??
+    inputMistake(own, plan.input) ??
+    peakMistake(plan.peak, plan.budget) ??
+    orderMistake(layers, plan.order) ??
+    segmentsMistake(inPlanOrder(layers, plan.order), plan.segments)
+  return mistake === undefined ? E.right(plan) : E.left(mistake)
+}

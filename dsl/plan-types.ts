@@ -1,0 +1,300 @@
+import type { Lte, Whole } from './arithmetic'
+import type { Arguments, Mark, Op } from './arguments'
+import type { LayerText } from './layer-text'
+import type { Model } from './model'
+import type { Plan, PlanSegment } from './plan'
+import type { Images } from './rules'
+import type { Dim, InsideDims, LastDims, ShowDims } from './segment'
+import type { Shape, ShowShape } from './shape'
+import type { Bad } from './tensor'
+
+/**
+ * What a plan must be besides P to fit the model M: anything, and Bad at the field that is wrong. What plan-rules.ts does at run
+ * time, with the same sentences; where a type is wider than one value, only run time knows.
+ */
+export type Right<M extends Model, P extends Plan> =
+  Known<WithLoss<Flat<M['layers']>>> extends infer E
+    ? E extends Entries
+      ? RightLayers<E, P['layers']> extends infer L
+        ? unknown extends L
+          ? RightDecisions<E, M, P>
+          : { readonly layers: L }
+        : never
+      : RightFigures<M, P>
+    : never
+
+/** One op of the flattened model; a tuple, which costs the compiler far less than an object in long lists. */
+type Entry = readonly [name: string, op: Op, text: string]
+type Entries = readonly Entry[]
+type Segments = readonly PlanSegment[]
+
+/** What flatLayers makes of a list, marks left out; marks take no place. A list without marks and containers is mapped, which costs less. */
+type Flat<L, Prefix extends string = ''> = L extends readonly { readonly op: Op }[]
+  ? { readonly [K in keyof L]: K extends string ? Leaf<L[K], `${Prefix}${K}`> : never }
+  : FlatFrom<L, Prefix>
+
+type Leaf<X, Name extends string> = X extends { readonly op: infer N extends Op; readonly args: infer A }
+  ? readonly [Name, N, LayerText<N, A>]
+  : never
+
+type FlatFrom<
+  L,
+  Prefix extends string,
+  Places extends readonly unknown[] = readonly [],
+  Out extends readonly unknown[] = readonly []
+> = L extends readonly [infer First, ...infer Rest]
+  ? First extends { readonly op: infer N; readonly args: infer A }
+    ? N extends Mark
+      ? FlatFrom<Rest, Prefix, Places, Out>
+      : FlatFrom<
+          Rest,
+          Prefix,
+          readonly [...Places, unknown],
+          readonly [...Out, ...Expanded<N, A, `${Prefix}${NameOf<A, `${Places['length']}`>}`>]
+        >
+    : Entries
+  : L extends readonly []
+    ? Out
+    : Entries
+
+type NameOf<A, Place extends string> = A extends { readonly name: infer Name extends string } ? Name : Place
+
+type Expanded<N, A, Name extends string> = keyof Arguments extends N
+  ? Entries
+  : N extends Op
+    ? readonly [readonly [Name, N, LayerText<N, A>]]
+    : A extends { readonly layer: { readonly op: infer Inner; readonly args: infer InnerA } }
+      ? Expanded<Inner, InnerA, Name>
+      : A extends { readonly layers: infer Inner }
+        ? Flat<Inner, `${Name}.`>
+        : readonly []
+
+type Losses = 'softmaxCrossEntropy' | 'meanSquaredError'
+type AppendedLoss = readonly ['loss', 'softmaxCrossEntropy', 'softmaxCrossEntropy']
+type WithLoss<E> = E extends readonly [...unknown[], infer Last extends Entry]
+  ? Last[1] extends Losses
+    ? E
+    : readonly [...E, AppendedLoss]
+  : E
+
+/** E where it is one list of known length, else nothing. */
+type Known<E> = IsUnion<E> extends true ? undefined : E extends Entries ? (number extends E['length'] ? undefined : E) : undefined
+type IsUnion<T, One = T> = T extends unknown ? ([One] extends [T] ? false : true) : never
+
+interface RightFigures<M extends Model, P extends Plan> {
+  readonly input: RightInput<P['input'], Exclude<M['input'], undefined>>
+  readonly peak: RightPeak<P['peak'], P['budget']>
+}
+
+interface RightDecisions<E extends Entries, M extends Model, P extends Plan> extends RightFigures<M, P> {
+  readonly order: RightOrder<E, P['order']>
+  readonly segments: unknown extends RightOrder<E, P['order']> ? RightSegments<InOrder<E, P['order']>, P['segments']> : unknown
+}
+
+type RightInput<S extends Shape, Own extends Shape> =
+  Images<S> extends infer Y
+    ? Y extends Bad<string>
+      ? Y
+      : [S] extends [Own]
+        ? unknown
+        : number extends S['length'] | S[number]
+          ? unknown
+          : Bad<`input: the model takes ${ShowShape<Own>}, the plan is for ${ShowShape<S>}`>
+    : never
+
+type RightPeak<Peak extends number, Budget extends number | null> = [Budget] extends [number]
+  ? Lte<Peak, Budget> extends true
+    ? unknown
+    : Bad<`the peak of ${Peak} bytes is over the budget of ${Budget}`>
+  : unknown
+
+type Places<L extends readonly unknown[]> = { readonly [K in keyof L]: unknown }
+
+type Texts<E extends Entries> = { readonly [K in keyof E]: E[K][2] }
+type RightLayers<E extends Entries, L extends readonly string[]> =
+  L extends Texts<E> ? unknown : number extends L['length'] ? unknown : FirstOther<E, L, E['length'], L['length']>
+
+type FirstOther<
+  E extends Entries,
+  L extends readonly string[],
+  Ours extends number,
+  Theirs extends number,
+  Passed extends readonly unknown[] = readonly []
+> = E extends readonly [infer X extends Entry, ...infer RestE extends Entries]
+  ? L extends readonly [infer T extends string, ...infer RestL extends readonly string[]]
+    ? string extends T
+      ? unknown
+      : T extends X[2]
+        ? FirstOther<RestE, RestL, Ours, Theirs, readonly [...Passed, unknown]>
+        : readonly [...Passed, Bad<`layer ${Passed['length'] & number}: the model has ${X[2]} (${X[0]}), the plan ${T}`>, ...Places<RestL>]
+    : Bad<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>
+  : Bad<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>
+
+type RightOrder<E extends Entries, O extends readonly number[]> = number extends O['length']
+  ? unknown
+  : O['length'] extends E['length']
+    ? O extends Written<E>
+      ? unknown
+      : Misplaced<E, O, Written<E>, Following<E>> extends infer Places
+        ? [Places] extends [never]
+          ? unknown
+          : OrderFrom<E, O>
+        : never
+    : Bad<`order: the model has ${E['length']} layers, its loss included, the order ${O['length']}`>
+
+/** [0, 1, 2, ...] and [1, 2, 3, ...], as long as E. */
+type Written<E> = { readonly [K in keyof E]: K extends `${infer Place extends number}` ? Place : never }
+type Following<E extends readonly unknown[]> = readonly [...E, unknown] extends infer Longer
+  ? Written<Longer> extends readonly [0, ...infer Later]
+    ? Later
+    : never
+  : never
+
+/** Positions that neither stand as written nor in a pool's exchange with the rectifier before it. */
+type Misplaced<E extends Entries, O extends readonly number[], W extends readonly unknown[], F extends readonly unknown[]> = {
+  [K in keyof W]: O[K & keyof O] extends infer A extends number
+    ? number extends A
+      ? never
+      : A extends W[K]
+        ? never
+        : [A, O[A]] extends [F[K & keyof F], W[K]]
+          ? Exchangeable<E[K & keyof E], E[A], K>
+          : [W[K], O[A]] extends [F[A], W[K]]
+            ? Exchangeable<E[A], E[K & keyof E], K>
+            : K
+    : K
+}[number]
+type Exchangeable<First, Second, K> = First extends readonly [unknown, 'relu' | 'leakyRelu', unknown]
+  ? Second extends readonly [unknown, 'maxPool2d', unknown]
+    ? never
+    : K
+  : K
+
+/** The sentence at the first position that is wrong. */
+type OrderFrom<E extends Entries, O extends readonly number[], Done extends readonly unknown[] = readonly []> = O extends readonly [
+  infer A extends number,
+  ...infer Rest extends readonly number[]
+]
+  ? number extends A
+    ? unknown
+    : A extends Done['length']
+      ? OrderFrom<E, Rest, readonly [...Done, unknown]>
+      : Exchanged<E, Done['length'] & number, [...Done, unknown]['length'], A, Rest> extends readonly [
+            unknown,
+            ...infer Later extends readonly number[]
+          ]
+        ? OrderFrom<E, Later, readonly [...Done, unknown, unknown]>
+        : readonly [
+            ...Done,
+            Bad<`order: ${A} cannot run at position ${Done['length'] & number}; only a max pool may run before the rectifier that it follows`>,
+            ...Places<Rest>
+          ]
+  : unknown
+
+/** The rest of the order where A and what follows it are the rectifier at `First` and the pool at `Second`, exchanged. */
+type Exchanged<E extends Entries, First extends number, Second, A, Rest extends readonly number[]> = [A, Rest[0]] extends [Second, First]
+  ? [E[First][1], E[A & number][1]] extends ['relu' | 'leakyRelu', 'maxPool2d']
+    ? Rest
+    : undefined
+  : undefined
+
+type InOrder<E extends Entries, O extends readonly number[]> = O extends Written<E> ? E : { readonly [K in keyof O]: E[O[K]] }
+
+type RightSegments<E, S extends Segments> = number extends S['length']
+  ? unknown
+  : E extends Entries
+    ? S extends readonly []
+      ? Bad<EndsEarly<0, E['length']>>
+      : SegmentsFrom<S, E, Following<E>>
+    : unknown
+
+/** F: the position after each of E. */
+type SegmentsFrom<
+  S extends Segments,
+  E extends Entries,
+  F extends readonly unknown[],
+  At extends number = 0,
+  Passed extends readonly unknown[] = readonly []
+> = S extends readonly [infer G extends PlanSegment, ...infer Rest extends Segments]
+  ? number extends G['from'] | G['to']
+    ? unknown
+    : SegmentMistake<G, At, Rest, E, F> extends infer Y
+      ? unknown extends Y
+        ? SegmentsFrom<Rest, E, F, G['to'], readonly [...Passed, unknown]>
+        : readonly [...Passed, Y, ...Places<Rest>]
+      : never
+  : unknown
+
+type ShowSegment<G extends PlanSegment> = `segment ${G['from']}..${G['to']}`
+type EndsEarly<To extends number, End extends number> = `the segments end at ${To}, but the model has ${End} layers, its loss included`
+
+type SegmentMistake<
+  G extends PlanSegment,
+  At extends number,
+  After extends Segments,
+  E extends Entries,
+  F extends readonly unknown[]
+> = G['from'] extends At
+  ? [G['to'] extends F[number] ? true : false, Lte<G['to'], G['from']>] extends [true, false]
+    ? [After['length'], G['to']] extends [0, Exclude<G['to'], E['length']>]
+      ? { readonly to: Bad<EndsEarly<G['to'], E['length']>> }
+      : GridMistake<G, After, E, F>
+    : { readonly to: Bad<`${ShowSegment<G>}: it must end after ${G['from']} and at ${E['length']} at the latest`> }
+  : {
+      readonly from: Bad<
+        At extends 0
+          ? `the first segment must start at 0, not at ${G['from']}`
+          : `segments must follow each other: this one starts at ${G['from']}, the one before ends at ${At}`
+      >
+    }
+
+/** Dimensions of more than one tile; asking for C is refused by name. */
+type Tiled<G> = { [D in keyof G]: G[D] extends 1 ? never : number extends G[D] ? never : D }[keyof G] & (Dim | 'C')
+
+type GridMistake<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> =
+  Whole<`${G['grid']['B']} ${G['grid']['H']} ${G['grid']['W']}`> extends true
+    ? [Tiled<G['grid']>] extends [never]
+      ? CheckpointMistake<G, E>
+      : TiledMistake<E, F, G['from'], G['to'], Tiled<G['grid']>> extends infer Sentence
+        ? Sentence extends string
+          ? { readonly grid: Bad<`${ShowSegment<G>}: ${Sentence}`> }
+          : [After, G['recompute']] extends [readonly [unknown, ...unknown[]], false]
+            ? { readonly recompute: Bad<`${ShowSegment<G>}: what is tiled is recomputed in backward; recompute must be true`> }
+            : CheckpointMistake<G, E>
+        : never
+    : { readonly grid: Bad<`${ShowSegment<G>}: tile counts must be whole numbers above 0`> }
+
+/** Why the ops from position K up to To cannot be tiled along D together. */
+type TiledMistake<E extends Entries, F extends readonly unknown[], K, To, D extends string> = E[K & number] extends readonly [
+  unknown,
+  infer N extends Op,
+  unknown
+]
+  ? F[K & number] extends To
+    ? [D] extends [LastDims<N>]
+      ? undefined
+      : Disallowed<N, D>
+    : [D] extends [InsideDims<N>]
+      ? TiledMistake<E, F, F[K & number], To, D>
+      : [D] extends [LastDims<N>]
+        ? `cannot tile along ${ShowDims<Exclude<D, InsideDims<N>>>}; ${N} sums over the pixels, so it must be the segment's last op`
+        : Disallowed<N, D>
+  : undefined
+type Disallowed<
+  N extends Op,
+  D extends string
+> = `cannot tile along ${ShowDims<Exclude<D, LastDims<N>>>}; ${N} allows ${ShowDims<LastDims<N>>}`
+
+type CheckpointMistake<G extends PlanSegment, E extends Entries> = string extends G['checkpoint']
+  ? unknown
+  : NameBefore<G['to'], E> extends infer Last extends string
+    ? G['checkpoint'] extends Last
+      ? unknown
+      : G['checkpoint'] extends E[number][0]
+        ? { readonly checkpoint: Bad<`${ShowSegment<G>}: its last layer is ${Last}, not ${G['checkpoint']}`> }
+        : { readonly checkpoint: Bad<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last}`> }
+    : never
+/** Name of the layer after which position To comes. */
+type NameBefore<To extends number, E extends Entries> = (readonly [unknown, ...E])[To] extends readonly [infer Name, ...unknown[]]
+  ? Name
+  : never

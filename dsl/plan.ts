@@ -1,0 +1,55 @@
+import type { Model } from './model'
+import type { Right } from './plan-types'
+import type { Shape } from './shape'
+
+/** Tile counts along batch, height and width. */
+export interface PlanGrid {
+  readonly B: number
+  readonly H: number
+  readonly W: number
+}
+
+/** The half-open range [from, to) of a plan's `order`, which runs tile by tile. */
+export interface PlanSegment {
+  readonly from: number
+  readonly to: number
+  /** Name of the segment's last layer: its output is what is kept. */
+  readonly checkpoint: string
+  readonly grid: PlanGrid
+  /** false keeps what backward needs, true computes it again; what is tiled is computed again, save in the last segment. */
+  readonly recompute: boolean
+  /** Weights that backward wants in another layout are copied once, or by each tile for itself, which takes time and leaves memory. */
+  readonly reorder: 'once' | 'each-tile'
+}
+
+/** A plan as a person reads, edits and commits it: what it was made for, what it decides, what is predicted of it. */
+export interface Plan {
+  readonly model: string
+  /** [B, C, H, W] */
+  readonly input: Shape
+  /** One text a layer (see layerText), in the model's order, marks left out; the loss that training appends is the last. */
+  readonly layers: readonly string[]
+  /** Positions in `layers`, in the order in which they run. */
+  readonly order: readonly number[]
+  readonly strategy: string
+  readonly device: { readonly name: string; readonly precision: string; readonly threads: number }
+  /** What a step does, in words: it changes bytes. */
+  readonly objective: string
+  /** Hash of names, ops, arguments and shapes; the layers and the input that a person can read say the same but the names. */
+  readonly graph: string
+  /** Bytes of device memory; null for no limit. */
+  readonly budget: number | null
+  /** Bytes: the highest one that a step touches on the device, plus one. */
+  readonly peak: number
+  readonly segments: readonly PlanSegment[]
+  readonly predicted: Readonly<Record<string, number>>
+}
+
+/**
+ * A plan for a model: `export default planFor(model)({ ... })` compiles only while the plan fits the model, with one sentence at
+ * the field that is wrong. It returns the plan as it is; what types cannot know is checked where the plan is used.
+ */
+export const planFor =
+  <const M extends Model>(_model: M) =>
+  <const P extends Plan>(plan: P & Right<M, P>): P =>
+    plan

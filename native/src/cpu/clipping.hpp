@@ -1,0 +1,12 @@
+// The norm of gradients and their clipping, as reference/clipping.hpp defines them.
+#pragma once
+#include "../kernel_fields.hpp"
+#include "launch.hpp"
+
+namespace tilefold::cpu {
+
+// The same bits whatever the number of threads: ranges of a fixed size are summed by themselves, then in their order.
+Launch sumSquares(const SumSquares& s);
+Launch clipGradient(const ClipGradient& c);
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,37 @@
+// One direction between the device and the host pool: a thread that copies, no faster than it is told.
+#pragma once
+#include <chrono>
+
+#include "progress.hpp"
+#include "worker.hpp"
+
+namespace tilefold {
+
+// Where rows of bytes begin and how far apart they are.
+struct Rows {
+  std::byte* first;
+  std::int64_t stride;
+};
+
+// Throws Failure unless it is a rate of at least one byte per second, or 0: as fast as the memory is.
+void checkLinkRate(double bytesPerSecond);
+
+class Link {
+ public:
+  // A checked rate.
+  explicit Link(double bytesPerSecond) : bytesPerSecond_(bytesPerSecond), due_(Clock::now()), rested_(due_) {}
+
+  Worker& thread() { return thread_; }
+  // On the link's thread. False when the run ended first.
+  bool copy(const Rows& from, const Rows& to, std::int64_t rows, std::int64_t rowBytes, Progress& progress);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool pace(std::int64_t bytes, Progress& progress);
+
+  double bytesPerSecond_;
+  Clock::time_point due_, rested_;  // when the last copy should have ended, and when it did
+  Worker thread_{1};
+};
+
+}  // namespace tilefold

@@ -1,0 +1,75 @@
+// Kernels that a decoder lets pass, on operands that nobody would plan: what they compute is anybody's guess, where they write is not.
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "buffers.hpp"
+#include "check_kernel.hpp"
+#include "tests.hpp"
+
+namespace tilefold::test {
+namespace {
+
+// Launches again and again while another thread, as a copy that no event orders, changes one operand's 32-bit numbers between a sound
+// and a wild value.
+void raceOver(const Kernel& kernel, std::size_t operand, Device& device) {
+  checkKernel(kernel);
+  Operands operands = allocate(kernel, device, true);
+  const Block& raced = operands.blocks[operand];
+  std::atomic<bool> done{false};
+  std::thread changing([&] {
+    auto* numbers = reinterpret_cast<volatile std::int32_t*>(raced.data());
+    while (!done)
+      for (const std::int32_t value : {0, 1 << 30}) {
+        for (std::size_t i = 0; i < raced.bytes() / 4; ++i) numbers[i] = value;
+        const auto changed = std::chrono::steady_clock::now();
+        while (std::chrono::steady_clock::now() - changed < std::chrono::microseconds(20)) {
+        }
+      }
+  });
+  const std::unique_ptr<CompiledKernel> compiled = device.compile(kernel);
+  for (int round = 0; round < 2000; ++round) {
+    try {
+      compiled->launch(operands.operands, {});
+    } catch (const Failure&) {
+      // The wild value was seen.
+    }
+  }
+  done = true;
+  changing.join();
+}
+
+void launchOnce(const Kernel& kernel, Device& device) {
+  checkKernel(kernel);
+  const Operands operands = allocate(kernel, device, true);
+  device.compile(kernel)->launch(operands.operands, {});
+}
+
+// A 2x2 input far inside its padding: [batch, channels, in, out, kernel, stride, dilation, padding], then the layout.
+std::vector<double> farPadded() {
+  const double padding = 0x1p40, kernel = 2 * padding;
+  return {1, 1, 2, 2, 3, 3, kernel, kernel, 1, 1, 1, 1, padding, padding, padding, padding, 0};
+}
+
+}  // namespace
+
+int checkHostileKernels(const std::string& name, Device& device) {
+  raceOver({KernelKind::maxPoolBackward, {1, 1, 64, 64, 64, 64, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}}, 1, device);
+  raceOver({KernelKind::softmaxCrossEntropyForward, {512, 2, 512}}, 1, device);
+  raceOver({KernelKind::softmaxCrossEntropyBackward, {512, 2, 512}}, 1, device);
+  alarm(60);  // a window of 2^82 places is no reason to take long
+  launchOnce({KernelKind::maxPoolForward, farPadded()}, device);
+  for (const KernelKind kind : {KernelKind::averagePoolForward, KernelKind::averagePoolBackward}) {
+    Kernel pool{kind, farPadded()};
+    pool.fields.insert(pool.fields.end(), {0, 0, 1});
+    launchOnce(pool, device);
+  }
+  alarm(0);
+  std::printf("%s: hostile kernels stayed inside\n", name.c_str());
+  return 0;
+}
+
+}  // namespace tilefold::test

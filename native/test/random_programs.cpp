@@ -1,0 +1,113 @@
+#include "random_programs.hpp"
+
+namespace tilefold::test {
+namespace {
+
+class Maker {
+ public:
+  Maker(Device& device, Random& random) : device_(device), random_(random) {}
+
+  void make(RandomProgram& program) {
+    EncodedProgram& encoded = program.encoded;
+    std::vector<Kernel> kernels;
+    const LoadImage image = decode<LoadImage>(addKernel(kernels, KernelKind::loadImage));
+    encoded.input = {2, static_cast<double>(image.channels), static_cast<double>(image.fullHeight), static_cast<double>(image.fullWidth)};
+    program.step.useFor(image);
+    program.step.parameters.images.resize(2);
+    for (int i = 0; i < 4; ++i) {
+      KernelKind kind = KernelKind::loadImage;
+      while (kind == KernelKind::loadImage) kind = static_cast<KernelKind>(number(random_, 0, kernelKindCount - 1));
+      addKernel(kernels, kind);
+    }
+    for (const Kernel& kernel : kernels) {
+      encoded.kernels.push_back(static_cast<double>(static_cast<int>(kernel.kind)));
+      encoded.kernels.insert(encoded.kernels.end(), kernel.fields.begin(), kernel.fields.end());
+    }
+    arena_ = host_ = 0;
+    for (const char* name : {"step", "update", "evaluate"}) {
+      exchange_ = 0;
+      events_.clear();
+      std::vector<double> code;
+      for (std::size_t i = 0; i < kernels.size(); ++i) append(code, loop(number(random_, 0, 2) == 0 ? swap() : launch(i, kernels[i])));
+      encoded.sections.push_back({name, code, static_cast<double>(exchange_)});
+    }
+    encoded.peakBytes = static_cast<double>(arena_);
+    encoded.arenaBytes = static_cast<double>(arena_ + number(random_, 0, 200));
+    encoded.hostBytes = static_cast<double>(host_);
+  }
+
+ private:
+  std::size_t some(std::size_t count) { return static_cast<std::size_t>(number(random_, 0, static_cast<std::int64_t>(count) - 1)); }
+
+  const Kernel& addKernel(std::vector<Kernel>& kernels, KernelKind kind) {
+    return kernels.emplace_back(inLayouts(randomKernel(kind, random_), device_, random_));
+  }
+
+  static void append(std::vector<double>& code, const std::vector<double>& more) { code.insert(code.end(), more.begin(), more.end()); }
+
+  // A place for `bytes` in each turn of the loop that surrounds it; `end` is where the space is taken so far.
+  std::vector<double> place(std::int64_t& end, std::int64_t bytes) {
+    const std::int64_t start = (end + 63) / 64 * 64, stride = (bytes + 63) / 64 * 64;
+    end = start + stride * (turns_ - 1) + bytes;
+    std::vector<double> offset{static_cast<double>(start), 0, 0, 0};
+    offset[1 + axis_] = static_cast<double>(stride);
+    return offset;
+  }
+
+  // A launch with every operand in a fresh place.
+  std::vector<double> launch(std::size_t position, const Kernel& kernel) {
+    chooseLoop();
+    const auto& table = kernelInfo(kernel.kind).operands;
+    const std::vector<OperandExtent> extents = operandExtents(kernel, device_);
+    std::vector<double> code{1, static_cast<double>(position), static_cast<double>(table.size())};
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      const bool arena = number(random_, 0, 1) == 0, absent = extents[i].bytes == 0;
+      code.push_back(table[i].use == Use::index ? 3 : absent ? 0 : arena ? 1 : 2);
+      append(code, absent ? std::vector<double>(4) : place(arena ? arena_ : exchange_, extents[i].bytes));
+    }
+    return code;
+  }
+
+  // A copy between two events, after a wait for one that was recorded before.
+  std::vector<double> swap() {
+    chooseLoop();
+    const auto engine = static_cast<double>(number(random_, 1, 2)), event = static_cast<double>(number(random_, 0, 3));
+    std::vector<double> code;
+    if (!events_.empty()) append(code, {5, static_cast<double>(number(random_, 0, 2)), events_[some(events_.size())]});
+    const std::int64_t rows = number(random_, 1, 4), bytes = number(random_, 1, 100), stride = bytes + number(random_, 0, 9);
+    for (const double value : {3.0, engine, double(rows), double(bytes), double(stride), double(stride)}) code.push_back(value);
+    append(code, place(arena_, (rows - 1) * stride + bytes));
+    append(code, place(host_, (rows - 1) * stride + bytes));
+    append(code, {4, engine, event, 5, static_cast<double>(number(random_, 0, 2)), event});
+    events_.push_back(event);
+    return code;
+  }
+
+  void chooseLoop() {
+    axis_ = some(axisCount);
+    turns_ = number(random_, 1, 3);
+  }
+
+  std::vector<double> loop(const std::vector<double>& body) const {
+    std::vector<double> code{2, static_cast<double>(axis_), static_cast<double>(turns_), static_cast<double>(body.size())};
+    append(code, body);
+    return code;
+  }
+
+  Device& device_;
+  Random& random_;
+  std::int64_t arena_ = 0, host_ = 0, exchange_ = 0;
+  std::vector<double> events_;  // recorded so far in the section
+  std::size_t axis_ = 0;        // of the loop around the next instruction
+  std::int64_t turns_ = 1;
+};
+
+}  // namespace
+
+RandomProgram randomProgram(Device& device, Random& random) {
+  RandomProgram program;
+  Maker(device, random).make(program);
+  return program;
+}
+
+}  // namespace tilefold::test

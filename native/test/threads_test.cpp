@@ -1,0 +1,156 @@
+// Sessions driven from several threads, for ThreadSanitizer: engines, events, interrupts, failures, and closing while a section runs.
+// Built without OpenMP and with the reference device alone: ThreadSanitizer cannot see how libgomp's threads wait for each other.
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include "devices.hpp"
+#include "reference/device.hpp"
+#include "session.hpp"
+
+namespace tilefold {
+
+std::unique_ptr<Device> makeDevice(const std::string&, Precision precision, int) { return makeReferenceDevice(precision); }
+
+}  // namespace tilefold
+
+namespace tilefold::test {
+namespace {
+
+using Numbers = std::vector<double>;
+
+constexpr double compute = 0, toDevice = 1, toHost = 2, turns = 50;
+
+Numbers operator+(Numbers left, const Numbers& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+Numbers record(double engine, double event) { return {4, engine, event}; }
+Numbers wait(double engine, double event) { return {5, engine, event}; }
+// Eight bytes of the arena and of the host pool, there `stride` bytes further at each turn.
+Numbers copy(double engine, double arena, double host, double stride) {
+  return {3, engine, 1, 8, 8, 8, arena, 0, 0, 0, host, 0, stride, 0};
+}
+Numbers loop(double count, const Numbers& body) { return Numbers{2, 1, count, static_cast<double>(body.size())} + body; }
+
+double codeOf(KernelKind kind) { return static_cast<double>(static_cast<int>(kind)); }
+
+// Kernel 0 copies a number; kernel 1 reads a winner, which may be none.
+Numbers launchCopy(const Numbers& from, const Numbers& to) { return Numbers{1, 0, 2} + from + to; }
+
+EncodedProgram program() {
+  const Numbers in{2, 0, 0, 8, 0}, place{1, 0, 0, 0, 0}, other{1, 8, 0, 0, 0}, out{2, 8 * turns, 0, 8, 0};
+  // Each turn's number goes through one place of the arena to the host, and through another one back.
+  const Numbers through = launchCopy(in, place) + record(compute, 0) + wait(toHost, 0) + copy(toHost, 0, 0, 8) + record(toHost, 1) +
+                          wait(toDevice, 1) + copy(toDevice, 8, 0, 8) + record(toDevice, 2) + wait(compute, 2) + launchCopy(other, out);
+  // All three engines at once, until somebody ends them.
+  const Numbers copying = loop(0x1p40, copy(toHost, 0, 0, 0)) + loop(0x1p40, copy(toDevice, 8, 8, 0));
+  const Numbers endless = copying + loop(0x1p40, launchCopy({1, 16, 0, 0, 0}, {1, 24, 0, 0, 0}));
+  const Numbers failing = copying + Numbers{1, 1, 3, 1, 16, 0, 0, 0, 2, 0, 0, 0, 0, 1, 24, 0, 0, 0};
+  EncodedProgram encoded;
+  encoded.arenaBytes = encoded.peakBytes = 64;
+  encoded.hostBytes = 8 * turns;
+  encoded.input = {1, 1, 1, 1};
+  encoded.kernels = Numbers{codeOf(KernelKind::copyBox), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0} +
+                    Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0};
+  encoded.sections = {{"through", loop(turns, through), 16 * turns}, {"endless", endless, 0}, {"failing", failing, 8}};
+  return encoded;
+}
+
+int failures = 0;
+
+void expect(bool truth, const char* what) {
+  if (truth) return;
+  ++failures;
+  std::printf("threads: %s\n", what);
+}
+
+std::optional<double> run(Session& session, const std::string& section, std::vector<double>& exchange) {
+  return session.run(section, reinterpret_cast<std::byte*>(exchange.data()), exchange.size() * sizeof(double), {});
+}
+
+void numbersPassThrough(Session& session) {
+  std::vector<double> exchange(static_cast<std::size_t>(2 * turns));
+  for (std::size_t i = 0; i < exchange.size() / 2; ++i) exchange[i] = static_cast<double>(i) + 0.5;
+  session.begin();
+  expect(run(session, "through", exchange).has_value(), "a section did not finish");
+  expect(std::equal(exchange.begin(), exchange.begin() + exchange.size() / 2, exchange.begin() + exchange.size() / 2),
+         "numbers did not pass through the host");
+  expect(session.measuredHostPeakBytes() == static_cast<std::size_t>(8 * turns), "the host pool's peak is wrong");
+}
+
+void anyThreadInterrupts(Session& session) {
+  std::vector<double> none;
+  session.begin();
+  std::thread first([&] { session.interrupt(); }), second([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    session.interrupt();
+  });
+  expect(!run(session, "endless", none).has_value(), "an interrupted section finished");
+  first.join();
+  second.join();
+}
+
+void aFailureEndsAllEngines(Session& session) {
+  std::vector<double> exchange(1);
+  const std::int32_t wild = 1 << 20;
+  std::memcpy(exchange.data(), &wild, sizeof(wild));
+  session.begin();
+  bool failed = false;
+  try {
+    run(session, "failing", exchange);
+  } catch (const Failure&) {
+    failed = true;
+  }
+  expect(failed, "a wild winner was taken");
+}
+
+void oneSectionAtATime(Session& session) {
+  std::vector<double> none;
+  session.begin();
+  bool refused = false;
+  std::thread other([&] {
+    try {
+      session.begin();
+    } catch (const Failure&) {
+      refused = true;
+    }
+    session.interrupt();
+  });
+  run(session, "endless", none);
+  other.join();
+  expect(refused, "a second section began beside the first");
+}
+
+}  // namespace
+}  // namespace tilefold::test
+
+int main() {
+  using namespace tilefold;
+  using namespace tilefold::test;
+  const DeviceChoice choice{"reference", Precision::float64, 1};
+  for (const double rate : {0.0, 1e9}) {
+    Session session(choice, program(), rate);
+    for (int round = 0; round < 5; ++round) {
+      numbersPassThrough(session);
+      anyThreadInterrupts(session);
+      aFailureEndsAllEngines(session);
+      oneSectionAtATime(session);
+    }
+  }
+  {
+    // Closing: the destructor runs while a section is under way on another thread.
+    auto session = std::make_shared<Session>(choice, program(), 1.0);
+    session->begin();
+    std::thread running([session] {
+      std::vector<double> none;
+      expect(!run(*session, "endless", none).has_value(), "a closed section finished");
+    });
+    session->interrupt();
+    session.reset();
+    running.join();
+  }
+  std::printf("threads: %d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}

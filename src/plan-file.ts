@@ -1,0 +1,112 @@
+import { readFileSync, realpathSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Model, Plan } from '../dsl'
+import { builtIn, type HeadOptions } from '../models'
+import { type Objective, type PlanFileForm, type Staged, decodePlanFile, objectiveText, planFileOf, planFileText } from '../staging'
+import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
+import { loadDefault } from './load-module'
+import { writeWhole } from './whole-file'
+
+const readText = (path: string): E.Either<Failure, string> =>
+  E.tryCatch(
+    () => readFileSync(path, 'utf8'),
+    (thrown) => inputFailure(`the plan ${path} cannot be read: ${reasonOf(thrown)}`)
+  )
+
+const parseJson = (path: string, text: string): E.Either<Failure, unknown> =>
+  E.tryCatch(
+    () => JSON.parse(text) as unknown,
+    (thrown) => inputFailure(`the plan ${path} is no JSON: ${reasonOf(thrown)}`)
+  )
+
+const misnamed = (path: string): Failure => inputFailure(`${path}: a plan file is named *.plan.ts or *.json`)
+
+/** A plan from a JSON file, or from a TypeScript module, which the compiler checks first. */
+export const loadPlan = (path: string): E.Either<Failure, Plan> =>
+  pipe(
+    /\.(ts|json)$/.test(path) ? readText(path) : E.left(misnamed(path)),
+    E.chain((text) => (path.endsWith('.json') ? parseJson(path, text) : loadDefault(path))),
+    E.chain((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value)))
+  )
+
+/** What a plan was made for, where that differs from what it is used for now: the same decisions are then staged anew. */
+export const planChange = (plan: Plan, staged: Staged, objective: Objective): string | undefined => {
+  const { device, peak } = planFileOf(staged, objective)
+  const purpose = (made: Pick<Plan, 'device' | 'objective'>): string =>
+    `${made.device.name} in ${made.device.precision} on ${made.device.threads} threads (${made.objective})`
+  const [then, now] = [purpose(plan), purpose({ device, objective: objectiveText(objective) })]
+  if (then !== now)
+    return `the plan was made for ${then}; its decisions are staged anew for ${now}, and peak at ${peak} bytes instead of ${plan.peak}`
+  return peak === plan.peak ? undefined : `the plan's decisions peak at ${peak} bytes, not at the ${plan.peak} that it says`
+}
+
+const root = realpathSync(join(__dirname, '..'))
+
+const pathFrom = (folder: string, to: string): string => {
+  const path = relative(folder, to).split(sep).join('/')
+  return path.startsWith('.') ? path : `./${path}`
+}
+
+/** `tilefold/dsl` where the package can be found from the folder, else the way to this clone. */
+const importPath = (part: 'dsl' | 'models', folder: string): string =>
+  pipe(
+    E.tryCatch(() => createRequire(join(folder, 'plan.js')).resolve(`tilefold/${part}`), String),
+    E.match(
+      () => pathFrom(folder, join(root, part)),
+      () => `tilefold/${part}`
+    )
+  )
+
+/** What a plan is for, as the command line says it. */
+export interface PlannedModel {
+  /** A built-in name, or a path. */
+  readonly name: string
+  readonly options: HeadOptions
+  readonly model: Model
+}
+
+/** The module's imports and its name for the model; `path` is the plan file's. */
+const moduleForm = (path: string, { name, options, model }: PlannedModel, { graph }: Staged): E.Either<Failure, PlanFileForm> =>
+  pipe(
+    E.tryCatch(
+      () => realpathSync(dirname(resolve(path))),
+      (thrown) => inputFailure(`${path}: cannot be written (${reasonOf(thrown)})`)
+    ),
+    E.chain((folder) => {
+      const form = (from: string, imported: string, expression: string): E.Either<Failure, PlanFileForm> =>
+        E.right({
+          kind: 'typescript',
+          imports: [`import { planFor } from '${importPath('dsl', folder)}'`, `import ${imported} from '${from}'`],
+          model: expression,
+          names: graph.nodes.map((node) => node.name)
+        })
+      if (Object.hasOwn(builtIn, name))
+        return form(
+          importPath('models', folder),
+          `{ ${name} }`,
+          `${name}({ classes: ${options.classes}, head: '${options.head ?? 'gap'}' })`
+        )
+      if (!name.endsWith('.ts'))
+        return E.left(inputFailure(`${path}: the compiler knows no types of ${basename(name)}; name a *.json file`))
+      const isOwnInput = model.input === undefined || model.input.join() === graph.input.join()
+      const file = realpathSync(resolve(name)).replace(/\.ts$/, '')
+      return form(pathFrom(folder, file), 'model', isOwnInput ? 'model' : `{ ...model, input: [${graph.input.join(', ')}] }`)
+    })
+  )
+
+/** How a plan would be written to a file of this name: asked before planning, which may take long. */
+export const checkPlanName = (path: string): E.Either<Failure, void> =>
+  /\.(json|plan\.ts)$/.test(path) ? E.right(undefined) : E.left(misnamed(path))
+
+/** Writes a plan to *.plan.ts or *.json, whole or not at all. */
+export const writePlan = (path: string, made: PlannedModel, staged: Staged, objective: Objective): Outcome<void> =>
+  pipe(
+    checkPlanName(path),
+    E.chain(() => (path.endsWith('.json') ? E.right<Failure, PlanFileForm>({ kind: 'json' }) : moduleForm(path, made, staged))),
+    TE.fromEither,
+    TE.chain((form) => writeWhole(path, () => [Buffer.from(planFileText(planFileOf(staged, objective), form))]))
+  )

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Profile, profile as profileCodec } from '../staging'
+import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
+import { writeWhole } from './whole-file'
+
+/** Times belong to a library (with its version and instruction set) and a number of threads. */
+export interface ProfileKey {
+  readonly library: string
+  readonly threads: number
+}
+
+/** In the user's cache folder (XDG base directories). */
+export const profilePath = ({ library, threads }: ProfileKey): string => {
+  const folder = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
+  const hash = createHash('sha256').update(library).digest('hex').slice(0, 12)
+  return join(folder, 'tilefold', `cpu-${hash}-${threads}-threads.json`)
+}
+
+/** What was measured before under this key; undefined where nothing was. A damaged file is a sentence. */
+export const readProfile = (key: ProfileKey): E.Either<Failure, Profile | undefined> => {
+  const path = profilePath(key)
+  if (!existsSync(path)) return E.right(undefined)
+  const fail = (fault: string): Failure => inputFailure(`${path}: ${fault}; delete it, and run tilefold profile again`)
+  return pipe(
+    E.tryCatch(
+      () => JSON.parse(readFileSync(path, 'utf8')) as unknown,
+      (thrown) => fail(`cannot be read as JSON (${reasonOf(thrown)})`)
+    ),
+    E.chain((value) => E.mapLeft(() => fail('is not a profile'))(profileCodec.decode(value))),
+    E.chain((found) =>
+      found.library === key.library && found.threads === key.threads
+        ? E.right(found)
+        : E.left(fail(`is of ${found.library} with ${found.threads} threads`))
+    )
+  )
+}
+
+export const writeProfile = (profile: Profile): Outcome<void> => {
+  const path = profilePath(profile)
+  return pipe(
+    TE.tryCatch(
+      () => mkdir(dirname(path), { recursive: true }),
+      (thrown) => inputFailure(`${dirname(path)}: cannot be made (${reasonOf(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
+    ),
+    TE.chain(() => writeWhole(path, () => [Buffer.from(`${JSON.stringify(profile)}\n`)]))
+  )
+}

@@ -1,0 +1,127 @@
+import { setImmediate } from 'node:timers/promises'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Meter, openMeter } from '../native'
+import { type Kernel, type Objective, type Profile, encodeKernel, type StrategyName } from '../staging'
+import { deviceOf, emptyProfile, launchCounts, threadsOf } from './device'
+import { type Failure, type Outcome, deviceFailure, inputFailure } from './failure'
+import { type Setup, imageSource, planNetwork } from './planning'
+import { profilePath, readProfile, writeProfile } from './profile-cache'
+import type { Size } from './sizes'
+
+export interface ProfileOptions extends Setup {
+  readonly objective: Objective
+  /** `done` kernels of this round are measured, of `total`. */
+  readonly onKernel?: (done: number, total: number, kernel: Kernel) => void
+  readonly signal?: AbortSignal
+}
+
+export interface ProfileReport {
+  readonly profile: Profile
+  /** Where it is kept. */
+  readonly path: string
+  /** Kernels that this run measured. */
+  readonly measured: number
+}
+
+/** Budgets whose plans give the tile sizes to measure, where none is asked for. */
+const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => ({ kind: 'ofPlain', fraction }))
+
+/** New times may make another plan best, whose kernels are then measured too. */
+const mostRounds = 4
+
+/** Kernels of the plans in question that were not measured, nor others of their family and about their size. */
+const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profile): E.Either<Failure, readonly Kernel[]> =>
+  pipe(
+    deviceOf(setup, profile),
+    E.map((device) => {
+      const wanted: readonly (readonly [StrategyName, Size | undefined])[] = [
+        ['plain', undefined],
+        ...(setup.budget === undefined ? usualBudgets : [setup.budget]).map((budget) => [setup.strategy ?? 'sft', budget] as const)
+      ]
+      const missing = new Map<string, Kernel>()
+      for (const [strategy, budget] of wanted) {
+        const { budget: _, ...unlimited } = setup
+        const planned = planNetwork({ ...unlimited, strategy, ...(budget === undefined ? {} : { budget }) }, objective, imageSource, device)
+        // A budget that nothing fits has no kernels.
+        if (E.isLeft(planned)) continue
+        const { program } = planned.right.staged
+        for (const index of launchCounts(program).keys()) {
+          const kernel = program.kernels[index]!
+          if (['far', 'roofline'].includes(device.sourceOf(kernel))) missing.set(encodeKernel(kernel).join(), kernel)
+        }
+      }
+      return [...missing.values()]
+    })
+  )
+
+const measureAll = async (
+  meter: Meter,
+  kernels: readonly Kernel[],
+  before: Profile,
+  { onKernel, signal }: ProfileOptions
+): Promise<E.Either<Failure, Profile>> => {
+  const times: { readonly kernel: Profile['kernels'][number]['kernel']; readonly milliseconds: number }[] = []
+  for (const [done, kernel] of kernels.entries()) {
+    // Lets an interrupt in, which a measurement blocks.
+    await setImmediate()
+    if (signal?.aborted) return E.left({ code: 'interrupted', message: `interrupted after ${done} of ${kernels.length} kernels` })
+    const milliseconds = meter.milliseconds(kernel)
+    if (E.isLeft(milliseconds)) return E.left(deviceFailure(milliseconds.left))
+    times.push({ kernel: { ...kernel }, milliseconds: milliseconds.right })
+    onKernel?.(done + 1, kernels.length, kernel)
+  }
+  return E.right({ ...before, kernels: [...before.kernels, ...times] })
+}
+
+/** Adds what is missing to a profile, round by round, and keeps it after each. */
+const measureRounds = async (meter: Meter, options: ProfileOptions, start: Profile): Promise<E.Either<Failure, Profile>> => {
+  let profile = start
+  for (let round = 0; round < mostRounds; round += 1) {
+    const missing = missingKernels(options, profile)
+    if (E.isLeft(missing)) return missing
+    if (missing.right.length === 0) break
+    const measured = await measureAll(meter, missing.right, profile, options)
+    if (E.isLeft(measured)) return measured
+    profile = measured.right
+    const written = await writeProfile(profile)()
+    if (E.isLeft(written)) return written
+  }
+  return E.right(profile)
+}
+
+/**
+ * Measures the kernels of a model's plans (of `plain`, and of the strategy under the budget or under usual ones) and the link, and
+ * keeps the times for every later plan on this machine with this library and number of threads.
+ */
+export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> => {
+  if (options.device !== 'cpu')
+    return TE.left(inputFailure('only the cpu device is worth a profile: the reference device computes in plain loops'))
+  return pipe(
+    TE.Do,
+    TE.bind('meter', () => TE.fromEither(E.mapLeft(deviceFailure)(openMeter(threadsOf(options))))),
+    TE.bind('link', ({ meter }) => TE.fromEither(E.mapLeft(deviceFailure)(meter.linkBytesPerSecond()))),
+    TE.bind('before', ({ meter: { library }, link }) =>
+      pipe(
+        readProfile({ library, threads: threadsOf(options) }),
+        E.map((found) => ({
+          ...(found ?? emptyProfile(library, threadsOf(options))),
+          linkBytesPerSecond: { toDevice: link, toHost: link }
+        })),
+        TE.fromEither
+      )
+    ),
+    TE.bind(
+      'profile',
+      ({ meter, before }) =>
+        () =>
+          measureRounds(meter, options, before)
+    ),
+    TE.map(({ profile, before }) => ({
+      profile,
+      path: profilePath(profile),
+      measured: profile.kernels.length - before.kernels.length
+    }))
+  )
+}

@@ -1,0 +1,168 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { StagingError } from './error'
+import type { Graph } from './graph'
+import type { KernelKind } from './kernels'
+import type { Buffer } from './lowering/emitter'
+import { segmentTimer } from './lowering/estimate'
+import type { MemoryPlan, Segment } from './plan'
+import type { Answers, Candidate } from './search'
+import { decide, planOf, type StageRequest } from './stage'
+import { tileCount, untiled } from './tiling'
+
+/** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
+export interface LiveBytes {
+  readonly what: 'parameters' | 'optimizer state' | 'gradients of parameters' | 'tensors' | 'workspace'
+  /** Of what is a layer's own; absent for what is of all, or of none. */
+  readonly layer?: string
+  readonly bytes: number
+  /** The largest part of it, and its bytes. */
+  readonly largest: string
+  readonly largestBytes: number
+}
+
+/** Another budget, and the plan that it gives. */
+export interface OtherBudget {
+  readonly budgetBytes: number
+  readonly peakDeviceBytes: number
+  readonly stepMilliseconds: number
+  /** What a step then takes more than with the present budget. */
+  readonly differenceMilliseconds: number
+}
+
+/** What a segment costs a step, beside the same segment whole and with everything kept. */
+export interface SegmentCost {
+  readonly segment: Segment
+  readonly milliseconds: number
+  readonly wholeMilliseconds: number
+  /** Computing again what was not kept. */
+  readonly recomputationMilliseconds: number
+  /** The layers' kernels on all tiles, over the same on the whole: halos, and more launches. */
+  readonly haloMilliseconds: number
+  /** What only tiles need: copies into and out of whole tensors, sums over tiles, weights reordered again. */
+  readonly tileMilliseconds: number
+}
+
+export interface Explanation {
+  readonly plan: MemoryPlan
+  readonly graph: Graph
+  /** The layer that has the most bytes at the peak, parameters and optimizer state aside; absent where no layer has any. */
+  readonly bindingLayer: string | undefined
+  /** Largest first; they add up to `liveBytes`. */
+  readonly live: readonly LiveBytes[]
+  readonly liveBytes: number
+  /** What more memory buys, up to the fastest plan that there is; only where a step gets faster. */
+  readonly larger: readonly OtherBudget[]
+  /** With one byte less than the present plan needs, where there is such a plan. */
+  readonly smaller: OtherBudget | undefined
+  readonly segments: readonly SegmentCost[]
+}
+
+/** The layer whose tensor, parameter or gradient a buffer is, by the buffer's name. */
+const layerOf = ({ nodes }: Graph): ((buffer: Buffer) => string | undefined) => {
+  const owners = nodes
+    .flatMap(({ name, parameters }) => [name, ...parameters.map((parameter) => parameter.name)].map((known) => ({ known, layer: name })))
+    .sort((a, b) => b.known.length - a.known.length)
+  return ({ name }) => owners.find(({ known }) => name.endsWith(` ${known}`) || name.startsWith(`${known} `))?.layer
+}
+
+const kindOf = ({ parameters }: Graph): ((buffer: Buffer) => LiveBytes['what']) => {
+  const names = new Set(parameters.map(({ name }) => name))
+  return ({ name, scope }) => {
+    if (parameters.some((parameter) => name.endsWith(`gradient of ${parameter.name}`))) return 'gradients of parameters'
+    if (scope === 'resident') return names.has(name) ? 'parameters' : 'optimizer state'
+    return name.startsWith('scratch ') ? 'workspace' : 'tensors'
+  }
+}
+
+const liveOf = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] => {
+  const [layer, kind] = [layerOf(graph), kindOf(graph)]
+  const groups = new Map<string, LiveBytes>()
+  for (const buffer of buffers) {
+    const what = kind(buffer)
+    const owner = buffer.scope === 'resident' ? undefined : layer(buffer)
+    const key = `${what} ${owner ?? ''}`
+    const group = groups.get(key) ?? { what, ...(owner === undefined ? {} : { layer: owner }), bytes: 0, largest: '', largestBytes: 0 }
+    const largest = buffer.bytes > group.largestBytes ? { largest: buffer.name, largestBytes: buffer.bytes } : {}
+    groups.set(key, { ...group, bytes: group.bytes + buffer.bytes, ...largest })
+  }
+  return [...groups.values()].sort((a, b) => b.bytes - a.bytes)
+}
+
+const bindingLayerOf = (live: readonly LiveBytes[]): string | undefined => {
+  const sums = new Map<string, number>()
+  for (const { layer, bytes } of live) if (layer !== undefined) sums.set(layer, (sums.get(layer) ?? 0) + bytes)
+  return [...sums].reduce<readonly [string | undefined, number]>((most, one) => (one[1] > most[1] ? one : most), [undefined, 0])[0]
+}
+
+/** What only tiles need. */
+const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights']
+
+const costOf = (timer: ReturnType<typeof segmentTimer>, isLast: boolean, segment: Segment): SegmentCost => {
+  const time = (decisions: Partial<Segment>): { readonly all: number; readonly ofTiles: number } => {
+    const watch = timer({ ...segment, ...decisions })
+    return { all: watch.nanoseconds(), ofTiles: tileKernels.reduce((sum, kind) => sum + watch.nanoseconds(kind), 0) }
+  }
+  const whole = time({ grid: untiled, recompute: false, reorder: 'once' })
+  const again = segment.recompute && !isLast ? time({ grid: untiled, reorder: 'once' }) : whole
+  const tiled = tileCount(segment.grid) > 1 ? time({}) : again
+  const tiles = tiled.ofTiles - again.ofTiles
+  return {
+    segment,
+    milliseconds: tiled.all / 1e6,
+    wholeMilliseconds: whole.all / 1e6,
+    recomputationMilliseconds: (again.all - whole.all) / 1e6,
+    haloMilliseconds: (tiled.all - again.all - tiles) / 1e6,
+    tileMilliseconds: tiles / 1e6
+  }
+}
+
+/** Budgets looked at on the way to the fastest plan, evenly in their logarithms. */
+const looks = 12
+
+const other = (present: Candidate, budgetBytes: number, { peakBytes, milliseconds }: Candidate): OtherBudget => ({
+  budgetBytes,
+  peakDeviceBytes: peakBytes,
+  stepMilliseconds: milliseconds(),
+  differenceMilliseconds: milliseconds() - present.milliseconds()
+})
+
+/** Each is the first budget looked at that gives a faster plan than those before it. */
+const largerThan = (present: Candidate, budget: number, answers: Answers): readonly OtherBudget[] => {
+  const fastest = answers.within(Infinity)
+  if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
+  const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes / budget) ** ((index + 1) / looks)))
+  let before = present
+  return [...steps.slice(0, -1), fastest.peakBytes].flatMap((bytes) => {
+    const candidate = answers.within(bytes)
+    if (candidate === undefined || candidate.milliseconds() >= before.milliseconds()) return []
+    before = candidate
+    return [other(present, bytes, candidate)]
+  })
+}
+
+const smallerThan = (present: Candidate, answers: Answers): OtherBudget | undefined => {
+  const candidate = answers.within(present.peakBytes - 1)
+  return candidate && other(present, present.peakBytes - 1, candidate)
+}
+
+/** Why a plan is as it is, in figures: pure, and as deterministic as the plan. Fails as staging does. */
+export const explain = (request: StageRequest): E.Either<StagingError, Explanation> =>
+  pipe(
+    decide(request),
+    E.map((decided): Explanation => {
+      const { lowering, chosen, answers } = decided
+      const live = liveOf(chosen.graph, chosen.liveAtPeak)
+      const timer = segmentTimer({ ...lowering, graph: chosen.graph })
+      return {
+        plan: planOf(request, decided),
+        graph: lowering.graph,
+        bindingLayer: bindingLayerOf(live),
+        live,
+        liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
+        larger: answers === undefined ? [] : largerThan(chosen, request.budget ?? Infinity, answers),
+        smaller: answers && smallerThan(chosen, answers),
+        segments: chosen.segments.map((segment) => costOf(timer, segment.to === chosen.graph.nodes.length, segment))
+      }
+    })
+  )

@@ -1,0 +1,30 @@
+import type { DeviceModel } from '../device-model'
+import type { KernelKind } from '../kernels'
+import { nanoseconds } from '../simulate'
+import type { Emitter } from './emitter'
+
+/** An emitter that keeps nothing but the time of what it is told to emit. */
+export interface Stopwatch extends Emitter {
+  /** Of all launches, or of those of a kind of kernel. */
+  readonly nanoseconds: (kind?: KernelKind) => number
+}
+
+export const stopwatch = (device: DeviceModel): Stopwatch => {
+  const totals = new Map<KernelKind, number>()
+  let [times, buffers] = [1, 0]
+  return {
+    buffer: (name, bytes, scope = 'local') => ({ id: buffers++, name, bytes, scope }),
+    launch: (kernel) => {
+      const kind = kernel.kind as KernelKind
+      totals.set(kind, (totals.get(kind) ?? 0) + times * nanoseconds(device, kernel as never))
+    },
+    loop: (_, count, body) => {
+      times *= count
+      body()
+      times /= count
+    },
+    seed: () => undefined,
+    code: () => [],
+    nanoseconds: (kind) => (kind === undefined ? [...totals.values()].reduce((sum, one) => sum + one, 0) : (totals.get(kind) ?? 0))
+  }
+}

@@ -1,0 +1,151 @@
+import * as t from 'io-ts'
+import type { DeviceModel } from './device-model'
+import { encodeKernel, kernelTable, type Kernel, type KernelKind } from './kernels'
+
+const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'number above 0')
+
+/** What a device was measured to take: milliseconds of single launches, and the link's bytes a second. */
+export const profile = t.readonly(
+  t.type({
+    device: t.string,
+    /** What the times depend on beside the kernel: library, version and instruction set, in one string. */
+    library: t.string,
+    threads: positive,
+    linkBytesPerSecond: t.readonly(t.type({ toDevice: positive, toHost: positive })),
+    /** `kernel`: its kind and its fields by name. */
+    kernels: t.readonlyArray(
+      t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number]))), milliseconds: positive }))
+    )
+  })
+)
+
+export type Profile = t.TypeOf<typeof profile>
+
+/** How a kernel's time was found: measured; from others of its family, of about its size (near) or not (far); by the roofline alone. */
+export type TimeSource = 'measured' | 'near' | 'far' | 'roofline'
+
+/** Sizes this close, as a logarithm of modelled times, run at the same rate. */
+const nearSize = 0.1
+
+/** Fields that only say how much there is to do, or where it lies; kernels that agree in all others are one family. */
+const sizes: ReadonlySet<string> = new Set([
+  'inHeight',
+  'inWidth',
+  'outHeight',
+  'outWidth',
+  'padTop',
+  'padBottom',
+  'padLeft',
+  'padRight',
+  'height',
+  'width',
+  'fullHeight',
+  'fullWidth',
+  'fullBatch',
+  'count',
+  'bytes',
+  'strideBatch',
+  'strideChannel',
+  'layerKey',
+  'scale',
+  'batch',
+  'n0',
+  'n1',
+  'n2',
+  'n3',
+  'sourceStride0',
+  'sourceStride1',
+  'sourceStride2',
+  'destinationStride0',
+  'destinationStride1',
+  'destinationStride2'
+])
+
+const fieldOf = (kernel: Kernel, field: string): number => (kernel as unknown as Readonly<Record<string, number>>)[field] ?? 1
+
+/** `strideHeight` is a window's step in some kernels, and a tensor's pitch in others. */
+const isSize = (kernel: Kernel, field: string): boolean => sizes.has(field) || (field === 'strideHeight' && !('strideWidth' in kernel))
+
+const familyOf = (kernel: Kernel): string => {
+  const shape = (kernelTable[kernel.kind].fields as readonly string[]).filter((field) => !isSize(kernel, field))
+  return [kernel.kind, ...shape.map((field) => fieldOf(kernel, field))].join(' ')
+}
+
+interface Point {
+  /** Logarithm of the time that the base model gives: how large the kernel is. */
+  readonly size: number
+  /** Measured over modelled time. */
+  readonly ratio: number
+}
+
+/** Between two sizes the ratio changes evenly; beyond the ends it stays. */
+const interpolate = (points: readonly Point[], size: number): number => {
+  const after = points.findIndex((point) => point.size >= size)
+  if (after === -1) return points[points.length - 1]!.ratio
+  if (after === 0) return points[0]!.ratio
+  const [low, high] = [points[after - 1]!, points[after]!]
+  const share = (size - low.size) / (high.size - low.size)
+  return low.ratio + share * (high.ratio - low.ratio)
+}
+
+const grouped = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMap<string, readonly A[]> => {
+  const groups = new Map<string, A[]>()
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
+  return groups
+}
+
+export interface ProfiledModel extends DeviceModel {
+  readonly sourceOf: (kernel: Kernel) => TimeSource
+}
+
+/** Refuses fields of another version's kernels. */
+const isKernel = (kernel: Readonly<Record<string, string | number>>): boolean => {
+  const { kind, ...fields } = kernel
+  const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? kernelTable[kind as KernelKind].fields : undefined
+  return known !== undefined && known.length === Object.keys(fields).length && known.every((field) => typeof fields[field] === 'number')
+}
+
+/**
+ * The base model with measured times. A kernel that was not measured takes what the base model (a roofline) says, times the
+ * ratio of measured to modelled time of its family at its size, or of all kernels of its kind where none of its family was measured.
+ */
+export const profiled = (base: DeviceModel, { kernels, linkBytesPerSecond }: Profile): ProfiledModel => {
+  const measured = kernels
+    .filter(({ kernel }) => isKernel(kernel))
+    .map(({ kernel: fields, milliseconds }) => {
+      const kernel = fields as unknown as Kernel
+      const modelled = base.milliseconds(kernel)
+      return { kernel, milliseconds, point: { size: Math.log(modelled), ratio: milliseconds / modelled } }
+    })
+  const exact = new Map(measured.map(({ kernel, milliseconds }) => [encodeKernel(kernel).join(), milliseconds]))
+  const pointsBy = (keyOf: (kernel: Kernel) => string): ReadonlyMap<string, readonly Point[]> =>
+    new Map(
+      [...grouped(measured, ({ kernel }) => keyOf(kernel))].map(([key, group]) => [
+        key,
+        group.map(({ point }) => point).sort((a, b) => a.size - b.size)
+      ])
+    )
+  const [families, kinds] = [pointsBy(familyOf), pointsBy(({ kind }) => kind)]
+  const known = new Map<string, number>()
+  const nearTime = (kernel: Kernel): number => {
+    const modelled = base.milliseconds(kernel)
+    const points = families.get(familyOf(kernel)) ?? kinds.get(kernel.kind)
+    return points === undefined ? modelled : modelled * interpolate(points, Math.log(modelled))
+  }
+  return {
+    ...base,
+    linkBytesPerSecond,
+    milliseconds: (kernel) => {
+      const key = encodeKernel(kernel).join()
+      const time = exact.get(key) ?? known.get(key) ?? nearTime(kernel)
+      known.set(key, time)
+      return time
+    },
+    sourceOf: (kernel) => {
+      if (exact.has(encodeKernel(kernel).join())) return 'measured'
+      const points = families.get(familyOf(kernel))
+      const size = Math.log(base.milliseconds(kernel))
+      return points === undefined ? 'roofline' : points.some((point) => Math.abs(point.size - size) < nearSize) ? 'near' : 'far'
+    }
+  }
+}

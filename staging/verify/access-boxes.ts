@@ -1,0 +1,20 @@
+import type { Access } from './accesses'
+import { repeatBoxes, runBoxes, type Coordinates, type Cover } from './boxes'
+
+/** Bytes of an access that are counted out one run at a time where its repetitions make no boxes. */
+const runsListed = 4096
+
+/** What an access touches in the first iteration of the loops around it. */
+export const accessBoxes = (coordinates: Coordinates, { base, repeats, run }: Pick<Access, 'base' | 'repeats' | 'run'>): Cover => {
+  let cover: Cover = { boxes: runBoxes(coordinates, base, base + run), exact: true }
+  for (const { stride, count } of [...repeats].reverse()) {
+    const wider = repeatBoxes(coordinates, cover.boxes, stride, count)
+    cover = { boxes: wider.boxes, exact: cover.exact && wider.exact }
+  }
+  if (cover.exact || repeats.reduce((product, { count }) => product * count, 1) > runsListed) return cover
+  const starts = repeats.reduce<readonly number[]>(
+    (known, { stride, count }) => known.flatMap((start) => Array.from({ length: count }, (_, index) => start + index * stride)),
+    [base]
+  )
+  return { boxes: starts.flatMap((start) => runBoxes(coordinates, start, start + run)), exact: true }
+}

@@ -1,0 +1,35 @@
+import type { Event, ProgramEvents, SectionEvents } from './accesses'
+import { accessBoxes } from './access-boxes'
+import { subtract } from './boxes'
+import { fail, rangeText, type VerifierFault } from './fault'
+import { spanOf, type WrittenBytes } from './initialised'
+
+const exchangeFault = (section: string, name: string, bytes: readonly [number, number], how: string): VerifierFault => ({
+  kind: 'exchange',
+  message: `${section}: ${how} ${rangeText(bytes)} of "${name}".`,
+  section,
+  buffer: name,
+  bytes
+})
+
+/** Proves that a section uses every value that it exchanges, and that `save` hands out all of each. */
+export const proveExchanged = (
+  { stores, coordinates }: ProgramEvents,
+  { name: section, events, exchange }: SectionEvents,
+  written: WrittenBytes
+): void => {
+  const used = new Set<number>()
+  const walk = (list: readonly Event[]): void => {
+    for (const event of list)
+      if (event.kind === 'loop') walk(event.body)
+      else if (event.kind === 'access') for (const { store } of event.accesses) used.add(store)
+  }
+  walk(events)
+  for (let store = exchange[0]; store < exchange[1]; store++) {
+    const { name, bytes } = stores[store]!
+    if (!used.has(store)) fail(exchangeFault(section, name, [0, bytes], 'no instruction touches'))
+    if (section !== 'save') continue
+    const missing = subtract(accessBoxes(coordinates[store]!, { base: 0, repeats: [], run: bytes }).boxes, written.of(store))
+    if (missing.length > 0) fail(exchangeFault(section, name, spanOf(coordinates[store]!, missing), 'no instruction writes'))
+  }
+}

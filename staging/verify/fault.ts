@@ -1,0 +1,69 @@
+import * as E from 'fp-ts/Either'
+
+/** Which proof failed; `form` is a Program that the verifier cannot read at all. */
+export type FaultKind = 'form' | 'bounds' | 'overlap' | 'initialisation' | 'race' | 'seed' | 'exchange' | 'unread' | 'peak'
+
+/** Why a Program must not run, in one sentence. */
+export interface VerifierFault {
+  readonly kind: FaultKind
+  readonly message: string
+  readonly section?: string
+  /** Position in the section's list, then in each loop's body. */
+  readonly path?: readonly number[]
+  /** A kernel, or a copy by its engine. */
+  readonly kernel?: string
+  readonly operand?: string
+  readonly buffer?: string
+  /** Half-open range within the buffer, in bytes. */
+  readonly bytes?: readonly [number, number]
+}
+
+/** An instruction, for sentences. */
+export interface Place {
+  readonly section: string
+  readonly path: readonly number[]
+  readonly kernel: string
+}
+
+export const placeText = ({ section, path, kernel }: Place): string => `${section}, instruction ${path.join('.')} (${kernel})`
+
+export const rangeText = ([from, to]: readonly [number, number]): string => `bytes ${from} .. ${to}`
+
+/** A fault of one operand: `sentence` goes on after "step, instruction 3.1 (gather): destination ". */
+export const operandFault = (
+  kind: FaultKind,
+  place: Place,
+  operand: string,
+  buffer: string,
+  bytes: readonly [number, number],
+  sentence: string
+): VerifierFault => ({ kind, message: `${placeText(place)}: ${operand} ${sentence}.`, ...place, operand, buffer, bytes })
+
+/** A fault of a whole instruction. */
+export const instructionFault = (kind: FaultKind, place: Place, sentence: string): VerifierFault => ({
+  kind,
+  message: `${placeText(place)}: ${sentence}.`,
+  ...place
+})
+
+/** A fault on its way out of the walk that found it. */
+class Found extends Error {
+  constructor(readonly fault: VerifierFault) {
+    super(fault.message)
+  }
+}
+
+/** Ends the proof around it, however deep its walk is. */
+export const fail = (fault: VerifierFault): never => {
+  throw new Found(fault)
+}
+
+/** A proof that walks a Program: what it computes, or the first fault that it met. */
+export const proving = <A>(prove: () => A): E.Either<VerifierFault, A> => {
+  try {
+    return E.right(prove())
+  } catch (thrown) {
+    if (thrown instanceof Found) return E.left(thrown.fault)
+    throw thrown
+  }
+}

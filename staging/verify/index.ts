@@ -1,0 +1,87 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { Program } from '../program'
+import { programEvents, type Event, type ProgramEvents } from './accesses'
+import { proveExchanged } from './exchange'
+import { fail, proving, type VerifierFault } from './fault'
+import { proveInitialised, type Initialised } from './initialised'
+import { proveNoOverlaps } from './overlaps'
+import { proveNoRaces } from './races'
+import { proveSeeds } from './seeds'
+import { proveAllRead } from './unread'
+
+export type { FaultKind, VerifierFault } from './fault'
+
+/** What is proven of a Program. */
+export interface Verified {
+  /** Highest byte that any section touches in the arena, plus one. */
+  readonly peakBytes: number
+  /** The same of the host pool. */
+  readonly hostPeakBytes: number
+  /** Instructions that were read; a loop's body counts once. */
+  readonly instructions: number
+}
+
+const count = (events: readonly Event[]): number =>
+  events.reduce((sum, event) => sum + (event.kind === 'loop' ? 1 + count(event.body) : 1), 0)
+
+/** Highest byte that the sections touch in a space, plus one. */
+const peakOf = ({ stores, sections }: ProgramEvents, space: 'arena' | 'host'): number => {
+  const highest = (events: readonly Event[]): number => {
+    let peak = 0
+    for (const event of events)
+      if (event.kind === 'loop') peak = Math.max(peak, highest(event.body))
+      else if (event.kind === 'access')
+        for (const { store, range } of event.accesses) {
+          const { space: where, offset } = stores[store]!
+          if (where === space) peak = Math.max(peak, offset + range[1])
+        }
+    return peak
+  }
+  return sections.reduce((peak, { events }) => Math.max(peak, highest(events)), 0)
+}
+
+/** A resident stands for one of the buffers that live throughout. */
+const proveResidents = ({ residents, buffers }: Program): void => {
+  const known = new Set(buffers.flatMap(({ role, offset, bytes }) => (role === 'resident' ? [`${offset},${bytes}`] : [])))
+  for (const { name, offset, bytes } of residents)
+    if (!known.has(`${offset},${bytes}`))
+      fail({
+        kind: 'form',
+        message: `the resident ${name} of ${bytes} bytes at ${offset} has no buffer that lives throughout.`,
+        buffer: name
+      })
+}
+
+const prove = (program: Program, events: ProgramEvents): Verified => {
+  const { stores, sections } = events
+  proveResidents(program)
+  let restored: Initialised = new Map()
+  for (const section of sections) {
+    proveNoOverlaps(events, section)
+    const written = proveInitialised(events, section, restored)
+    if (section.name === 'restore')
+      restored = new Map(stores.flatMap(({ role }, store) => (role === 'resident' ? [[store, written.of(store)] as const] : [])))
+    proveNoRaces(events, section)
+    proveSeeds(events, section)
+    proveExchanged(events, section, written)
+    proveAllRead(events, section)
+  }
+  const peakBytes = peakOf(events, 'arena')
+  if (peakBytes !== program.peakBytes)
+    fail({ kind: 'peak', message: `the Program says that its peak is ${program.peakBytes} bytes, but it touches ${peakBytes}.` })
+  const instructions = sections.reduce((sum, section) => sum + count(section.events), 0)
+  return { peakBytes, hostPeakBytes: peakOf(events, 'host'), instructions }
+}
+
+/**
+ * Proves, from the Program alone, that it may run (DESIGN §6): every access lies in its buffer, its space and the budgeted peak; every
+ * read is of bytes that were written before; no two live buffers overlap; no engine touches bytes that another may still be working on;
+ * and tiles seed each element of an output gradient once. Loops are proven for all of their tiles at once. What it cannot show, it
+ * refuses.
+ */
+export const verify = (program: Program): E.Either<VerifierFault, Verified> =>
+  pipe(
+    programEvents(program),
+    E.chain((events) => proving(() => prove(program, events)))
+  )

@@ -1,0 +1,215 @@
+import { kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf, type Use } from '../kernels'
+import { activationElements, layouts, weightElements } from '../layout'
+
+/** `count` times, `stride` bytes apart. */
+export interface Repeat {
+  readonly count: number
+  readonly stride: number
+}
+
+/** What a kernel touches of an operand. */
+export type Region =
+  /** Runs of `run` contiguous bytes, repeated; the outermost repetition first. */
+  | { readonly kind: 'bytes'; readonly repeats: readonly Repeat[]; readonly run: number }
+  /** As much as the device wants (scratch, winners): all of the buffer from here on. */
+  | { readonly kind: 'rest' }
+  /** A coordinate of 0 .. limit. */
+  | { readonly kind: 'index'; readonly limit: number }
+
+type Rows = { readonly [K in KernelKind]: (kernel: KernelOf<K>, elementBytes: number) => { readonly [O in OperandsOf<K>]: Region } }
+
+const contiguous = (run: number): Region => ({ kind: 'bytes', repeats: [], run })
+const rest: Region = { kind: 'rest' }
+const index = (limit: number): Region => ({ kind: 'index', limit })
+
+const activation = (layout: number, [batch, channels, height, width]: readonly [number, number, number, number], elementBytes: number) => {
+  const known = layouts[layout]
+  return contiguous(known === undefined ? NaN : activationElements(known, [batch, channels, height, width]) * elementBytes)
+}
+
+type Tile = Record<'batch' | 'channels' | 'height' | 'width' | 'layout', number>
+const tile = ({ batch, channels, height, width, layout }: Tile, elementBytes: number): Region =>
+  activation(layout, [batch, channels, height, width], elementBytes)
+
+/** A tile's place in a plain tensor. */
+const strided = (
+  {
+    batch,
+    channels,
+    height,
+    width,
+    strideBatch,
+    strideChannel,
+    strideHeight
+  }: Tile & Record<'strideBatch' | 'strideChannel' | 'strideHeight', number>,
+  elementBytes: number
+): Region => ({
+  kind: 'bytes',
+  repeats: [
+    { count: batch, stride: strideBatch * elementBytes },
+    { count: channels, stride: strideChannel * elementBytes },
+    { count: height, stride: strideHeight * elementBytes }
+  ],
+  run: width * elementBytes
+})
+
+type Window = Record<'batch' | 'inChannels' | 'inHeight' | 'inWidth' | 'outHeight' | 'outWidth', number>
+const windowSource = (k: Window, layout: number, elementBytes: number): Region =>
+  activation(layout, [k.batch, k.inChannels, k.inHeight, k.inWidth], elementBytes)
+const windowDestination = (k: Window, channels: number, layout: number, elementBytes: number): Region =>
+  activation(layout, [k.batch, channels, k.outHeight, k.outWidth], elementBytes)
+
+type Matrices = Record<'outChannels' | 'inChannels' | 'kernelHeight' | 'kernelWidth' | 'groups', number>
+const weights = (
+  { outChannels, inChannels, kernelHeight, kernelWidth, groups }: Matrices,
+  layout: number,
+  elementBytes: number
+): Region => {
+  const known = layouts[layout]
+  if (known === undefined) return contiguous(NaN)
+  return contiguous(weightElements(known, [outChannels, inChannels / groups, kernelHeight, kernelWidth], groups) * elementBytes)
+}
+
+const convolution = (
+  k: KernelOf<'convolutionForward' | 'convolutionBackwardData' | 'convolutionBackwardWeights'>,
+  elementBytes: number
+) => ({
+  source: windowSource(k, k.sourceLayout, elementBytes),
+  destination: windowDestination(k, k.outChannels, k.destinationLayout, elementBytes),
+  weights: weights(k, k.weightLayout, elementBytes),
+  bias: contiguous(k.outChannels * elementBytes)
+})
+
+const pool = (k: Window & { readonly layout: number }, elementBytes: number) => ({
+  source: windowSource(k, k.layout, elementBytes),
+  destination: windowDestination(k, k.inChannels, k.layout, elementBytes)
+})
+
+const linear = ({ batch, inFeatures, outFeatures }: Record<'batch' | 'inFeatures' | 'outFeatures', number>, elementBytes: number) => ({
+  source: contiguous(batch * inFeatures * elementBytes),
+  weights: contiguous(outFeatures * inFeatures * elementBytes),
+  bias: contiguous(outFeatures * elementBytes),
+  destination: contiguous(batch * outFeatures * elementBytes)
+})
+
+const labelBytes = 4
+const doubleBytes = 8
+const lossBytes = 2 * doubleBytes
+
+/** Where a tile of `Tile` may begin in a tensor of the full extents. */
+const origin = ({ height, width, fullHeight, fullWidth }: Tile & Record<'fullHeight' | 'fullWidth', number>) => ({
+  batchOrigin: index(Infinity),
+  rowOrigin: index(fullHeight - height),
+  columnOrigin: index(fullWidth - width)
+})
+
+/** One row a kernel; native/src/operand.cpp says the same in C++. */
+const rows: Rows = {
+  convolutionForward: (k, e) => ({ ...convolution(k, e), scratch: rest }),
+  convolutionBackwardData: (k, e) => {
+    const { source, destination, weights } = convolution(k, e)
+    return { destinationGradient: destination, weights, sourceGradient: source, scratch: rest }
+  },
+  convolutionBackwardWeights: (k, e) => {
+    const { source, destination, weights, bias } = convolution(k, e)
+    return { source, destinationGradient: destination, weightGradient: weights, biasGradient: bias, scratch: rest }
+  },
+  reorderWeights: (k, e) => ({ source: weights(k, k.sourceLayout, e), destination: weights(k, k.destinationLayout, e) }),
+  reorderActivation: ({ batch, channels, height, width, sourceLayout, destinationLayout }, e) => ({
+    source: activation(sourceLayout, [batch, channels, height, width], e),
+    destination: activation(destinationLayout, [batch, channels, height, width], e)
+  }),
+  rectifierForward: ({ count }, e) => ({ source: contiguous(count * e), destination: contiguous(count * e) }),
+  rectifierBackward: ({ count }, e) => {
+    const all = contiguous(count * e)
+    return { destination: all, destinationGradient: all, sourceGradient: all }
+  },
+  maxPoolForward: (k, e) => ({ ...pool(k, e), winners: rest }),
+  maxPoolBackward: (k, e) => {
+    const { source, destination } = pool(k, e)
+    return { destinationGradient: destination, winners: rest, sourceGradient: source }
+  },
+  averagePoolForward: pool,
+  averagePoolBackward: (k, e) => {
+    const { source, destination } = pool(k, e)
+    return { destinationGradient: destination, sourceGradient: source }
+  },
+  sumPixelsForward: (k, e) => ({ source: tile(k, e), sum: contiguous(k.batch * k.channels * e) }),
+  sumPixelsBackward: (k, e) => ({ sumGradient: contiguous(k.batch * k.channels * e), sourceGradient: tile(k, e) }),
+  linearForward: linear,
+  linearBackwardData: (k, e) => {
+    const { source, weights, destination } = linear(k, e)
+    return { destinationGradient: destination, weights, sourceGradient: source }
+  },
+  linearBackwardWeights: (k, e) => {
+    const { source, weights, bias, destination } = linear(k, e)
+    return { source, destinationGradient: destination, weightGradient: weights, biasGradient: bias }
+  },
+  dropout: (k, e) => ({ source: tile(k, e), destination: tile(k, e), ...origin(k) }),
+  softmaxCrossEntropyForward: ({ batch, classes }, e) => ({
+    source: contiguous(batch * classes * e),
+    labels: contiguous(batch * labelBytes),
+    rowWeights: contiguous(batch * e),
+    loss: contiguous(lossBytes)
+  }),
+  softmaxCrossEntropyBackward: ({ batch, classes }, e) => ({
+    source: contiguous(batch * classes * e),
+    labels: contiguous(batch * labelBytes),
+    rowWeights: contiguous(batch * e),
+    sourceGradient: contiguous(batch * classes * e)
+  }),
+  meanSquaredErrorForward: (k, e) => ({ source: tile(k, e), target: strided(k, e), loss: contiguous(lossBytes) }),
+  meanSquaredErrorBackward: (k, e) => ({ source: tile(k, e), target: strided(k, e), sourceGradient: tile(k, e) }),
+  copyBox: (k, e) => {
+    const box = (strides: readonly [number, number, number]): Region => ({
+      kind: 'bytes',
+      repeats: [k.n0, k.n1, k.n2].map((count, axis) => ({ count, stride: strides[axis]! * e })),
+      run: k.n3 * e
+    })
+    return {
+      source: box([k.sourceStride0, k.sourceStride1, k.sourceStride2]),
+      destination: box([k.destinationStride0, k.destinationStride1, k.destinationStride2])
+    }
+  },
+  gather: (k, e) => ({ source: strided(k, e), destination: tile(k, e) }),
+  scatterAdd: (k, e) => ({ source: tile(k, e), destination: strided(k, e) }),
+  zero: ({ bytes }) => ({ destination: contiguous(bytes) }),
+  loadImage: (k, e) => ({ destination: tile(k, e), ...origin(k) }),
+  sgd: ({ count }, e) => {
+    const all = contiguous(count * e)
+    return { weights: all, gradient: all, velocity: all }
+  },
+  adam: ({ count }, e) => {
+    const all = contiguous(count * e)
+    return { weights: all, gradient: all, firstMoment: all, secondMoment: all }
+  },
+  sumSquares: ({ count }, e) => ({ source: contiguous(count * e), sum: contiguous(doubleBytes) }),
+  clipGradient: ({ count }, e) => ({ sumSquares: contiguous(doubleBytes), gradient: contiguous(count * e) }),
+  squareRoot: ({ count }) => ({ source: contiguous(count * doubleBytes), destination: contiguous(count * doubleBytes) })
+}
+
+export interface OperandRegion {
+  readonly name: string
+  readonly use: Use
+  readonly region: Region
+}
+
+/** The operands of a kernel in order, with what it touches of each. */
+export const operandRegions = (kernel: Kernel, elementBytes: number): readonly OperandRegion[] => {
+  // The row of a kernel's own kind takes that kernel.
+  const row = rows[kernel.kind] as (kernel: Kernel, elementBytes: number) => Readonly<Record<string, Region>>
+  const regions = row(kernel, elementBytes)
+  return Object.entries(kernelTable[kernel.kind].operands).map(([name, use]) => ({
+    name,
+    // A box that is not added to is written.
+    use: kernel.kind === 'copyBox' && use === 'accumulate' && kernel.add === 0 ? 'write' : use,
+    region: regions[name]!
+  }))
+}
+
+/** Kernels that work element by element, so that what they write may be exactly what they read. */
+export const worksInPlace = (kind: KernelKind): boolean => kind === 'rectifierForward' || kind === 'rectifierBackward' || kind === 'dropout'
+
+const optional: readonly string[] = ['bias', 'biasGradient', 'scratch', 'velocity', 'rowWeights']
+
+export const isOptional = (operand: string): boolean => optional.includes(operand)

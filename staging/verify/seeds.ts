@@ -1,0 +1,120 @@
+import type { Kernel, KernelKind } from '../kernels'
+import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents } from './accesses'
+import { accessBoxes } from './access-boxes'
+import { bytesOfBox, subtract, type Box } from './boxes'
+import { fail, operandFault, rangeText, type Place, type VerifierFault } from './fault'
+import { WrittenBytes } from './initialised'
+
+/** How a loss reads its target: each row or element enters the loss once, and its gradient once. */
+const targetOperands: { readonly [K in KernelKind]?: string } = {
+  softmaxCrossEntropyForward: 'labels',
+  softmaxCrossEntropyBackward: 'labels',
+  meanSquaredErrorForward: 'target',
+  meanSquaredErrorBackward: 'target'
+}
+
+/** Accesses to one store that must touch each of its elements once. */
+interface Parts {
+  readonly store: number
+  /** Whose accesses they are, in words. */
+  readonly reader: string
+  readonly touched: WrittenBytes
+  /** Where tiles sum pixels, each element of the sum is touched once for each of so many. */
+  readonly times: number
+  /** Of all accesses over all iterations; `times` the store's bytes where each is touched as often as it must. */
+  bytes: number
+}
+
+const seeding = "the tiles' backward"
+
+/** Pixels of the tile that a sum runs over, and of the whole tensor. */
+const summed = (kernel: Kernel): { readonly pixels: number; readonly times: number } =>
+  kernel.kind === 'sumPixelsForward' || kernel.kind === 'sumPixelsBackward'
+    ? { pixels: kernel.height * kernel.width, times: Math.round(1 / kernel.scale) }
+    : { pixels: 1, times: 1 }
+
+const volume = ({ repeats, run }: Access, loops: readonly OpenLoop[]): number =>
+  [...repeats, ...loops].reduce((product, { count }) => product * count, run)
+
+const partFault = (section: string, buffer: string, sentence: string): VerifierFault => ({
+  kind: 'seed',
+  message: `${section}: ${sentence}.`,
+  section,
+  buffer
+})
+
+const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { store, reader, touched, times, bytes }: Parts): void => {
+  const { name, bytes: held } = stores[store]!
+  const missing = subtract(accessBoxes(coordinates[store]!, { base: 0, repeats: [], run: held }).boxes, touched.of(store))
+  if (missing.length > 0)
+    fail(partFault(section, name, `${reader} leaves out ${rangeText(bytesOfBox(coordinates[store]!, missing[0]!))} of "${name}"`))
+  const excess = bytes - held * times
+  const each = times === 1 ? '' : `, over ${times} pixels`
+  if (excess > 0) fail(partFault(section, name, `${reader} takes ${excess} bytes of "${name}" more than once${each}`))
+  if (excess < 0) fail(partFault(section, name, `${reader} takes ${-excess} bytes of "${name}" too few${each}`))
+}
+
+/**
+ * Proves that tiles own each element of an output gradient once (DESIGN §3): their seeds cover it, and together have as many bytes.
+ * Whatever else reads the gradient must lie within the seed that the same iteration took last. A loss reads its target likewise, and
+ * the tiles of a sum over pixels add each pixel once.
+ */
+export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void => {
+  const { stores, coordinates } = program
+  const parts = new Map<string, Parts>()
+  const take = (reader: string, kernel: Kernel, access: Access, loops: readonly OpenLoop[]): void => {
+    const { store } = access
+    const { pixels, times } = summed(kernel)
+    const key = `${store},${reader},${times}`
+    let found = parts.get(key)
+    if (found === undefined) parts.set(key, (found = { store, reader, times, touched: new WrittenBytes(coordinates), bytes: 0 }))
+    found.touched.write(access)
+    found.bytes += pixels * volume(access, loops)
+  }
+  const checkReread = (place: Place, access: Access, seed: Access | undefined): void => {
+    const system = coordinates[access.store]!
+    const moves = seed !== undefined && access.strides.every((stride, axis) => stride === seed.strides[axis])
+    const own: readonly Box[] = moves ? accessBoxes(system, seed).boxes : []
+    if (subtract(accessBoxes(system, access).boxes, own).length === 0) return
+    const { name } = stores[access.store]!
+    fail(operandFault('seed', place, access.operand, name, access.range, `reads "${name}" beyond the part that its tile owns`))
+  }
+  const walk = (list: readonly Event[], loops: readonly OpenLoop[], outer: ReadonlyMap<number, Access>): Set<number> => {
+    const latest = new Map(outer)
+    const touched = new Set<number>()
+    for (const event of list)
+      if (event.kind === 'loop') {
+        const inside = walk(event.body, [...loops, event.loop], latest)
+        for (const part of parts.values()) if (inside.has(part.store)) part.touched.close(event.loop, [part.store])
+        inside.forEach((store) => {
+          latest.delete(store)
+          touched.add(store)
+        })
+      } else if (event.kind === 'access' && event.kernel !== undefined)
+        for (const access of event.accesses) {
+          const { store, operand, use } = access
+          const { role } = stores[store]!
+          if (role === 'output-gradient') touched.add(store)
+          if (targetOperands[event.kernel.kind] === operand) take(event.kernel.kind, event.kernel, access, loops)
+          else if (event.kernel.kind === 'sumPixelsForward' && operand === 'sum' && role === 'boundary')
+            take(event.kernel.kind, event.kernel, access, loops)
+          else if (role !== 'output-gradient' || use !== 'read') continue
+          else if (access === event.seed) {
+            take(seeding, event.kernel, access, loops)
+            latest.set(store, access)
+          } else checkReread(event.place, access, latest.get(store))
+          touched.add(store)
+        }
+    return touched
+  }
+  const touched = walk(section.events, [], new Map())
+  for (const store of touched)
+    if (stores[store]!.role === 'output-gradient' && ![...parts.values()].some((part) => part.store === store))
+      fail(partFault(section.name, stores[store]!.name, `${seeding} leaves out all of "${stores[store]!.name}"`))
+  for (const part of parts.values()) {
+    proveOnce(program, section.name, part)
+    const forward = part.reader.replace('Backward', 'Forward')
+    if (part.reader in targetOperands && !parts.has(`${part.store},${forward},${part.times}`))
+      fail(partFault(section.name, stores[part.store]!.name, `${forward} leaves out all of "${stores[part.store]!.name}"`))
+  }
+}

@@ -1,0 +1,179 @@
+import * as assert from 'uvu/assert'
+import { test } from 'uvu'
+import type { Image } from '../../native'
+import type { Kernel } from '../../staging/kernels'
+import { channelBlock, layoutCode, type Layout } from '../../staging/layout'
+import { close, exchange, index, launch, left, loop, open, parameters, right, targets, type Target } from './program'
+
+const [height, width] = [4, 6]
+const [tileHeight, tileWidth] = [2, 3]
+const mean = [0.4, 0.5, 0.6, 0.1]
+const deviation = [0.2, 0.3, 0.4, 0.7]
+
+type Pixel = readonly number[]
+type Rows = readonly (readonly Pixel[])[]
+
+const pixelsOf = (rows: number, columns: number, channels: number, seed: number): Image => ({
+  pixels: Uint8Array.from({ length: rows * columns * channels }, (_, i) => ((i + seed) * 2654435761) >>> 24),
+  height: rows,
+  width: columns,
+  channels,
+  cropTop: 0,
+  cropLeft: 0,
+  flipHorizontal: false,
+  flipVertical: false,
+  quarterTurns: 0
+})
+
+const transposed = (rows: Rows): Rows => rows[0]!.map((_, column) => rows.map((row) => row[column]!))
+
+/** Cut out, flipped and turned by hand; to turn counter-clockwise is to transpose and to put the last row first. */
+const cropped = ({ pixels, width: across, channels, cropTop, cropLeft, flipHorizontal, flipVertical, quarterTurns }: Image): Rows => {
+  const [rows, columns] = quarterTurns % 2 === 1 ? [width, height] : [height, width]
+  const cut = Array.from({ length: rows }, (_, y) =>
+    Array.from({ length: columns }, (__, x) => {
+      const start = ((cropTop + y) * across + cropLeft + x) * channels
+      return [...pixels.slice(start, start + channels)]
+    })
+  )
+  const upright = flipVertical ? [...cut].reverse() : cut
+  const flipped: Rows = flipHorizontal ? upright.map((row) => [...row].reverse()) : upright
+  return Array.from({ length: quarterTurns }).reduce<Rows>((turned) => [...transposed(turned)].reverse(), flipped)
+}
+
+/** What the whole batch should be, [batch, channels, height, width] flat, before colours. */
+const expectedOf = (images: readonly Image[], colours: (pixel: Pixel, image: Image) => Pixel = (pixel) => pixel): readonly number[] =>
+  images.flatMap((image) => {
+    const rows = cropped(image)
+    return Array.from({ length: image.channels }, (_, c) =>
+      rows.flatMap((row) =>
+        row.map(
+          (pixel) =>
+            (colours(
+              pixel.map((value) => value / 255),
+              image
+            )[c]! -
+              mean[c]!) /
+            deviation[c]!
+        )
+      )
+    ).flat()
+  })
+
+/** Loads every tile of every image, each by a launch of its own, and puts them together, [batch, channels, height, width] flat. */
+const loadTiles = async (images: readonly Image[], layout: Layout, { device, precision }: Target): Promise<readonly number[]> => {
+  const { channels } = images[0]!
+  const block = channelBlock(layout)
+  const elementBytes = precision === 'float64' ? 8 : 4
+  const tileElements = Math.ceil(channels / block) * block * tileHeight * tileWidth
+  const [across, down] = [width / tileWidth, height / tileHeight]
+  const [mean0, mean1, mean2, mean3] = mean as [number, number, number, number]
+  const [deviation0, deviation1, deviation2, deviation3] = deviation as [number, number, number, number]
+  const kernel: Kernel = {
+    ...{ kind: 'loadImage', batch: 1, channels, height: tileHeight, width: tileWidth, layout: layoutCode(layout) },
+    ...{ fullHeight: height, fullWidth: width, mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 }
+  }
+  const strides = [across * down, across, 1].map((tiles) => tiles * tileElements * elementBytes) as [number, number, number]
+  const one = launch(0, exchange(0, strides), index(0, [1, 0, 0]), index(0, [0, tileHeight, 0]), index(0, [0, 0, tileWidth]))
+  const code = [loop('B', images.length, loop('H', down, loop('W', across, one)))]
+  const exchangeBytes = images.length * across * down * tileElements * elementBytes
+  const session = right(
+    open({ kernels: [kernel], code, exchangeBytes, precision, input: [images.length, channels, height, width] }, device)
+  )
+  const buffer = new ArrayBuffer(exchangeBytes)
+  right(await session.run('step', buffer, parameters, images)())
+  session.close()
+  const found = precision === 'float64' ? new Float64Array(buffer) : new Float32Array(buffer)
+  const tileAt = (image: number, y: number, x: number): number =>
+    ((image * down + Math.floor(y / tileHeight)) * across + Math.floor(x / tileWidth)) * tileElements
+  const within = (c: number, y: number, x: number): number =>
+    ((Math.floor(c / block) * tileHeight + (y % tileHeight)) * tileWidth + (x % tileWidth)) * block + (c % block)
+  return images.flatMap((_, image) =>
+    Array.from({ length: channels * height * width }, (__, i) => {
+      const [c, y, x] = [Math.floor(i / (height * width)), Math.floor(i / width) % height, i % width]
+      return found[tileAt(image, y, x) + within(c, y, x)]!
+    })
+  )
+}
+
+for (const target of targets)
+  for (const layout of ['plain', 'nChw8c'] as const)
+    for (const channels of [1, 3, 4])
+      test(`turns and flips ${channels} channels tile by tile, ${layout}, ${target.device} ${target.precision}`, async () => {
+        for (const flipHorizontal of [false, true])
+          for (const flipVertical of [false, true]) {
+            // One image is exactly its crop; the others are larger, and every crop ends at the image's last row and column.
+            const images = ([0, 1, 2, 3] as const).map((quarterTurns): Image => {
+              const [rows, columns] = quarterTurns % 2 === 1 ? [width, height] : [height, width]
+              const corner = { cropTop: quarterTurns, cropLeft: 2 * quarterTurns }
+              const image = pixelsOf(rows + corner.cropTop, columns + corner.cropLeft, channels, 7 * quarterTurns)
+              return { ...image, ...corner, flipHorizontal, flipVertical, quarterTurns }
+            })
+            close(await loadTiles(images, layout, target), expectedOf(images), target)
+          }
+      })
+
+test('a quarter turn takes the right column to the top row', async () => {
+  const image: Image = { ...pixelsOf(width, height, 1, 3), quarterTurns: 1 }
+  const row = (await loadTiles([image], 'plain', targets[0])).slice(0, width)
+  const column = Array.from({ length: width }, (_, y) => (image.pixels[y * height + height - 1]! / 255 - mean[0]!) / deviation[0]!)
+  assert.equal(row, column)
+})
+
+const colour = Float32Array.of(0.9, 0.2, -0.1, 0.1, 0, 1.5, 0, -0.2, 0.3, 0.3, 0.3, 0)
+const mixed = (pixel: Pixel, { colour: matrix }: Image): Pixel =>
+  matrix === undefined
+    ? pixel
+    : [0, 4, 8].map((row) => {
+        const sum = pixel.reduce((total, value, k) => total + matrix[row + k]! * value, 0) + matrix[row + 3]!
+        return Math.min(1, Math.max(0, sum))
+      })
+
+for (const target of targets)
+  for (const layout of ['plain', 'nChw8c'] as const)
+    test(`mixes colours before it normalises, an image at a time, ${layout}, ${target.device} ${target.precision}`, async () => {
+      const images: readonly Image[] = [
+        { ...pixelsOf(height, width, 3, 1), colour },
+        pixelsOf(height, width, 3, 2),
+        { ...pixelsOf(width + 1, height + 1, 3, 3), cropTop: 1, cropLeft: 1, flipVertical: true, quarterTurns: 3, colour }
+      ]
+      const expected = expectedOf(images, mixed)
+      // Green is taken beyond both ends here.
+      const green = expected.slice(height * width, 2 * height * width)
+      assert.ok([0, 1].every((end) => green.includes((end - mean[1]!) / deviation[1]!)))
+      close(await loadTiles(images, layout, target), expected, target)
+    })
+
+test('the identity of colours changes no bit', async () => {
+  const identity = Float32Array.of(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0)
+  const image: Image = { ...pixelsOf(width, height, 3, 5), quarterTurns: 1, flipHorizontal: true }
+  for (const target of targets)
+    for (const layout of ['plain', 'nChw8c'] as const)
+      assert.equal(await loadTiles([{ ...image, colour: identity }], layout, target), await loadTiles([image], layout, target))
+})
+
+test('refuses a turned crop that leaves its image, and a colour that is not finite', async () => {
+  const kernel: Kernel = {
+    ...{ kind: 'loadImage', batch: 1, channels: 3, height, width, layout: 0, fullHeight: height, fullWidth: width },
+    ...{ mean0: 0, mean1: 0, mean2: 0, mean3: 0, deviation0: 1, deviation1: 1, deviation2: 1, deviation3: 1 }
+  }
+  const exchangeBytes = 8 * 3 * height * width
+  const code = [launch(0, exchange(0), index(0), index(0), index(0))]
+  const session = right(open({ kernels: [kernel], code, exchangeBytes, input: [1, 3, height, width] }))
+  const run = (image: Image) => session.run('step', new ArrayBuffer(exchangeBytes), parameters, [image])()
+  const [lying, standing] = [pixelsOf(height, width, 3, 1), pixelsOf(width, height, 3, 1)]
+  right(await run({ ...lying, quarterTurns: 2 }))
+  right(await run({ ...standing, quarterTurns: 3 }))
+  const sentence = 'image 0 of 4x6 does not hold a crop of 6x4 at row 0, column 0, to be turned on its side'
+  assert.is(left(await run({ ...lying, quarterTurns: 1 })).message, sentence)
+  assert.ok(left(await run(standing)).message.includes('of 6x4 does not hold a crop of 4x6'))
+  assert.ok(left(await run({ ...standing, quarterTurns: 3, cropTop: 1 })).message.includes('a crop of 6x4 at row 1, column 0'))
+  for (const wrong of [NaN, Infinity])
+    assert.is(
+      left(await run({ ...lying, colour: new Float32Array(12).fill(wrong, 11) })).message,
+      'image 0 has a colour that is not 12 finite numbers'
+    )
+  session.close()
+})
+
+test.run()

@@ -1,0 +1,312 @@
+import { checkpoint, conv2d, globalAvgPool, leakyRelu, linear, maxPool2d, model, named, planFor, relu, seq, tile } from '../../dsl'
+import { vgg16 } from '../../models'
+
+const network = model({
+  name: 'network',
+  input: [2, 3, 64, 64],
+  layers: [
+    seq('features', [conv2d({ out: 8, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), tile({ H: 2 }), checkpoint, conv2d({ out: 16, k: 3 })]),
+    leakyRelu({ slope: 0.1 }),
+    globalAvgPool,
+    named('scores', linear({ out: 2 }))
+  ]
+})
+
+const made = {
+  model: 'network',
+  strategy: 'by hand',
+  device: { name: 'cpu', precision: 'float32', threads: 2 },
+  objective: 'train with sgd',
+  graph: '0123',
+  predicted: {}
+} as const
+const input = [2, 3, 64, 64] as const
+const layers = [
+  'conv2d 8 k3 p1',
+  'relu',
+  'maxPool2d k2',
+  'conv2d 16 k3',
+  'leakyRelu 0.1',
+  'globalAvgPool',
+  'linear 2',
+  'softmaxCrossEntropy'
+] as const
+const order = [0, 1, 2, 3, 4, 5, 6, 7] as const
+const whole = { B: 1, H: 1, W: 1 } as const
+const first = { from: 0, to: 3, checkpoint: 'features.2', grid: { B: 1, H: 4, W: 2 }, recompute: true, reorder: 'once' } as const
+const second = { from: 3, to: 6, checkpoint: '2', grid: { B: 2, H: 3, W: 1 }, recompute: true, reorder: 'each-tile' } as const
+const last = { from: 6, to: 8, checkpoint: 'loss', grid: whole, recompute: false, reorder: 'once' } as const
+const segments = [first, second, last] as const
+const right = { ...made, input, layers, order, budget: 1000000, peak: 900000, segments } as const
+
+// This one is right, and so are the pool before its rectifier, no budget, and a batch in tiles to the end.
+export const accepted = [
+  planFor(network)(right),
+  planFor(network)({ ...right, order: [0, 2, 1, 3, 4, 5, 6, 7], segments: [{ ...first, checkpoint: 'features.1' }, second, last] }),
+  planFor(network)({ ...right, budget: null, segments: [first, { ...second, to: 8, checkpoint: 'loss', grid: { B: 2, H: 1, W: 1 } }] })
+]
+
+planFor(network)({
+  ...right,
+  // expects: layer 3: the model has conv2d 16 k3 (features.3), the plan conv2d 16 k3 p1
+  layers: ['conv2d 8 k3 p1', 'relu', 'maxPool2d k2', 'conv2d 16 k3 p1', 'leakyRelu 0.1', 'globalAvgPool', 'linear 2', 'softmaxCrossEntropy']
+})
+
+planFor(network)({
+  ...right,
+  // expects: layer 4: the model has leakyRelu 0.1 (1), the plan leakyRelu
+  layers: ['conv2d 8 k3 p1', 'relu', 'maxPool2d k2', 'conv2d 16 k3', 'leakyRelu', 'globalAvgPool', 'linear 2', 'softmaxCrossEntropy']
+})
+
+// expects: layer 0: the model has conv2d 64 k3 p1 (features.0), the plan conv2d 8 k3 p1
+planFor(vgg16({ classes: 2 }))(right)
+
+planFor(network)({
+  ...right,
+  // expects: layers: the model has 8, its loss included, the plan 7
+  layers: ['conv2d 8 k3 p1', 'relu', 'maxPool2d k2', 'conv2d 16 k3', 'leakyRelu 0.1', 'globalAvgPool', 'linear 2']
+})
+
+planFor(network)({
+  ...right,
+  // expects: input: the model takes 2x3x64x64, the plan is for 2x3x128x64
+  input: [2, 3, 128, 64]
+})
+
+planFor(network)({
+  ...right,
+  // expects: input: takes images BxCxHxW, not 3x64x64
+  input: [3, 64, 64]
+})
+
+planFor(network)({
+  ...right,
+  // expects: input: 2x3x0x64 must be whole numbers above 0
+  input: [2, 3, 0, 64]
+})
+
+planFor(network)({
+  ...right,
+  // expects: order: 1 cannot run at position 0; only a max pool may run before the rectifier that it follows
+  order: [1, 0, 2, 3, 4, 5, 6, 7]
+})
+
+planFor(network)({
+  ...right,
+  // expects: order: the model has 8 layers, its loss included, the order 7
+  order: [0, 1, 2, 3, 4, 5, 6]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      // expects: segment 3..6: cannot tile along C; conv2d allows B H W
+      grid: { B: 1, C: 2, H: 1, W: 1 }
+    },
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    second,
+    {
+      ...last,
+      // expects: segment 6..8: cannot tile along H; linear allows B
+      grid: { B: 1, H: 2, W: 1 }
+    }
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      to: 8,
+      checkpoint: 'loss',
+      // expects: segment 3..8: cannot tile along H W; globalAvgPool sums over the pixels, so it must be the segment's last op
+      grid: { B: 2, H: 2, W: 2 }
+    }
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      // expects: segment 3..6: tile counts must be whole numbers above 0
+      grid: { B: 1, H: 2.5, W: 1 }
+    },
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      // expects: segment 0..3: tile counts must be whole numbers above 0
+      grid: { B: 1, H: 4, W: 0 }
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      // expects: segment 0..3: what is tiled is recomputed in backward; recompute must be true
+      recompute: false
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      // expects: segments must follow each other: this one starts at 4, the one before ends at 3
+      from: 4
+    },
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      // expects: segments must follow each other: this one starts at 2, the one before ends at 3
+      from: 2
+    },
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      // expects: the first segment must start at 0, not at 1
+      from: 1
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      // expects: the segments end at 6, but the model has 8 layers, its loss included
+      to: 6
+    }
+  ]
+})
+
+planFor(network)({
+  ...right,
+  // expects: the segments end at 0, but the model has 8 layers, its loss included
+  segments: []
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    second,
+    {
+      ...last,
+      // expects: segment 6..9: it must end after 6 and at 8 at the latest
+      to: 9
+    }
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      // expects: segment 3..3: it must end after 3 and at 8 at the latest
+      to: 3
+    },
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      // expects: segment 0..3: there is no layer features.9; its last one is features.2
+      checkpoint: 'features.9'
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      // expects: segment 0..3: its last layer is features.2, not features.1
+      checkpoint: 'features.1'
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  budget: 1073741824,
+  // expects: the peak of 2073000000 bytes is over the budget of 1073741824
+  peak: 2073000000
+})
+
+// expects: Property 'segments' is missing
+planFor(network)({ ...made, input, layers, order, budget: null, peak: 1 })
+
+// What only run time knows is accepted: sizes from a file, a plan that no compiler saw.
+export const fromFile = (classes: number, plan: import('../../dsl').Plan, budget: number, models: import('../../dsl').Model) => [
+  planFor(network)(plan),
+  planFor(models)(right),
+  planFor(network)({ ...right, budget }),
+  planFor(model({ name: 'sized', layers: [globalAvgPool, linear({ out: classes })] }))({
+    ...right,
+    layers: ['globalAvgPool', 'linear 7', 'softmaxCrossEntropy'],
+    order: [0, 1, 2],
+    segments: [
+      { ...first, checkpoint: '0', to: 1 },
+      { ...last, from: 1, to: 3 }
+    ]
+  })
+]

@@ -1,0 +1,249 @@
+/** Plan files through the real command: written, checked by the compiler, edited by hand, taken in place of a strategy. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Plan } from '../../dsl'
+import { loadPlan } from '../../src/plan-file'
+import { planNetwork } from '../../src/planning'
+import { writeTensorFile } from '../../src/safetensors'
+import { root, smallModel, tilefold } from './command-line'
+import { valueOf } from './outcome'
+import small from './small-model'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+
+const json = async (...args: readonly string[]) => {
+  const { status, stdout, stderr } = await tilefold([...args, '--threads', '2', '--json'])
+  assert.is(status, 0, stderr)
+  return { ...JSON.parse(stdout), stderr }
+}
+
+const readPlan = (name: string): Plan => JSON.parse(readFileSync(at(name), 'utf8'))
+const writePlan = (name: string, plan: object): string => {
+  writeFileSync(at(name), JSON.stringify(plan))
+  return at(name)
+}
+
+/** A refusal: exit status and the one sentence. */
+const refusal = async (...args: readonly string[]): Promise<readonly [number | null, string]> => {
+  const { status, stderr } = await tilefold([...args, '--threads', '2'])
+  assert.is(stderr.trimEnd().split('\n').length, 1, stderr)
+  return [status, stderr]
+}
+
+test.before(() => json('plan', smallModel, '--out', at('small.json'), '--budget', '1MiB'))
+
+test('a written plan compiles, and runs with the same decisions and the same peak', async () => {
+  const planned = await json('plan', smallModel, '--budget', '70%', '--out', at('small.plan.ts'))
+  const text = readFileSync(at('small.plan.ts'), 'utf8')
+  assert.match(text, /^import \{ planFor \} from '\.\.?\/.*\/dsl'$/m)
+  assert.match(text, /^ {4}'conv2d 4 k3 p1', \/\/ 0 0$/m)
+  const again = await json('plan', smallModel, '--plan', at('small.plan.ts'))
+  for (const field of ['strategy', 'budgetBytes', 'peakDeviceBytes', 'segments', 'predictedStepMs'])
+    assert.equal(again[field], planned[field], field)
+  assert.is(again.stderr, '')
+  const ran = await json('bench', smallModel, '--plan', at('small.plan.ts'), '--steps', '1')
+  assert.is(ran.strategy, planned.strategy)
+  assert.is(ran.predictedPeakBytes, planned.peakDeviceBytes)
+  assert.ok(ran.peakDeviceBytes <= ran.predictedPeakBytes && ran.peakDeviceBytes > ran.predictedPeakBytes - 4096)
+  assert.equal(
+    readdirSync(folder).filter((name) => name.includes('tmp')),
+    []
+  )
+})
+
+test('a built-in model in this clone is imported by the name of the package', async () => {
+  mkdirSync(join(root, 'out'), { recursive: true })
+  const inside = mkdtempSync(join(root, 'out', 'plan-'))
+  try {
+    const file = join(inside, 'vgg11.plan.ts')
+    const model = ['vgg11', '--classes', '2'] as const
+    const planned = await json('plan', ...model, '--input', '1x3x64x64', '--out', file)
+    const text = readFileSync(file, 'utf8')
+    assert.ok(text.includes("import { planFor } from 'tilefold/dsl'\nimport { vgg11 } from 'tilefold/models'"))
+    assert.ok(text.includes("planFor(vgg11({ classes: 2, head: 'gap' }))"))
+    const again = await json('plan', ...model, '--plan', file)
+    assert.is(again.peakDeviceBytes, planned.peakDeviceBytes)
+    // The compiler finds what an edit broke.
+    writeFileSync(file, text.replace("'conv2d 128 k3 p1'", "'conv2d 129 k3 p1'"))
+    assert.match(
+      (await refusal('plan', ...model, '--plan', file))[1],
+      /vgg11\.plan\.ts:\d+:\d+: layer 3: the model has conv2d 128 k3 p1 \(features\.3\), the plan conv2d 129 k3 p1\.$/m
+    )
+    writeFileSync(file, text.replace(/grid: \{ B: 1, H: 1, W: 1 \}(?=[^\n]*\n {2}\])/, 'grid: { B: 1, H: 2, W: 1 }'))
+    assert.match(
+      (await refusal('bench', ...model, '--plan', file))[1],
+      /segment 0\.\.24: cannot tile along H; globalAvgPool sums over the pixels/
+    )
+    // Written for two classes, used for three: the types of the file are right, but it is another model.
+    writeFileSync(file, text)
+    const [status, sentence] = await refusal('plan', 'vgg11', '--classes', '3', '--plan', file)
+    assert.is(status, 2)
+    assert.match(sentence, /layer 22: the model has linear 3 \(classifier\), the plan linear 2\.$/m)
+  } finally {
+    rmSync(inside, { recursive: true })
+  }
+})
+
+test('an input other than the model’s own is said in the file, and on the command line', async () => {
+  const file = at('wide.plan.ts')
+  await json('plan', smallModel, '--input', '1x3x64x48', '--out', file)
+  assert.match(readFileSync(file, 'utf8'), /planFor\(\{ \.\.\.model, input: \[1, 3, 64, 48\] \}\)/)
+  await json('plan', smallModel, '--input', '1x3x64x48', '--plan', file)
+  assert.match((await refusal('plan', smallModel, '--plan', file))[1], /input: the model takes 2x3x32x32, the plan is for 1x3x64x48/)
+})
+
+const tiled = (plan: Plan, H: number, W: number): Plan => ({
+  ...plan,
+  budget: null,
+  strategy: 'by hand',
+  segments: [
+    { from: 0, to: 4, checkpoint: '3', grid: { B: 1, H, W }, recompute: true, reorder: 'once' },
+    { from: 4, to: 6, checkpoint: 'loss', grid: { B: 2, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+  ]
+})
+
+test('hand edits count: a grid, a checkpoint, an order, a budget', async () => {
+  const plan = readPlan('small.json')
+  const fine = await json('plan', smallModel, '--plan', writePlan('fine.json', tiled(plan, 4, 2)))
+  assert.is(fine.strategy, 'by hand')
+  assert.equal(
+    fine.segments.map(({ from, to, grid }: Plan['segments'][number]) => [from, to, Object.values(grid).join()]),
+    [
+      [0, 4, '1,4,2'],
+      [4, 6, '2,1,1']
+    ]
+  )
+  assert.match(fine.stderr, /^the plan's decisions peak at \d+ bytes, not at the \d+ that it says\.\n$/)
+  const coarse = await json('bench', smallModel, '--steps', '1', '--plan', writePlan('coarse.json', tiled(plan, 2, 1)))
+  assert.ok(coarse.predictedPeakBytes > fine.peakDeviceBytes)
+  assert.ok(coarse.peakDeviceBytes <= coarse.predictedPeakBytes && coarse.peakDeviceBytes > coarse.predictedPeakBytes - 4096)
+  const written = { ...tiled(plan, 2, 1), order: [0, 1, 2, 3, 4, 5] }
+  const unordered = await json('plan', smallModel, '--plan', writePlan('written.json', written))
+  assert.ok(unordered.peakDeviceBytes > coarse.predictedPeakBytes, 'the larger rectifier output')
+  const [status, sentence] = await refusal('plan', smallModel, '--plan', at('coarse.json'), '--budget', `${coarse.predictedPeakBytes - 1}`)
+  assert.is(status, 3)
+  assert.ok(
+    sentence.includes(`${coarse.predictedPeakBytes} bytes`) && sentence.includes(`${coarse.predictedPeakBytes - 1} bytes`),
+    sentence
+  )
+  const within = writePlan('within.json', { ...tiled(plan, 2, 1), peak: 1, budget: coarse.predictedPeakBytes - 1 })
+  assert.is((await refusal('bench', smallModel, '--plan', within))[0], 3)
+  assert.is((await json('plan', smallModel, '--plan', within, '--budget', '1MiB')).budgetBytes, 2 ** 20)
+})
+
+test('a plan for another device or another purpose is staged anew, and that is said', async () => {
+  const shapes: Readonly<Record<string, readonly number[]>> = { '0.weight': [4, 3, 3, 3], '0.bias': [4], '4.weight': [2, 4], '4.bias': [2] }
+  const tensor = (name: string, shape: readonly number[]) => ({
+    name,
+    type: 'F32' as const,
+    shape,
+    data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, index) => Math.sin(index))
+  })
+  await valueOf(
+    writeTensorFile(
+      at('weights.safetensors'),
+      Object.entries(shapes).map(([name, shape]) => tensor(name, shape))
+    )
+  )
+  await valueOf(
+    writeTensorFile(at('batch.safetensors'), [
+      tensor('input', [2, 3, 32, 32]),
+      { name: 'target', type: 'I64', shape: [2], data: BigInt64Array.of(1n, 0n) }
+    ])
+  )
+  const gradients = (...more: readonly string[]) =>
+    json(
+      'gradients',
+      smallModel,
+      '--device',
+      'reference',
+      '--weights',
+      at('weights.safetensors'),
+      '--batch',
+      at('batch.safetensors'),
+      '--out',
+      at('g'),
+      ...more
+    )
+  const plan = writePlan('tiled.json', tiled(readPlan('small.json'), 3, 3))
+  const [whole, tiles] = [await gradients('--strategy', 'plain'), await gradients('--plan', plan)]
+  assert.match(
+    tiles.stderr,
+    /^the plan was made for cpu in float32 on 2 threads \(train with sgd\); its decisions are staged anew for reference in float64 on 1 threads \(gradients\), and peak at \d+ bytes instead of \d+\.\n$/
+  )
+  assert.is(tiles.strategy, 'by hand')
+  assert.ok(Math.abs(whole.loss - tiles.loss) < 1e-12)
+})
+
+test('what is wrong with a plan is one sentence, and exit status 2', async () => {
+  const plan = readPlan('small.json')
+  const [first, second] = tiled(plan, 2, 2).segments
+  writeFileSync(at('corrupt.json'), readFileSync(at('small.json'), 'utf8').slice(0, 300))
+  writeFileSync(at('number.plan.ts'), 'export default 3\n')
+  const wrong = (name: string, changes: object): string => writePlan(`${name}.json`, { ...tiled(plan, 2, 2), ...changes })
+  const cases: readonly (readonly [string, RegExp])[] = [
+    [at('nowhere.json'), /^the plan .*nowhere\.json cannot be read: no such file or directory\.?$/],
+    [at('nowhere.plan.ts'), /^the plan .*nowhere\.plan\.ts cannot be read: no such file or directory\.?$/],
+    [at('plan.yaml'), /plan\.yaml: a plan file is named \*\.plan\.ts or \*\.json\.?$/],
+    [at('corrupt.json'), /^the plan .*corrupt\.json is no JSON: /],
+    [at('number.plan.ts'), /^the plan .*number\.plan\.ts: it holds no plan\.?$/],
+    [
+      wrong('mistyped', { segments: [first, { ...second, grid: { B: 1, H: '2', W: 1 } }] }),
+      /mistyped\.json: segments\[1\]\.grid\.H is "2", not a number\.?$/
+    ],
+    [wrong('missing', { order: undefined }), /missing\.json: order is missing\.?$/],
+    [wrong('budget', { budget: -1 }), /budget is -1, not a whole number of bytes or null\.?$/],
+    [
+      wrong('model', { layers: ['conv2d 8 k3 p1', ...plan.layers.slice(1)] }),
+      /^layer 0: the model has conv2d 4 k3 p1 \(0\), the plan conv2d 8 k3 p1\.?$/
+    ],
+    [wrong('names', { graph: '0'.repeat(64) }), /^the layers of small have other names than when the plan was made; plan it anew\.?$/],
+    [wrong('input', { input: [2, 3, 32, 64] }), /^input: the model takes 2x3x32x32, the plan is for 2x3x32x64\.?$/],
+    [
+      wrong('gap', { segments: [{ ...first, to: 3, checkpoint: '1' }, second] }),
+      /^segments must follow each other: this one starts at 4, the one before ends at 3\.?$/
+    ],
+    [wrong('end', { segments: [first] }), /^the segments end at 4, but the model has 6 layers, its loss included\.?$/],
+    [wrong('over', { budget: 1000 }), /^the peak of \d+ bytes is over the budget of 1000\.?$/],
+    [
+      wrong('padding', { segments: [{ ...first, grid: { B: 1, H: 2, W: 0.5 } }, second] }),
+      /^segment 0\.\.4: tile counts must be whole numbers above 0\.?$/
+    ]
+  ]
+  for (const [file, sentence] of cases) {
+    const planned = pipe(
+      loadPlan(file),
+      E.chain((given) => planNetwork({ model: small, device: 'reference', plan: given }, { kind: 'gradients' }, { kind: 'float' }))
+    )
+    assert.ok(E.isLeft(planned), file)
+    assert.match(planned.left.message, sentence)
+    assert.is(planned.left.code, 'input')
+  }
+  for (const [file, sentence] of [cases[0]!, cases[3]!, cases[8]!]) {
+    const [status, said] = await refusal('plan', smallModel, '--plan', file)
+    assert.match(said.trimEnd(), sentence)
+    assert.is(status, 2)
+  }
+})
+
+test('usage: a plan takes the place of a strategy, and has a name that says its form', async () => {
+  const [status, sentence] = await refusal('plan', smallModel, '--plan', at('small.json'), '--strategy', 'plain')
+  assert.is(status, 2)
+  assert.match(sentence, /'--plan <file>' cannot be used with option '--strategy <name>'/)
+  for (const name of ['small.ts', 'small.txt']) {
+    assert.match((await refusal('plan', smallModel, '--out', at(name)))[1], /a plan file is named \*\.plan\.ts or \*\.json/)
+    assert.not(existsSync(at(name)))
+  }
+  assert.match(
+    (await refusal('plan', smallModel, '--out', at('nowhere/small.plan.ts')))[1],
+    /nowhere.*cannot be written \(no such file or directory\)/
+  )
+})
+
+test.run()

@@ -1,0 +1,147 @@
+import fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { builtIn } from '../../models'
+import { buildGraph, referenceModel, stage, strategyNames, type Objective, type StageRequest, type StrategyName } from '../../staging'
+import { segmentEstimator } from '../../staging/lowering/estimate'
+import { asWritten } from '../../staging/order'
+import { candidateOf } from '../../staging/search'
+import { drawsOf, randomNet } from './random-nets'
+import { randomSegments } from './random-segments'
+
+const training: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
+const source = { kind: 'image', mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] } as const
+
+/** A random net, and what stages it by a strategy within a budget. */
+const randomCase = (seed: number) => {
+  const net = randomNet(drawsOf(seed))
+  const objective: Objective = seed % 3 === 0 ? { kind: 'gradients' } : training
+  const request = {
+    ...net,
+    device: referenceModel(seed % 2 === 0 ? 'float32' : 'float64'),
+    objective,
+    source: seed % 3 === 0 ? { kind: 'float' } : source
+  }
+  return (strategy: StrategyName, budget?: number) =>
+    stage({ ...request, strategy, ...(budget === undefined ? {} : { budget }) } as StageRequest)
+}
+
+const seeds = fc.nat({ max: 2 ** 31 - 1 })
+const runs = { numRuns: 200, includeErrorInReport: true }
+
+const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => {
+  if (isLeft(staged)) throw new Error(staged.left.message)
+  return staged.right.plan.predicted.plainPeakBytes
+}
+
+test('more memory never predicts a slower plan, of any strategy, and never one that does not fit', () => {
+  fc.assert(
+    fc.property(
+      seeds,
+      fc.constantFrom(...strategyNames),
+      fc.array(fc.double({ min: 0.2, max: 1.1, noNaN: true }), { minLength: 6, maxLength: 6 }),
+      (seed, strategy, shares) => {
+        const staged = randomCase(seed)
+        const peak = plainPeak(staged('plain'))
+        const unlimited = staged(strategy)
+        assert.ok(isRight(unlimited))
+        let before = Infinity
+        for (const budget of shares.map((share) => Math.floor(share * peak)).sort((a, b) => a - b)) {
+          const answer = staged(strategy, budget)
+          if (isLeft(answer)) {
+            assert.is(before, Infinity, `${budget} bytes are refused, but less was enough`)
+            continue
+          }
+          const { stepMilliseconds, peakDeviceBytes } = answer.right.plan.predicted
+          assert.ok(peakDeviceBytes <= budget)
+          assert.ok(stepMilliseconds <= before, `${budget} bytes take ${stepMilliseconds} ms, but less took ${before} ms`)
+          before = stepMilliseconds
+        }
+        assert.ok(isRight(unlimited) && unlimited.right.plan.predicted.stepMilliseconds <= before)
+      }
+    ),
+    runs
+  )
+})
+
+test('auto is never slower than a strategy within the same budget, and finds a plan wherever one does', () => {
+  fc.assert(
+    fc.property(seeds, fc.double({ min: 0.2, max: 1.1, noNaN: true }), (seed, share) => {
+      const staged = randomCase(seed)
+      const budget = Math.floor(share * plainPeak(staged('plain')))
+      const auto = staged('auto', budget)
+      const others = strategyNames.filter((name) => name !== 'auto').map((name) => staged(name, budget))
+      assert.is(isRight(auto), others.some(isRight))
+      for (const other of others) {
+        if (isRight(auto) && isRight(other))
+          assert.ok(auto.right.plan.predicted.stepMilliseconds <= other.right.plan.predicted.stepMilliseconds)
+        if (isLeft(auto) && isLeft(other)) assert.ok(auto.left.smallestFeasibleBudgetBytes! <= other.left.smallestFeasibleBudgetBytes!)
+      }
+    }),
+    runs
+  )
+})
+
+test('the smallest budget that a refusal names is enough, and one byte less is not', () => {
+  fc.assert(
+    fc.property(seeds, fc.constantFrom(...strategyNames), fc.integer({ min: 1, max: 4096 }), (seed, strategy, budget) => {
+      const staged = randomCase(seed)
+      const refused = staged(strategy, budget)
+      if (isRight(refused)) return
+      const smallest = refused.left.smallestFeasibleBudgetBytes!
+      const enough = staged(strategy, smallest)
+      assert.ok(isRight(enough) && enough.right.program.peakBytes <= smallest)
+      const less = staged(strategy, smallest - 1)
+      assert.ok(isLeft(less) && less.left.smallestFeasibleBudgetBytes === smallest)
+    }),
+    runs
+  )
+})
+
+test('the same request to auto gives the same plan and Program', () => {
+  fc.assert(
+    fc.property(seeds, fc.double({ min: 0.3, max: 1.1, noNaN: true }), (seed, share) => {
+      const staged = randomCase(seed)
+      const budget = Math.floor(share * plainPeak(staged('plain')))
+      assert.equal(JSON.stringify(staged('auto', budget)), JSON.stringify(staged('auto', budget)))
+    }),
+    { ...runs, numRuns: 50 }
+  )
+})
+
+test("segments' estimated times add up to what the simulator says, but for what every plan does", () => {
+  fc.assert(
+    fc.property(seeds, (seed) => {
+      const draw = drawsOf(seed)
+      const { model, input } = randomNet(draw)
+      const built = buildGraph(model, input)
+      if (isLeft(built)) throw new Error(built.left.message)
+      const lowering = { graph: built.right, device: referenceModel('float32'), objective: training, source }
+      const estimate = segmentEstimator(lowering)
+      const common = [1, 2, 3].map(() => {
+        const segments = randomSegments(draw, built.right)
+        const estimated = segments.reduce((sum, segment) => sum + estimate(segment)!.nanoseconds, 0)
+        return Math.round(1e6 * candidateOf(lowering, asWritten(built.right), segments).milliseconds()) - estimated
+      })
+      assert.ok(common[0]! > 0)
+      assert.equal(common, [common[0], common[0], common[0]])
+    }),
+    runs
+  )
+})
+
+test('auto says its name, and what is kept of a plan says the rest', () => {
+  const staged = stage({
+    model: builtIn.vgg11!({ classes: 2, head: 'gap' }),
+    input: [1, 3, 224, 224],
+    device: referenceModel('float32'),
+    strategy: 'auto',
+    objective: training,
+    source,
+    budget: 90e6
+  })
+  assert.ok(isRight(staged) && staged.right.plan.strategy === 'auto' && staged.right.plan.segments.length > 1)
+})
+
+test.run()

@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
+import { explain, referenceModel, stage, strategyNames, type Explanation, type StageRequest } from '../../staging'
+import { candidateOf } from '../../staging/search'
+import { drawsOf, randomNet } from './random-nets'
+
+const common = {
+  device: referenceModel('float32'),
+  objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+  source: { kind: 'image', mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] }
+} as const
+
+const layers = [
+  conv2d({ out: 16, k: 3, p: 1 }),
+  relu,
+  conv2d({ out: 16, k: 3, p: 1 }),
+  relu,
+  maxPool2d({ k: 2 }),
+  conv2d({ out: 32, k: 3, p: 1 }),
+  relu,
+  globalAvgPool,
+  linear({ out: 2 })
+]
+const request: StageRequest = {
+  ...common,
+  model: model({ name: 'net', layers }),
+  input: [1, 3, 256, 192],
+  strategy: 'auto',
+  budget: 2_000_000
+}
+
+const explained = (wanted: StageRequest): Explanation => {
+  const result = explain(wanted)
+  if (isLeft(result)) throw new Error(result.left.message)
+  return result.right
+}
+
+const untiled = { B: 1, H: 1, W: 1 }
+
+test('an explanation is of the plan that staging makes', () => {
+  const staged = stage(request)
+  assert.ok(isRight(staged))
+  if (isRight(staged)) assert.equal(explained(request).plan, staged.right.plan)
+})
+
+test('what is live adds up to the most bytes live at once, no more than the peak, and the binding layer has the most of it', () => {
+  const { live, liveBytes, plan, bindingLayer, graph } = explained(request)
+  assert.is(
+    live.reduce((sum, { bytes }) => sum + bytes, 0),
+    liveBytes
+  )
+  assert.ok(liveBytes <= plan.predicted.peakDeviceBytes && liveBytes > 0.8 * plan.predicted.peakDeviceBytes)
+  // Three convolutions and a linear layer, with biases, and as much again for the velocity.
+  const parameterBytes = 4 * (3 * 16 * 9 + 16 + 16 * 16 * 9 + 16 + 16 * 32 * 9 + 32 + 32 * 2 + 2)
+  for (const what of ['parameters', 'optimizer state'] as const) assert.is(live.find((group) => group.what === what)?.bytes, parameterBytes)
+  assert.ok(graph.nodes.some(({ name }) => name === bindingLayer))
+  const bytesOf = (wanted: string | undefined): number => live.reduce((sum, { layer, bytes }) => sum + (layer === wanted ? bytes : 0), 0)
+  for (const { name } of graph.nodes) assert.ok(bytesOf(name) <= bytesOf(bindingLayer))
+  assert.ok(live.every(({ bytes, largestBytes }) => largestBytes > 0 && largestBytes <= bytes))
+})
+
+test('more memory buys what is said, and less costs what is said', () => {
+  const { larger, smaller, plan } = explained(request)
+  assert.ok(larger.length > 1 && smaller !== undefined)
+  let before = plan.predicted.stepMilliseconds
+  for (const { budgetBytes, peakDeviceBytes, stepMilliseconds, differenceMilliseconds } of [...larger, smaller!]) {
+    const staged = stage({ ...request, budget: budgetBytes })
+    if (isLeft(staged)) throw new Error(staged.left.message)
+    assert.is(staged.right.plan.predicted.stepMilliseconds, stepMilliseconds)
+    assert.is(staged.right.plan.predicted.peakDeviceBytes, peakDeviceBytes)
+    assert.is(stepMilliseconds - plan.predicted.stepMilliseconds, differenceMilliseconds)
+    if (budgetBytes > request.budget!) {
+      assert.ok(stepMilliseconds < before)
+      before = stepMilliseconds
+    }
+  }
+  const unlimited = explained({ ...common, model: request.model, input: request.input!, strategy: 'auto' })
+  assert.is(before, unlimited.plan.predicted.stepMilliseconds)
+  assert.equal(unlimited.larger, [])
+})
+
+test("a decision's cost is what the simulator says of the plan with it and with that segment whole and kept, in any plan", () => {
+  fc.assert(
+    fc.property(
+      fc.nat({ max: 2 ** 31 - 1 }),
+      fc.constantFrom(...strategyNames),
+      fc.double({ min: 0.3, max: 1, noNaN: true }),
+      (seed, strategy, share) => {
+        const wanted: StageRequest = { ...common, ...randomNet(drawsOf(seed)), strategy }
+        const plain = stage({ ...wanted, strategy: 'plain' })
+        if (isLeft(plain)) throw new Error(plain.left.message)
+        const result = explain({ ...wanted, budget: Math.floor(share * plain.right.program.peakBytes) })
+        if (isLeft(result)) return
+        const { plan, graph, segments, live, liveBytes } = result.right
+        assert.ok(liveBytes <= plan.predicted.peakDeviceBytes && live.length > 0)
+        const millisecondsWith = (index: number): number => {
+          const changed = plan.segments.map((segment, at) =>
+            at === index ? { ...segment, grid: untiled, recompute: false, reorder: 'once' as const } : segment
+          )
+          return candidateOf({ ...common, graph }, plan.order, changed).milliseconds()
+        }
+        segments.forEach(({ milliseconds, wholeMilliseconds, recomputationMilliseconds, haloMilliseconds, tileMilliseconds }, index) => {
+          const nanoseconds = (value: number): number => Math.round(1e6 * value)
+          const extra = nanoseconds(milliseconds - wholeMilliseconds)
+          assert.is(nanoseconds(plan.predicted.stepMilliseconds - millisecondsWith(index)), extra)
+          assert.is(nanoseconds(recomputationMilliseconds + haloMilliseconds + tileMilliseconds), extra)
+        })
+      }
+    ),
+    { numRuns: 100, includeErrorInReport: true }
+  )
+})
+
+test('a budget that nothing fits is refused as in staging', () => {
+  const [explanation, staged] = [explain({ ...request, budget: 4096 }), stage({ ...request, budget: 4096 })]
+  assert.ok(isLeft(explanation) && isLeft(staged))
+  assert.equal(explanation, staged)
+})
+
+test.run()

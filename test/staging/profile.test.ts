@@ -1,0 +1,56 @@
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Kernel, type KernelOf, type Profile, profiled, referenceModel } from '../../staging'
+
+const base = referenceModel('float32')
+
+const relu = (count: number): KernelOf<'rectifierForward'> => ({ kind: 'rectifierForward', count, slope: 0 })
+const zero: Kernel = { kind: 'zero', bytes: 4096 }
+
+/** A profile in which each kernel takes `ratio` times what the base model says. */
+const profileOf = (kernels: readonly (readonly [Kernel, number])[]): Profile => ({
+  device: 'cpu',
+  library: 'test',
+  threads: 1,
+  linkBytesPerSecond: { toDevice: 3e9, toHost: 4e9 },
+  kernels: kernels.map(([kernel, ratio]) => ({ kernel: { ...kernel }, milliseconds: ratio * base.milliseconds(kernel) }))
+})
+
+const ratioOf = (model: ReturnType<typeof profiled>, kernel: Kernel): number => model.milliseconds(kernel) / base.milliseconds(kernel)
+const near = (actual: number, expected: number): void => assert.ok(Math.abs(actual - expected) < 1e-9, `${actual} is not ${expected}`)
+
+test('a measured kernel takes its measured time, another of its family a time between its neighbours', () => {
+  const model = profiled(
+    base,
+    profileOf([
+      [relu(1e4), 2],
+      [relu(1e8), 4]
+    ])
+  )
+  near(ratioOf(model, relu(1e4)), 2)
+  near(ratioOf(model, relu(1e2)), 2)
+  near(ratioOf(model, relu(1e9)), 4)
+  const between = ratioOf(model, relu(1e6))
+  assert.ok(between > 2 && between < 4, `${between}`)
+  assert.is(model.sourceOf(relu(1e4)), 'measured')
+  assert.is(model.sourceOf(relu(1.01e4)), 'near')
+  assert.is(model.sourceOf(relu(1e6)), 'far')
+})
+
+test('a family that was not measured takes the ratio of its kind, a kind that was not the base time', () => {
+  const model = profiled(base, profileOf([[relu(1e6), 3]]))
+  near(ratioOf(model, { ...relu(1e6), slope: 0.1 }), 3)
+  near(ratioOf(model, zero), 1)
+  assert.is(model.sourceOf({ ...relu(1e6), slope: 0.1 }), 'roofline')
+  assert.is(model.sourceOf(zero), 'roofline')
+})
+
+test('kernels of another version of Tilefold are passed over, and the link is the measured one', () => {
+  const old = { kernel: { kind: 'rectifierForward', count: 7 }, milliseconds: 1 }
+  const unknown = { kernel: { kind: 'convolve', count: 7 }, milliseconds: 1 }
+  const model = profiled(base, { ...profileOf([]), kernels: [old, unknown] })
+  near(ratioOf(model, relu(7)), 1)
+  assert.equal(model.linkBytesPerSecond, { toDevice: 3e9, toHost: 4e9 })
+})
+
+test.run()

@@ -1,0 +1,327 @@
+import { isLeft, isRight } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { avgPool2d, conv2d, dropout, globalAvgPool, linear, maxPool2d, model, relu, type AnyLayer } from '../../dsl'
+import { builtIn } from '../../models'
+import {
+  buildGraph,
+  referenceModel,
+  stage,
+  strategyNames,
+  verify,
+  type Kernel,
+  type Objective,
+  type Program,
+  type Segment
+} from '../../staging'
+import type { StageRequest } from '../../staging'
+import { changeKernel, changeOperand, drop, launches, moveBuffer, replaceAt, shifted, type SectionName } from './edit-program'
+import { drawsOf, randomNet, type Draw } from './random-nets'
+import { asWritten } from '../golden/execute'
+import { randomSegments } from './random-segments'
+
+const momentum: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
+const adam: Objective = { kind: 'train', optimizer: { kind: 'adam', beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 } }
+
+const program = (layers: readonly AnyLayer[], segments: readonly Segment[], rest: Partial<StageRequest> = {}): Program => {
+  const staged = stage({
+    model: model({ name: 'net', layers }),
+    input: [2, 3, 32, 24],
+    device: referenceModel('float32'),
+    strategy: 'plain',
+    given: asWritten(segments),
+    objective: momentum,
+    source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] },
+    ...rest
+  })
+  if (isLeft(staged)) throw new Error(staged.left.message)
+  return staged.right.program
+}
+
+/** The sentence with which a Program is refused; empty where it is sound. */
+const refusal = (broken: Program): string => {
+  const result = verify(broken)
+  return isLeft(result) ? result.left.message : ''
+}
+
+/** Tiles with halos over a pool and a convolution, a segment of row bands, and an untiled head. */
+const sound = program(
+  [conv2d({ out: 4, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), conv2d({ out: 4, k: 3, p: 1 }), relu, globalAvgPool, linear({ out: 2 })],
+  [
+    { from: 0, to: 3, grid: { B: 1, H: 4, W: 3 }, recompute: true, reorder: 'once' },
+    { from: 3, to: 5, grid: { B: 1, H: 4, W: 1 }, recompute: true, reorder: 'once' },
+    { from: 5, to: 8, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+  ]
+)
+
+/** The path of the `which`-th launch of a kind, in the loop of row bands or anywhere. */
+const pathOf = (kind: Kernel['kind'], touching: string, section: SectionName = 'step', looped = false): readonly number[] => {
+  const buffer = sound.buffers.findIndex(({ name }) => name === touching)
+  const found = launches(sound, section).find(({ kernel, launch, path }) => {
+    const names = launch.operands.map((operand) => (operand.buffer === undefined ? '' : sound.buffers[operand.buffer]!.name))
+    return kernel.kind === kind && names.includes(touching) && path.length > 1 === looped
+  })
+  if (found === undefined) throw new Error(`no ${kind} of ${touching} (buffer ${buffer})`)
+  return found.path
+}
+
+const bufferOf = (name: string): number => sound.buffers.findIndex((buffer) => buffer.name === name)
+
+const gradientOfPool = 'the gradient of the output of 2'
+const bands = 'the gradient of the output of 4'
+const seedInLoop = pathOf('copyBox', bands, 'step', true)
+const forwardInLoop = pathOf('copyBox', 'the output of 4', 'step', true)
+const rowBytes = 12 * 4
+
+const broken: readonly (readonly [string, Program, RegExp])[] = [
+  [
+    'a sum of gradients that does not start at zero',
+    drop(sound, 'step', pathOf('zero', 'the gradient of 3.weight')),
+    /^step, instruction \d+ \(copyBox\): destination adds to bytes 0 \.\. 576 of "the gradient of 3\.weight", which nothing writes before\.$/
+  ],
+  [
+    'an input gradient that tiles add to and nothing zeroes',
+    drop(sound, 'step', pathOf('zero', gradientOfPool)),
+    /^step, instruction \d+ \(copyBox\): destination adds to bytes 0 \.\. \d+ of "the gradient of the output of 2", which nothing writes before\.$/
+  ],
+  [
+    'a forward launch that is missing',
+    drop(sound, 'step', pathOf('convolutionForward', '3.weight')),
+    /^step, instruction \d+ \(rectifierForward\): source reads bytes 0 \.\. 1536 of "output of 4", which nothing writes before\.$/
+  ],
+  [
+    'a tile of the output that nothing writes',
+    drop(sound, 'step', forwardInLoop.slice(0, 1)),
+    /^step, instruction \d+ \(sumPixelsForward\): source reads bytes 192 \.\. \d+ of "the output of 4", which nothing writes before\.$/
+  ],
+  [
+    'a gradient that is computed and left',
+    drop(sound, 'step', pathOf('sgd', '6.bias')),
+    /^step, instruction \d+ \(linearBackwardWeights\): biasGradient writes bytes 0 \.\. 8 of "the gradient of 6\.bias", which nothing reads\.$/
+  ],
+  [
+    "a tile's gradient that is not added",
+    drop(sound, 'step', pathOf('copyBox', "tile's gradient of 3.weight", 'step', true)),
+    /^step, instruction \d+\.\d+ \(convolutionBackwardWeights\): weightGradient writes bytes 0 \.\. 576 of "tile's gradient of 3\.weight", which nothing reads\.$/
+  ],
+  [
+    'an address shifted into a neighbour',
+    changeOperand(sound, 'step', pathOf('convolutionForward', '3.weight'), 3, shifted(64)),
+    /^step, instruction \d+ \(convolutionForward\): destination reaches bytes 64 \.\. 1600 of "output of 4", which has 1536\.$/
+  ],
+  [
+    'two live buffers in one place',
+    moveBuffer(sound, bufferOf('the output of 2'), -64),
+    /^step: ".*" and ".*" are live at once and share bytes \d+ \.\. \d+ of the arena\.$/
+  ],
+  [
+    'a tile that reads what another one computed',
+    replaceAt(sound, 'step', forwardInLoop.slice(0, 1), (one) =>
+      one.kind === 'loop' ? [{ ...one, body: [...one.body.slice(1), one.body[0]!] }] : [one]
+    ),
+    /^step, instruction \d+\.0 \(convolutionForward\): source reads bytes 0 \.\. 2304 of "input tile", which nothing writes before the loop or earlier in the same iteration\.$/
+  ],
+  [
+    'a halo that is too large',
+    changeKernel(sound, 'step', pathOf('copyBox', 'the output of 2', 'step', true), (kernel) =>
+      kernel.kind === 'copyBox' ? { ...kernel, n2: kernel.n2 + 8 } : kernel
+    ),
+    /reaches bytes \d+ \.\. \d+ of ".*", which has \d+\.$/
+  ],
+  [
+    'tiles whose seeds overlap',
+    changeOperand(sound, 'step', seedInLoop, 0, shifted(-rowBytes)),
+    /^step: the tiles' backward leaves out bytes \d+ \.\. \d+ of "the gradient of the output of 4"\.$/
+  ],
+  [
+    'a tile that is seeded twice',
+    replaceAt(sound, 'step', seedInLoop, (one) => [one, one]),
+    /^step: the tiles' backward takes 3072 bytes of "the gradient of the output of 4" more than once\.$/
+  ],
+  [
+    'a loop of one tile too few',
+    replaceAt(sound, 'step', seedInLoop.slice(0, 1), (one) => (one.kind === 'loop' ? [{ ...one, count: one.count - 1 }] : [one])),
+    /^step: the tiles' backward leaves out bytes 384 \.\. \d+ of "the gradient of the output of 4"\.$/
+  ],
+  [
+    'a gradient that nothing marks as a seed',
+    replaceAt(sound, 'step', seedInLoop, (one) =>
+      one.kind === 'launch' ? [{ kind: 'launch', kernel: one.kernel, operands: one.operands }] : [one]
+    ),
+    /^step, instruction \d+\.\d+ \(copyBox\): source reads "the gradient of the output of 4" beyond the part that its tile owns\.$/
+  ],
+  ['a peak that is too small', { ...sound, peakBytes: sound.peakBytes - 64 }, /outside the arena of \d+ bytes\.$/],
+  [
+    'a peak that is too large',
+    { ...sound, peakBytes: sound.peakBytes + 64 },
+    /^the Program says that its peak is \d+ bytes, but it touches \d+\.$/
+  ],
+  [
+    'a loop that runs out of the arena',
+    changeOperand(sound, 'step', seedInLoop, 0, (address) => ({ ...address, strides: [0, sound.peakBytes, 0] })),
+    /^step, instruction \d+\.\d+ \(copyBox\): source reaches bytes \d+ \.\. \d+, outside the arena of \d+ bytes\.$/
+  ],
+  [
+    'optimizer state that nothing restores',
+    (() => {
+      const { path, launch } = launches(sound, 'restore').find(
+        ({ launch }) => sound.buffers[launch.operands[1]!.buffer!]!.name === 'velocity.3.weight'
+      )!
+      const dropped = drop(sound, 'restore', path)
+      const exchanged = sound.restore.exchanged.filter(({ offset }) => offset !== launch.operands[0]!.base)
+      return { ...dropped, restore: { ...dropped.restore, exchanged } }
+    })(),
+    /^step, instruction \d+ \(sgd\): velocity adds to bytes 0 \.\. 576 of "velocity\.3\.weight", which nothing writes before\.$/
+  ],
+  [
+    'a weight that is given and not taken',
+    drop(sound, 'restore', [0]),
+    /^restore: no instruction touches bytes 0 \.\. 432 of "0\.weight of the exchange"\.$/
+  ],
+  [
+    'a weight that is saved in part',
+    changeKernel(sound, 'save', [0], (kernel) => (kernel.kind === 'copyBox' ? { ...kernel, n3: kernel.n3 - 1 } : kernel)),
+    /^save: no instruction writes bytes 428 \.\. 432 of "0\.weight of the exchange"\.$/
+  ],
+  [
+    'a convolution in place',
+    changeOperand(sound, 'step', pathOf('linearForward', 'output of 5'), 3, () => {
+      const { launch } = launches(sound).find(({ kernel }) => kernel.kind === 'linearForward')!
+      return launch.operands[0]!
+    }),
+    /^step, instruction \d+ \(linearForward\): destination overwrites source in "output of 5" while it is read\.$/
+  ],
+  [
+    'an image read past its border',
+    changeOperand(sound, 'step', [1], 2, (address) => ({ ...address, base: 30 })),
+    /^step, instruction 1 \(loadImage\): rowOrigin takes the values 30 \.\. 30, outside 0 \.\. \d+\.$/
+  ],
+  [
+    'a loss that is never computed',
+    drop(sound, 'step', launches(sound).find(({ kernel }) => kernel.kind === 'softmaxCrossEntropyForward')!.path),
+    /^step: softmaxCrossEntropyForward leaves out all of "target of the exchange"\.$/
+  ],
+  [
+    'an address that does not say its buffer',
+    changeOperand(sound, 'step', [2], 0, ({ space, base, strides }) => ({ space, base, strides })),
+    /^step, instruction 2 \(convolutionForward\): source does not say which buffer of the arena it means\.$/
+  ]
+]
+
+const pick = <A>(draw: Draw, from: readonly A[]): A => from[draw(0, from.length - 1)]!
+
+test('a sound Program is verified, with its peak', () => {
+  const result = verify(sound)
+  assert.is(refusal(sound), '')
+  assert.is(isRight(result) && result.right.peakBytes, sound.peakBytes)
+})
+
+for (const [name, program, sentence] of broken) test(`refuses ${name}`, () => assert.match(refusal(program), sentence))
+
+test('every Program that staging makes is sound: random nets, devices of two precisions, grids, strategies and objectives', () => {
+  const objectives: readonly Objective[] = [{ kind: 'gradients' }, momentum, adam]
+  for (let seed = 0; seed < 60; seed++) {
+    const draw = drawsOf(seed)
+    const { model, input } = randomNet(draw)
+    const graph = buildGraph(model, input)
+    if (isLeft(graph)) throw new Error(graph.left.message)
+    const strategy = strategyNames[draw(0, strategyNames.length - 1)]!
+    const request: StageRequest = {
+      model,
+      input,
+      strategy,
+      device: referenceModel(draw(0, 1) === 1 ? 'float64' : 'float32'),
+      objective: objectives[draw(0, 2)]!,
+      source: draw(0, 1) === 1 ? { kind: 'image', mean: [0], deviation: [1] } : { kind: 'float' }
+    }
+    const whole = stage({ ...request, strategy: 'plain' })
+    if (isLeft(whole)) throw new Error(whole.left.message)
+    const budget = Math.floor((whole.right.program.peakBytes * draw(30, 100)) / 100)
+    for (const staged of [whole, stage({ ...request, given: asWritten(randomSegments(draw, graph.right)) }), stage({ ...request, budget })])
+      if (isRight(staged)) assert.is(refusal(staged.right.program), '', `seed ${seed}`)
+  }
+})
+
+test('VGG-16 of 20480 and of 80000 pixels squared is verified in a moment, whatever the number of its tiles', () => {
+  for (const [pixels, budget] of [
+    [20480, 2 ** 30],
+    [80000, 2 ** 32]
+  ] as const) {
+    const staged = stage({
+      model: builtIn.vgg16!({ classes: 2, head: 'gap' }),
+      input: [1, 3, pixels, pixels],
+      device: referenceModel('float32'),
+      strategy: 'sft',
+      budget,
+      objective: momentum,
+      source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+    })
+    if (isLeft(staged)) throw new Error(staged.left.message)
+    const { user } = process.cpuUsage()
+    assert.is(refusal(staged.right.program), '')
+    const milliseconds = (process.cpuUsage().user - user) / 1000
+    assert.ok(milliseconds < 2000, `${milliseconds} ms`)
+  }
+})
+
+// A sum over pixels that an op in place follows at a segment's end was once not zeroed.
+test('a sum over pixels may be followed in place', () => {
+  const segments: readonly Segment[] = [
+    { from: 0, to: 3, grid: { B: 2, H: 1, W: 1 }, recompute: true, reorder: 'once' },
+    { from: 3, to: 5, grid: { B: 1, H: 1, W: 1 }, recompute: true, reorder: 'once' }
+  ]
+  for (const after of [relu, dropout({ rate: 0.5 })])
+    assert.is(refusal(program([conv2d({ out: 4, k: 3 }), globalAvgPool, after, linear({ out: 2 })], segments)), '')
+})
+
+test('what backward does not need is not computed again', () => {
+  const { kernels, step } = program(
+    [conv2d({ out: 4, k: 3 }), avgPool2d({ k: 2 }), conv2d({ out: 4, k: 3 }), globalAvgPool],
+    [
+      { from: 0, to: 2, grid: { B: 1, H: 1, W: 1 }, recompute: true, reorder: 'once' },
+      { from: 2, to: 5, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+    ]
+  )
+  const run = step.code.map((one) => (one.kind === 'launch' ? kernels[one.kernel]!.kind : one.kind))
+  assert.is(run.filter((kind) => kind === 'convolutionForward').length, 2)
+})
+
+/** One random change to an address of a sound Program: its bytes, its advance in a loop, or its buffer. */
+const mutant = (draw: Draw): Program => {
+  const { path, launch } = pick(draw, launches(sound))
+  const operand = pick(
+    draw,
+    launch.operands.flatMap(({ space }, position) => (space === 'none' ? [] : [position]))
+  )
+  const bytes = 4 * draw(1, 64) * (draw(0, 1) === 1 ? 1 : -1)
+  const buffer = draw(0, sound.buffers.length - 1)
+  return changeOperand(sound, 'step', path, operand, (address) => {
+    const [batch, rows, columns] = address.strides
+    if (path.length > 1 && draw(0, 1) === 1) return { ...address, strides: [batch, rows + bytes, columns] }
+    const elsewhere = address.space === 'arena' && buffer !== address.buffer && draw(0, 1) === 1
+    return elsewhere ? { ...address, buffer, base: sound.buffers[buffer]!.offset } : shifted(bytes)(address)
+  })
+}
+
+test('random changes of one address are nearly always found, and never more than refused', () => {
+  const draw = drawsOf(7)
+  const tried = 400
+  const found = Array.from({ length: tried }).filter(() => refusal(mutant(draw)) !== '').length
+  if (process.env.TILEFOLD_FIGURES !== undefined) console.log(`${found} of ${tried} changed addresses found`)
+  assert.ok(found >= 0.95 * tried, `${found} of ${tried} found`)
+})
+
+test('random changes of one number of a kernel are refused or verified, never thrown', () => {
+  const draw = drawsOf(11)
+  for (let run = 0; run < 200; run++) {
+    const { path, kernel } = pick(draw, launches(sound))
+    const field = pick(
+      draw,
+      Object.keys(kernel).filter((name) => name !== 'kind')
+    )
+    const value = pick(draw, [0, -1, 1, 2, 0.5, NaN, Infinity, 1e15, 2 ** 53])
+    refusal(changeKernel(sound, 'step', path, (old) => ({ ...old, [field]: value }) as Kernel))
+  }
+})
+
+test.run()

@@ -1,0 +1,85 @@
+import * as E from 'fp-ts/Either'
+import { openSession } from '../../native'
+import { exchangeFor, type Exchange } from '../../src/exchange'
+import type { SectionName, Staged, Training } from '../../staging'
+import { stageFor, type Execution, type Tensors } from '../golden/execute'
+
+export interface Batch {
+  readonly input: ArrayLike<number>
+  readonly target: ArrayLike<number>
+  readonly rowWeights?: ArrayLike<number>
+}
+
+/** Sections to run in turn; an update is run where the objective has one. */
+export type Action =
+  | { readonly section: 'step'; readonly batch: Batch }
+  | { readonly section: 'update'; readonly learningRate: number }
+  | { readonly section: 'evaluate'; readonly input: ArrayLike<number> }
+
+export interface Outcome {
+  /** Of each step. */
+  readonly losses: readonly number[]
+  /** Of each update that clips: the norm before. */
+  readonly norms: readonly number[]
+  /** Of each evaluation. */
+  readonly scores: readonly ArrayLike<number>[]
+  /** Parameters and optimizer state in the end. */
+  readonly tensors: Tensors
+  readonly staged: Staged
+  readonly measuredPeakBytes: number
+}
+
+const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
+  if (E.isLeft(result)) throw new Error(result.left.message)
+  return result.right
+}
+
+/** Runs sections on a session with the execution's weights. Where a step updates by itself, it takes the rate of the update after it. */
+export const runSections = async (execution: Execution, objective: Training, actions: readonly Action[]): Promise<Outcome> => {
+  const staged = must(stageFor(execution, objective))
+  const { program } = staged
+  const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes }))
+  const run = async (section: SectionName, exchange: Exchange, step: number, learningRate = 0): Promise<Exchange> => {
+    must(await session.run(section, exchange.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
+    return exchange
+  }
+  const losses: number[] = []
+  const norms: number[] = []
+  const scores: ArrayLike<number>[] = []
+  let [steps, updates] = [0, 0]
+  try {
+    const restored = exchangeFor(program.restore)
+    execution.weights.forEach((values, name) => restored.view(name).set(values))
+    await run('restore', restored, 0)
+    for (const [index, action] of actions.entries())
+      if (action.section === 'step') {
+        const exchange = exchangeFor(program.step)
+        exchange.view('input').set(action.batch.input)
+        exchange.view('target').set(action.batch.target)
+        if (action.batch.rowWeights !== undefined) exchange.view('rowWeights').set(action.batch.rowWeights)
+        const next = actions[index + 1]
+        await run('step', exchange, steps++, program.update === undefined && next?.section === 'update' ? next.learningRate : 0)
+        losses.push(exchange.view('loss')[0]!)
+      } else if (action.section === 'update') {
+        if (program.update === undefined) continue
+        const exchange = await run('update', exchangeFor(program.update), updates++, action.learningRate)
+        if (objective.clipNorm !== undefined) norms.push(exchange.view('gradientNorm')[0]!)
+      } else {
+        const exchange = exchangeFor(program.evaluate!)
+        exchange.view('input').set(action.input)
+        await run('evaluate', exchange, steps)
+        scores.push(exchange.view('scores'))
+      }
+    const saved = await run('save', exchangeFor(program.save), 0)
+    const tensors = new Map(program.save.exchanged.map(({ name }) => [name, saved.view(name)]))
+    return { losses, norms, scores, tensors, staged, measuredPeakBytes: session.measuredPeakBytes() }
+  } finally {
+    session.close()
+  }
+}
+
+/** One update from some micro-batches. */
+export const update = (learningRate: number, ...batches: readonly Batch[]): readonly Action[] => [
+  ...batches.map((batch): Action => ({ section: 'step', batch })),
+  { section: 'update', learningRate }
+]
