@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { ConvolutionShape, DeviceModel } from '../staging/device-model'
-import { encodeKernel, type Kernel } from '../staging/kernels'
+import { encodeKernel, type Kernel, type KernelOf } from '../staging/kernels'
 import { layoutCode, layouts, type Layout } from '../staging/layout'
 import { roofline, type Rates } from '../staging/roofline'
 import { loadAddon, nativeDevice, versions, type NativeDevice } from './addon'
@@ -61,7 +61,25 @@ const askedConvolution = (shape: ConvolutionShape, destination: Layout): Kernel 
     groups: shape.groups,
     sourceLayout: layoutCode(shape.sourceLayout),
     destinationLayout: layoutCode(destination),
-    weightLayout: layoutCode('plain')
+    weightLayout: layoutCode('plain'),
+    algorithm: 0
+  }
+}
+
+/** Asked for its scratch, a device refuses the kernels that it does not have. */
+const winogradConvolution = (shape: ConvolutionShape, destination: Layout): Kernel => {
+  const { top, bottom, left, right } = shape.padding
+  const unpadded = askedConvolution(shape, destination) as KernelOf<'convolutionForward'>
+  return {
+    ...unpadded,
+    inHeight: unpadded.inHeight - top - bottom,
+    inWidth: unpadded.inWidth - left - right,
+    padTop: top,
+    padBottom: bottom,
+    padLeft: left,
+    padRight: right,
+    weightLayout: layoutCode('winogradForward'),
+    algorithm: 1
   }
 }
 
@@ -86,6 +104,10 @@ const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceMod
     weightLayouts: memoised(
       (shape) => byKernel(askedConvolution(shape, destinationLayout(shape))),
       (shape) => answered(weightLayoutsAnswer(device.weightLayouts(encoded(askedConvolution(shape, destinationLayout(shape))))))
+    ),
+    winograd: memoised(
+      (shape) => byKernel(winogradConvolution(shape, destinationLayout(shape))),
+      (shape) => E.isRight(bytesAnswer(device.scratchBytes(encoded(winogradConvolution(shape, destinationLayout(shape))))))
     ),
     scratchBytes: memoised(byKernel, (kernel) =>
       kernel.kind.startsWith('convolution') ? answered(bytesAnswer(device.scratchBytes(encoded(kernel)))) : 0

@@ -10,6 +10,8 @@ export interface ConvolutionShape {
   readonly kernel: readonly [number, number]
   readonly stride: readonly [number, number]
   readonly dilation: readonly [number, number]
+  /** Of the whole input; a tile has less. */
+  readonly padding: { readonly top: number; readonly bottom: number; readonly left: number; readonly right: number }
   /** The network's input is read as it is loaded, all else in the device's activation layout. */
   readonly sourceLayout: Layout
 }
@@ -23,6 +25,8 @@ export interface DeviceModel {
   readonly activationLayout: (channels: number, input: boolean) => Layout
   /** `forward` is how weights and their gradients are stored; `backwardData` what the gradient of the input reads. */
   readonly weightLayouts: (convolution: ConvolutionShape) => { readonly forward: Layout; readonly backwardData: Layout }
+  /** Whether the device has this convolution by Winograd too (algorithm 1, which rounds differently), forward and backward. */
+  readonly winograd: (convolution: ConvolutionShape) => boolean
   /** Bytes of the scratch operand (0: absent). */
   readonly scratchBytes: (kernel: Kernel) => number
   /** Bytes of `winners` of a maxPoolForward. */

@@ -27,7 +27,11 @@ const window = [
   'padLeft',
   'padRight'
 ] as const
-const convolution = [...window, 'outChannels', 'groups', 'sourceLayout', 'destinationLayout', 'weightLayout'] as const
+/**
+ * `algorithm` 0: direct; 1: Winograd's F(4x4, 3x3), whose forward and backward-data read weights in the layouts of that name. The
+ * reference device refuses 1, since it needs the weights as they are.
+ */
+const convolution = [...window, 'outChannels', 'groups', 'sourceLayout', 'destinationLayout', 'weightLayout', 'algorithm'] as const
 const tile = ['batch', 'channels', 'height', 'width', 'layout'] as const
 /** Where a tile lies in a plain tensor: strides in elements. */
 const strided = [...tile, 'strideBatch', 'strideChannel', 'strideHeight'] as const
@@ -47,7 +51,7 @@ export const kernelTable = {
     fields: convolution,
     operands: { source: 'read', destinationGradient: 'read', weightGradient: 'write', biasGradient: 'write', scratch: 'scratch' }
   },
-  /** [groups of out x in x kh x kw] from one weight layout to another. */
+  /** [groups of out x in x kh x kw] from one weight layout to another, which may be a transformed one. */
   reorderWeights: {
     fields: ['outChannels', 'inChannels', 'kernelHeight', 'kernelWidth', 'groups', 'sourceLayout', 'destinationLayout'],
     operands: { source: 'read', destination: 'write' }

@@ -15,7 +15,9 @@ export const layouts = [
   'Ohwi8o',
   'Ohwi16o',
   'Goihw8g',
-  'Goihw16g'
+  'Goihw16g',
+  'winogradForward', // weights of 3 x 3 taps, transformed to 6 x 6 products of F(4x4, 3x3); nothing reads them but algorithm 1
+  'winogradBackward'
 ] as const
 
 export type Layout = (typeof layouts)[number]
@@ -26,6 +28,8 @@ interface Blocks {
   readonly out?: number
   readonly in?: number
   readonly groups?: number
+  /** Elements a tap, 1 unless transformed. */
+  readonly perTap?: number
 }
 
 const blocks: { readonly [L in Layout]: Blocks } = {
@@ -41,7 +45,9 @@ const blocks: { readonly [L in Layout]: Blocks } = {
   Ohwi8o: { out: 8 },
   Ohwi16o: { out: 16 },
   Goihw8g: { groups: 8 },
-  Goihw16g: { groups: 16 }
+  Goihw16g: { groups: 16 },
+  winogradForward: { out: 16, in: 16, perTap: 4 },
+  winogradBackward: { out: 16, in: 16, perTap: 4 }
 }
 
 export const layoutCode = (layout: Layout): number => layouts.indexOf(layout)
@@ -65,4 +71,5 @@ export const weightElements = (
   roundUp(out / groups, blocks[layout].out) *
   roundUp(inPerGroup, blocks[layout].in) *
   kernelHeight *
-  kernelWidth
+  kernelWidth *
+  (blocks[layout].perTap ?? 1)

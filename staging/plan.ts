@@ -5,16 +5,19 @@ const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
 /**
  * Consecutive nodes [from, to) that run tile by tile; `recompute` false keeps what backward needs, true computes it again.
  * `reorder`: weights that backward wants in another layout are copied once for all tiles, or by each tile for itself,
- * which takes time and leaves memory.
+ * which takes time and leaves memory. `convolutions` says by which algorithm they run where the device has several; without it, directly.
  */
 const segment = t.readonly(
-  t.type({
-    from: t.number,
-    to: t.number,
-    grid,
-    recompute: t.boolean,
-    reorder: t.union([t.literal('once'), t.literal('each-tile')])
-  })
+  t.intersection([
+    t.type({
+      from: t.number,
+      to: t.number,
+      grid,
+      recompute: t.boolean,
+      reorder: t.union([t.literal('once'), t.literal('each-tile')])
+    }),
+    t.partial({ convolutions: t.union([t.literal('direct'), t.literal('winograd')]) })
+  ])
 )
 
 const predicted = t.readonly(

@@ -9,6 +9,7 @@ export const referenceModel = (precision: Precision): DeviceModel => ({
   threads: 1,
   activationLayout: () => 'plain',
   weightLayouts: () => ({ forward: 'plain', backwardData: 'plain' }),
+  winograd: () => false,
   scratchBytes: () => 0,
   winnersBytes: (kernel) =>
     kernel.kind === 'maxPoolForward' ? 4 * kernel.batch * kernel.inChannels * kernel.outHeight * kernel.outWidth : 0,

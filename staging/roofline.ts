@@ -22,6 +22,9 @@ type Pool = Omit<KernelOf<'maxPoolForward'>, 'kind'>
 type Tile = { readonly batch: number; readonly channels: number; readonly height: number; readonly width: number; readonly layout: number }
 type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardWeights'>
 
+/** F(4x4, 3x3) has a quarter of the products; its transforms leave about this of the gain (native/test/winograd_bench.cpp). */
+const winogradGain = 2.8
+
 const convolution = (k: Convolution): Work => {
   const weights = weightElements(
     layoutOf(k.weightLayout),
@@ -30,7 +33,7 @@ const convolution = (k: Convolution): Work => {
   )
   const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
   return {
-    flops: 2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth,
+    flops: (2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth) / (k.algorithm === 1 ? winogradGain : 1),
     elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs
   }
 }

@@ -73,12 +73,22 @@ void checkChannels(std::int64_t outChannels, std::int64_t inChannels, std::int64
     throw Failure(text(groups) + " groups divide not both " + text(inChannels) + " input and " + text(outChannels) + " output channels");
 }
 
+// Transformed weights are counted and read as 3 x 3 taps of whole blocks of channels.
+template <class Weights>
+void checkTransformed(const Weights& w, Layout layout) {
+  const LayoutInfo& info = layoutInfo(layout);
+  if (!info.transformed()) return;
+  if (w.kernelHeight != 3 || w.kernelWidth != 3 || w.groups != 1 || w.outChannels % info.out != 0 || w.inChannels % info.in != 0)
+    throw Failure(std::string(info.name) + " holds 3 x 3 taps of one group, with channels that are multiples of " + text(info.out));
+}
+
 void check(const Convolution& c) {
   checkWindow(c);
   checkChannels(c.outChannels, c.inChannels, c.groups);
   activationLayout("sourceLayout", c.sourceLayout);
   activationLayout("destinationLayout", c.destinationLayout);
   weightLayout("weightLayout", c.weightLayout);
+  checkTransformed(c, c.weightLayout);
 }
 
 void check(const WeightReorder& r) {
@@ -87,6 +97,8 @@ void check(const WeightReorder& r) {
   positive("kernelWidth", r.kernelWidth);
   weightLayout("sourceLayout", r.sourceLayout);
   weightLayout("destinationLayout", r.destinationLayout);
+  if (layoutInfo(r.sourceLayout).transformed()) throw Failure(std::string(layoutInfo(r.sourceLayout).name) + " cannot be taken back");
+  checkTransformed(r, r.destinationLayout);
 }
 
 void check(const ActivationReorder& r) {

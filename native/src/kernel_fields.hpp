@@ -77,9 +77,11 @@ struct Convolution : Window {
         groups(f.integer()),
         sourceLayout(f.layout()),
         destinationLayout(f.layout()),
-        weightLayout(f.layout()) {}
+        weightLayout(f.layout()),
+        winograd(f.flag()) {}
   std::int64_t outChannels, groups;
   Layout sourceLayout, destinationLayout, weightLayout;
+  bool winograd;  // algorithm 1
 };
 
 struct MaxPool : Window {

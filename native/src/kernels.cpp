@@ -14,7 +14,7 @@ std::vector<KernelInfo> makeTable() {
   const Names window{"batch",        "inChannels",  "inHeight",     "inWidth",     "outHeight",      "outWidth",
                      "kernelHeight", "kernelWidth", "strideHeight", "strideWidth", "dilationHeight", "dilationWidth",
                      "padTop",       "padBottom",   "padLeft",      "padRight"};
-  const Names convolution = window + Names{"outChannels", "groups", "sourceLayout", "destinationLayout", "weightLayout"};
+  const Names convolution = window + Names{"outChannels", "groups", "sourceLayout", "destinationLayout", "weightLayout", "algorithm"};
   const Names tile{"batch", "channels", "height", "width", "layout"};
   const Names strided = tile + Names{"strideBatch", "strideChannel", "strideHeight"};
   const Names linear{"batch", "inFeatures", "outFeatures"};

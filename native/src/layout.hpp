@@ -20,16 +20,20 @@ enum class Layout : int {
   Ohwi8o,
   Ohwi16o,
   Goihw8g,
-  Goihw16g
+  Goihw16g,
+  winogradForward,
+  winogradBackward
 };
 
 struct LayoutInfo {
   const char* name;
   bool activation, weights;                // what it is legal for; plain serves both
   std::int64_t channels, out, in, groups;  // padded up to these multiples
+  std::int64_t perTap = 1;                 // elements
+  bool transformed() const { return perTap != 1; }
 };
 
-constexpr std::array<LayoutInfo, 13> layouts{{
+constexpr std::array<LayoutInfo, 15> layouts{{
     {"plain", true, true, 1, 1, 1, 1},
     {"nChw8c", true, false, 8, 1, 1, 1},
     {"nChw16c", true, false, 16, 1, 1, 1},
@@ -43,6 +47,8 @@ constexpr std::array<LayoutInfo, 13> layouts{{
     {"Ohwi16o", false, true, 1, 16, 1, 1},
     {"Goihw8g", false, true, 1, 1, 1, 8},
     {"Goihw16g", false, true, 1, 1, 1, 16},
+    {"winogradForward", false, true, 1, 16, 16, 1, 4},
+    {"winogradBackward", false, true, 1, 16, 16, 1, 4},
 }};
 
 inline const LayoutInfo& layoutInfo(Layout layout) { return layouts[static_cast<std::size_t>(layout)]; }
@@ -64,7 +70,8 @@ inline std::int64_t weightElements(Layout layout, std::int64_t out, std::int64_t
                                    std::int64_t kernelWidth, std::int64_t groups) {
   const LayoutInfo& info = layoutInfo(layout);
   const std::int64_t matrix = checkedMultiply(roundUp(out / groups, info.out), roundUp(inPerGroup, info.in));
-  return checkedMultiply(checkedMultiply(roundUp(groups, info.groups), matrix), checkedMultiply(kernelHeight, kernelWidth));
+  return checkedMultiply(checkedMultiply(roundUp(groups, info.groups), matrix),
+                         checkedMultiply(checkedMultiply(kernelHeight, kernelWidth), info.perTap));
 }
 
 }  // namespace tilefold

@@ -70,15 +70,15 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
   switch (kernel.kind) {
     case KernelKind::convolutionForward: {
       const auto c = decode<Convolution>(kernel);
-      return {e.source(c), e.weights(c), e.elements(c.outChannels, true), e.destination(c), sized(device.scratchBytes(kernel), 4)};
+      return {e.source(c), e.weights(c), e.elements(c.outChannels, true), e.destination(c), sized(device.scratchBytes(kernel), 8)};
     }
     case KernelKind::convolutionBackwardData: {
       const auto c = decode<Convolution>(kernel);
-      return {e.destination(c), e.weights(c), e.source(c), sized(device.scratchBytes(kernel), 4)};
+      return {e.destination(c), e.weights(c), e.source(c), sized(device.scratchBytes(kernel), 8)};
     }
     case KernelKind::convolutionBackwardWeights: {
       const auto c = decode<Convolution>(kernel);
-      return {e.source(c), e.destination(c), e.weights(c), e.elements(c.outChannels, true), sized(device.scratchBytes(kernel), 4)};
+      return {e.source(c), e.destination(c), e.weights(c), e.elements(c.outChannels, true), sized(device.scratchBytes(kernel), 8)};
     }
     case KernelKind::reorderWeights: {
       const auto r = decode<WeightReorder>(kernel);

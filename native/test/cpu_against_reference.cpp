@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dnnl.hpp>
 #include <map>
 #include <string>
@@ -107,9 +108,9 @@ std::vector<double> windowFields(std::int64_t batch, std::int64_t channels, cons
 struct ConvolutionCase {
   std::vector<double> window;
   std::int64_t outChannels, groups;
-  Kernel kernel(KernelKind kind, Layout source, Layout destination, Layout weights) const {
+  Kernel kernel(KernelKind kind, Layout source, Layout destination, Layout weights, double algorithm = 0) const {
     Kernel result{kind, window};
-    for (const double field : {real(outChannels), real(groups), code(source), code(destination), code(weights)})
+    for (const double field : {real(outChannels), real(groups), code(source), code(destination), code(weights), algorithm})
       result.fields.push_back(field);
     return result;
   }
@@ -202,6 +203,126 @@ void testCompiledByLibrary(Devices& devices) {
               if (cpuImplementationName(kernelOf, devices.threads).rfind("jit", 0) != 0)
                 fail(kernelOf, "oneDNN has no compiled kernel for it");
           }
+}
+
+// Rounds of its own: a Winograd result differs by about 1e-6 of its norm.
+constexpr double winogradTolerance = 1e-5;
+
+void testWinograd(Devices& devices, Devices& otherThreads) {
+  const auto plain = Layout::plain, blocked = Layout::nChw16c;
+  const std::int64_t in = 16 * pick<std::int64_t>({1, 1, 2, 3, 5, 9}), out = 16 * pick<std::int64_t>({1, 1, 2, 4, 5});
+  const auto axis = [] {
+    const std::int64_t before = draw(0, 2), after = draw(0, 2);
+    const std::int64_t size = std::max<std::int64_t>(3 - before - after, draw(1, pick<std::int64_t>({4, 12, 60})));
+    return Axis{size, size + before + after - 2, 3, 1, 1, before, after};
+  };
+  const Axis rows = axis(), columns = axis();
+  const ConvolutionCase test{windowFields(draw(1, 3), in, rows, columns), out, 1};
+  const auto c = decode<Convolution>(test.kernel(KernelKind::convolutionForward, plain, plain, plain));
+  const Shape source{c.batch, in, c.inHeight, c.inWidth}, destination{c.batch, out, c.outHeight, c.outWidth};
+  const Buffer x = random(source.elements(plain)), w = random(out * in * 9), bias = random(out), dy = random(destination.elements(plain));
+  const Layout read = pick({plain, Layout::OIhw16i16o, Layout::OIhw16o16i, Layout::IOhw16o16i});
+  const auto toLayout = [&](const Buffer& weights, Layout from, Layout to) {
+    Buffer result(static_cast<std::size_t>(weightElements(to, out, in, 3, 3, 1)) * sizeof(float));
+    runCpu(devices, {KernelKind::reorderWeights, {real(out), real(in), 3, 3, 1, code(from), code(to)}},
+           {weights.operand(), result.operand()});
+    return result;
+  };
+  const Buffer stored = toLayout(w, plain, read);
+  const Buffer blockedX = reordered(*devices.cpu, source, x, plain, blocked),
+               blockedDy = reordered(*devices.cpu, destination, dy, plain, blocked);
+  const Operand someBias = draw(0, 1) == 0 ? Operand{} : bias.operand();
+  // Twice, with another number of threads: the same bits.
+  const auto runTwice = [&](const Kernel& kernel, const std::vector<Operand>& read, std::size_t written, const Buffer& found) {
+    const Buffer again(found.size() * sizeof(float));
+    for (Devices* with : {&devices, &otherThreads}) {
+      const Buffer scratch(with->cpu->scratchBytes(kernel));
+      std::vector<Operand> operands = read;
+      operands[written] = (with == &devices ? found : again).operand();
+      operands.push_back(scratch.operand());
+      runCpu(*with, kernel, operands);
+    }
+    if (std::memcmp(found.data(), again.data(), found.size() * sizeof(float)) != 0)
+      fail(kernel, "its result depends on the number of threads");
+  };
+  Buffer y(destination.elements(plain) * sizeof(float)), foundY(destination.elements(blocked) * sizeof(float));
+  run(*devices.reference, test.kernel(KernelKind::convolutionForward, plain, plain, plain),
+      {x.operand(), w.operand(), someBias, y.operand(), {}});
+  const Kernel forward = test.kernel(KernelKind::convolutionForward, blocked, blocked, Layout::winogradForward, 1);
+  runTwice(forward, {blockedX.operand(), toLayout(stored, read, Layout::winogradForward).operand(), someBias, {}}, 3, foundY);
+  expectClose(forward, "destination", foundY, reordered(*devices.reference, destination, y, plain, blocked), winogradTolerance);
+
+  Buffer dx(source.elements(plain) * sizeof(float)), foundDx(source.elements(blocked) * sizeof(float));
+  run(*devices.reference, test.kernel(KernelKind::convolutionBackwardData, plain, plain, plain),
+      {dy.operand(), w.operand(), dx.operand(), {}});
+  const Kernel data = test.kernel(KernelKind::convolutionBackwardData, blocked, blocked, Layout::winogradBackward, 1);
+  runTwice(data, {blockedDy.operand(), toLayout(stored, read, Layout::winogradBackward).operand(), {}}, 2, foundDx);
+  expectClose(data, "sourceGradient", foundDx, reordered(*devices.reference, source, dx, plain, blocked), winogradTolerance);
+
+  Buffer dw(w.size() * sizeof(float)), db(bias.size() * sizeof(float)), foundDw(stored.size() * sizeof(float)),
+      foundDb(db.size() * sizeof(float));
+  run(*devices.reference, test.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain),
+      {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
+  const Kernel weights = test.kernel(KernelKind::convolutionBackwardWeights, blocked, blocked, read, 1);
+  runTwice(weights, {blockedX.operand(), blockedDy.operand(), {}, someBias.address == nullptr ? Operand{} : foundDb.operand()}, 2, foundDw);
+  expectClose(weights, "weightGradient", foundDw, toLayout(dw, plain, read), winogradTolerance);
+  if (someBias.address != nullptr) expectClose(weights, "biasGradient", foundDb, db);
+}
+
+// A weight gradient over so many tiles that several runs make each part of the sum, of numbers that do not cancel.
+void testLongSums(Devices& devices) {
+  const auto plain = Layout::plain, blocked = Layout::nChw16c;
+  const std::int64_t channels = 16, extent = 522, weightCount = channels * channels * 9;
+  const Axis axis{extent, extent, 3, 1, 1, 1, 1};
+  const ConvolutionCase test{windowFields(1, channels, axis, axis), channels, 1};
+  const Shape shape{1, channels, extent, extent};
+  const auto positive = [&] {
+    Buffer buffer = random(shape.elements(plain));
+    for (std::size_t i = 0; i < buffer.size(); ++i) buffer.data()[i] = std::fabs(buffer.data()[i]);
+    return buffer;
+  };
+  const Buffer x = positive(), dy = positive();
+  Buffer dw(weightCount * sizeof(float)), db(channels * sizeof(float)), found(dw.size() * sizeof(float)),
+      foundDb(db.size() * sizeof(float));
+  run(*devices.reference, test.kernel(KernelKind::convolutionBackwardWeights, plain, plain, plain),
+      {x.operand(), dy.operand(), dw.operand(), db.operand(), {}});
+  const Kernel kernel = test.kernel(KernelKind::convolutionBackwardWeights, blocked, blocked, plain, 1);
+  const Buffer scratch(devices.cpu->scratchBytes(kernel));
+  runCpu(devices, kernel,
+         {reordered(*devices.cpu, shape, x, plain, blocked).operand(), reordered(*devices.cpu, shape, dy, plain, blocked).operand(),
+          found.operand(), foundDb.operand(), scratch.operand()});
+  expectClose(kernel, "weightGradient", found, dw, 5e-7);
+  expectClose(kernel, "biasGradient", foundDb, db, 5e-7);
+}
+
+// Weights so large that all threads work on one block of tiles, and more tiles than a block has; against the direct kernels.
+void testLargeWeights(Devices& devices) {
+  const auto blocked = Layout::nChw16c;
+  const std::int64_t channels = 352;
+  const Axis rows{40, 40, 3, 1, 1, 0, 2}, columns{46, 45, 3, 1, 1, 1, 0};
+  const ConvolutionCase test{windowFields(1, channels, rows, columns), channels, 1};
+  const Shape source{1, channels, rows.in, columns.in}, destination{1, channels, rows.out, columns.out};
+  const auto layouts = devices.cpu->weightLayouts(test.kernel(KernelKind::convolutionForward, blocked, blocked, Layout::plain));
+  const Buffer x = random(source.elements(blocked)), dy = random(destination.elements(blocked)), w = random(channels * channels * 9);
+  const auto result = [&](KernelKind kind, Layout layout, double algorithm) {
+    const bool forward = kind == KernelKind::convolutionForward;
+    const Kernel kernel = test.kernel(kind, blocked, blocked, layout, algorithm);
+    const Buffer weights(static_cast<std::size_t>(weightElements(layout, channels, channels, 3, 3, 1)) * sizeof(float)),
+        found(static_cast<std::size_t>((forward ? destination : source).elements(blocked)) * sizeof(float)),
+        scratch(devices.cpu->scratchBytes(kernel));
+    runCpu(devices, {KernelKind::reorderWeights, {real(channels), real(channels), 3, 3, 1, code(Layout::plain), code(layout)}},
+           {w.operand(), weights.operand()});
+    std::vector<Operand> operands{(forward ? x : dy).operand(), weights.operand(), {}, found.operand(), scratch.operand()};
+    if (!forward) operands.erase(operands.begin() + 2);
+    runCpu(devices, kernel, operands);
+    return std::pair(kernel, found);
+  };
+  const auto compare = [&](KernelKind kind, const char* operand, Layout direct, Layout transformed) {
+    const auto [kernel, found] = result(kind, transformed, 1);
+    expectClose(kernel, operand, found, result(kind, direct, 0).second, winogradTolerance);
+  };
+  compare(KernelKind::convolutionForward, "destination", layouts.forward, Layout::winogradForward);
+  compare(KernelKind::convolutionBackwardData, "sourceGradient", layouts.backwardData, Layout::winogradBackward);
 }
 
 void testMaxPool(Devices& devices) {
@@ -328,9 +449,14 @@ int main(int count, char** arguments) {
   if (count > 4 && std::string(arguments[4]) == "avx2") dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
   if (count > 4 && std::string(arguments[4]) == "sse41") dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
   Devices devices(static_cast<int>(argument(3, 2)));
-  if (devices.cpu->activationLayout(64, false) == Layout::nChw16c) testCompiledByLibrary(devices);
+  const bool wide = devices.cpu->activationLayout(64, false) == Layout::nChw16c;
+  Devices otherThreads(devices.threads == 1 ? 3 : 1);
+  if (wide) testCompiledByLibrary(devices);
+  if (wide) testLongSums(devices);
+  if (wide) testLargeWeights(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
     testConvolution(devices, randomConvolution());
+    if (wide) testWinograd(devices, otherThreads);
     testMaxPool(devices);
     testPlainKernels(devices);
     testClipping(devices);

@@ -54,7 +54,7 @@ Numbers convolution(Random& random) {
   const std::int64_t in = groups > 1 ? number(random, 1, 3) : someChannels(random),
                      out = groups > 1 ? number(random, 1, 3) : someChannels(random);
   Numbers fields = window(random, in * groups, true);
-  for (const std::int64_t value : {out * groups, groups, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}})
+  for (const std::int64_t value : {out * groups, groups, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}, std::int64_t{0}})
     fields.push_back(static_cast<double>(value));
   return fields;
 }
@@ -209,6 +209,7 @@ Kernel reorderIn(Kernel kernel, Device& device, Random& random) {
                       0,
                       d(r.outChannels),
                       d(r.groups),
+                      0,
                       0,
                       0,
                       0}};

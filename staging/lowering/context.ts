@@ -60,11 +60,15 @@ export interface ParameterTensor {
   readonly backwardLayout: Layout
   readonly groups: number
   readonly elements: number
+  /** Whether they are the weights of a convolution that the device also has by Winograd. */
+  readonly transformable: boolean
   /** Undefined where it is frozen. */
   readonly learning: Learning | undefined
   /** Its gradient over the micro-batches of an update, where the update has a section of its own. */
   readonly gradient: Buffer | undefined
 }
+
+export type TransformedLayout = 'winogradForward' | 'winogradBackward'
 
 export interface NodeParameters {
   readonly weight: ParameterTensor
@@ -97,6 +101,8 @@ export interface Context {
   /** Where backward ends: the first node that learns, -1 where the input's gradient is wanted, one past the last where nothing learns. */
   readonly firstLearning: number
   readonly exchange: StepExchange
+  /** Transformed weights, where a segment's convolutions run by Winograd and this one can. */
+  readonly winograd?: (weight: ParameterTensor, layout: TransformedLayout) => Virtual | undefined
 }
 
 /** One op on one tile. */

@@ -6,11 +6,12 @@ import type { Context, NodeParameters, Optimizer, ParameterTensor } from './cont
 import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
 import { copyElements } from './tensors'
 
-const weightLayouts = (node: Node, sourceLayout: Layout, { device }: Pick<Context, 'device'>) => {
-  if (node.op !== 'conv2d') return { forward: 'plain', backwardData: 'plain' } as const
-  const { kernel, stride, dilation } = windowOf(node.args)
+const weightForms = (node: Node, sourceLayout: Layout, { device }: Pick<Context, 'device'>) => {
+  if (node.op !== 'conv2d') return { forward: 'plain', backwardData: 'plain', transformable: false } as const
+  const { kernel, stride, dilation, padding } = windowOf(node.args)
   const [inChannels, outChannels, groups] = [node.input[1], node.output[1], node.args.groups ?? 1]
-  return device.weightLayouts({ inChannels, outChannels, groups, kernel, stride, dilation, sourceLayout })
+  const shape = { inChannels, outChannels, groups, kernel, stride, dilation, padding, sourceLayout }
+  return { ...device.weightLayouts(shape), transformable: device.winograd(shape) }
 }
 
 /** A node's parameters in the arena, where they live across steps; undefined for an op that has none. */
@@ -22,9 +23,16 @@ export const parameterTensors = (
   const [weight, bias] = ['weight', 'bias'].map((wanted) => node.parameters.find(({ role }) => role === wanted))
   if (weight === undefined) return undefined
   const groups = node.op === 'conv2d' ? (node.args.groups ?? 1) : 1
-  const { forward, backwardData } = weightLayouts(node, sourceLayout, { device })
+  const { forward, backwardData, transformable } = weightForms(node, sourceLayout, { device })
   const [out, inFeatures, height = 1, width = 1] = weight.shape as readonly [number, number, number?, number?]
-  const tensor = (name: string, shape: readonly number[], layout: Layout, backwardLayout: Layout, elements: number): ParameterTensor => {
+  const tensor = (
+    name: string,
+    shape: readonly number[],
+    layout: Layout,
+    backwardLayout: Layout,
+    elements: number,
+    transformable = false
+  ): ParameterTensor => {
     const learning = learningOf(objective, name)
     const resident = (of: string) => emit.buffer(of, elements * elementBytes, 'resident')
     return {
@@ -34,13 +42,21 @@ export const parameterTensors = (
       backwardLayout,
       groups,
       elements,
+      transformable,
       learning,
       buffer: resident(name),
       gradient: learning !== undefined && updatesLater(objective) ? resident(`gradient.${name}`) : undefined
     }
   }
   return {
-    weight: tensor(weight.name, weight.shape, forward, backwardData, weightElements(forward, [out, inFeatures, height, width], groups)),
+    weight: tensor(
+      weight.name,
+      weight.shape,
+      forward,
+      backwardData,
+      weightElements(forward, [out, inFeatures, height, width], groups),
+      transformable
+    ),
     bias: bias && tensor(bias.name, bias.shape, 'plain', 'plain', out)
   }
 }
@@ -74,6 +90,20 @@ export const reorderParameter = (
     },
     { source, destination }
   )
+}
+
+/** Weights in another layout: as they are stored, or a copy. */
+export const weightsIn = (
+  { emit, elementBytes }: Pick<Context, 'emit' | 'elementBytes'>,
+  weight: ParameterTensor,
+  layout: Layout
+): Virtual => {
+  const stored = at(weight.buffer)
+  if (weight.layout === layout) return stored
+  const elements = weightElements(layout, weight.shape as readonly [number, number, number, number], weight.groups)
+  const copy = at(emit.buffer(`${weight.name} in layout ${layout}`, elements * elementBytes))
+  reorderParameter(emit, weight, [stored, weight.layout], [copy, layout])
+  return copy
 }
 
 /** Names of an optimizer's buffers; each has the form of its parameter and starts at zero. */

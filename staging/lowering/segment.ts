@@ -1,4 +1,3 @@
-import { weightElements } from '../layout'
 import type { Segment } from '../plan'
 import { tileAxes } from '../program'
 import { tileCount, type SegmentTiling } from '../tiling'
@@ -7,8 +6,9 @@ import { forwardBody, type BoundSegment, type ForwardMode } from './body'
 import type { Context, ParameterTensor, Step } from './context'
 import { at, type Buffer, type Virtual } from './emitter'
 import { loweringOf } from './ops'
-import { learningTensors, reorderParameter } from './parameters'
+import { learningTensors, weightsIn } from './parameters'
 import type { Body, WholeTensor } from './tensors'
+import { usesWinograd, withWinograd } from './winograd'
 
 /** A segment ready to be emitted, forward and backward. */
 export interface SegmentCode extends BoundSegment {
@@ -41,24 +41,16 @@ export const emitForward = (
   const { segment, output, bodies } = code
   const last = context.graph.nodes[segment.to - 1]!
   if (output !== undefined && loweringOf(last).accumulates) zero(context, output.buffer)
+  const shared = context.parameters.slice(segment.from, segment.to)
+  const inside = withWinograd(context, segment, { winogradForward: shared, winogradBackward: [] })
   let kept: readonly Step[] | undefined
   emitBodies(context, bodies, (body) => {
-    kept = forwardBody(context, code, body, mode)
+    kept = forwardBody(inside, code, body, mode)
   })
   return mode === 'keep' ? kept : undefined
 }
 
 const isTiled = ({ grid }: Segment): boolean => tileCount(grid) > 1
-
-/** The weights as the gradient of the input reads them: as they are stored, or a reordered copy. */
-const weightsForBackward = ({ emit, elementBytes }: Context, weight: ParameterTensor): Virtual => {
-  const stored = at(weight.buffer)
-  if (weight.layout === weight.backwardLayout) return stored
-  const elements = weightElements(weight.backwardLayout, weight.shape as readonly [number, number, number, number], weight.groups)
-  const copy = at(emit.buffer(`${weight.name} for backward`, elements * elementBytes))
-  reorderParameter(emit, weight, [stored, weight.layout], [copy, weight.backwardLayout])
-  return copy
-}
 
 /**
  * Backward of a segment. `kept` are the steps of a forward that was kept; otherwise each tile runs forward again first
@@ -83,26 +75,31 @@ export const emitBackward = (
       .flatMap(learningTensors)
       .map((tensor) => [tensor, tensor.gradient ?? emit.buffer(`the gradient of ${tensor.name}`, tensor.elements * elementBytes)])
   )
+  const forBackward = (weight: ParameterTensor): Virtual => weightsIn(context, weight, weight.backwardLayout)
+  const withSourceGradient = nodes.slice(Math.max(0, firstLearning + 1 - segment.from))
   if (partial) sums.forEach((sum, { gradient }) => (gradient === undefined ? zero(context, sum) : undefined))
   const shared = new Map(
     partial && segment.reorder === 'once'
-      ? nodes
-          .slice(Math.max(0, firstLearning + 1 - segment.from))
-          .flatMap((both) => (both === undefined ? [] : [[both.weight, weightsForBackward(context, both.weight)] as const]))
+      ? withSourceGradient.flatMap((both) =>
+          both === undefined || usesWinograd(segment, both.weight) ? [] : [[both.weight, forBackward(both.weight)] as const]
+        )
       : []
   )
+  // A convolution at the end is not run forward again: backward does not read what it puts out.
+  const again = kept === undefined ? context.parameters.slice(segment.from, isLast ? segment.to : segment.to - 1) : []
+  const inside = withWinograd(context, segment, { winogradForward: again, winogradBackward: withSourceGradient })
   if (inputGradient !== undefined && inputGradient !== 'exchange' && addsToInput(inputGradient, bodies, segment, elementBytes))
     zero(context, inputGradient.buffer)
 
   const finishAll = (tensors: readonly ParameterTensor[]): void => tensors.forEach((tensor) => finish(tensor, sums.get(tensor)!))
   emitBodies(context, bodies, (body) => {
-    const steps = kept ?? forwardBody(context, code, body, isLast ? 'keep' : 'recompute')
-    backwardBody(context, code, body, steps, {
+    const steps = kept ?? forwardBody(inside, code, body, isLast ? 'keep' : 'recompute')
+    backwardBody(inside, code, body, steps, {
       output: code.outputGradient,
       input: inputGradient,
       sumOf: (tensor) => sums.get(tensor)!,
       partial,
-      backwardWeights: (weight) => shared.get(weight) ?? weightsForBackward(context, weight),
+      backwardWeights: (weight) => shared.get(weight) ?? forBackward(weight),
       done: (both) => (partial ? undefined : finishAll(learningTensors(both)))
     })
   })

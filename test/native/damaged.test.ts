@@ -90,7 +90,7 @@ rejectsKernel('a kernel larger than its input', { ...convolution, kernelWidth: 9
 rejectsKernel('groups that divide nothing', { ...convolution, groups: 2 }, 5, '2 groups divide not both')
 rejectsKernel('an activation in a layout of weights', { ...convolution, sourceLayout: 4 }, 5, 'OIhw16i16o is no layout of activations')
 rejectsKernel('weights in a layout of activations', { ...convolution, weightLayout: 2 }, 5, 'nChw16c is no layout of weights')
-rejectsKernel('an unknown layout', { ...convolution, weightLayout: 13 }, 5, "is no layout's code: 13")
+rejectsKernel('an unknown layout', { ...convolution, weightLayout: 99 }, 5, "is no layout's code: 99")
 rejectsKernel('a negative slope', { kind: 'rectifierForward', count: 4, slope: -0.1 }, 2, 'slope must not be negative')
 rejectsKernel('destination rows that overlap', { ...copy(4), n2: 3, destinationStride2: 2 } as Kernel, 2, 'destination rows overlap')
 

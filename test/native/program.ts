@@ -170,5 +170,6 @@ export const convolution = {
   groups: 1,
   sourceLayout: 0,
   destinationLayout: 0,
-  weightLayout: 0
+  weightLayout: 0,
+  algorithm: 0
 } as const

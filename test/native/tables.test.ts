@@ -25,6 +25,7 @@ test('layouts and their blocks are the same in both languages', () => {
       readonly out: number
       readonly in: number
       readonly groups: number
+      readonly perTap: number
     }[]
   }
   assert.equal(
@@ -35,7 +36,7 @@ test('layouts and their blocks are the same in both languages', () => {
     const layout = layouts[position]!
     assert.is(channelBlock(layout), block.channels, layout)
     // One channel of each kind is padded up to the block.
-    assert.is(weightElements(layout, [1, 1, 1, 1], 1), block.out * block.in * block.groups, layout)
+    assert.is(weightElements(layout, [1, 1, 1, 1], 1), block.out * block.in * block.groups * block.perTap, layout)
   }
 })
 

@@ -127,6 +127,7 @@ Napi::Value layoutTableValue(const Napi::CallbackInfo& info) {
       row.Set("out", static_cast<double>(layout.out));
       row.Set("in", static_cast<double>(layout.in));
       row.Set("groups", static_cast<double>(layout.groups));
+      row.Set("perTap", static_cast<double>(layout.perTap));
       table.Set(table.Length(), row);
     }
     return table;

@@ -2,6 +2,7 @@
 
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
+#include "winograd.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -33,11 +34,13 @@ std::optional<Recipe> findRecipe(KernelKind kind, const Convolution& c, int thre
 }  // namespace
 
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int threads) {
+  if (c.winograd) return winogradScratchBytes(kind, c, threads);
   const std::optional<Recipe> recipe = findRecipe(kind, c, threads);
   return recipe ? recipe->scratchBytes() : blockConvolutionScratchBytes(kind, c, threads);
 }
 
 Implementation compileConvolution(KernelKind kind, const Convolution& c, int threads) {
+  if (c.winograd) return {compileWinograd(kind, c, threads), "winograd"};
   const std::optional<Recipe> recipe = findRecipe(kind, c, threads);
   if (recipe) return {compileDirectConvolution(kind, c, *recipe), recipe->name()};
   return {compileBlockConvolution(kind, c, threads), "blocks"};

@@ -23,4 +23,24 @@ void parallelRanges(std::int64_t count, std::int64_t grain, const Body& body) {
   for (std::int64_t range = 0; range < ranges; ++range) body(range * grain, std::min(count, (range + 1) * grain));
 }
 
+// body(member, members) on every thread at once.
+template <class Body>
+void parallelTeam(const Body& body) {
+#pragma omp parallel
+  body(static_cast<std::int64_t>(omp_get_thread_num()), static_cast<std::int64_t>(omp_get_num_threads()));
+}
+
+// Within parallelTeam: waits for all members.
+inline void teamBarrier() {
+#pragma omp barrier
+}
+
+// What a member takes of `count` pieces of work: begin .. end - 1.
+struct Share {
+  std::int64_t begin, end;
+};
+inline Share shareOf(std::int64_t count, std::int64_t member, std::int64_t members) {
+  return {count * member / members, count * (member + 1) / members};
+}
+
 }  // namespace tilefold::cpu

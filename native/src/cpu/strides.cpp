@@ -48,6 +48,9 @@ WeightStrides weightStrides(Layout layout, std::int64_t outChannels, std::int64_
     case Layout::nChw8c:
     case Layout::nChw16c:
       break;
+    case Layout::winogradForward:
+    case Layout::winogradBackward:
+      throw Failure(std::string(info.name) + " holds no taps, so only algorithm 1 reads it");
   }
   throw Failure(std::string(info.name) + " is no layout of weights");
 }

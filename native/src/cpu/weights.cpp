@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "parallel.hpp"
+#include "winograd.hpp"
 
 namespace tilefold::cpu {
 namespace {
@@ -37,6 +38,7 @@ void copySquare(const float* source, const WeightStrides& from, float* destinati
 }  // namespace
 
 Launch reorderWeights(const WeightReorder& r) {
+  if (layoutInfo(r.destinationLayout).transformed()) return transformWeights(r);
   const std::int64_t taps = r.kernelHeight * r.kernelWidth, outs = r.outChannels / r.groups, ins = r.inChannels / r.groups;
   const WeightStrides from = weightStrides(r.sourceLayout, r.outChannels, r.inChannels, r.groups, taps);
   const WeightStrides to = weightStrides(r.destinationLayout, r.outChannels, r.inChannels, r.groups, taps);

@@ -5,12 +5,13 @@ import { at, none } from '../emitter'
 import type { NodeFor, OpLowering } from './op-lowering'
 
 /** What is spread comes last: V8 is a hundred times slower the other way round, and plans are made of a million of these. */
-const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout) => ({
+const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout, winograd: boolean) => ({
   outChannels: step.node.args.out,
   groups: step.node.args.groups ?? 1,
   sourceLayout: layoutCode(sourceLayout),
   destinationLayout: layoutCode(step.destination.layout),
   weightLayout: layoutCode(weightLayout),
+  algorithm: winograd ? 1 : 0,
   ...windowFields(windowOf(step.node.args), step)
 })
 
@@ -20,10 +21,12 @@ export const conv2d: OpLowering<'conv2d'> = {
   outputLayout: ({ device }, _, { out }) => device.activationLayout(out, false),
   forward: (context, step) => {
     const { weight, bias } = step.parameters!
-    const kernel = { kind: 'convolutionForward', ...fields(step, step.source.layout, weight.layout) } as const
+    const transformed = context.winograd?.(weight, 'winogradForward')
+    const layout = transformed === undefined ? weight.layout : 'winogradForward'
+    const kernel = { kind: 'convolutionForward', ...fields(step, step.source.layout, layout, transformed !== undefined) } as const
     context.emit.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
-      weights: at(weight.buffer),
+      weights: transformed ?? at(weight.buffer),
       bias: bias === undefined ? none : at(bias.buffer),
       destination: step.destination.address,
       scratch: scratchFor(context, kernel)
@@ -32,7 +35,8 @@ export const conv2d: OpLowering<'conv2d'> = {
   backward: (context, step, gradients) => {
     const { weight } = step.parameters!
     const { address: destinationGradient } = gradients.destination!
-    const weights = { kind: 'convolutionBackwardWeights', ...fields(step, step.source.layout, weight.layout) } as const
+    const winograd = context.winograd !== undefined && weight.transformable
+    const weights = { kind: 'convolutionBackwardWeights', ...fields(step, step.source.layout, weight.layout, winograd) } as const
     if (gradients.weight !== none)
       context.emit.launch<'convolutionBackwardWeights'>(weights, {
         source: step.source.address,
@@ -42,10 +46,12 @@ export const conv2d: OpLowering<'conv2d'> = {
         scratch: scratchFor(context, weights)
       })
     if (gradients.source === undefined) return
-    const data = { kind: 'convolutionBackwardData', ...fields(step, gradients.source.layout, weight.backwardLayout) } as const
+    const transformed = context.winograd?.(weight, 'winogradBackward')
+    const layout = transformed === undefined ? weight.backwardLayout : 'winogradBackward'
+    const data = { kind: 'convolutionBackwardData', ...fields(step, gradients.source.layout, layout, transformed !== undefined) } as const
     context.emit.launch<'convolutionBackwardData'>(data, {
       destinationGradient,
-      weights: gradients.backwardWeights(),
+      weights: transformed ?? gradients.backwardWeights(),
       sourceGradient: gradients.source.address,
       scratch: scratchFor(context, data)
     })

@@ -1,0 +1,114 @@
+#include "winograd.hpp"
+
+#include "parallel.hpp"
+#include "winograd_correlation.hpp"
+#include "winograd_gradient.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+using namespace winograd;
+
+Planes sourceOf(const Convolution& c) { return {c.inChannels, c.inHeight, c.inWidth}; }
+Planes destinationOf(const Convolution& c) { return {c.outChannels, c.outHeight, c.outWidth}; }
+
+// Backward, the gradient is padded by what the kernel reaches beyond the source's own padding.
+Correlation correlationOf(KernelKind kind, const Convolution& c) {
+  if (kind == KernelKind::convolutionForward) return {c.batch, sourceOf(c), destinationOf(c), c.padTop, c.padLeft};
+  return {c.batch, destinationOf(c), sourceOf(c), 2 - c.padTop, 2 - c.padLeft};
+}
+
+Gradient gradientOf(const Convolution& c) { return {c.batch, sourceOf(c), destinationOf(c), c.padTop, c.padLeft, weightStrides(c)}; }
+
+// Whether 16 output channels that lie together in a transform are equally far apart here, and nothing is padded.
+bool wholeBlocks(Layout layout) {
+  const LayoutInfo& info = layoutInfo(layout);
+  return !info.transformed() && info.groups == 1 && (info.out == 1 || info.out == lanes);
+}
+
+void require(bool holds, const char* what) {
+  if (!holds) throw Failure(std::string("algorithm 1 (Winograd) of this device needs ") + what);
+}
+
+// 16 x 16 pairs of channels: operand channel by operand channel, the result's lie together.
+struct TapReader {
+  const float* weights;
+  WeightStrides strides;
+  bool forward;
+
+  // taps[tap][16]; backward, the taps go back.
+  void read(std::int64_t operandChannel, std::int64_t resultBlock, float* vectors) const {
+    const BlockedAxis &result = forward ? strides.out : strides.in, &operand = forward ? strides.in : strides.out;
+    const float* base = weights + operand(operandChannel);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const float* from = base + result(resultBlock * lanes + lane);
+      for (std::int64_t tap = 0; tap < taps; ++tap)
+        vectors[(forward ? tap : taps - 1 - tap) * lanes + lane] = from[tap * strides.tapStride];
+    }
+  }
+};
+
+}  // namespace
+
+void requireWinograd(KernelKind kind, const Convolution& c) {
+  require(c.kernelHeight == 3 && c.kernelWidth == 3, "kernels of 3 x 3");
+  require(c.strideHeight == 1 && c.strideWidth == 1 && c.dilationHeight == 1 && c.dilationWidth == 1, "strides and dilations of 1");
+  require(c.groups == 1, "1 group");
+  require(c.inChannels % lanes == 0 && c.outChannels % lanes == 0, "channels that are multiples of 16");
+  require(std::max({c.padTop, c.padBottom, c.padLeft, c.padRight}) <= 2, "padding of at most 2");
+  require(c.sourceLayout == Layout::nChw16c && c.destinationLayout == Layout::nChw16c, "activations in layout nChw16c");
+  if (kind == KernelKind::convolutionForward)
+    require(c.weightLayout == Layout::winogradForward, "weights in layout winogradForward");
+  else if (kind == KernelKind::convolutionBackwardData)
+    require(c.weightLayout == Layout::winogradBackward, "weights in layout winogradBackward");
+  else
+    require(wholeBlocks(c.weightLayout), "a weight gradient that is plain or in blocks of 16 channels");
+  // Transformed weights, and so the scratch of at most 96 tiles, are counted without overflow.
+  checkedMultiply(weightElements(Layout::winogradForward, c.outChannels, c.inChannels, 3, 3, 1), 1024);
+}
+
+std::size_t winogradScratchBytes(KernelKind kind, const Convolution& c, int threads) {
+  requireWinograd(kind, c);
+  if (kind == KernelKind::convolutionBackwardWeights) return static_cast<std::size_t>(gradientScratchBytes(gradientOf(c), threads));
+  return static_cast<std::size_t>(correlationScratchFloats(correlationOf(kind, c), threads)) * sizeof(float);
+}
+
+Launch compileWinograd(KernelKind kind, const Convolution& c, int threads) {
+  requireWinograd(kind, c);
+  if (kind == KernelKind::convolutionBackwardWeights)
+    return [=, gradient = gradientOf(c)](const std::vector<Operand>& operands, const StepParameters&) {
+      weightGradient(gradient, threads,
+                     {elements<const float>(operands, 0), elements<const float>(operands, 1), elements(operands, 2), elements(operands, 3),
+                      operands[4].address});
+    };
+  const bool forward = kind == KernelKind::convolutionForward;
+  return [=, correlation = correlationOf(kind, c)](const std::vector<Operand>& operands, const StepParameters&) {
+    correlate(
+        correlation, threads,
+        {elements<const float>(operands, 0), elements<const float>(operands, 1), forward ? elements<const float>(operands, 2) : nullptr,
+         elements(operands, forward ? 3 : 2), elements(operands, forward ? 4 : 3), 1.0F});
+  };
+}
+
+Launch transformWeights(const WeightReorder& r) {
+  const bool forward = r.destinationLayout == Layout::winogradForward;
+  const std::int64_t operandChannels = forward ? r.inChannels : r.outChannels, resultChannels = forward ? r.outChannels : r.inChannels;
+  const WeightStrides strides = weightStrides(r.sourceLayout, r.outChannels, r.inChannels, 1, taps);
+  return [=](const std::vector<Operand>& operands, const StepParameters&) {
+    const TapReader reader{elements<const float>(operands, 0), strides, forward};
+    float* transformed = elements(operands, 1);
+    const std::int64_t blocks = operandChannels / lanes;
+    parallelFor(weightChunks(resultChannels) * blocks, [&](std::int64_t index) {
+      const std::int64_t chunk = index / blocks, first = index % blocks * lanes, vectors = chunkVectors(resultChannels, chunk);
+      float* to = transformed + chunkOffset(operandChannels, chunk);
+      alignas(64) float read[taps * lanes];
+      for (std::int64_t channel = first; channel < first + lanes; ++channel)
+        for (std::int64_t v = 0; v < vectors; ++v) {
+          reader.read(channel, chunk * mostVectors + v, read);
+          transformTaps(read, to + (channel * vectors + v) * lanes, operandChannels * vectors * lanes);
+        }
+    });
+  };
+}
+
+}  // namespace tilefold::cpu

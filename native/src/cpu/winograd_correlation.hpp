@@ -1,0 +1,29 @@
+// The forward convolution and the gradient of its input, which is a convolution of the other's with flipped weights.
+#pragma once
+#include "launch.hpp"
+#include "winograd_tiles.hpp"
+
+namespace tilefold::cpu::winograd {
+
+struct Correlation {
+  std::int64_t batch;
+  Planes operand, result;
+  std::int64_t padTop, padLeft;  // of the operand
+};
+
+std::int64_t correlationScratchFloats(const Correlation& c, int threads);
+
+// `weights` are transformed, `bias` (by result channel) may be null. Negative results are multiplied by `slope`.
+struct CorrelationOperands {
+  const float *operand, *weights, *bias;
+  float *result, *scratch;
+  float slope;
+};
+void correlate(const Correlation& c, int threads, const CorrelationOperands& operands);
+
+// Where the transformed weights of `mostVectors` result channel blocks begin, and the vectors that they have.
+std::int64_t weightChunks(std::int64_t resultChannels);
+std::int64_t chunkVectors(std::int64_t resultChannels, std::int64_t chunk);
+std::int64_t chunkOffset(std::int64_t operandChannels, std::int64_t chunk);
+
+}  // namespace tilefold::cpu::winograd

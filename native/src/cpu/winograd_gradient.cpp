@@ -1,0 +1,169 @@
+#include "winograd_gradient.hpp"
+
+#include "parallel.hpp"
+
+namespace tilefold::cpu::winograd {
+namespace {
+
+// Channels go in pairs of chunks, so that the sums at the 36 positions stay in a cache. Tiles go in runs: a run's products are summed in
+// float, and from its end on in double, since one float sum over millions of tiles would lose its digits. Where the pairs are few, the
+// runs are cut into parts that threads take side by side; nothing of this depends on the number of threads.
+constexpr std::int64_t blockTiles = 24, mostRunTiles = 1008, leastPartTiles = 72;
+constexpr std::int64_t outVectors = mostVectors, inBlocks = 4;
+constexpr std::int64_t wantedTasks = 16;
+
+struct Work {
+  TileGrid grid;
+  std::int64_t outChunks, inChunks, parts;
+  std::int64_t chunkOuts, chunkIns;  // channels of a whole chunk
+
+  explicit Work(const Gradient& g)
+      : grid(g.batch, g.destination.height, g.destination.width),
+        outChunks(ceilDivide(g.destination.blocks(), outVectors)),
+        inChunks(ceilDivide(g.source.blocks(), inBlocks)),
+        parts(1),
+        chunkOuts(std::min(g.destination.channels, outVectors * lanes)),
+        chunkIns(std::min(g.source.channels, inBlocks * lanes)) {
+    while (2 * parts * pairs() <= wantedTasks && 2 * parts * leastPartTiles <= grid.count) parts *= 2;
+  }
+  std::int64_t pairs() const { return outChunks * inChunks; }
+  std::int64_t tasks() const { return pairs() * parts; }
+  // One vector a tap (or position), input channel and output block.
+  std::int64_t matrix() const { return chunkIns * chunkOuts; }
+  Transformed source() const { return {blockTiles, chunkIns / lanes}; }
+  Transformed gradient() const { return {blockTiles, chunkOuts / lanes}; }
+  std::int64_t sumStride() const { return matrix() + lanes; }
+};
+
+// What one thread works in.
+struct Workspace {
+  float *source, *gradient, *sums;
+  double* totals;  // [tap][in][out], then the bias's [out]
+
+  static std::int64_t floats(const Work& w) { return w.source().floats() + w.gradient().floats() + positions * w.sumStride(); }
+  static std::int64_t doubles(const Work& w) { return taps * w.matrix() + w.chunkOuts; }
+  static std::int64_t bytes(const Work& w) {
+    return floats(w) * static_cast<std::int64_t>(sizeof(float)) + doubles(w) * static_cast<std::int64_t>(sizeof(double));
+  }
+  Workspace(const Work& w, std::byte* memory)
+      : source(reinterpret_cast<float*>(memory + doubles(w) * static_cast<std::int64_t>(sizeof(double)))),
+        gradient(source + w.source().floats()),
+        sums(gradient + w.gradient().floats()),
+        totals(reinterpret_cast<double*>(memory)) {}
+};
+
+// A pair of chunks: where it begins, and its channels.
+struct Pair {
+  std::int64_t outBlock, outs, inBlock, ins;
+  Pair(const Gradient& g, const Work& w, std::int64_t index)
+      : outBlock(index / w.inChunks * outVectors),
+        outs(std::min(outVectors, g.destination.blocks() - outBlock) * lanes),
+        inBlock(index % w.inChunks * inBlocks),
+        ins(std::min(inBlocks, g.source.blocks() - inBlock) * lanes) {}
+};
+
+// The gradient's layout is that of products: [position][tile][vector][16].
+void transformGradients(const Gradient& g, const float* gradient, const Block& tiles, const Pair& pair, const Transformed& layout,
+                        float* transformed, double* biasTotals) {
+  const std::int64_t vectors = pair.outs / lanes;
+  for (std::int64_t v = 0; v < vectors; ++v) {
+    alignas(64) float sum[lanes] = {};
+    for (std::int64_t tile = 0; tile < tiles.groups() * groupTiles; ++tile) {
+      float* to = transformed + (tile * vectors + v) * lanes;
+      if (tile >= tiles.count()) {
+        clear(to, layout.positionStride());
+        continue;
+      }
+      const Place& place = tiles[tile];
+      const Square<step> square(g.destination, gradient + g.destination.at(place.image, pair.outBlock + v), place.y, place.x);
+      transformGradient(square.pixels, square.rowStride, to, layout.positionStride(), sum);
+    }
+    for (std::int64_t lane = 0; lane < lanes; ++lane) biasTotals[v * lanes + lane] += static_cast<double>(sum[lane]);
+  }
+}
+
+void addBlock(const Gradient& g, const Work& w, const GradientOperands& operands, const Pair& pair, const Block& tiles,
+              const Workspace& space) {
+  const Transformed from = w.source(), by = w.gradient();
+  const Transformed source{from.tiles, pair.ins / lanes};  // a smaller last chunk is as dense
+  for (std::int64_t block = 0; block < source.blocks; ++block)
+    transformBlock(g.source, operands.source, tiles, g.padTop, g.padLeft, pair.inBlock + block, source, block, space.source);
+  transformGradients(g, operands.destinationGradient, tiles, pair, by, space.gradient, space.totals + taps * w.matrix());
+  for (std::int64_t p = 0; p < positions; ++p)
+    accumulate({space.source + p * source.positionStride(), space.gradient + p * by.positionStride(), space.sums + p * w.sumStride(),
+                tiles.groups(), source.blocks, pair.outs / lanes});
+}
+
+void sumPart(const Gradient& g, const Work& w, const GradientOperands& operands, const Pair& pair, const Share& tiles,
+             const Workspace& space) {
+  std::fill_n(space.totals, Workspace::doubles(w), 0.0);
+  const std::int64_t runs = ceilDivide(tiles.end - tiles.begin, mostRunTiles);
+  for (std::int64_t run = 0; run < runs; ++run) {
+    const Share share = shareOf(tiles.end - tiles.begin, run, runs);
+    std::fill_n(space.sums, positions * w.sumStride(), 0.0F);
+    for (std::int64_t begin = tiles.begin + share.begin; begin < tiles.begin + share.end; begin += blockTiles)
+      addBlock(g, w, operands, pair, Block(w.grid, begin, std::min(begin + blockTiles, tiles.begin + share.end)), space);
+    for (std::int64_t vector = 0; vector < pair.ins * pair.outs; vector += lanes)
+      restoreTaps(space.sums + vector, w.sumStride(), space.totals + vector, w.matrix());
+  }
+}
+
+// totals[tap][in][out] of a pair to the weights' own layout.
+template <class Total>
+void storeWeights(const WeightStrides& to, const Work& w, const Pair& pair, const Total& total, float* weights) {
+  for (std::int64_t first = 0; first < pair.outs; first += lanes) {
+    // The layout is plain or in blocks of 16 outputs, so these are equally far apart.
+    const std::int64_t out = to.out(pair.outBlock * lanes + first), laneStride = to.out(pair.outBlock * lanes + first + 1) - out;
+    for (std::int64_t i = 0; i < pair.ins; ++i) {
+      const std::int64_t in = to.in(pair.inBlock * lanes + i);
+      for (std::int64_t tap = 0; tap < taps; ++tap) {
+        float* weight = weights + out + in + tap * to.tapStride;
+        const std::int64_t from = tap * w.matrix() + i * pair.outs + first;
+        if (laneStride == 1)
+          for (std::int64_t lane = 0; lane < lanes; ++lane) weight[lane] = static_cast<float>(total(from + lane));
+        else
+          for (std::int64_t lane = 0; lane < lanes; ++lane) weight[lane * laneStride] = static_cast<float>(total(from + lane));
+      }
+    }
+  }
+}
+
+template <class Total>
+void store(const Gradient& g, const Work& w, const GradientOperands& operands, const Pair& pair, const Total& total) {
+  storeWeights(g.weights, w, pair, total, operands.weightGradient);
+  if (operands.biasGradient == nullptr || pair.inBlock != 0) return;
+  for (std::int64_t o = 0; o < pair.outs; ++o)
+    operands.biasGradient[pair.outBlock * lanes + o] = static_cast<float>(total(taps * w.matrix() + o));
+}
+
+}  // namespace
+
+// Workspaces, then the totals of each task where tasks are parts of a sum.
+std::int64_t gradientScratchBytes(const Gradient& g, int threads) {
+  const Work w(g);
+  const std::int64_t kept = w.parts == 1 ? 0 : w.tasks() * Workspace::doubles(w) * static_cast<std::int64_t>(sizeof(double));
+  return threads * Workspace::bytes(w) + kept;
+}
+
+void weightGradient(const Gradient& g, int threads, const GradientOperands& operands) {
+  const Work w(g);
+  double* kept = reinterpret_cast<double*>(operands.scratch + threads * Workspace::bytes(w));
+  parallelFor(w.tasks(), [&](std::int64_t task) {
+    const Pair pair(g, w, task / w.parts);
+    Workspace space(w, operands.scratch + omp_get_thread_num() * Workspace::bytes(w));
+    if (w.parts > 1) space.totals = kept + task * Workspace::doubles(w);
+    sumPart(g, w, operands, pair, shareOf(w.grid.count, task % w.parts, w.parts), space);
+    if (w.parts == 1) store(g, w, operands, pair, [&](std::int64_t i) { return space.totals[i]; });
+  });
+  if (w.parts == 1) return;
+  parallelFor(w.pairs(), [&](std::int64_t index) {
+    const double* first = kept + index * w.parts * Workspace::doubles(w);
+    store(g, w, operands, Pair(g, w, index), [&](std::int64_t i) {
+      double sum = 0;
+      for (std::int64_t part = 0; part < w.parts; ++part) sum += first[part * Workspace::doubles(w) + i];
+      return sum;
+    });
+  });
+}
+
+}  // namespace tilefold::cpu::winograd

@@ -1,0 +1,26 @@
+// The gradient of the weights: the transforms of the source and of the gradient are multiplied and summed over all tiles, position by
+// position, and what stands there goes back to the 9 taps.
+#pragma once
+#include "launch.hpp"
+#include "strides.hpp"
+#include "winograd_tiles.hpp"
+
+namespace tilefold::cpu::winograd {
+
+struct Gradient {
+  std::int64_t batch;
+  Planes source, destination;
+  std::int64_t padTop, padLeft;
+  WeightStrides weights;
+};
+
+std::int64_t gradientScratchBytes(const Gradient& g, int threads);
+
+struct GradientOperands {
+  const float *source, *destinationGradient;
+  float *weightGradient, *biasGradient;  // biasGradient may be null
+  std::byte* scratch;
+};
+void weightGradient(const Gradient& g, int threads, const GradientOperands& operands);
+
+}  // namespace tilefold::cpu::winograd

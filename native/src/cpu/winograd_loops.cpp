@@ -1,0 +1,216 @@
+#include "winograd_loops.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TILEFOLD_CLONES
+#endif
+#define TILEFOLD_INLINE inline __attribute__((always_inline))
+
+namespace tilefold::cpu::winograd {
+namespace {
+
+typedef float Vector __attribute__((vector_size(lanes * sizeof(float)), aligned(4), may_alias));
+
+TILEFOLD_INLINE const Vector& at(const float* address) { return *reinterpret_cast<const Vector*>(address); }
+TILEFOLD_INLINE Vector& at(float* address) { return *reinterpret_cast<Vector*>(address); }
+// GCC would fold a load into each product that uses it, and the loads then take longer than the products.
+TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *reinterpret_cast<const volatile Vector*>(address); }
+
+// The points +-a and +-b, and what the transforms hold of them.
+constexpr float a = 0.625F, b = 1.5F, a2 = a * a, b2 = b * b, a3 = a2 * a, b3 = b2 * b;
+
+// Rows of B^T: the products of (x - every other point).
+TILEFOLD_INLINE void toPoints(const Vector (&d)[6], Vector (&v)[6]) {
+  v[0] = d[4] + (a2 * b2) * d[0] - (a2 + b2) * d[2];
+  v[5] = d[5] + (a2 * b2) * d[1] - (a2 + b2) * d[3];
+  const Vector evenA = d[4] - b2 * d[2], oddA = d[3] - b2 * d[1];
+  v[1] = evenA + a * oddA;
+  v[2] = evenA - a * oddA;
+  const Vector evenB = d[4] - a2 * d[2], oddB = d[3] - a2 * d[1];
+  v[3] = evenB + b * oddB;
+  v[4] = evenB - b * oddB;
+}
+
+// A^T: the polynomial's coefficients times the powers of the points.
+TILEFOLD_INLINE void fromPoints(const Vector (&m)[6], Vector (&y)[4]) {
+  const Vector sumA = m[1] + m[2], differenceA = m[1] - m[2], sumB = m[3] + m[4], differenceB = m[3] - m[4];
+  y[0] = m[0] + sumA + sumB;
+  y[1] = a * differenceA + b * differenceB;
+  y[2] = a2 * sumA + b2 * sumB;
+  y[3] = a3 * differenceA + b3 * differenceB + m[5];
+}
+
+// A, the transpose.
+TILEFOLD_INLINE void gradientToPoints(const Vector (&y)[4], Vector (&m)[6]) {
+  m[0] = y[0];
+  m[5] = y[3];
+  const Vector evenA = y[0] + a2 * y[2], oddA = a * y[1] + a3 * y[3];
+  m[1] = evenA + oddA;
+  m[2] = evenA - oddA;
+  const Vector evenB = y[0] + b2 * y[2], oddB = b * y[1] + b3 * y[3];
+  m[3] = evenB + oddB;
+  m[4] = evenB - oddB;
+}
+
+// Rows of G: 1, x, x^2 over the product of (x - every other point).
+constexpr float overZero = 1 / (a2 * b2), overA = 1 / (2 * a2 * (a2 - b2)), overB = 1 / (2 * b2 * (b2 - a2));
+
+TILEFOLD_INLINE void tapsToPoints(const Vector (&g)[3], Vector (&u)[6]) {
+  u[0] = overZero * g[0];
+  u[5] = g[2];
+  const Vector evenA = overA * (g[0] + a2 * g[2]), oddA = (overA * a) * g[1];
+  u[1] = evenA + oddA;
+  u[2] = evenA - oddA;
+  const Vector evenB = overB * (g[0] + b2 * g[2]), oddB = (overB * b) * g[1];
+  u[3] = evenB + oddB;
+  u[4] = evenB - oddB;
+}
+
+// G^T.
+TILEFOLD_INLINE void tapsFromPoints(const Vector (&m)[6], Vector (&g)[3]) {
+  const Vector sumA = overA * (m[1] + m[2]), sumB = overB * (m[3] + m[4]);
+  g[0] = overZero * m[0] + sumA + sumB;
+  g[1] = (overA * a) * (m[1] - m[2]) + (overB * b) * (m[3] - m[4]);
+  g[2] = a2 * sumA + b2 * sumB + m[5];
+}
+
+// A separable transform: columns first, then rows. `load(i, j)` and `store(i, j, vector)` say where the elements are.
+template <int From, int To, class Load, class Along, class Store>
+TILEFOLD_INLINE void transformBothWays(const Load& load, const Along& along, const Store& store) {
+  Vector half[To][From];
+#pragma GCC unroll 6
+  for (int j = 0; j < From; ++j) {
+    Vector column[From], result[To];
+#pragma GCC unroll 6
+    for (int i = 0; i < From; ++i) column[i] = load(i, j);
+    along(column, result);
+#pragma GCC unroll 6
+    for (int i = 0; i < To; ++i) half[i][j] = result[i];
+  }
+#pragma GCC unroll 6
+  for (int i = 0; i < To; ++i) {
+    Vector result[To];
+    along(half[i], result);
+#pragma GCC unroll 6
+    for (int j = 0; j < To; ++j) store(i, j, result[j]);
+  }
+}
+
+template <int Vectors>
+TILEFOLD_INLINE void multiplyBy(const Product& product) {
+  const float* operand = product.operand;
+  float* result = product.result;
+  for (std::int64_t group = 0; group < product.groups; ++group, result += groupTiles * Vectors * lanes) {
+    Vector sums[groupTiles][Vectors] = {};
+    const float* weights = product.weights;
+    for (std::int64_t block = 0; block < product.blocks; ++block, operand += groupFloats)
+      for (int channel = 0; channel < lanes; ++channel, weights += Vectors * lanes) {
+        Vector row[Vectors];
+        for (int v = 0; v < Vectors; ++v) loadOnce(weights + v * lanes, row[v]);
+#pragma GCC unroll 6
+        for (int tile = 0; tile < groupTiles; ++tile)
+          for (int v = 0; v < Vectors; ++v) sums[tile][v] += operand[tile * lanes + channel] * row[v];
+      }
+    for (int tile = 0; tile < groupTiles; ++tile)
+      for (int v = 0; v < Vectors; ++v) at(result + (tile * Vectors + v) * lanes) = sums[tile][v];
+  }
+}
+
+template <int Vectors>
+TILEFOLD_INLINE void accumulateBy(const GradientProduct& product) {
+  constexpr int channels = 4;  // at once
+  for (std::int64_t block = 0; block < product.blocks; ++block)
+    for (int first = 0; first < lanes; first += channels) {
+      Vector sums[channels][Vectors] = {};
+      const float *operand = product.operand + block * groupFloats + first, *gradient = product.gradient;
+      for (std::int64_t group = 0; group < product.groups; ++group, operand += product.blocks * groupFloats)
+        for (int tile = 0; tile < groupTiles; ++tile, gradient += Vectors * lanes) {
+          Vector row[Vectors];
+          for (int v = 0; v < Vectors; ++v) loadOnce(gradient + v * lanes, row[v]);
+#pragma GCC unroll 4
+          for (int channel = 0; channel < channels; ++channel)
+            for (int v = 0; v < Vectors; ++v) sums[channel][v] += operand[tile * lanes + channel] * row[v];
+        }
+      float* result = product.result + (block * lanes + first) * Vectors * lanes;
+      for (int channel = 0; channel < channels; ++channel)
+        for (int v = 0; v < Vectors; ++v) at(result + (channel * Vectors + v) * lanes) += sums[channel][v];
+    }
+}
+
+}  // namespace
+
+TILEFOLD_CLONES void transformWindow(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride) {
+  transformBothWays<6, 6>([=](int i, int j) -> const Vector& { return at(pixels + i * rowStride + j * lanes); }, toPoints,
+                          [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
+}
+
+TILEFOLD_CLONES void transformGradient(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride,
+                                       float* sum) {
+  Vector total = at(sum);
+  for (int i = 0; i < 4; ++i) {
+    const float* row = pixels + i * rowStride;
+    total += (at(row) + at(row + lanes)) + (at(row + 2 * lanes) + at(row + 3 * lanes));
+  }
+  at(sum) = total;
+  transformBothWays<4, 6>([=](int i, int j) -> const Vector& { return at(pixels + i * rowStride + j * lanes); }, gradientToPoints,
+                          [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
+}
+
+TILEFOLD_CLONES void transformTaps(const float* weights, float* transformed, std::int64_t positionStride) {
+  transformBothWays<3, 6>([=](int i, int j) -> const Vector& { return at(weights + (i * 3 + j) * lanes); }, tapsToPoints,
+                          [=](int i, int j, const Vector& value) { at(transformed + (i * 6 + j) * positionStride) = value; });
+}
+
+TILEFOLD_CLONES void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, float* pixels,
+                                 std::int64_t rowStride) {
+  const float* start = finish.start;
+  transformBothWays<6, 4>([=](int i, int j) -> const Vector& { return at(products + (i * 6 + j) * positionStride); }, fromPoints,
+                          [=](int i, int j, const Vector& value) { at(pixels + i * rowStride + j * lanes) = value + at(start); });
+  if (finish.slope == 1) return;
+  const float slope = finish.slope;
+  for (int i = 0; i < 4; ++i) {
+    float* row = pixels + i * rowStride;
+#pragma omp simd
+    for (int k = 0; k < 4 * lanes; ++k) {
+      const float value = row[k], scaled = slope * value;
+      row[k] = value > 0 ? value : scaled;
+    }
+  }
+}
+
+TILEFOLD_CLONES void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride) {
+  transformBothWays<6, 3>([=](int i, int j) -> const Vector& { return at(products + (i * 6 + j) * positionStride); }, tapsFromPoints,
+                          [=](int i, int j, const Vector& value) {
+                            double* sum = sums + (i * 3 + j) * tapStride;
+                            for (int lane = 0; lane < lanes; ++lane) sum[lane] += static_cast<double>(value[lane]);
+                          });
+}
+
+TILEFOLD_CLONES void multiply(const Product& product) {
+  switch (product.vectors) {
+    case 1:
+      return multiplyBy<1>(product);
+    case 2:
+      return multiplyBy<2>(product);
+    case 3:
+      return multiplyBy<3>(product);
+    default:
+      return multiplyBy<4>(product);
+  }
+}
+
+TILEFOLD_CLONES void accumulate(const GradientProduct& product) {
+  switch (product.vectors) {
+    case 1:
+      return accumulateBy<1>(product);
+    case 2:
+      return accumulateBy<2>(product);
+    case 3:
+      return accumulateBy<3>(product);
+    default:
+      return accumulateBy<4>(product);
+  }
+}
+
+}  // namespace tilefold::cpu::winograd

@@ -1,0 +1,53 @@
+// The arithmetic of Winograd's F(4x4, 3x3) on 16 channels at a time (Lavin and Gray 2015, arXiv 1509.09308), at the points 0, 5/8, -5/8,
+// 3/2, -3/2 and infinity: the usual 1 and 2 round twice as coarsely, and every constant of the transforms of pixels is still exact.
+// Compiled for several instruction sets like vector_loops.hpp; each result depends on nothing but its operands.
+#pragma once
+#include <cstdint>
+
+namespace tilefold::cpu::winograd {
+
+constexpr std::int64_t lanes = 16;      // channels of a vector
+constexpr std::int64_t window = 6;      // pixels of a tile's window along an axis
+constexpr std::int64_t step = 4;        // pixels of a tile's result along an axis
+constexpr std::int64_t positions = 36;  // products a tile and pair of channels
+constexpr std::int64_t taps = 9;
+constexpr std::int64_t groupTiles = 6;   // tiles that a product takes at once
+constexpr std::int64_t mostVectors = 4;  // vectors of result channels that it takes at once
+constexpr std::int64_t groupFloats = groupTiles * lanes;
+
+// 6x6 pixels of 16 channels -> one vector a position, `positionStride` floats apart.
+void transformWindow(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride);
+// 4x4 pixels of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum` (16 floats).
+void transformGradient(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride, float* sum);
+// 9 taps of 16 pairs of channels, 16 floats each.
+void transformTaps(const float* weights, float* transformed, std::int64_t positionStride);
+
+struct Finish {
+  const float* start;  // 16 floats that each pixel begins with: the bias
+  float slope;         // of what is negative at the end: 1 leaves it
+};
+// Products at the positions -> 4x4 pixels.
+void restoreTile(const float* products, std::int64_t positionStride, const Finish& finish, float* pixels, std::int64_t rowStride);
+// Products at the positions -> 9 taps, added in double: sums[tap * tapStride + lane].
+void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride);
+
+// At one position: result[tile][vector][16] = sum over channels c of operand(tile, c) * weights[c][vector][16].
+// Operands are in groups of 6 tiles: [group][channel block][tile of group][16].
+struct Product {
+  const float *weights, *operand;
+  float* result;
+  std::int64_t groups, blocks;
+  std::int64_t vectors;  // 1 .. mostVectors
+};
+void multiply(const Product& product);
+
+// At one position: result[c][vector][16] += sum over tiles of operand(tile, c) * gradient[tile][vector][16]; the sum is formed first.
+struct GradientProduct {
+  const float *operand, *gradient;
+  float* result;
+  std::int64_t groups, blocks;
+  std::int64_t vectors;
+};
+void accumulate(const GradientProduct& product);
+
+}  // namespace tilefold::cpu::winograd
