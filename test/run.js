@@ -30,7 +30,11 @@ process.on('exit', () => rmSync(cache, { recursive: true, force: true }))
 /** Runs a command, shows what it prints, and answers with its status and output. */
 const run = (command, args) =>
   new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: root, env: { ...process.env, FORCE_COLOR: '0', XDG_CACHE_HOME: cache }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(command, args, {
+      cwd: root,
+      env: { ...process.env, FORCE_COLOR: '0', XDG_CACHE_HOME: cache, TILEFOLD_COMPILED: join(cache, 'compiled') },
+      stdio: ['ignore', 'pipe', 'pipe']
+    })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
