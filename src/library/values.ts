@@ -54,12 +54,12 @@ const codecs: Readonly<Record<string, t.Mixed>> = {
   stateEvery: whole(1)
 }
 
+const text = (value: unknown): string => (typeof value === 'number' ? `${value}` : JSON.stringify(value))
+
 /** One sentence on the first option whose value is none, as JavaScript and casts get past the compiler. */
 export const checkValues = (options: object): E.Either<Failure, void> => {
   const wrong = Object.entries(options).find(([name, value]) => value !== undefined && codecs[name]?.is(value) === false)
-  return wrong === undefined
-    ? E.right(undefined)
-    : E.left(inputFailure(`${wrong[0]} is ${JSON.stringify(wrong[1])}, not ${codecs[wrong[0]]?.name}`))
+  return wrong === undefined ? E.right(undefined) : E.left(inputFailure(`${wrong[0]} is ${text(wrong[1])}, not ${codecs[wrong[0]]?.name}`))
 }
 
 /** A value, or its text as the command line takes it. */
