@@ -1,4 +1,4 @@
-import { checkpoint, conv2d, dropout, globalAvgPool, linear, maxPool2d, model, named, relu, seq, tile } from '../dsl'
+import { checkpoint, conv2d, dropout, globalAvgPool, linear, maxPool2d, model, named, relu, seq, tile } from 'tilefold/dsl'
 
 const block = <const C extends number>(out: C) =>
   seq([conv2d({ out, k: 3, p: 1 }), relu, conv2d({ out, k: 3, p: 1 }), relu, maxPool2d({ k: 2 })])

@@ -6,9 +6,17 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { vgg16 } from '../models'
-import { type Dataset, type TrainOptions, type TrainReport, formatBytes, formatMilliseconds, planText, readDataset, train } from '../src'
-import { exitStatus } from '../src/failure'
+import {
+  type PlanReport,
+  type TrainOptions,
+  type TrainReport,
+  exitStatus,
+  formatBytes,
+  formatMilliseconds,
+  plan,
+  planText,
+  train
+} from '../src'
 import { trainingProgress } from '../src/progress'
 import { mean, table } from '../src/report'
 
@@ -18,33 +26,32 @@ const averaged = 6
 const progress = trainingProgress()
 const stop = new AbortController()
 
-const options = (dataset: Dataset): TrainOptions => ({
-  model: vgg16({ classes: dataset.classes, head: 'gap' }),
+const options: TrainOptions = {
+  model: 'vgg16',
+  classes: 2,
+  data: join(__dirname, 'data'),
   input: [batch, 3, crop, crop],
-  device: 'cpu',
-  budget: { kind: 'ofPlain', fraction: 0.2 },
-  optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 },
-  learningRate: 0.02,
-  schedule: { kind: 'constant' },
+  budget: '20%',
+  momentum: 0,
+  lr: 0.02,
   steps,
   seed: 1,
   flip: true,
-  dataset,
   onPlan: (planned) => console.log(planText(planned)),
   onStep: progress.onStep,
   signal: stop.signal
-})
+}
 
 const losses = (values: readonly number[]): string => mean(values).toFixed(4)
 
-const summary = ({ planned, peakDeviceBytes, predictedPeakBytes, stepMs, loss }: TrainReport): string => {
-  const { plainPeakBytes, haloOverhead } = planned.staged.plan.predicted
+const summary = (planned: PlanReport, { peakDeviceBytes, stepMs, loss }: TrainReport): string => {
+  const { plainPeakBytes, haloOverhead } = planned
   const ofPlain = (bytes: number): string => `${formatBytes(bytes)}, ${((100 * bytes) / plainPeakBytes).toFixed(1)}% of plain`
   return table(
     ['VGG-16', `${batch} crops of ${crop}x${crop} a step`],
     [
-      ['budget', ofPlain(planned.arenaBytes)],
-      ['peak, predicted', ofPlain(predictedPeakBytes)],
+      ['budget', ofPlain(planned.budgetBytes ?? plainPeakBytes)],
+      ['peak, predicted', ofPlain(planned.peakDeviceBytes)],
       ['peak, measured', ofPlain(peakDeviceBytes)],
       ["plain's peak", formatBytes(plainPeakBytes)],
       ['time of a step', formatMilliseconds(mean(stepMs))],
@@ -58,14 +65,15 @@ const summary = ({ planned, peakDeviceBytes, predictedPeakBytes, stepMs, loss }:
 
 const main = async (): Promise<void> => {
   process.once('SIGINT', () => stop.abort())
-  const trained = await pipe(
-    readDataset(join(__dirname, 'data')),
-    TE.chain((dataset) => train(options(dataset)))
+  const result = await pipe(
+    TE.Do,
+    TE.bind('planned', () => plan(options)),
+    TE.bind('trained', () => train(options))
   )()
   progress.stop()
-  if (E.isLeft(trained)) console.error(trained.left.message)
-  else console.log(summary(trained.right))
-  process.exitCode = E.isLeft(trained) ? exitStatus[trained.left.code] : 0
+  if (E.isLeft(result)) console.error(result.left.message)
+  else console.log(summary(result.right.planned, result.right.trained))
+  process.exitCode = E.isLeft(result) ? exitStatus[result.left.code] : 0
 }
 
 void main()

@@ -49,13 +49,13 @@ const program = (): Command => {
   addOptimizerOptions(add('plan', 'show how a training step would fit into a budget; run nothing'))
     .option('--out <file>', 'write the plan: *.plan.ts, which the compiler checks, or *.json')
     .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand(model, options))
+      answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand({ ...options, model }))
     )
 
   addOptimizerOptions(
     add('explain', 'say what binds the budget, what more memory would buy, what each decision costs; run nothing')
   ).action((model: string, options) =>
-    answer(options.json ?? false, (require('./commands/explain') as typeof Explain).explainCommand(model, options))
+    answer(options.json ?? false, (require('./commands/explain') as typeof Explain).explainCommand({ ...options, model }))
   )
 
   addOptimizerOptions(add('train', 'train on labelled images'))
@@ -94,7 +94,7 @@ const program = (): Command => {
     .option('--state-every <n>', 'steps between states (default: an epoch, at most 100)', orInvalid(wholeNumber(1)))
     .option('--resume', 'go on from the newest state, with the same bits as if nothing had happened')
     .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/train') as typeof Train).trainCommand(model, options))
+      answer(options.json ?? false, (require('./commands/train') as typeof Train).trainCommand({ ...options, model }))
     )
 
   add('gradients', 'one forward and backward without dropout; writes the loss and all gradients')
@@ -102,17 +102,17 @@ const program = (): Command => {
     .requiredOption('--batch <file>', 'safetensors of input [B, C, H, W] and target [B]')
     .requiredOption('--out <file>', 'safetensors to write')
     .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/gradients') as typeof Gradients).gradientsCommand(model, options))
+      answer(options.json ?? false, (require('./commands/gradients') as typeof Gradients).gradientsCommand({ ...options, model }))
     )
 
   addOptimizerOptions(add('bench', 'time real training steps on noise'))
     .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1)), 3)
     .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/bench') as typeof Bench).benchCommand(model, options))
+      answer(options.json ?? false, (require('./commands/bench') as typeof Bench).benchCommand({ ...options, model }))
     )
 
   addOptimizerOptions(add('profile', 'measure the kernels of a model on this machine, for better plans')).action((model: string, options) =>
-    answer(options.json ?? false, (require('./commands/profile') as typeof Profile).profileCommand(model, options))
+    answer(options.json ?? false, (require('./commands/profile') as typeof Profile).profileCommand({ ...options, model }))
   )
   return tilefold
 }

@@ -38,7 +38,7 @@ const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profil
     E.map((device) => {
       const wanted: readonly (readonly [StrategyName, Size | undefined])[] = [
         ['plain', undefined],
-        ...(setup.budget === undefined ? usualBudgets : [setup.budget]).map((budget) => [setup.strategy ?? 'sft', budget] as const)
+        ...(setup.budget === undefined ? usualBudgets : [setup.budget]).map((budget) => [setup.strategy ?? 'auto', budget] as const)
       ]
       const missing = new Map<string, Kernel>()
       for (const [strategy, budget] of wanted) {

@@ -32,7 +32,7 @@ const run = (command, args) =>
   new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd: root,
-      env: { ...process.env, FORCE_COLOR: '0', XDG_CACHE_HOME: cache },
+      env: { ...process.env, FORCE_COLOR: '0', XDG_CACHE_HOME: cache, TILEFOLD_COMPILED: join(cache, 'compiled') },
       stdio: ['ignore', 'pipe', 'pipe']
     })
     let output = ''

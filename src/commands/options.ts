@@ -1,44 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { Model, Plan } from '../../dsl'
-import type { Head, HeadOptions } from '../../models'
-import type { ParameterGroup, StrategyName } from '../../staging'
-import { type Failure, inputFailure } from '../failure'
-import { loadModel } from '../load-model'
-import { decodeOptimizer } from '../optimizer'
-import { loadPlan } from '../plan-file'
-import type { Setup } from '../planning'
-import { type Size, parseSize } from '../sizes'
-import type { ObjectiveOptions } from '../training/objective'
+import { mostElements, mostThreads } from '../library/values'
+import { parseSize } from '../sizes'
 import { parseGroup } from '../training/parameter-groups'
 
-/** The options that every command takes, as commander hands them over. */
-export interface SetupOptions {
-  readonly input?: readonly number[]
-  /** Of train: height and width. */
-  readonly crop?: readonly number[]
-  readonly classes?: number
-  readonly head: Head
-  readonly budget?: Size
-  readonly device: Setup['device']
-  readonly precision?: 'float32' | 'float64'
-  readonly strategy: StrategyName
-  readonly plan?: string
-  readonly threads?: number
-  readonly seed: number
+/** Of every command, beside the library's. */
+export interface CommandOptions {
   readonly json?: true
-}
-
-/** What an update of the weights is. */
-export interface OptimizerOptions {
-  readonly optimizer: string
-  readonly momentum?: number
-  readonly weightDecay?: number
-  readonly accumulate?: number
-  readonly clipNorm?: number
-  readonly freeze?: readonly string[]
-  readonly group?: readonly ParameterGroup[]
 }
 
 /** A parser for commander, which wants sentences thrown. */
@@ -82,14 +51,6 @@ export const extents =
       : E.left(`"${text}" is larger than anything that can be planned: take a smaller one`)
   }
 
-/** Of an input: above, bytes of what networks make of it are no exact numbers any more, and no machine holds them. */
-const mostElements = 2 ** 40
-
-const defaultClasses = 1000
-
-/** As many as a device takes. */
-const mostThreads = 1024
-
 export const addSetupOptions = (command: Command): Command =>
   command
     .argument('<model>', 'vgg11, vgg13, vgg16, vgg19, darknet19, or a TypeScript module whose default export is a model')
@@ -120,65 +81,3 @@ export const addOptimizerOptions = (command: Command): Command =>
       'times the learning rate, and weight decay, of parameters by prefix; may be given again',
       repeated(orInvalid(parseGroup))
     )
-
-/** Options that are there, and nothing for those that are not. */
-export const present = <O extends object>(options: O): { [K in keyof O]?: Exclude<O[K], undefined> } =>
-  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof O]?: Exclude<O[K], undefined> }
-
-export const objectiveOf = (options: OptimizerOptions): E.Either<Failure, ObjectiveOptions> => {
-  const { optimizer, momentum, weightDecay, accumulate, clipNorm, freeze, group } = options
-  return pipe(
-    decodeOptimizer({ optimizer, momentum, weightDecay }),
-    E.bimap(inputFailure, (optimizer) => ({ optimizer, ...present({ accumulate, clipNorm, freeze, group }) }))
-  )
-}
-
-/** --crop sets height and width of what the network sees; batch and channels are --input's, the model's, or 1 and 3. */
-const withInput = (model: Model, { input, crop }: SetupOptions, plan: Plan | undefined): E.Either<Failure, readonly number[]> => {
-  const whole = input ?? model.input ?? plan?.input
-  return E.fromNullable(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))(
-    crop === undefined ? whole : [...(whole ?? [1, 3]).slice(0, 2), ...crop]
-  )
-}
-
-const setupFields = ({ device, precision, strategy, budget, threads }: SetupOptions): Omit<Setup, 'model' | 'input'> => ({
-  device,
-  strategy,
-  ...(precision === undefined ? {} : { precision }),
-  ...(budget === undefined ? {} : { budget }),
-  ...(threads === undefined ? {} : { threads })
-})
-
-/** Of a built-in model; `classes` is what the data say, where there are data. */
-export const headOptionsOf = (options: SetupOptions, classes = defaultClasses): HeadOptions => ({
-  classes: options.classes ?? classes,
-  head: options.head
-})
-
-const planOf = ({ plan }: SetupOptions): E.Either<Failure, Plan | undefined> => (plan === undefined ? E.right(undefined) : loadPlan(plan))
-
-/** The model of the command line with its input; `classes` is what the data say, where there are data. */
-export const setupOf = (name: string, options: SetupOptions, classes = defaultClasses): E.Either<Failure, Setup> =>
-  pipe(
-    options.device === 'cpu' && options.precision === 'float64'
-      ? E.left(inputFailure('--precision float64: the cpu computes in float32; take --device reference'))
-      : loadModel(name, headOptionsOf(options, classes)),
-    E.bindTo('model'),
-    E.bind('plan', () => planOf(options)),
-    E.bind('input', ({ model, plan }) => withInput(model, options, plan)),
-    E.map(({ model, input, plan }): Setup => ({ model, input, ...setupFields(options), ...(plan && { plan }) }))
-  )
-
-/** Like `setupOf`, for a command whose data bring the input's shape. */
-export const setupWithoutInput = (name: string, options: SetupOptions): E.Either<Failure, Setup> =>
-  pipe(
-    loadModel(name, headOptionsOf(options)),
-    E.bindTo('model'),
-    E.bind('plan', () => planOf(options)),
-    E.map(({ model, plan }) => ({
-      model,
-      ...(options.input === undefined ? {} : { input: options.input }),
-      ...setupFields(options),
-      ...(plan && { plan })
-    }))
-  )

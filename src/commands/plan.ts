@@ -1,33 +1,13 @@
-import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Failure } from '../failure'
-import { checkPlanName, writePlan } from '../plan-file'
-import { imageSource, planNetwork } from '../planning'
+import { type PlanOptions, planned } from '../library/plan'
 import { planReport, planText } from '../report'
-import { trainingObjective } from '../training/objective'
 import { type CommandResult, sayChange } from './command-result'
-import { type OptimizerOptions, type SetupOptions, headOptionsOf, objectiveOf, setupOf } from './options'
 
-export interface PlanCommandOptions extends SetupOptions, OptimizerOptions {
-  /** Where the plan goes: *.plan.ts or *.json. */
-  readonly out?: string
-}
-
-export const planCommand = (name: string, options: PlanCommandOptions): CommandResult =>
+export const planCommand = (options: PlanOptions): CommandResult =>
   pipe(
-    E.Do,
-    E.chainFirstW(() => (options.out === undefined ? E.right<Failure, void>(undefined) : checkPlanName(options.out))),
-    E.bind('objective', () => E.map(trainingObjective)(objectiveOf(options))),
-    E.bind('setup', () => setupOf(name, options)),
-    E.bind('planned', ({ setup, objective }) => planNetwork(setup, objective, imageSource)),
-    TE.fromEither,
-    TE.chainFirst(({ setup, objective, planned }) =>
-      options.out === undefined
-        ? TE.right(undefined)
-        : writePlan(options.out, { name, options: headOptionsOf(options), model: setup.model }, planned.staged, objective)
-    ),
-    TE.map(({ planned }) => {
+    planned(options),
+    TE.map((planned) => {
       sayChange(planned)
       return { json: planReport(planned), text: planText(planned) }
     })

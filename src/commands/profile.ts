@@ -1,30 +1,20 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { profileNetwork } from '../profile'
-import { trainingObjective } from '../training/objective'
+import { type ProfileOptions, profile } from '../library/profile'
 import { type CommandResult, interruptible } from './command-result'
-import { type OptimizerOptions, type SetupOptions, objectiveOf, setupOf } from './options'
 
-export const profileCommand = (name: string, options: SetupOptions & OptimizerOptions): CommandResult =>
-  pipe(
-    TE.Do,
-    TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
-    TE.bind('setup', () => TE.fromEither(setupOf(name, options))),
-    TE.chain(({ objective, setup }) =>
-      interruptible((signal) =>
-        pipe(
-          profileNetwork({
-            ...setup,
-            objective: trainingObjective(objective),
-            onKernel: (done, total, { kind }) =>
-              done % 20 === 0 || done === total ? void process.stderr.write(`${done}/${total} kernels, ${kind}\n`) : undefined,
-            signal
-          }),
-          TE.map(({ profile, path, measured }) => ({
-            json: { ...profile, path, measured },
-            text: `measured ${measured} kernels, ${profile.kernels.length} in all; the link moves ${(profile.linkBytesPerSecond.toDevice / 1e9).toFixed(1)} GB/s; ${path}`
-          }))
-        )
-      )
+export const profileCommand = (options: ProfileOptions): CommandResult =>
+  interruptible((signal) =>
+    pipe(
+      profile({
+        ...options,
+        onKernel: (done, total, { kind }) =>
+          done % 20 === 0 || done === total ? void process.stderr.write(`${done}/${total} kernels, ${kind}\n`) : undefined,
+        signal
+      }),
+      TE.map((report) => ({
+        json: report,
+        text: `measured ${report.measured} kernels, ${report.kernels.length} in all; the link moves ${(report.linkBytesPerSecond.toDevice / 1e9).toFixed(1)} GB/s; ${report.path}`
+      }))
     )
   )

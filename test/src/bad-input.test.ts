@@ -5,11 +5,13 @@ import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type TensorData, writeTensorFile } from '../../src/safetensors'
-import { root, smallModel, tilefold } from './command-line'
+import { root, tilefold } from './command-line'
+import { compiledCommand } from './compiled-command'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
+const { run, smallModel } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 
 const tensor = (name: string, shape: readonly number[]): TensorData => ({
@@ -221,7 +223,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
 
 for (const [name, args, status, sentence] of cases) {
   test(name, async () => {
-    const ended = await tilefold([...args, '--json'])
+    const ended = await run([...args, '--json'])
     const said = ended.stderr.trimEnd().split('\n').at(-1)!
     assert.match(said, sentence)
     assert.is(ended.status, status, ended.stderr)
@@ -237,7 +239,7 @@ test('an exception that nobody expected is a bug of ours: exit 1', async () => {
     at('trap.js'),
     "const args = new Proxy({}, { get: () => { throw new Error('sprung') } })\nexports.default = { name: 'm', input: [1, 3, 8, 8], layers: [{ op: 'conv2d', args }] }\n"
   )
-  const { status, stdout, stderr } = await tilefold(['plan', at('trap.js'), '--json'])
+  const { status, stdout, stderr } = await run(['plan', at('trap.js'), '--json'])
   assert.is(status, 1)
   assert.match(stderr, /^a bug of Tilefold: sprung\.\n/)
   assert.equal(JSON.parse(stdout), { error: { code: 'bug', message: 'a bug of Tilefold: sprung.' } })
@@ -245,11 +247,11 @@ test('an exception that nobody expected is a bug of ours: exit 1', async () => {
 
 test('no command', async () => {
   const { status, stdout, stderr } = await tilefold([])
-  assert.equal([status, stdout, stderr], [2, '', 'give a command: plan, explain, train, gradients or bench; --help says more.\n'])
+  assert.equal([status, stdout, stderr], [2, '', 'give a command: plan, explain, train, gradients, bench or profile; --help says more.\n'])
 })
 
 test('what cannot be saved is said before the training, not after it', async () => {
-  const { status, stderr } = await tilefold([...train('good.csv'), '--save', at('nowhere/w.safetensors')])
+  const { status, stderr } = await run([...train('good.csv'), '--save', at('nowhere/w.safetensors')])
   assert.is(status, 2)
   assert.not.match(stderr, /step 1/)
 })

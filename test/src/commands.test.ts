@@ -5,16 +5,18 @@ import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openTensorFile, readTensor, writeTensorFile } from '../../src/safetensors'
-import { root, smallModel, tilefold } from './command-line'
+import { root, smallModel as typescriptModel, tilefold } from './command-line'
+import { compiledCommand } from './compiled-command'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
+const { run, smallModel } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 
 /** A command that must succeed, and its JSON. */
 const json = async (...args: readonly string[]) => {
-  const { status, stdout, stderr } = await tilefold([...args, '--json'])
+  const { status, stdout, stderr } = await run([...args, '--json'])
   assert.is(status, 0, stderr)
   assert.is(stdout.trimEnd().split('\n').length, 1)
   return JSON.parse(stdout)
@@ -76,7 +78,7 @@ test('explain tells what binds, what more memory buys and what decisions cost, i
   assert.is(explanation.segments.length, plan.segments.length)
   for (const { predictedMs, wholeMs, recomputationMs, haloMs, tileMs } of explanation.segments)
     assert.ok(Math.abs(predictedMs - wholeMs - recomputationMs - haloMs - tileMs) < 1e-3)
-  const { stdout } = await tilefold(wanted)
+  const { stdout } = await run(wanted)
   assert.match(stdout, new RegExp(`${explanation.bindingLayer.replace('.', '\\.')} binds: it has the most in memory at the peak`))
   assert.match(stdout, /With \d+ MiB a step would take .* less/)
   assert.match(stdout, /the plan at hand/)
@@ -87,13 +89,13 @@ test('explain works for any strategy and without a budget', async () => {
   const { larger, segments } = await json('explain', smallModel, '--strategy', 'chen-sqrt')
   assert.equal(larger, [])
   assert.ok(segments.some(({ recomputationMs }: { recomputationMs: number }) => recomputationMs > 0))
-  const { stdout } = await tilefold(['explain', smallModel])
+  const { stdout } = await run(['explain', smallModel])
   assert.match(stdout, /More memory would not make a step faster\./)
 })
 
 test('explain refuses a budget that nothing fits as plan does, with status 3', async () => {
   const wanted = ['vgg16', '--input', '1x3x256x256', '--budget', '1MiB', '--json']
-  const [explanation, plan] = [await tilefold(['explain', ...wanted]), await tilefold(['plan', ...wanted])]
+  const [explanation, plan] = [await run(['explain', ...wanted]), await run(['plan', ...wanted])]
   assert.is(explanation.status, 3)
   assert.equal(explanation, plan)
   assert.is(JSON.parse(explanation.stdout).feasible, false)
@@ -133,7 +135,7 @@ test('training goes on from saved weights; epochs count the images', async () =>
 })
 
 test('a crop leaves batch and channels of the model as they are', async () => {
-  const { stdout } = await tilefold([...training('--steps', '1', '--crop', '24x40')])
+  const { stdout } = await run([...training('--steps', '1', '--crop', '24x40')])
   assert.match(stdout, /input 2x3x24x40/)
 })
 
@@ -147,7 +149,7 @@ test('a model may read its size from a file', async () => {
     const size = Number(readFileSync(${JSON.stringify(at('size.txt'))}, 'utf8'))
     export default model({ name: 'sized', input: [1, 3, size, size], layers: [globalAvgPool, linear({ out: 2 })] })`
   )
-  const { stdout } = await tilefold(['plan', at('sized.ts')])
+  const { stdout } = await run(['plan', at('sized.ts')])
   assert.match(stdout, /input 1x3x24x24/)
 })
 
@@ -205,7 +207,7 @@ test('gradients writes the loss and a gradient for every parameter and the input
 })
 
 test('bench times real steps', async () => {
-  const report = await json('bench', smallModel, '--steps', '2')
+  const report = await json('bench', typescriptModel, '--steps', '2')
   assert.is(report.stepMs.length, 2)
   assert.ok(report.stepMs.every((milliseconds: number) => milliseconds > 0) && report.predictedStepMs > 0)
   assert.ok(report.peakDeviceBytes <= report.predictedPeakBytes)
@@ -226,7 +228,7 @@ test('Ctrl-C before the first step ends bench with status 130', async () => {
 
 test('Ctrl-C ends training with status 130 and keeps the weights of the last copy', async () => {
   const args = training('--steps', '1000000', '--save', at('interrupted.safetensors'))
-  const { status, stderr } = await tilefold(args, (child) => child.stderr?.once('data', () => child.kill('SIGINT')))
+  const { status, stderr } = await run(args, (child) => child.stderr?.once('data', () => child.kill('SIGINT')))
   assert.is(status, 130, stderr)
   assert.match(stderr, /interrupted after \d+ of 1000000 steps; .*interrupted\.safetensors holds the weights after step \d+\.\n$/)
   assert.ok(existsSync(at('interrupted.safetensors')))

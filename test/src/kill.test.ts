@@ -17,7 +17,7 @@ const [kills, lanes, steps, stateEvery] = [100, 2, 600, 3]
 const mostMilliseconds = { start: 600, 'first step': 150 } as const
 
 const folder = temporaryFolder()
-const { script, model } = compiledCommand(join(folder, 'code'))
+const { script, model } = compiledCommand()
 const images = join(folder, 'images')
 
 interface Kill {

@@ -9,16 +9,18 @@ import type { Plan } from '../../dsl'
 import { loadPlan } from '../../src/plan-file'
 import { planNetwork } from '../../src/planning'
 import { writeTensorFile } from '../../src/safetensors'
-import { root, smallModel, tilefold } from './command-line'
+import { root, smallModel as typescriptModel } from './command-line'
+import { compiledCommand } from './compiled-command'
 import { valueOf } from './outcome'
 import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
+const { run, smallModel } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 
 const json = async (...args: readonly string[]) => {
-  const { status, stdout, stderr } = await tilefold([...args, '--threads', '2', '--json'])
+  const { status, stdout, stderr } = await run([...args, '--threads', '2', '--json'])
   assert.is(status, 0, stderr)
   return { ...JSON.parse(stdout), stderr }
 }
@@ -31,7 +33,7 @@ const writePlan = (name: string, plan: object): string => {
 
 /** A refusal: exit status and the one sentence. */
 const refusal = async (...args: readonly string[]): Promise<readonly [number | null, string]> => {
-  const { status, stderr } = await tilefold([...args, '--threads', '2'])
+  const { status, stderr } = await run([...args, '--threads', '2'])
   assert.is(stderr.trimEnd().split('\n').length, 1, stderr)
   return [status, stderr]
 }
@@ -39,15 +41,15 @@ const refusal = async (...args: readonly string[]): Promise<readonly [number | n
 test.before(() => json('plan', smallModel, '--out', at('small.json'), '--budget', '1MiB'))
 
 test('a written plan compiles, and runs with the same decisions and the same peak', async () => {
-  const planned = await json('plan', smallModel, '--budget', '70%', '--out', at('small.plan.ts'))
+  const planned = await json('plan', typescriptModel, '--budget', '70%', '--out', at('small.plan.ts'))
   const text = readFileSync(at('small.plan.ts'), 'utf8')
   assert.match(text, /^import \{ planFor \} from '\.\.?\/.*\/dsl'$/m)
   assert.match(text, /^ {4}'conv2d 4 k3 p1', \/\/ 0 0$/m)
-  const again = await json('plan', smallModel, '--plan', at('small.plan.ts'))
+  const again = await json('plan', typescriptModel, '--plan', at('small.plan.ts'))
   for (const field of ['strategy', 'budgetBytes', 'peakDeviceBytes', 'segments', 'predictedStepMs'])
     assert.equal(again[field], planned[field], field)
   assert.is(again.stderr, '')
-  const ran = await json('bench', smallModel, '--plan', at('small.plan.ts'), '--steps', '1')
+  const ran = await json('bench', typescriptModel, '--plan', at('small.plan.ts'), '--steps', '1')
   assert.is(ran.strategy, planned.strategy)
   assert.is(ran.predictedPeakBytes, planned.peakDeviceBytes)
   assert.ok(ran.peakDeviceBytes <= ran.predictedPeakBytes && ran.peakDeviceBytes > ran.predictedPeakBytes - 4096)
@@ -92,10 +94,10 @@ test('a built-in model in this clone is imported by the name of the package', as
 
 test('an input other than the model’s own is said in the file, and on the command line', async () => {
   const file = at('wide.plan.ts')
-  await json('plan', smallModel, '--input', '1x3x64x48', '--out', file)
+  await json('plan', typescriptModel, '--input', '1x3x64x48', '--out', file)
   assert.match(readFileSync(file, 'utf8'), /planFor\(\{ \.\.\.model, input: \[1, 3, 64, 48\] \}\)/)
-  await json('plan', smallModel, '--input', '1x3x64x48', '--plan', file)
-  assert.match((await refusal('plan', smallModel, '--plan', file))[1], /input: the model takes 2x3x32x32, the plan is for 1x3x64x48/)
+  await json('plan', typescriptModel, '--input', '1x3x64x48', '--plan', file)
+  assert.match((await refusal('plan', typescriptModel, '--plan', file))[1], /input: the model takes 2x3x32x32, the plan is for 1x3x64x48/)
 })
 
 const tiled = (plan: Plan, H: number, W: number): Plan => ({

@@ -2,20 +2,22 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { smallModel, tilefold } from './command-line'
+import { tilefold } from './command-line'
+import { compiledCommand } from './compiled-command'
 import { temporaryFolder } from './temporary-folder'
 
 const cache = temporaryFolder()
 process.env.XDG_CACHE_HOME = cache
+const { run, smallModel } = compiledCommand()
 const setup = [smallModel, '--threads', '2', '--strategy', 'plain', '--json']
 const cached = (): string => join(cache, 'tilefold', readdirSync(join(cache, 'tilefold'))[0]!)
 
 test('a plan says that its times are a rough model, until the kernels are measured', async () => {
-  const before = await tilefold(['plan', ...setup])
+  const before = await run(['plan', ...setup])
   assert.is(before.status, 0, before.stderr)
   assert.is(JSON.parse(before.stdout).timesFrom.roofline, 1)
 
-  const measured = await tilefold(['profile', ...setup])
+  const measured = await run(['profile', ...setup])
   assert.is(measured.status, 0, measured.stderr)
   const { kernels, linkBytesPerSecond, device, measured: count, path } = JSON.parse(measured.stdout)
   assert.is(device, 'cpu')
@@ -25,12 +27,12 @@ test('a plan says that its times are a rough model, until the kernels are measur
   assert.is(path, cached())
   assert.is(JSON.parse(readFileSync(path, 'utf8')).kernels.length, count)
 
-  const after = await tilefold(['plan', ...setup])
+  const after = await run(['plan', ...setup])
   const { timesFrom, predictedStepMs } = JSON.parse(after.stdout)
   assert.ok(timesFrom.measured + timesFrom.near > 0.9, JSON.stringify(timesFrom))
   assert.is.not(predictedStepMs, JSON.parse(before.stdout).predictedStepMs)
 
-  const again = await tilefold(['profile', ...setup])
+  const again = await run(['profile', ...setup])
   assert.ok(JSON.parse(again.stdout).measured < count / 2, 'what is known is measured again')
 })
 
@@ -41,7 +43,7 @@ test('a damaged profile is a sentence that says what to do', async () => {
     ['{"device":"cpu"}', /is not a profile; delete it, and run tilefold profile again\.\n$/]
   ] as const) {
     writeFileSync(cached(), text)
-    const { status, stderr } = await tilefold(['plan', ...setup])
+    const { status, stderr } = await run(['plan', ...setup])
     assert.is(status, 2)
     assert.match(stderr, sentence)
   }

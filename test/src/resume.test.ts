@@ -15,7 +15,7 @@ import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
-const { script, model } = compiledCommand(at('code'))
+const { script, model } = compiledCommand()
 const tilefold = (args: readonly string[]) => runScript([script, ...args])
 
 const training = (...more: readonly string[]): readonly string[] => [

@@ -13,7 +13,7 @@ import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
-const { script, model } = compiledCommand(at('code'))
+const { script, model } = compiledCommand()
 
 const training = (state: string, ...more: readonly string[]): readonly string[] => [
   ...[script, 'train', model, '--data', at('images'), '--seed', '4', '--lr', '0.05', '--threads', '1', '--json'],

@@ -169,7 +169,7 @@ test('data of one class are a warning, not an error', async () => {
 })
 
 test('the command has it all, plan and bench know what changes bytes', async () => {
-  const { script, model } = compiledCommand(at('code'))
+  const { script, model } = compiledCommand()
   const run = async (...args: readonly string[]) => {
     const { status, stdout, stderr } = await runScript([script, ...args, '--threads', '1', '--json'])
     assert.is(status, 0, stderr)

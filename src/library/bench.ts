@@ -1,0 +1,37 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type BenchOptions as Run, type BenchReport, bench as runBench } from '../bench'
+import type { Outcome } from '../failure'
+import { type OptimizerOptions, objectiveOf } from './objective'
+import { type SetupOptions, setupOf } from './setup'
+import { checkValues } from './values'
+
+export interface BenchOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onPlan' | 'onStep' | 'signal'> {
+  /** 3 where absent. */
+  readonly steps?: number
+}
+
+/**
+ * Times real training steps, at a learning rate of zero, on noise: milliseconds of each, and the bytes that were touched beside those
+ * that were predicted. Fails with code `input`, `budget` or `interrupted` (by `signal`).
+ */
+export const bench = (options: BenchOptions): Outcome<BenchReport> => {
+  const { steps = 3, seed = 0, onPlan, onStep, signal } = options
+  return pipe(
+    TE.Do,
+    TE.chainFirstEitherK(() => checkValues(options)),
+    TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
+    TE.bind('setup', () => TE.fromEither(setupOf(options))),
+    TE.chain(({ objective, setup }) =>
+      runBench({
+        ...setup,
+        ...objective,
+        steps,
+        seed,
+        ...(onPlan && { onPlan }),
+        ...(onStep && { onStep }),
+        ...(signal && { signal })
+      })
+    )
+  )
+}

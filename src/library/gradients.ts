@@ -1,0 +1,21 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Outcome } from '../failure'
+import { type GradientsOptions as Files, type GradientsReport, gradients as runGradients } from '../gradients'
+import { type SetupOptions, setupWithoutInput } from './setup'
+
+export interface GradientsOptions extends SetupOptions, Omit<Files, keyof SetupOptions> {}
+
+/**
+ * One forward and backward of a batch from a file, without dropout and without an optimizer, at the input [B, C, H, W] that the batch
+ * has. Writes a safetensors file with `loss` (mean softmax cross-entropy), `grad.input` and `grad.<parameter>` for each parameter, in
+ * the device's precision. Fails with code `input`, `budget` or `loss` (not finite).
+ */
+export const gradients = (options: GradientsOptions): Outcome<GradientsReport> => {
+  const { weights, batch, out, onPlan, signal } = options
+  return pipe(
+    TE.Do,
+    TE.chainEitherK(() => setupWithoutInput(options)),
+    TE.chain((setup) => runGradients({ ...setup, weights, batch, out, ...(onPlan && { onPlan }), ...(signal && { signal }) }))
+  )
+}

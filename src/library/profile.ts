@@ -1,0 +1,33 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Profile } from '../../staging'
+import type { Outcome } from '../failure'
+import { type ProfileOptions as Run, profileNetwork } from '../profile'
+import { trainingObjective } from '../training/objective'
+import { type OptimizerOptions, objectiveOf } from './objective'
+import { type SetupOptions, setupOf } from './setup'
+
+export interface ProfileOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onKernel' | 'signal'> {}
+
+/** All that is known of the device, where it is kept, and how many kernels this run measured. */
+export interface ProfileReport extends Profile {
+  readonly path: string
+  readonly measured: number
+}
+
+/**
+ * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a second), and keeps them in the
+ * user's cache folder, where every later plan finds them. Fails with code `input` (another device than the cpu) or `interrupted`.
+ */
+export const profile = (options: ProfileOptions): Outcome<ProfileReport> => {
+  const { onKernel, signal } = options
+  return pipe(
+    TE.Do,
+    TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
+    TE.bind('setup', () => TE.fromEither(setupOf(options))),
+    TE.chain(({ objective, setup }) =>
+      profileNetwork({ ...setup, objective: trainingObjective(objective), ...(onKernel && { onKernel }), ...(signal && { signal }) })
+    ),
+    TE.map(({ profile, path, measured }) => ({ ...profile, path, measured }))
+  )
+}

@@ -1,0 +1,126 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Dataset, readDataset } from '../dataset'
+import type { Outcome } from '../failure'
+import { defaultLearningRate } from '../optimizer'
+import { type Schedule, parseSchedule } from '../schedule'
+import { type TrainOptions as Training, type TrainReport as Trained, train as runTraining } from '../train'
+import { type ColourJitter, parseColourJitter } from '../training/augmentation'
+import type { Best, Validation } from '../training/best'
+import { checkOptions } from '../training/check-options'
+import { type ClassWeights, parseClassWeights } from '../training/class-weights'
+import { parseFraction } from '../training/validation-split'
+import { type OptimizerOptions, objectiveOf } from './objective'
+import { type SetupOptions, setupOf } from './setup'
+import { checkValues, orTextIfPresent, present } from './values'
+
+/** Options that the trainer takes as they are. */
+const direct = [
+  'steps',
+  'epochs',
+  'warmup',
+  'rotate',
+  'validateEvery',
+  'best',
+  'bestBy',
+  'earlyStop',
+  'metrics',
+  'weights',
+  'save',
+  'state',
+  'stateEvery',
+  'resume',
+  'onPlan',
+  'onStep',
+  'onValidation',
+  'onNotice',
+  'signal'
+] as const
+type Direct = Pick<Training, (typeof direct)[number]>
+
+export interface TrainOptions extends SetupOptions, OptimizerOptions, Direct {
+  /** A folder with one folder of images a class, a CSV file of `path,label` rows, or what `readDataset` made of either. */
+  readonly data: string | Dataset
+  /** Learning rate; of sgd 0.01, of adam and adamw 0.001 where absent. */
+  readonly lr?: number
+  /** A schedule, or its text: 'constant' (where absent), 'cosine', 'step:EVERY:FACTOR'. */
+  readonly schedule?: Schedule | string
+  /** [H, W] of random crops; the input's where absent. */
+  readonly crop?: readonly number[]
+  /** Random horizontal and vertical flips. */
+  readonly flip?: boolean
+  /** A jitter, or its text 'brightness,contrast,saturation,hue'. */
+  readonly colourJitter?: ColourJitter | string
+  /** 'balanced', one number a class, or their text '1,2.5'. */
+  readonly classWeights?: ClassWeights | string
+  /** Images like `data`, or the share of the data that is set aside, such as 0.2. */
+  readonly validation?: string | number | Dataset
+}
+
+export interface TrainReport {
+  /** Complete updates of the weights, those before a resumption included; `loss` and `stepMs` have a value each. */
+  readonly steps: number
+  readonly loss: readonly number[]
+  readonly stepMs: readonly number[]
+  /** Highest byte that was changed, plus one. */
+  readonly peakDeviceBytes: number
+  readonly predictedPeakBytes: number
+  /** Where validation was asked for. */
+  readonly validations?: readonly Validation[]
+  readonly best?: Best
+}
+
+const directOf = (options: TrainOptions): Direct =>
+  Object.fromEntries(direct.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])))
+
+const reportOf = ({ steps, loss, stepMs, peakDeviceBytes, predictedPeakBytes, best, validations }: Trained): TrainReport => ({
+  steps,
+  loss,
+  stepMs,
+  peakDeviceBytes,
+  predictedPeakBytes,
+  ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
+})
+
+const datasetOf = (data: string | Dataset, option?: string): Outcome<Dataset> =>
+  typeof data === 'string' ? readDataset(data, option) : TE.right(data)
+
+const validationOf = ({ validation }: TrainOptions): Outcome<Dataset | number | undefined> => {
+  if (validation === undefined || typeof validation === 'number') return TE.right(validation)
+  const share = typeof validation === 'string' ? parseFraction(validation) : undefined
+  return share === undefined ? datasetOf(validation, '--validation') : TE.right(share)
+}
+
+/**
+ * Plans and trains: mean softmax cross-entropy over random crops of labelled images. The same options and seed give the same bits on
+ * the same machine, whether the training ran through or was resumed. Fails with code `input`, `budget` (does not fit), `loss` (not
+ * finite) or `interrupted` (by `signal`).
+ */
+export const train = (options: TrainOptions): Outcome<TrainReport> =>
+  pipe(
+    TE.Do,
+    TE.chainFirstEitherK(() => checkValues(options)),
+    TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
+    TE.chainFirstEitherK(() => checkOptions(options)),
+    TE.bind('schedule', () => TE.fromEither(orTextIfPresent('schedule', options.schedule, parseSchedule))),
+    TE.bind('colourJitter', () => TE.fromEither(orTextIfPresent('colourJitter', options.colourJitter, parseColourJitter))),
+    TE.bind('classWeights', () => TE.fromEither(orTextIfPresent<ClassWeights>('classWeights', options.classWeights, parseClassWeights))),
+    TE.bind('dataset', () => datasetOf(options.data)),
+    TE.bind('validation', () => validationOf(options)),
+    TE.bind('setup', ({ dataset }) => TE.fromEither(setupOf(options, dataset.classes))),
+    TE.chain(({ objective, schedule, setup, dataset, ...parsed }) => {
+      const { lr, seed, flip } = options
+      return runTraining({
+        ...setup,
+        ...objective,
+        dataset,
+        ...present(parsed),
+        learningRate: lr ?? defaultLearningRate(objective.optimizer.kind),
+        schedule: schedule ?? { kind: 'constant' },
+        seed: seed ?? 0,
+        flip: flip ?? false,
+        ...directOf(options)
+      })
+    }),
+    TE.map(reportOf)
+  )
