@@ -27,12 +27,20 @@ const rank = (file) => {
 const cache = mkdtempSync(join(tmpdir(), 'tilefold-cache-'))
 process.on('exit', () => rmSync(cache, { recursive: true, force: true }))
 
+const environment = {
+  FORCE_COLOR: '0',
+  XDG_CACHE_HOME: cache,
+  TILEFOLD_COMPILED: join(cache, 'compiled'),
+  // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that work.
+  OMP_WAIT_POLICY: 'passive'
+}
+
 /** Runs a command, shows what it prints, and answers with its status and output. */
 const run = (command, args) =>
   new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd: root,
-      env: { ...process.env, FORCE_COLOR: '0', XDG_CACHE_HOME: cache, TILEFOLD_COMPILED: join(cache, 'compiled') },
+      env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'pipe']
     })
     let output = ''
