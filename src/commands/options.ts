@@ -157,12 +157,15 @@ export const headOptionsOf = (options: SetupOptions, classes = defaultClasses): 
 
 const planOf = ({ plan }: SetupOptions): E.Either<Failure, Plan | undefined> => (plan === undefined ? E.right(undefined) : loadPlan(plan))
 
+const modelOf = (name: string, options: SetupOptions, classes = defaultClasses): E.Either<Failure, Model> =>
+  options.device === 'cpu' && options.precision === 'float64'
+    ? E.left(inputFailure('--precision float64: the cpu computes in float32; take --device reference'))
+    : loadModel(name, headOptionsOf(options, classes))
+
 /** The model of the command line with its input; `classes` is what the data say, where there are data. */
-export const setupOf = (name: string, options: SetupOptions, classes = defaultClasses): E.Either<Failure, Setup> =>
+export const setupOf = (name: string, options: SetupOptions, classes?: number): E.Either<Failure, Setup> =>
   pipe(
-    options.device === 'cpu' && options.precision === 'float64'
-      ? E.left(inputFailure('--precision float64: the cpu computes in float32; take --device reference'))
-      : loadModel(name, headOptionsOf(options, classes)),
+    modelOf(name, options, classes),
     E.bindTo('model'),
     E.bind('plan', () => planOf(options)),
     E.bind('input', ({ model, plan }) => withInput(model, options, plan)),
@@ -172,7 +175,7 @@ export const setupOf = (name: string, options: SetupOptions, classes = defaultCl
 /** Like `setupOf`, for a command whose data bring the input's shape. */
 export const setupWithoutInput = (name: string, options: SetupOptions): E.Either<Failure, Setup> =>
   pipe(
-    loadModel(name, headOptionsOf(options)),
+    modelOf(name, options),
     E.bindTo('model'),
     E.bind('plan', () => planOf(options)),
     E.map(({ model, plan }) => ({
