@@ -267,7 +267,7 @@ test('output that cannot be written: exit 2', async () => {
     stdio: ['ignore', full, 'pipe']
   })
   let stderr = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text))
   const status = await new Promise((resolve) => child.on('close', resolve))
   closeSync(full)
   assert.equal([status, stderr], [2, 'the standard output cannot be written: no space left on device.\n'])
