@@ -124,9 +124,18 @@ const usageMessage = (text: string): string => {
   return (option === undefined ? plain : `${option}: ${reason}`).replace(/\s*\n\s*/g, ' ')
 }
 
+/** Whoever reads the output may stop, as `head` does, and work goes on; a disk that is full is said. */
+const outliveOutput = (): void => {
+  process.stderr.on('error', () => undefined)
+  process.stdout.on('error', (thrown: NodeJS.ErrnoException) => {
+    if (thrown.code !== 'EPIPE') fail(false, inputFailure(`the standard output cannot be written: ${reasonOf(thrown)}`))
+  })
+}
+
 /** The whole command line; sets the process's exit status. */
 export const main = async (argv: readonly string[]): Promise<void> => {
   const json = argv.includes('--json')
+  outliveOutput()
   interruption().whenIdle(() => {
     fail(json, { code: 'interrupted', message: 'interrupted' })
     process.exit()

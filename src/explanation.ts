@@ -22,6 +22,8 @@ export interface SegmentCostReport extends SegmentReport {
 /** The fields of `explain --json`. */
 export interface ExplanationReport {
   readonly strategy: string
+  /** Whether a plan was given in place of a strategy: no budget changes it, and `larger` and `smaller` are empty. */
+  readonly given: boolean
   readonly feasible: true
   readonly budgetBytes: number | null
   readonly peakDeviceBytes: number
@@ -45,10 +47,11 @@ const otherReport = ({ budgetBytes, peakDeviceBytes, stepMilliseconds, differenc
 })
 
 export const explanationReport = (explanation: Explanation): ExplanationReport => {
-  const { plan, graph, bindingLayer, live, liveBytes, larger, smaller, segments } = explanation
+  const { plan, graph, isGiven, bindingLayer, live, liveBytes, larger, smaller, segments } = explanation
   const { peakDeviceBytes, plainPeakBytes, stepMilliseconds, lowerBoundMilliseconds } = plan.predicted
   return {
     strategy: plan.strategy,
+    given: isGiven,
     feasible: true,
     budgetBytes: plan.budget,
     peakDeviceBytes,
@@ -119,7 +122,7 @@ const segmentRows = ({ segments }: ExplanationReport): readonly (readonly string
 }
 
 const sentences = (report: ExplanationReport): readonly string[] => {
-  const { bindingLayer, larger, smaller, predictedStepMs, lowerBoundMs, budgetBytes } = report
+  const { given, bindingLayer, larger, smaller, predictedStepMs, lowerBoundMs, budgetBytes } = report
   const [next, last] = [larger[0], larger[larger.length - 1]]
   const binding =
     bindingLayer === null
@@ -134,14 +137,14 @@ const sentences = (report: ExplanationReport): readonly string[] => {
           : `, with ${formatBytes(last.budgetBytes)} ${formatMilliseconds(-last.differenceMs)} less; beyond that nothing.`)
   const less =
     smaller === null
-      ? `Nothing fits into less than ${formatBytes(report.peakDeviceBytes)}.`
+      ? `Strategy ${report.strategy} fits nothing into less than ${formatBytes(report.peakDeviceBytes)}.`
       : `With less than ${formatBytes(report.peakDeviceBytes)} a step would take ${formatMilliseconds(smaller.differenceMs)} more.`
   const beyond = predictedStepMs - lowerBoundMs
   const price =
     beyond <= 0
       ? 'The plan computes nothing twice and copies nothing.'
-      : `${budgetBytes === null ? 'The plan' : 'The budget'} costs ${formatMilliseconds(beyond)} of the ${formatMilliseconds(predictedStepMs)} that a step takes.`
-  return [binding, more, less, price]
+      : `${given || budgetBytes === null ? 'The plan' : 'The budget'} costs ${formatMilliseconds(beyond)} of the ${formatMilliseconds(predictedStepMs)} that a step takes.`
+  return [binding, ...(given ? ['The plan was given: it stays as it is in every budget that it fits.'] : [more, less]), price]
 }
 
 /** What binds, what more memory would buy, and what each decision costs, in words and tables. */

@@ -40,7 +40,10 @@ export const planChange = (plan: Plan, staged: Staged, objective: Objective): st
     `${made.device.name} in ${made.device.precision} on ${made.device.threads} threads (${made.objective})`
   const [then, now] = [purpose(plan), purpose({ device, objective: objectiveText(objective) })]
   if (then !== now)
-    return `the plan was made for ${then}; its decisions are staged anew for ${now}, and peak at ${peak} bytes instead of ${plan.peak}`
+    return (
+      `the plan was made for ${then}; its decisions are staged anew for ${now}, and peak at ` +
+      (peak === plan.peak ? `the same ${peak} bytes` : `${peak} bytes instead of ${plan.peak}`)
+    )
   return peak === plan.peak ? undefined : `the plan's decisions peak at ${peak} bytes, not at the ${plan.peak} that it says`
 }
 

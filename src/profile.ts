@@ -35,7 +35,7 @@ const mostRounds = 4
 const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profile): E.Either<Failure, readonly Kernel[]> =>
   pipe(
     deviceOf(setup, profile),
-    E.map((device) => {
+    E.chain((device) => {
       const wanted: readonly (readonly [StrategyName, Size | undefined])[] = [
         ['plain', undefined],
         ...(setup.budget === undefined ? usualBudgets : [setup.budget]).map((budget) => [setup.strategy ?? 'auto', budget] as const)
@@ -44,15 +44,18 @@ const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profil
       for (const [strategy, budget] of wanted) {
         const { budget: _, ...unlimited } = setup
         const planned = planNetwork({ ...unlimited, strategy, ...(budget === undefined ? {} : { budget }) }, objective, imageSource, device)
-        // A budget that nothing fits has no kernels.
-        if (E.isLeft(planned)) continue
+        if (E.isLeft(planned)) {
+          // A budget that nothing fits has no kernels.
+          if (planned.left.code === 'budget') continue
+          return planned
+        }
         const { program } = planned.right.staged
         for (const index of launchCounts(program).keys()) {
           const kernel = program.kernels[index]!
           if (['far', 'roofline'].includes(device.sourceOf(kernel))) missing.set(encodeKernel(kernel).join(), kernel)
         }
       }
-      return [...missing.values()]
+      return E.right([...missing.values()])
     })
   )
 

@@ -26,12 +26,14 @@ export interface PlanReport {
   readonly lowerBoundMs: number
   readonly haloOverhead: number
   readonly planningMs: number
+  /** Of the proof that the Program may run. */
+  readonly verifiedMs: number
   /** Shares of the predicted time by where it comes from. */
   readonly timesFrom: Planned['timeShares']
   readonly segments: readonly SegmentReport[]
 }
 
-export const planReport = ({ staged, planningMilliseconds, timeShares }: Planned): PlanReport => {
+export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds, timeShares }: Planned): PlanReport => {
   const { plan, graph } = staged
   const { stepMilliseconds, lowerBoundMilliseconds, ...bytes } = plan.predicted
   return {
@@ -42,6 +44,7 @@ export const planReport = ({ staged, planningMilliseconds, timeShares }: Planned
     predictedStepMs: stepMilliseconds,
     lowerBoundMs: lowerBoundMilliseconds,
     planningMs: planningMilliseconds,
+    verifiedMs: verifiedMilliseconds,
     timesFrom: timeShares,
     segments: plan.segments.map((segment) => segmentReport(graph, segment))
   }

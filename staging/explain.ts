@@ -5,6 +5,7 @@ import type { Graph } from './graph'
 import type { KernelKind } from './kernels'
 import type { Buffer } from './lowering/emitter'
 import { segmentTimer } from './lowering/estimate'
+import { microBatches } from './objective'
 import type { MemoryPlan, Segment } from './plan'
 import type { Answers, Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
@@ -46,6 +47,8 @@ export interface SegmentCost {
 export interface Explanation {
   readonly plan: MemoryPlan
   readonly graph: Graph
+  /** Whether the decisions were given, so that no budget changes them. */
+  readonly isGiven: boolean
   /** The layer that has the most bytes at the peak, parameters and optimizer state aside; absent where no layer has any. */
   readonly bindingLayer: string | undefined
   /** Largest first; they add up to `liveBytes`. */
@@ -98,10 +101,10 @@ const bindingLayerOf = (live: readonly LiveBytes[]): string | undefined => {
 /** What only tiles need. */
 const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights']
 
-const costOf = (timer: ReturnType<typeof segmentTimer>, isLast: boolean, segment: Segment): SegmentCost => {
+const costOf = (timer: ReturnType<typeof segmentTimer>, times: number, isLast: boolean, segment: Segment): SegmentCost => {
   const time = (decisions: Partial<Segment>): { readonly all: number; readonly ofTiles: number } => {
     const watch = timer({ ...segment, ...decisions })
-    return { all: watch.nanoseconds(), ofTiles: tileKernels.reduce((sum, kind) => sum + watch.nanoseconds(kind), 0) }
+    return { all: times * watch.nanoseconds(), ofTiles: times * tileKernels.reduce((sum, kind) => sum + watch.nanoseconds(kind), 0) }
   }
   const whole = time({ grid: untiled, recompute: false, reorder: 'once' })
   const again = segment.recompute && !isLast ? time({ grid: untiled, reorder: 'once' }) : whole
@@ -157,12 +160,15 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
       return {
         plan: planOf(request, decided),
         graph: lowering.graph,
+        isGiven: answers === undefined,
         bindingLayer: bindingLayerOf(live),
         live,
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
         larger: answers === undefined ? [] : largerThan(chosen, request.budget ?? Infinity, answers),
         smaller: answers && smallerThan(chosen, answers),
-        segments: chosen.segments.map((segment) => costOf(timer, segment.to === chosen.graph.nodes.length, segment))
+        segments: chosen.segments.map((segment) =>
+          costOf(timer, microBatches(lowering.objective), segment.to === chosen.graph.nodes.length, segment)
+        )
       }
     })
   )

@@ -5,7 +5,7 @@ import { checkPlan, layerText, type Model, type Plan } from '../dsl'
 import type { Given } from './check-segments'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash } from './graph'
-import type { Objective } from './lowering/context'
+import type { Objective, ParameterGroup, Training } from './lowering/context'
 import { memoryPlan } from './plan'
 import type { Staged } from './stage'
 
@@ -56,9 +56,28 @@ export const decodePlanFile = (value: unknown): E.Either<string, Plan> =>
     })
   )
 
-/** What a step does, in words. */
-export const objectiveText = (objective: Objective): string =>
-  objective.kind === 'train' ? `train with ${objective.optimizer.kind}` : 'gradients'
+/** What is frozen, by prefix, and what of it is not. */
+const frozenText = (groups: readonly ParameterGroup[]): readonly string[] =>
+  groups
+    .filter(({ frozen }) => frozen === true)
+    .map(({ prefix }) => {
+      const kept = groups.filter((group) => group.frozen !== true && group.prefix.startsWith(prefix === '' ? '' : `${prefix}.`))
+      const but = kept.length === 0 ? '' : ` but ${kept.map((group) => group.prefix).join(' ')}`
+      return `${prefix === '' ? 'all' : prefix} frozen${but}`
+    })
+
+const trainingText = ({ optimizer, accumulate = 1, clipNorm, groups = [], rowWeights, evaluate }: Training): string =>
+  [
+    `train with ${optimizer.kind}${optimizer.kind === 'sgd' && optimizer.momentum === 0 ? ' without momentum' : ''}`,
+    ...(accumulate === 1 ? [] : [`${accumulate} micro-batches accumulated`]),
+    ...(clipNorm === undefined ? [] : [`gradients clipped to norm ${clipNorm}`]),
+    ...frozenText(groups),
+    ...(rowWeights === undefined ? [] : ['rows weighted']),
+    ...(evaluate === undefined ? [] : ['validated'])
+  ].join(', ')
+
+/** What a step does, in words: all of it that changes bytes. */
+export const objectiveText = (objective: Objective): string => (objective.kind === 'train' ? trainingText(objective) : 'gradients')
 
 const rounded = (value: number): number => Number(value.toPrecision(6))
 

@@ -3,6 +3,7 @@ import { openPool } from './lowering/emitter'
 import { segmentEstimator } from './lowering/estimate'
 import { activationElements } from './layout'
 import { lower, openContext, type Lowered, type Lowering } from './lowering/lower'
+import { microBatches } from './objective'
 import { inOrder, type Order } from './order'
 import { aligned } from './placement/first-fit'
 import type { Segment } from './plan'
@@ -18,7 +19,7 @@ export interface Candidate extends Lowered {
   readonly graph: Graph
   readonly order: Order
   readonly segments: readonly Segment[]
-  /** Predicted time of a step. */
+  /** Predicted time of a step, all micro-batches of an update. */
   readonly milliseconds: () => number
 }
 
@@ -40,7 +41,8 @@ export const candidateOf = (lowering: Lowering, order: Order, segments: readonly
   const graph = inOrder(lowering.graph, order)
   const lowered = lower({ ...lowering, graph }, segments)
   const program = lazily((): Program => lowered.program())
-  return { ...lowered, graph, order, segments, program, milliseconds: lazily(() => simulate(program(), lowering.device)) }
+  const milliseconds = lazily(() => simulate(program(), lowering.device, microBatches(lowering.objective)))
+  return { ...lowered, graph, order, segments, program, milliseconds }
 }
 
 const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>

@@ -1,6 +1,6 @@
 import type { DeviceModel } from './device-model'
 import type { Kernel } from './kernels'
-import type { Copy, Engine, Instruction, Program } from './program'
+import type { Copy, Engine, Instruction, Program, Section } from './program'
 
 const copies = (code: readonly Instruction[]): boolean =>
   code.some((one) => (one.kind === 'loop' ? copies(one.body) : one.kind !== 'launch'))
@@ -9,10 +9,10 @@ const copies = (code: readonly Instruction[]): boolean =>
 export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math.round(1e6 * device.milliseconds(kernel))
 
 /**
- * Predicted milliseconds of one step: each engine takes its instructions in program order and waits for the events that it must.
+ * Predicted milliseconds of one section: each engine takes its instructions in program order and waits for the events that it must.
  * Loops of launches alone are counted out, since nothing waits inside them.
  */
-export const simulate = ({ step, kernels }: Pick<Program, 'step' | 'kernels'>, device: DeviceModel): number => {
+const simulateSection = ({ code }: Section, { kernels }: Program, device: DeviceModel): number => {
   const launches = kernels.map((kernel) => nanoseconds(device, kernel))
   const copyNanoseconds = ({ engine, rows, rowBytes }: Copy): number =>
     Math.round((1e9 * rows * rowBytes) / device.linkBytesPerSecond[engine === 'to-device' ? 'toDevice' : 'toHost'])
@@ -38,6 +38,11 @@ export const simulate = ({ step, kernels }: Pick<Program, 'step' | 'kernels'>, d
           else for (let index = 0; index < one.count; index++) run(one.body, 1)
       }
   }
-  run(step.code, 1)
+  run(code, 1)
   return Math.max(...Object.values(engines)) / 1e6
 }
+
+/** Predicted milliseconds of one update of the weights: its micro-batches in turn, and what follows them. */
+export const simulate = (program: Program, device: DeviceModel, microBatches: number): number =>
+  microBatches * simulateSection(program.step, program, device) +
+  (program.update === undefined ? 0 : simulateSection(program.update, program, device))

@@ -1,5 +1,6 @@
 /** Whatever is wrong with what a user gives: one sentence on standard error, the same in JSON, and the promised exit status. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { test } from 'uvu'
@@ -134,6 +135,13 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['an unknown device', ['plan', 'vgg16', '--device', 'abacus'], 2, /^--device: Allowed choices are cpu, reference/],
   ['too many threads', ['plan', smallModel, '--threads', '2000'], 2, /^--threads: "2000" is not a whole number from 1 to 1024/],
   ['float64 on the cpu', ['plan', smallModel, '--precision', 'float64'], 2, /the cpu computes in float32/],
+  [
+    'gradients in float64 on the cpu',
+    [...gradients('weights.safetensors', 'no-target.safetensors'), '--precision', 'float64'],
+    2,
+    /^--precision float64: the cpu computes in float32/
+  ],
+  ['a profile with a prefix that no parameter has', ['profile', smallModel, '--freeze', 'head'], 2, /no parameter's name starts with head/],
   ['momentum with adam', ['plan', smallModel, '--optimizer', 'adam', '--momentum', '0.9'], 2, /^optimizer: momentum belongs to sgd/],
   ['no data', ['train', 'vgg16'], 2, /^required option '--data <path>' not specified/],
   ['data that are absent', train('nowhere.csv'), 2, /^--data .*nowhere\.csv does not exist/],
@@ -248,6 +256,23 @@ test('an exception that nobody expected is a bug of ours: exit 1', async () => {
 test('no command', async () => {
   const { status, stdout, stderr } = await tilefold([])
   assert.equal([status, stdout, stderr], [2, '', 'give a command: plan, explain, train, gradients, bench or profile; --help says more.\n'])
+})
+
+test('who reads the output may stop reading: no complaint, and no failure', async () => {
+  const { status, stderr } = await tilefold(['plan', smallModel, '--json'], (child) => child.stdout?.destroy())
+  assert.equal([status, stderr], [0, ''])
+})
+
+test('output that cannot be written: exit 2', async () => {
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, [join(root, 'src', 'tilefold.js'), 'plan', smallModel, '--json'], {
+    stdio: ['ignore', full, 'pipe']
+  })
+  let stderr = ''
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const status = await new Promise((resolve) => child.on('close', resolve))
+  closeSync(full)
+  assert.equal([status, stderr], [2, 'the standard output cannot be written: no space left on device.\n'])
 })
 
 test('what cannot be saved is said before the training, not after it', async () => {

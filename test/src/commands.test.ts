@@ -91,6 +91,17 @@ test('explain works for any strategy and without a budget', async () => {
   assert.ok(segments.some(({ recomputationMs }: { recomputationMs: number }) => recomputationMs > 0))
   const { stdout } = await run(['explain', smallModel])
   assert.match(stdout, /More memory would not make a step faster\./)
+  assert.match((await tilefold(['explain', smallModel, '--strategy', 'plain'])).stdout, /^Strategy plain fits nothing into less than /m)
+})
+
+test('explain of a given plan offers no other budgets', async () => {
+  const plan = at('given.json')
+  await json('plan', smallModel, '--strategy', 'chen-sqrt', '--out', plan)
+  const { given, larger, smaller } = await json('explain', smallModel, '--plan', plan)
+  assert.equal([given, larger, smaller], [true, [], null])
+  const { stdout } = await tilefold(['explain', smallModel, '--plan', plan])
+  assert.match(stdout, /^The plan was given: it stays as it is in every budget that it fits\.$/m)
+  assert.not.match(stdout, /More memory|fits nothing/)
 })
 
 test('explain refuses a budget that nothing fits as plan does, with status 3', async () => {
@@ -212,6 +223,12 @@ test('bench times real steps', async () => {
   assert.ok(report.stepMs.every((milliseconds: number) => milliseconds > 0) && report.predictedStepMs > 0)
   assert.ok(report.peakDeviceBytes <= report.predictedPeakBytes)
   assert.is(report.strategy, 'auto')
+})
+
+test('the predicted time is of an update, all its micro-batches included, as bench measures it', async () => {
+  const [one, four] = [await json('plan', smallModel), await json('plan', smallModel, '--accumulate', '4')]
+  assert.ok(four.predictedStepMs > 3.5 * one.predictedStepMs, `${four.predictedStepMs} against ${one.predictedStepMs}`)
+  assert.ok(four.verifiedMs > 0)
 })
 
 test('Ctrl-C before the first step ends bench with status 130', async () => {

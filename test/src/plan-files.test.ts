@@ -9,6 +9,7 @@ import type { Plan } from '../../dsl'
 import { loadPlan } from '../../src/plan-file'
 import { planNetwork } from '../../src/planning'
 import { writeTensorFile } from '../../src/safetensors'
+import { objectiveText } from '../../staging'
 import { root, smallModel as typescriptModel } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { valueOf } from './outcome'
@@ -181,6 +182,23 @@ test('a plan for another device or another purpose is staged anew, and that is s
   )
   assert.is(tiles.strategy, 'by hand')
   assert.ok(Math.abs(whole.loss - tiles.loss) < 1e-12)
+})
+
+test('a plan says all of the purpose that changes bytes', () => {
+  const sgd = { kind: 'sgd', momentum: 0.9, weightDecay: 0 } as const
+  const groups = [{ prefix: 'features', frozen: true }, { prefix: 'features.28', rate: 2 }, { prefix: 'classifier' }] as const
+  assert.is(objectiveText({ kind: 'gradients' }), 'gradients')
+  assert.is(objectiveText({ kind: 'train', optimizer: sgd }), 'train with sgd')
+  assert.is(objectiveText({ kind: 'train', optimizer: { ...sgd, momentum: 0 }, groups: [] }), 'train with sgd without momentum')
+  assert.is(
+    objectiveText({ kind: 'train', optimizer: sgd, accumulate: 4, clipNorm: 1, groups, rowWeights: true, evaluate: true }),
+    'train with sgd, 4 micro-batches accumulated, gradients clipped to norm 1, features frozen but features.28, rows weighted, validated'
+  )
+})
+
+test('what a plan was made for is said where it is taken for something else', async () => {
+  const { stderr } = await json('plan', smallModel, '--plan', at('small.json'), '--accumulate', '2', '--freeze', '0')
+  assert.match(stderr, /\(train with sgd\); .* \(train with sgd, 2 micro-batches accumulated, 0 frozen\), and peak at /)
 })
 
 test('what is wrong with a plan is one sentence, and exit status 2', async () => {

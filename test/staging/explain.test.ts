@@ -87,9 +87,11 @@ test("a decision's cost is what the simulator says of the plan with it and with 
     fc.property(
       fc.nat({ max: 2 ** 31 - 1 }),
       fc.constantFrom(...strategyNames),
+      fc.constantFrom(1, 3),
       fc.double({ min: 0.3, max: 1, noNaN: true }),
-      (seed, strategy, share) => {
-        const wanted: StageRequest = { ...common, ...randomNet(drawsOf(seed)), strategy }
+      (seed, strategy, accumulate, share) => {
+        const accumulating = { ...common, objective: { ...common.objective, accumulate } }
+        const wanted: StageRequest = { ...accumulating, ...randomNet(drawsOf(seed)), strategy }
         const plain = stage({ ...wanted, strategy: 'plain' })
         if (isLeft(plain)) throw new Error(plain.left.message)
         const result = explain({ ...wanted, budget: Math.floor(share * plain.right.program.peakBytes) })
@@ -100,7 +102,7 @@ test("a decision's cost is what the simulator says of the plan with it and with 
           const changed = plan.segments.map((segment, at) =>
             at === index ? { ...segment, grid: untiled, recompute: false, reorder: 'once' as const } : segment
           )
-          return candidateOf({ ...common, graph }, plan.order, changed).milliseconds()
+          return candidateOf({ ...accumulating, graph }, plan.order, changed).milliseconds()
         }
         segments.forEach(({ milliseconds, wholeMilliseconds, recomputationMilliseconds, haloMilliseconds, tileMilliseconds }, index) => {
           const nanoseconds = (value: number): number => Math.round(1e6 * value)
