@@ -75,7 +75,11 @@ export const addOptimizerOptions = (command: Command): Command =>
     .option('--weight-decay <value>', '(default: 0; adamw 0.01)', orInvalid(anyNumber))
     .option('--accumulate <n>', 'micro-batches whose gradients make one step (default: 1)', orInvalid(wholeNumber(1)))
     .option('--clip-norm <value>', 'scale gradients down to this norm, over all of them', orInvalid(positiveNumber))
-    .option('--freeze <prefix...>', 'parameters that stay as they are, by prefix of their names, such as features.0')
+    .option(
+      '--freeze <prefix>',
+      'parameters that stay as they are, by prefix of their names, such as features.0; may be given again',
+      repeated((text: string) => text)
+    )
     .option(
       '--group <prefix:rate=x,decay=y>',
       'times the learning rate, and weight decay, of parameters by prefix; may be given again',
