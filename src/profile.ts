@@ -47,7 +47,7 @@ const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profil
         // A budget that nothing fits has no kernels.
         if (E.isLeft(planned)) continue
         const { program } = planned.right.staged
-        for (const index of launchCounts(program).keys()) {
+        for (const index of launchCounts(program.step).keys()) {
           const kernel = program.kernels[index]!
           if (['far', 'roofline'].includes(device.sourceOf(kernel))) missing.set(encodeKernel(kernel).join(), kernel)
         }

@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { bench } from '../bench'
+import { breakdownText } from '../breakdown'
 import { planText } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
 import { type CommandResult, interruptible, sayChange } from './command-result'
@@ -8,6 +9,7 @@ import { type OptimizerOptions, type SetupOptions, objectiveOf, setupOf } from '
 
 export interface BenchCommandOptions extends SetupOptions, OptimizerOptions {
   readonly steps: number
+  readonly breakdown?: boolean
 }
 
 export const benchCommand = (name: string, options: BenchCommandOptions): CommandResult =>
@@ -23,6 +25,7 @@ export const benchCommand = (name: string, options: BenchCommandOptions): Comman
             ...objective,
             steps: options.steps,
             seed: options.seed,
+            breakdown: options.breakdown === true,
             onPlan: (planned) => {
               sayChange(planned)
               process.stderr.write(`${planText(planned)}\n`)
@@ -31,10 +34,14 @@ export const benchCommand = (name: string, options: BenchCommandOptions): Comman
               void process.stderr.write(`step ${step + 1}/${options.steps}  ${formatMilliseconds(milliseconds)}\n`),
             signal
           }),
-          TE.map((report) => ({
-            json: report,
-            text: `fastest of ${options.steps} steps ${formatMilliseconds(Math.min(...report.stepMs))} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
-          }))
+          TE.map((report) => {
+            const fastest = Math.min(...report.stepMs)
+            const summary = `fastest of ${options.steps} steps ${formatMilliseconds(fastest)} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
+            return {
+              json: report,
+              text: report.breakdown === undefined ? summary : `${breakdownText(report.breakdown, fastest)}\n${summary}`
+            }
+          })
         )
       )
     )

@@ -71,7 +71,7 @@ const weights = (
 }
 
 const convolution = (
-  k: KernelOf<'convolutionForward' | 'convolutionBackwardData' | 'convolutionBackwardWeights'>,
+  k: Omit<KernelOf<'convolutionBackwardData'>, 'kind'>,
   elementBytes: number
 ) => ({
   source: windowSource(k, k.sourceLayout, elementBytes),
