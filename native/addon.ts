@@ -18,7 +18,7 @@ const call = new t.Type<Call>(
 )
 
 export const nativeSession = t.readonly(
-  t.type({ run: call, interrupt: call, measuredPeakBytes: call, measuredHostPeakBytes: call, close: call }),
+  t.type({ run: call, interrupt: call, measuredPeakBytes: call, measuredHostPeakBytes: call, kernelMilliseconds: call, close: call }),
   'session'
 )
 export type NativeSession = t.TypeOf<typeof nativeSession>

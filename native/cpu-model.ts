@@ -62,7 +62,8 @@ const askedConvolution = (shape: ConvolutionShape, destination: Layout): Kernel 
     sourceLayout: layoutCode(shape.sourceLayout),
     destinationLayout: layoutCode(destination),
     weightLayout: layoutCode('plain'),
-    algorithm: 0
+    algorithm: 0,
+    slope: 1
   }
 }
 

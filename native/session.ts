@@ -47,6 +47,8 @@ export interface Session {
   readonly measuredPeakBytes: () => number
   /** The same of the host pool. */
   readonly measuredHostPeakBytes: () => number
+  /** By kernel of the program: milliseconds of its launches so far, where `timesKernels`; else empty. Read it between runs. */
+  readonly kernelMilliseconds: () => readonly number[]
   /** Gives the arena and the host pool back, once a run under way has ended. */
   readonly close: () => void
 }
@@ -58,6 +60,8 @@ export interface SessionOptions {
   readonly arenaBytes: number
   /** Of either direction between the device and the host pool; unlimited where absent. */
   readonly linkBytesPerSecond?: number
+  /** Whether each launch's time is measured. */
+  readonly timesKernels?: boolean
 }
 
 /** The same with the program already in numbers: what a test damages. */
@@ -67,8 +71,10 @@ export interface EncodedSessionOptions extends EncodedProgram {
   readonly arenaBytes: number
   /** 0: unlimited. */
   readonly linkBytesPerSecond: number
+  readonly timesKernels: boolean
 }
 
+const kernelTimesAnswer = answerOf(t.readonlyArray(t.number))
 const peakAnswer = answerOf(t.number)
 const runAnswer = answerOf(t.number)
 const promiseAnswer = answerOf(
@@ -103,6 +109,7 @@ const sessionOf = (native: NativeSession): Session => {
     interrupt,
     measuredPeakBytes: () => peaks()[0],
     measuredHostPeakBytes: () => peaks()[1],
+    kernelMilliseconds: () => E.getOrElse((): readonly number[] => [])(kernelTimesAnswer(native.kernelMilliseconds())),
     close: () => {
       closed = peaks()
       native.close()
@@ -118,5 +125,11 @@ export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceErro
     E.map(sessionOf)
   )
 
-export const openSession = ({ device, program, arenaBytes, linkBytesPerSecond = 0 }: SessionOptions): E.Either<DeviceError, Session> =>
-  openEncoded({ ...encodeProgram(program), device, precision: program.precision, arenaBytes, linkBytesPerSecond })
+export const openSession = ({
+  device,
+  program,
+  arenaBytes,
+  linkBytesPerSecond = 0,
+  timesKernels = false
+}: SessionOptions): E.Either<DeviceError, Session> =>
+  openEncoded({ ...encodeProgram(program), device, precision: program.precision, arenaBytes, linkBytesPerSecond, timesKernels })

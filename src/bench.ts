@@ -3,6 +3,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../native'
+import { type KernelTime, breakdownOf } from './breakdown'
 import { type Failure, type Outcome, inputFailure, interrupted } from './failure'
 import { type Planned, type Setup, imageSource, planNetwork } from './planning'
 import { stream } from './random'
@@ -12,6 +13,8 @@ import { type ObjectiveOptions, trainingObjective } from './training/objective'
 export interface BenchOptions extends Setup, ObjectiveOptions {
   readonly steps: number
   readonly seed: number
+  /** Whether to measure where the time of the fastest step went. */
+  readonly breakdown?: boolean
   readonly onPlan?: (planned: Planned) => void
   readonly onStep?: (report: { readonly step: number; readonly milliseconds: number }) => void
   readonly signal?: AbortSignal
@@ -23,6 +26,8 @@ export interface BenchReport {
   readonly predictedStepMs: number
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
+  /** Of the fastest step, where asked for. */
+  readonly breakdown?: readonly KernelTime[]
 }
 
 /** Noise of the input's size: a block of it again and again, since a step's time does not depend on what it sees. */
@@ -66,11 +71,16 @@ const runSteps = async (
   const { program, plan } = planned.staged
   const images = Array.from({ length: program.input[0] }, () => image)
   const stepMs: number[] = []
+  let before = network.kernelMilliseconds()
+  let ofFastest: readonly number[] = []
   for (let step = 0; step < options.steps; step += 1) {
     const milliseconds = await stoppable(options.signal, network, updateOnce(options, step, network, images))()
     if (E.isLeft(milliseconds))
       return E.left(milliseconds.left.code === 'interrupted' ? interrupted(step, options.steps) : milliseconds.left)
     stepMs.push(milliseconds.right)
+    const now = network.kernelMilliseconds()
+    if (milliseconds.right === Math.min(...stepMs)) ofFastest = now.map((total, kernel) => total - before[kernel]!)
+    before = now
     options.onStep?.({ step, milliseconds: milliseconds.right })
   }
   return E.right({
@@ -78,7 +88,8 @@ const runSteps = async (
     stepMs,
     predictedStepMs: plan.predicted.stepMilliseconds,
     peakDeviceBytes: network.measuredPeakBytes(),
-    predictedPeakBytes: plan.predicted.peakDeviceBytes
+    predictedPeakBytes: plan.predicted.peakDeviceBytes,
+    ...(options.breakdown === true ? { breakdown: breakdownOf(planned, ofFastest, options.accumulate ?? 1) } : {})
   })
 }
 
@@ -94,6 +105,9 @@ export const bench = (options: BenchOptions): Outcome<BenchReport> =>
     ),
     TE.bind('image', ({ planned }) => TE.fromEither(syntheticImage(planned.staged.program.input, options.seed))),
     TE.chain(({ planned, image }) =>
-      withNetwork({ planned, seed: options.seed }, (network) => () => runSteps(options, planned, network, image))
+      withNetwork(
+        { planned, seed: options.seed, timesKernels: options.breakdown === true },
+        (network) => () => runSteps(options, planned, network, image)
+      )
     )
   )

@@ -107,6 +107,7 @@ const program = (): Command => {
 
   addOptimizerOptions(add('bench', 'time real training steps on noise'))
     .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1)), 3)
+    .option('--breakdown', 'show where the time of the fastest step went, by kernel')
     .action((model: string, options) =>
       answer(options.json ?? false, (require('./commands/bench') as typeof Bench).benchCommand({ ...options, model }))
     )

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { deviceModel, libraryName } from '../native'
-import { type Instruction, type Profile, type Program, type ProfiledModel, type TimeSource, profiled } from '../staging'
+import { type Instruction, type Profile, type Program, type ProfiledModel, type Section, type TimeSource, profiled } from '../staging'
 import { type Failure, deviceFailure } from './failure'
 import type { Setup } from './planning'
 import { readProfile } from './profile-cache'
@@ -38,15 +38,15 @@ export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, Pr
     E.map(({ base, profile }) => (profile === undefined ? { ...base, sourceOf: () => 'roofline' as const } : profiled(base, profile)))
   )
 
-/** How often a step launches each kernel. */
-export const launchCounts = ({ step }: Program): ReadonlyMap<number, number> => {
+/** How often a section launches each kernel. */
+export const launchCounts = ({ code: all }: Section): ReadonlyMap<number, number> => {
   const counts = new Map<number, number>()
   const walk = (code: readonly Instruction[], times: number): void => {
     for (const one of code)
       if (one.kind === 'loop') walk(one.body, times * one.count)
       else if (one.kind === 'launch') counts.set(one.kernel, (counts.get(one.kernel) ?? 0) + times)
   }
-  walk(step.code, 1)
+  walk(all, 1)
   return counts
 }
 
@@ -55,7 +55,7 @@ export type TimeShares = { readonly [S in TimeSource]: number }
 
 export const timeShares = (program: Program, device: ProfiledModel): TimeShares => {
   const sums = { measured: 0, near: 0, far: 0, roofline: 0 }
-  for (const [index, count] of launchCounts(program)) {
+  for (const [index, count] of launchCounts(program.step)) {
     const kernel = program.kernels[index]!
     sums[device.sourceOf(kernel)] += count * device.milliseconds(kernel)
   }

@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../dsl'
 import {
   type Given,
+  type Kernel,
   type Objective,
   type ProfiledModel,
   type Source,
@@ -49,6 +50,8 @@ export interface Planned {
   readonly verifiedMilliseconds: number
   /** Where the predicted time comes from. */
   readonly timeShares: TimeShares
+  /** What a launch of a kernel is predicted to take. */
+  readonly predictedMilliseconds: (kernel: Kernel) => number
   /** Where a given plan was made for something else than it runs as now: a sentence for people. */
   readonly change?: string
 }
@@ -155,6 +158,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source, 
       planningMilliseconds,
       verifiedMilliseconds,
       timeShares: timeShares(staged.program, device),
+      predictedMilliseconds: device.milliseconds,
       ...changeOf(setup.plan, staged, objective)
     }))
   )

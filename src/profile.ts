@@ -50,7 +50,7 @@ const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profil
           return planned
         }
         const { program } = planned.right.staged
-        for (const index of launchCounts(program).keys()) {
+        for (const index of launchCounts(program.step).keys()) {
           const kernel = program.kernels[index]!
           if (['far', 'roofline'].includes(device.sourceOf(kernel))) missing.set(encodeKernel(kernel).join(), kernel)
         }

@@ -33,6 +33,8 @@ export interface RunningNetwork {
   readonly save: (exchange: Exchange) => Outcome<void>
   readonly interrupt: () => void
   readonly measuredPeakBytes: () => number
+  /** By kernel of the Program: milliseconds of all its launches so far, where they are timed. */
+  readonly kernelMilliseconds: () => readonly number[]
   readonly close: () => void
 }
 
@@ -60,6 +62,8 @@ export interface Opening {
   /** Instead of weights: fills the restore exchange with all that an earlier training left. */
   readonly state?: ((exchange: Exchange) => Outcome<void>) | undefined
   readonly seed: number
+  /** Whether the time of each launch is measured. */
+  readonly timesKernels?: boolean
 }
 
 /** Room on the host for all weights, before they are copied into the arena. */
@@ -80,7 +84,11 @@ const open = (opening: Opening): Outcome<RunningNetwork> => {
     TE.bind('restored', () => TE.fromEither(roomForWeights(planned.staged))),
     TE.chainFirst(({ restored }) => fillWeights(opening, restored)),
     TE.bind('session', () =>
-      pipe(openSession({ device: planned.device, program, arenaBytes: planned.arenaBytes }), E.mapLeft(deviceFailure), TE.fromEither)
+      pipe(
+        openSession({ device: planned.device, program, arenaBytes: planned.arenaBytes, timesKernels: opening.timesKernels ?? false }),
+        E.mapLeft(deviceFailure),
+        TE.fromEither
+      )
     ),
     TE.chain(({ restored, session }) =>
       pipe(
@@ -106,6 +114,7 @@ const running = (session: Session, { staged }: Planned, parameters: readonly Par
     save: (saved) => TE.map(() => undefined)(run(session)('save', saved, noStep, [])),
     interrupt: () => session.interrupt(),
     measuredPeakBytes: () => session.measuredPeakBytes(),
+    kernelMilliseconds: () => session.kernelMilliseconds(),
     close: () => session.close()
   }
 }

@@ -39,8 +39,9 @@ const strided = [...tile, 'strideBatch', 'strideChannel', 'strideHeight'] as con
 const optimizer = ['count', 'rate', 'weightDecay'] as const
 
 export const kernelTable = {
+  /** Negative results are multiplied by `slope`: a rectifier in the same go. 1 leaves them. */
   convolutionForward: {
-    fields: convolution,
+    fields: [...convolution, 'slope'],
     operands: { source: 'read', weights: 'read', bias: 'read', destination: 'write', scratch: 'scratch' }
   },
   convolutionBackwardData: {

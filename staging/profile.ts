@@ -27,7 +27,7 @@ export type TimeSource = 'measured' | 'near' | 'far' | 'roofline'
 /** Sizes this close, as a logarithm of modelled times, run at the same rate. */
 const nearSize = 0.1
 
-/** Fields that only say how much there is to do, or where it lies; kernels that agree in all others are one family. */
+/** Fields that only say how much there is to do, where it lies, or by what to multiply; kernels that agree in all others are one family. */
 const sizes: ReadonlySet<string> = new Set([
   'inHeight',
   'inWidth',
@@ -48,6 +48,7 @@ const sizes: ReadonlySet<string> = new Set([
   'strideChannel',
   'layerKey',
   'scale',
+  'slope',
   'batch',
   'n0',
   'n1',

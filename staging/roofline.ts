@@ -17,7 +17,7 @@ interface Work {
 
 const layoutOf = (code: number): Layout => layouts[code]!
 
-type Convolution = KernelOf<'convolutionForward' | 'convolutionBackwardData' | 'convolutionBackwardWeights'>
+type Convolution = Omit<KernelOf<'convolutionBackwardData'>, 'kind'>
 type Pool = Omit<KernelOf<'maxPoolForward'>, 'kind'>
 type Tile = { readonly batch: number; readonly channels: number; readonly height: number; readonly width: number; readonly layout: number }
 type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardWeights'>

@@ -89,6 +89,7 @@ void check(const Convolution& c) {
   activationLayout("destinationLayout", c.destinationLayout);
   weightLayout("weightLayout", c.weightLayout);
   checkTransformed(c, c.weightLayout);
+  notNegative("slope", c.slope);
 }
 
 void check(const WeightReorder& r) {

@@ -1,5 +1,6 @@
 #include "interpreter.hpp"
 
+#include <chrono>
 #include <cmath>
 
 namespace tilefold {
@@ -81,8 +82,18 @@ class Interpreter::Walk {
       if (address.space == Space::index) operand.index = value;
       operands_.push_back(operand);
     }
-    interpreter_.kernels_[launch.kernel]->launch(operands_, step_);
+    CompiledKernel& kernel = *interpreter_.kernels_[launch.kernel];
+    if (interpreter_.kernelMilliseconds_.empty())
+      kernel.launch(operands_, step_);
+    else
+      launchTimed(kernel, interpreter_.kernelMilliseconds_[launch.kernel]);
     return true;
+  }
+
+  void launchTimed(CompiledKernel& kernel, double& milliseconds) {
+    const auto start = std::chrono::steady_clock::now();
+    kernel.launch(operands_, step_);
+    milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
   bool execute(const Loop& loop) {
@@ -125,9 +136,10 @@ class Interpreter::Walk {
   std::vector<Operand> operands_{};
 };
 
-Interpreter::Interpreter(Program program, Device& device, double linkBytesPerSecond)
+Interpreter::Interpreter(Program program, Device& device, double linkBytesPerSecond, bool timesKernels)
     : program_(std::move(program)),
       kernels_(compileAll(program_.kernels, device)),
+      kernelMilliseconds_(timesKernels ? kernels_.size() : 0),
       arena_(program_.arenaBytes),
       hostPool_(program_.hostBytes, "host pool", "host budget") {
   checkLinkRate(linkBytesPerSecond);

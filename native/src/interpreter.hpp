@@ -14,12 +14,15 @@ namespace tilefold {
 
 class Interpreter {
  public:
-  // Compiles every distinct kernel once. The device outlives the interpreter. Throws Failure.
-  Interpreter(Program program, Device& device, double linkBytesPerSecond = 0);
+  // Compiles every distinct kernel once. The device outlives the interpreter. `timesKernels`: each launch's time is measured. Throws
+  // Failure.
+  Interpreter(Program program, Device& device, double linkBytesPerSecond = 0, bool timesKernels = false);
 
   const Program& program() const { return program_; }
   const Arena& arena() const { return arena_; }
   const Arena& hostPool() const { return hostPool_; }
+  // Of each kernel's launches in all runs so far; none where they are not timed.
+  const std::vector<double>& kernelMilliseconds() const { return kernelMilliseconds_; }
 
   // Runs a section to its end; false when `progress` was ended, which ends it before its next instruction. Launches run on the calling
   // thread, copies on those of the links. `exchange` has the section's exchangeBytes. Throws Failure.
@@ -30,6 +33,7 @@ class Interpreter {
 
   Program program_;
   std::vector<std::unique_ptr<CompiledKernel>> kernels_;
+  std::vector<double> kernelMilliseconds_;
   Arena arena_, hostPool_;
   PerEngine<std::optional<Link>> links_;  // of the engines that copy anything
 };

@@ -32,6 +32,8 @@ class Fields {
     return static_cast<Layout>(code);
   }
 
+  bool end() const { return next_ == kernel_.fields.size(); }
+
   bool flag() {
     const std::int64_t value = integer();
     if (value != 0 && value != 1) throw Failure("field '" + fieldName() + "' is neither 0 nor 1: " + std::to_string(value));
@@ -78,10 +80,12 @@ struct Convolution : Window {
         sourceLayout(f.layout()),
         destinationLayout(f.layout()),
         weightLayout(f.layout()),
-        winograd(f.flag()) {}
+        winograd(f.flag()),
+        slope(f.end() ? 1 : f.number()) {}
   std::int64_t outChannels, groups;
   Layout sourceLayout, destinationLayout, weightLayout;
   bool winograd;  // algorithm 1
+  double slope;   // of convolutionForward: what negative results are multiplied by; 1 leaves them
 };
 
 struct MaxPool : Window {

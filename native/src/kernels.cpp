@@ -24,7 +24,7 @@ std::vector<KernelInfo> makeTable() {
   const auto read = Use::read, write = Use::write, accumulate = Use::accumulate, scratch = Use::scratch, index = Use::index;
   return {
       {"convolutionForward",
-       convolution,
+       convolution + Names{"slope"},
        {{"source", read}, {"weights", read}, {"bias", read}, {"destination", write}, {"scratch", scratch}}},
       {"convolutionBackwardData",
        convolution,

@@ -4,10 +4,11 @@
 
 namespace tilefold {
 
-Session::Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond) : worker_(choice.threads) {
+Session::Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond, bool timesKernels)
+    : worker_(choice.threads) {
   worker_.execute([&] {
     device_ = makeDevice(choice.name, choice.precision, static_cast<int>(choice.threads));
-    interpreter_ = std::make_unique<Interpreter>(decodeProgram(program, *device_), *device_, linkBytesPerSecond);
+    interpreter_ = std::make_unique<Interpreter>(decodeProgram(program, *device_), *device_, linkBytesPerSecond, timesKernels);
   });
 }
 

@@ -20,8 +20,8 @@ struct DeviceChoice {
 class Session {
  public:
   // Decodes, compiles and maps the arena; waits for it. Throws Failure.
-  // `linkBytesPerSecond` bounds either direction between device and host; 0: unlimited.
-  Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond = 0);
+  // `linkBytesPerSecond` bounds either direction between device and host; 0: unlimited. `timesKernels`: each launch's time is measured.
+  Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond = 0, bool timesKernels = false);
   ~Session();
 
   // Call before queueing a run: from here on, interrupt() ends that run. Throws Failure while another run is under way.
@@ -34,6 +34,11 @@ class Session {
   std::size_t measuredPeakBytes() const { return interpreter_->arena().highestChangedByte(); }
   // The same of the host pool.
   std::size_t measuredHostPeakBytes() const { return interpreter_->hostPool().highestChangedByte(); }
+  // Of each kernel's launches so far, where they are timed; copied while no run is under way. Throws Failure during one.
+  std::vector<double> kernelMilliseconds() const {
+    if (busy_) throw Failure("the session is running a section: wait for it");
+    return interpreter_->kernelMilliseconds();
+  }
 
  private:
   const Section& find(const std::string& name) const;

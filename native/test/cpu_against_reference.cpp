@@ -108,13 +108,18 @@ std::vector<double> windowFields(std::int64_t batch, std::int64_t channels, cons
 struct ConvolutionCase {
   std::vector<double> window;
   std::int64_t outChannels, groups;
+  double slope = 1;
   Kernel kernel(KernelKind kind, Layout source, Layout destination, Layout weights, double algorithm = 0) const {
     Kernel result{kind, window};
     for (const double field : {real(outChannels), real(groups), code(source), code(destination), code(weights), algorithm})
       result.fields.push_back(field);
+    if (kind == KernelKind::convolutionForward) result.fields.push_back(slope);
     return result;
   }
 };
+
+// 1: no rectifier.
+double randomSlope() { return pick<double>({1, 0, 0.1}); }
 
 ConvolutionCase randomConvolution() {
   const std::int64_t groups = pick<std::int64_t>({1, 1, 1, 1, 2, 3, 4, 32});
@@ -126,7 +131,7 @@ ConvolutionCase randomConvolution() {
     return randomAxis(kernel, stride, dilation, pick<std::int64_t>({0, 1, 1, kernel / 2 * dilation, kernel * dilation + 1}));
   };
   const Axis rows = axis(), columns = axis();
-  return {windowFields(draw(1, 2), in, rows, columns), out, groups};
+  return {windowFields(draw(1, 2), in, rows, columns), out, groups, randomSlope()};
 }
 
 void testConvolution(Devices& devices, const ConvolutionCase& test) {
@@ -184,6 +189,30 @@ void testConvolution(Devices& devices, const ConvolutionCase& test) {
   if (withBias) expectClose(kernel, "biasGradient", foundDb, db);
 }
 
+// That training diverges must be seen: a rectifier leaves NaN (here the bias, as every buffer at its start) as it is, whatever computes
+// the convolution.
+void testNotANumber(Devices& devices) {
+  const Layout blocked = devices.cpu->activationLayout(64, false);
+  const Axis axis{12, 12, 3, 1, 1, 1, 1}, dilated{12, 2, 3, 1, 5, 0, 0};
+  const auto runs = [&](const ConvolutionCase& test, Layout weightLayout, double algorithm, std::int64_t outputs) {
+    const Kernel kernel = test.kernel(KernelKind::convolutionForward, blocked, blocked, weightLayout, algorithm);
+    const Buffer x = random(64 * 144), w = random(weightElements(weightLayout, 64, 64 / test.groups, 3, 3, test.groups)),
+                 bias(64 * sizeof(float)), found(static_cast<std::size_t>(outputs) * sizeof(float)),
+                 scratch(devices.cpu->scratchBytes(kernel));
+    runCpu(devices, kernel, {x.operand(), w.operand(), bias.operand(), found.operand(), scratch.operand()});
+    if (!std::all_of(found.data(), found.data() + outputs, [](float value) { return std::isnan(value); })) fail(kernel, "it swallows NaN");
+  };
+  for (const double slope : {0.0, 0.1, 1.0}) {
+    for (const std::int64_t groups : {1, 2, 64})
+      for (const Axis& a : {axis, dilated}) {
+        const ConvolutionCase test{windowFields(1, 64, a, a), 64, groups, slope};
+        const auto layouts = devices.cpu->weightLayouts(test.kernel(KernelKind::convolutionForward, blocked, blocked, Layout::plain));
+        runs(test, layouts.forward, 0, 64 * a.out * a.out);
+      }
+    if (blocked == Layout::nChw16c) runs({windowFields(1, 64, axis, axis), 64, 1, slope}, Layout::winogradForward, 1, 64 * 144);
+  }
+}
+
 // The networks that this device must run fast: forward and gradient of the input of their convolutions are never our own loops.
 void testCompiledByLibrary(Devices& devices) {
   const Layout blocked = devices.cpu->activationLayout(64, false);
@@ -217,7 +246,7 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
     return Axis{size, size + before + after - 2, 3, 1, 1, before, after};
   };
   const Axis rows = axis(), columns = axis();
-  const ConvolutionCase test{windowFields(draw(1, 3), in, rows, columns), out, 1};
+  const ConvolutionCase test{windowFields(draw(1, 3), in, rows, columns), out, 1, randomSlope()};
   const auto c = decode<Convolution>(test.kernel(KernelKind::convolutionForward, plain, plain, plain));
   const Shape source{c.batch, in, c.inHeight, c.inWidth}, destination{c.batch, out, c.outHeight, c.outWidth};
   const Buffer x = random(source.elements(plain)), w = random(out * in * 9), bias = random(out), dy = random(destination.elements(plain));
@@ -452,6 +481,7 @@ int main(int count, char** arguments) {
   const bool wide = devices.cpu->activationLayout(64, false) == Layout::nChw16c;
   Devices otherThreads(devices.threads == 1 ? 3 : 1);
   if (wide) testCompiledByLibrary(devices);
+  testNotANumber(devices);
   if (wide) testLongSums(devices);
   if (wide) testLargeWeights(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {

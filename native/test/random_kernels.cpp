@@ -109,6 +109,7 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
   const auto count = [&](std::int64_t most) { return static_cast<double>(number(random, 1, most)); };
   switch (kind) {
     case KernelKind::convolutionForward:
+      return append(convolution(random), {static_cast<double>(number(random, 0, 2)) / 2});
     case KernelKind::convolutionBackwardData:
     case KernelKind::convolutionBackwardWeights:
       return convolution(random);

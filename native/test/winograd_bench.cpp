@@ -61,9 +61,11 @@ void compare(Device& device, std::int64_t in, std::int64_t out, std::int64_t ext
   const auto floats = [](std::int64_t count) { return Floats(static_cast<std::size_t>(count) * sizeof(float)); };
   const auto weights = [&](Layout layout) { return floats(weightElements(layout, out, in, 3, 3, 1)); };
   const auto convolution = [&](KernelKind kind, Layout layout, double algorithm) {
-    return Kernel{
+    Kernel kernel{
         kind,
         {1, i, n, n, n, n, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, o, 1, code(Layout::nChw16c), code(Layout::nChw16c), code(layout), algorithm}};
+    if (kind == KernelKind::convolutionForward) kernel.fields.push_back(0);
+    return kernel;
   };
   const Floats x = floats(in * extent * extent), y = floats(out * extent * extent), bias = floats(out);
   const Device::WeightLayouts layouts = device.weightLayouts(convolution(KernelKind::convolutionForward, Layout::plain, 0));

@@ -1,5 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { breakdownText } from '../breakdown'
 import { type BenchOptions, bench } from '../library/bench'
 import { planText } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
@@ -18,9 +19,13 @@ export const benchCommand = (options: BenchOptions & { readonly steps: number })
           void process.stderr.write(`step ${step + 1}/${options.steps}  ${formatMilliseconds(milliseconds)}\n`),
         signal
       }),
-      TE.map((report) => ({
-        json: report,
-        text: `fastest of ${options.steps} steps ${formatMilliseconds(Math.min(...report.stepMs))} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
-      }))
+      TE.map((report) => {
+        const fastest = Math.min(...report.stepMs)
+        const summary = `fastest of ${options.steps} steps ${formatMilliseconds(fastest)} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
+        return {
+          json: report,
+          text: report.breakdown === undefined ? summary : `${breakdownText(report.breakdown, fastest)}\n${summary}`
+        }
+      })
     )
   )

@@ -9,6 +9,8 @@ import { checkValues } from './values'
 export interface BenchOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onPlan' | 'onStep' | 'signal'> {
   /** 3 where absent. */
   readonly steps?: number
+  /** Whether to measure where the time of the fastest step went, kernel by kernel. */
+  readonly breakdown?: boolean
 }
 
 /**
@@ -16,7 +18,7 @@ export interface BenchOptions extends SetupOptions, OptimizerOptions, Pick<Run, 
  * that were predicted. Fails with code `input`, `budget` or `interrupted` (by `signal`).
  */
 export const bench = (options: BenchOptions): Outcome<BenchReport> => {
-  const { steps = 3, seed = 0, onPlan, onStep, signal } = options
+  const { steps = 3, seed = 0, breakdown = false, onPlan, onStep, signal } = options
   return pipe(
     TE.Do,
     TE.chainFirstEitherK(() => checkValues(options)),
@@ -28,6 +30,7 @@ export const bench = (options: BenchOptions): Outcome<BenchReport> => {
         ...objective,
         steps,
         seed,
+        breakdown,
         ...(onPlan && { onPlan }),
         ...(onStep && { onStep }),
         ...(signal && { signal })

@@ -70,7 +70,7 @@ const openInput = (context: Context, { segment, input }: BoundSegment, body: Bod
   return tile
 }
 
-const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners'>): Virtual => {
+const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners' | 'slope'>): Virtual => {
   if (node.op !== 'maxPool2d') return none
   const kernel: Kernel = { kind: 'maxPoolForward', layout: layoutCode(step.source.layout), ...windowFields(windowOf(node.args), step) }
   return at(context.emit.buffer(`winners of ${node.name}`, context.device.winnersBytes(kernel)))
@@ -130,6 +130,12 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
       ? homes[0]!
       : freshTile(context, 'input tile', regionExtents(regionOf(body, 0), nodes[0]!.input[1]), layouts[segment.from]!).address
 
+  /** The slope of the rectifier that the convolution before it applies, in its place: they write to one home. */
+  const fusedSlope = (position: number): number | undefined => {
+    const before = nodes[position - 1]
+    return before?.op === 'conv2d' && position <= lastRun ? loweringOf(nodes[position]!).slope?.(nodes[position]!.args as never) : undefined
+  }
+
   const steps: Step[] = []
   let source = openInput(context, bound, body, inputHome, lastRun >= 0 || readsInput(context, nodes[0]!, segment.from))
   nodes.forEach((node, position) => {
@@ -149,10 +155,10 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
       sourceRegion: regionOf(body, position),
       parameters: context.parameters[segment.from + position]
     }
-    const step: Step = { winners: winnersOf(context, node, partial), ...partial }
+    const step: Step = { winners: winnersOf(context, node, partial), slope: fusedSlope(position + 1) ?? 1, ...partial }
     steps.push(step)
     source = destination
-    if (position > lastRun) return
+    if (position > lastRun || fusedSlope(position) !== undefined) return
     if (mode === 'evaluate' && isLoss(node.op)) {
       const { fields, address } = inExchange(step.source, node.input, regionOf(body, position), exchange.scores, elementBytes)
       return emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: step.source.address, destination: address })

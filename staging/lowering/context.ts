@@ -118,6 +118,8 @@ export interface Step<N extends Node = Node> {
   readonly parameters: NodeParameters | undefined
   /** Which input won each window of a max pool. */
   readonly winners: Virtual
+  /** Of the rectifier after a convolution, which runs with it: times what is negative; 1 where there is none. */
+  readonly slope: number
 }
 
 /** What a step's backward reads and writes; absent ones are not wanted. */

@@ -70,10 +70,7 @@ const weights = (
   return contiguous(weightElements(known, [outChannels, inChannels / groups, kernelHeight, kernelWidth], groups) * elementBytes)
 }
 
-const convolution = (
-  k: KernelOf<'convolutionForward' | 'convolutionBackwardData' | 'convolutionBackwardWeights'>,
-  elementBytes: number
-) => ({
+const convolution = (k: Omit<KernelOf<'convolutionBackwardData'>, 'kind'>, elementBytes: number) => ({
   source: windowSource(k, k.sourceLayout, elementBytes),
   destination: windowDestination(k, k.outChannels, k.destinationLayout, elementBytes),
   weights: weights(k, k.weightLayout, elementBytes),

@@ -16,7 +16,8 @@ const options = (): EncodedSessionOptions => ({
   device: 'reference',
   precision: 'float64',
   arenaBytes: 4096,
-  linkBytesPerSecond: 0
+  linkBytesPerSecond: 0,
+  timesKernels: false
 })
 
 const withCode = (damage: (code: Float64Array) => Float64Array | void): EncodedSessionOptions => {

@@ -171,5 +171,6 @@ export const convolution = {
   sourceLayout: 0,
   destinationLayout: 0,
   weightLayout: 0,
-  algorithm: 0
+  algorithm: 0,
+  slope: 1
 } as const

@@ -195,4 +195,22 @@ test('the cpu device is float32 only', () => {
   assert.ok(message.includes('float32 only'), message)
 })
 
+test('measures the time of each kernel where it is told to, over all runs so far', async () => {
+  const written = { kernels: [copy(3), copy(12)], code: [loop('H', 4, launch(0, exchange(0), arena(0))), launch(1, exchange(0), arena(0))] }
+  const openTimed = (timesKernels: boolean) =>
+    right(openSession({ device: 'reference', program: programOf({ ...written, exchangeBytes: 96 }), arenaBytes: 4096, timesKernels }))
+  const [timed, untimed] = [openTimed(true), openTimed(false)]
+  const run = async (session: typeof timed): Promise<number> => right(await session.run('step', new ArrayBuffer(96), parameters, [])())
+  assert.equal(timed.kernelMilliseconds(), [0, 0])
+  const first = await run(timed)
+  const once = timed.kernelMilliseconds()
+  assert.ok(once.length === 2 && once[0]! > 0 && once[1]! > 0 && once[0]! + once[1]! <= first, `${once} of ${first}`)
+  await run(timed)
+  timed.kernelMilliseconds().forEach((total, kernel) => assert.ok(total > once[kernel]!))
+  await run(untimed)
+  assert.equal(untimed.kernelMilliseconds(), [])
+  timed.close()
+  untimed.close()
+})
+
 test.run()

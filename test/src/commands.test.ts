@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { BenchReport } from '../../src/bench'
+import type { KernelTime } from '../../src/breakdown'
 import { openTensorFile, readTensor, writeTensorFile } from '../../src/safetensors'
 import { root, smallModel as typescriptModel, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
@@ -229,6 +231,29 @@ test('the predicted time is of an update, all its micro-batches included, as ben
   const [one, four] = [await json('plan', smallModel), await json('plan', smallModel, '--accumulate', '4')]
   assert.ok(four.predictedStepMs > 3.5 * one.predictedStepMs, `${four.predictedStepMs} against ${one.predictedStepMs}`)
   assert.ok(four.verifiedMs > 0)
+})
+
+test('bench says where the time of the fastest step went, by kernel', async () => {
+  const { breakdown, stepMs, predictedStepMs } = (await json(
+    'bench',
+    smallModel,
+    '--strategy',
+    'plain',
+    '--steps',
+    '2',
+    '--breakdown'
+  )) as BenchReport
+  const sum = (of: (row: KernelTime) => number): number => breakdown!.reduce((total, row) => total + of(row), 0)
+  const rectified = breakdown!.find(({ kernel }) => kernel === 'convolutionForward, direct, rectified')
+  assert.ok(rectified !== undefined && rectified.launches > 0)
+  assert.ok(breakdown!.every(({ measuredMs, predictedMs, launches }) => measuredMs > 0 && predictedMs > 0 && Number.isInteger(launches)))
+  assert.ok(sum(({ measuredMs }) => measuredMs) <= Math.min(...stepMs))
+  // Without copies to the host, what is predicted of a step is what is predicted of its launches, each in whole nanoseconds.
+  assert.ok(Math.abs(sum(({ predictedMs }) => predictedMs) - predictedStepMs) <= 1e-6 * sum(({ launches }) => launches))
+  const { stdout } = await tilefold(['bench', smallModel, '--steps', '1', '--breakdown'])
+  assert.match(stdout, /kernel .* launches .* measured .* predicted .* share/)
+  assert.match(stdout, /between launches/)
+  assert.not('breakdown' in (await json('bench', smallModel, '--steps', '1')))
 })
 
 test('Ctrl-C before the first step ends bench with status 130', async () => {

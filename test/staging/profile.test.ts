@@ -5,6 +5,15 @@ import { type Kernel, type KernelOf, type Profile, profiled, referenceModel } fr
 const base = referenceModel('float32')
 
 const relu = (count: number): KernelOf<'rectifierForward'> => ({ kind: 'rectifierForward', count, slope: 0 })
+const strides = {
+  sourceStride0: 0,
+  sourceStride1: 0,
+  sourceStride2: 0,
+  destinationStride0: 0,
+  destinationStride1: 0,
+  destinationStride2: 0
+}
+const copy = (count: number, add: 0 | 1): Kernel => ({ kind: 'copyBox', n0: 1, n1: 1, n2: 1, n3: count, ...strides, add })
 const zero: Kernel = { kind: 'zero', bytes: 4096 }
 
 /** A profile in which each kernel takes `ratio` times what the base model says. */
@@ -38,11 +47,17 @@ test('a measured kernel takes its measured time, another of its family a time be
 })
 
 test('a family that was not measured takes the ratio of its kind, a kind that was not the base time', () => {
+  const model = profiled(base, profileOf([[copy(1e6, 0), 3]]))
+  near(ratioOf(model, copy(1e6, 1)), 3)
+  near(ratioOf(model, zero), 1)
+  assert.is(model.sourceOf(copy(1e6, 1)), 'roofline')
+  assert.is(model.sourceOf(zero), 'roofline')
+})
+
+test("a rectifier's slope makes no other family", () => {
   const model = profiled(base, profileOf([[relu(1e6), 3]]))
   near(ratioOf(model, { ...relu(1e6), slope: 0.1 }), 3)
-  near(ratioOf(model, zero), 1)
-  assert.is(model.sourceOf({ ...relu(1e6), slope: 0.1 }), 'roofline')
-  assert.is(model.sourceOf(zero), 'roofline')
+  assert.is(model.sourceOf({ ...relu(1e6), slope: 0.1 }), 'near')
 })
 
 test('kernels of another version of Tilefold are passed over, and the link is the measured one', () => {

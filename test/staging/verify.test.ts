@@ -87,7 +87,7 @@ const broken: readonly (readonly [string, Program, RegExp])[] = [
   [
     'a forward launch that is missing',
     drop(sound, 'step', pathOf('convolutionForward', '3.weight')),
-    /^step, instruction \d+ \(rectifierForward\): source reads bytes 0 \.\. 1536 of "output of 4", which nothing writes before\.$/
+    /^step, instruction \d+ \(copyBox\): source reads bytes 0 \.\. 1536 of "output of 4", which nothing writes before\.$/
   ],
   [
     'a tile of the output that nothing writes',

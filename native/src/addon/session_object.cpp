@@ -144,7 +144,8 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
   return guarded(env, [&]() -> Napi::Value {
     const Napi::Object options = objectOf(info[0], "options");
     auto holder = std::make_shared<Holder>();
-    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options), numberOf(options, "linkBytesPerSecond"));
+    holder->session = std::make_shared<Session>(choiceOf(options), programOf(options), numberOf(options, "linkBytesPerSecond"),
+                                                flagOf(options, "timesKernels"));
     Napi::Object session = Napi::Object::New(env);
     session.Set("run", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) { return run(call, *holder); }));
     session.Set("interrupt", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
@@ -161,6 +162,14 @@ Napi::Value openSession(const Napi::CallbackInfo& info) {
     session.Set("measuredHostPeakBytes", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
                   return guarded(call.Env(), [&]() -> Napi::Value {
                     return Napi::Number::New(call.Env(), static_cast<double>(holder->open().measuredHostPeakBytes()));
+                  });
+                }));
+    session.Set("kernelMilliseconds", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {
+                  return guarded(call.Env(), [&]() -> Napi::Value {
+                    const std::vector<double> times = holder->open().kernelMilliseconds();
+                    Napi::Array array = Napi::Array::New(call.Env(), times.size());
+                    for (std::size_t i = 0; i < times.size(); ++i) array.Set(static_cast<std::uint32_t>(i), times[i]);
+                    return array;
                   });
                 }));
     session.Set("close", Napi::Function::New(env, [holder](const Napi::CallbackInfo& call) {

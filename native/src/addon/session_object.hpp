@@ -1,4 +1,4 @@
-// openSession(options): { value: { run, interrupt, measuredPeakBytes, measuredHostPeakBytes, close } } or { error }.
+// openSession(options): { value: { run, interrupt, measuredPeakBytes, measuredHostPeakBytes, kernelMilliseconds, close } } or { error }.
 #pragma once
 #include <napi.h>
 

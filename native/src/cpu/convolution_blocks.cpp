@@ -116,6 +116,7 @@ Launch compileCorrelation(const Convolution& c, bool forward, int threads) {
                       matrices + ((pairs[r].matrix + n) * taps + tap) * block * block, row);
         }
       }
+      if (c.slope != 1) rectify(row, row, rowElements, static_cast<float>(c.slope));
       storeRow(row, sides.resultWidth(), sides.result.lanes(r), sides.result,
                result + image * sides.result.batchStride + r * sides.result.blockStride + y * sides.result.rowStride);
     });

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <memory>
 
+#include "pointwise.hpp"
+
 namespace tilefold::cpu {
 namespace {
 
@@ -94,9 +96,12 @@ Launch compileDirectConvolution(KernelKind kind, const Convolution& c, const Rec
                                                                                                          {DNNL_ARG_BIAS, o.bias},
                                                                                                          {DNNL_ARG_DST, o.destination},
                                                                                                          {DNNL_ARG_SCRATCHPAD, scratch}});
-      return [primitive, bias](const std::vector<Operand>& operands, const StepParameters&) {
+      const std::int64_t outputs = activationElements(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth);
+      return [=](const std::vector<Operand>& operands, const StepParameters&) {
         primitive->launch(
             {operands[0].address, operands[1].address, bias->read(elements(operands, 2)), operands[3].address, operands[4].address});
+        // Not as oneDNN's post-operation: its relu takes NaN for 0, and hides that training diverges.
+        if (c.slope != 1) rectifyAll(elements(operands, 3), elements(operands, 3), outputs, static_cast<float>(c.slope));
       };
     }
     const auto primitive = std::make_shared<Primitive>(recipe, std::vector<std::pair<int, Descriptor>>{{DNNL_ARG_SRC, o.source},

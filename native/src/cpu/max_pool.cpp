@@ -1,66 +1,29 @@
 #include "max_pool.hpp"
 
-#include <limits>
-
 #include "../reference/block_loop.hpp"
 #include "../reference/pooling.hpp"
 #include "parallel.hpp"
+#include "vector_loops.hpp"
 
 namespace tilefold::cpu {
 namespace {
 
 using reference::Planes;
 
-// A winner is its place in the window, ky * kernelWidth + kx; this one stands for a window that sees only padding.
+// A winner is its place in the window, ky * kernelWidth + kx; this one (as maxPoolRow has it) stands for a window that sees only padding.
 constexpr std::uint8_t nothing = 255;
 
 bool fits(const MaxPool& p) { return p.layout != Layout::plain && p.kernelHeight <= nothing && p.kernelHeight * p.kernelWidth <= nothing; }
 
-// The first of equals wins, and NaN wins over numbers, as in PyTorch.
-template <int Block>
-struct Best {
-  float value[Block];
-  std::int32_t winner[Block];
-
-  Best() {
-    std::fill(value, value + Block, -std::numeric_limits<float>::infinity());
-    std::fill(winner, winner + Block, nothing);
-  }
-  void offer(const float* candidates, std::int32_t place) {
-#pragma omp simd
-    for (int lane = 0; lane < Block; ++lane) {
-      const float candidate = candidates[lane], held = value[lane];
-      const bool wins = candidate > held || winner[lane] == nothing || (candidate != candidate && held == held);
-      value[lane] = wins ? candidate : held;
-      winner[lane] = wins ? place : winner[lane];
-    }
-  }
-};
-
-template <int Block>
 void forward(const MaxPool& p, const float* source, float* destination, std::uint8_t* winners) {
   const Planes planes(p.layout, p.batch, p.inChannels);
+  const std::int64_t block = planes.block, row = p.outWidth * block;
   parallelFor(planes.count * p.outHeight, [&](std::int64_t job) {
-    const std::int64_t plane = job / p.outHeight, y = job % p.outHeight;
-    const float* in = source + plane * p.inHeight * p.inWidth * Block;
-    for (std::int64_t x = 0; x < p.outWidth; ++x) {
-      Best<Block> best;
-      for (std::int64_t ky = 0; ky < p.kernelHeight; ++ky) {
-        const std::int64_t row = y * p.strideHeight + ky * p.dilationHeight - p.padTop;
-        if (row < 0 || row >= p.inHeight) continue;
-        for (std::int64_t kx = 0; kx < p.kernelWidth; ++kx) {
-          const std::int64_t column = x * p.strideWidth + kx * p.dilationWidth - p.padLeft;
-          if (column < 0 || column >= p.inWidth) continue;
-          best.offer(in + (row * p.inWidth + column) * Block, static_cast<std::int32_t>(ky * p.kernelWidth + kx));
-        }
-      }
-      const std::int64_t at = (job * p.outWidth + x) * Block;
-      const std::int64_t lanes = planes.lanes(plane);
-      for (int lane = 0; lane < Block; ++lane) {
-        destination[at + lane] = lane < lanes ? best.value[lane] : 0;
-        winners[at + lane] = static_cast<std::uint8_t>(best.winner[lane]);
-      }
-    }
+    const std::int64_t plane = job / p.outHeight, y = job % p.outHeight, lanes = planes.lanes(plane);
+    float* values = destination + job * row;
+    maxPoolRow({source + plane * p.inHeight * p.inWidth * block, y * p.strideHeight - p.padTop, rowsOf(p), columnsOf(p)}, values,
+               winners + job * row, block);
+    for (std::int64_t at = 0; lanes < block && at < row; at += block) std::fill(values + at + lanes, values + at + block, 0.0F);
   });
 }
 
@@ -96,7 +59,7 @@ template <int Block>
 Launch compileBlocked(KernelKind kind, const MaxPool& p) {
   if (kind == KernelKind::maxPoolForward)
     return [p](const std::vector<Operand>& operands, const StepParameters&) {
-      forward<Block>(p, elements<const float>(operands, 0), elements(operands, 1), elements<std::uint8_t>(operands, 2));
+      forward(p, elements<const float>(operands, 0), elements(operands, 1), elements<std::uint8_t>(operands, 2));
     };
   return [p](const std::vector<Operand>& operands, const StepParameters&) {
     backward<Block>(p, elements<const float>(operands, 0), elements<const std::uint8_t>(operands, 1), elements(operands, 2));

@@ -13,13 +13,16 @@ constexpr std::int64_t grain = 16384;  // elements
 
 }  // namespace
 
+void rectifyAll(const float* source, float* destination, std::int64_t count, float slope) {
+  parallelRanges(count, grain,
+                 [&](std::int64_t begin, std::int64_t end) { rectify(source + begin, destination + begin, end - begin, slope); });
+}
+
 Launch rectifierForward(const Rectifier& r) {
   return [r](const std::vector<Operand>& operands, const StepParameters&) {
     const float* source = elements<const float>(operands, 0);
     float* destination = elements(operands, 1);
-    parallelRanges(r.count, grain, [&](std::int64_t begin, std::int64_t end) {
-      rectify(source + begin, destination + begin, end - begin, static_cast<float>(r.slope));
-    });
+    rectifyAll(source, destination, r.count, static_cast<float>(r.slope));
   };
 }
 

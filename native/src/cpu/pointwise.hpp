@@ -5,6 +5,9 @@
 
 namespace tilefold::cpu {
 
+// On all threads, in place where source = destination.
+void rectifyAll(const float* source, float* destination, std::int64_t count, float slope);
+
 Launch rectifierForward(const Rectifier& r);
 Launch rectifierBackward(const Rectifier& r);
 // torch.optim.SGD and torch.optim.Adam / AdamW, coefficients in double, elements in float.

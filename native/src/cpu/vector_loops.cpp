@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 // Clones are chosen by a resolver that runs before main, so a build needs no flags for the machine that it will run on.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -16,6 +17,8 @@ namespace {
 // Vectors of `Block` floats; the compiler splits them where registers are narrower.
 template <int Block>
 struct Lanes {
+  typedef float Floats __attribute__((vector_size(Block * sizeof(float))));
+  typedef std::int32_t Integers __attribute__((vector_size(Block * sizeof(std::int32_t))));
 #ifdef __clang__
   // It forgets `aligned(4)` at a reference, and takes the address for one of the vector's full alignment.
   typedef float Type __attribute__((vector_size(Block * sizeof(float))));
@@ -102,6 +105,32 @@ inline __attribute__((always_inline)) void addPixelsBlock(const float* pixels, d
     typename Lanes<Block>::Type sum = {};
     for (std::int64_t p = begin; p < end; ++p) sum += Lanes<Block>::at(pixels + p * Block);
     addLanes<Block>(sum, lanes);
+  }
+}
+
+template <int Block>
+inline __attribute__((always_inline)) void maxPoolRowBlock(const PoolRow& row, float* values, std::uint8_t* winners) {
+  using Vector = Lanes<Block>;
+  using Floats = typename Vector::Floats;
+  using Integers = typename Vector::Integers;
+  const WindowAxis rows = row.rows, columns = row.columns;
+  for (std::int64_t x = 0; x < columns.out; ++x) {
+    Floats held = Floats{} - std::numeric_limits<float>::infinity();
+    Integers winner = Integers{} + 255;
+    for (std::int64_t ky = 0; ky < rows.kernel; ++ky) {
+      const std::int64_t y = row.top + ky * rows.dilation;
+      if (y < 0 || y >= rows.in) continue;
+      for (std::int64_t kx = 0; kx < columns.kernel; ++kx) {
+        const std::int64_t column = x * columns.stride + kx * columns.dilation - columns.padBefore;
+        if (column < 0 || column >= columns.in) continue;
+        const Floats candidate = Vector::at(row.source + (y * columns.in + column) * Block);
+        const Integers wins = (candidate > held) | (winner == 255) | ((candidate != candidate) & (held == held));
+        held = wins ? candidate : held;
+        winner = wins ? Integers{} + static_cast<std::int32_t>(ky * columns.kernel + kx) : winner;
+      }
+    }
+    Vector::put(values + x * Block, held);
+    for (int lane = 0; lane < Block; ++lane) winners[x * Block + lane] = static_cast<std::uint8_t>(winner[lane]);
   }
 }
 
@@ -221,6 +250,13 @@ TILEFOLD_CLONES void adamUpdate(const AdamStep& step, float* weights, const floa
     secondMoment[i] = s.beta2 * secondMoment[i] + s.rest2 * g * g;
     weights[i] = weight - s.stepSize * (firstMoment[i] / (std::sqrt(secondMoment[i]) / s.secondCorrection + s.epsilon));
   }
+}
+
+TILEFOLD_CLONES void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* winners, std::int64_t block) {
+  if (block == 16)
+    maxPoolRowBlock<16>(row, values, winners);
+  else
+    maxPoolRowBlock<8>(row, values, winners);
 }
 
 TILEFOLD_CLONES void multiplyRow(const MatrixRow& row, const float* matrix, float* result, std::int64_t resultStep, std::int64_t block) {

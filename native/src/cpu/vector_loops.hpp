@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>
 
+#include "window_axis.hpp"
+
 namespace tilefold::cpu {
 
 // Source and destination may coincide, but not overlap otherwise.
@@ -37,6 +39,15 @@ struct AdamStep {
   float secondCorrection;  // sqrt(1 - beta2^t)
 };
 void adamUpdate(const AdamStep& step, float* weights, const float* gradient, float* firstMoment, float* secondMoment, std::int64_t count);
+
+// One row of a max pool's results, pixels of 8 or 16 channels: the largest of each window that lies in the input, the first of equals,
+// NaN over numbers, and its place in the window; -infinity and 255 where none does.
+struct PoolRow {
+  const float* source;  // of the plane
+  std::int64_t top;     // the window's first row, which may lie outside
+  WindowAxis rows, columns;
+};
+void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* winners, std::int64_t block);
 
 // One row of pixels through one matrix [lanes of q][block lanes of r], for block 8 or 16 (the r lanes of a pixel lie together):
 // result[p * resultStep + r] += sum_q operand[p * pixelStep + q * laneStep] * matrix[q][r].

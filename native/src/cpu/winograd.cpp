@@ -86,7 +86,7 @@ Launch compileWinograd(KernelKind kind, const Convolution& c, int threads) {
     correlate(
         correlation, threads,
         {elements<const float>(operands, 0), elements<const float>(operands, 1), forward ? elements<const float>(operands, 2) : nullptr,
-         elements(operands, forward ? 3 : 2), elements(operands, forward ? 4 : 3), 1.0F});
+         elements(operands, forward ? 3 : 2), elements(operands, forward ? 4 : 3), static_cast<float>(c.slope)});
   };
 }
 

@@ -50,6 +50,7 @@ void requirePlain(const Convolution& c) {
 template <class T>
 void convolutionForward(const Convolution& c, const T* source, const T* weights, const T* bias, T* destination) {
   const Geometry g(c);
+  const T slope = static_cast<T>(c.slope);
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t b = 0; b < c.batch; ++b) {
     for (std::int64_t o = 0; o < c.outChannels; ++o) {
@@ -75,7 +76,10 @@ void convolutionForward(const Convolution& c, const T* source, const T* weights,
               }
             }
           }
-          for (std::int64_t x = first; x < last; ++x) plane[y * c.outWidth + x] = static_cast<T>(sums[x - first]);
+          for (std::int64_t x = first; x < last; ++x) {
+            const T value = static_cast<T>(sums[x - first]);
+            plane[y * c.outWidth + x] = value > 0 ? value : slope * value;
+          }
         }
       }
     }

@@ -23,7 +23,11 @@ export const conv2d: OpLowering<'conv2d'> = {
     const { weight, bias } = step.parameters!
     const transformed = context.winograd?.(weight, 'winogradForward')
     const layout = transformed === undefined ? weight.layout : 'winogradForward'
-    const kernel = { kind: 'convolutionForward', ...fields(step, step.source.layout, layout, transformed !== undefined) } as const
+    const kernel = {
+      kind: 'convolutionForward',
+      slope: step.slope,
+      ...fields(step, step.source.layout, layout, transformed !== undefined)
+    } as const
     context.emit.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
       weights: transformed ?? at(weight.buffer),

@@ -13,6 +13,8 @@ export interface OpLowering<P extends Op> {
   readonly inPlace: boolean
   /** Forward adds to its output, which is zeroed first. */
   readonly accumulates?: true
+  /** A rectifier that backward knows by its output's sign: a convolution right before it can apply it. */
+  readonly slope?: (args: ArgsOf<P>) => number
   readonly outputLayout: (context: Pick<Context, 'device'>, source: Layout, args: ArgsOf<P>) => Layout
   readonly forward: (context: Context, step: Step<NodeFor<P>>) => void
   readonly backward: (context: Context, step: Step<NodeFor<P>>, gradients: StepGradients) => void

@@ -13,6 +13,7 @@ const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) =>
   return {
     keeps: { output: true },
     inPlace: true,
+    slope: slopeOf,
     outputLayout: sameLayout,
     forward: ({ emit }, step) =>
       emit.launch<'rectifierForward'>(

@@ -1,0 +1,62 @@
+import type { Kernel } from '../staging'
+import { launchCounts } from './device'
+import type { Planned } from './planning'
+import { percent, table } from './report'
+import { formatMilliseconds } from './sizes'
+
+/** All launches of one kind of kernel in a step; convolutions by algorithm too, and forward ones by whether a rectifier runs with them. */
+export interface KernelTime {
+  readonly kernel: string
+  readonly launches: number
+  readonly measuredMs: number
+  readonly predictedMs: number
+}
+
+const nameOf = (kernel: Kernel): string => {
+  if (!('algorithm' in kernel)) return kernel.kind
+  const rectifies = kernel.kind === 'convolutionForward' && kernel.slope !== 1
+  return `${kernel.kind}, ${kernel.algorithm === 1 ? 'Winograd' : 'direct'}${rectifies ? ', rectified' : ''}`
+}
+
+/** Where a step's time went, the most first. `measured`: milliseconds by kernel of the Program, over all micro-steps and the update. */
+export const breakdownOf = (
+  { staged: { program }, predictedMilliseconds }: Planned,
+  measured: readonly number[],
+  microSteps: number
+): readonly KernelTime[] => {
+  const step = launchCounts(program.step)
+  const update = program.update && launchCounts(program.update)
+  const rows = new Map<string, KernelTime>()
+  program.kernels.forEach((kernel, index) => {
+    const launches = microSteps * (step.get(index) ?? 0) + (update?.get(index) ?? 0)
+    if (launches === 0) return
+    const name = nameOf(kernel)
+    const row = rows.get(name) ?? { kernel: name, launches: 0, measuredMs: 0, predictedMs: 0 }
+    rows.set(name, {
+      kernel: name,
+      launches: row.launches + launches,
+      measuredMs: row.measuredMs + measured[index]!,
+      predictedMs: row.predictedMs + launches * predictedMilliseconds(kernel)
+    })
+  })
+  return [...rows.values()].sort((a, b) => b.measuredMs - a.measuredMs)
+}
+
+/** The same as a table, with each one's share of the step's milliseconds, and what passed outside of launches. */
+export const breakdownText = (breakdown: readonly KernelTime[], stepMilliseconds: number): string => {
+  const sum = breakdown.reduce((total, { measuredMs }) => total + measuredMs, 0)
+  const share = (milliseconds: number): string => percent(milliseconds / stepMilliseconds)
+  return table(
+    ['kernel', 'launches', 'measured', 'predicted', 'share'],
+    [
+      ...breakdown.map(({ kernel, launches, measuredMs, predictedMs }) => [
+        kernel,
+        `${launches}`,
+        formatMilliseconds(measuredMs),
+        formatMilliseconds(predictedMs),
+        share(measuredMs)
+      ]),
+      ['between launches', '', formatMilliseconds(stepMilliseconds - sum), '', share(stepMilliseconds - sum)]
+    ]
+  )
+}
