@@ -26,6 +26,7 @@ export interface SetupOptions {
   readonly strategy: StrategyName
   readonly plan?: string
   readonly threads?: number
+  readonly exactKernels?: true
   readonly seed: number
   readonly json?: true
 }
@@ -104,6 +105,7 @@ export const addSetupOptions = (command: Command): Command =>
     )
     .addOption(new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts('strategy'))
     .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
+    .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd')
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
     .option('--json', 'one JSON object on standard output')
 
@@ -141,12 +143,13 @@ const withInput = (model: Model, { input, crop }: SetupOptions, plan: Plan | und
   )
 }
 
-const setupFields = ({ device, precision, strategy, budget, threads }: SetupOptions): Omit<Setup, 'model' | 'input'> => ({
+const setupFields = ({ device, precision, strategy, budget, threads, exactKernels }: SetupOptions): Omit<Setup, 'model' | 'input'> => ({
   device,
   strategy,
   ...(precision === undefined ? {} : { precision }),
   ...(budget === undefined ? {} : { budget }),
-  ...(threads === undefined ? {} : { threads })
+  ...(threads === undefined ? {} : { threads }),
+  ...(exactKernels && { exactKernels })
 })
 
 /** Of a built-in model; `classes` is what the data say, where there are data. */
