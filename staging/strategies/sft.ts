@@ -130,15 +130,17 @@ const waysOf = (
 ): ((span: Span) => Ways) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
+  const isFrozen = ({ to }: Span): boolean => to <= firstLearning
+  const gradientBytes = ({ from, to }: Span): number => (from > firstLearning ? boundaryBytes(from) : 0) + boundaryBytes(to)
+  /** What the tensors at a segment's ends take, however it runs. */
+  const endBytesOf = (span: Span): number => (isFrozen(span) ? boundaryBytes(span.to) : gradientBytes(span))
   const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
-    const { from, to, recompute } = segment
-    const [before, after] = [boundaryBytes(from), boundaryBytes(to)]
-    const frozen = to <= firstLearning
-    const gradients = (from > firstLearning ? before : 0) + after
-    const outputWhileBackward = recompute ? 0 : after
+    const [before, after] = [boundaryBytes(segment.from), boundaryBytes(segment.to)]
+    const frozen = isFrozen(segment)
+    const backward = frozen ? 0 : (segment.recompute ? 0 : after) + gradientBytes(segment) + estimated.backwardBytes
     return {
       segment,
-      addedBytes: Math.max(after + estimated.forwardBytes, frozen ? 0 : outputWhileBackward + gradients + estimated.backwardBytes),
+      addedBytes: Math.max(after + estimated.forwardBytes, backward),
       keptBytes: after + estimated.keptBytes - (frozen ? before : 0),
       nanoseconds: estimated.nanoseconds
     }
@@ -183,9 +185,11 @@ const waysOf = (
         }
       return best
     }
+    const endBytes = endBytesOf(span)
     return {
       leastNanoseconds: Math.min(...[kept, again].map(([fastest]) => fastest?.()?.nanoseconds ?? Infinity)),
       within: (available, tiledNanoseconds) => {
+        if (endBytes > available) return []
         const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes ?? Infinity) <= available
         const whole = [kept.find(fits), coarsest.find(fits)].map((option) => option?.())
         if (wanted !== undefined) return whole.slice(0, 1).flatMap((option) => option ?? [])

@@ -17,7 +17,7 @@ interface Gain {
 export type WinogradVariants = (span: Span) => readonly Pick<Segment, 'winograd'>[]
 
 /** Between all and none: those whose transformed weights take less than these shares of the largest ones. */
-const shares = [1 / 2, 1 / 8]
+const shares = [1 / 4]
 
 /** Faster both where forward runs once and where it runs again for backward, the transformation of weights included. */
 const isFaster = (timer: ReturnType<typeof segmentTimer>, nodes: number, position: number): boolean =>
