@@ -5,7 +5,7 @@ import type { Model } from '../../dsl'
 import { builtIn } from '../../models'
 import { initialise } from '../../src/initialise'
 import { stream } from '../../src/random'
-import type { Segment } from '../../staging'
+import { buildGraph, type Segment } from '../../staging'
 import { distance, median, norm } from './errors'
 import { type Execution, gradients, stageFor, trainSteps } from './execute'
 import { goldenJson, goldenTensors } from './files'
@@ -90,6 +90,19 @@ const tiledSegments: Readonly<Record<string, readonly Segment[]>> = {
   ]
 }
 
+/** The same with every convolution by Winograd that the strategies would choose: 3 x 3 taps, blocks of 16 channels. */
+const byWinograd = (model: Model, input: readonly number[], segments: readonly Segment[]): readonly Segment[] => {
+  const built = buildGraph(model, input)
+  if (built._tag === 'Left') throw new Error(built.left.message)
+  const possible = built.right.nodes.flatMap(({ op, args, input: [, channels] }, position) =>
+    op === 'conv2d' && args.k === 3 && channels % 16 === 0 ? [position] : []
+  )
+  return segments.map((segment) => ({
+    ...segment,
+    winograd: possible.filter((position) => segment.from <= position && position < segment.to)
+  }))
+}
+
 /** Everything that the comparison needs from one device: gradients, and the weights after the steps, in the golden's order of names. */
 const compute = async (
   execution: Execution,
@@ -130,8 +143,14 @@ networks.forEach(({ name, input, seeds }) => {
   const compared = suite(`PyTorch's training: ${name}`)
   const model = builtIn[name]!({ classes: 2, head: 'gap' })
   const variants = [
-    { variant: 'untiled', decisions: { strategy: 'plain' }, errors: [] as Errors[] },
-    { variant: 'tiled', decisions: { segments: tiledSegments[name]! }, errors: [] as Errors[] }
+    { variant: 'untiled', decisions: { strategy: 'plain' }, winograd: true, errors: [] as Errors[] },
+    { variant: 'tiled', decisions: { segments: tiledSegments[name]! }, winograd: false, errors: [] as Errors[] },
+    {
+      variant: 'tiled, by Winograd',
+      decisions: { segments: byWinograd(model, input, tiledSegments[name]!) },
+      winograd: true,
+      errors: [] as Errors[]
+    }
   ] as const
 
   seeds.forEach((golden) =>
