@@ -82,6 +82,7 @@ if (wide)
             const one = exactKernels ? { ...wanted, exactKernels } : wanted
             if (!isRight(stageFor(one, { kind: 'gradients' }))) continue
             const { staged, ...found } = await gradients(one)
+            assert.equal((await gradients(one)).tensors, found.tensors, 'other bits for the same plan')
             const verified = verify(staged.program)
             assert.ok(isRight(verified), JSON.stringify(verified))
             assertClose({ staged, ...found }, exact, 1e-4, 1e-4)
