@@ -52,7 +52,9 @@ export const decodePlanFile = (value: unknown): E.Either<string, Plan> =>
     PlanFile.decode(value),
     E.mapLeft(([fault]) => {
       const context = fault?.context ?? []
-      const path = context.slice(1).reduce((text, { key }) => text + (/^\d+$/.test(key) ? `[${key}]` : `${text && '.'}${key}`), '')
+      // An intersection puts the number of its part on the way, which is no key.
+      const keys = context.slice(1).filter((_, place) => !(context[place]!.type instanceof t.IntersectionType))
+      const path = keys.reduce((text, { key }) => text + (/^\d+$/.test(key) ? `[${key}]` : `${text && '.'}${key}`), '')
       const expected = article(context.at(-1)?.type.name ?? 'a plan')
       if (path === '') return 'it holds no plan'
       return fault?.value === undefined ? `${path} is missing` : `${path} is ${JSON.stringify(fault.value)}, not ${expected}`
