@@ -248,7 +248,7 @@ types('plans: right, or the same sentence', () => {
         case 9:
           return { ...right, input: [2, 3, 16, 16 + place].slice(place === 3 ? 1 : 0) }
         case 10:
-          return changed({ winograd: ['features.0', name].slice(place % 2) })
+          return changed({ winograd: ['features.0', name].slice(place > 1 ? 1 : 0) })
         default:
           return right
       }
