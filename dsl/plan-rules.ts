@@ -98,6 +98,15 @@ const checkpointMistake = (layers: readonly PlannedLayer[], { to, checkpoint }: 
     : `there is no layer ${checkpoint}; its last one is ${last}`
 }
 
+/** Why a segment cannot run these of its layers by Winograd; whether a device can is its own to say. */
+const winogradMistake = (layers: readonly PlannedLayer[], { from, to, winograd = [] }: UnnamedSegment): string | undefined =>
+  firstDefined(winograd, (name) => {
+    const place = layers.findIndex((layer) => layer.name === name)
+    if (place === -1) return `winograd: there is no layer ${name}`
+    if (layers[place]!.op !== 'conv2d') return `winograd: ${name} is no convolution but ${layers[place]!.op}`
+    return from <= place && place < to ? undefined : `winograd: ${name} is not in this segment`
+  })
+
 /** Why segments do not cover the layers, which stand in the order in which they run, or are tiled where that is not exact. */
 export const segmentsMistake = (layers: readonly PlannedLayer[], segments: readonly UnnamedSegment[]): string | undefined => {
   const end = layers.length
@@ -116,7 +125,9 @@ export const segmentsMistake = (layers: readonly PlannedLayer[], segments: reado
         if (!Number.isInteger(to) || to <= from || to > end) return within(`it must end after ${from} and at ${end} at the latest`)
         if (isLast && to !== end) return early(to)
         const ops = layers.slice(from, to).map(({ op }) => op)
-        return within(gridMistake(segment as PlanSegment, ops, isLast) ?? checkpointMistake(layers, segment))
+        return within(
+          gridMistake(segment as PlanSegment, ops, isLast) ?? checkpointMistake(layers, segment) ?? winogradMistake(layers, segment)
+        )
       })
 }
 

@@ -254,13 +254,13 @@ type Tiled<G> = { [D in keyof G]: G[D] extends 1 ? never : number extends G[D] ?
 type GridMistake<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> =
   Whole<`${G['grid']['B']} ${G['grid']['H']} ${G['grid']['W']}`> extends true
     ? [Tiled<G['grid']>] extends [never]
-      ? CheckpointMistake<G, E>
+      ? CheckpointMistake<G, E, F>
       : TiledMistake<E, F, G['from'], G['to'], Tiled<G['grid']>> extends infer Sentence
         ? Sentence extends string
           ? { readonly grid: Bad<`${ShowSegment<G>}: ${Sentence}`> }
           : [After, G['recompute']] extends [readonly [unknown, ...unknown[]], false]
             ? { readonly recompute: Bad<`${ShowSegment<G>}: what is tiled is recomputed in backward; recompute must be true`> }
-            : CheckpointMistake<G, E>
+            : CheckpointMistake<G, E, F>
         : never
     : { readonly grid: Bad<`${ShowSegment<G>}: tile counts must be whole numbers above 0`> }
 
@@ -285,11 +285,11 @@ type Disallowed<
   D extends string
 > = `cannot tile along ${ShowDims<Exclude<D, LastDims<N>>>}; ${N} allows ${ShowDims<LastDims<N>>}`
 
-type CheckpointMistake<G extends PlanSegment, E extends Entries> = string extends G['checkpoint']
-  ? unknown
+type CheckpointMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
+  ? WinogradMistake<G, E, F>
   : NameBefore<G['to'], E> extends infer Last extends string
     ? G['checkpoint'] extends Last
-      ? unknown
+      ? WinogradMistake<G, E, F>
       : G['checkpoint'] extends E[number][0]
         ? { readonly checkpoint: Bad<`${ShowSegment<G>}: its last layer is ${Last}, not ${G['checkpoint']}`> }
         : { readonly checkpoint: Bad<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last}`> }
@@ -298,3 +298,29 @@ type CheckpointMistake<G extends PlanSegment, E extends Entries> = string extend
 type NameBefore<To extends number, E extends Entries> = (readonly [unknown, ...E])[To] extends readonly [infer Name, ...unknown[]]
   ? Name
   : never
+
+/** Why a segment cannot run these of its layers by Winograd, at the names that are wrong. */
+type WinogradMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly winograd: infer W extends readonly [string, ...string[]]
+}
+  ? Convolutions<E, F, G['from'], G['to']> extends infer Names extends string
+    ? W extends readonly Names[]
+      ? unknown
+      : { readonly winograd: { readonly [K in keyof W]: W[K] extends Names ? unknown : Unfit<G, W[K], E> } }
+    : never
+  : unknown
+
+/** Names of the convolutions from position K up to To. */
+type Convolutions<E extends Entries, F extends readonly unknown[], K, To, Names = never> = K extends To
+  ? Names
+  : Convolutions<E, F, F[K & number], To, E[K & number][1] extends 'conv2d' ? Names | E[K & number][0] : Names>
+
+type Unfit<G extends PlanSegment, Name extends string, E extends Entries> = string extends Name
+  ? unknown
+  : Name extends E[number][0]
+    ? Extract<E[number], readonly [Name, ...unknown[]]>[1] extends infer N extends Op
+      ? N extends 'conv2d'
+        ? Bad<`${ShowSegment<G>}: winograd: ${Name} is not in this segment`>
+        : Bad<`${ShowSegment<G>}: winograd: ${Name} is no convolution but ${N}`>
+      : never
+    : Bad<`${ShowSegment<G>}: winograd: there is no layer ${Name}`>

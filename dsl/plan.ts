@@ -20,6 +20,8 @@ export interface PlanSegment {
   readonly recompute: boolean
   /** Weights that backward wants in another layout are copied once, or by each tile for itself, which takes time and leaves memory. */
   readonly reorder: 'once' | 'each-tile'
+  /** Names of the convolutions that run by Winograd, which is faster, takes more memory and rounds differently; the others run directly. */
+  readonly winograd?: readonly string[]
 }
 
 /** A plan as a person reads, edits and commits it: what it was made for, what it decides, what is predicted of it. */

@@ -17,6 +17,8 @@ export interface SegmentCostReport extends SegmentReport {
   readonly recomputationMs: number
   readonly haloMs: number
   readonly tileMs: number
+  /** What the segment would take more with direct kernels alone. */
+  readonly winogradSavingMs: number
 }
 
 /** The fields of `explain --json`. */
@@ -64,12 +66,13 @@ export const explanationReport = (explanation: Explanation): ExplanationReport =
     larger: larger.map(otherReport),
     smaller: smaller === undefined ? null : otherReport(smaller),
     segments: segments.map((cost) => ({
-      ...segmentReport(graph, cost.segment),
+      ...segmentReport(graph, plan.order, cost.segment),
       predictedMs: cost.milliseconds,
       wholeMs: cost.wholeMilliseconds,
       recomputationMs: cost.recomputationMilliseconds,
       haloMs: cost.haloMilliseconds,
-      tileMs: cost.tileMilliseconds
+      tileMs: cost.tileMilliseconds,
+      winogradSavingMs: cost.winogradSavingMilliseconds
     }))
   }
 }
@@ -117,7 +120,7 @@ const segmentRows = ({ segments }: ExplanationReport): readonly (readonly string
     spanText(segment),
     `${tilesText(segment.grid)}, ${segment.recompute ? 'computed again' : 'kept'}`,
     formatMilliseconds(segment.predictedMs),
-    ...[segment.recomputationMs, segment.haloMs, segment.tileMs].map(cost)
+    ...[segment.recomputationMs, segment.haloMs, segment.tileMs, segment.winogradSavingMs].map(cost)
   ])
 }
 
@@ -156,6 +159,6 @@ export const explanationText = (explanation: Explanation): string => {
     ...sentences(report),
     table(['at the peak', 'bytes', 'share', 'the largest of it'], peakRows(report)),
     table(['budget', 'time of a step', 'against now'], budgetRows(report)),
-    table(['segment', 'decision', 'time', 'computing again', 'halos', "tiles' copies"], segmentRows(report))
+    table(['segment', 'decision', 'time', 'computing again', 'halos', "tiles' copies", 'saved by Winograd'], segmentRows(report))
   ].join('\n')
 }

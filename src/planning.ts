@@ -37,6 +37,8 @@ export interface Setup {
   readonly budget?: Size
   /** All of the machine's where absent. */
   readonly threads?: number
+  /** No kernels that round differently than the others: no convolution runs by Winograd. */
+  readonly exactKernels?: true
 }
 
 export interface Planned {
@@ -127,14 +129,15 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
         objective,
         source,
         ...(input === undefined ? {} : { input }),
-        ...(given === undefined ? {} : { given })
+        ...(given === undefined ? {} : { given }),
+        ...(setup.exactKernels && { exactKernels: true })
       }
     }),
     E.bind('budget', ({ unlimited }) =>
       budgetBytes(setup.budget ?? budgetOf(setup.plan), () =>
         pipe(
           stage(asPlain(unlimited)),
-          E.bimap(stagingFailure, (staged) => staged.plan.predicted.peakDeviceBytes)
+          E.bimap(stagingFailure, (staged) => staged.plan.predicted.plainPeakBytes)
         )
       )
     ),

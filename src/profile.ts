@@ -31,7 +31,7 @@ const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => 
 /** New times may make another plan best, whose kernels are then measured too. */
 const mostRounds = 4
 
-/** Kernels of the plans in question that were not measured, nor others of their family and about their size. */
+/** Kernels of the plans in question, with and without Winograd, that were not measured, nor others of their family and about their size. */
 const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profile): E.Either<Failure, readonly Kernel[]> =>
   pipe(
     deviceOf(setup, profile),
@@ -41,9 +41,13 @@ const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profil
         ...(setup.budget === undefined ? usualBudgets : [setup.budget]).map((budget) => [setup.strategy ?? 'auto', budget] as const)
       ]
       const missing = new Map<string, Kernel>()
-      for (const [strategy, budget] of wanted) {
-        const { budget: _, ...unlimited } = setup
-        const planned = planNetwork({ ...unlimited, strategy, ...(budget === undefined ? {} : { budget }) }, objective, imageSource, device)
+      const { budget: _, ...unlimited } = setup
+      const setups = wanted.flatMap(([strategy, budget]) => {
+        const one = { ...unlimited, strategy, ...(budget === undefined ? {} : { budget }) }
+        return [one, { ...one, exactKernels: true as const }]
+      })
+      for (const one of setups) {
+        const planned = planNetwork(one, objective, imageSource, device)
         if (E.isLeft(planned)) {
           // A budget that nothing fits has no kernels.
           if (planned.left.code === 'budget') continue

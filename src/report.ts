@@ -1,5 +1,5 @@
 import Table from 'cli-table3'
-import type { Graph, Segment } from '../staging'
+import type { Graph, MemoryPlan, Segment } from '../staging'
 import type { Planned } from './planning'
 import { formatBytes, formatMilliseconds } from './sizes'
 
@@ -12,6 +12,8 @@ export interface SegmentReport {
   readonly toName: string
   readonly grid: { readonly B: number; readonly H: number; readonly W: number }
   readonly recompute: boolean
+  /** Names of the convolutions that run by Winograd. */
+  readonly winograd: readonly string[]
 }
 
 /** The fields of `plan --json`. */
@@ -46,18 +48,32 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
     planningMs: planningMilliseconds,
     verifiedMs: verifiedMilliseconds,
     timesFrom: timeShares,
-    segments: plan.segments.map((segment) => segmentReport(graph, segment))
+    segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment))
   }
 }
 
-export const segmentReport = (graph: Graph, { from, to, grid, recompute }: Segment): SegmentReport => ({
+export const segmentReport = (
+  graph: Graph,
+  order: MemoryPlan['order'],
+  { from, to, grid, recompute, winograd = [] }: Segment
+): SegmentReport => ({
   from,
   to,
   fromName: graph.nodes[from]?.name ?? '',
   toName: graph.nodes[to - 1]?.name ?? '',
   grid,
-  recompute
+  recompute,
+  winograd: winograd.map((position) => graph.nodes[order[position]!]!.name)
 })
+
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** How many of a plan's convolutions run by Winograd; nothing where the model has none. */
+const convolutionRows = ({ nodes }: Graph, segments: readonly SegmentReport[]): readonly (readonly string[])[] => {
+  const convolutions = nodes.filter(({ op }) => op === 'conv2d').length
+  const byWinograd = segments.reduce((sum, { winograd }) => sum + winograd.length, 0)
+  return convolutions === 0 ? [] : [['by Winograd', `${byWinograd} of ${plural(convolutions, 'convolution')}`]]
+}
 
 export const spanText = ({ fromName, toName }: SegmentReport): string => (fromName === toName ? fromName : `${fromName} to ${toName}`)
 
@@ -95,7 +111,8 @@ export const planText = (planned: Planned): string => {
   const segments = report.segments.map((segment) => [
     spanText(segment),
     tilesText(segment.grid),
-    segment.recompute ? 'computed again' : 'kept'
+    segment.recompute ? 'computed again' : 'kept',
+    segment.winograd.length === 0 ? '' : plural(segment.winograd.length, 'convolution')
   ])
   const budget = report.budgetBytes === null ? 'none' : formatBytes(report.budgetBytes)
   const figures = [
@@ -107,10 +124,11 @@ export const planText = (planned: Planned): string => {
     ['peak on the host', formatBytes(report.peakHostBytes)],
     ['time of a step', `${formatMilliseconds(report.predictedStepMs)}, at least ${formatMilliseconds(report.lowerBoundMs)} in any plan`],
     ['times', timesText(report.timesFrom)],
-    ['halo overhead', percent(report.haloOverhead)]
+    ['halo overhead', percent(report.haloOverhead)],
+    ...convolutionRows(planned.staged.graph, report.segments)
   ]
   const title = `${planned.staged.graph.model}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`
-  return [title, table(['segment', 'forward', 'for backward'], segments), table(['predicted', ''], figures)].join('\n')
+  return [title, table(['segment', 'forward', 'for backward', 'by Winograd'], segments), table(['predicted', ''], figures)].join('\n')
 }
 
 export const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length

@@ -1,7 +1,10 @@
 import * as E from 'fp-ts/Either'
-import { orderMistake, segmentsMistake } from '../dsl'
+import { layerText, orderMistake, segmentsMistake } from '../dsl'
 import { inputError, type StagingError } from './error'
 import type { Graph } from './graph'
+import { openPool } from './lowering/emitter'
+import { openContext, type Lowering } from './lowering/lower'
+import { transformablePositions } from './lowering/winograd'
 import { tilesAsked } from './marks'
 import { inOrder, type Order } from './order'
 import type { Segment } from './plan'
@@ -34,12 +37,21 @@ export interface Given {
   readonly strategy?: string
 }
 
+/** A segment as plan files write it: the layers that run by Winograd by their names. */
+const named =
+  ({ nodes }: Graph) =>
+  ({ winograd, ...segment }: Segment) => ({
+    ...segment,
+    ...(winograd && { winograd: winograd.map((position) => nodes[position]?.name ?? `at position ${position}`) })
+  })
+
 /**
  * Decisions that a person wrote: an order that only exchanges a max pool with the rectifier before it, and segments that follow each
  * other from the first op to the last and are tiled only where that is exact. The sentences are those of the plan's types.
  */
 export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<StagingError, Given> => {
-  const mistake = orderMistake(graph.nodes, order) ?? segmentsMistake(inOrder(graph, order).nodes, segments)
+  const mistake =
+    orderMistake(graph.nodes, order) ?? segmentsMistake(inOrder(graph, order).nodes, segments.map(named(inOrder(graph, order))))
   if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
   const blind = segments.find((segment) => segmentTiling(inOrder(graph, order), segment, segment.grid) === undefined)
   return blind === undefined
@@ -50,4 +62,22 @@ export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<S
           graph.nodes[order[blind.from]!]!.name
         )
       )
+}
+
+/** Convolutions that were given to Winograd though it is refused, or though the device does not have them; the graph is in the given order. */
+export const winogradMistake = (
+  lowering: Lowering,
+  segments: readonly Segment[],
+  exactKernels: true | undefined
+): StagingError | undefined => {
+  const { graph, device } = lowering
+  const possible = new Set(transformablePositions(openContext(lowering, openPool())))
+  const asked = segments.flatMap((segment) => (segment.winograd ?? []).map((position) => ({ segment, position })))
+  const wrong = asked.find(({ position }) => !possible.has(position))
+  if (wrong === undefined) return undefined
+  const { name, op, args } = graph.nodes[wrong.position]!
+  const reason = exactKernels
+    ? `${name} runs by Winograd, which rounds differently; take it out of the segment's winograd, or leave out --exact-kernels`
+    : `the ${device.name} device has no Winograd for ${name} (${layerText(op, args)}); take it out of the segment's winograd`
+  return inputError(`segment ${wrong.segment.from}..${wrong.segment.to}: ${reason}.`, name)
 }

@@ -42,6 +42,8 @@ export interface SegmentCost {
   readonly haloMilliseconds: number
   /** What only tiles need: copies into and out of whole tensors, sums over tiles, weights reordered again. */
   readonly tileMilliseconds: number
+  /** What the segment would take more with direct kernels alone. */
+  readonly winogradSavingMilliseconds: number
 }
 
 export interface Explanation {
@@ -116,7 +118,8 @@ const costOf = (timer: ReturnType<typeof segmentTimer>, times: number, isLast: b
     wholeMilliseconds: whole.all / 1e6,
     recomputationMilliseconds: (again.all - whole.all) / 1e6,
     haloMilliseconds: (tiled.all - again.all - tiles) / 1e6,
-    tileMilliseconds: tiles / 1e6
+    tileMilliseconds: tiles / 1e6,
+    winogradSavingMilliseconds: segment.winograd === undefined ? 0 : (time({ winograd: [] }).all - tiled.all) / 1e6
   }
 }
 

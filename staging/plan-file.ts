@@ -18,14 +18,17 @@ const Bytes = new t.Type<number | null>(
   (value, context) => (value === null || Count.is(value) ? t.success(value) : t.failure(value, context)),
   t.identity
 )
-const Segment = t.type({
-  from: Count,
-  to: Count,
-  checkpoint: t.string,
-  grid: t.type({ B: t.number, H: t.number, W: t.number }),
-  recompute: Flag,
-  reorder: Reorder
-})
+const Segment = t.intersection([
+  t.type({
+    from: Count,
+    to: Count,
+    checkpoint: t.string,
+    grid: t.type({ B: t.number, H: t.number, W: t.number }),
+    recompute: Flag,
+    reorder: Reorder
+  }),
+  t.partial({ winograd: t.array(t.string) })
+])
 const PlanFile = t.type({
   model: t.string,
   input: t.array(t.number),
@@ -49,7 +52,9 @@ export const decodePlanFile = (value: unknown): E.Either<string, Plan> =>
     PlanFile.decode(value),
     E.mapLeft(([fault]) => {
       const context = fault?.context ?? []
-      const path = context.slice(1).reduce((text, { key }) => text + (/^\d+$/.test(key) ? `[${key}]` : `${text && '.'}${key}`), '')
+      // An intersection puts the number of its part on the way, which is no key.
+      const keys = context.slice(1).filter((_, place) => !(context[place]!.type instanceof t.IntersectionType))
+      const path = keys.reduce((text, { key }) => text + (/^\d+$/.test(key) ? `[${key}]` : `${text && '.'}${key}`), '')
       const expected = article(context.at(-1)?.type.name ?? 'a plan')
       if (path === '') return 'it holds no plan'
       return fault?.value === undefined ? `${path} is missing` : `${path} is ${JSON.stringify(fault.value)}, not ${expected}`
@@ -84,6 +89,7 @@ const rounded = (value: number): number => Number(value.toPrecision(6))
 /** A staged plan as a file holds it. */
 export const planFileOf = ({ graph, plan, program }: Staged, objective: Objective): Plan => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = memoryPlan.encode(plan).predicted
+  const nameAt = (position: number): string => graph.nodes[plan.order[position]!]!.name
   return {
     model: plan.model,
     input: plan.input,
@@ -95,11 +101,12 @@ export const planFileOf = ({ graph, plan, program }: Staged, objective: Objectiv
     graph: plan.graphHash,
     budget: plan.budget,
     peak: peakDeviceBytes,
-    segments: plan.segments.map(({ from, to, ...decisions }) => ({
+    segments: plan.segments.map(({ from, to, winograd, ...decisions }) => ({
       from,
       to,
-      checkpoint: graph.nodes[plan.order[to - 1]!]!.name,
-      ...decisions
+      checkpoint: nameAt(to - 1),
+      ...decisions,
+      ...(winograd && { winograd: winograd.map(nameAt) })
     })),
     predicted: {
       peakHostBytes,
@@ -123,14 +130,20 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
         E.filterOrElse(
           () => graphHash(graph) === plan.graph,
           () => inputError(`the layers of ${model.name} have other names than when the plan was made; plan it anew.`)
-        )
+        ),
+        E.map(({ order, segments, strategy }) => {
+          const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
+          return {
+            order,
+            segments: segments.map(({ from, to, grid, recompute, reorder, winograd }) => ({
+              ...{ from, to, grid, recompute, reorder },
+              ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) })
+            })),
+            strategy
+          }
+        })
       )
-    ),
-    E.map(({ order, segments, strategy }) => ({
-      order,
-      segments: segments.map(({ from, to, grid, recompute, reorder }) => ({ from, to, grid, recompute, reorder })),
-      strategy
-    }))
+    )
   )
 
 /** How a plan is written: as JSON, or as a TypeScript module that the compiler checks against its model. */

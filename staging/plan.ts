@@ -5,7 +5,7 @@ const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
 /**
  * Consecutive nodes [from, to) that run tile by tile; `recompute` false keeps what backward needs, true computes it again.
  * `reorder`: weights that backward wants in another layout are copied once for all tiles, or by each tile for itself,
- * which takes time and leaves memory. `convolutions` says by which algorithm they run where the device has several; without it, directly.
+ * which takes time and leaves memory. `winograd`: positions of the convolutions that run by Winograd; the others run directly.
  */
 const segment = t.readonly(
   t.intersection([
@@ -16,7 +16,7 @@ const segment = t.readonly(
       recompute: t.boolean,
       reorder: t.union([t.literal('once'), t.literal('each-tile')])
     }),
-    t.partial({ convolutions: t.union([t.literal('direct'), t.literal('winograd')]) })
+    t.partial({ winograd: t.readonlyArray(t.number) })
   ])
 )
 

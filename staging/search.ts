@@ -11,6 +11,7 @@ import type { Program } from './program'
 import { simulate } from './simulate'
 import { planners, strategies, type StrategyName } from './strategies'
 import type { Search, Segmentation, Strategy } from './strategies/strategy'
+import { winogradVariants } from './strategies/winograd'
 import { segmentTiling, untiled, type TileRun } from './tiling'
 
 /** Decisions with their exact peak and predicted time. */
@@ -144,7 +145,7 @@ const ladderAnswers = (
 const answersOf = (written: Lowering, strategy: Strategy, residentBytes: number, plainPeakBytes: number): Answers => {
   const order = strategy.order(written.graph)
   const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
-  const search: Search = { lowering, residentBytes, estimate: segmentEstimator(lowering) }
+  const search: Search = { lowering, residentBytes, estimate: segmentEstimator(lowering), winograd: winogradVariants(lowering) }
   const known = new Map<string, Candidate>()
   const lowered = (segments: Segmentation): Candidate => {
     const key = JSON.stringify(segments)

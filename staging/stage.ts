@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
-import { checkGiven, checkInputs, type Given } from './check-segments'
+import { checkGiven, checkInputs, winogradMistake, type Given } from './check-segments'
 import type { DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash, withoutDropout, type Graph } from './graph'
@@ -9,11 +9,12 @@ import type { Objective, Source } from './lowering/context'
 import type { Lowering } from './lowering/lower'
 import { checkObjective } from './objective'
 import type { MemoryPlan, Segment } from './plan'
-import { asWritten, poolBeforeRectifying } from './order'
+import { asWritten, inOrder, poolBeforeRectifying } from './order'
 import type { Program } from './program'
 import { candidateOf, openAnswers, type Answers, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
+import { winogradVariants, withWinogradVariants } from './strategies/winograd'
 import { segmentMultiplyAdds, segmentTiling, untiled } from './tiling'
 
 export interface StageRequest {
@@ -28,6 +29,8 @@ export interface StageRequest {
   readonly budget?: number
   readonly objective: Objective
   readonly source: Source
+  /** Refuses kernels that round differently: nothing runs by Winograd. */
+  readonly exactKernels?: true
 }
 
 export interface Staged {
@@ -67,16 +70,21 @@ export interface Decided {
   readonly answers: Answers | undefined
 }
 
+const withoutWinograd = (device: DeviceModel): DeviceModel => ({ ...device, winograd: () => false })
+
 const decideGraph = (
-  { device, strategy, given, budget = Infinity, objective, source }: StageRequest,
+  { device: whole, strategy, given, budget = Infinity, objective, source, exactKernels }: StageRequest,
   written: Graph
 ): E.Either<StagingError, Decided> => {
+  const device = exactKernels ? withoutWinograd(whole) : whole
   // Gradients are of one function, not of a random one.
   const graph = objective.kind === 'gradients' ? withoutDropout(written) : written
   const lowering: Lowering = { graph, device, objective, source }
   const plain = candidateOf(lowering, asWritten(graph), wholeGraph(graph))
   const decided = (chosen: Candidate, answers?: Answers): Decided => ({ written, lowering, plain, chosen, answers })
   if (given !== undefined) {
+    const mistake = winogradMistake({ ...lowering, graph: inOrder(graph, given.order) }, given.segments, exactKernels)
+    if (mistake !== undefined) return E.left(mistake)
     const candidate = candidateOf(lowering, given.order, given.segments)
     return candidate.peakBytes <= budget
       ? E.right(decided(candidate))
@@ -99,6 +107,14 @@ export const decide = (request: StageRequest): E.Either<StagingError, Decided> =
     E.chain((graph) => decideGraph(request, graph))
   )
 
+/** Of the fastest kernels, run once each in the better order. */
+const lowerBound = (written: Lowering): number => {
+  const order = poolBeforeRectifying(written.graph)
+  const lowering = { ...written, graph: inOrder(written.graph, order) }
+  const [fastest] = withWinogradVariants(winogradVariants(lowering), wholeGraph(lowering.graph))
+  return candidateOf(written, order, fastest!).milliseconds()
+}
+
 export const planOf = ({ strategy, given, device, budget }: StageRequest, { written, lowering, plain, chosen }: Decided): MemoryPlan => {
   const { graph } = lowering
   return {
@@ -116,7 +132,7 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
       peakHostBytes: 0,
       plainPeakBytes: plain.peakBytes,
       stepMilliseconds: chosen.milliseconds(),
-      lowerBoundMilliseconds: candidateOf(lowering, poolBeforeRectifying(graph), wholeGraph(graph)).milliseconds(),
+      lowerBoundMilliseconds: lowerBound(lowering),
       haloOverhead: haloOverhead(chosen.graph, chosen.segments)
     }
   }

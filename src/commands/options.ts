@@ -65,6 +65,7 @@ export const addSetupOptions = (command: Command): Command =>
     )
     .addOption(new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts('strategy'))
     .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
+    .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd')
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
     .option('--json', 'one JSON object on standard output')
 

@@ -32,6 +32,8 @@ export interface SetupOptions {
   readonly plan?: Plan | string
   /** All of the machine's where absent. */
   readonly threads?: number
+  /** Whether to refuse kernels that round differently than the others: no convolution runs by Winograd. */
+  readonly exactKernels?: boolean
   /** Of initial weights, order, crops and dropout; 0 where absent. */
   readonly seed?: number
 }
@@ -72,7 +74,8 @@ const parts = (
     E.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(options.plan))),
     E.map(({ budget, model, plan }) => {
       const { device = 'cpu', precision, strategy, threads } = options
-      return { model, plan, fields: { device, ...present({ precision, strategy, threads, plan, budget }) } }
+      const exactKernels = options.exactKernels === true ? (true as const) : undefined
+      return { model, plan, fields: { device, ...present({ precision, strategy, threads, exactKernels, plan, budget }) } }
     })
   )
 

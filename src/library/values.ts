@@ -37,6 +37,7 @@ const codecs: Readonly<Record<string, t.Mixed>> = {
   precision: oneOf('float32', 'float64'),
   strategy: oneOf('auto', 'plain', 'chen', 'chen-sqrt', 'sft'),
   threads: whole(1, mostThreads),
+  exactKernels: t.boolean,
   seed: whole(0),
   accumulate: whole(1),
   clipNorm: positive,

@@ -101,8 +101,8 @@ export interface Context {
   /** Where backward ends: the first node that learns, -1 where the input's gradient is wanted, one past the last where nothing learns. */
   readonly firstLearning: number
   readonly exchange: StepExchange
-  /** Transformed weights, where a segment's convolutions run by Winograd and this one can. */
-  readonly winograd?: (weight: ParameterTensor, layout: TransformedLayout) => Virtual | undefined
+  /** Inside a segment that runs some convolutions by Winograd: the transformed weights of those; asked for just before they are read. */
+  readonly winograd?: ReadonlyMap<ParameterTensor, { readonly [L in TransformedLayout]: () => Virtual }>
 }
 
 /** One op on one tile. */

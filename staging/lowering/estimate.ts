@@ -46,8 +46,8 @@ export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => Seg
     return knownRuns.get(key)
   }
   return (segment) => {
-    const { from, to, grid, recompute, reorder, convolutions } = segment
-    const key = `${from},${to},${grid.B},${grid.H},${grid.W},${recompute},${reorder},${convolutions}`
+    const { from, to, grid, recompute, reorder, winograd = [] } = segment
+    const key = `${from},${to},${grid.B},${grid.H},${grid.W},${recompute},${reorder},${winograd}`
     if (!known.has(key)) {
       const [B, H, W] = [runsOf(segment, 'B'), runsOf(segment, 'H'), runsOf(segment, 'W')]
       const tiling = B && H && W && { B, H, W }

@@ -8,7 +8,7 @@ import { at, type Buffer, type Virtual } from './emitter'
 import { loweringOf } from './ops'
 import { learningTensors, weightsIn } from './parameters'
 import type { Body, WholeTensor } from './tensors'
-import { usesWinograd, withWinograd } from './winograd'
+import { winogradWeights, withWinograd } from './winograd'
 
 /** A segment ready to be emitted, forward and backward. */
 export interface SegmentCode extends BoundSegment {
@@ -78,10 +78,11 @@ export const emitBackward = (
   const forBackward = (weight: ParameterTensor): Virtual => weightsIn(context, weight, weight.backwardLayout)
   const withSourceGradient = nodes.slice(Math.max(0, firstLearning + 1 - segment.from))
   if (partial) sums.forEach((sum, { gradient }) => (gradient === undefined ? zero(context, sum) : undefined))
+  const transformed = winogradWeights(context, segment)
   const shared = new Map(
     partial && segment.reorder === 'once'
       ? withSourceGradient.flatMap((both) =>
-          both === undefined || usesWinograd(segment, both.weight) ? [] : [[both.weight, forBackward(both.weight)] as const]
+          both === undefined || transformed.has(both.weight) ? [] : [[both.weight, forBackward(both.weight)] as const]
         )
       : []
   )

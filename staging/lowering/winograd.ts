@@ -3,8 +3,13 @@ import { tileCount } from '../tiling'
 import type { Context, NodeParameters, ParameterTensor, TransformedLayout } from './context'
 import { weightsIn } from './parameters'
 
-export const usesWinograd = ({ convolutions }: Segment, weight: ParameterTensor): boolean =>
-  convolutions === 'winograd' && weight.transformable
+/** Positions of the convolutions that the device also has by Winograd. */
+export const transformablePositions = ({ parameters }: Pick<Context, 'parameters'>): readonly number[] =>
+  parameters.flatMap((both, position) => (both?.weight.transformable === true ? [position] : []))
+
+/** The weights of those that a segment runs by Winograd. */
+export const winogradWeights = ({ parameters }: Pick<Context, 'parameters'>, { winograd = [] }: Segment): ReadonlySet<ParameterTensor> =>
+  new Set(winograd.map((position) => parameters[position]!.weight))
 
 /**
  * The context of a segment's forward or backward, where its convolutions find transformed weights: made here, before the tiles, for the
@@ -15,17 +20,20 @@ export const withWinograd = (
   segment: Segment,
   shared: { readonly [L in TransformedLayout]: readonly (NodeParameters | undefined)[] }
 ): Context => {
-  if (segment.convolutions !== 'winograd') return context
+  const chosen = winogradWeights(context, segment)
+  if (chosen.size === 0) return context
   const once = tileCount(segment.grid) > 1 && segment.reorder === 'once'
-  const made = (layout: TransformedLayout) =>
-    new Map(
+  const inLayout = (layout: TransformedLayout) => {
+    const made = new Map(
       shared[layout].flatMap((both) =>
-        once && both?.weight.transformable ? [[both.weight, weightsIn(context, both.weight, layout)] as const] : []
+        once && both !== undefined && chosen.has(both.weight) ? [[both.weight, weightsIn(context, both.weight, layout)] as const] : []
       )
     )
-  const ready = { winogradForward: made('winogradForward'), winogradBackward: made('winogradBackward') }
-  return {
-    ...context,
-    winograd: (weight, layout) => (weight.transformable ? (ready[layout].get(weight) ?? weightsIn(context, weight, layout)) : undefined)
+    return (weight: ParameterTensor) => () => made.get(weight) ?? weightsIn(context, weight, layout)
   }
+  const [forward, backward] = [inLayout('winogradForward'), inLayout('winogradBackward')]
+  const winograd = new Map(
+    [...chosen].map((weight) => [weight, { winogradForward: forward(weight), winogradBackward: backward(weight) }] as const)
+  )
+  return { ...context, winograd }
 }

@@ -1,6 +1,7 @@
 import { asWritten } from '../order'
 import { untiled } from '../tiling'
 import type { Segmentation, Strategy } from './strategy'
+import { withWinogradVariants } from './winograd'
 
 /** `count` segments of about equally many ops, recomputed in backward; the last needs no recomputation. */
 const equalSegments = (ops: number, count: number): Segmentation =>
@@ -16,12 +17,14 @@ const equalSegments = (ops: number, count: number): Segmentation =>
 export const chenSquareRoot: Strategy = {
   order: asWritten,
   kind: 'fixed',
-  all: ({ lowering: { graph } }) => [equalSegments(graph.nodes.length, Math.round(Math.sqrt(graph.nodes.length)))]
+  all: ({ lowering: { graph }, winograd }) =>
+    withWinogradVariants(winograd, equalSegments(graph.nodes.length, Math.round(Math.sqrt(graph.nodes.length))))
 }
 
 /** The best of all numbers of segments s. */
 export const chen: Strategy = {
   order: asWritten,
   kind: 'fixed',
-  all: ({ lowering: { graph } }) => graph.nodes.map((_, index) => equalSegments(graph.nodes.length, index + 1))
+  all: ({ lowering: { graph }, winograd }) =>
+    graph.nodes.flatMap((_, index) => withWinogradVariants(winograd, equalSegments(graph.nodes.length, index + 1)))
 }

@@ -2,11 +2,16 @@ import type { Graph } from '../graph'
 import { asWritten } from '../order'
 import { untiled } from '../tiling'
 import type { Segmentation, Strategy } from './strategy'
+import { withWinogradVariants } from './winograd'
 
 /** One segment, untiled and kept: its forward is followed by its backward. */
 export const wholeGraph = (graph: Graph): Segmentation => [
   { from: 0, to: graph.nodes.length, grid: untiled, recompute: false, reorder: 'once' }
 ]
 
-/** Everything kept, nothing tiled: the yardstick for memory and time (DESIGN §6). */
-export const plain: Strategy = { order: asWritten, kind: 'fixed', all: ({ lowering }) => [wholeGraph(lowering.graph)] }
+/** Everything kept, nothing tiled; with direct kernels the yardstick for memory (DESIGN §6). */
+export const plain: Strategy = {
+  order: asWritten,
+  kind: 'fixed',
+  all: ({ lowering, winograd }) => withWinogradVariants(winograd, wholeGraph(lowering.graph))
+}

@@ -94,12 +94,18 @@ const firstFitting = (
 
 const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1
 
+/** A segment with the convolutions by Winograd of both. */
+const withWinogradOf = (first: Segment, second: Segment, segment: Segment): Segment => {
+  const winograd = [...(first.winograd ?? []), ...(second.winograd ?? [])]
+  return winograd.length === 0 ? segment : { ...segment, winograd }
+}
+
 /** Neighbours that are both kept whole run as one would; only a checkpoint of the model's stays between them. */
 const joined = (segments: Segmentation, asked: readonly number[]): Segmentation =>
   segments.reduce<Segmentation>((list, segment) => {
     const before = list[list.length - 1]
     return before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && !asked.includes(segment.from)
-      ? [...list.slice(0, -1), { ...before, to: segment.to }]
+      ? [...list.slice(0, -1), withWinogradOf(before, segment, { ...before, to: segment.to })]
       : [...list, segment]
   }, [])
 
@@ -110,29 +116,36 @@ interface Boundaries {
   readonly firstLearning: number
 }
 
+const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
+  options
+    .flatMap((option) => option() ?? [])
+    .sort((a, b) => a.nanoseconds - b.nanoseconds)
+    .map((option) => () => option)
+
 /** The ways between any two positions; answers are remembered. What is kept over several is joined later. */
 const waysOf = (
-  { lowering: { graph }, estimate }: Search,
+  { lowering: { graph }, estimate, winograd }: Search,
   positions: readonly number[],
   { boundaryBytes, firstLearning }: Boundaries
 ): ((span: Span) => Ways) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
+  const isFrozen = ({ to }: Span): boolean => to <= firstLearning
+  const gradientBytes = ({ from, to }: Span): number => (from > firstLearning ? boundaryBytes(from) : 0) + boundaryBytes(to)
+  /** What the tensors at a segment's ends take, however it runs. */
+  const endBytesOf = (span: Span): number => (isFrozen(span) ? boundaryBytes(span.to) : gradientBytes(span))
   const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
-    const { from, to, recompute } = segment
-    const [before, after] = [boundaryBytes(from), boundaryBytes(to)]
-    const frozen = to <= firstLearning
-    const gradients = (from > firstLearning ? before : 0) + after
-    const outputWhileBackward = recompute ? 0 : after
+    const [before, after] = [boundaryBytes(segment.from), boundaryBytes(segment.to)]
+    const frozen = isFrozen(segment)
+    const backward = frozen ? 0 : (segment.recompute ? 0 : after) + gradientBytes(segment) + estimated.backwardBytes
     return {
       segment,
-      addedBytes: Math.max(after + estimated.forwardBytes, frozen ? 0 : outputWhileBackward + gradients + estimated.backwardBytes),
+      addedBytes: Math.max(after + estimated.forwardBytes, backward),
       keptBytes: after + estimated.keptBytes - (frozen ? before : 0),
       nanoseconds: estimated.nanoseconds
     }
   }
-  const optionOf = (span: Span, grid: Grid, recompute: boolean, reorder: Segment['reorder'] = 'once'): Option | undefined => {
-    const segment = { ...span, grid, recompute, reorder }
+  const optionOf = (segment: Segment): Option | undefined => {
     const estimated = estimate(segment)
     return estimated && asOption(segment, estimated)
   }
@@ -141,30 +154,53 @@ const waysOf = (
     const isLast = span.to === end
     const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
     const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
+    const variants = winograd(span)
+    const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
+      variants.map((variant) => () => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant }))
+    /** From the fastest to the slowest; only tiles that the model asks for must be looked at for that. */
     const kept =
       wanted === undefined
         ? keepable
-          ? optionOf(span, untiled, false)
-          : undefined
-        : optionOf(span, wanted.grid, !isLast || tileCount(wanted.grid) > 1)
-    const again = wanted === undefined && !isLast ? optionOf(span, untiled, true) : undefined
-    const whole = [kept, again].flatMap((option) => option ?? [])
-    const leastNanoseconds = whole.reduce((least, option) => Math.min(least, option.nanoseconds), Infinity)
-    const coarsest = again ?? kept
+          ? inVariants(untiled, false)
+          : []
+        : fastestFirst(inVariants(wanted.grid, !isLast || tileCount(wanted.grid) > 1))
+    const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
+    const coarsest = again.length > 0 ? again : kept
     let grids: readonly Grid[] | undefined
-    const tiles = (available: number, slowest: number, reorder: Segment['reorder']): Option | undefined => {
-      if (coarsest === undefined || coarsest.nanoseconds > slowest) return undefined
+    const tiles = (variant: number, reorder: Segment['reorder'], available: number, slowest: number): Option | undefined => {
+      const { nanoseconds } = coarsest[variant]!()!
+      if (nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span)
-      const gridOption = (index: number): Option | undefined => optionOf(span, grids![index]!, true, reorder)
-      return firstFitting(grids.length, gridOption, available, coarsest.nanoseconds, slowest)
+      const gridOption = (index: number): Option | undefined =>
+        optionOf({ ...span, grid: grids![index]!, recompute: true, reorder, ...variants[variant] })
+      return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
     }
+    /** Of the variants before `end`, in tiles; all leave the same in memory. */
+    const fastestTiles = (end: number, available: number, slowest: number): Option | undefined => {
+      let best: Option | undefined
+      for (let variant = 0; variant < end; variant++)
+        for (const reorder of ['once', 'each-tile'] as const) {
+          const option = tiles(variant, reorder, available, best?.nanoseconds ?? slowest)
+          if (option !== undefined && option.nanoseconds < (best?.nanoseconds ?? Infinity)) best = option
+        }
+      return best
+    }
+    const endBytes = endBytesOf(span)
     return {
-      leastNanoseconds,
+      leastNanoseconds: Math.min(...[kept, again].map(([fastest]) => fastest?.()?.nanoseconds ?? Infinity)),
       within: (available, tiledNanoseconds) => {
-        const fitting = whole.filter(({ addedBytes }) => addedBytes <= available)
-        if (wanted !== undefined || fitting.includes(coarsest!)) return fitting
-        const tiled = [tiles(available, tiledNanoseconds, 'once'), tiles(available, tiledNanoseconds, 'each-tile')]
-        return [...fitting, ...tiled].flatMap((option) => option ?? [])
+        if (endBytes > available) return []
+        const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes ?? Infinity) <= available
+        const whole = [kept.find(fits), coarsest.find(fits)].map((option) => option?.())
+        if (wanted !== undefined) return whole.slice(0, 1).flatMap((option) => option ?? [])
+        // Tiles of a variant that fits whole are slower than that.
+        const end = coarsest.findIndex(fits)
+        const tiled = fastestTiles(
+          end === -1 ? coarsest.length : end,
+          available,
+          Math.min(tiledNanoseconds, whole[1]?.nanoseconds ?? Infinity)
+        )
+        return [...new Set([...whole, tiled])].flatMap((option) => option ?? [])
       }
     }
   }

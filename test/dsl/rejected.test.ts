@@ -88,7 +88,8 @@ cost('vgg19 at 20480 x 20480 with a plan of many segments checks within 3 s and 
       checkpoint: layers[to - 1]!.name,
       grid: to === layers.length ? { B: 1, H: 1, W: 1 } : { B: 1, H: 40, W: 40 },
       recompute: to !== layers.length,
-      reorder: 'each-tile'
+      reorder: 'each-tile',
+      winograd: layers.slice(ends[index - 1] ?? 0, to).flatMap(({ name, op }) => (op === 'conv2d' ? [name] : []))
     })),
     predicted: { stepMilliseconds: 1234.5 }
   }

@@ -195,7 +195,7 @@ types('plans: right, or the same sentence', () => {
       recompute: fc.boolean(),
       budget: fc.oneof(fc.constant(null), fc.nat(2e9)),
       peak: fc.nat(2e9),
-      change: fc.nat(12),
+      change: fc.nat(13),
       position,
       place: fc.nat(3),
       name,
@@ -221,7 +221,7 @@ types('plans: right, or the same sentence', () => {
         device: { name: 'cpu', precision: 'float32', threads: 2 },
         objective: 'train with sgd',
         graph: '0',
-        budget: change > 9 ? budget : null,
+        budget: change > 10 ? budget : null,
         peak,
         segments,
         predicted: {}
@@ -247,6 +247,8 @@ types('plans: right, or the same sentence', () => {
           return { ...right, layers: right.layers.slice(0, layers.length - place) }
         case 9:
           return { ...right, input: [2, 3, 16, 16 + place].slice(place === 3 ? 1 : 0) }
+        case 10:
+          return changed({ winograd: ['features.0', name].slice(place > 1 ? 1 : 0) })
         default:
           return right
       }
@@ -288,6 +290,9 @@ types('plans: right, or the same sentence', () => {
     'end at',
     'must end after',
     'no layer',
+    'winograd: there is no layer',
+    'is not in this segment',
+    'is no convolution but',
     'its last layer',
     'recompute must',
     'over the budget',

@@ -19,6 +19,7 @@ export interface Execution {
   /** Bytes; unlimited where absent. */
   readonly budget?: number
   readonly threads?: number
+  readonly exactKernels?: true
   readonly seed?: number
   /** Every parameter by name, plain. */
   readonly weights: ReadonlyMap<string, ArrayLike<number>>
@@ -63,6 +64,7 @@ export const stageFor = (execution: Execution, objective: Objective): ReturnType
     objective,
     source: { kind: 'float' },
     ...(execution.segments === undefined ? {} : { given: asWritten(execution.segments) }),
+    ...(execution.exactKernels && { exactKernels: true as const }),
     ...(execution.input === undefined ? {} : { input: execution.input }),
     ...(execution.budget === undefined ? {} : { budget: execution.budget })
   })

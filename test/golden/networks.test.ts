@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import { equal, ok } from 'uvu/assert'
 import type { Model } from '../../dsl'
 import { builtIn } from '../../models'
+import { deviceModel } from '../../native'
 import { initialise } from '../../src/initialise'
 import { stream } from '../../src/random'
 import type { Segment } from '../../staging'
@@ -90,6 +91,20 @@ const tiledSegments: Readonly<Record<string, readonly Segment[]>> = {
   ]
 }
 
+const positionsWithin = ({ from, to }: Segment, positions: readonly number[]): readonly number[] =>
+  positions.filter((position) => from <= position && position < to)
+
+/** The convolutions that plain runs by Winograd. */
+const chosenByPlain = (model: Model, input: readonly number[]): readonly number[] => {
+  const execution = { model, input, device: 'cpu', strategy: 'plain', weights: new Map(), batch: { input: [], target: [] } } as const
+  const staged = stageFor(execution, { kind: 'gradients' })
+  if (staged._tag === 'Left') throw new Error(staged.left.message)
+  return staged.right.plan.segments.flatMap(({ winograd = [] }) => winograd)
+}
+
+const device = deviceModel('cpu', 'float32', 2)
+const wide = device._tag === 'Right' && device.right.activationLayout(64, false) === 'nChw16c'
+
 /** Everything that the comparison needs from one device: gradients, and the weights after the steps, in the golden's order of names. */
 const compute = async (
   execution: Execution,
@@ -129,10 +144,19 @@ const errorsOf = (computed: Outcome, exact: Outcome, before: readonly ArrayLike<
 networks.forEach(({ name, input, seeds }) => {
   const compared = suite(`PyTorch's training: ${name}`)
   const model = builtIn[name]!({ classes: 2, head: 'gap' })
+  const winograd = chosenByPlain(model, input)
+  const tiled = tiledSegments[name]!
   const variants = [
     { variant: 'untiled', decisions: { strategy: 'plain' }, errors: [] as Errors[] },
-    { variant: 'tiled', decisions: { segments: tiledSegments[name]! }, errors: [] as Errors[] }
+    { variant: 'tiled, exact kernels', decisions: { segments: tiled }, errors: [] as Errors[] },
+    {
+      variant: 'tiled, with Winograd',
+      decisions: { segments: tiled.map((segment) => ({ ...segment, winograd: positionsWithin(segment, winograd) })) },
+      errors: [] as Errors[]
+    }
   ] as const
+
+  if (wide) compared('some convolutions run by Winograd', () => ok(winograd.length > 3, `${winograd}`))
 
   seeds.forEach((golden) =>
     compared(`seed ${golden.seed}: the reference device in float64 is PyTorch's`, async () => {

@@ -4,8 +4,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { deviceModel } from '../../native'
-import { buildGraph, type Segment } from '../../staging'
-import { gradients, type Execution } from '../golden/execute'
+import { buildGraph, strategyNames, verify, type Segment, type Staged } from '../../staging'
+import { gradients, stageFor, type Execution } from '../golden/execute'
 import { drawsOf, type Draw } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
 import { assertClose } from './random-execution'
@@ -17,9 +17,9 @@ const convolutions = (draw: Draw): readonly dsl.AnyLayer[] =>
     dsl.leakyRelu({ slope: 0.5 })
   ]).flat()
 
-const randomExecution = (seed: number) => {
+const randomExecution = (seed: number, extents: readonly [number, number] = [12, 28]) => {
   const draw = drawsOf(seed)
-  const input = [draw(1, 2), 3, draw(12, 28), draw(12, 28)] as const
+  const input = [draw(1, 2), 3, draw(...extents), draw(...extents)] as const
   const model: dsl.Model = { name: 'convolutions', layers: [...convolutions(draw), dsl.globalAvgPool, dsl.meanSquaredError] }
   const graph = buildGraph(model, input)
   if (!isRight(graph)) throw new Error(graph.left.message)
@@ -29,8 +29,19 @@ const randomExecution = (seed: number) => {
   const batch = { input: values(input), target: values(graph.right.nodes[graph.right.nodes.length - 1]!.input) }
   const execution: Execution = { model, input, device: 'cpu', weights, batch, seed }
   const whole: Segment = { from: 0, to: graph.right.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
-  return { execution, plans: [[whole], randomSegments(draw, graph.right)] }
+  const transformable = graph.right.nodes.flatMap(({ op, input }, position) => (op === 'conv2d' && input[1] % 16 === 0 ? [position] : []))
+  const byWinograd = (segment: Segment): Segment => ({
+    ...segment,
+    winograd: transformable.filter((position) => segment.from <= position && position < segment.to)
+  })
+  return { draw, execution, plans: [[whole], randomSegments(draw, graph.right)].map((plan) => plan.map(byWinograd)) }
 }
+
+/** A fixed seed: an input within rounding of a kink would flip it, and fail for no fault of ours. */
+const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 15), includeErrorInReport: true, seed: 2026 }
+
+const winogradKinds = ({ program }: Staged): readonly string[] =>
+  program.kernels.flatMap((kernel) => ('algorithm' in kernel && kernel.algorithm === 1 ? [kernel.kind] : []))
 
 const device = deviceModel('cpu', 'float32', 1)
 const wide = isRight(device) && device.right.activationLayout(64, false) === 'nChw16c'
@@ -41,22 +52,54 @@ if (wide)
       fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
         const { execution, plans } = randomExecution(seed)
         const exact = await gradients({ ...execution, device: 'reference', strategy: 'plain' })
-        for (const plan of plans) {
-          const segments = plan.map((segment): Segment => ({ ...segment, convolutions: 'winograd' }))
+        for (const segments of plans) {
           const found = await gradients({ ...execution, segments })
           assertClose(found, exact, 1e-4, 1e-4)
           assert.ok(found.measuredPeakBytes <= found.staged.program.peakBytes)
-          const byWinograd = found.staged.program.kernels.filter((kernel) => 'algorithm' in kernel && kernel.algorithm === 1)
+          const kinds = winogradKinds(found.staged)
           for (const kind of ['convolutionForward', 'convolutionBackwardData', 'convolutionBackwardWeights'])
-            assert.ok(
-              byWinograd.some((kernel) => kernel.kind === kind),
-              `${kind} is not by Winograd`
-            )
+            assert.ok(kinds.includes(kind), `${kind} is not by Winograd`)
         }
       }),
-      // A fixed seed: an input within rounding of a kink would flip it, and fail for no fault of ours.
-      { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 15), includeErrorInReport: true, seed: 2026 }
+      runs
     )
+  })
+
+if (wide)
+  test('what strategies choose within budgets: accepted by the verifier, the same gradients, the predicted peak; with exact kernels never Winograd', async () => {
+    let [chosen, tiled, mixed, direct] = [0, 0, 0, 0]
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
+        // Small images are not worth the transformation of weights.
+        const { draw, execution } = randomExecution(seed, [60, 110])
+        const exact = await gradients({ ...execution, strategy: 'plain', exactKernels: true })
+        const { plainPeakBytes } = exact.staged.plan.predicted
+        assert.is(plainPeakBytes, exact.staged.program.peakBytes)
+        for (const strategy of strategyNames) {
+          const budget = Math.floor((plainPeakBytes * draw(60, 130)) / 100)
+          const wanted: Execution = { ...execution, strategy, budget }
+          for (const exactKernels of [undefined, true as const]) {
+            const one = exactKernels ? { ...wanted, exactKernels } : wanted
+            if (!isRight(stageFor(one, { kind: 'gradients' }))) continue
+            const { staged, ...found } = await gradients(one)
+            assert.equal((await gradients(one)).tensors, found.tensors, 'other bits for the same plan')
+            const verified = verify(staged.program)
+            assert.ok(isRight(verified), JSON.stringify(verified))
+            assertClose({ staged, ...found }, exact, 1e-4, 1e-4)
+            assert.ok(found.measuredPeakBytes <= staged.program.peakBytes && found.measuredPeakBytes > staged.program.peakBytes - 4096)
+            const byWinograd = staged.plan.segments.filter(({ winograd = [] }) => winograd.length > 0)
+            assert.is(winogradKinds(staged).length > 0, byWinograd.length > 0)
+            if (exactKernels) assert.is(byWinograd.length, 0)
+            else if (byWinograd.length === 0) direct++
+            else chosen++
+            if (byWinograd.some(({ grid }) => grid.B * grid.H * grid.W > 1)) tiled++
+            if (byWinograd.length > 0 && byWinograd.length < staged.plan.segments.length) mixed++
+          }
+        }
+      }),
+      { ...runs, numRuns: Math.ceil(runs.numRuns / 3) }
+    )
+    assert.ok(chosen > 5 && tiled > 0 && direct > 0, `${chosen} plans by Winograd, ${tiled} in tiles, ${mixed} in part, ${direct} without`)
   })
 
 test.run()

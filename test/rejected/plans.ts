@@ -39,11 +39,12 @@ const last = { from: 6, to: 8, checkpoint: 'loss', grid: whole, recompute: false
 const segments = [first, second, last] as const
 const right = { ...made, input, layers, order, budget: 1000000, peak: 900000, segments } as const
 
-// This one is right, and so are the pool before its rectifier, no budget, and a batch in tiles to the end.
+// This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the end, and convolutions by Winograd.
 export const accepted = [
   planFor(network)(right),
   planFor(network)({ ...right, order: [0, 2, 1, 3, 4, 5, 6, 7], segments: [{ ...first, checkpoint: 'features.1' }, second, last] }),
-  planFor(network)({ ...right, budget: null, segments: [first, { ...second, to: 8, checkpoint: 'loss', grid: { B: 2, H: 1, W: 1 } }] })
+  planFor(network)({ ...right, budget: null, segments: [first, { ...second, to: 8, checkpoint: 'loss', grid: { B: 2, H: 1, W: 1 } }] }),
+  planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'] }, { ...second, winograd: [] }, last] })
 ]
 
 planFor(network)({
@@ -287,6 +288,52 @@ planFor(network)({
 
 planFor(network)({
   ...right,
+  segments: [
+    {
+      ...first,
+      winograd: [
+        'features.0',
+        // expects: segment 0..3: winograd: there is no layer features.9
+        'features.9'
+      ]
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      winograd: [
+        // expects: segment 3..6: winograd: features.0 is not in this segment
+        'features.0'
+      ]
+    },
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      winograd: [
+        // expects: segment 0..3: winograd: features.1 is no convolution but relu
+        'features.1'
+      ]
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
   budget: 1073741824,
   // expects: the peak of 2073000000 bytes is over the budget of 1073741824
   peak: 2073000000
@@ -300,6 +347,7 @@ export const fromFile = (classes: number, plan: import('../../dsl').Plan, budget
   planFor(network)(plan),
   planFor(models)(right),
   planFor(network)({ ...right, budget }),
+  planFor(network)({ ...right, segments: [{ ...first, winograd: plan.layers }, { ...second, winograd: [plan.model] }, last] }),
   planFor(model({ name: 'sized', layers: [globalAvgPool, linear({ out: classes })] }))({
     ...right,
     layers: ['globalAvgPool', 'linear 7', 'softmaxCrossEntropy'],

@@ -3,7 +3,16 @@ import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
-import { buildGraph, referenceModel, stage, strategyNames, type Objective, type StageRequest, type StrategyName } from '../../staging'
+import {
+  buildGraph,
+  referenceModel,
+  stage,
+  strategyNames,
+  type DeviceModel,
+  type Objective,
+  type StageRequest,
+  type StrategyName
+} from '../../staging'
 import { segmentEstimator } from '../../staging/lowering/estimate'
 import { asWritten } from '../../staging/order'
 import { candidateOf } from '../../staging/search'
@@ -13,13 +22,21 @@ import { randomSegments } from './random-segments'
 const training: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
 const source = { kind: 'image', mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] } as const
 
+/** The reference device, and one that also has 3 x 3 convolutions by Winograd. */
+const deviceFor = (seed: number): DeviceModel => {
+  const device = referenceModel(seed % 2 === 0 ? 'float32' : 'float64')
+  const winograd: DeviceModel['winograd'] = ({ kernel, stride, dilation, groups }) =>
+    groups === 1 && kernel.join() === '3,3' && [...stride, ...dilation].every((step) => step === 1)
+  return seed % 4 < 2 ? { ...device, winograd } : device
+}
+
 /** A random net, and what stages it by a strategy within a budget. */
 const randomCase = (seed: number) => {
   const net = randomNet(drawsOf(seed))
   const objective: Objective = seed % 3 === 0 ? { kind: 'gradients' } : training
   const request = {
     ...net,
-    device: referenceModel(seed % 2 === 0 ? 'float32' : 'float64'),
+    device: deviceFor(seed),
     objective,
     source: seed % 3 === 0 ? { kind: 'float' } : source
   }

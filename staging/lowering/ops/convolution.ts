@@ -21,7 +21,7 @@ export const conv2d: OpLowering<'conv2d'> = {
   outputLayout: ({ device }, _, { out }) => device.activationLayout(out, false),
   forward: (context, step) => {
     const { weight, bias } = step.parameters!
-    const transformed = context.winograd?.(weight, 'winogradForward')
+    const transformed = context.winograd?.get(weight)
     const layout = transformed === undefined ? weight.layout : 'winogradForward'
     const kernel = {
       kind: 'convolutionForward',
@@ -30,7 +30,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     } as const
     context.emit.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
-      weights: transformed ?? at(weight.buffer),
+      weights: transformed?.winogradForward() ?? at(weight.buffer),
       bias: bias === undefined ? none : at(bias.buffer),
       destination: step.destination.address,
       scratch: scratchFor(context, kernel)
@@ -39,8 +39,11 @@ export const conv2d: OpLowering<'conv2d'> = {
   backward: (context, step, gradients) => {
     const { weight } = step.parameters!
     const { address: destinationGradient } = gradients.destination!
-    const winograd = context.winograd !== undefined && weight.transformable
-    const weights = { kind: 'convolutionBackwardWeights', ...fields(step, step.source.layout, weight.layout, winograd) } as const
+    const transformed = context.winograd?.get(weight)
+    const weights = {
+      kind: 'convolutionBackwardWeights',
+      ...fields(step, step.source.layout, weight.layout, transformed !== undefined)
+    } as const
     if (gradients.weight !== none)
       context.emit.launch<'convolutionBackwardWeights'>(weights, {
         source: step.source.address,
@@ -50,12 +53,11 @@ export const conv2d: OpLowering<'conv2d'> = {
         scratch: scratchFor(context, weights)
       })
     if (gradients.source === undefined) return
-    const transformed = context.winograd?.(weight, 'winogradBackward')
     const layout = transformed === undefined ? weight.backwardLayout : 'winogradBackward'
     const data = { kind: 'convolutionBackwardData', ...fields(step, gradients.source.layout, layout, transformed !== undefined) } as const
     context.emit.launch<'convolutionBackwardData'>(data, {
       destinationGradient,
-      weights: transformed ?? gradients.backwardWeights(),
+      weights: transformed?.winogradBackward() ?? gradients.backwardWeights(),
       sourceGradient: gradients.source.address,
       scratch: scratchFor(context, data)
     })
