@@ -15,6 +15,7 @@ const equalSegments = (ops: number, count: number): Segmentation =>
 
 /** Sequential checkpoints at every ~√n-th op (Chen et al. 2016, as paper 002's baseline). */
 export const chenSquareRoot: Strategy = {
+  obeysMarks: false,
   order: asWritten,
   kind: 'fixed',
   all: ({ lowering: { graph }, winograd }) =>
@@ -23,6 +24,7 @@ export const chenSquareRoot: Strategy = {
 
 /** The best of all numbers of segments s. */
 export const chen: Strategy = {
+  obeysMarks: false,
   order: asWritten,
   kind: 'fixed',
   all: ({ lowering: { graph }, winograd }) =>

@@ -11,6 +11,7 @@ export const wholeGraph = (graph: Graph): Segmentation => [
 
 /** Everything kept, nothing tiled; with direct kernels the yardstick for memory (DESIGN §6). */
 export const plain: Strategy = {
+  obeysMarks: false,
   order: asWritten,
   kind: 'fixed',
   all: ({ lowering, winograd }) => withWinogradVariants(winograd, wholeGraph(lowering.graph))

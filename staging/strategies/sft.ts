@@ -277,4 +277,4 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   }
 }
 
-export const sft: Strategy = { order: poolBeforeRectifying, kind: 'targeted', within }
+export const sft: Strategy = { order: poolBeforeRectifying, obeysMarks: true, kind: 'targeted', within }

@@ -17,7 +17,11 @@ export interface Search {
 export type Segmentation = readonly Segment[]
 
 /** A strategy fills in decisions only, for the model in the order that it wants; staging lowers them and takes the fastest that fits. */
-export type Strategy = { readonly order: (graph: Graph) => Order } & (
+export type Strategy = {
+  readonly order: (graph: Graph) => Order
+  /** Whether `checkpoint` and `tile` in the model decide, where they stand. */
+  readonly obeysMarks: boolean
+} & (
   | {
       /** Every segmentation that there is, whatever the budget. */
       readonly kind: 'fixed'

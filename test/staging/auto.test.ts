@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { checkpoint, conv2d, globalAvgPool, linear, model, relu, tile } from '../../dsl'
 import { builtIn } from '../../models'
 import {
   buildGraph,
@@ -159,6 +160,31 @@ test('auto says its name, and what is kept of a plan says the rest', () => {
     budget: 90e6
   })
   assert.ok(isRight(staged) && staged.right.plan.strategy === 'auto' && staged.right.plan.segments.length > 1)
+})
+
+test("auto does as the model's marks ask, with all the memory there is", () => {
+  const staged = stage({
+    model: model({
+      name: 'marked',
+      input: [1, 3, 64, 64],
+      layers: [
+        conv2d({ out: 8, k: 3, p: 1 }),
+        tile({ H: 4, W: 2 }),
+        relu,
+        checkpoint,
+        conv2d({ out: 8, k: 3, p: 1 }),
+        globalAvgPool,
+        linear({ out: 2 })
+      ]
+    }),
+    device: referenceModel('float32'),
+    strategy: 'auto',
+    objective: training,
+    source
+  })
+  assert.ok(isRight(staged))
+  const [first] = staged.right.plan.segments
+  assert.equal([first!.from, first!.to, first!.grid], [0, 2, { B: 1, H: 4, W: 2 }])
 })
 
 test.run()
