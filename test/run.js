@@ -23,13 +23,12 @@ const rank = (file) => {
   return place === -1 ? order.length : place
 }
 
-/** Plans must not depend on what was measured on this machine before. */
+/** Plans must not depend on what was measured on this machine before, by its user or by another test file. */
 const cache = mkdtempSync(join(tmpdir(), 'tilefold-cache-'))
 process.on('exit', () => rmSync(cache, { recursive: true, force: true }))
 
 const environment = {
   FORCE_COLOR: '0',
-  XDG_CACHE_HOME: cache,
   TILEFOLD_COMPILED: join(cache, 'compiled'),
   // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that work.
   OMP_WAIT_POLICY: 'passive'
@@ -40,7 +39,7 @@ const run = (command, args) =>
   new Promise((resolve) => {
     const child = spawn(command, args, {
       cwd: root,
-      env: { ...process.env, ...environment },
+      env: { ...process.env, ...environment, XDG_CACHE_HOME: mkdtempSync(join(cache, 'measured-')) },
       stdio: ['ignore', 'pipe', 'pipe']
     })
     let output = ''
