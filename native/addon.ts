@@ -61,6 +61,13 @@ let loaded: E.Either<DeviceError, Addon> | undefined
 /** The addon, loaded at its first use so that staging works without it. */
 export const loadAddon = (): E.Either<DeviceError, Addon> => (loaded ??= load())
 
+/** The cpu device, to be asked about kernels. */
+export const openCpuDevice = (threads: number): E.Either<DeviceError, NativeDevice> =>
+  pipe(
+    loadAddon(),
+    E.chain((addon) => answerOf(nativeDevice)(addon.openDevice({ device: 'cpu', precision: 'float32', threads })))
+  )
+
 const versionsCodec = t.readonly(
   t.type({ library: t.string, version: t.string, instructionSet: t.string, processors: t.number }),
   'versions'

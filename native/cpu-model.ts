@@ -5,7 +5,7 @@ import type { ConvolutionShape, DeviceModel } from '../staging/device-model'
 import { encodeKernel, type Kernel, type KernelOf } from '../staging/kernels'
 import { layoutCode, layouts, type Layout } from '../staging/layout'
 import { roofline, type Rates } from '../staging/roofline'
-import { loadAddon, nativeDevice, versions, type NativeDevice } from './addon'
+import { openCpuDevice, versions, type NativeDevice } from './addon'
 import { answerOf, type DeviceError } from './error'
 
 const layout = t.keyof(Object.fromEntries(layouts.map((name) => [name, null])) as Readonly<Record<Layout, null>>, 'layout')
@@ -126,8 +126,7 @@ const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceMod
 export const cpuModel = (threads: number): E.Either<DeviceError, DeviceModel> =>
   pipe(
     E.Do,
-    E.bind('addon', loadAddon),
     E.bind('versions', versions),
-    E.bind('device', ({ addon }) => answerOf(nativeDevice)(addon.openDevice({ device: 'cpu', precision: 'float32', threads }))),
+    E.bind('device', () => openCpuDevice(threads)),
     E.map(({ device, versions: { instructionSet } }) => modelOf(device, ratesOf(instructionSet, threads), threads))
   )

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { encodeKernel, type Kernel } from '../staging/kernels'
-import { loadAddon, nativeDevice, versions } from './addon'
+import { openCpuDevice, versions } from './addon'
 import { answerOf, type DeviceError } from './error'
 
 const numberAnswer = answerOf(t.number)
@@ -23,9 +23,8 @@ export const libraryName = (): E.Either<DeviceError, string> =>
 export const openMeter = (threads: number): E.Either<DeviceError, Meter> =>
   pipe(
     E.Do,
-    E.bind('addon', loadAddon),
     E.bind('library', libraryName),
-    E.bind('device', ({ addon }) => answerOf(nativeDevice)(addon.openDevice({ device: 'cpu', precision: 'float32', threads }))),
+    E.bind('device', () => openCpuDevice(threads)),
     E.map(({ library, device }) => ({
       library,
       milliseconds: (kernel) => numberAnswer(device.milliseconds(Float64Array.from(encodeKernel(kernel)))),

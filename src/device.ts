@@ -9,15 +9,6 @@ import { readProfile } from './profile-cache'
 
 export const threadsOf = ({ threads }: Pick<Setup, 'threads'>): number => threads ?? availableParallelism()
 
-/** Nothing measured: every time is the roofline's. */
-export const emptyProfile = (library: string, threads: number): Profile => ({
-  device: 'cpu',
-  library,
-  threads,
-  linkBytesPerSecond: { toDevice: 1e10, toHost: 1e10 },
-  kernels: []
-})
-
 /** The device of a setup as staging sees it: with the times of `measured`, or of this machine's profile where there is one. */
 export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> =>
   pipe(

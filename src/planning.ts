@@ -12,6 +12,7 @@ import {
   type StagingError,
   type StrategyName,
   checkPlanFile,
+  plainPeakBytes,
   stage,
   verify
 } from '../staging'
@@ -67,11 +68,11 @@ export const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: S
   ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
 })
 
-/** Fractions of plain need plain's peak, which costs one more staging. */
-const budgetBytes = (size: Size | undefined, plainPeakBytes: () => E.Either<Failure, number>): E.Either<Failure, number | undefined> => {
+/** Fractions of plain need plain's peak. */
+const budgetBytes = (size: Size | undefined, plainPeak: () => E.Either<Failure, number>): E.Either<Failure, number | undefined> => {
   if (size === undefined || size.kind === 'bytes') return E.right(size?.bytes)
   return pipe(
-    plainPeakBytes(),
+    plainPeak(),
     E.map((bytes) => Math.floor(bytes * size.fraction))
   )
 }
@@ -112,8 +113,6 @@ interface Request extends StageRequest {
   readonly device: ProfiledModel
 }
 
-const asPlain = ({ given: _, ...request }: Request): StageRequest => ({ ...request, strategy: 'plain' })
-
 /** What staging is asked for a setup: its device as it was measured, or as `known`, and the budget in bytes. */
 export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
   pipe(
@@ -134,22 +133,17 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
       }
     }),
     E.bind('budget', ({ unlimited }) =>
-      budgetBytes(setup.budget ?? budgetOf(setup.plan), () =>
-        pipe(
-          stage(asPlain(unlimited)),
-          E.bimap(stagingFailure, (staged) => staged.plan.predicted.plainPeakBytes)
-        )
-      )
+      budgetBytes(setup.budget ?? budgetOf(setup.plan), () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited)))
     ),
     E.map(({ unlimited, budget }) => (budget === undefined ? unlimited : { ...unlimited, budget }))
   )
 
 /** Stages the setup for an objective and verifies its Program. */
-export const planNetwork = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Planned> => {
+export const planNetwork = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, Planned> => {
   const started = performance.now()
   return pipe(
     E.Do,
-    E.bind('request', () => stageRequest(setup, objective, source, known)),
+    E.bind('request', () => stageRequest(setup, objective, source)),
     E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stage(request))),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
     E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),

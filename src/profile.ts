@@ -3,10 +3,10 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Meter, openMeter } from '../native'
-import { type Kernel, type Objective, type Profile, encodeKernel, type StrategyName } from '../staging'
-import { deviceOf, emptyProfile, launchCounts, threadsOf } from './device'
+import { type Kernel, type Objective, type Profile, type StrategyName, encodeKernel, stage } from '../staging'
+import { deviceOf, launchCounts, threadsOf } from './device'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from './failure'
-import { type Setup, imageSource, planNetwork } from './planning'
+import { type Setup, imageSource, stageRequest, stagingFailure } from './planning'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
 import type { Size } from './sizes'
 
@@ -47,13 +47,16 @@ const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profil
         return [one, { ...one, exactKernels: true as const }]
       })
       for (const one of setups) {
-        const planned = planNetwork(one, objective, imageSource, device)
-        if (E.isLeft(planned)) {
+        const staged = pipe(
+          stageRequest(one, objective, imageSource, device),
+          E.chain((request) => E.mapLeft(stagingFailure)(stage(request)))
+        )
+        if (E.isLeft(staged)) {
           // A budget that nothing fits has no kernels.
-          if (planned.left.code === 'budget') continue
-          return planned
+          if (staged.left.code === 'budget') continue
+          return staged
         }
-        const { program } = planned.right.staged
+        const { program } = staged.right
         for (const index of launchCounts(program.step).keys()) {
           const kernel = program.kernels[index]!
           if (['far', 'roofline'].includes(device.sourceOf(kernel))) missing.set(encodeKernel(kernel).join(), kernel)
@@ -112,9 +115,12 @@ export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> 
     TE.bind('before', ({ meter: { library }, link }) =>
       pipe(
         readProfile({ library, threads: threadsOf(options) }),
-        E.map((found) => ({
-          ...(found ?? emptyProfile(library, threadsOf(options))),
-          linkBytesPerSecond: { toDevice: link, toHost: link }
+        E.map((found): Profile => ({
+          device: 'cpu',
+          library,
+          threads: threadsOf(options),
+          linkBytesPerSecond: { toDevice: link, toHost: link },
+          kernels: found?.kernels ?? []
         })),
         TE.fromEither
       )

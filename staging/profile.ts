@@ -28,7 +28,7 @@ export type TimeSource = 'measured' | 'near' | 'far' | 'roofline'
 const nearSize = 0.1
 
 /** Fields that only say how much there is to do, where it lies, or by what to multiply; kernels that agree in all others are one family. */
-const sizes: ReadonlySet<string> = new Set([
+const sizes: ReadonlySet<string> = new Set<string>([
   'inHeight',
   'inWidth',
   'outHeight',
@@ -50,16 +50,7 @@ const sizes: ReadonlySet<string> = new Set([
   'scale',
   'slope',
   'batch',
-  'n0',
-  'n1',
-  'n2',
-  'n3',
-  'sourceStride0',
-  'sourceStride1',
-  'sourceStride2',
-  'destinationStride0',
-  'destinationStride1',
-  'destinationStride2'
+  ...kernelTable.copyBox.fields.filter((field) => field !== 'add')
 ])
 
 const fieldOf = (kernel: Kernel, field: string): number => (kernel as unknown as Readonly<Record<string, number>>)[field] ?? 1

@@ -161,8 +161,10 @@ const answersOf = (written: Lowering, strategy: Strategy, residentBytes: number,
 /** The bytes of parameters and optimizer state. */
 const residentBytesOf = (program: Program): number => program.residents.reduce((sum, { bytes }) => sum + aligned(bytes), 0)
 
-/** A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers, or of those
- * that obey the model's marks where it has any. `plain` is the model's plain plan. */
+/**
+ * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers, or of those that obey the model's
+ * marks where it has any. `plain` is the model's plain plan.
+ */
 export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate): Answers => {
   const residentBytes = residentBytesOf(plain.program())
   const obeying = planners.filter((name) => written.graph.marks.length === 0 || strategies[name].obeysMarks)

@@ -72,15 +72,21 @@ export interface Decided {
 
 const withoutWinograd = (device: DeviceModel): DeviceModel => ({ ...device, winograd: () => false })
 
-const decideGraph = (
-  { device: whole, strategy, given, budget = Infinity, objective, source, exactKernels }: StageRequest,
-  written: Graph
-): E.Either<StagingError, Decided> => {
-  const device = exactKernels ? withoutWinograd(whole) : whole
+const loweringOf = ({ device, objective, source, exactKernels }: StageRequest, written: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
-  const graph = objective.kind === 'gradients' ? withoutDropout(written) : written
-  const lowering: Lowering = { graph, device, objective, source }
-  const plain = candidateOf(lowering, asWritten(graph), wholeGraph(graph))
+  graph: objective.kind === 'gradients' ? withoutDropout(written) : written,
+  device: exactKernels ? withoutWinograd(device) : device,
+  objective,
+  source
+})
+
+const plainOf = (lowering: Lowering): Candidate => candidateOf(lowering, asWritten(lowering.graph), wholeGraph(lowering.graph))
+
+const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingError, Decided> => {
+  const { strategy, given, budget = Infinity, exactKernels } = request
+  const lowering = loweringOf(request, written)
+  const { graph } = lowering
+  const plain = plainOf(lowering)
   const decided = (chosen: Candidate, answers?: Answers): Decided => ({ written, lowering, plain, chosen, answers })
   if (given !== undefined) {
     const mistake = winogradMistake({ ...lowering, graph: inOrder(graph, given.order) }, given.segments, exactKernels)
@@ -95,14 +101,26 @@ const decideGraph = (
   return chosen === undefined ? E.left(tooSmall(graph, `strategy ${strategy}`, budget, answers.least())) : E.right(decided(chosen, answers))
 }
 
+const graphOf = ({ model, input, objective }: StageRequest): E.Either<StagingError, Graph> =>
+  pipe(
+    input ?? model.input,
+    E.fromNullable(inputError(`the model ${model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
+    E.chain((extents) => buildGraph(model, extents)),
+    E.chain(checkInputs),
+    E.chain((graph) => checkObjective(graph, objective))
+  )
+
+/** The yardstick for fractions of memory (DESIGN §6): bytes with everything kept and direct kernels. Fails for a layer that refuses its input. */
+export const plainPeakBytes = (request: StageRequest): E.Either<StagingError, number> =>
+  pipe(
+    graphOf(request),
+    E.map((graph) => plainOf(loweringOf(request, graph)).peakBytes)
+  )
+
 /** Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the smallest that would do. */
 export const decide = (request: StageRequest): E.Either<StagingError, Decided> =>
   pipe(
-    request.input ?? request.model.input,
-    E.fromNullable(inputError(`the model ${request.model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
-    E.chain((input) => buildGraph(request.model, input)),
-    E.chain(checkInputs),
-    E.chain((graph) => checkObjective(graph, request.objective)),
+    graphOf(request),
     E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkGiven(graph, request.given))),
     E.chain((graph) => decideGraph(request, graph))
   )

@@ -54,7 +54,7 @@ double timeKernel(const Kernel& kernel, Device& device, double enough) {
   const std::vector<OperandExtent> extents = operandExtents(kernel, device);
   const std::vector<OperandInfo>& table = kernelInfo(kernel.kind).operands;
   std::int64_t bytes = 0;
-  for (const OperandExtent& extent : extents) bytes += (extent.bytes + alignment - 1) / alignment * alignment;
+  for (const OperandExtent& extent : extents) bytes += roundUp(extent.bytes, alignment);
   const Arena arena(static_cast<std::size_t>(std::max(bytes, alignment)));
   std::vector<Operand> operands(extents.size());
   std::byte* next = arena.data();
@@ -63,7 +63,7 @@ double timeKernel(const Kernel& kernel, Device& device, double enough) {
     const std::string name = table[i].name;
     fill(next, extents[i].bytes, device.precision(), name == "labels" || name == "winners");
     operands[i].address = next;
-    next += (extents[i].bytes + alignment - 1) / alignment * alignment;
+    next += roundUp(extents[i].bytes, alignment);
   }
   const Images images(kernel);
   // Whatever won must be an element of its window: let the forward kernel, which has the same fields, say which.

@@ -4,7 +4,6 @@ import { type BenchOptions as Run, type BenchReport, bench as runBench } from '.
 import type { Outcome } from '../failure'
 import { type OptimizerOptions, objectiveOf } from './objective'
 import { type SetupOptions, setupOf } from './setup'
-import { checkValues } from './values'
 
 export interface BenchOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onPlan' | 'onStep' | 'signal'> {
   /** 3 where absent. */
@@ -21,7 +20,6 @@ export const bench = (options: BenchOptions): Outcome<BenchReport> => {
   const { steps = 3, seed = 0, breakdown = false, onPlan, onStep, signal } = options
   return pipe(
     TE.Do,
-    TE.chainFirstEitherK(() => checkValues(options)),
     TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
     TE.bind('setup', () => TE.fromEither(setupOf(options))),
     TE.chain(({ objective, setup }) =>

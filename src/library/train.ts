@@ -12,7 +12,7 @@ import { type ClassWeights, parseClassWeights } from '../training/class-weights'
 import { parseFraction } from '../training/validation-split'
 import { type OptimizerOptions, objectiveOf } from './objective'
 import { type SetupOptions, setupOf } from './setup'
-import { checkValues, orTextIfPresent, present } from './values'
+import { orTextIfPresent, present } from './values'
 
 /** Options that the trainer takes as they are. */
 const direct = [
@@ -99,7 +99,6 @@ const validationOf = ({ validation }: TrainOptions): Outcome<Dataset | number | 
 export const train = (options: TrainOptions): Outcome<TrainReport> =>
   pipe(
     TE.Do,
-    TE.chainFirstEitherK(() => checkValues(options)),
     TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
     TE.chainFirstEitherK(() => checkOptions(options)),
     TE.bind('schedule', () => TE.fromEither(orTextIfPresent('schedule', options.schedule, parseSchedule))),

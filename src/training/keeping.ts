@@ -82,13 +82,7 @@ export const keeping = (network: RunningNetwork, program: Program, options: Keep
   return {
     afterStep: (record, isStateDue) =>
       state !== undefined && isStateDue ? copyAndKeepState(record) : (copies?.afterStep(record.loss.length) ?? nothing),
-    best: (steps) =>
-      copies === undefined || best === undefined
-        ? nothing
-        : pipe(
-            copies.ensure(steps),
-            TE.chain(() => copies.write(best))
-          ),
+    best: (steps) => (copies === undefined || best === undefined ? nothing : copies.finish(steps, best)),
     finish: (record) =>
       pipe(
         copyAndKeepState(record),

@@ -44,7 +44,8 @@ export interface Training {
   readonly measuredPeakBytes: number
 }
 
-const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
+/** The value of what must succeed. */
+export const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
   if (E.isLeft(result)) throw new Error(result.left.message)
   return result.right
 }

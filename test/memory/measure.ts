@@ -1,10 +1,9 @@
 import { openSync, readSync, writeSync } from 'node:fs'
-import * as E from 'fp-ts/Either'
 import { builtIn } from '../../models'
 import { deviceModel, openSession } from '../../native'
 import { exchangeFor } from '../../src/exchange'
 import { initialise } from '../../src/initialise'
-import { asWritten } from '../golden/execute'
+import { asWritten, must } from '../golden/execute'
 import { stage, type Segment, type StrategyName, type Training } from '../../staging'
 
 /** What the parent wants measured; it comes as JSON in the last argument. */
@@ -34,11 +33,6 @@ export interface Measured {
 }
 
 const slackBytes = 1 << 20
-
-const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isLeft(result)) throw new Error(result.left.message)
-  return result.right
-}
 
 const counts = openSync(process.env['MALLOC_COUNTS']!, 'r+')
 const count = (place: number): number => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readDataset } from '../../src/dataset'
-import { openTensorFile, readTensor } from '../../src/safetensors'
+import { openTensorFile } from '../../src/safetensors'
 import { type TrainOptions, train } from '../../src/train'
 import { runScript } from './command-line'
 import { compiledCommand } from './compiled-command'
@@ -12,6 +12,7 @@ import { writeImages } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import smallNetwork from './small-model'
 import { temporaryFolder } from './temporary-folder'
+import { weightsOf } from './weights-of'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
@@ -150,17 +151,6 @@ test('what a killed process left half written is removed; what a living one writ
   assert.not.ok(existsSync(at('cleaned/step-9.safetensors.4194999.tmp')))
   assert.ok(existsSync(at(`cleaned/step-9.safetensors.${process.pid}.tmp`)) && existsSync(at('cleaned/notes.4194999.tmp')))
 })
-
-/** Weights after training as a library, in float64 on the reference device. */
-const weightsOf = async (path: string): Promise<ReadonlyMap<string, Float64Array>> => {
-  const file = await valueOf(openTensorFile(path))
-  const entries = [...file.tensors].map(async ([name, { shape }]) => {
-    const values = new Float64Array(shape.reduce((product, extent) => product * extent, 1))
-    await valueOf(readTensor(file, name, values))
-    return [name, values] as const
-  })
-  return new Map(await Promise.all(entries))
-}
 
 const largestDifference = (a: ReadonlyMap<string, Float64Array>, b: ReadonlyMap<string, Float64Array>): number =>
   Math.max(...[...a].map(([name, values]) => Math.max(...values.map((value, index) => Math.abs(value - b.get(name)![index]!)))))

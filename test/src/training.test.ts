@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Dataset, readDataset } from '../../src/dataset'
-import { openTensorFile, readTensor } from '../../src/safetensors'
 import { type TrainOptions, train } from '../../src/train'
 import type { Validation } from '../../src/training/best'
 import { runScript } from './command-line'
@@ -13,6 +12,7 @@ import { writeImages } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import smallNetwork from './small-model'
 import { temporaryFolder } from './temporary-folder'
+import { type Weights, weightsOf } from './weights-of'
 
 const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
@@ -39,23 +39,11 @@ const options = (): TrainOptions => ({
   steps: 6
 })
 
-type Weights = ReadonlyMap<string, Float64Array>
-
-const weightsIn = async (path: string): Promise<Weights> => {
-  const file = await valueOf(openTensorFile(path))
-  const entries = [...file.tensors].map(async ([name, { shape }]) => {
-    const values = new Float64Array(shape.reduce((product, extent) => product * extent, 1))
-    await valueOf(readTensor(file, name, values))
-    return [name, values] as const
-  })
-  return new Map(await Promise.all(entries))
-}
-
 let files = 0
 const trained = async (changes: Partial<TrainOptions>): Promise<Weights> => {
   const save = at(`weights-${(files += 1)}`)
   await valueOf(train({ ...options(), ...changes, save }))
-  return weightsIn(save)
+  return weightsOf(save)
 }
 
 const differences = (a: Weights, b: Weights): ReadonlyMap<string, number> =>
@@ -133,7 +121,7 @@ test('a validation is of the middle of every image, the last batch filled up; th
   // The best weights are those of a training that ends where the best validation was; batches of three leave a half-empty one.
   const again = at('again')
   await valueOf(train({ ...options(), ...changes, best: at('unused'), save: again, steps: lowest.step }))
-  assert.is(largest(differences(await weightsIn(best), await weightsIn(again))), 0)
+  assert.is(largest(differences(await weightsOf(best), await weightsOf(again))), 0)
   const whole = await valueOf(
     train({ ...options(), weights: again, steps: 1, learningRate: 1e-300, validation: dataset, input: [8, 3, 24, 40] })
   )

@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
+import { model } from '../../dsl'
 import { explain, referenceModel, stage, strategyNames, type Explanation, type StageRequest } from '../../staging'
 import { candidateOf } from '../../staging/search'
+import { convolutions } from './convolutions'
 import { drawsOf, randomNet } from './random-nets'
 
 const common = {
@@ -13,20 +14,9 @@ const common = {
   source: { kind: 'image', mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] }
 } as const
 
-const layers = [
-  conv2d({ out: 16, k: 3, p: 1 }),
-  relu,
-  conv2d({ out: 16, k: 3, p: 1 }),
-  relu,
-  maxPool2d({ k: 2 }),
-  conv2d({ out: 32, k: 3, p: 1 }),
-  relu,
-  globalAvgPool,
-  linear({ out: 2 })
-]
 const request: StageRequest = {
   ...common,
-  model: model({ name: 'net', layers }),
+  model: model({ name: 'net', layers: convolutions }),
   input: [1, 3, 256, 192],
   strategy: 'auto',
   budget: 2_000_000

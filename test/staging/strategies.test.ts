@@ -7,6 +7,7 @@ import { buildGraph, fusedTiledAxes, referenceModel, stage, type Segment, type S
 import { inOrder, poolBeforeRectifying } from '../../staging/order'
 import { checkpointPositions, findSegments } from '../../staging/strategies/find-segments'
 import { segmentTiling } from '../../staging/tiling'
+import { convolutions } from './convolutions'
 
 const request = (layers: readonly AnyLayer[], input: readonly number[], rest: Partial<StageRequest> = {}): StageRequest => ({
   model: model({ name: 'net', layers }),
@@ -24,17 +25,6 @@ const staged = (wanted: StageRequest): Staged => {
   return result.right
 }
 
-const convolutions = [
-  conv2d({ out: 16, k: 3, p: 1 }),
-  relu,
-  conv2d({ out: 16, k: 3, p: 1 }),
-  relu,
-  maxPool2d({ k: 2 }),
-  conv2d({ out: 32, k: 3, p: 1 }),
-  relu,
-  globalAvgPool,
-  linear({ out: 2 })
-]
 const image = [1, 3, 256, 192]
 
 test('Listing 3: what must be tiled joins the next op that may be checkpointed', () => {

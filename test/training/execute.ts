@@ -1,8 +1,7 @@
-import * as E from 'fp-ts/Either'
 import { openSession } from '../../native'
 import { exchangeFor, type Exchange } from '../../src/exchange'
 import type { SectionName, Staged, Training } from '../../staging'
-import { stageFor, type Execution, type Tensors } from '../golden/execute'
+import { must, stageFor, type Execution, type Tensors } from '../golden/execute'
 
 export interface Batch {
   readonly input: ArrayLike<number>
@@ -27,11 +26,6 @@ export interface Outcome {
   readonly tensors: Tensors
   readonly staged: Staged
   readonly measuredPeakBytes: number
-}
-
-const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isLeft(result)) throw new Error(result.left.message)
-  return result.right
 }
 
 /** Runs sections on a session with the execution's weights. Where a step updates by itself, it takes the rate of the update after it. */

@@ -1,0 +1,14 @@
+import { conv2d, globalAvgPool, linear, maxPool2d, relu } from '../../dsl'
+
+/** A small classifier of images of any size. */
+export const convolutions = [
+  conv2d({ out: 16, k: 3, p: 1 }),
+  relu,
+  conv2d({ out: 16, k: 3, p: 1 }),
+  relu,
+  maxPool2d({ k: 2 }),
+  conv2d({ out: 32, k: 3, p: 1 }),
+  relu,
+  globalAvgPool,
+  linear({ out: 2 })
+]
