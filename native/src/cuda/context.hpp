@@ -6,7 +6,8 @@
 
 namespace tilefold::cuda {
 
-// One image of a step: element (row, column, channel) of the crop, flipped and turned, is pixels[(origin + row * rowStep + column * columnStep) * channels + channel].
+// One image of a step: element (row, column, channel) of the crop, flipped and turned, is pixels[(origin + row * rowStep + column *
+// columnStep) * channels + channel].
 struct ImageBlock {
   const std::uint8_t* pixels;
   std::int64_t channels, origin, rowStep, columnStep;
@@ -32,12 +33,20 @@ struct Fault {
 
 enum class Math { float32, tf32 };  // what products of convolutions and matrices are computed in
 
+// Where the sums of many blocks meet (reduction.cuh). The owner zeroes it once; every kernel leaves `arrived` zero.
+struct Partials {
+  static constexpr int blocks = 1024, sumsPerBlock = 32;
+  unsigned arrived[blocks];
+  double sums[blocks * sumsPerBlock];
+};
+
 class Libraries;  // libraries.hpp: cuDNN and cuBLAS, loaded at run time, with their handles on `compute`
 
 struct Context {
   cudaStream_t compute = nullptr;
   const StepBlock* step = nullptr;  // on the device
   Fault* fault = nullptr;           // on the device
+  Partials* partials = nullptr;     // on the device
   Math math = Math::float32;
   int multiprocessors = 1;
   Libraries* libraries = nullptr;
