@@ -2,6 +2,7 @@
 
 #include "../engines.hpp"
 #include "../kernel_fields.hpp"
+#include "../reference/pooling.hpp"
 #include "check.hpp"
 #include "compile.hpp"
 #include "context.hpp"
@@ -9,6 +10,7 @@
 #include "cuda_engines.hpp"
 #include "libraries.hpp"
 #include "linear.hpp"
+#include "memory.hpp"
 #include "stream.hpp"
 
 namespace tilefold {
@@ -49,8 +51,11 @@ class CudaDevice : public Device {
     context_.compute = stream_.get();
     context_.math = tf32 ? Math::tf32 : Math::float32;
     context_.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
-    libraries_ = std::make_unique<Libraries>(context_);
+    libraries_ = std::make_unique<Libraries>(context_.compute, context_.math);
     context_.libraries = libraries_.get();
+    partials_ = deviceMemory<Partials>(1, "taking memory for sums");
+    check(cudaMemset(partials_.get(), 0, sizeof(Partials)), "clearing memory for sums");
+    context_.partials = partials_.get();
   }
 
   Precision precision() const override { return Precision::float32; }
@@ -71,7 +76,7 @@ class CudaDevice : public Device {
     return isConvolution(kernel.kind) ? convolutionScratchBytes(kernel.kind, decode<Convolution>(kernel), context_) : 0;
   }
 
-  std::size_t winnersBytes(const Kernel& kernel) override { return cuda::winnersBytes(decode<MaxPool>(kernel)); }
+  std::size_t winnersBytes(const Kernel& kernel) override { return reference::winnersBytes(decode<MaxPool>(kernel)); }
 
   // Tensor cores want a pixel's channels side by side; without them cuDNN's fastest kernels are those for planes.
   Layout activationLayout(std::int64_t, bool) override { return tf32() ? Layout::nhwc : Layout::plain; }
@@ -82,7 +87,7 @@ class CudaDevice : public Device {
   }
 
   std::vector<Algorithm> algorithms(const Kernel& kernel) override {
-    return cuda::algorithms(kernel.kind, decode<Convolution>(kernel), context_);
+    return convolutionAlgorithms(kernel.kind, decode<Convolution>(kernel), context_);
   }
 
   std::optional<DeviceProperties> properties() override {
@@ -92,7 +97,7 @@ class CudaDevice : public Device {
     const double bytes = 2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
     DeviceProperties properties;
     properties.name = device.name;
-    properties.library = libraries_->description();
+    properties.library = libraries_->versions();
     // About half of what the data sheet says is what convolutions reach, and four fifths of the memory's rate.
     properties.flopsPerSecond = 0.5 * 2 * lanes * cycles * context_.multiprocessors * (tf32() ? tensorCores : 1);
     properties.bytesPerSecond = 0.8 * bytes;
@@ -111,6 +116,7 @@ class CudaDevice : public Device {
   Stream stream_;
   Context context_;
   std::unique_ptr<Libraries> libraries_;
+  DeviceMemory<Partials> partials_;
 };
 
 }  // namespace
