@@ -22,7 +22,9 @@ enum class Layout : int {
   Goihw8g,
   Goihw16g,
   winogradForward,
-  winogradBackward
+  winogradBackward,
+  nhwc,
+  ohwi
 };
 
 struct LayoutInfo {
@@ -33,7 +35,7 @@ struct LayoutInfo {
   bool transformed() const { return perTap != 1; }
 };
 
-constexpr std::array<LayoutInfo, 15> layouts{{
+constexpr std::array<LayoutInfo, 17> layouts{{
     {"plain", true, true, 1, 1, 1, 1},
     {"nChw8c", true, false, 8, 1, 1, 1},
     {"nChw16c", true, false, 16, 1, 1, 1},
@@ -49,6 +51,8 @@ constexpr std::array<LayoutInfo, 15> layouts{{
     {"Goihw16g", false, true, 1, 1, 1, 16},
     {"winogradForward", false, true, 1, 16, 16, 1, 4},
     {"winogradBackward", false, true, 1, 16, 16, 1, 4},
+    {"nhwc", true, false, 1, 1, 1, 1},
+    {"ohwi", false, true, 1, 1, 1, 1},
 }};
 
 inline const LayoutInfo& layoutInfo(Layout layout) { return layouts[static_cast<std::size_t>(layout)]; }
@@ -57,8 +61,9 @@ inline std::int64_t roundUp(std::int64_t value, std::int64_t multiple) {
   return checkedMultiply(checkedAdd(value, multiple - 1) / multiple, multiple);
 }
 
-// Channels that lie next to each other in an activation's layout (1 when plain).
+// Channels that lie next to each other in an activation's layout (1 when plain); of nhwc, all that there are.
 inline std::int64_t channelBlock(Layout layout) { return layoutInfo(layout).channels; }
+inline std::int64_t channelBlock(Layout layout, std::int64_t channels) { return layout == Layout::nhwc ? channels : channelBlock(layout); }
 
 // Elements of an activation [batch, channels, height, width], channels padded to the layout's block.
 inline std::int64_t activationElements(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) {
