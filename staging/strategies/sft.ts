@@ -123,6 +123,8 @@ interface Boundaries {
   readonly boundaryBytes: (position: number) => number
   /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
   readonly firstLearning: number
+  /** Whether backward reads weights of these nodes in another layout than forward. */
+  readonly reorders: (span: Span) => boolean
 }
 
 const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
@@ -135,7 +137,7 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 const waysOf = (
   { lowering: { graph }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
-  { boundaryBytes, firstLearning }: Boundaries
+  { boundaryBytes, firstLearning, reorders }: Boundaries
 ): ((span: Span) => Ways) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
@@ -164,6 +166,8 @@ const waysOf = (
     const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
     const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
     const variants = variantsOf(span)
+    const reordering: readonly Segment['reorder'][] =
+      reorders(span) || variants.some(({ winograd }) => winograd !== undefined) ? ['once', 'each-tile'] : ['once']
     // A limit on scratch binds tiles less than the whole: within it they may be faster, though never than the whole without it.
     const isLimited = variants.some(({ workspace }) => workspace !== undefined)
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
@@ -190,7 +194,7 @@ const waysOf = (
     const fastestTiles = (end: number, available: number, slowest: number): Option | undefined => {
       let best: Option | undefined
       for (let variant = 0; variant < end; variant++)
-        for (const reorder of ['once', 'each-tile'] as const) {
+        for (const reorder of reordering) {
           const option = tiles(variant, reorder, available, best?.nanoseconds ?? slowest)
           if (option !== undefined && option.nanoseconds < (best?.nanoseconds ?? Infinity)) best = option
         }
@@ -237,8 +241,10 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   const end = graph.nodes.length
   const asked = checkpointsAsked(graph)
   const boundaryBytes = (position: number): number => (position === 0 || position === end ? 0 : aligned(sizes[position - 1]!))
+  const reorders = ({ from, to }: Span): boolean =>
+    context.parameters.slice(from, to).some((both) => both !== undefined && both.weight.layout !== both.weight.backwardLayout)
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target), end]
-  const ways = waysOf(search, positionsWithin(Infinity), { boundaryBytes, firstLearning: context.firstLearning })
+  const ways = waysOf(search, positionsWithin(Infinity), { boundaryBytes, firstLearning: context.firstLearning, reorders })
 
   /** The label of least time at the end that takes no more than `limit`; tiled are only segments that start where `mayTile` says. */
   const fastest = (target: number, spans: Spans, limit: number, mayTile: (from: number) => boolean): Label | undefined => {

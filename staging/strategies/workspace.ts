@@ -4,7 +4,7 @@ import { untiled } from '../tiling'
 import type { Variants } from './variants'
 
 /** Limits tried, as shares of the largest scratch that any kernel of the whole segment would take. */
-const shares = [1, 1 / 4, 1 / 16, 1 / 64, 0]
+const shares = [1, 1 / 8, 1 / 64, 0]
 
 /** From no limit on scratch downwards. */
 export const workspaceVariants = (lowering: Lowering): Variants => {
