@@ -32,9 +32,11 @@ class Reader {
   Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits) {}
 
   void read(Section& section) {
-    section.code = instructions(numbers_.size());
+    Lists lists = instructions(numbers_.size());
     for (const Engine engine : {Engine::toDevice, Engine::toHost})
-      if (!of(used_, engine)) of(section.code, engine).clear();
+      if (!of(used_, engine)) of(lists.parts, engine).clear();
+    section.code = std::move(lists.all);
+    section.parts = std::move(lists.parts);
     section.eventCount = events_.size();
     section.loadsImages = loadsImages_;
   }
@@ -50,34 +52,45 @@ class Reader {
 
   std::string place() const { return "the instruction at number " + std::to_string(start_); }
 
-  // Everything up to `end`, for each engine; loops set and restore `end_`.
-  PerEngine<Code> instructions(std::size_t end) {
-    PerEngine<Code> lists;
+  // The same instructions as they come, and by the engine that runs them.
+  struct Lists {
+    Code all;
+    PerEngine<Code> parts;
+    void add(Engine engine, const Instruction& instruction) {
+      all.push_back(instruction);
+      of(parts, engine).push_back(instruction);
+    }
+  };
+
+  // Everything up to `end`; loops set and restore `end_`.
+  Lists instructions(std::size_t end) {
+    Lists lists;
     end_ = end;
     while (at_ < end) {
       start_ = at_;
       const std::int64_t code = next();
       if (code == launchCode)
-        of(lists, Engine::compute).emplace_back(launch());
+        lists.add(Engine::compute, launch());
       else if (code == loopCode) {
         loop(end, lists);
         end_ = end;
       } else if (code == copyCode) {
         const Copy read = copy();
-        of(lists, read.engine).emplace_back(read);
+        lists.add(read.engine, read);
       } else if (code == recordCode) {
         const Record read = record();
-        for (Code& list : lists) list.emplace_back(read);
+        lists.all.emplace_back(read);
+        for (Code& part : lists.parts) part.emplace_back(read);
       } else if (code == waitCode) {
-        const Engine engine = nextEngine();
-        of(lists, engine).emplace_back(wait());
+        const Wait read = wait();
+        lists.add(read.engine, read);
       } else
         throw Failure(place() + " has the unknown code " + text(code));
     }
     return lists;
   }
 
-  void loop(std::size_t end, PerEngine<Code>& lists) {
+  void loop(std::size_t end, Lists& lists) {
     const std::int64_t axis = next();
     if (axis < 0 || axis >= static_cast<std::int64_t>(axisCount)) throw Failure(place() + " loops over the unknown axis " + text(axis));
     std::int64_t& count = counts_[static_cast<std::size_t>(axis)];
@@ -88,10 +101,13 @@ class Reader {
     if (length < 1 || static_cast<std::uint64_t>(length) > end - at_)
       throw Failure(place() + " has a body of " + text(length) + " numbers where " + std::to_string(end - at_) + " follow");
     count = turns;
-    PerEngine<Code> bodies = instructions(at_ + static_cast<std::size_t>(length));
+    Lists bodies = instructions(at_ + static_cast<std::size_t>(length));
     count = 0;
-    for (std::size_t engine = 0; engine < engineCount; ++engine)
-      if (!bodies[engine].empty()) lists[engine].emplace_back(Loop{static_cast<std::size_t>(axis), turns, std::move(bodies[engine])});
+    const auto add = [axis, turns](Code& list, Code& body) {
+      if (!body.empty()) list.emplace_back(Loop{static_cast<std::size_t>(axis), turns, std::move(body)});
+    };
+    add(lists.all, bodies.all);
+    for (std::size_t engine = 0; engine < engineCount; ++engine) add(lists.parts[engine], bodies.parts[engine]);
   }
 
   Engine nextEngine() {
@@ -139,10 +155,11 @@ class Reader {
 
   // Every loop turns at least once, so what stands before in the code has come before at every turn.
   Wait wait() {
+    const Engine engine = nextEngine();
     const std::int64_t event = next();
     const auto known = events_.find(event);
     if (known == events_.end()) throw Failure(place() + " waits for event " + text(event) + ", which nothing before it has recorded");
-    return {known->second};
+    return {engine, known->second};
   }
 
   Launch launch() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "kernels.hpp"
@@ -43,6 +44,21 @@ class CompiledKernel {
   virtual void launch(const std::vector<Operand>& operands, const StepParameters& step) = 0;
 };
 
+class Engines;
+struct Spaces;
+
+// One way to compute a convolution: its code in the field `algorithm`, and the bytes of its scratch.
+struct Algorithm {
+  std::int64_t code = 0;
+  std::size_t scratchBytes = 0;
+};
+
+// What is known of a device before anything is measured on it.
+struct DeviceProperties {
+  std::string name, library;
+  double flopsPerSecond = 0, bytesPerSecond = 0, launchSeconds = 0, memoryBytes = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -58,6 +74,12 @@ class Device {
   };
   // `kernel` is a convolutionForward whose weightLayout is not yet decided (any value).
   virtual WeightLayouts weightLayouts(const Kernel& kernel) = 0;
+  // The ways to compute a convolution beside its own (algorithm 0), fastest first as far as the device knows.
+  virtual std::vector<Algorithm> algorithms(const Kernel&) { return {}; }
+  virtual std::optional<DeviceProperties> properties() { return std::nullopt; }
+  // Memory and engines for one program; the device outlives them. `linkBytesPerSecond` bounds either direction between device and
+  // host; 0: unlimited. Throws NoMemory or Failure.
+  virtual std::unique_ptr<Engines> engines(const Spaces& spaces, double linkBytesPerSecond);
 };
 
 }  // namespace tilefold

@@ -3,6 +3,9 @@
 #include <dnnl.h>
 
 #include "cpu/cpu_device.hpp"
+#ifdef TILEFOLD_CUDA
+#include "cuda/cuda_device.hpp"
+#endif
 #include "reference/device.hpp"
 
 namespace tilefold {
@@ -11,6 +14,19 @@ namespace {
 std::unique_ptr<Device> makeCpu(Precision precision, int threads) {
   if (precision != Precision::float32) throw Failure("the cpu device computes in float32 only: use the reference device for float64");
   return makeCpuDevice(threads);
+}
+
+std::unique_ptr<Device> makeGpu(const DeviceChoice& choice) {
+#ifdef TILEFOLD_CUDA
+  if (choice.precision != Precision::float32)
+    throw Failure("the cuda device computes in float32 or TF32 only: use the reference device for float64");
+  return makeCudaDevice(choice.tf32);
+#else
+  static_cast<void>(choice);
+  throw Failure(
+      "this addon was built without CUDA: install the CUDA toolkit 13 (nvcc on the path) and build again with \"npm run build\", or use "
+      "--device cpu");
+#endif
 }
 
 std::string nameOf(dnnl_cpu_isa_t set) {
@@ -38,10 +54,12 @@ std::string nameOf(dnnl_cpu_isa_t set) {
 
 }  // namespace
 
-std::unique_ptr<Device> makeDevice(const std::string& name, Precision precision, int threads) {
-  if (name == "reference") return makeReferenceDevice(precision);
-  if (name == "cpu") return makeCpu(precision, threads);
-  throw Failure("there is no device '" + name + "': use cpu or reference");
+std::unique_ptr<Device> makeDevice(const DeviceChoice& choice) {
+  if (choice.tf32 && choice.name != "cuda") throw Failure("only the cuda device computes in TF32");
+  if (choice.name == "reference") return makeReferenceDevice(choice.precision);
+  if (choice.name == "cpu") return makeCpu(choice.precision, static_cast<int>(choice.threads));
+  if (choice.name == "cuda") return makeGpu(choice);
+  throw Failure("there is no device '" + choice.name + "': use cpu, cuda or reference");
 }
 
 LibraryVersion cpuLibrary() {

@@ -1,7 +1,8 @@
 #include "interpreter.hpp"
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace tilefold {
 namespace {
@@ -10,6 +11,17 @@ std::vector<std::unique_ptr<CompiledKernel>> compileAll(const std::vector<Kernel
   std::vector<std::unique_ptr<CompiledKernel>> compiled;
   for (const Kernel& kernel : kernels) compiled.push_back(device.compile(kernel));
   return compiled;
+}
+
+Spaces spacesOf(const Program& program) {
+  Spaces spaces{program.arenaBytes, program.hostBytes, 0, program.input};
+  bool loadsImages = false;
+  for (const Section& section : program.sections) {
+    spaces.exchangeBytes = std::max(spaces.exchangeBytes, section.exchangeBytes);
+    loadsImages = loadsImages || section.loadsImages;
+  }
+  if (!loadsImages) spaces.images = {};
+  return spaces;
 }
 
 void checkColour(const std::string& name, const Image& image) {
@@ -44,11 +56,16 @@ class Started {
 
 }  // namespace
 
-// One engine's way through a section.
+// The way through a section of one engine, or of all of them in program order.
 class Interpreter::Walk {
  public:
-  Walk(Interpreter& interpreter, Engine engine, const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress)
-      : interpreter_(interpreter), engine_(engine), exchange_(exchange), step_(step), progress_(progress), recorded_(section.eventCount) {}
+  Walk(Interpreter& interpreter, std::optional<Engine> engine, const Section& section, std::byte* exchange, Progress& progress)
+      : interpreter_(interpreter),
+        engines_(*interpreter.engines_),
+        engine_(engine),
+        exchange_(exchange),
+        progress_(progress),
+        recorded_(section.eventCount) {}
 
   // False when the run ended first.
   bool run(const Code& code) {
@@ -77,23 +94,17 @@ class Interpreter::Walk {
     for (const Address& address : launch.operands) {
       const std::int64_t value = resolve(address);
       Operand operand;
-      if (address.space == Space::arena) operand.address = interpreter_.arena_.data() + value;
+      if (address.space == Space::arena) operand.address = engines_.arena() + value;
       if (address.space == Space::exchange) operand.address = exchange_ + value;
       if (address.space == Space::index) operand.index = value;
       operands_.push_back(operand);
     }
     CompiledKernel& kernel = *interpreter_.kernels_[launch.kernel];
     if (interpreter_.kernelMilliseconds_.empty())
-      kernel.launch(operands_, step_);
+      engines_.launch(kernel, operands_);
     else
-      launchTimed(kernel, interpreter_.kernelMilliseconds_[launch.kernel]);
+      interpreter_.kernelMilliseconds_[launch.kernel] += engines_.launchTimed(kernel, operands_);
     return true;
-  }
-
-  void launchTimed(CompiledKernel& kernel, double& milliseconds) {
-    const auto start = std::chrono::steady_clock::now();
-    kernel.launch(operands_, step_);
-    milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
   bool execute(const Loop& loop) {
@@ -107,29 +118,28 @@ class Interpreter::Walk {
   }
 
   bool execute(const Copy& copy) {
-    const Rows device{interpreter_.arena_.data() + resolve(copy.device), copy.deviceRowStride};
-    const Rows host{interpreter_.hostPool_.data() + resolve(copy.host), copy.hostRowStride};
-    const bool toDevice = engine_ == Engine::toDevice;
-    return of(interpreter_.links_, engine_)->copy(toDevice ? host : device, toDevice ? device : host, copy.rows, copy.rowBytes, progress_);
+    const Rows device{engines_.arena() + resolve(copy.device), copy.deviceRowStride};
+    const Rows host{engines_.hostPool() + resolve(copy.host), copy.hostRowStride};
+    return engines_.copy(copy.engine, device, host, copy.rows, copy.rowBytes, progress_);
   }
 
   bool execute(const Record& record) {
     Recorded& recorded = recorded_[record.event];
     ++of(recorded.times, record.engine);
     recorded.last = record.engine;
-    if (record.engine == engine_) progress_.reach(record.event, engine_);
+    if (!engine_ || record.engine == *engine_) engines_.record(record.engine, record.event, progress_);
     return true;
   }
 
   bool execute(const Wait& wait) {
     const Recorded& recorded = recorded_[wait.event];
-    return progress_.await(wait.event, recorded.last, of(recorded.times, recorded.last));
+    return engines_.wait(wait.engine, wait.event, recorded.last, of(recorded.times, recorded.last), progress_);
   }
 
   Interpreter& interpreter_;
-  Engine engine_;
+  Engines& engines_;
+  std::optional<Engine> engine_;
   std::byte* exchange_;
-  const StepParameters& step_;
   Progress& progress_;
   std::vector<Recorded> recorded_;
   std::array<std::int64_t, axisCount> index_{};
@@ -140,22 +150,30 @@ Interpreter::Interpreter(Program program, Device& device, double linkBytesPerSec
     : program_(std::move(program)),
       kernels_(compileAll(program_.kernels, device)),
       kernelMilliseconds_(timesKernels ? kernels_.size() : 0),
-      arena_(program_.arenaBytes),
-      hostPool_(program_.hostBytes, "host pool", "host budget") {
-  checkLinkRate(linkBytesPerSecond);
-  for (const Section& section : program_.sections)
-    for (const Engine engine : {Engine::toDevice, Engine::toHost})
-      if (!of(section.code, engine).empty() && !of(links_, engine)) of(links_, engine).emplace(linkBytesPerSecond);
-}
+      engines_(device.engines(spacesOf(program_), linkBytesPerSecond)) {}
 
 bool Interpreter::run(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress) {
   if (section.loadsImages) checkImages(step.images, program_.input);
   if (reinterpret_cast<std::uintptr_t>(exchange) % sizeof(double) != 0) throw Failure("the exchange buffer is not aligned to 8 bytes");
   progress.expect(section.eventCount);
+  const std::optional<std::byte*> found = engines_->begin(section, exchange, step);
+  bool finished = false;
+  try {
+    finished = !found || walk(section, *found, progress);
+  } catch (...) {
+    engines_->abandon();
+    throw;
+  }
+  engines_->end(finished);
+  return finished;
+}
+
+bool Interpreter::walk(const Section& section, std::byte* exchange, Progress& progress) {
+  if (engines_->queue()) return Walk(*this, std::nullopt, section, exchange, progress).run(section.code);
   PerEngine<bool> finished{true, true, true};
   const auto walk = [&](Engine engine) {
     try {
-      of(finished, engine) = Walk(*this, engine, section, exchange, step, progress).run(of(section.code, engine));
+      of(finished, engine) = Walk(*this, engine, section, exchange, progress).run(of(section.parts, engine));
     } catch (...) {
       progress.end();
       throw;
@@ -163,7 +181,7 @@ bool Interpreter::run(const Section& section, std::byte* exchange, const StepPar
   };
   Started copying(progress);
   for (const Engine engine : {Engine::toDevice, Engine::toHost})
-    if (!of(section.code, engine).empty()) copying.add(of(links_, engine)->thread(), [&walk, engine] { walk(engine); });
+    if (!of(section.parts, engine).empty()) copying.add(engines_->thread(engine), [&walk, engine] { walk(engine); });
   walk(Engine::compute);
   copying.finish();
   return finished == PerEngine<bool>{true, true, true};

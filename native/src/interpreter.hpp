@@ -1,12 +1,10 @@
 // Runs the sections of a decoded program on a device.
 #pragma once
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "arena.hpp"
 #include "device.hpp"
-#include "link.hpp"
+#include "engines.hpp"
 #include "program.hpp"
 #include "progress.hpp"
 
@@ -19,23 +17,23 @@ class Interpreter {
   Interpreter(Program program, Device& device, double linkBytesPerSecond = 0, bool timesKernels = false);
 
   const Program& program() const { return program_; }
-  const Arena& arena() const { return arena_; }
-  const Arena& hostPool() const { return hostPool_; }
+  const Engines& engines() const { return *engines_; }
   // Of each kernel's launches in all runs so far; none where they are not timed.
   const std::vector<double>& kernelMilliseconds() const { return kernelMilliseconds_; }
 
-  // Runs a section to its end; false when `progress` was ended, which ends it before its next instruction. Launches run on the calling
-  // thread, copies on those of the links. `exchange` has the section's exchangeBytes. Throws Failure.
+  // Runs a section to its end; false when `progress` was ended, which ends it before its next instruction. `exchange` has the section's
+  // exchangeBytes. Throws Failure.
   bool run(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress);
 
  private:
   class Walk;
 
+  bool walk(const Section& section, std::byte* exchange, Progress& progress);
+
   Program program_;
   std::vector<std::unique_ptr<CompiledKernel>> kernels_;
   std::vector<double> kernelMilliseconds_;
-  Arena arena_, hostPool_;
-  PerEngine<std::optional<Link>> links_;  // of the engines that copy anything
+  std::unique_ptr<Engines> engines_;
 };
 
 // Throws Failure unless the images are those that the program's loadImage expects.

@@ -71,7 +71,10 @@ struct Window {
   std::int64_t padTop, padBottom, padLeft, padRight;
 };
 
+constexpr std::int64_t cudnnAlgorithms = 16;  // algorithm 16 + n of a convolution is cuDNN's algorithm n of its direction
+
 // convolutionForward, -BackwardData, -BackwardWeights. inChannels and outChannels count all groups.
+// algorithm 0: direct; 1: the cpu device's Winograd; from 16 on: cuDNN's.
 struct Convolution : Window {
   explicit Convolution(Fields& f)
       : Window(f),
@@ -80,12 +83,13 @@ struct Convolution : Window {
         sourceLayout(f.layout()),
         destinationLayout(f.layout()),
         weightLayout(f.layout()),
-        winograd(f.flag()),
+        algorithm(f.integer()),
         slope(f.end() ? 1 : f.number()) {}
+  bool winograd() const { return algorithm == 1; }
   std::int64_t outChannels, groups;
   Layout sourceLayout, destinationLayout, weightLayout;
-  bool winograd;  // algorithm 1
-  double slope;   // of convolutionForward: what negative results are multiplied by; 1 leaves them
+  std::int64_t algorithm;
+  double slope;  // of convolutionForward: what negative results are multiplied by; 1 leaves them
 };
 
 struct MaxPool : Window {

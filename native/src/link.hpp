@@ -2,16 +2,11 @@
 #pragma once
 #include <chrono>
 
+#include "engines.hpp"
 #include "progress.hpp"
 #include "worker.hpp"
 
 namespace tilefold {
-
-// Where rows of bytes begin and how far apart they are.
-struct Rows {
-  std::byte* first;
-  std::int64_t stride;
-};
 
 // Throws Failure unless it is a rate of at least one byte per second, or 0: as fast as the memory is.
 void checkLinkRate(double bytesPerSecond);

@@ -78,6 +78,7 @@ struct Record {
 };
 
 struct Wait {
+  Engine engine = Engine::compute;
   std::size_t event = 0;
 };
 
@@ -93,8 +94,9 @@ struct Loop {
 
 struct Section {
   std::string name;
-  // What each engine runs, in program order; every one counts the records of the others. Empty for an engine that has nothing to do.
-  PerEngine<Code> code;
+  Code code;
+  // The part of it that each engine runs; every one counts the records of the others. Empty for an engine that has nothing to do.
+  PerEngine<Code> parts;
   std::size_t eventCount = 0;
   std::size_t exchangeBytes = 0;
   bool loadsImages = false;

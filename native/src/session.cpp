@@ -7,7 +7,7 @@ namespace tilefold {
 Session::Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond, bool timesKernels)
     : worker_(choice.threads) {
   worker_.execute([&] {
-    device_ = makeDevice(choice.name, choice.precision, static_cast<int>(choice.threads));
+    device_ = makeDevice(choice);
     interpreter_ = std::make_unique<Interpreter>(decodeProgram(program, *device_), *device_, linkBytesPerSecond, timesKernels);
   });
 }
@@ -49,7 +49,7 @@ const Section& Session::find(const std::string& name) const {
 }
 
 DeviceQueries::DeviceQueries(const DeviceChoice& choice) : worker_(choice.threads) {
-  worker_.execute([&] { device_ = makeDevice(choice.name, choice.precision, static_cast<int>(choice.threads)); });
+  worker_.execute([&] { device_ = makeDevice(choice); });
 }
 
 DeviceQueries::~DeviceQueries() {

@@ -11,12 +11,6 @@
 
 namespace tilefold {
 
-struct DeviceChoice {
-  std::string name;
-  Precision precision = Precision::float32;
-  std::int64_t threads = 1;
-};
-
 class Session {
  public:
   // Decodes, compiles and maps the arena; waits for it. Throws Failure.
@@ -31,9 +25,9 @@ class Session {
   // Any thread. The run ends before its next instruction.
   void interrupt() { progress_.end(); }
   // Bytes from the arena's start to the highest one that was ever written; meaningful between runs.
-  std::size_t measuredPeakBytes() const { return interpreter_->arena().highestChangedByte(); }
+  std::size_t measuredPeakBytes() const { return interpreter_->engines().arenaPeakBytes(); }
   // The same of the host pool.
-  std::size_t measuredHostPeakBytes() const { return interpreter_->hostPool().highestChangedByte(); }
+  std::size_t measuredHostPeakBytes() const { return interpreter_->engines().hostPeakBytes(); }
   // Of each kernel's launches so far, where they are timed; copied while no run is under way. Throws Failure during one.
   std::vector<double> kernelMilliseconds() const {
     if (busy_) throw Failure("the session is running a section: wait for it");

@@ -2,34 +2,28 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
-#include "arena.hpp"
+#include "engines.hpp"
 #include "kernel_fields.hpp"
 #include "operand.hpp"
+#include "progress.hpp"
 
 namespace tilefold {
 namespace {
 
 constexpr std::int64_t alignment = 64;  // as staging places buffers
-constexpr std::size_t fewestLaunches = 3;
-
-template <class Body>
-double milliseconds(const Body& body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
+constexpr std::size_t fewestLaunches = 3, mostLaunches = 1000;
 
 // Moderate numbers everywhere: denormal or infinite ones would cost time that real ones do not. Labels and winners are integers.
-void fill(std::byte* data, std::int64_t bytes, Precision precision, bool integers) {
+std::vector<std::byte> filling(std::int64_t bytes, Precision precision, bool integers) {
+  std::vector<std::byte> data(static_cast<std::size_t>(bytes));
   const auto count = static_cast<std::size_t>(bytes / bytesOf(precision));
-  if (integers)
-    std::memset(data, 0, static_cast<std::size_t>(bytes));
-  else if (precision == Precision::float64)
-    std::fill_n(reinterpret_cast<double*>(data), count, 0.25);
+  if (integers) return data;
+  if (precision == Precision::float64)
+    std::fill_n(reinterpret_cast<double*>(data.data()), count, 0.25);
   else
-    std::fill_n(reinterpret_cast<float*>(data), count, 0.25F);
+    std::fill_n(reinterpret_cast<float*>(data.data()), count, 0.25F);
+  return data;
 }
 
 struct Images {
@@ -44,6 +38,11 @@ struct Images {
     image.channels = load.channels;
     parameters.images.assign(static_cast<std::size_t>(load.batch), image);
   }
+  ImageExtent extent() const {
+    if (parameters.images.empty()) return {};
+    const Image& image = parameters.images.front();
+    return {static_cast<std::int64_t>(parameters.images.size()), image.channels, image.height, image.width};
+  }
   std::vector<std::uint8_t> pixels;
   StepParameters parameters;
 };
@@ -53,50 +52,63 @@ struct Images {
 double timeKernel(const Kernel& kernel, Device& device, double enough) {
   const std::vector<OperandExtent> extents = operandExtents(kernel, device);
   const std::vector<OperandInfo>& table = kernelInfo(kernel.kind).operands;
-  std::int64_t bytes = 0;
+  // Whatever won must be an element of its window: let the forward kernel, which has the same fields, say which.
+  const bool winners = kernel.kind == KernelKind::maxPoolBackward;
+  std::int64_t bytes = winners ? roundUp(extents[2].bytes, alignment) : 0;
   for (const OperandExtent& extent : extents) bytes += roundUp(extent.bytes, alignment);
-  const Arena arena(static_cast<std::size_t>(std::max(bytes, alignment)));
+  const Images images(kernel);
+  const ImageExtent extent = images.extent();
+  const std::unique_ptr<Engines> engines = device.engines({static_cast<std::size_t>(std::max(bytes, alignment)), 0, 0, extent}, 0);
+  std::byte* next = engines->arena();
+  const auto place = [&](std::int64_t size, bool integers) {
+    std::byte* const address = next;
+    const std::vector<std::byte> data = filling(size, device.precision(), integers);
+    engines->upload(address, data.data(), data.size());
+    next += roundUp(size, alignment);
+    return address;
+  };
   std::vector<Operand> operands(extents.size());
-  std::byte* next = arena.data();
   for (std::size_t i = 0; i < extents.size(); ++i) {
     if (extents[i].bytes == 0) continue;
     const std::string name = table[i].name;
-    fill(next, extents[i].bytes, device.precision(), name == "labels" || name == "winners");
-    operands[i].address = next;
-    next += roundUp(extents[i].bytes, alignment);
-  }
-  const Images images(kernel);
-  // Whatever won must be an element of its window: let the forward kernel, which has the same fields, say which.
-  if (kernel.kind == KernelKind::maxPoolBackward) {
-    const Arena source(static_cast<std::size_t>(extents[2].bytes));
-    fill(source.data(), extents[2].bytes, device.precision(), false);
-    Operand from;
-    from.address = source.data();
-    device.compile({KernelKind::maxPoolForward, kernel.fields})->launch({from, operands[0], operands[1]}, images.parameters);
+    operands[i].address = place(extents[i].bytes, name == "labels" || name == "winners");
   }
   const std::unique_ptr<CompiledKernel> compiled = device.compile(kernel);
-  const auto launch = [&] { compiled->launch(operands, images.parameters); };
-  launch();
+  engines->begin(Section{}, nullptr, images.parameters);
+  if (winners) {
+    Operand source;
+    source.address = place(extents[2].bytes, false);
+    engines->launchTimed(*device.compile({KernelKind::maxPoolForward, kernel.fields}), {source, operands[0], operands[1]});
+  }
+  engines->launchTimed(*compiled, operands);
   std::vector<double> times;
   double sum = 0;
-  while (times.size() < fewestLaunches || sum < enough) {
-    times.push_back(milliseconds(launch));
+  while (times.size() < fewestLaunches || (sum < enough && times.size() < mostLaunches)) {
+    times.push_back(engines->launchTimed(*compiled, operands));
     sum += times.back();
   }
+  engines->end(true);
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   return *middle;
 }
 
-double timeCopy() {
+double timeCopy(Device& device, Engine engine) {
   constexpr std::size_t bytes = std::size_t{1} << 26;
-  const Arena from(bytes), to(bytes);
+  constexpr auto size = static_cast<std::int64_t>(bytes);
+  const std::unique_ptr<Engines> engines = device.engines({bytes, bytes, 0, {}}, 0);
+  if (!engines->queue()) engines->thread(engine);
+  Progress progress;
   double best = 0;
   for (int repeat = 0; repeat < 4; ++repeat) {
-    const double time = milliseconds([&] { std::memcpy(to.data(), from.data(), bytes); });
-    best = repeat == 0 ? time : std::min(best, time);
+    const auto start = std::chrono::steady_clock::now();
+    engines->begin(Section{}, nullptr, {});
+    engines->copy(engine, {engines->arena(), size}, {engines->hostPool(), size}, 1, size, progress);
+    engines->end(true);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    best = repeat == 0 ? seconds : std::min(best, seconds);
   }
-  return 1000 * static_cast<double>(bytes) / best;
+  return static_cast<double>(bytes) / best;
 }
 
 }  // namespace tilefold

@@ -1,6 +1,6 @@
 // What a profile measures: one launch of a kernel, and the link between arena and host.
 #pragma once
-#include "device.hpp"
+#include "program.hpp"
 
 namespace tilefold {
 
@@ -8,7 +8,7 @@ namespace tilefold {
 // are fresh memory of the right size. Throws Failure where the device refuses the kernel or the memory is missing.
 double timeKernel(const Kernel& kernel, Device& device, double enough);
 
-// Bytes a second of a plain copy by one thread, as the copy engines run.
-double timeCopy();
+// Bytes a second of a copy engine by itself.
+double timeCopy(Device& device, Engine engine);
 
 }  // namespace tilefold

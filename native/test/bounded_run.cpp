@@ -84,7 +84,7 @@ bool runBounded(const EncodedProgram& encoded, Device& device, const StepParamet
   Progress progress;
   for (const Section& section : interpreter->program().sections) {
     const auto tooLong = [](const Code& code) { return instructions(code) >= mostInstructions; };
-    if (section.exchangeBytes > mostBytes || std::any_of(section.code.begin(), section.code.end(), tooLong)) continue;
+    if (section.exchangeBytes > mostBytes || std::any_of(section.parts.begin(), section.parts.end(), tooLong)) continue;
     const Watched exchange(section.exchangeBytes);
     progress.begin();
     try {
@@ -93,10 +93,9 @@ bool runBounded(const EncodedProgram& encoded, Device& device, const StepParamet
       // Labels, winners and images are only known at run time.
     }
     if (!exchange.intact()) throw std::logic_error("a section wrote beside its exchange buffer");
-    if (interpreter->arena().highestChangedByte() > interpreter->program().peakBytes)
+    if (interpreter->engines().arenaPeakBytes() > interpreter->program().peakBytes)
       throw std::logic_error("a section wrote beyond its peak");
-    if (!interpreter->arena().surroundingsIntact()) throw std::logic_error("a section wrote beside the arena");
-    if (!interpreter->hostPool().surroundingsIntact()) throw std::logic_error("a section wrote beside the host pool");
+    if (!interpreter->engines().surroundingsIntact()) throw std::logic_error("a section wrote beside the arena or the host pool");
   }
   return true;
 }

@@ -89,9 +89,9 @@ void edit(EncodedProgram& program, Bytes& bytes) {
 }
 
 void runBytes(Bytes bytes) {
-  static const std::unique_ptr<Device> devices[] = {makeDevice("reference", Precision::float32, 1),
-                                                    makeDevice("reference", Precision::float64, 1),
-                                                    makeDevice("cpu", Precision::float32, 1)};
+  static const std::unique_ptr<Device> devices[] = {makeDevice({"reference", Precision::float32}),
+                                                    makeDevice({"reference", Precision::float64}),
+                                                    makeDevice({"cpu"})};
   Device& device = *devices[bytes.below(std::size(devices))];
   Random random(bytes.next<std::uint8_t>());
   RandomProgram program = randomProgram(device, random);

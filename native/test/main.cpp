@@ -1,7 +1,10 @@
-// Decoder, interpreter and devices without Node, for the sanitizers: tilefold_test [factor], which runs that many times the cases.
+// Decoder, interpreter and devices without Node, for the sanitizers: tilefold_test [factor] [device ...], which runs that many times the
+// cases on the devices named (reference and cpu where none is).
 #include <omp.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "devices.hpp"
 #include "tests.hpp"
@@ -11,10 +14,13 @@ int main(int count, char** arguments) {
   omp_set_num_threads(2);
   const int factor = count > 1 ? std::atoi(arguments[1]) : 1;
   int failures = test::checkArena();
-  for (const char* name : {"reference", "cpu"}) {
-    const std::unique_ptr<Device> device = makeDevice(name, Precision::float32, 2);
+  std::vector<std::string> names(arguments + std::min(count, 2), arguments + count);
+  if (names.empty()) names = {"reference", "cpu"};
+  for (const std::string& name : names) {
+    const bool tf32 = name == "tf32";
+    const std::unique_ptr<Device> device = makeDevice({tf32 ? "cuda" : name, Precision::float32, 2, tf32});
     failures += test::checkHostileKernels(name, *device);
-    failures += test::compareDevice(name, *device, 40 * factor);
+    failures += test::compareDevice(name, *device, 40 * factor, tf32 ? 2e-2 : 2e-5);
     failures += test::fuzzPrograms(name, *device, 110 * factor);
   }
   return failures == 0 ? 0 : 1;

@@ -167,13 +167,19 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
   return {};
 }
 
-void setField(Kernel& kernel, const char* name, Layout layout) {
+void setField(Kernel& kernel, const char* name, double value) {
   const auto& fields = kernelInfo(kernel.kind).fields;
   for (std::size_t i = 0; i < fields.size(); ++i)
-    if (std::strcmp(fields[i], name) == 0) kernel.fields[i] = static_cast<double>(static_cast<int>(layout));
+    if (std::strcmp(fields[i], name) == 0) kernel.fields[i] = value;
 }
 
-Layout anyActivation(Random& random) { return static_cast<Layout>(number(random, 0, 2)); }
+void setField(Kernel& kernel, const char* name, Layout layout) { setField(kernel, name, static_cast<double>(static_cast<int>(layout))); }
+
+// Blocks of channels are for processors: a GPU takes its own layout and the plain one.
+Layout anyActivation(Device& device, Random& random) {
+  if (!device.properties()) return static_cast<Layout>(number(random, 0, 2));
+  return number(random, 0, 1) == 0 ? Layout::plain : device.activationLayout(64, false);
+}
 
 Kernel convolutionIn(Kernel kernel, Device& device, Random& random) {
   const auto c = decode<Convolution>(kernel);
@@ -185,6 +191,10 @@ Kernel convolutionIn(Kernel kernel, Device& device, Random& random) {
   forward.kind = KernelKind::convolutionForward;
   const Device::WeightLayouts weights = device.weightLayouts(forward);
   setField(kernel, "weightLayout", kernel.kind == KernelKind::convolutionBackwardData ? weights.backwardData : weights.forward);
+  const std::vector<Algorithm> algorithms = device.algorithms(kernel);
+  if (algorithms.empty()) return kernel;
+  const auto any = static_cast<std::size_t>(number(random, 0, static_cast<std::int64_t>(algorithms.size()) - 1));
+  setField(kernel, "algorithm", static_cast<double>(algorithms[any].code));
   return kernel;
 }
 
@@ -250,7 +260,7 @@ Kernel inLayouts(const Kernel& plain, Device& device, Random& random) {
       return reorderIn(plain, device, random);
     default: {
       Kernel kernel = plain;
-      for (const char* name : {"layout", "sourceLayout", "destinationLayout"}) setField(kernel, name, anyActivation(random));
+      for (const char* name : {"layout", "sourceLayout", "destinationLayout"}) setField(kernel, name, anyActivation(device, random));
       return kernel;
     }
   }

@@ -1,5 +1,7 @@
 #include "random_programs.hpp"
 
+#include <algorithm>
+
 namespace tilefold::test {
 namespace {
 
@@ -24,6 +26,9 @@ class Maker {
       encoded.kernels.insert(encoded.kernels.end(), kernel.fields.begin(), kernel.fields.end());
     }
     arena_ = host_ = 0;
+    // A kernel may end up in no section, but must fit all the same.
+    for (const Kernel& kernel : kernels)
+      for (const OperandExtent& extent : operandExtents(kernel, device_)) arena_ = std::max(arena_, extent.bytes);
     for (const char* name : {"step", "update", "evaluate"}) {
       exchange_ = 0;
       events_.clear();

@@ -6,7 +6,8 @@
 namespace tilefold::test {
 
 // Each prints what failed and returns how often.
-int compareDevice(const std::string& name, Device& device, int rounds);
+// `tolerance`: of a difference from the reference, relative to 1 plus its value.
+int compareDevice(const std::string& name, Device& device, int rounds, double tolerance = 2e-5);
 int fuzzPrograms(const std::string& name, Device& device, int programs);
 int checkHostileKernels(const std::string& name, Device& device);
 int checkArena();

@@ -10,7 +10,7 @@
 
 namespace tilefold {
 
-std::unique_ptr<Device> makeDevice(const std::string&, Precision precision, int) { return makeReferenceDevice(precision); }
+std::unique_ptr<Device> makeDevice(const DeviceChoice& choice) { return makeReferenceDevice(choice.precision); }
 
 }  // namespace tilefold
 

@@ -61,7 +61,38 @@ Napi::Value milliseconds(const Napi::CallbackInfo& info, const Queries& queries)
 }
 
 Napi::Value linkBytesPerSecond(const Napi::CallbackInfo& info, const Queries& queries) {
-  return Napi::Number::New(info.Env(), queries->ask([](Device&) { return timeCopy(); }));
+  const auto [toDevice, toHost] = queries->ask(
+      [](Device& device) { return std::pair(timeCopy(device, Engine::toDevice), timeCopy(device, Engine::toHost)); });
+  Napi::Object result = Napi::Object::New(info.Env());
+  result.Set("toDevice", toDevice);
+  result.Set("toHost", toHost);
+  return result;
+}
+
+Napi::Value algorithms(const Napi::CallbackInfo& info, const Queries& queries) {
+  const Kernel kernel = kernelOf(info, convolutions);
+  const std::vector<Algorithm> found = queries->ask([&](Device& device) { return device.algorithms(kernel); });
+  Napi::Array result = Napi::Array::New(info.Env(), found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    Napi::Object one = Napi::Object::New(info.Env());
+    one.Set("algorithm", static_cast<double>(found[i].code));
+    one.Set("scratchBytes", static_cast<double>(found[i].scratchBytes));
+    result.Set(static_cast<std::uint32_t>(i), one);
+  }
+  return result;
+}
+
+Napi::Value properties(const Napi::CallbackInfo& info, const Queries& queries) {
+  const std::optional<DeviceProperties> found = queries->ask([](Device& device) { return device.properties(); });
+  if (!found) throw Failure("the device has no properties of its own");
+  Napi::Object result = Napi::Object::New(info.Env());
+  result.Set("name", found->name);
+  result.Set("library", found->library);
+  result.Set("flopsPerSecond", found->flopsPerSecond);
+  result.Set("bytesPerSecond", found->bytesPerSecond);
+  result.Set("launchSeconds", found->launchSeconds);
+  result.Set("memoryBytes", found->memoryBytes);
+  return result;
 }
 
 using Query = Napi::Value (*)(const Napi::CallbackInfo&, const Queries&);
@@ -89,6 +120,8 @@ Napi::Value openDevice(const Napi::CallbackInfo& info) {
     device.Set("weightLayouts", query(env, queries, weightLayouts));
     device.Set("milliseconds", query(env, queries, milliseconds));
     device.Set("linkBytesPerSecond", query(env, queries, linkBytesPerSecond));
+    device.Set("algorithms", query(env, queries, algorithms));
+    device.Set("properties", query(env, queries, properties));
     return device;
   });
 }

@@ -136,7 +136,7 @@ DeviceChoice choiceOf(const Napi::Object& options) {
   const std::string precision = textOf(options, "precision");
   if (precision != "float32" && precision != "float64") throw Failure("there is no precision '" + precision + "': use float32 or float64");
   return {textOf(options, "device"), precision == "float64" ? Precision::float64 : Precision::float32,
-          static_cast<std::int64_t>(countOf(options, "threads"))};
+          static_cast<std::int64_t>(countOf(options, "threads")), textOf(options, "math") == "tf32"};
 }
 
 Napi::Value openSession(const Napi::CallbackInfo& info) {

@@ -31,16 +31,26 @@ std::optional<Recipe> findRecipe(KernelKind kind, const Convolution& c, int thre
   return prefersBlocks(kind, c, threads) ? std::nullopt : findDirectConvolution(kind, c);
 }
 
+void requireOurs(const Convolution& c) {
+  if (c.algorithm >= cudnnAlgorithms)
+    throw Failure("the cpu device convolves by algorithm 0 or 1, not by cuDNN's, " + std::to_string(c.algorithm));
+  for (const Layout layout : {c.sourceLayout, c.destinationLayout, c.weightLayout})
+    if (layout == Layout::nhwc || layout == Layout::ohwi)
+      throw Failure(std::string("the cpu device has no convolution in layout ") + layoutInfo(layout).name);
+}
+
 }  // namespace
 
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int threads) {
-  if (c.winograd) return winogradScratchBytes(kind, c, threads);
+  requireOurs(c);
+  if (c.winograd()) return winogradScratchBytes(kind, c, threads);
   const std::optional<Recipe> recipe = findRecipe(kind, c, threads);
   return recipe ? recipe->scratchBytes() : blockConvolutionScratchBytes(kind, c, threads);
 }
 
 Implementation compileConvolution(KernelKind kind, const Convolution& c, int threads) {
-  if (c.winograd) return {compileWinograd(kind, c, threads), "winograd"};
+  requireOurs(c);
+  if (c.winograd()) return {compileWinograd(kind, c, threads), "winograd"};
   const std::optional<Recipe> recipe = findRecipe(kind, c, threads);
   if (recipe) return {compileDirectConvolution(kind, c, *recipe), recipe->name()};
   return {compileBlockConvolution(kind, c, threads), "blocks"};

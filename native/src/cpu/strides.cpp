@@ -47,7 +47,10 @@ WeightStrides weightStrides(Layout layout, std::int64_t outChannels, std::int64_
       return s;
     case Layout::nChw8c:
     case Layout::nChw16c:
+    case Layout::nhwc:
       break;
+    case Layout::ohwi:
+      throw Failure("the cpu device has no weights in layout ohwi");
     case Layout::winogradForward:
     case Layout::winogradBackward:
       throw Failure(std::string(info.name) + " holds no taps, so only algorithm 1 reads it");

@@ -41,7 +41,7 @@ struct Geometry {
 }  // namespace
 
 void requirePlain(const Convolution& c) {
-  if (c.winograd) throw Failure("the reference device convolves directly only, not by algorithm 1");
+  if (c.algorithm != 0) throw Failure("the reference device convolves directly only, not by algorithm " + std::to_string(c.algorithm));
   for (const Layout layout : {c.sourceLayout, c.destinationLayout, c.weightLayout})
     if (layout != Layout::plain)
       throw Failure(std::string("the reference device convolves plain layouts only, not ") + layoutInfo(layout).name);

@@ -1,0 +1,22 @@
+// Every call of the CUDA runtime is checked.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "../failure.hpp"
+
+namespace tilefold::cuda {
+
+// Throws Failure, naming what was tried, unless the call succeeded.
+inline void check(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  const std::string sentence = std::string("CUDA: ") + what + " failed (" + cudaGetErrorString(status) + ")";
+  if (status == cudaErrorMemoryAllocation) throw NoMemory(sentence + ": give a smaller budget");
+  throw Failure(sentence);
+}
+
+// After a kernel's launch.
+inline void checkLaunch(const char* kernel) { check(cudaGetLastError(), kernel); }
+
+}  // namespace tilefold::cuda

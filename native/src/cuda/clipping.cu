@@ -1,0 +1,36 @@
+#include "clipping.hpp"
+#include "reduction.cuh"
+
+namespace tilefold::cuda {
+namespace {
+
+struct SquareTerms {
+  const float* values;
+  __device__ double operator()(std::int64_t k) const { return static_cast<double>(values[k]) * static_cast<double>(values[k]); }
+};
+
+}  // namespace
+
+void sumSquares(const Context& context, const SumSquares& s, const float* source, double* sum) {
+  forEachSum<1>(
+      context, "sumSquares", 1, s.count, [=] __device__(std::int64_t) { return SquareTerms{source}; },
+      [=] __device__(std::int64_t, double total) { *sum += total; });
+}
+
+void clipGradient(const Context& context, const ClipGradient& c, const double* sumSquares, float* gradient) {
+  const double maxNorm = c.maxNorm;
+  forEachPack(context, "clipGradient", c.count, {gradient}, [=] __device__(auto values, std::int64_t i) {
+    // As ClipGradient::scale.
+    const double ratio = maxNorm / (sqrt(*sumSquares) + 1e-6);
+    if (ratio >= 1) return;
+    values.load(gradient + i);
+    for (int k = 0; k < values.width; ++k) values[k] *= static_cast<float>(ratio);
+    values.store(gradient + i);
+  });
+}
+
+void squareRoot(const Context& context, const SquareRoot& s, const double* source, double* destination) {
+  forEach(context, "squareRoot", s.count, [=] __device__(std::int64_t i) { destination[i] = sqrt(source[i]); });
+}
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,156 @@
+#include "compile.hpp"
+
+#include "../kernel_fields.hpp"
+#include "../reference/pooling.hpp"
+#include "average_pool.hpp"
+#include "clipping.hpp"
+#include "copy_rows.hpp"
+#include "image.hpp"
+#include "loss.hpp"
+#include "max_pool.hpp"
+#include "optimizer.hpp"
+#include "pointwise.hpp"
+#include "reorder.hpp"
+#include "sum_pixels.hpp"
+
+namespace tilefold::cuda {
+namespace {
+
+// What a launch may use: the device, and its operands as elements of any type.
+struct Arguments {
+  const Context& context;
+  const std::vector<Operand>& operands;
+
+  template <class T = float>
+  T* at(std::size_t i) const {
+    return reinterpret_cast<T*>(operands[i].address);
+  }
+  TileOrigin origin(std::size_t first) const { return {operands[first].index, operands[first + 1].index, operands[first + 2].index}; }
+};
+
+template <class Body>
+class Compiled : public CompiledKernel {
+ public:
+  Compiled(const Context& context, Body body) : context_(context), body_(std::move(body)) {}
+  void launch(const std::vector<Operand>& operands, const StepParameters&) override { body_(Arguments{context_, operands}); }
+
+ private:
+  const Context& context_;
+  Body body_;
+};
+
+void requireActivation(Layout layout) {
+  if (layout != Layout::plain && layout != Layout::nhwc)
+    throw Failure(std::string("the cuda device keeps activations plain or nhwc, not ") + layoutInfo(layout).name);
+}
+
+void requireWeights(Layout layout) {
+  if (layout != Layout::plain && layout != Layout::ohwi)
+    throw Failure(std::string("the cuda device keeps weights plain or ohwi, not ") + layoutInfo(layout).name);
+}
+
+// Fields with a layout that the kernels here know.
+template <class FieldsOfKind>
+FieldsOfKind tiled(const Kernel& kernel) {
+  const auto fields = decode<FieldsOfKind>(kernel);
+  requireActivation(fields.layout);
+  return fields;
+}
+
+MaxPool countableMaxPool(const Kernel& kernel) {
+  const auto p = tiled<MaxPool>(kernel);
+  reference::winnersBytes(p);
+  return p;
+}
+
+ActivationReorder activationReorder(const Kernel& kernel) {
+  const auto r = decode<ActivationReorder>(kernel);
+  requireActivation(r.sourceLayout);
+  requireActivation(r.destinationLayout);
+  return r;
+}
+
+WeightReorder weightReorder(const Kernel& kernel) {
+  const auto r = decode<WeightReorder>(kernel);
+  requireWeights(r.sourceLayout);
+  requireWeights(r.destinationLayout);
+  return r;
+}
+
+}  // namespace
+
+std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& context) {
+  using A = Arguments;
+  const auto compiled = [&context](auto body) -> std::unique_ptr<CompiledKernel> {
+    return std::make_unique<Compiled<decltype(body)>>(context, std::move(body));
+  };
+  switch (kernel.kind) {
+    case KernelKind::reorderWeights:
+      return compiled([r = weightReorder(kernel)](const A& a) { reorderWeights(a.context, r, a.at(0), a.at(1)); });
+    case KernelKind::reorderActivation:
+      return compiled([r = activationReorder(kernel)](const A& a) { reorderActivation(a.context, r, a.at(0), a.at(1)); });
+    case KernelKind::rectifierForward:
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { rectifierForward(a.context, r, a.at(0), a.at(1)); });
+    case KernelKind::rectifierBackward:
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { rectifierBackward(a.context, r, a.at(0), a.at(1), a.at(2)); });
+    case KernelKind::maxPoolForward:
+      return compiled(
+          [p = countableMaxPool(kernel)](const A& a) { maxPoolForward(a.context, p, a.at(0), a.at(1), a.at<std::int32_t>(2)); });
+    case KernelKind::maxPoolBackward:
+      return compiled(
+          [p = countableMaxPool(kernel)](const A& a) { maxPoolBackward(a.context, p, a.at(0), a.at<std::int32_t>(1), a.at(2)); });
+    case KernelKind::averagePoolForward:
+      return compiled([p = tiled<AveragePool>(kernel)](const A& a) { averagePoolForward(a.context, p, a.at(0), a.at(1)); });
+    case KernelKind::averagePoolBackward:
+      return compiled([p = tiled<AveragePool>(kernel)](const A& a) { averagePoolBackward(a.context, p, a.at(0), a.at(1)); });
+    case KernelKind::sumPixelsForward:
+      return compiled([s = tiled<SumPixels>(kernel)](const A& a) { sumPixelsForward(a.context, s, a.at(0), a.at(1)); });
+    case KernelKind::sumPixelsBackward:
+      return compiled([s = tiled<SumPixels>(kernel)](const A& a) { sumPixelsBackward(a.context, s, a.at(0), a.at(1)); });
+    case KernelKind::dropout:
+      return compiled([d = tiled<Dropout>(kernel)](const A& a) { dropout(a.context, d, a.origin(2), a.at(0), a.at(1)); });
+    case KernelKind::softmaxCrossEntropyForward:
+      return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
+        softmaxCrossEntropyForward(a.context, c, a.at(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3));
+      });
+    case KernelKind::softmaxCrossEntropyBackward:
+      return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
+        softmaxCrossEntropyBackward(a.context, c, a.at(0), a.at<std::int32_t>(1), a.at(2), a.at(3));
+      });
+    case KernelKind::meanSquaredErrorForward:
+      return compiled(
+          [s = tiled<SquaredError>(kernel)](const A& a) { meanSquaredErrorForward(a.context, s, a.at(0), a.at(1), a.at<double>(2)); });
+    case KernelKind::meanSquaredErrorBackward:
+      return compiled([s = tiled<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward(a.context, s, a.at(0), a.at(1), a.at(2)); });
+    case KernelKind::copyBox:
+      return compiled([b = decode<CopyBox>(kernel)](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });
+    case KernelKind::gather:
+      return compiled([t = tiled<StridedTile>(kernel)](const A& a) { gather(a.context, t, a.at(0), a.at(1)); });
+    case KernelKind::scatterAdd:
+      return compiled([t = tiled<StridedTile>(kernel)](const A& a) { scatterAdd(a.context, t, a.at(0), a.at(1)); });
+    case KernelKind::zero:
+      return compiled([z = decode<Zero>(kernel)](const A& a) { zero(a.context, z, a.at<void>(0)); });
+    case KernelKind::loadImage:
+      return compiled([l = tiled<LoadImage>(kernel)](const A& a) { loadImage(a.context, l, a.origin(1), a.at(0)); });
+    case KernelKind::sgd:
+      return compiled([s = decode<Sgd>(kernel)](const A& a) { sgd(a.context, s, a.at(0), a.at(1), a.at(2)); });
+    case KernelKind::adam:
+      return compiled([o = decode<Adam>(kernel)](const A& a) { adam(a.context, o, a.at(0), a.at(1), a.at(2), a.at(3)); });
+    case KernelKind::sumSquares:
+      return compiled([s = decode<SumSquares>(kernel)](const A& a) { sumSquares(a.context, s, a.at(0), a.at<double>(1)); });
+    case KernelKind::clipGradient:
+      return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient(a.context, c, a.at<double>(0), a.at(1)); });
+    case KernelKind::squareRoot:
+      return compiled([s = decode<SquareRoot>(kernel)](const A& a) { squareRoot(a.context, s, a.at<double>(0), a.at<double>(1)); });
+    case KernelKind::convolutionForward:
+    case KernelKind::convolutionBackwardData:
+    case KernelKind::convolutionBackwardWeights:
+    case KernelKind::linearForward:
+    case KernelKind::linearBackwardData:
+    case KernelKind::linearBackwardWeights:
+      break;
+  }
+  throw Failure(std::string(kernelInfo(kernel.kind).name) + " is no kernel of the cuda device's own, but of its libraries");
+}
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,55 @@
+// What the kernels of a cuda device share: the stream they are enqueued on, the libraries, and what they read and report on the device.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace tilefold::cuda {
+
+// One image of a step: element (row, column, channel) of the crop, flipped and turned, is pixels[(origin + row * rowStep + column *
+// columnStep) * channels + channel].
+struct ImageBlock {
+  const std::uint8_t* pixels;
+  std::int64_t channels, origin, rowStep, columnStep;
+  std::int32_t hasColour;
+  double colour[12];
+};
+
+// What changes from step to step, on the device; images[batch] follow in memory of their own.
+struct StepBlock {
+  double learningRate;
+  std::uint64_t step, seed;
+  const ImageBlock* images;
+};
+
+enum class FaultKind : std::int32_t { none, label, winners };
+
+// The first fault that a kernel found.
+struct Fault {
+  std::int32_t kind;  // FaultKind
+  std::int32_t padding;
+  std::int64_t row, label, classes;
+};
+
+enum class Math { float32, tf32 };  // what products of convolutions and matrices are computed in
+
+// Where the sums of many blocks meet (reduction.cuh). The owner zeroes it once; every kernel leaves `arrived` zero.
+struct Partials {
+  static constexpr int blocks = 1024, sumsPerBlock = 32;
+  unsigned arrived[blocks];
+  double sums[blocks * sumsPerBlock];
+};
+
+class Libraries;  // libraries.hpp: cuDNN and cuBLAS, loaded at run time, with their handles on `compute`
+
+struct Context {
+  cudaStream_t compute = nullptr;
+  const StepBlock* step = nullptr;  // on the device
+  Fault* fault = nullptr;           // on the device
+  Partials* partials = nullptr;     // on the device
+  Math math = Math::float32;
+  int multiprocessors = 1;
+  Libraries* libraries = nullptr;
+};
+
+}  // namespace tilefold::cuda

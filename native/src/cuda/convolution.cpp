@@ -1,0 +1,167 @@
+#include "convolution.hpp"
+
+#include <algorithm>
+
+#include "bias.hpp"
+#include "convolution_directions.hpp"
+
+namespace tilefold::cuda {
+namespace {
+
+constexpr std::size_t partAlignment = 256, tensorAlignment = 16;  // bytes
+
+// Where the parts of a kernel's scratch begin, from its first multiple of 256 bytes on.
+struct Scratch {
+  Scratch(std::size_t copyBytes, std::size_t workspace, std::size_t partialBytes)
+      : workspaceAt(rounded(copyBytes)), workspaceBytes(workspace), partialsAt(workspaceAt + rounded(workspace)) {
+    const std::size_t end = partialsAt + rounded(partialBytes);
+    bytes = end == 0 ? 0 : end + partAlignment;
+  }
+  static std::size_t rounded(std::size_t bytes) { return (bytes + partAlignment - 1) / partAlignment * partAlignment; }
+
+  std::size_t workspaceAt, workspaceBytes, partialsAt, bytes = 0;  // the copy begins at 0
+};
+
+template <class Direction>
+Scratch scratchOf(const Convolution& c, const ConvolutionDescriptors& descriptors, std::size_t workspaceBytes) {
+  constexpr bool sumsBias = std::is_same_v<Direction, BackwardWeightsConvolution>;
+  const std::int64_t partials =
+      sumsBias ? biasGradientPartialBytes(c.destinationLayout, c.batch, c.outChannels, c.outHeight * c.outWidth) : 0;
+  return {descriptors.copyBytes(), workspaceBytes, static_cast<std::size_t>(partials)};
+}
+
+// The algorithm of cuDNN that the field names, and its workspace.
+template <class Direction>
+struct Choice {
+  using Algorithm = typename Direction::Algorithm;
+
+  Choice(const Convolution& c, const Libraries& libraries, const ConvolutionDescriptors& descriptors) {
+    if (c.algorithm == 0) {
+      for (const Algorithm direct : Direction::direct) {
+        algorithm = direct;
+        status = Direction::workspace(libraries, descriptors, algorithm, &workspaceBytes);
+        if (status == cudnn::Status::success) break;
+      }
+    } else {
+      algorithm = static_cast<Algorithm>(c.algorithm - cudnnAlgorithms);
+      if (c.algorithm < cudnnAlgorithms || algorithm >= Algorithm::count || Direction::atomic(algorithm))
+        throw Failure("the cuda device has no algorithm " + std::to_string(c.algorithm) + " for this direction of a convolution");
+      status = Direction::workspace(libraries, descriptors, algorithm, &workspaceBytes);
+    }
+    libraries.check(status, "finding an algorithm for this convolution");
+  }
+
+  Algorithm algorithm{};
+  cudnn::Status status{};
+  std::size_t workspaceBytes = 0;
+};
+
+template <class Direction>
+class ConvolutionKernel : public CompiledKernel {
+ public:
+  ConvolutionKernel(const Convolution& c, const Context& context)
+      : c_(c),
+        context_(context),
+        descriptors_(c, *context.libraries, context.math),
+        choice_(c, *context.libraries, descriptors_),
+        scratch_(scratchOf<Direction>(c, descriptors_, choice_.workspaceBytes)) {}
+
+  void launch(const std::vector<Operand>& operands, const StepParameters&) override {
+    std::byte* scratch = operands[Direction::scratchAt].address;
+    scratch += (partAlignment - reinterpret_cast<std::uintptr_t>(scratch) % partAlignment) % partAlignment;
+    float* const source = tensor(operands, Direction::sourceAt);
+    ConvolutionTensors tensors{source, tensor(operands, Direction::weightsAt), tensor(operands, Direction::destinationAt),
+                               scratch + scratch_.workspaceAt, scratch_.workspaceBytes};
+    const std::optional<PadBox>& copy = descriptors_.copy();
+    if (copy) tensors.source = reinterpret_cast<float*>(scratch);
+    requireAligned(tensors);
+    if (copy && Direction::readsSource) padBox(context_.compute, *copy, source, tensors.source);
+    context_.libraries->check(Direction::launch(*context_.libraries, descriptors_, choice_.algorithm, tensors), "a convolution");
+    if (copy && !Direction::readsSource) cropBox(context_.compute, *copy, tensors.source, source);
+    if constexpr (Direction::biasAt >= 0) finish(tensor(operands, Direction::biasAt), tensors.destination, scratch + scratch_.partialsAt);
+  }
+
+ private:
+  static float* tensor(const std::vector<Operand>& operands, std::size_t i) { return reinterpret_cast<float*>(operands[i].address); }
+
+  static void requireAligned(const ConvolutionTensors& tensors) {
+    for (const float* address : {tensors.source, tensors.weights, tensors.destination})
+      if (reinterpret_cast<std::uintptr_t>(address) % tensorAlignment != 0)
+        throw Failure("cuDNN's tensors begin at multiples of 16 bytes, but a convolution was given one that does not");
+  }
+
+  void finish(float* bias, float* destination, std::byte* partials) const {
+    const std::int64_t pixels = c_.outHeight * c_.outWidth;
+    if constexpr (std::is_same_v<Direction, ForwardConvolution>)
+      addBiasAndSlope(context_.compute, c_.destinationLayout, c_.batch, c_.outChannels, pixels, bias, c_.slope, destination);
+    else if (bias != nullptr)
+      biasGradient(context_.compute, c_.destinationLayout, c_.batch, c_.outChannels, pixels, destination,
+                   reinterpret_cast<double*>(partials), bias);
+  }
+
+  Convolution c_;
+  Context context_;
+  ConvolutionDescriptors descriptors_;
+  Choice<Direction> choice_;
+  Scratch scratch_;
+};
+
+template <class Direction>
+std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context) {
+  using Number = typename Direction::Algorithm;
+  const Libraries& libraries = *context.libraries;
+  const ConvolutionDescriptors descriptors(c, *context.libraries, context.math);
+  std::array<cudnn::Performance<Number>, 2 * static_cast<std::size_t>(Number::count)> results{};  // with and without tensor cores
+  int count = 0;
+  libraries.check(Direction::heuristics(libraries, descriptors, static_cast<int>(results.size()), &count, results.data()),
+                  "asking which algorithm is fastest");
+  std::vector<Algorithm> found;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    const cudnn::Performance<Number>& result = results[i];
+    const std::int64_t algorithm = cudnnAlgorithms + static_cast<std::int64_t>(result.algorithm);
+    if (result.status != cudnn::Status::success || result.determinism != cudnn::Determinism::deterministic) continue;
+    if (Direction::atomic(result.algorithm)) continue;
+    if (std::any_of(found.begin(), found.end(), [&](const Algorithm& known) { return known.code == algorithm; })) continue;
+    std::size_t bytes = 0;
+    if (Direction::workspace(libraries, descriptors, result.algorithm, &bytes) != cudnn::Status::success) continue;
+    found.push_back({algorithm, scratchOf<Direction>(c, descriptors, bytes).bytes});
+  }
+  return found;
+}
+
+// body(Direction{}) for the kernel's.
+template <class Body>
+auto withDirection(KernelKind kind, const Body& body) {
+  switch (kind) {
+    case KernelKind::convolutionForward:
+      return body(ForwardConvolution{});
+    case KernelKind::convolutionBackwardData:
+      return body(BackwardDataConvolution{});
+    case KernelKind::convolutionBackwardWeights:
+      return body(BackwardWeightsConvolution{});
+    default:
+      throw Failure(std::string(kernelInfo(kind).name) + " is no convolution");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<CompiledKernel> compileConvolution(KernelKind kind, const Convolution& c, const Context& context) {
+  return withDirection(kind, [&](auto direction) -> std::unique_ptr<CompiledKernel> {
+    return std::make_unique<ConvolutionKernel<decltype(direction)>>(c, context);
+  });
+}
+
+std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const Context& context) {
+  return withDirection(kind, [&](auto direction) {
+    const ConvolutionDescriptors descriptors(c, *context.libraries, context.math);
+    const Choice<decltype(direction)> choice(c, *context.libraries, descriptors);
+    return scratchOf<decltype(direction)>(c, descriptors, choice.workspaceBytes).bytes;
+  });
+}
+
+std::vector<Algorithm> convolutionAlgorithms(KernelKind kind, const Convolution& c, const Context& context) {
+  return withDirection(kind, [&](auto direction) { return algorithmsOf<decltype(direction)>(c, context); });
+}
+
+}  // namespace tilefold::cuda

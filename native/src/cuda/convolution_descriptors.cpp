@@ -1,0 +1,99 @@
+#include "convolution_descriptors.hpp"
+
+#include <array>
+#include <limits>
+
+namespace tilefold::cuda {
+namespace {
+
+constexpr std::int64_t mostConverted = 4;  // channels of a network's input, which is plain whatever follows
+
+// One axis of the source for cuDNN: its extent, the padding on either side, and where the operand begins in it.
+struct Axis {
+  std::int64_t extent, padding, origin;
+};
+
+// The padding before serves on both sides where windows that reach further over the end are none the more. Elsewhere the copy is padded,
+// and ends where the last window does.
+Axis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t padBefore) {
+  const std::int64_t reach = (kernel - 1) * dilation + 1, slack = in + 2 * padBefore - reach;
+  if (slack >= 0 && slack / stride + 1 == out) return {in, padBefore, 0};
+  return {(out - 1) * stride + reach, 0, padBefore};
+}
+
+void requireLayouts(const Convolution& c) {
+  const bool innermost = c.destinationLayout == Layout::nhwc;
+  const bool source =
+      c.sourceLayout == c.destinationLayout || (innermost && c.sourceLayout == Layout::plain && c.inChannels <= mostConverted);
+  const bool destination = innermost || c.destinationLayout == Layout::plain;
+  if (source && destination && c.weightLayout == (innermost ? Layout::ohwi : Layout::plain)) return;
+  throw Failure(
+      std::string("the cuda device convolves plain by plain weights to plain, or nhwc (plain up to 4 channels) by ohwi to nhwc, not ") +
+      layoutInfo(c.sourceLayout).name + " by " + layoutInfo(c.weightLayout).name + " to " + layoutInfo(c.destinationLayout).name);
+}
+
+int fit(std::int64_t number) {
+  if (number > std::numeric_limits<int>::max()) throw Failure("cuDNN's numbers end at 2147483647, before " + std::to_string(number));
+  return static_cast<int>(number);
+}
+
+// What of cuDNN's descriptors is in int; all four factors are positive.
+std::array<int, 4> extents(const char* tensor, std::int64_t a, std::int64_t b, std::int64_t c, std::int64_t d) {
+  const std::int64_t elements = checkedMultiply(checkedMultiply(a, b), checkedMultiply(c, d));
+  if (elements > std::numeric_limits<int>::max())
+    throw Failure(std::string("cuDNN takes tensors of fewer than 2^31 elements, but the ") + tensor + " has " + std::to_string(elements) +
+                  ": tile this convolution");
+  return {fit(a), fit(b), fit(c), fit(d)};
+}
+
+template <class Object>
+Owned<Object, cudnn::Status> created(const Libraries& libraries, cudnn::Status (*create)(Object*), cudnn::Status (*destroy)(Object)) {
+  Object object = nullptr;
+  libraries.check(create(&object), "creating a descriptor");
+  return {object, {destroy}};
+}
+
+}  // namespace
+
+ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, Libraries& libraries, Math math) {
+  requireLayouts(c);
+  const Axis rows = axisOf(c.inHeight, c.outHeight, c.kernelHeight, c.strideHeight, c.dilationHeight, c.padTop);
+  const Axis columns = axisOf(c.inWidth, c.outWidth, c.kernelWidth, c.strideWidth, c.dilationWidth, c.padLeft);
+  extents("source", c.batch, c.inChannels, c.inHeight, c.inWidth);
+  const auto source = extents("padded source", c.batch, c.inChannels, rows.extent, columns.extent);
+  const auto destination = extents("destination", c.batch, c.outChannels, c.outHeight, c.outWidth);
+  const auto weights = extents("weight tensor", c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth);
+  const bool same = rows.extent == c.inHeight && columns.extent == c.inWidth && rows.origin == 0 && columns.origin == 0;
+  if (!same || c.sourceLayout != c.destinationLayout)
+    copy_ = PadBox{c.sourceLayout, c.destinationLayout, c.batch,        c.inChannels, c.inHeight,
+                   c.inWidth,      rows.extent,         columns.extent, rows.origin,  columns.origin};
+
+  const cudnn::Api& dnn = libraries.dnn();
+  const auto check = [&](cudnn::Status status) { libraries.check(status, "describing a convolution"); };
+  const auto real = cudnn::DataType::float32;
+  const auto format = c.destinationLayout == Layout::nhwc ? cudnn::TensorFormat::nhwc : cudnn::TensorFormat::nchw;
+  source_ = created(libraries, dnn.cudnnCreateTensorDescriptor, dnn.cudnnDestroyTensorDescriptor);
+  check(dnn.cudnnSetTensor4dDescriptor(source_.get(), format, real, source[0], source[1], source[2], source[3]));
+  destination_ = created(libraries, dnn.cudnnCreateTensorDescriptor, dnn.cudnnDestroyTensorDescriptor);
+  check(dnn.cudnnSetTensor4dDescriptor(destination_.get(), format, real, destination[0], destination[1], destination[2], destination[3]));
+  weights_ = created(libraries, dnn.cudnnCreateFilterDescriptor, dnn.cudnnDestroyFilterDescriptor);
+  check(dnn.cudnnSetFilter4dDescriptor(weights_.get(), real, format, weights[0], weights[1], weights[2], weights[3]));
+  window_ = created(libraries, dnn.cudnnCreateConvolutionDescriptor, dnn.cudnnDestroyConvolutionDescriptor);
+  check(dnn.cudnnSetConvolution2dDescriptor(window_.get(), fit(rows.padding), fit(columns.padding), fit(c.strideHeight), fit(c.strideWidth),
+                                            fit(c.dilationHeight), fit(c.dilationWidth), cudnn::ConvolutionMode::crossCorrelation, real));
+  check(dnn.cudnnSetConvolutionGroupCount(window_.get(), fit(c.groups)));
+  check(dnn.cudnnSetConvolutionMathType(window_.get(), math == Math::tf32 ? cudnn::MathType::standard : cudnn::MathType::fma));
+
+  std::array<int, 4> out{};
+  check(dnn.cudnnGetConvolution2dForwardOutputDim(window_.get(), source_.get(), weights_.get(), &out[0], &out[1], &out[2], &out[3]));
+  if (out != destination)
+    throw Failure("cuDNN's convolution has an output of " + std::to_string(out[2]) + " x " + std::to_string(out[3]) + " instead of " +
+                  std::to_string(c.outHeight) + " x " + std::to_string(c.outWidth));
+}
+
+std::size_t ConvolutionDescriptors::copyBytes() const {
+  if (!copy_) return 0;
+  return static_cast<std::size_t>(copy_->batch * copy_->channels * copy_->paddedHeight * copy_->paddedWidth) * sizeof(float);
+}
+
+}  // namespace tilefold::cuda

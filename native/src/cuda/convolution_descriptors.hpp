@@ -1,0 +1,33 @@
+// A convolution as cuDNN sees it.
+#pragma once
+#include <optional>
+
+#include "../kernel_fields.hpp"
+#include "libraries.hpp"
+#include "pad.hpp"
+
+namespace tilefold::cuda {
+
+class ConvolutionDescriptors {
+ public:
+  // Throws Failure for layouts that this device does not convolve, and for tensors of 2^31 elements or more, which cuDNN does not take.
+  ConvolutionDescriptors(const Convolution& c, Libraries& libraries, Math math);
+
+  cudnn::TensorDescriptor source() const { return source_.get(); }
+  cudnn::FilterDescriptor weights() const { return weights_.get(); }
+  cudnn::ConvolutionDescriptor window() const { return window_.get(); }
+  cudnn::TensorDescriptor destination() const { return destination_.get(); }
+
+  // The copy of the source that `source` describes, where that is not the operand itself: cuDNN pads alike on both sides and wants
+  // source and destination in one layout.
+  const std::optional<PadBox>& copy() const { return copy_; }
+  std::size_t copyBytes() const;
+
+ private:
+  std::optional<PadBox> copy_;
+  Owned<cudnn::TensorDescriptor, cudnn::Status> source_, destination_;
+  Owned<cudnn::FilterDescriptor, cudnn::Status> weights_;
+  Owned<cudnn::ConvolutionDescriptor, cudnn::Status> window_;
+};
+
+}  // namespace tilefold::cuda

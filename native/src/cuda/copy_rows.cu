@@ -1,0 +1,133 @@
+#include "copy_rows.hpp"
+#include "divisor.cuh"
+#include "element_loop.cuh"
+
+namespace tilefold::cuda {
+namespace {
+
+constexpr int warp = 32, packsPerThread = 4;
+
+// The same box in as few and as long rows as can be.
+RowBox merged(const RowBox& box) {
+  RowBox result{{1, 1, 1, box.extents[3]}, {}, {}, box.add};
+  int outer = 3;  // the outermost axis that is filled
+  for (int axis = 2; axis >= 0; --axis) {
+    const std::int64_t extent = box.extents[axis], from = box.sourceStrides[axis], to = box.destinationStrides[axis];
+    if (extent == 1) continue;
+    const std::int64_t fromBelow = outer == 3 ? 1 : result.sourceStrides[outer],
+                       toBelow = outer == 3 ? 1 : result.destinationStrides[outer];
+    if (from == fromBelow * result.extents[outer] && to == toBelow * result.extents[outer]) {
+      result.extents[outer] *= extent;
+      continue;
+    }
+    --outer;
+    result.extents[outer] = extent;
+    result.sourceStrides[outer] = from;
+    result.destinationStrides[outer] = to;
+  }
+  return result;
+}
+
+// Where a row lies on both sides.
+class Rows {
+ public:
+  explicit Rows(const RowBox& box) : box_(box), byMiddle_(box.extents[2]), byOuter_(box.extents[1]) {}
+
+  struct Row {
+    std::int64_t source, destination;
+  };
+  __device__ Row row(std::int64_t number) const {
+    const Division middle = byMiddle_(number), outer = byOuter_(middle.quotient);
+    const auto at = [&](const std::int64_t* strides) {
+      return outer.quotient * strides[0] + outer.remainder * strides[1] + middle.remainder * strides[2];
+    };
+    return {at(box_.sourceStrides), at(box_.destinationStrides)};
+  }
+
+ private:
+  RowBox box_;
+  Divisor byMiddle_, byOuter_;
+};
+
+template <int n>
+__device__ void copyPack(const float* from, float* to, bool add) {
+  Pack<float, n> values;
+  values.load(from);
+  if (add) {
+    Pack<float, n> sum;
+    sum.load(to);
+    for (int k = 0; k < n; ++k) sum[k] += values[k];
+    values = sum;
+  }
+  values.store(to);
+}
+
+template <int n>
+void copyOf(const Context& context, const char* name, const RowBox& box, const float* source, float* destination) {
+  const Rows rows(box);
+  const bool add = box.add;
+  const std::int64_t rowCount = box.extents[0] * box.extents[1] * box.extents[2], packs = box.extents[3] / n;
+  if (packs < warp * packsPerThread / 2) {
+    const Divisor byPacks(packs);
+    forEach(context, name, rowCount * packs, [=] __device__(std::int64_t i) {
+      const Division place = byPacks(i);
+      const Rows::Row row = rows.row(place.quotient);
+      const std::int64_t x = place.remainder * n;
+      copyPack<n>(source + row.source + x, destination + row.destination + x, add);
+    });
+    return;
+  }
+  // A warp takes a stretch of a row, so that finding the row is paid for once by several packs.
+  constexpr std::int64_t stretch = warp * packsPerThread;
+  const std::int64_t stretches = (packs + stretch - 1) / stretch;
+  const Divisor byStretches(stretches);
+  forEach(context, name, rowCount * stretches * warp, [=] __device__(std::int64_t i) {
+    const Division place = byStretches(i / warp);
+    const Rows::Row row = rows.row(place.quotient);
+    const std::int64_t first = place.remainder * stretch + i % warp;
+#pragma unroll
+    for (int k = 0; k < packsPerThread; ++k) {
+      const std::int64_t x = first + k * warp;
+      if (x < packs) copyPack<n>(source + row.source + x * n, destination + row.destination + x * n, add);
+    }
+  });
+}
+
+bool inPacks(const RowBox& box, const float* source, const float* destination) {
+  bool whole = box.extents[3] % packWidth == 0 && aligned({source, destination});
+  for (int axis = 0; axis < 3; ++axis)
+    whole =
+        whole && (box.extents[axis] == 1 || (box.sourceStrides[axis] % packWidth == 0 && box.destinationStrides[axis] % packWidth == 0));
+  return whole;
+}
+
+}  // namespace
+
+void copyRows(const Context& context, const char* name, const RowBox& box, const float* source, float* destination) {
+  const RowBox longest = merged(box);
+  if (inPacks(longest, source, destination))
+    copyOf<packWidth>(context, name, longest, source, destination);
+  else
+    copyOf<1>(context, name, longest, source, destination);
+}
+
+void copyBox(const Context& context, const CopyBox& b, const float* source, float* destination) {
+  const auto& n = b.extents;
+  const auto &from = b.sourceStrides, &to = b.destinationStrides;
+  copyRows(context, "copyBox", {{n[0], n[1], n[2], n[3]}, {from[0], from[1], from[2]}, {to[0], to[1], to[2]}, b.add}, source, destination);
+}
+
+void zero(const Context& context, const Zero& z, void* destination) {
+  if (aligned({destination}, sizeof(float)) && z.bytes % static_cast<std::int64_t>(sizeof(float)) == 0) {
+    float* values = static_cast<float*>(destination);
+    forEachPack(context, "zero", z.bytes / static_cast<std::int64_t>(sizeof(float)), {values}, [=] __device__(auto zeros, std::int64_t i) {
+      for (int k = 0; k < zeros.width; ++k) zeros[k] = 0;
+      zeros.store(values + i);
+    });
+  } else {
+    auto* bytes = static_cast<unsigned char*>(destination);
+    forEach(context, "zero", z.bytes, [=] __device__(std::int64_t i) { bytes[i] = 0; });
+  }
+}
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,22 @@
+// Boxes of rows, copied or added.
+#pragma once
+#include "../kernel_fields.hpp"
+#include "context.hpp"
+
+namespace tilefold::cuda {
+
+// `extents[3]` contiguous elements a row; strides in elements. Destination rows do not overlap.
+struct RowBox {
+  std::int64_t extents[4];
+  std::int64_t sourceStrides[3], destinationStrides[3];
+  bool add;
+};
+
+void copyRows(const Context& context, const char* name, const RowBox& box, const float* source, float* destination);
+
+void copyBox(const Context& context, const CopyBox& box, const float* source, float* destination);
+
+// Any bytes, at any address.
+void zero(const Context& context, const Zero& z, void* destination);
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,34 @@
+// The part of cuBLAS's C interface (12 and 13 alike) that this uses, declared here as cudnn_api.hpp does.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+namespace tilefold::cuda::cublas {
+
+using Handle = struct HandleObject*;  // cublasHandle_t
+
+enum class Status : int { success = 0 };
+enum class MathMode : int { pedantic = 2, tf32 = 3 };
+enum class Operation : int { none = 0, transpose = 1 };
+
+// X(name, result, arguments) for each function.
+#define TILEFOLD_CUBLAS_FUNCTIONS(X)                                                                                    \
+  X(cublasGetStatusString, const char*, (Status status))                                                                \
+  X(cublasCreate_v2, Status, (Handle*))                                                                                 \
+  X(cublasDestroy_v2, Status, (Handle handle))                                                                          \
+  X(cublasGetVersion_v2, Status, (Handle handle, int* version))                                                         \
+  X(cublasSetStream_v2, Status, (Handle handle, cudaStream_t stream))                                                   \
+  X(cublasSetWorkspace_v2, Status, (Handle handle, void* workspace, std::size_t bytes))                                 \
+  X(cublasSetMathMode, Status, (Handle handle, MathMode mode))                                                          \
+  X(cublasSgemm_v2, Status,                                                                                             \
+    (Handle handle, Operation a, Operation b, int m, int n, int k, const float* alpha, const float* aData, int aStride, \
+     const float* bData, int bStride, const float* beta, float* cData, int cStride))
+
+struct Api {
+#define TILEFOLD_MEMBER(name, result, arguments) result(*name) arguments = nullptr;
+  TILEFOLD_CUBLAS_FUNCTIONS(TILEFOLD_MEMBER)
+#undef TILEFOLD_MEMBER
+};
+
+}  // namespace tilefold::cuda::cublas

@@ -1,0 +1,217 @@
+#include "cuda_engines.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "memory.hpp"
+#include "step_input.hpp"
+#include "stream.hpp"
+
+namespace tilefold::cuda {
+namespace {
+
+// A graph takes memory of the device for each of its nodes: sections of more launches than this are queued anew at each run.
+constexpr std::int64_t mostNodes = 1 << 16;
+
+std::int64_t launches(const Code& code) {
+  std::int64_t sum = 0;
+  for (const Instruction& instruction : code) {
+    const auto* loop = std::get_if<Loop>(&instruction);
+    const std::int64_t body = loop == nullptr ? 1 : launches(loop->body), count = loop == nullptr ? 1 : loop->count;
+    sum = body > 0 && count > (mostNodes + 1) / body ? mostNodes + 1 : std::min(sum + count * body, mostNodes + 1);
+  }
+  return sum;
+}
+
+std::string sentence(const Fault& fault) {
+  if (fault.kind == static_cast<std::int32_t>(FaultKind::label))
+    return "label " + std::to_string(fault.label) + " of row " + std::to_string(fault.row) + " is outside 0 .. " +
+           std::to_string(fault.classes - 1) + ": relabel it or give the model more classes";
+  return "maxPoolBackward read winners that no maxPoolForward wrote: stage the program again";
+}
+
+class CudaEngines : public Engines {
+ public:
+  CudaEngines(const Spaces& spaces, double linkBytesPerSecond, Context& context)
+      : context_(context),
+        arenaBytes_(spaces.arenaBytes),
+        arena_(deviceMemory<std::byte>(spaces.arenaBytes, "taking the arena of the device's memory")),
+        hostBytes_(spaces.hostBytes),
+        hostPool_(pinnedMemory<std::byte>(spaces.hostBytes, "pinning the host pool")),
+        exchange_(pinnedMemory<std::byte>(spaces.exchangeBytes, "pinning memory for what is handed in and out")),
+        input_(spaces.images),
+        fault_(deviceMemory<Fault>(1, "taking memory for faults")),
+        found_(deviceMemory<unsigned long long>(1, "taking memory for the arena's peak")) {
+    if (linkBytesPerSecond != 0) throw Failure("the link of an NVIDIA GPU cannot be slowed down: leave its rate out");
+    for (const Engine engine : {Engine::toDevice, Engine::toHost}) of(streams_, engine) = makeStream();
+    context_.step = input_.block();
+    context_.fault = fault_.get();
+    fillPattern(context_.compute, arena_.get(), arenaBytes_);
+    fillPattern(context_.compute, hostPool_.get(), hostBytes_);
+    synchronise("filling the arena");
+  }
+  ~CudaEngines() override {
+    static_cast<void>(cudaDeviceSynchronize());
+    context_.step = nullptr;
+    context_.fault = nullptr;
+  }
+
+  bool queue() const override { return true; }
+  Worker& thread(Engine) override { throw Failure("the engines of an NVIDIA GPU have no threads"); }
+  std::byte* arena() const override { return arena_.get(); }
+  std::byte* hostPool() const override { return hostPool_.get(); }
+
+  std::optional<std::byte*> begin(const Section& section, std::byte* exchange, const StepParameters& step) override {
+    given_ = exchange;
+    exchangeBytes_ = section.exchangeBytes;
+    if (exchangeBytes_ > 0) std::memcpy(exchange_.get(), exchange, exchangeBytes_);
+    input_.set(step);
+    recording_ = &recordings_[section.name];
+    if (recording_->executable) return std::nullopt;
+    // Once as it comes: libraries prepare themselves in their first calls, which cannot be captured.
+    capturing_ = recording_->runs++ > 0 && !timed_ && launches(section.code) <= mostNodes;
+    if (events_.size() < section.eventCount) events_.resize(section.eventCount);
+    for (Event& event : events_)
+      if (!event) event = makeEvent();
+    if (capturing_) check(cudaStreamBeginCapture(context_.compute, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+    input_.upload(context_.compute);
+    check(cudaMemsetAsync(fault_.get(), 0, sizeof(Fault), context_.compute), "clearing the faults");
+    for (const Engine engine : {Engine::toDevice, Engine::toHost}) follow(stream(engine), context_.compute);
+    return exchange_.get();
+  }
+
+  void launch(CompiledKernel& kernel, const std::vector<Operand>& operands) override { kernel.launch(operands, none_); }
+
+  double launchTimed(CompiledKernel& kernel, const std::vector<Operand>& operands) override {
+    timed_ = true;
+    check(cudaEventRecord(start_.get(), context_.compute), "recording an event");
+    launch(kernel, operands);
+    check(cudaEventRecord(stop_.get(), context_.compute), "recording an event");
+    check(cudaEventSynchronize(stop_.get()), "waiting for a kernel");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, start_.get(), stop_.get()), "reading a kernel's time");
+    return static_cast<double>(milliseconds);
+  }
+
+  bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress&) override {
+    const bool toDevice = engine == Engine::toDevice;
+    const Rows &to = toDevice ? device : host, &from = toDevice ? host : device;
+    const auto size = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes); };
+    check(cudaMemcpy2DAsync(to.first, size(std::max(to.stride, rowBytes)), from.first, size(std::max(from.stride, rowBytes)), size(rowBytes),
+                            size(rows), toDevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream(engine)),
+          "copying between device and host pool");
+    return true;
+  }
+
+  void record(Engine engine, std::size_t event, Progress&) override {
+    check(cudaEventRecord(events_[event].get(), stream(engine)), "recording an event");
+  }
+
+  // Instructions come in program order, so what the event was last recorded with is what is meant.
+  bool wait(Engine engine, std::size_t event, Engine, std::uint64_t, Progress&) override {
+    check(cudaStreamWaitEvent(stream(engine), events_[event].get(), 0), "waiting for an event");
+    return true;
+  }
+
+  void end(bool whole) override {
+    if (!recording_->executable) {
+      for (const Engine engine : {Engine::toDevice, Engine::toHost}) follow(context_.compute, stream(engine));
+      if (capturing_) finishCapture(whole);
+    }
+    if (whole && recording_->executable) check(cudaGraphLaunch(recording_->executable.get(), context_.compute), "launching a graph");
+    Fault fault{};
+    check(cudaMemcpyAsync(&fault, fault_.get(), sizeof(fault), cudaMemcpyDeviceToHost, context_.compute), "reading the faults");
+    synchronise("running a section");
+    if (exchangeBytes_ > 0) std::memcpy(given_, exchange_.get(), exchangeBytes_);
+    if (fault.kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(fault));
+  }
+
+  void abandon() noexcept override {
+    if (capturing_) {
+      cudaGraph_t graph = nullptr;
+      static_cast<void>(cudaStreamEndCapture(context_.compute, &graph));
+      const Graph discarded(graph);
+    }
+    capturing_ = false;
+    static_cast<void>(cudaDeviceSynchronize());
+    static_cast<void>(cudaGetLastError());
+  }
+
+  void upload(std::byte* address, const std::byte* bytes, std::size_t count) override {
+    check(cudaMemcpy(address, bytes, count, cudaMemcpyHostToDevice), "copying to the device");
+  }
+  void download(const std::byte* address, std::byte* bytes, std::size_t count) const override {
+    check(cudaMemcpy(bytes, address, count, cudaMemcpyDeviceToHost), "copying from the device");
+  }
+  std::size_t arenaPeakBytes() const override { return highestChange(arena_.get(), arenaBytes_); }
+  std::size_t hostPeakBytes() const override { return highestChange(hostPool_.get(), hostBytes_); }
+  bool surroundingsIntact() const override { return true; }
+
+ private:
+  // A section as it ran before: how often, and the graph of its second run.
+  struct Recording {
+    int runs = 0;
+    ExecutableGraph executable;
+  };
+
+  cudaStream_t stream(Engine engine) const { return engine == Engine::compute ? context_.compute : of(streams_, engine).get(); }
+
+  // What is queued on `later` from now on comes after all that is on `earlier`.
+  void follow(cudaStream_t later, cudaStream_t earlier) {
+    check(cudaEventRecord(order_.get(), earlier), "recording an event");
+    check(cudaStreamWaitEvent(later, order_.get(), 0), "waiting for an event");
+  }
+
+  void finishCapture(bool whole) {
+    capturing_ = false;
+    cudaGraph_t captured = nullptr;
+    check(cudaStreamEndCapture(context_.compute, &captured), "ending a graph");
+    const Graph graph(captured);
+    if (!whole) return;
+    cudaGraphExec_t executable = nullptr;
+    check(cudaGraphInstantiate(&executable, graph.get(), 0), "making a graph ready");
+    recording_->executable.reset(executable);
+  }
+
+  void synchronise(const char* what) const { check(cudaStreamSynchronize(context_.compute), what); }
+
+  std::size_t highestChange(const std::byte* memory, std::size_t bytes) const {
+    unsigned long long highest = 0;
+    findHighestChange(context_.compute, memory, bytes, found_.get());
+    check(cudaMemcpyAsync(&highest, found_.get(), sizeof(highest), cudaMemcpyDeviceToHost, context_.compute), "reading the peak");
+    synchronise("looking for the peak");
+    return static_cast<std::size_t>(highest);
+  }
+
+  Context& context_;
+  std::size_t arenaBytes_;
+  DeviceMemory<std::byte> arena_;
+  std::size_t hostBytes_;
+  PinnedMemory<std::byte> hostPool_, exchange_;
+  StepInput input_;
+  DeviceMemory<Fault> fault_;
+  DeviceMemory<unsigned long long> found_;
+  PerEngine<Stream> streams_;  // of the copy engines; compute's is the context's
+  Event order_ = makeEvent(), start_ = makeEvent(true), stop_ = makeEvent(true);
+  std::vector<Event> events_;
+  std::map<std::string, Recording> recordings_;
+  bool timed_ = false;  // then nothing is captured: a graph has no times of its kernels
+  const StepParameters none_{};
+
+  // Of the section under way.
+  Recording* recording_ = nullptr;
+  bool capturing_ = false;
+  std::byte* given_ = nullptr;
+  std::size_t exchangeBytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Engines> makeCudaEngines(const Spaces& spaces, double linkBytesPerSecond, Context& context) {
+  return std::make_unique<CudaEngines>(spaces, linkBytesPerSecond, context);
+}
+
+}  // namespace tilefold::cuda

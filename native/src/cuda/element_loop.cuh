@@ -1,0 +1,81 @@
+// Kernels that visit elements one by one or four at a time, in grids whose size is bounded.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+
+#include "check.hpp"
+#include "context.hpp"
+
+namespace tilefold::cuda {
+
+constexpr int blockThreads = 256;
+constexpr std::int64_t blocksPerMultiprocessor = 32;
+
+template <class... Parameters, class... Arguments>
+void launchKernel(const Context& context, const char* name, void (*kernel)(Parameters...), std::int64_t blocks, int threads,
+                  const Arguments&... arguments) {
+  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, context.compute>>>(arguments...);
+  checkLaunch(name);
+}
+
+// Blocks that give every thread at least one of `count` items, while there are enough.
+inline std::int64_t blocksFor(const Context& context, std::int64_t count) {
+  return std::clamp<std::int64_t>((count + blockThreads - 1) / blockThreads, 1, context.multiprocessors * blocksPerMultiprocessor);
+}
+
+__device__ inline std::int64_t firstItem() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ inline std::int64_t itemStep() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
+
+template <class Body>
+__global__ void __launch_bounds__(blockThreads) visitItems(std::int64_t count, Body body) {
+  for (std::int64_t i = firstItem(); i < count; i += itemStep()) body(i);
+}
+
+// body(i) for every i below `count`.
+template <class Body>
+void forEach(const Context& context, const char* name, std::int64_t count, const Body& body) {
+  launchKernel(context, name, visitItems<Body>, blocksFor(context, count), blockThreads, count, body);
+}
+
+// Elements that lie next to each other and are read or written by one access.
+template <class T, int count>
+struct alignas(count * sizeof(T)) Pack {
+  static constexpr int width = count;
+  T values[count];
+
+  __device__ T& operator[](int i) { return values[i]; }
+  __device__ const T& operator[](int i) const { return values[i]; }
+  __device__ void load(const T* from) { *this = *reinterpret_cast<const Pack*>(from); }
+  __device__ void store(T* to) const { *reinterpret_cast<Pack*>(to) = *this; }
+};
+
+constexpr int packWidth = 4;
+
+inline bool aligned(std::initializer_list<const void*> addresses, std::size_t bytes = packWidth * sizeof(float)) {
+  return std::all_of(addresses.begin(), addresses.end(),
+                     [bytes](const void* address) { return reinterpret_cast<std::uintptr_t>(address) % bytes == 0; });
+}
+
+// Whole packs first, then the elements behind them one by one.
+template <class Body>
+__device__ void visitPacks(std::int64_t packs, std::int64_t count, const Body& body) {
+  for (std::int64_t i = firstItem(); i < packs; i += itemStep()) body(Pack<float, packWidth>{}, i * packWidth);
+  for (std::int64_t i = packs * packWidth + firstItem(); i < count; i += itemStep()) body(Pack<float, 1>{}, i);
+}
+
+template <class Body>
+__global__ void __launch_bounds__(blockThreads) visitPacksOf(std::int64_t packs, std::int64_t count, Body body) {
+  visitPacks(packs, count, body);
+}
+
+// body(pack, i) for packs that begin at element i and cover all `count` elements; `pack` is empty, its width 4 as far as every address
+// that it is loaded from or stored to allows (null ones do), else 1.
+template <class Body>
+void forEachPack(const Context& context, const char* name, std::int64_t count, std::initializer_list<const void*> addresses,
+                 const Body& body) {
+  const std::int64_t packs = aligned(addresses) ? count / packWidth : 0;
+  launchKernel(context, name, visitPacksOf<Body>, blocksFor(context, packs > 0 ? packs : count), blockThreads, packs, count, body);
+}
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,14 @@
+// Max pooling, plain or nhwc; winners (int32) lie as the outputs do. Semantics: reference/pooling.hpp.
+#pragma once
+#include "../kernel_fields.hpp"
+#include "context.hpp"
+
+namespace tilefold::cuda {
+
+void maxPoolForward(const Context& context, const MaxPool& p, const float* source, float* destination, std::int32_t* winners);
+
+// Every input pixel gathers from the windows that may have chosen it. Winners outside the plane are a fault where a window sees pixels.
+void maxPoolBackward(const Context& context, const MaxPool& p, const float* destinationGradient, const std::int32_t* winners,
+                     float* sourceGradient);
+
+}  // namespace tilefold::cuda

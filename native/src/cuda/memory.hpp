@@ -1,0 +1,41 @@
+// Memory of the device, and memory of the machine that the device reads and writes too (pinned).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "check.hpp"
+
+namespace tilefold::cuda {
+
+struct FreeDevice {
+  void operator()(void* memory) const { static_cast<void>(cudaFree(memory)); }
+};
+struct FreePinned {
+  void operator()(void* memory) const { static_cast<void>(cudaFreeHost(memory)); }
+};
+
+template <class T>
+using DeviceMemory = std::unique_ptr<T, FreeDevice>;
+template <class T>
+using PinnedMemory = std::unique_ptr<T, FreePinned>;
+
+// `count` elements, of at least one byte. Throws NoMemory.
+template <class T>
+DeviceMemory<T> deviceMemory(std::size_t count, const char* what) {
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, count == 0 ? 1 : count * sizeof(T)), what);
+  return DeviceMemory<T>(static_cast<T*>(memory));
+}
+template <class T>
+PinnedMemory<T> pinnedMemory(std::size_t count, const char* what) {
+  void* memory = nullptr;
+  check(cudaMallocHost(&memory, count == 0 ? 1 : count * sizeof(T)), what);
+  return PinnedMemory<T>(static_cast<T*>(memory));
+}
+
+// Writes a pattern of which every word differs, and finds one past the highest byte that differs from it since. `found` is one word on the device.
+void fillPattern(cudaStream_t stream, std::byte* memory, std::size_t bytes);
+void findHighestChange(cudaStream_t stream, const std::byte* memory, std::size_t bytes, unsigned long long* found);
+
+}  // namespace tilefold::cuda

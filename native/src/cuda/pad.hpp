@@ -1,0 +1,25 @@
+// Copies of activations with another border: cuDNN pads alike on both sides only, so other padding is copied in first.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "../layout.hpp"
+
+namespace tilefold::cuda {
+
+// A tensor [batch, channels, height, width] and its padded copy [batch, channels, paddedHeight, paddedWidth], in which element (0, 0) lies
+// at (top, left). The copy need not reach the tensor's last rows and columns. Layouts are plain or nhwc; of tensors that have one each,
+// the channels are few. At most 2^31 - 1 elements each.
+struct PadBox {
+  Layout layout, paddedLayout;
+  std::int64_t batch, channels, height, width, paddedHeight, paddedWidth, top, left;
+};
+
+// Enqueues: the padded copy of `source`, zero outside of it.
+void padBox(cudaStream_t stream, const PadBox& box, const float* source, float* destination);
+
+// Enqueues: the tensor out of its padded copy `source`; zero where that does not reach.
+void cropBox(cudaStream_t stream, const PadBox& box, const float* source, float* destination);
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,59 @@
+#include "activation.cuh"
+#include "element_loop.cuh"
+#include "pointwise.hpp"
+
+namespace tilefold::cuda {
+namespace {
+
+// reference::ElementDraw, on the device.
+__device__ std::uint64_t mix(std::uint64_t z) {
+  z += 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+__device__ double draw(std::uint64_t key, std::int64_t element) {
+  return static_cast<double>(mix(key + static_cast<std::uint64_t>(element) * 0x9E3779B97F4A7C15u) >> 11) * 0x1p-53;
+}
+
+}  // namespace
+
+void rectifierForward(const Context& context, const Rectifier& r, const float* source, float* destination) {
+  const float slope = static_cast<float>(r.slope);
+  forEachPack(context, "rectifierForward", r.count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
+    values.load(source + i);
+    for (int k = 0; k < values.width; ++k) values[k] = values[k] > 0 ? values[k] : slope * values[k];
+    values.store(destination + i);
+  });
+}
+
+void rectifierBackward(const Context& context, const Rectifier& r, const float* destination, const float* destinationGradient,
+                       float* sourceGradient) {
+  const float slope = static_cast<float>(r.slope);
+  forEachPack(context, "rectifierBackward", r.count, {destination, destinationGradient, sourceGradient},
+              [=] __device__(auto values, std::int64_t i) {
+                auto gradient = values;
+                values.load(destination + i);
+                gradient.load(destinationGradient + i);
+                for (int k = 0; k < values.width; ++k) gradient[k] = values[k] > 0 ? gradient[k] : slope * gradient[k];
+                gradient.store(sourceGradient + i);
+              });
+}
+
+void dropout(const Context& context, const Dropout& d, const TileOrigin& origin, const float* source, float* destination) {
+  const Activation tile(d.layout, d.channels, d.height, d.width);
+  const StepBlock* step = context.step;
+  const double rate = d.rate, keptScale = 1 / (1 - d.rate);
+  const std::int64_t fullChannels = d.fullChannels, fullHeight = d.fullHeight, fullWidth = d.fullWidth;
+  const auto layerKey = static_cast<std::uint64_t>(d.layerKey);
+  forEach(context, "dropout", d.batch * d.channels * d.height * d.width, [=] __device__(std::int64_t i) {
+    const Place at = tile.place(i);
+    const std::int64_t channel = (origin.batch + at.image) * fullChannels + at.channel;
+    const std::int64_t element = (channel * fullHeight + origin.row + at.row) * fullWidth + origin.column + at.column;
+    const bool keep = draw(mix(mix(mix(step->seed) + step->step) + layerKey), element) >= rate;
+    destination[i] = keep ? static_cast<float>(static_cast<double>(source[i]) * keptScale) : 0.0F;
+  });
+}
+
+}  // namespace tilefold::cuda

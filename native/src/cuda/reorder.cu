@@ -1,0 +1,131 @@
+#include <utility>
+
+#include "copy_rows.hpp"
+#include "divisor.cuh"
+#include "element_loop.cuh"
+#include "reorder.hpp"
+
+namespace tilefold::cuda {
+namespace {
+
+constexpr int side = 32, sideRows = blockThreads / side;
+
+// Matrices [rows][columns] to be transposed to [columns][rows]; the last index is contiguous, distances are in elements.
+struct Matrices {
+  std::int64_t counts[2], sourceStrides[2], destinationStrides[2];
+  std::int64_t rows, columns, sourceRow, destinationRow;
+  bool add;
+
+  std::int64_t rowTiles() const { return (rows + side - 1) / side; }
+  std::int64_t columnTiles() const { return (columns + side - 1) / side; }
+  std::int64_t tiles() const { return counts[0] * counts[1] * rowTiles() * columnTiles(); }
+};
+
+// By tiles through shared memory, so that both sides are read and written along their rows (Ruetsch, Micikevicius 2009).
+__global__ void __launch_bounds__(blockThreads) transposeTiles(Matrices m, std::int64_t tiles, Divisor byColumnTiles, Divisor byRowTiles,
+                                                               Divisor byCount, const float* source, float* destination) {
+  __shared__ float tile[side][side + 1];
+  const int x = static_cast<int>(threadIdx.x) % side, y = static_cast<int>(threadIdx.x) / side;
+  for (std::int64_t i = blockIdx.x; i < tiles; i += gridDim.x) {
+    const Division column = byColumnTiles(i), row = byRowTiles(column.quotient), matrix = byCount(row.quotient);
+    const std::int64_t firstRow = row.remainder * side, firstColumn = column.remainder * side;
+    const float* from = source + matrix.quotient * m.sourceStrides[0] + matrix.remainder * m.sourceStrides[1];
+    float* to = destination + matrix.quotient * m.destinationStrides[0] + matrix.remainder * m.destinationStrides[1];
+#pragma unroll
+    for (int k = y; k < side; k += sideRows)
+      if (firstRow + k < m.rows && firstColumn + x < m.columns) tile[k][x] = from[(firstRow + k) * m.sourceRow + firstColumn + x];
+    __syncthreads();
+#pragma unroll
+    for (int k = y; k < side; k += sideRows) {
+      if (firstColumn + k >= m.columns || firstRow + x >= m.rows) continue;
+      float& element = to[(firstColumn + k) * m.destinationRow + firstRow + x];
+      element = m.add ? element + tile[x][k] : tile[x][k];
+    }
+    __syncthreads();
+  }
+}
+
+void transpose(const Context& context, const char* name, const Matrices& m, const float* source, float* destination) {
+  const std::int64_t tiles = m.tiles();
+  launchKernel(context, name, transposeTiles, std::min(tiles, context.multiprocessors * blocksPerMultiprocessor), blockThreads, m, tiles,
+               Divisor(m.columnTiles()), Divisor(m.rowTiles()), Divisor(m.counts[1]), source, destination);
+}
+
+bool channelsLast(const Tile& t) { return t.layout == Layout::nhwc && t.channels > 1; }
+
+// Channels of one row of a tile as a matrix of the strided tensor; of all its rows where those follow each other.
+Matrices matricesOf(const StridedTile& t) {
+  const bool whole = t.strideHeight == t.width;
+  const std::int64_t row = t.width * t.channels;
+  return {{t.batch, whole ? 1 : t.height},
+          {t.strideBatch, t.strideHeight},
+          {t.height * row, row},
+          t.channels,
+          whole ? t.height * t.width : t.width,
+          t.strideChannel,
+          t.channels,
+          false};
+}
+
+// The way back.
+Matrices reversed(const Matrices& m) {
+  return {{m.counts[0], m.counts[1]},
+          {m.destinationStrides[0], m.destinationStrides[1]},
+          {m.sourceStrides[0], m.sourceStrides[1]},
+          m.columns,
+          m.rows,
+          m.destinationRow,
+          m.sourceRow,
+          m.add};
+}
+
+}  // namespace
+
+void reorderActivation(const Context& context, const ActivationReorder& r, const float* source, float* destination) {
+  const std::int64_t pixels = r.height * r.width, image = r.channels * pixels;
+  if (r.sourceLayout == r.destinationLayout)
+    return copyRows(context, "reorderActivation", {{1, 1, 1, r.batch * image}, {}, {}, false}, source, destination);
+  const Matrices toLast{{r.batch, 1}, {image, 0}, {image, 0}, r.channels, pixels, pixels, r.channels, false};
+  transpose(context, "reorderActivation", r.destinationLayout == Layout::nhwc ? toLast : reversed(toLast), source, destination);
+}
+
+void reorderWeights(const Context& context, const WeightReorder& r, const float* source, float* destination) {
+  const std::int64_t taps = r.kernelHeight * r.kernelWidth, in = r.inChannels / r.groups, count = r.outChannels * in * taps;
+  if (r.sourceLayout == r.destinationLayout)
+    return copyRows(context, "reorderWeights", {{1, 1, 1, count}, {}, {}, false}, source, destination);
+  const bool toLast = r.destinationLayout == Layout::ohwi;
+  const std::int64_t inner = toLast ? in : taps, middle = toLast ? taps : in;
+  const Divisor byInner(inner), byMiddle(middle);
+  forEach(context, "reorderWeights", count, [=] __device__(std::int64_t i) {
+    const Division column = byInner(i), row = byMiddle(column.quotient);
+    destination[i] = source[(row.quotient * inner + column.remainder) * middle + row.remainder];
+  });
+}
+
+void gather(const Context& context, const StridedTile& t, const float* source, float* destination) {
+  if (channelsLast(t)) return transpose(context, "gather", matricesOf(t), source, destination);
+  const std::int64_t plane = t.height * t.width;
+  copyRows(context, "gather",
+           {{t.batch, t.channels, t.height, t.width},
+            {t.strideBatch, t.strideChannel, t.strideHeight},
+            {t.channels * plane, plane, t.width},
+            false},
+           source, destination);
+}
+
+void scatterAdd(const Context& context, const StridedTile& t, const float* source, float* destination) {
+  if (channelsLast(t)) {
+    Matrices back = reversed(matricesOf(t));
+    back.add = true;
+    return transpose(context, "scatterAdd", back, source, destination);
+  }
+  const std::int64_t plane = t.height * t.width;
+  copyRows(context, "scatterAdd",
+           {{t.batch, t.channels, t.height, t.width},
+            {t.channels * plane, plane, t.width},
+            {t.strideBatch, t.strideChannel, t.strideHeight},
+            true},
+           source, destination);
+}
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,69 @@
+#include "step_input.hpp"
+
+#include <cstring>
+#include <utility>
+
+namespace tilefold::cuda {
+namespace {
+
+// The crop of an image that lies densely in memory; where its pixel (row, column) is once it was flipped and turned.
+ImageBlock blockOf(const Image& image, const std::uint8_t* pixels, std::int64_t height, std::int64_t width) {
+  ImageBlock block{};
+  block.pixels = pixels;
+  block.channels = image.channels;
+  block.rowStep = width;
+  block.columnStep = 1;
+  if (image.flipVertical) {
+    block.origin += (height - 1) * block.rowStep;
+    block.rowStep = -block.rowStep;
+  }
+  if (image.flipHorizontal) {
+    block.origin += (width - 1) * block.columnStep;
+    block.columnStep = -block.columnStep;
+  }
+  for (std::int64_t turn = 0; turn < image.quarterTurns; ++turn) {
+    block.origin += (width - 1) * block.columnStep;
+    block.rowStep = -std::exchange(block.columnStep, block.rowStep);
+    std::swap(height, width);
+  }
+  block.hasColour = image.colour ? 1 : 0;
+  if (image.colour) std::copy(image.colour->begin(), image.colour->end(), block.colour);
+  return block;
+}
+
+}  // namespace
+
+StepInput::StepInput(const ImageExtent& images)
+    : extent_(images),
+      pixels_(pinnedMemory<std::uint8_t>(static_cast<std::size_t>(images.batch * images.channels * images.height * images.width),
+                                         "pinning memory for the images")),
+      images_(pinnedMemory<ImageBlock>(static_cast<std::size_t>(images.batch), "pinning memory for the step's values")),
+      pinnedBlock_(pinnedMemory<StepBlock>(1, "pinning memory for the step's values")),
+      deviceImages_(deviceMemory<ImageBlock>(static_cast<std::size_t>(images.batch), "taking memory for the step's values")),
+      deviceBlock_(deviceMemory<StepBlock>(1, "taking memory for the step's values")) {}
+
+void StepInput::set(const StepParameters& step) {
+  *pinnedBlock_ = {step.learningRate, step.step, step.seed, deviceImages_.get()};
+  const std::int64_t perImage = extent_.channels * extent_.height * extent_.width;
+  for (std::size_t i = 0; i < step.images.size() && static_cast<std::int64_t>(i) < extent_.batch; ++i) {
+    const Image& image = step.images[i];
+    const std::int64_t height = image.onItsSide() ? extent_.width : extent_.height, width = image.onItsSide() ? extent_.height : extent_.width;
+    const std::int64_t rowBytes = width * image.channels;
+    std::uint8_t* const to = pixels_.get() + static_cast<std::int64_t>(i) * perImage;
+    const std::uint8_t* const from = image.pixels + (image.cropTop * image.width + image.cropLeft) * image.channels;
+#pragma omp parallel for schedule(static)
+    for (std::int64_t row = 0; row < height; ++row)
+      std::memcpy(to + row * rowBytes, from + row * image.width * image.channels, static_cast<std::size_t>(rowBytes));
+    images_.get()[i] = blockOf(image, to, height, width);
+  }
+}
+
+void StepInput::upload(cudaStream_t stream) const {
+  const auto copy = [stream](void* to, const void* from, std::size_t bytes) {
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copying the step's values");
+  };
+  copy(deviceBlock_.get(), pinnedBlock_.get(), sizeof(StepBlock));
+  if (extent_.batch > 0) copy(deviceImages_.get(), images_.get(), static_cast<std::size_t>(extent_.batch) * sizeof(ImageBlock));
+}
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,31 @@
+// What a step gives its kernels: learning rate, numbers and images, copied to where the device reads them.
+#pragma once
+#include <vector>
+
+#include "../engines.hpp"
+#include "context.hpp"
+#include "memory.hpp"
+
+namespace tilefold::cuda {
+
+// Addresses stay the same from step to step, so that a captured graph finds each step's values.
+class StepInput {
+ public:
+  explicit StepInput(const ImageExtent& images);
+
+  const StepBlock* block() const { return deviceBlock_.get(); }
+  // Copies the step's values, and the crops' pixels, to pinned memory. Not while a section runs.
+  void set(const StepParameters& step);
+  // Queues their copies to the device; pixels stay in pinned memory, where kernels read each but once or twice.
+  void upload(cudaStream_t stream) const;
+
+ private:
+  ImageExtent extent_;
+  PinnedMemory<std::uint8_t> pixels_;
+  PinnedMemory<ImageBlock> images_;
+  PinnedMemory<StepBlock> pinnedBlock_;
+  DeviceMemory<ImageBlock> deviceImages_;
+  DeviceMemory<StepBlock> deviceBlock_;
+};
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,39 @@
+#include "activation.cuh"
+#include "reduction.cuh"
+#include "sum_pixels.hpp"
+
+namespace tilefold::cuda {
+
+void sumPixelsForward(const Context& context, const SumPixels& s, const float* source, float* sum) {
+  const Activation tile(s.layout, s.channels, s.height, s.width);
+  const Divisor byChannels(s.channels);
+  const double scale = s.scale;
+  const auto terms = [=] __device__(std::int64_t output) {
+    const Division place = byChannels(output);
+    return StridedTerms{source + tile.plane(place.quotient, place.remainder), tile.pixelStride()};
+  };
+  const auto finish = [=] __device__(std::int64_t output, double total) {
+    sum[output] = static_cast<float>(static_cast<double>(sum[output]) + scale * total);
+  };
+  const std::int64_t outputs = s.batch * s.channels, pixels = s.height * s.width;
+  if (tile.channelsLast())
+    forEachSum<32>(context, "sumPixelsForward", outputs, pixels, terms, finish);
+  else
+    forEachSum<1>(context, "sumPixelsForward", outputs, pixels, terms, finish);
+}
+
+void sumPixelsBackward(const Context& context, const SumPixels& s, const float* sumGradient, float* sourceGradient) {
+  const Activation tile(s.layout, s.channels, s.height, s.width);
+  const std::int64_t channels = s.channels;
+  const double scale = s.scale;
+  forEachPack(context, "sumPixelsBackward", s.batch * s.channels * s.height * s.width, {sourceGradient},
+              [=] __device__(auto values, std::int64_t i) {
+                for (int k = 0; k < values.width; ++k) {
+                  const Place at = tile.place(i + k);
+                  values[k] = static_cast<float>(scale * static_cast<double>(sumGradient[at.image * channels + at.channel]));
+                }
+                values.store(sourceGradient + i);
+              });
+}
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,78 @@
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+#include "arena.hpp"
+#include "engines.hpp"
+#include "link.hpp"
+
+namespace tilefold {
+namespace {
+
+class HostEngines : public Engines {
+ public:
+  HostEngines(const Spaces& spaces, double linkBytesPerSecond)
+      : arena_(spaces.arenaBytes), hostPool_(spaces.hostBytes, "host pool", "host budget"), linkBytesPerSecond_(linkBytesPerSecond) {
+    checkLinkRate(linkBytesPerSecond);
+  }
+
+  bool queue() const override { return false; }
+  Worker& thread(Engine copying) override {
+    std::optional<Link>& link = of(links_, copying);
+    if (!link) link.emplace(linkBytesPerSecond_);
+    return link->thread();
+  }
+  std::byte* arena() const override { return arena_.data(); }
+  std::byte* hostPool() const override { return hostPool_.data(); }
+
+  std::optional<std::byte*> begin(const Section&, std::byte* exchange, const StepParameters& step) override {
+    step_ = &step;
+    return exchange;
+  }
+
+  void launch(CompiledKernel& kernel, const std::vector<Operand>& operands) override { kernel.launch(operands, *step_); }
+
+  double launchTimed(CompiledKernel& kernel, const std::vector<Operand>& operands) override {
+    const auto start = std::chrono::steady_clock::now();
+    launch(kernel, operands);
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress& progress) override {
+    const bool toDevice = engine == Engine::toDevice;
+    return of(links_, engine)->copy(toDevice ? host : device, toDevice ? device : host, rows, rowBytes, progress);
+  }
+
+  void record(Engine engine, std::size_t event, Progress& progress) override { progress.reach(event, engine); }
+
+  bool wait(Engine, std::size_t event, Engine by, std::uint64_t times, Progress& progress) override {
+    return progress.await(event, by, times);
+  }
+
+  void end(bool) override {}
+  void abandon() noexcept override {}
+
+  void upload(std::byte* address, const std::byte* bytes, std::size_t count) override { std::memcpy(address, bytes, count); }
+  void download(const std::byte* address, std::byte* bytes, std::size_t count) const override { std::memcpy(bytes, address, count); }
+  std::size_t arenaPeakBytes() const override { return arena_.highestChangedByte(); }
+  std::size_t hostPeakBytes() const override { return hostPool_.highestChangedByte(); }
+  bool surroundingsIntact() const override { return arena_.surroundingsIntact() && hostPool_.surroundingsIntact(); }
+
+ private:
+  Arena arena_, hostPool_;
+  double linkBytesPerSecond_;
+  PerEngine<std::optional<Link>> links_;  // of the engines whose thread was asked for
+  const StepParameters* step_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Engines> makeHostEngines(const Spaces& spaces, double linkBytesPerSecond) {
+  return std::make_unique<HostEngines>(spaces, linkBytesPerSecond);
+}
+
+std::unique_ptr<Engines> Device::engines(const Spaces& spaces, double linkBytesPerSecond) {
+  return makeHostEngines(spaces, linkBytesPerSecond);
+}
+
+}  // namespace tilefold

@@ -1,0 +1,130 @@
+// Compiles only if what src/cuda/cudnn_api.hpp and cublas_api.hpp declare is what the real headers say; built where they are found.
+#include <cublas_v2.h>
+#include <cudnn.h>
+
+#include <type_traits>
+
+#include "../src/cuda/cublas_api.hpp"
+#include "../src/cuda/cudnn_api.hpp"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+namespace {
+
+namespace cudnn = tilefold::cuda::cudnn;
+namespace cublas = tilefold::cuda::cublas;
+
+// Whether a value of one type can be passed as the other: the same type, a pair below, or pointers and functions of such.
+template <class Ours, class Theirs>
+struct Fits : std::is_same<Ours, Theirs> {};
+template <class Ours, class Theirs>
+struct Fits<Ours*, Theirs*> : std::bool_constant<std::is_const_v<Ours> == std::is_const_v<Theirs> &&
+                                                 Fits<std::remove_const_t<Ours>, std::remove_const_t<Theirs>>::value> {};
+template <class OurResult, class... Ours, class TheirResult, class... Theirs>
+struct Fits<OurResult(Ours...), TheirResult(Theirs...)> {
+  static constexpr bool fits() {
+    if constexpr (sizeof...(Ours) == sizeof...(Theirs))
+      return Fits<OurResult, TheirResult>::value && (Fits<Ours, Theirs>::value && ...);
+    else
+      return false;
+  }
+  static constexpr bool value = fits();
+};
+
+#define TILEFOLD_PAIR(ours, theirs) \
+  template <>                       \
+  struct Fits<ours, theirs> : std::true_type {};
+TILEFOLD_PAIR(cudnn::Handle, cudnnHandle_t)
+TILEFOLD_PAIR(cudnn::TensorDescriptor, cudnnTensorDescriptor_t)
+TILEFOLD_PAIR(cudnn::FilterDescriptor, cudnnFilterDescriptor_t)
+TILEFOLD_PAIR(cudnn::ConvolutionDescriptor, cudnnConvolutionDescriptor_t)
+TILEFOLD_PAIR(cublas::Handle, cublasHandle_t)
+#undef TILEFOLD_PAIR
+
+#define TILEFOLD_PAIR(ours, theirs) \
+  template <>                       \
+  struct Fits<ours, theirs> : std::bool_constant<std::is_enum_v<theirs> && sizeof(ours) == sizeof(theirs)> {};
+TILEFOLD_PAIR(cudnn::Status, cudnnStatus_t)
+TILEFOLD_PAIR(cudnn::DataType, cudnnDataType_t)
+TILEFOLD_PAIR(cudnn::TensorFormat, cudnnTensorFormat_t)
+TILEFOLD_PAIR(cudnn::ConvolutionMode, cudnnConvolutionMode_t)
+TILEFOLD_PAIR(cudnn::MathType, cudnnMathType_t)
+TILEFOLD_PAIR(cudnn::Determinism, cudnnDeterminism_t)
+TILEFOLD_PAIR(cudnn::ForwardAlgorithm, cudnnConvolutionFwdAlgo_t)
+TILEFOLD_PAIR(cudnn::BackwardDataAlgorithm, cudnnConvolutionBwdDataAlgo_t)
+TILEFOLD_PAIR(cudnn::BackwardFilterAlgorithm, cudnnConvolutionBwdFilterAlgo_t)
+TILEFOLD_PAIR(cublas::Status, cublasStatus_t)
+TILEFOLD_PAIR(cublas::MathMode, cublasMath_t)
+TILEFOLD_PAIR(cublas::Operation, cublasOperation_t)
+#undef TILEFOLD_PAIR
+
+#define TILEFOLD_FIELD(ours, theirs) \
+  (offsetof(Ours, ours) == offsetof(Theirs, theirs) && Fits<decltype(Ours::ours), decltype(Theirs::theirs)>::value)
+template <class Ours, class Theirs>
+constexpr bool performanceFits = sizeof(Ours) == sizeof(Theirs) && TILEFOLD_FIELD(algorithm, algo) && TILEFOLD_FIELD(status, status) &&
+                                 TILEFOLD_FIELD(milliseconds, time) && TILEFOLD_FIELD(workspaceBytes, memory) &&
+                                 TILEFOLD_FIELD(determinism, determinism) && TILEFOLD_FIELD(math, mathType);
+#undef TILEFOLD_FIELD
+#define TILEFOLD_PAIR(ours, theirs) \
+  template <>                       \
+  struct Fits<cudnn::Performance<ours>, theirs> : std::bool_constant<performanceFits<cudnn::Performance<ours>, theirs>> {};
+TILEFOLD_PAIR(cudnn::ForwardAlgorithm, cudnnConvolutionFwdAlgoPerf_t)
+TILEFOLD_PAIR(cudnn::BackwardDataAlgorithm, cudnnConvolutionBwdDataAlgoPerf_t)
+TILEFOLD_PAIR(cudnn::BackwardFilterAlgorithm, cudnnConvolutionBwdFilterAlgoPerf_t)
+#undef TILEFOLD_PAIR
+
+#define TILEFOLD_CHECK(name, result, arguments) \
+  static_assert(Fits<decltype(cudnn::Api::name), decltype(&::name)>::value, #name " has another signature");
+TILEFOLD_CUDNN_FUNCTIONS(TILEFOLD_CHECK)
+#undef TILEFOLD_CHECK
+#define TILEFOLD_CHECK(name, result, arguments) \
+  static_assert(Fits<decltype(cublas::Api::name), decltype(&::name)>::value, #name " has another signature");
+TILEFOLD_CUBLAS_FUNCTIONS(TILEFOLD_CHECK)
+#undef TILEFOLD_CHECK
+static_assert(!Fits<decltype(cudnn::Api::cudnnSetStream), decltype(&::cudnnCreate)>::value, "different signatures do not fit");
+static_assert(!Fits<decltype(cudnn::Api::cudnnCreateTensorDescriptor), decltype(&::cudnnCreateFilterDescriptor)>::value,
+              "different descriptors do not fit");
+
+#define TILEFOLD_SAME(ours, theirs) static_assert(static_cast<int>(ours) == static_cast<int>(theirs), #theirs " has another value");
+TILEFOLD_SAME(cudnn::Status::success, CUDNN_STATUS_SUCCESS)
+TILEFOLD_SAME(cudnn::DataType::float32, CUDNN_DATA_FLOAT)
+TILEFOLD_SAME(cudnn::TensorFormat::nchw, CUDNN_TENSOR_NCHW)
+TILEFOLD_SAME(cudnn::TensorFormat::nhwc, CUDNN_TENSOR_NHWC)
+TILEFOLD_SAME(cudnn::ConvolutionMode::crossCorrelation, CUDNN_CROSS_CORRELATION)
+TILEFOLD_SAME(cudnn::MathType::standard, CUDNN_DEFAULT_MATH)
+TILEFOLD_SAME(cudnn::MathType::fma, CUDNN_FMA_MATH)
+TILEFOLD_SAME(cudnn::Determinism::deterministic, CUDNN_DETERMINISTIC)
+TILEFOLD_SAME(cudnn::ForwardAlgorithm::implicitGemm, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM)
+TILEFOLD_SAME(cudnn::ForwardAlgorithm::implicitPrecomputedGemm, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM)
+TILEFOLD_SAME(cudnn::ForwardAlgorithm::gemm, CUDNN_CONVOLUTION_FWD_ALGO_GEMM)
+TILEFOLD_SAME(cudnn::ForwardAlgorithm::direct, CUDNN_CONVOLUTION_FWD_ALGO_DIRECT)
+TILEFOLD_SAME(cudnn::ForwardAlgorithm::fft, CUDNN_CONVOLUTION_FWD_ALGO_FFT)
+TILEFOLD_SAME(cudnn::ForwardAlgorithm::fftTiling, CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING)
+TILEFOLD_SAME(cudnn::ForwardAlgorithm::winograd, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD)
+TILEFOLD_SAME(cudnn::ForwardAlgorithm::winogradNonfused, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED)
+TILEFOLD_SAME(cudnn::ForwardAlgorithm::count, CUDNN_CONVOLUTION_FWD_ALGO_COUNT)
+TILEFOLD_SAME(cudnn::BackwardDataAlgorithm::atomic, CUDNN_CONVOLUTION_BWD_DATA_ALGO_0)
+TILEFOLD_SAME(cudnn::BackwardDataAlgorithm::implicitGemm, CUDNN_CONVOLUTION_BWD_DATA_ALGO_1)
+TILEFOLD_SAME(cudnn::BackwardDataAlgorithm::fft, CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT)
+TILEFOLD_SAME(cudnn::BackwardDataAlgorithm::fftTiling, CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING)
+TILEFOLD_SAME(cudnn::BackwardDataAlgorithm::winograd, CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD)
+TILEFOLD_SAME(cudnn::BackwardDataAlgorithm::winogradNonfused, CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED)
+TILEFOLD_SAME(cudnn::BackwardDataAlgorithm::count, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT)
+TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::atomic, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0)
+TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::implicitGemm, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1)
+TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::fft, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT)
+TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::atomicPrecomputed, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3)
+TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::winograd, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD)
+TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::winogradNonfused, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED)
+TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::fftTiling, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING)
+TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::count, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT)
+TILEFOLD_SAME(cublas::Status::success, CUBLAS_STATUS_SUCCESS)
+TILEFOLD_SAME(cublas::MathMode::pedantic, CUBLAS_PEDANTIC_MATH)
+TILEFOLD_SAME(cublas::MathMode::tf32, CUBLAS_TF32_TENSOR_OP_MATH)
+TILEFOLD_SAME(cublas::Operation::none, CUBLAS_OP_N)
+TILEFOLD_SAME(cublas::Operation::transpose, CUBLAS_OP_T)
+#undef TILEFOLD_SAME
+
+}  // namespace
+
+int main() { return 0; }
