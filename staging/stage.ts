@@ -149,7 +149,8 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
       peakHostBytes: 0,
       plainPeakBytes: plain.peakBytes,
       stepMilliseconds: chosen.milliseconds(),
-      lowerBoundMilliseconds: lowerBound(lowering),
+      // A device may refuse kernels of the whole image, which tiles do not need.
+      lowerBoundMilliseconds: Math.min(lowerBound(lowering), chosen.milliseconds()),
       haloOverhead: haloOverhead(chosen.graph, chosen.segments)
     }
   }
