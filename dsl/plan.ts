@@ -22,6 +22,8 @@ export interface PlanSegment {
   readonly reorder: 'once' | 'each-tile'
   /** Names of the convolutions that run by Winograd, which is faster, takes more memory and rounds differently; the others run directly. */
   readonly winograd?: readonly string[]
+  /** Bytes: convolutions take the fastest algorithm whose scratch memory is within them; the direct one where absent. */
+  readonly workspace?: number
 }
 
 /** A plan as a person reads, edits and commits it: what it was made for, what it decides, what is predicted of it. */

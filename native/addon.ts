@@ -30,7 +30,9 @@ export const nativeDevice = t.readonly(
     activationLayout: call,
     weightLayouts: call,
     milliseconds: call,
-    linkBytesPerSecond: call
+    linkBytesPerSecond: call,
+    algorithms: call,
+    properties: call
   }),
   'device'
 )
@@ -61,12 +63,50 @@ let loaded: E.Either<DeviceError, Addon> | undefined
 /** The addon, loaded at its first use so that staging works without it. */
 export const loadAddon = (): E.Either<DeviceError, Addon> => (loaded ??= load())
 
-/** The cpu device, to be asked about kernels. */
-export const openCpuDevice = (threads: number): E.Either<DeviceError, NativeDevice> =>
-  pipe(
-    loadAddon(),
-    E.chain((addon) => answerOf(nativeDevice)(addon.openDevice({ device: 'cpu', precision: 'float32', threads })))
-  )
+export type DeviceName = 'reference' | 'cpu' | 'cuda'
+
+/** What products are computed in: tf32 has 10 bits of mantissa and is of the cuda device alone. */
+export type MathMode = 'float32' | 'tf32'
+
+/** A device of float32 values, to be asked about kernels. */
+export interface DeviceChoice {
+  readonly device: 'cpu' | 'cuda'
+  readonly threads: number
+  readonly math: MathMode
+}
+
+const opened = new Map<string, E.Either<DeviceError, NativeDevice>>()
+
+/** Each device is opened once: a GPU takes some tenths of a second for it. */
+export const openDevice = (choice: DeviceChoice): E.Either<DeviceError, NativeDevice> => {
+  const key = JSON.stringify([choice.device, choice.threads, choice.math])
+  const device =
+    opened.get(key) ??
+    pipe(
+      loadAddon(),
+      E.chain((addon) => answerOf(nativeDevice)(addon.openDevice({ ...choice, precision: 'float32' })))
+    )
+  opened.set(key, device)
+  return device
+}
+
+const propertiesCodec = t.readonly(
+  t.type({
+    name: t.string,
+    library: t.string,
+    flopsPerSecond: t.number,
+    bytesPerSecond: t.number,
+    launchSeconds: t.number,
+    memoryBytes: t.number
+  }),
+  'properties'
+)
+
+/** A GPU by name, the libraries behind it with their versions, what it sustains, roughly, and its memory. */
+export type DeviceProperties = t.TypeOf<typeof propertiesCodec>
+
+export const deviceProperties = (device: NativeDevice): E.Either<DeviceError, DeviceProperties> =>
+  answerOf(propertiesCodec)(device.properties())
 
 const versionsCodec = t.readonly(
   t.type({ library: t.string, version: t.string, instructionSet: t.string, processors: t.number }),

@@ -3,11 +3,9 @@ import { pipe } from 'fp-ts/function'
 import type * as TE from 'fp-ts/TaskEither'
 import * as t from 'io-ts'
 import type { Precision, Program, SectionName } from '../staging/program'
-import { loadAddon, nativeSession, type NativeSession } from './addon'
+import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from './addon'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { answerOf, type DeviceError } from './error'
-
-export type DeviceName = 'reference' | 'cpu'
 
 /** One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step does to the crop. */
 export interface Image {
@@ -55,6 +53,8 @@ export interface Session {
 
 export interface SessionOptions {
   readonly device: DeviceName
+  /** float32 where absent. */
+  readonly math?: MathMode
   readonly program: Program
   /** The budget: the arena is exactly this large. */
   readonly arenaBytes: number
@@ -67,6 +67,7 @@ export interface SessionOptions {
 /** The same with the program already in numbers: what a test damages. */
 export interface EncodedSessionOptions extends EncodedProgram {
   readonly device: DeviceName
+  readonly math: MathMode
   readonly precision: Precision
   readonly arenaBytes: number
   /** 0: unlimited. */
@@ -127,9 +128,10 @@ export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceErro
 
 export const openSession = ({
   device,
+  math = 'float32',
   program,
   arenaBytes,
   linkBytesPerSecond = 0,
   timesKernels = false
 }: SessionOptions): E.Either<DeviceError, Session> =>
-  openEncoded({ ...encodeProgram(program), device, precision: program.precision, arenaBytes, linkBytesPerSecond, timesKernels })
+  openEncoded({ ...encodeProgram(program), device, math, precision: program.precision, arenaBytes, linkBytesPerSecond, timesKernels })

@@ -1,29 +1,63 @@
 import { availableParallelism } from 'node:os'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { deviceModel, libraryName } from '../native'
-import { type Instruction, type Profile, type Program, type ProfiledModel, type Section, type TimeSource, profiled } from '../staging'
+import { type DeviceError, type DeviceName, deviceModel, libraryName } from '../native'
+import {
+  type Instruction,
+  type Precision,
+  type Profile,
+  type Program,
+  type ProfiledModel,
+  type Section,
+  type TimeSource,
+  profiled
+} from '../staging'
 import { type Failure, deviceFailure } from './failure'
 import type { Setup } from './planning'
 import { readProfile } from './profile-cache'
 
-export const threadsOf = ({ threads }: Pick<Setup, 'threads'>): number => threads ?? availableParallelism()
+/** What each device computes in, the default first. TF32: float32 values, of which products see 10 bits of mantissa. */
+export const devicePrecisions = {
+  cpu: ['float32'],
+  cuda: ['float32', 'tf32'],
+  reference: ['float64', 'float32']
+} as const satisfies { readonly [D in DeviceName]: readonly (Precision | 'tf32')[] }
+
+export type DevicePrecision = (typeof devicePrecisions)[DeviceName][number]
+
+/** A setup's device as native has it; what a GPU does depends on no threads. */
+export const choiceOf = ({ device, precision = devicePrecisions[device][0], threads }: Pick<Setup, 'device' | 'precision' | 'threads'>) =>
+  ({
+    device,
+    precision: precision === 'tf32' ? 'float32' : precision,
+    math: precision === 'tf32' ? precision : 'float32',
+    threads: threads ?? (device === 'cuda' ? 1 : availableParallelism())
+  }) as const
+
+/** A device that this machine has not is none of our bugs. */
+export const notThere = ({ code, message }: DeviceError): Failure => deviceFailure({ code: code === 'device' ? 'missing' : code, message })
+
+/** A profiled device's choice: the reference device computes in plain loops, which nobody measures. */
+export const measuredChoice = (setup: Pick<Setup, 'device' | 'precision' | 'threads'>) => {
+  const { device, math, threads } = choiceOf(setup)
+  return device === 'reference' ? undefined : { device, math, threads }
+}
 
 /** The device of a setup as staging sees it: with the times of `measured`, or of this machine's profile where there is one. */
 export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> =>
   pipe(
     E.Do,
-    E.bind('base', () =>
-      E.mapLeft(deviceFailure)(
-        deviceModel(setup.device, setup.precision ?? (setup.device === 'cpu' ? 'float32' : 'float64'), threadsOf(setup))
-      )
-    ),
-    E.bind('profile', ({ base }) => {
-      if (setup.device !== 'cpu') return E.right(undefined)
+    E.bind('base', () => {
+      const { device, precision, threads, math } = choiceOf(setup)
+      return E.mapLeft(notThere)(deviceModel(device, precision, threads, math))
+    }),
+    E.bind('profile', () => {
+      const choice = measuredChoice(setup)
+      if (choice === undefined) return E.right(undefined)
       if (measured !== undefined) return E.right(measured)
       return pipe(
-        E.mapLeft(deviceFailure)(libraryName()),
-        E.chain((library) => readProfile({ library, threads: base.threads }))
+        E.mapLeft(notThere)(libraryName(choice)),
+        E.chain((library) => readProfile({ ...choice, library }))
       )
     }),
     E.map(({ base, profile }) => (profile === undefined ? { ...base, sourceOf: () => 'roofline' as const } : profiled(base, profile)))

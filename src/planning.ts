@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../dsl'
+import type { DeviceName, MathMode } from '../native'
 import {
   type Given,
   type Kernel,
@@ -16,8 +17,7 @@ import {
   stage,
   verify
 } from '../staging'
-import type { Precision } from '../staging/program'
-import { type TimeShares, deviceOf, timeShares } from './device'
+import { type DevicePrecision, type TimeShares, choiceOf, deviceOf, timeShares } from './device'
 import type { Failure } from './failure'
 import { planChange } from './plan-file'
 import type { Size } from './sizes'
@@ -27,9 +27,9 @@ export interface Setup {
   readonly model: Model
   /** [B, C, H, W]; the model's own where absent. */
   readonly input?: readonly number[]
-  readonly device: 'cpu' | 'reference'
-  /** The cpu computes in float32 only; the reference device in float64 where absent. */
-  readonly precision?: Precision
+  readonly device: DeviceName
+  /** See `devicePrecisions`; the first of the device's where absent. */
+  readonly precision?: DevicePrecision
   /** `auto` where absent. */
   readonly strategy?: StrategyName
   /** Decisions to take in place of a strategy's; the plan's input and budget count where none are given here. */
@@ -38,13 +38,15 @@ export interface Setup {
   readonly budget?: Size
   /** All of the machine's where absent. */
   readonly threads?: number
-  /** No kernels that round differently than the others: no convolution runs by Winograd. */
+  /** No kernels that round differently than the others: no convolution runs by Winograd or Fourier transforms. */
   readonly exactKernels?: true
 }
 
 export interface Planned {
   readonly staged: Staged
-  readonly device: Setup['device']
+  readonly device: DeviceName
+  /** What products are computed in. */
+  readonly math: MathMode
   readonly threads: number
   /** Bytes of the arena: the budget, or where there is none just what the plan needs. */
   readonly arenaBytes: number
@@ -150,6 +152,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
     E.map(({ request: { device, budget }, staged, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
       device: setup.device,
+      math: choiceOf(setup).math,
       threads: device.threads,
       arenaBytes: budget ?? staged.program.peakBytes,
       planningMilliseconds,

@@ -10,17 +10,18 @@ import { type Profile, profile as profileCodec } from '../staging'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { writeWhole } from './whole-file'
 
-/** Times belong to a library (with its version and instruction set) and a number of threads. */
+/** Times belong to a device, its library (with all that they depend on in it) and a number of threads. */
 export interface ProfileKey {
+  readonly device: string
   readonly library: string
   readonly threads: number
 }
 
 /** In the user's cache folder (XDG base directories). */
-export const profilePath = ({ library, threads }: ProfileKey): string => {
+export const profilePath = ({ device, library, threads }: ProfileKey): string => {
   const folder = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
   const hash = createHash('sha256').update(library).digest('hex').slice(0, 12)
-  return join(folder, 'tilefold', `cpu-${hash}-${threads}-threads.json`)
+  return join(folder, 'tilefold', `${device}-${hash}-${threads}-threads.json`)
 }
 
 /** What was measured before under this key; undefined where nothing was. A damaged file is a sentence. */

@@ -3,8 +3,8 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Meter, openMeter } from '../native'
-import { type Kernel, type Objective, type Profile, type StrategyName, encodeKernel, stage } from '../staging'
-import { deviceOf, launchCounts, threadsOf } from './device'
+import { type DeviceModel, type Kernel, type Objective, type Profile, type StrategyName, encodeKernel, stage } from '../staging'
+import { deviceOf, launchCounts, measuredChoice, notThere } from './device'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from './failure'
 import { type Setup, imageSource, stageRequest, stagingFailure } from './planning'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
@@ -31,7 +31,14 @@ const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => 
 /** New times may make another plan best, whose kernels are then measured too. */
 const mostRounds = 4
 
-/** Kernels of the plans in question, with and without Winograd, that were not measured, nor others of their family and about their size. */
+/** A kernel by every algorithm that the device has for it. */
+const alternatives = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Kernel[] => {
+  if (algorithms === undefined || !('algorithm' in kernel)) return [kernel]
+  const direct = { ...kernel, algorithm: 0 }
+  return [direct, ...algorithms(direct).map(({ algorithm }) => ({ ...kernel, algorithm }))]
+}
+
+/** Kernels of the plans in question, with and without Winograd and by every algorithm, that were not measured, nor others of their family and about their size. */
 const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profile): E.Either<Failure, readonly Kernel[]> =>
   pipe(
     deviceOf(setup, profile),
@@ -57,10 +64,9 @@ const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profil
           return staged
         }
         const { program } = staged.right
-        for (const index of launchCounts(program.step).keys()) {
-          const kernel = program.kernels[index]!
-          if (['far', 'roofline'].includes(device.sourceOf(kernel))) missing.set(encodeKernel(kernel).join(), kernel)
-        }
+        for (const index of launchCounts(program.step).keys())
+          for (const kernel of alternatives(device, program.kernels[index]!))
+            if (['far', 'roofline'].includes(device.sourceOf(kernel))) missing.set(encodeKernel(kernel).join(), kernel)
       }
       return E.right([...missing.values()])
     })
@@ -73,16 +79,18 @@ const measureAll = async (
   { onKernel, signal }: ProfileOptions
 ): Promise<E.Either<Failure, Profile>> => {
   const times: { readonly kernel: Profile['kernels'][number]['kernel']; readonly milliseconds: number }[] = []
+  let refused: Failure | undefined
   for (const [done, kernel] of kernels.entries()) {
     // Lets an interrupt in, which a measurement blocks.
     await setImmediate()
     if (signal?.aborted) return E.left({ code: 'interrupted', message: `interrupted after ${done} of ${kernels.length} kernels` })
     const milliseconds = meter.milliseconds(kernel)
-    if (E.isLeft(milliseconds)) return E.left(deviceFailure(milliseconds.left))
-    times.push({ kernel: { ...kernel }, milliseconds: milliseconds.right })
+    // One that does not fit the device's memory, or that its library refuses, is left to the model.
+    if (E.isRight(milliseconds)) times.push({ kernel: { ...kernel }, milliseconds: milliseconds.right })
+    else refused = deviceFailure(milliseconds.left)
     onKernel?.(done + 1, kernels.length, kernel)
   }
-  return E.right({ ...before, kernels: [...before.kernels, ...times] })
+  return refused !== undefined && times.length === 0 ? E.left(refused) : E.right({ ...before, kernels: [...before.kernels, ...times] })
 }
 
 /** Adds what is missing to a profile, round by round, and keeps it after each. */
@@ -106,20 +114,22 @@ const measureRounds = async (meter: Meter, options: ProfileOptions, start: Profi
  * keeps the times for every later plan on this machine with this library and number of threads.
  */
 export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> => {
-  if (options.device !== 'cpu')
-    return TE.left(inputFailure('only the cpu device is worth a profile: the reference device computes in plain loops'))
+  const choice = measuredChoice(options)
+  if (choice === undefined)
+    return TE.left(inputFailure('only the cpu and the cuda device are worth a profile: the reference device computes in plain loops'))
+  const { device, threads } = choice
   return pipe(
     TE.Do,
-    TE.bind('meter', () => TE.fromEither(E.mapLeft(deviceFailure)(openMeter(threadsOf(options))))),
-    TE.bind('link', ({ meter }) => TE.fromEither(E.mapLeft(deviceFailure)(meter.linkBytesPerSecond()))),
-    TE.bind('before', ({ meter: { library }, link }) =>
+    TE.bind('meter', () => TE.fromEither(E.mapLeft(notThere)(openMeter(choice)))),
+    TE.bind('linkBytesPerSecond', ({ meter }) => TE.fromEither(E.mapLeft(deviceFailure)(meter.linkBytesPerSecond()))),
+    TE.bind('before', ({ meter: { library }, linkBytesPerSecond }) =>
       pipe(
-        readProfile({ library, threads: threadsOf(options) }),
+        readProfile({ device, library, threads }),
         E.map((found): Profile => ({
-          device: 'cpu',
+          device,
           library,
-          threads: threadsOf(options),
-          linkBytesPerSecond: { toDevice: link, toHost: link },
+          threads,
+          linkBytesPerSecond,
           kernels: found?.kernels ?? []
         })),
         TE.fromEither

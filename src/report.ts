@@ -14,6 +14,8 @@ export interface SegmentReport {
   readonly recompute: boolean
   /** Names of the convolutions that run by Winograd. */
   readonly winograd: readonly string[]
+  /** Bytes of scratch that a convolution's algorithm may take; null where all run directly. */
+  readonly workspaceBytes: number | null
 }
 
 /** The fields of `plan --json`. */
@@ -55,7 +57,7 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
 export const segmentReport = (
   graph: Graph,
   order: MemoryPlan['order'],
-  { from, to, grid, recompute, winograd = [] }: Segment
+  { from, to, grid, recompute, winograd = [], workspace }: Segment
 ): SegmentReport => ({
   from,
   to,
@@ -63,7 +65,8 @@ export const segmentReport = (
   toName: graph.nodes[to - 1]?.name ?? '',
   grid,
   recompute,
-  winograd: winograd.map((position) => graph.nodes[order[position]!]!.name)
+  winograd: winograd.map((position) => graph.nodes[order[position]!]!.name),
+  workspaceBytes: workspace ?? null
 })
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
@@ -108,11 +111,13 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
 /** The plan in words: its segments, then what is predicted of it. */
 export const planText = (planned: Planned): string => {
   const report = planReport(planned)
+  const hasWorkspace = report.segments.some(({ workspaceBytes }) => workspaceBytes !== null)
   const segments = report.segments.map((segment) => [
     spanText(segment),
     tilesText(segment.grid),
     segment.recompute ? 'computed again' : 'kept',
-    segment.winograd.length === 0 ? '' : plural(segment.winograd.length, 'convolution')
+    segment.winograd.length === 0 ? '' : plural(segment.winograd.length, 'convolution'),
+    ...(hasWorkspace ? [segment.workspaceBytes === null ? '' : formatBytes(segment.workspaceBytes)] : [])
   ])
   const budget = report.budgetBytes === null ? 'none' : formatBytes(report.budgetBytes)
   const figures = [
@@ -128,7 +133,11 @@ export const planText = (planned: Planned): string => {
     ...convolutionRows(planned.staged.graph, report.segments)
   ]
   const title = `${planned.staged.graph.model}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`
-  return [title, table(['segment', 'forward', 'for backward', 'by Winograd'], segments), table(['predicted', ''], figures)].join('\n')
+  return [
+    title,
+    table(['segment', 'forward', 'for backward', 'by Winograd', ...(hasWorkspace ? ['workspace'] : [])], segments),
+    table(['predicted', ''], figures)
+  ].join('\n')
 }
 
 export const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length

@@ -85,7 +85,13 @@ const open = (opening: Opening): Outcome<RunningNetwork> => {
     TE.chainFirst(({ restored }) => fillWeights(opening, restored)),
     TE.bind('session', () =>
       pipe(
-        openSession({ device: planned.device, program, arenaBytes: planned.arenaBytes, timesKernels: opening.timesKernels ?? false }),
+        openSession({
+          device: planned.device,
+          math: planned.math,
+          program,
+          arenaBytes: planned.arenaBytes,
+          timesKernels: opening.timesKernels ?? false
+        }),
         E.mapLeft(deviceFailure),
         TE.fromEither
       )

@@ -1,4 +1,4 @@
-import type { Kernel } from './kernels'
+import type { ConvolutionKernel, Kernel } from './kernels'
 import type { Layout } from './layout'
 import type { Precision } from './program'
 
@@ -16,6 +16,13 @@ export interface ConvolutionShape {
   readonly sourceLayout: Layout
 }
 
+/** A way to compute a convolution, and the bytes of its scratch operand. */
+export interface ConvolutionAlgorithm {
+  /** Field `algorithm` of the kernel. */
+  readonly algorithm: number
+  readonly scratchBytes: number
+}
+
 /** All that staging knows of a device; `native/` implements it by asking the addon, `staging/reference-model.ts` by itself. */
 export interface DeviceModel {
   readonly name: string
@@ -27,6 +34,11 @@ export interface DeviceModel {
   readonly weightLayouts: (convolution: ConvolutionShape) => { readonly forward: Layout; readonly backwardData: Layout }
   /** Whether the device has this convolution by Winograd too (algorithm 1, which rounds differently), forward and backward. */
   readonly winograd: (convolution: ConvolutionShape) => boolean
+  /**
+   * What else than algorithm 0 computes this kernel (given with algorithm 0) from the same layouts, fastest first by the device's own
+   * heuristics. Absent where there is never a choice.
+   */
+  readonly algorithms?: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
   /** Bytes of the scratch operand (0: absent). */
   readonly scratchBytes: (kernel: Kernel) => number
   /** Bytes of `winners` of a maxPoolForward. */

@@ -28,8 +28,8 @@ const window = [
   'padRight'
 ] as const
 /**
- * `algorithm` 0: direct; 1: Winograd's F(4x4, 3x3), whose forward and backward-data read weights in the layouts of that name. The
- * reference device refuses 1, since it needs the weights as they are.
+ * `algorithm` 0: direct; 1: Winograd's F(4x4, 3x3), whose forward and backward-data read weights in the layouts of that name;
+ * 16 + n: what cuDNN's enumeration for this kind of convolution calls n. Every device has 0, the cpu 1 too, cuda those of cuDNN.
  */
 const convolution = [...window, 'outChannels', 'groups', 'sourceLayout', 'destinationLayout', 'weightLayout', 'algorithm'] as const
 const tile = ['batch', 'channels', 'height', 'width', 'layout'] as const
@@ -184,6 +184,7 @@ export type OperandsOf<K extends KernelKind> = keyof (typeof kernelTable)[K]['op
 /** One kernel with all its numbers fixed; a Program holds each distinct one once. */
 export type KernelOf<K extends KernelKind> = { readonly kind: K } & { readonly [F in FieldsOf<K>]: number }
 export type Kernel = { [K in KernelKind]: KernelOf<K> }[KernelKind]
+export type ConvolutionKernel = Extract<Kernel, { readonly algorithm: number }>
 
 /** [code, ...fields in the table's order]: what a device decodes, and a key for caches. */
 export const encodeKernel = (kernel: Kernel): readonly number[] => [

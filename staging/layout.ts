@@ -17,7 +17,9 @@ export const layouts = [
   'Goihw8g',
   'Goihw16g',
   'winogradForward', // weights of 3 x 3 taps, transformed to 6 x 6 products of F(4x4, 3x3); nothing reads them but algorithm 1
-  'winogradBackward'
+  'winogradBackward',
+  'nhwc', // activations, channels innermost
+  'ohwi' // weights [out][kernel height][kernel width][in of the group]
 ] as const
 
 export type Layout = (typeof layouts)[number]
@@ -47,19 +49,21 @@ const blocks: { readonly [L in Layout]: Blocks } = {
   Goihw8g: { groups: 8 },
   Goihw16g: { groups: 16 },
   winogradForward: { out: 16, in: 16, perTap: 4 },
-  winogradBackward: { out: 16, in: 16, perTap: 4 }
+  winogradBackward: { out: 16, in: 16, perTap: 4 },
+  nhwc: {},
+  ohwi: {}
 }
 
 export const layoutCode = (layout: Layout): number => layouts.indexOf(layout)
 
 const roundUp = (value: number, multiple = 1): number => Math.ceil(value / multiple) * multiple
 
-/** Channels that lie next to each other in an activation's layout (1 when plain). */
-export const channelBlock = (layout: Layout): number => blocks[layout].channels ?? 1
+/** Of an activation of so many channels: those that lie next to each other (1 when plain). */
+export const channelBlock = (layout: Layout, channels: number): number => (layout === 'nhwc' ? channels : (blocks[layout].channels ?? 1))
 
 /** Elements of an activation [B, C, ...spatial], channels padded to the layout's block. */
 export const activationElements = (layout: Layout, shape: readonly number[]): number =>
-  shape.reduce((product, extent, axis) => product * (axis === 1 ? roundUp(extent, channelBlock(layout)) : extent), 1)
+  shape.reduce((product, extent, axis) => product * (axis === 1 ? roundUp(extent, blocks[layout].channels) : extent), 1)
 
 /** Elements of convolution weights: `groups` matrices of [out/groups, in/groups, kh, kw], each padded to the layout's blocks. */
 export const weightElements = (

@@ -27,7 +27,7 @@ const Segment = t.intersection([
     recompute: Flag,
     reorder: Reorder
   }),
-  t.partial({ winograd: t.array(t.string) })
+  t.partial({ winograd: t.array(t.string), workspace: Count })
 ])
 const PlanFile = t.type({
   model: t.string,
@@ -135,8 +135,9 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
           return {
             order,
-            segments: segments.map(({ from, to, grid, recompute, reorder, winograd }) => ({
+            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace }) => ({
               ...{ from, to, grid, recompute, reorder },
+              ...(workspace !== undefined && { workspace }),
               ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) })
             })),
             strategy

@@ -11,7 +11,8 @@ import type { Program } from './program'
 import { simulate } from './simulate'
 import { planners, strategies, type StrategyName } from './strategies'
 import type { Search, Segmentation, Strategy } from './strategies/strategy'
-import { winogradVariants } from './strategies/winograd'
+import { wholeGraph } from './strategies/plain'
+import { variantsOf, withVariants } from './strategies/variants'
 import { segmentTiling, untiled, type TileRun } from './tiling'
 
 /** Decisions with their exact peak and predicted time. */
@@ -95,10 +96,10 @@ const ladderAnswers = (
   search: Search,
   segmentations: (target: number) => readonly Segmentation[],
   lowered: (segments: Segmentation) => Candidate,
-  plainPeakBytes: number
+  mostBytes: number
 ): Answers => {
   const targets: number[] = []
-  for (let rest = firstTarget; rest < 2 * plainPeakBytes; rest *= growth) targets.push(search.residentBytes + Math.floor(rest))
+  for (let rest = firstTarget; rest < 2 * mostBytes; rest *= growth) targets.push(search.residentBytes + Math.floor(rest))
   const top = targets.length - 1
   const known = new Map<number, readonly Candidate[]>()
   const segmentationsAt = (rung: number): readonly Segmentation[] => segmentations(targets[rung]!)
@@ -145,7 +146,7 @@ const ladderAnswers = (
 const answersOf = (written: Lowering, strategy: Strategy, residentBytes: number, plainPeakBytes: number): Answers => {
   const order = strategy.order(written.graph)
   const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
-  const search: Search = { lowering, residentBytes, estimate: segmentEstimator(lowering), winograd: winogradVariants(lowering) }
+  const search: Search = { lowering, residentBytes, estimate: segmentEstimator(lowering), variants: variantsOf(lowering) }
   const known = new Map<string, Candidate>()
   const lowered = (segments: Segmentation): Candidate => {
     const key = JSON.stringify(segments)
@@ -153,9 +154,10 @@ const answersOf = (written: Lowering, strategy: Strategy, residentBytes: number,
     known.set(key, candidate)
     return candidate
   }
-  return strategy.kind === 'fixed'
-    ? fixedAnswers(search, () => strategy.all(search), lowered)
-    : ladderAnswers(search, strategy.within(search), lowered, plainPeakBytes)
+  if (strategy.kind === 'fixed') return fixedAnswers(search, () => strategy.all(search), lowered)
+  // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
+  const [fastest] = withVariants(search.variants, wholeGraph(lowering.graph))
+  return ladderAnswers(search, strategy.within(search), lowered, Math.max(plainPeakBytes, lowered(fastest!).peakBytes))
 }
 
 /** The bytes of parameters and optimizer state. */

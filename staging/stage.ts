@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
+import { withExactKernels, withFastestFirst } from './algorithms'
 import { checkGiven, checkInputs, winogradMistake, type Given } from './check-segments'
 import type { DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
@@ -14,7 +15,7 @@ import type { Program } from './program'
 import { candidateOf, openAnswers, type Answers, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
-import { winogradVariants, withWinogradVariants } from './strategies/winograd'
+import { variantsOf, withVariants } from './strategies/variants'
 import { segmentMultiplyAdds, segmentTiling, untiled } from './tiling'
 
 export interface StageRequest {
@@ -29,7 +30,7 @@ export interface StageRequest {
   readonly budget?: number
   readonly objective: Objective
   readonly source: Source
-  /** Refuses kernels that round differently: nothing runs by Winograd. */
+  /** Refuses kernels that round differently: nothing runs by Winograd or by Fourier transforms. */
   readonly exactKernels?: true
 }
 
@@ -70,12 +71,10 @@ export interface Decided {
   readonly answers: Answers | undefined
 }
 
-const withoutWinograd = (device: DeviceModel): DeviceModel => ({ ...device, winograd: () => false })
-
 const loweringOf = ({ device, objective, source, exactKernels }: StageRequest, written: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
   graph: objective.kind === 'gradients' ? withoutDropout(written) : written,
-  device: exactKernels ? withoutWinograd(device) : device,
+  device: withFastestFirst(exactKernels ? withExactKernels(device) : device),
   objective,
   source
 })
@@ -129,7 +128,7 @@ export const decide = (request: StageRequest): E.Either<StagingError, Decided> =
 const lowerBound = (written: Lowering): number => {
   const order = poolBeforeRectifying(written.graph)
   const lowering = { ...written, graph: inOrder(written.graph, order) }
-  const [fastest] = withWinogradVariants(winogradVariants(lowering), wholeGraph(lowering.graph))
+  const [fastest] = withVariants(variantsOf(lowering), wholeGraph(lowering.graph))
   return candidateOf(written, order, fastest!).milliseconds()
 }
 
@@ -150,7 +149,8 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
       peakHostBytes: 0,
       plainPeakBytes: plain.peakBytes,
       stepMilliseconds: chosen.milliseconds(),
-      lowerBoundMilliseconds: lowerBound(lowering),
+      // A device may refuse kernels of the whole image, which tiles do not need.
+      lowerBoundMilliseconds: Math.min(lowerBound(lowering), chosen.milliseconds()),
       haloOverhead: haloOverhead(chosen.graph, chosen.segments)
     }
   }

@@ -58,14 +58,20 @@ export const addSetupOptions = (command: Command): Command =>
     .option('--classes <n>', 'classes of a built-in model', orInvalid(wholeNumber(1)))
     .addOption(new Option('--head <kind>', 'end of a built-in model').choices(['gap', 'classic']).default('gap'))
     .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
-    .addOption(new Option('--device <name>', 'where it runs').choices(['cpu', 'reference']).default('cpu'))
-    .addOption(new Option('--precision <type>', 'of the reference device (default: float64)').choices(['float32', 'float64']))
+    .addOption(new Option('--device <name>', 'where it runs').choices(['cpu', 'cuda', 'reference']).default('cpu'))
+    .addOption(
+      new Option('--precision <type>', 'cpu: float32; cuda: float32 (default) or tf32; reference: float64 (default) or float32').choices([
+        'float32',
+        'tf32',
+        'float64'
+      ])
+    )
     .addOption(
       new Option('--strategy <name>', 'how memory is planned').choices(['auto', 'plain', 'chen', 'chen-sqrt', 'sft']).default('auto')
     )
     .addOption(new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts('strategy'))
     .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
-    .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd')
+    .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms')
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
     .option('--json', 'one JSON object on standard output')
 

@@ -3,6 +3,8 @@ import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import type { Head, HeadOptions } from '../../models'
 import type { StrategyName } from '../../staging'
+import type { DeviceName } from '../../native'
+import { type DevicePrecision, devicePrecisions } from '../device'
 import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
 import { loadPlan } from '../plan-file'
@@ -23,16 +25,16 @@ export interface SetupOptions {
   /** Bytes, or a text: '256MiB', '1GB', '20%' of what `plain` needs. Unlimited where absent. */
   readonly budget?: number | string | Size
   /** `cpu` where absent. */
-  readonly device?: 'cpu' | 'reference'
-  /** Of the reference device, float64 where absent; the cpu computes in float32. */
-  readonly precision?: 'float32' | 'float64'
+  readonly device?: DeviceName
+  /** The cpu computes in float32; cuda in float32 where absent, or in tf32; the reference device in float64 where absent, or float32. */
+  readonly precision?: DevicePrecision
   /** `auto` where absent. */
   readonly strategy?: StrategyName
   /** Decisions to take in place of a strategy's: a plan, or the path of a plan file. */
   readonly plan?: Plan | string
   /** All of the machine's where absent. */
   readonly threads?: number
-  /** Whether to refuse kernels that round differently than the others: no convolution runs by Winograd. */
+  /** Whether to refuse kernels that round differently than the others: no convolution runs by Winograd or Fourier transforms. */
   readonly exactKernels?: boolean
   /** Of initial weights, order, crops and dropout; 0 where absent. */
   readonly seed?: number
@@ -56,16 +58,20 @@ const croppedInput = ({ input, crop }: CroppedOptions, model: Model, plan: Plan 
   return crop === undefined ? whole : [...(whole ?? [1, 3]).slice(0, 2), ...crop]
 }
 
+const checkPrecision = ({ device = 'cpu', precision }: SetupOptions): E.Either<Failure, void> => {
+  const known: readonly DevicePrecision[] = devicePrecisions[device]
+  if (precision === undefined || known.includes(precision)) return E.right(undefined)
+  const other = precision === 'tf32' ? 'cuda' : 'reference'
+  return E.left(inputFailure(`--precision ${precision}: the ${device} device computes in ${known.join(' or ')}; take --device ${other}`))
+}
+
 const parts = (
   options: SetupOptions,
   classesOfData?: number
 ): E.Either<Failure, { readonly model: Model; readonly plan: Plan | undefined; readonly fields: Omit<Setup, 'model'> }> =>
   pipe(
     checkValues(options),
-    E.filterOrElse(
-      () => (options.device ?? 'cpu') !== 'cpu' || options.precision !== 'float64',
-      () => inputFailure('--precision float64: the cpu computes in float32; take --device reference')
-    ),
+    E.chain(() => checkPrecision(options)),
     E.chain(() => orTextIfPresent('budget', typeof options.budget === 'number' ? `${options.budget}` : options.budget, parseSize)),
     E.bindTo('budget'),
     E.bind('model', () =>

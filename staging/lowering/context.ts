@@ -1,6 +1,6 @@
 import type { DeviceModel } from '../device-model'
 import type { Graph, Node } from '../graph'
-import type { Kernel } from '../kernels'
+import type { ConvolutionKernel, Kernel } from '../kernels'
 import type { Layout } from '../layout'
 import type { Learning } from '../objective'
 import type { Reading } from '../region'
@@ -103,7 +103,13 @@ export interface Context {
   readonly exchange: StepExchange
   /** Inside a segment that runs some convolutions by Winograd: the transformed weights of those; asked for just before they are read. */
   readonly winograd?: ReadonlyMap<ParameterTensor, { readonly [L in TransformedLayout]: () => Virtual }>
+  /** Inside a segment that may take it: bytes of scratch for a convolution's algorithm. */
+  readonly workspace?: number
 }
+
+/** The algorithm of a convolution, given with algorithm 0: the first of the device's within the workspace, else 0. */
+export const algorithmWithin = ({ device, workspace }: Context, kernel: ConvolutionKernel): number =>
+  workspace === undefined ? 0 : (device.algorithms?.(kernel).find(({ scratchBytes }) => scratchBytes <= workspace)?.algorithm ?? 0)
 
 /** One op on one tile. */
 export interface Step<N extends Node = Node> {

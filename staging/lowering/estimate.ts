@@ -1,8 +1,9 @@
 import { maxLive } from '../placement/first-fit'
 import { lifetimesOf } from '../placement/lifetimes'
+import type { Kernel } from '../kernels'
 import type { Segment } from '../plan'
 import type { TileAxis } from '../program'
-import { segmentTiling, tileRuns, type SegmentTiling, type TileRun } from '../tiling'
+import { segmentTiling, tileRuns, untiled, type SegmentTiling, type TileRun } from '../tiling'
 import { bindSegment, boundaryAt } from './bind'
 import type { Context } from './context'
 import { emitter, openPool, type Pool, type VirtualInstruction } from './emitter'
@@ -46,8 +47,8 @@ export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => Seg
     return knownRuns.get(key)
   }
   return (segment) => {
-    const { from, to, grid, recompute, reorder, winograd = [] } = segment
-    const key = `${from},${to},${grid.B},${grid.H},${grid.W},${recompute},${reorder},${winograd}`
+    const { from, to, grid, recompute, reorder, winograd = [], workspace } = segment
+    const key = `${from},${to},${grid.B},${grid.H},${grid.W},${recompute},${reorder},${winograd},${workspace}`
     if (!known.has(key)) {
       const [B, H, W] = [runsOf(segment, 'B'), runsOf(segment, 'H'), runsOf(segment, 'W')]
       const tiling = B && H && W && { B, H, W }
@@ -85,6 +86,21 @@ const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling):
 export const segmentTimer = (lowering: Lowering): ((segment: Segment) => Stopwatch) => {
   const context = withoutScratch(openContext(lowering, openPool()))
   return (segment) => timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!)
+}
+
+/** Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding. */
+export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number) => {
+  const context = openContext(lowering, openPool())
+  return (segment) => {
+    let largest = 0
+    const scratchBytes = (kernel: Kernel): number => {
+      const bytes = lowering.device.scratchBytes(kernel)
+      largest = Math.max(largest, bytes)
+      return bytes
+    }
+    timeSegment({ ...context, device: { ...context.device, scratchBytes } }, segment, segmentTiling(lowering.graph, segment, untiled)!)
+    return largest
+  }
 }
 
 const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling): Omit<SegmentEstimate, 'nanoseconds'> => {

@@ -32,6 +32,10 @@ const emitBodies = ({ emit }: Context, bodies: readonly Body[], run: (body: Body
 const zero = ({ emit }: Context, buffer: Buffer): void =>
   emit.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
 
+/** The context of a segment's forward or backward, where its convolutions find how they are computed. */
+const withAlgorithms = (context: Context, segment: Segment, shared: Parameters<typeof withWinograd>[2]): Context =>
+  withWinograd(segment.workspace === undefined ? context : { ...context, workspace: segment.workspace }, segment, shared)
+
 /** Forward of a segment: every tile writes its owned part of the output. Returns what was kept. The last one's belongs to its backward. */
 export const emitForward = (
   context: Context,
@@ -42,7 +46,7 @@ export const emitForward = (
   const last = context.graph.nodes[segment.to - 1]!
   if (output !== undefined && loweringOf(last).accumulates) zero(context, output.buffer)
   const shared = context.parameters.slice(segment.from, segment.to)
-  const inside = withWinograd(context, segment, { winogradForward: shared, winogradBackward: [] })
+  const inside = withAlgorithms(context, segment, { winogradForward: shared, winogradBackward: [] })
   let kept: readonly Step[] | undefined
   emitBodies(context, bodies, (body) => {
     kept = forwardBody(inside, code, body, mode)
@@ -88,7 +92,7 @@ export const emitBackward = (
   )
   // A convolution at the end is not run forward again: backward does not read what it puts out.
   const again = kept === undefined ? context.parameters.slice(segment.from, isLast ? segment.to : segment.to - 1) : []
-  const inside = withWinograd(context, segment, { winogradForward: again, winogradBackward: withSourceGradient })
+  const inside = withAlgorithms(context, segment, { winogradForward: again, winogradBackward: withSourceGradient })
   if (inputGradient !== undefined && inputGradient !== 'exchange' && addsToInput(inputGradient, bodies, segment, elementBytes))
     zero(context, inputGradient.buffer)
 

@@ -53,7 +53,7 @@ export const tensorBytes = (layout: Layout, extents: Extents, elementBytes: numb
 
 /** Elements from one batch element, row, and column to the next. */
 const elementStrides = ({ layout, extents: [, channels, height, width] }: Pick<WholeTensor, 'layout' | 'extents'>): Strides => {
-  const block = channelBlock(layout)
+  const block = channelBlock(layout, channels)
   return [activationElements(layout, [1, channels, height, width]), width * block, block]
 }
 
@@ -87,7 +87,7 @@ export const copyTile = (
   direction: Direction,
   elementBytes: number
 ): void => {
-  const block = channelBlock(whole.layout)
+  const block = channelBlock(whole.layout, whole.extents[1])
   const blocks = Math.ceil(whole.extents[1] / block)
   const [, , height, width] = whole.extents
   const [batch, rows, columns] = region.size

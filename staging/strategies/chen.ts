@@ -1,7 +1,7 @@
 import { asWritten } from '../order'
 import { untiled } from '../tiling'
 import type { Segmentation, Strategy } from './strategy'
-import { withWinogradVariants } from './winograd'
+import { withVariants } from './variants'
 
 /** `count` segments of about equally many ops, recomputed in backward; the last needs no recomputation. */
 const equalSegments = (ops: number, count: number): Segmentation =>
@@ -18,8 +18,8 @@ export const chenSquareRoot: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'fixed',
-  all: ({ lowering: { graph }, winograd }) =>
-    withWinogradVariants(winograd, equalSegments(graph.nodes.length, Math.round(Math.sqrt(graph.nodes.length))))
+  all: ({ lowering: { graph }, variants }) =>
+    withVariants(variants, equalSegments(graph.nodes.length, Math.round(Math.sqrt(graph.nodes.length))))
 }
 
 /** The best of all numbers of segments s. */
@@ -27,6 +27,6 @@ export const chen: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'fixed',
-  all: ({ lowering: { graph }, winograd }) =>
-    graph.nodes.flatMap((_, index) => withWinogradVariants(winograd, equalSegments(graph.nodes.length, index + 1)))
+  all: ({ lowering: { graph }, variants }) =>
+    graph.nodes.flatMap((_, index) => withVariants(variants, equalSegments(graph.nodes.length, index + 1)))
 }

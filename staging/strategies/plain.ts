@@ -2,7 +2,7 @@ import type { Graph } from '../graph'
 import { asWritten } from '../order'
 import { untiled } from '../tiling'
 import type { Segmentation, Strategy } from './strategy'
-import { withWinogradVariants } from './winograd'
+import { withVariants } from './variants'
 
 /** One segment, untiled and kept: its forward is followed by its backward. */
 export const wholeGraph = (graph: Graph): Segmentation => [
@@ -14,5 +14,5 @@ export const plain: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'fixed',
-  all: ({ lowering, winograd }) => withWinogradVariants(winograd, wholeGraph(lowering.graph))
+  all: ({ lowering, variants }) => withVariants(variants, wholeGraph(lowering.graph))
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { checkpointsAsked, tilesAsked } from '../marks'
 import type { SegmentEstimate } from '../lowering/estimate'
 import { openContext } from '../lowering/lower'
@@ -94,19 +95,27 @@ const firstFitting = (
 
 const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1
 
-/** A segment with the convolutions by Winograd of both. */
-const withWinogradOf = (first: Segment, second: Segment, segment: Segment): Segment => {
+/** Two segments as one in which their convolutions run as they do; undefined where no workspace of the two does for both. */
+const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): Segment | undefined => {
+  const { winograd: _, workspace: __, ...both } = { ...first, to: second.to }
   const winograd = [...(first.winograd ?? []), ...(second.winograd ?? [])]
-  return winograd.length === 0 ? segment : { ...segment, winograd }
+  const limits = [first, second].flatMap(({ workspace }) => workspace ?? []).sort((a, b) => b - a)
+  const runsAsBefore = (workspace: number) => (segment: Segment) =>
+    segment.workspace === undefined || isDeepStrictEqual(estimate({ ...segment, workspace }), estimate(segment))
+  const workspace = limits.find((limit) => [first, second].every(runsAsBefore(limit)))
+  if (limits.length > 0 && workspace === undefined) return undefined
+  return { ...both, ...(winograd.length > 0 && { winograd }), ...(workspace !== undefined && { workspace }) }
 }
 
 /** Neighbours that are both kept whole run as one would; only a checkpoint of the model's stays between them. */
-const joined = (segments: Segmentation, asked: readonly number[]): Segmentation =>
+const joined = (segments: Segmentation, asked: readonly number[], estimate: Search['estimate']): Segmentation =>
   segments.reduce<Segmentation>((list, segment) => {
     const before = list[list.length - 1]
-    return before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && !asked.includes(segment.from)
-      ? [...list.slice(0, -1), withWinogradOf(before, segment, { ...before, to: segment.to })]
-      : [...list, segment]
+    const one =
+      before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && !asked.includes(segment.from)
+        ? asOne(before, segment, estimate)
+        : undefined
+    return one === undefined ? [...list, segment] : [...list.slice(0, -1), one]
   }, [])
 
 interface Boundaries {
@@ -114,6 +123,8 @@ interface Boundaries {
   readonly boundaryBytes: (position: number) => number
   /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
   readonly firstLearning: number
+  /** Whether backward reads weights of these nodes in another layout than forward. */
+  readonly reorders: (span: Span) => boolean
 }
 
 const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
@@ -124,9 +135,9 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 
 /** The ways between any two positions; answers are remembered. What is kept over several is joined later. */
 const waysOf = (
-  { lowering: { graph }, estimate, winograd }: Search,
+  { lowering: { graph }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
-  { boundaryBytes, firstLearning }: Boundaries
+  { boundaryBytes, firstLearning, reorders }: Boundaries
 ): ((span: Span) => Ways) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
@@ -154,7 +165,11 @@ const waysOf = (
     const isLast = span.to === end
     const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
     const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
-    const variants = winograd(span)
+    const variants = variantsOf(span)
+    const reordering: readonly Segment['reorder'][] =
+      reorders(span) || variants.some(({ winograd }) => winograd !== undefined) ? ['once', 'each-tile'] : ['once']
+    // A limit on scratch binds tiles less than the whole: within it they may be faster, though never than the whole without it.
+    const isLimited = variants.some(({ workspace }) => workspace !== undefined)
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.map((variant) => () => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant }))
     /** From the fastest to the slowest; only tiles that the model asks for must be looked at for that. */
@@ -168,7 +183,7 @@ const waysOf = (
     const coarsest = again.length > 0 ? again : kept
     let grids: readonly Grid[] | undefined
     const tiles = (variant: number, reorder: Segment['reorder'], available: number, slowest: number): Option | undefined => {
-      const { nanoseconds } = coarsest[variant]!()!
+      const { nanoseconds } = coarsest[isLimited ? 0 : variant]!()!
       if (nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span)
       const gridOption = (index: number): Option | undefined =>
@@ -179,7 +194,7 @@ const waysOf = (
     const fastestTiles = (end: number, available: number, slowest: number): Option | undefined => {
       let best: Option | undefined
       for (let variant = 0; variant < end; variant++)
-        for (const reorder of ['once', 'each-tile'] as const) {
+        for (const reorder of reordering) {
           const option = tiles(variant, reorder, available, best?.nanoseconds ?? slowest)
           if (option !== undefined && option.nanoseconds < (best?.nanoseconds ?? Infinity)) best = option
         }
@@ -196,7 +211,7 @@ const waysOf = (
         // Tiles of a variant that fits whole are slower than that.
         const end = coarsest.findIndex(fits)
         const tiled = fastestTiles(
-          end === -1 ? coarsest.length : end,
+          end === -1 || isLimited ? coarsest.length : end,
           available,
           Math.min(tiledNanoseconds, whole[1]?.nanoseconds ?? Infinity)
         )
@@ -226,8 +241,10 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   const end = graph.nodes.length
   const asked = checkpointsAsked(graph)
   const boundaryBytes = (position: number): number => (position === 0 || position === end ? 0 : aligned(sizes[position - 1]!))
+  const reorders = ({ from, to }: Span): boolean =>
+    context.parameters.slice(from, to).some((both) => both !== undefined && both.weight.layout !== both.weight.backwardLayout)
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target), end]
-  const ways = waysOf(search, positionsWithin(Infinity), { boundaryBytes, firstLearning: context.firstLearning })
+  const ways = waysOf(search, positionsWithin(Infinity), { boundaryBytes, firstLearning: context.firstLearning, reorders })
 
   /** The label of least time at the end that takes no more than `limit`; tiled are only segments that start where `mayTile` says. */
   const fastest = (target: number, spans: Spans, limit: number, mayTile: (from: number) => boolean): Label | undefined => {
@@ -273,7 +290,7 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
     )
     if (best === undefined) return []
     const segments = segmentsOf(best)
-    return [joined(segments, asked), segments]
+    return [joined(segments, asked, search.estimate), segments]
   }
 }
 

@@ -3,7 +3,7 @@ import type { Lowering } from '../lowering/lower'
 import type { SegmentEstimate } from '../lowering/estimate'
 import type { Order } from '../order'
 import type { Segment } from '../plan'
-import type { WinogradVariants } from './winograd'
+import type { Variants } from './variants'
 
 /** What a strategy may ask while it decides. */
 export interface Search {
@@ -11,7 +11,7 @@ export interface Search {
   /** Bytes of parameters and optimizer state. */
   readonly residentBytes: number
   readonly estimate: (segment: Segment) => SegmentEstimate | undefined
-  readonly winograd: WinogradVariants
+  readonly variants: Variants
 }
 
 export type Segmentation = readonly Segment[]

@@ -3,18 +3,14 @@ import { segmentTimer } from '../lowering/estimate'
 import { openContext, type Lowering } from '../lowering/lower'
 import { openPool } from '../lowering/emitter'
 import { transformablePositions } from '../lowering/winograd'
-import type { Segment } from '../plan'
-import { untiled, type Span } from '../tiling'
-import type { Segmentation } from './strategy'
+import { untiled } from '../tiling'
+import type { Variants } from './variants'
 
 /** A convolution that is faster by Winograd on the whole image, and the bytes of its transformed weights. */
 interface Gain {
   readonly position: number
   readonly bytes: number
 }
-
-/** Which convolutions of a span may run by Winograd: from all that gain by it down to none, as a segment has it. */
-export type WinogradVariants = (span: Span) => readonly Pick<Segment, 'winograd'>[]
 
 /** Between all and none: those whose transformed weights take less than these shares of the largest ones. */
 const shares = [1 / 4]
@@ -26,11 +22,8 @@ const isFaster = (timer: ReturnType<typeof segmentTimer>, nodes: number, positio
     return timer({ ...segment, winograd: [position] }).nanoseconds() < timer(segment).nanoseconds()
   })
 
-/**
- * The variants for any span of a graph on a device. Without tiles each one is faster than the next: a layer is in one only if it
- * is faster wherever it stands.
- */
-export const winogradVariants = (lowering: Lowering): WinogradVariants => {
+/** From all convolutions that gain by Winograd down to none: a layer is in a variant only if it is faster wherever it stands. */
+export const winogradVariants = (lowering: Lowering): Variants => {
   const { parameters, elementBytes } = openContext(lowering, openPool())
   const timer = segmentTimer(lowering)
   const gains = transformablePositions({ parameters })
@@ -51,12 +44,3 @@ export const winogradVariants = (lowering: Lowering): WinogradVariants => {
     return [...different.map((list) => ({ winograd: list.map(({ position }) => position) })), {}]
   }
 }
-
-/** A segmentation with the variants of the whole graph: all of its convolutions that gain by Winograd, down to none. */
-export const withWinogradVariants = (variants: WinogradVariants, segments: Segmentation): readonly Segmentation[] =>
-  variants({ from: 0, to: segments[segments.length - 1]!.to }).map(({ winograd = [] }) =>
-    segments.map((segment) => {
-      const inside = winograd.filter((position) => segment.from <= position && position < segment.to)
-      return inside.length === 0 ? segment : { ...segment, winograd: inside }
-    })
-  )

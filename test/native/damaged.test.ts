@@ -14,6 +14,7 @@ const sound: Written = {
 const options = (): EncodedSessionOptions => ({
   ...encodeProgram(programOf(sound)),
   device: 'reference',
+  math: 'float32',
   precision: 'float64',
   arenaBytes: 4096,
   linkBytesPerSecond: 0,

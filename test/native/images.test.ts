@@ -63,7 +63,7 @@ const expectedOf = (images: readonly Image[], colours: (pixel: Pixel, image: Ima
 /** Loads every tile of every image, each by a launch of its own, and puts them together, [batch, channels, height, width] flat. */
 const loadTiles = async (images: readonly Image[], layout: Layout, { device, precision }: Target): Promise<readonly number[]> => {
   const { channels } = images[0]!
-  const block = channelBlock(layout)
+  const block = channelBlock(layout, channels)
   const elementBytes = precision === 'float64' ? 8 : 4
   const tileElements = Math.ceil(channels / block) * block * tileHeight * tileWidth
   const [across, down] = [width / tileWidth, height / tileHeight]

@@ -150,6 +150,7 @@ for (const device of ['reference', 'cpu'] as const)
     const sound: EncodedSessionOptions = {
       ...encodeProgram(program),
       device,
+      math: 'float32',
       precision: 'float32',
       arenaBytes: program.peakBytes + 4096,
       linkBytesPerSecond: 0,

@@ -34,7 +34,7 @@ test('layouts and their blocks are the same in both languages', () => {
   )
   for (const [position, block] of value.entries()) {
     const layout = layouts[position]!
-    assert.is(channelBlock(layout), block.channels, layout)
+    assert.is(channelBlock(layout, 1), block.channels, layout)
     // One channel of each kind is padded up to the block.
     assert.is(weightElements(layout, [1, 1, 1, 1], 1), block.out * block.in * block.groups * block.perTap, layout)
   }

@@ -52,7 +52,7 @@ test('a damaged profile is a sentence that says what to do', async () => {
 test('the reference device has no profile', async () => {
   const { status, stderr } = await tilefold(['profile', smallModel, '--device', 'reference'])
   assert.is(status, 2)
-  assert.match(stderr, /^only the cpu device is worth a profile/)
+  assert.match(stderr, /^only the cpu and the cuda device are worth a profile/)
 })
 
 test.run()

@@ -17,14 +17,16 @@ import {
 import { segmentEstimator } from '../../staging/lowering/estimate'
 import { asWritten } from '../../staging/order'
 import { candidateOf } from '../../staging/search'
+import { algorithmDevice } from './algorithm-device'
 import { drawsOf, randomNet } from './random-nets'
 import { randomSegments } from './random-segments'
 
 const training: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
 const source = { kind: 'image', mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] } as const
 
-/** The reference device, and one that also has 3 x 3 convolutions by Winograd. */
+/** The reference device, one that also has 3 x 3 convolutions by Winograd, and one with a choice of scratch. */
 const deviceFor = (seed: number): DeviceModel => {
+  if (seed % 5 === 0) return algorithmDevice()
   const device = referenceModel(seed % 2 === 0 ? 'float32' : 'float64')
   const winograd: DeviceModel['winograd'] = ({ kernel, stride, dilation, groups }) =>
     groups === 1 && kernel.join() === '3,3' && [...stride, ...dilation].every((step) => step === 1)

@@ -1,19 +1,28 @@
 import { windowOf } from '../../../dsl'
 import { layoutCode, type Layout } from '../../layout'
-import { scratchFor, windowFields, type Step } from '../context'
+import type { ConvolutionKernel } from '../../kernels'
+import { algorithmWithin, scratchFor, windowFields, type Context, type Step } from '../context'
 import { at, none } from '../emitter'
 import type { NodeFor, OpLowering } from './op-lowering'
 
 /** What is spread comes last: V8 is a hundred times slower the other way round, and plans are made of a million of these. */
-const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout, winograd: boolean) => ({
+const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout, algorithm: number) => ({
   outChannels: step.node.args.out,
   groups: step.node.args.groups ?? 1,
   sourceLayout: layoutCode(sourceLayout),
   destinationLayout: layoutCode(step.destination.layout),
   weightLayout: layoutCode(weightLayout),
-  algorithm: winograd ? 1 : 0,
+  algorithm,
   ...windowFields(windowOf(step.node.args), step)
 })
+
+/** The kernel by Winograd, where the weights are transformed for it, or by the algorithm that the workspace allows. */
+const chosen = <K extends ConvolutionKernel>(context: Context, isTransformed: boolean, kernelBy: (algorithm: number) => K): K => {
+  if (isTransformed) return kernelBy(1)
+  const direct = kernelBy(0)
+  const algorithm = algorithmWithin(context, direct)
+  return algorithm === 0 ? direct : kernelBy(algorithm)
+}
 
 export const conv2d: OpLowering<'conv2d'> = {
   keeps: { input: true },
@@ -23,11 +32,11 @@ export const conv2d: OpLowering<'conv2d'> = {
     const { weight, bias } = step.parameters!
     const transformed = context.winograd?.get(weight)
     const layout = transformed === undefined ? weight.layout : 'winogradForward'
-    const kernel = {
-      kind: 'convolutionForward',
+    const kernel = chosen(context, transformed !== undefined, (algorithm) => ({
+      kind: 'convolutionForward' as const,
       slope: step.slope,
-      ...fields(step, step.source.layout, layout, transformed !== undefined)
-    } as const
+      ...fields(step, step.source.layout, layout, algorithm)
+    }))
     context.emit.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
       weights: transformed?.winogradForward() ?? at(weight.buffer),
@@ -40,11 +49,11 @@ export const conv2d: OpLowering<'conv2d'> = {
     const { weight } = step.parameters!
     const { address: destinationGradient } = gradients.destination!
     const transformed = context.winograd?.get(weight)
-    const weights = {
-      kind: 'convolutionBackwardWeights',
-      ...fields(step, step.source.layout, weight.layout, transformed !== undefined)
-    } as const
-    if (gradients.weight !== none)
+    if (gradients.weight !== none) {
+      const weights = chosen(context, transformed !== undefined, (algorithm) => ({
+        kind: 'convolutionBackwardWeights' as const,
+        ...fields(step, step.source.layout, weight.layout, algorithm)
+      }))
       context.emit.launch<'convolutionBackwardWeights'>(weights, {
         source: step.source.address,
         destinationGradient,
@@ -52,13 +61,18 @@ export const conv2d: OpLowering<'conv2d'> = {
         biasGradient: gradients.bias,
         scratch: scratchFor(context, weights)
       })
+    }
     if (gradients.source === undefined) return
+    const { layout: sourceLayout, address: sourceGradient } = gradients.source
     const layout = transformed === undefined ? weight.backwardLayout : 'winogradBackward'
-    const data = { kind: 'convolutionBackwardData', ...fields(step, gradients.source.layout, layout, transformed !== undefined) } as const
+    const data = chosen(context, transformed !== undefined, (algorithm) => ({
+      kind: 'convolutionBackwardData' as const,
+      ...fields(step, sourceLayout, layout, algorithm)
+    }))
     context.emit.launch<'convolutionBackwardData'>(data, {
       destinationGradient,
       weights: transformed?.winogradBackward() ?? gradients.backwardWeights(),
-      sourceGradient: gradients.source.address,
+      sourceGradient,
       scratch: scratchFor(context, data)
     })
   }

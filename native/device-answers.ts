@@ -1,0 +1,86 @@
+import * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
+import type { ConvolutionShape, DeviceModel } from '../staging/device-model'
+import { encodeKernel, type Kernel, type KernelOf } from '../staging/kernels'
+import { layoutCode, layouts, type Layout } from '../staging/layout'
+import type { NativeDevice } from './addon'
+import { answerOf, type DeviceError } from './error'
+
+const layout = t.keyof(Object.fromEntries(layouts.map((name) => [name, null])) as Readonly<Record<Layout, null>>, 'layout')
+const layoutAnswer = answerOf(layout)
+const weightLayoutsAnswer = answerOf(t.readonly(t.type({ forward: layout, backwardData: layout }), 'weight layouts'))
+
+export const bytesAnswer = answerOf(t.number)
+
+/** A device that cannot answer for a kernel of a valid graph is a bug, so it throws. */
+export const answered = <A>(answer: E.Either<DeviceError, A>): A => {
+  if (E.isLeft(answer)) throw new Error(answer.left.message)
+  return answer.right
+}
+
+export const memoised = <A, B>(keyOf: (a: A) => string, compute: (a: A) => B): ((a: A) => B) => {
+  const known = new Map<string, B>()
+  return (a) => {
+    const key = keyOf(a)
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const computed = compute(a)
+    known.set(key, computed)
+    return computed
+  }
+}
+
+export const byKernel = (kernel: Kernel): string => encodeKernel(kernel).join()
+export const encoded = (kernel: Kernel): Float64Array => Float64Array.from(encodeKernel(kernel))
+
+/** Outputs along each axis of the convolution that the device is asked about: layouts do not depend on them. */
+const askedExtent = 32
+
+export const askedConvolution = (shape: ConvolutionShape, destination: Layout): KernelOf<'convolutionForward'> => {
+  const inputExtent = (axis: 0 | 1): number => (shape.kernel[axis] - 1) * shape.dilation[axis] + 1 + (askedExtent - 1) * shape.stride[axis]
+  return {
+    kind: 'convolutionForward',
+    batch: 1,
+    inChannels: shape.inChannels,
+    inHeight: inputExtent(0),
+    inWidth: inputExtent(1),
+    outHeight: askedExtent,
+    outWidth: askedExtent,
+    kernelHeight: shape.kernel[0],
+    kernelWidth: shape.kernel[1],
+    strideHeight: shape.stride[0],
+    strideWidth: shape.stride[1],
+    dilationHeight: shape.dilation[0],
+    dilationWidth: shape.dilation[1],
+    padTop: 0,
+    padBottom: 0,
+    padLeft: 0,
+    padRight: 0,
+    outChannels: shape.outChannels,
+    groups: shape.groups,
+    sourceLayout: layoutCode(shape.sourceLayout),
+    destinationLayout: layoutCode(destination),
+    weightLayout: layoutCode('plain'),
+    algorithm: 0,
+    slope: 1
+  }
+}
+
+/** What a native device says of its layouts, and of the winners of a max pool; answers are remembered. */
+export const layoutsOf = (device: NativeDevice): Pick<DeviceModel, 'activationLayout' | 'weightLayouts' | 'winnersBytes'> => {
+  const activationLayout = memoised(
+    ([channels, input]: readonly [number, boolean]) => `${channels},${input}`,
+    ([channels, input]) => answered(layoutAnswer(device.activationLayout({ channels, input })))
+  )
+  const asked = (shape: ConvolutionShape): Kernel => askedConvolution(shape, activationLayout([shape.outChannels, false]))
+  return {
+    activationLayout: (channels, input) => activationLayout([channels, input]),
+    weightLayouts: memoised(
+      (shape) => byKernel(asked(shape)),
+      (shape) => answered(weightLayoutsAnswer(device.weightLayouts(encoded(asked(shape)))))
+    ),
+    winnersBytes: memoised(byKernel, (kernel) =>
+      kernel.kind.startsWith('maxPool') ? answered(bytesAnswer(device.winnersBytes(encoded(kernel)))) : 0
+    )
+  }
+}

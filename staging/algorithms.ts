@@ -1,0 +1,48 @@
+import type { ConvolutionAlgorithm, DeviceModel } from './device-model'
+import { encodeKernel, type ConvolutionKernel } from './kernels'
+
+/** Field `algorithm` of cuDNN's algorithm number n. */
+export const cudnnAlgorithm = (n: number): number => 16 + n
+
+/** cuDNN's Winograd and FFT algorithms, by its own numbers: they round differently than sums of products. */
+const transforming: { readonly [K in ConvolutionKernel['kind']]: readonly number[] } = {
+  convolutionForward: [4, 5, 6, 7],
+  convolutionBackwardData: [2, 3, 4, 5],
+  convolutionBackwardWeights: [2, 4, 5, 6]
+}
+
+const isExact = (kind: ConvolutionKernel['kind'], { algorithm }: ConvolutionAlgorithm): boolean =>
+  algorithm !== 1 && !transforming[kind].some((n) => cudnnAlgorithm(n) === algorithm)
+
+/** The device without what rounds differently than sums of products: Winograd, and algorithms by Winograd or Fourier transforms. */
+export const withExactKernels = (device: DeviceModel): DeviceModel => {
+  const { algorithms } = device
+  return {
+    ...device,
+    winograd: () => false,
+    ...(algorithms && { algorithms: (kernel) => algorithms(kernel).filter((one) => isExact(kernel.kind, one)) })
+  }
+}
+
+/** The device with its algorithms, 0 among them, by predicted time; its heuristics decide between equals. Answers are remembered. */
+export const withFastestFirst = (device: DeviceModel): DeviceModel => {
+  const { algorithms } = device
+  if (algorithms === undefined) return device
+  const sorted = (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
+    const others = algorithms(kernel).filter(({ algorithm }) => algorithm !== 0)
+    return [...others, { algorithm: 0, scratchBytes: device.scratchBytes(kernel) }]
+      .map((one) => ({ one, milliseconds: device.milliseconds({ ...kernel, algorithm: one.algorithm }) }))
+      .sort((a, b) => a.milliseconds - b.milliseconds)
+      .map(({ one }) => one)
+  }
+  const known = new Map<string, readonly ConvolutionAlgorithm[]>()
+  return {
+    ...device,
+    algorithms: (kernel) => {
+      const key = encodeKernel(kernel).join()
+      const answer = known.get(key) ?? sorted(kernel)
+      known.set(key, answer)
+      return answer
+    }
+  }
+}
