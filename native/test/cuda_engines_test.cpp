@@ -1,0 +1,229 @@
+// The scheduling of a cuda device without a GPU: programs on its streams, events and graphs, against the fake of fake_cuda.hpp.
+#include <cstdio>
+#include <cstring>
+
+#include "arena.hpp"
+#include "cuda/cuda_engines.hpp"
+#include "cuda/memory.hpp"
+#include "cuda/step_input.hpp"
+#include "cuda/stream.hpp"
+#include "fake_cuda.hpp"
+#include "interpreter.hpp"
+#include "kernel_fields.hpp"
+#include "reference/device.hpp"
+#include "reference/image.hpp"
+
+namespace tilefold::cuda {
+
+// Stand-ins for memory.cu.
+void fillPattern(cudaStream_t stream, std::byte* memory, std::size_t bytes) {
+  test::enqueue(stream, [=] { std::memset(memory, 0xA5, bytes); });
+}
+void findHighestChange(cudaStream_t stream, const std::byte* memory, std::size_t bytes, unsigned long long* found) {
+  test::enqueue(stream, [=] {
+    *found = 0;
+    for (std::size_t at = bytes; at > 0 && *found == 0; --at)
+      if (memory[at - 1] != std::byte{0xA5}) *found = at;
+  });
+}
+
+}  // namespace tilefold::cuda
+
+namespace tilefold::test {
+namespace {
+
+using Numbers = std::vector<double>;
+using cuda::Context;
+
+int failures = 0;
+
+void expect(bool truth, const char* what) {
+  if (truth) return;
+  ++failures;
+  std::printf("cuda engines: %s\n", what);
+}
+
+// The reference device's kernels, queued as a GPU's would be: what changes from step to step is read when they run.
+class FakeGpu : public Device {
+ public:
+  FakeGpu() { context_.compute = stream_.get(); }
+  Precision precision() const override { return Precision::float64; }
+  std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override { return std::make_unique<Queued>(reference_->compile(kernel), context_); }
+  std::size_t scratchBytes(const Kernel&) override { return 0; }
+  std::size_t winnersBytes(const Kernel& kernel) override { return reference_->winnersBytes(kernel); }
+  Layout activationLayout(std::int64_t, bool) override { return Layout::plain; }
+  WeightLayouts weightLayouts(const Kernel&) override { return {Layout::plain, Layout::plain}; }
+  std::unique_ptr<Engines> engines(const Spaces& spaces, double rate) override { return cuda::makeCudaEngines(spaces, rate, context_); }
+
+ private:
+  class Queued : public CompiledKernel {
+   public:
+    Queued(std::shared_ptr<CompiledKernel> kernel, const Context& context) : kernel_(std::move(kernel)), context_(context) {}
+    void launch(const std::vector<Operand>& operands, const StepParameters&) override {
+      enqueue(context_.compute, [kernel = kernel_, step = context_.step, fault = context_.fault, operands] {
+        StepParameters parameters;
+        parameters.learningRate = step->learningRate;
+        parameters.step = step->step;
+        try {
+          kernel->launch(operands, parameters);
+        } catch (const Failure&) {
+          fault->kind = static_cast<std::int32_t>(cuda::FaultKind::winners);
+        }
+      });
+    }
+
+   private:
+    std::shared_ptr<CompiledKernel> kernel_;
+    const Context& context_;
+  };
+
+  cuda::Stream stream_ = cuda::makeStream();
+  Context context_;
+  std::unique_ptr<Device> reference_ = makeReferenceDevice(Precision::float64);
+};
+
+Numbers operator+(Numbers left, const Numbers& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+constexpr double compute = 0, toDevice = 1, toHost = 2, turns = 20;
+
+Numbers record(double engine, double event) { return {4, engine, event}; }
+Numbers wait(double engine, double event) { return {5, engine, event}; }
+Numbers copy(double engine, double arena, double host) { return {3, engine, 1, 8, 8, 8, arena, 0, 0, 0, host, 0, 8, 0}; }
+Numbers loop(double count, const Numbers& body) { return Numbers{2, 1, count, static_cast<double>(body.size())} + body; }
+double codeOf(KernelKind kind) { return static_cast<double>(static_cast<int>(kind)); }
+Numbers launch(double kernel, const Numbers& from, const Numbers& to) { return Numbers{1, kernel, 2} + from + to; }
+
+// Kernel 0 copies a number, 1 is a step of SGD, 2 reads a winner.
+EncodedProgram program() {
+  const Numbers in{2, 0, 0, 8, 0}, place{1, 0, 0, 0, 0}, other{1, 8, 0, 0, 0}, out{2, 8 * turns, 0, 8, 0};
+  // Each turn's number goes through one place of the arena to the host, and through another one back.
+  const Numbers through = launch(0, in, place) + record(compute, 0) + wait(toHost, 0) + copy(toHost, 0, 0) + record(toHost, 1) +
+                          wait(toDevice, 1) + copy(toDevice, 8, 0) + record(toDevice, 2) + wait(compute, 2) + launch(0, other, out);
+  const Numbers none{0, 0, 0, 0, 0};
+  const Numbers update = launch(0, {2, 0, 0, 0, 0}, {1, 16, 0, 0, 0}) + launch(0, {2, 8, 0, 0, 0}, {1, 24, 0, 0, 0}) +
+                         Numbers{1, 1, 3, 1, 16, 0, 0, 0, 1, 24, 0, 0, 0} + none + launch(0, {1, 16, 0, 0, 0}, {2, 0, 0, 0, 0});
+  const Numbers failing{1, 2, 3, 1, 32, 0, 0, 0, 2, 0, 0, 0, 0, 1, 40, 0, 0, 0};
+  EncodedProgram encoded;
+  encoded.arenaBytes = 128;
+  encoded.peakBytes = 48;
+  encoded.hostBytes = 8 * turns;
+  encoded.input = {1, 1, 1, 1};
+  encoded.kernels = Numbers{codeOf(KernelKind::copyBox), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0} + Numbers{codeOf(KernelKind::sgd), 1, 1, 0, 0} +
+                    Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0};
+  encoded.sections = {{"through", loop(turns, through), 16 * turns}, {"update", update, 16}, {"failing", failing, 8}};
+  return encoded;
+}
+
+const Section& find(const Interpreter& interpreter, const std::string& name) {
+  for (const Section& section : interpreter.program().sections)
+    if (section.name == name) return section;
+  throw Failure("no section");
+}
+
+bool run(Interpreter& interpreter, const std::string& name, std::vector<double>& exchange, const StepParameters& step = {}) {
+  Progress progress;
+  progress.begin();
+  return interpreter.run(find(interpreter, name), reinterpret_cast<std::byte*>(exchange.data()), step, progress);
+}
+
+void numbersPassThrough(Interpreter& interpreter, double first) {
+  std::vector<double> exchange(static_cast<std::size_t>(2 * turns));
+  for (std::size_t i = 0; i < exchange.size() / 2; ++i) exchange[i] = first + static_cast<double>(i);
+  expect(run(interpreter, "through", exchange), "a section did not finish");
+  const auto half = exchange.begin() + static_cast<std::ptrdiff_t>(exchange.size() / 2);
+  expect(std::equal(exchange.begin(), half, half), "numbers did not pass through the host");
+}
+
+// The second run is captured, later ones replay it with their own learning rate and numbers.
+void eachStepHasItsOwnNumbers(Interpreter& interpreter) {
+  const int before = graphsLaunched();
+  for (int i = 0; i < 4; ++i) {
+    StepParameters step;
+    step.learningRate = 0.5 + i;
+    std::vector<double> exchange{10.0 * i, 1.0 + i};
+    expect(run(interpreter, "update", exchange, step), "an update did not finish");
+    expect(exchange[0] == 10.0 * i - (0.5 + i) * (1.0 + i), "an update took another step's numbers");
+  }
+  expect(graphsLaunched() == before + 3, "a section that ran again was not replayed");
+}
+
+void aFaultIsAFailure(Interpreter& interpreter) {
+  for (int i = 0; i < 3; ++i) {
+    std::vector<double> exchange(1);
+    const std::int32_t wild = 1 << 20;
+    std::memcpy(exchange.data(), &wild, sizeof(wild));
+    bool failed = false;
+    try {
+      run(interpreter, "failing", exchange);
+    } catch (const Failure&) {
+      failed = true;
+    }
+    expect(failed, "a wild winner was taken");
+  }
+}
+
+// Where a step's blocks say that a crop's pixels lie, beside what the reference device loads.
+void cropsLieWhereTheReferenceReadsThem() {
+  constexpr std::int64_t side = 9, height = 4, width = 6, channels = 3;
+  std::vector<std::uint8_t> pixels(side * side * channels);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 37 % 251);
+  for (int variant = 0; variant < 16; ++variant) {
+    StepParameters step;
+    Image image;
+    image.pixels = pixels.data();
+    image.height = image.width = side;
+    image.channels = channels;
+    image.cropTop = 1;
+    image.cropLeft = 2;
+    image.quarterTurns = variant % 4;
+    image.flipHorizontal = variant / 4 % 2 == 1;
+    image.flipVertical = variant / 8 == 1;
+    step.images = {image};
+    cuda::StepInput input({1, channels, height, width});
+    input.set(step);
+    const cuda::Stream stream = cuda::makeStream();
+    input.upload(stream.get());
+    cudaStreamSynchronize(stream.get());
+    const cuda::ImageBlock& block = input.block()->images[0];
+    Kernel kernel{KernelKind::loadImage, {1, channels, height, width, 0, height, width, 0, 0, 0, 0, 1.0 / 255, 1.0 / 255, 1.0 / 255, 1}};
+    std::vector<double> loaded(height * width * channels);
+    reference::loadImage<double>(decode<LoadImage>(kernel), {}, step.images, loaded.data());
+    bool same = true;
+    for (std::int64_t c = 0; c < channels; ++c)
+      for (std::int64_t y = 0; y < height; ++y)
+        for (std::int64_t x = 0; x < width; ++x) {
+          const std::int64_t at = (block.origin + y * block.rowStep + x * block.columnStep) * block.channels + c;
+          const double expected = loaded[static_cast<std::size_t>((c * height + y) * width + x)];
+          same = same && std::abs(expected - block.pixels[at]) < 1e-6;
+        }
+    expect(same, "a flipped and turned crop lies elsewhere");
+  }
+}
+
+void runAll(unsigned seed) {
+  shuffleStreams(seed);
+  FakeGpu gpu;
+  Interpreter interpreter(decodeProgram(program(), gpu), gpu);
+  for (int i = 0; i < 3; ++i) numbersPassThrough(interpreter, 100.0 * i);
+  expect(interpreter.engines().hostPeakBytes() == static_cast<std::size_t>(8 * turns), "the host pool's peak is wrong");
+  eachStepHasItsOwnNumbers(interpreter);
+  aFaultIsAFailure(interpreter);
+  expect(interpreter.engines().arenaPeakBytes() == 48, "the arena's peak is wrong");
+  Interpreter timed(decodeProgram(program(), gpu), gpu, 0, true);
+  for (int i = 0; i < 3; ++i) numbersPassThrough(timed, 7.0 * i);
+  expect(timed.kernelMilliseconds()[0] == 3 * 2 * turns, "kernels were not timed one by one");
+}
+
+}  // namespace
+}  // namespace tilefold::test
+
+int main() {
+  using namespace tilefold::test;
+  for (unsigned seed = 1; seed <= 20; ++seed) runAll(seed);
+  cropsLieWhereTheReferenceReadsThem();
+  std::printf("cuda engines: %d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}
