@@ -107,8 +107,9 @@ class Comparison {
   Comparison(Device& device, double tolerance, Random& random)
       : device_(device), tolerance_(tolerance), reference_(makeReferenceDevice(Precision::float32)), random_(random) {}
 
-  void run(KernelKind kind) {
-    const Kernel plainKernel = randomKernel(kind, random_), kernel = inLayouts(plainKernel, device_, random_);
+  void run(const Kernel& plainKernel) {
+    const KernelKind kind = plainKernel.kind;
+    const Kernel kernel = inLayouts(plainKernel, device_, random_);
     const bool withOptional = number(random_, 0, 1) == 1;
     const std::vector<Form> forms = formsOf(kernel), plainForms = formsOf(plainKernel);
     Operands expected = allocate(plainKernel, *reference_, withOptional), actual = allocate(kernel, device_, withOptional);
@@ -186,17 +187,20 @@ int compareDevice(const std::string& name, Device& device, int rounds, double to
   Random random(1);
   Comparison comparison(device, tolerance, random);
   int failures = 0;
-  for (int kind = 0; kind < kernelKindCount; ++kind) {
-    for (int round = 0; round < rounds; ++round) {
-      try {
-        comparison.run(static_cast<KernelKind>(kind));
-      } catch (const Failure& failure) {
-        ++failures;
-        std::printf("%s: %s\n", name.c_str(), failure.what());
-      }
+  const auto compare = [&](const Kernel& kernel) {
+    try {
+      comparison.run(kernel);
+    } catch (const Failure& failure) {
+      ++failures;
+      std::printf("%s: %s\n", name.c_str(), failure.what());
     }
-  }
-  std::printf("%s: %d kernels compared, %d failures\n", name.c_str(), kernelKindCount * rounds, failures);
+  };
+  for (int kind = 0; kind < kernelKindCount; ++kind)
+    for (int round = 0; round < rounds; ++round) compare(randomKernel(static_cast<KernelKind>(kind), random));
+  const std::vector<Kernel> large = largeKernels();
+  for (const Kernel& kernel : large) compare(kernel);
+  std::printf("%s: %zu kernels compared, %d failures\n", name.c_str(), static_cast<std::size_t>(kernelKindCount * rounds) + large.size(),
+              failures);
   return failures;
 }
 

@@ -1,6 +1,7 @@
 // Small sound kernels of every kind, in plain layouts; and the same kernel in a device's layouts.
 #pragma once
 #include <random>
+#include <vector>
 
 #include "device.hpp"
 #include "kernel_fields.hpp"
@@ -13,6 +14,9 @@ using Random = std::mt19937_64;
 std::int64_t number(Random& random, std::int64_t least, std::int64_t most);
 
 Kernel randomKernel(KernelKind kind, Random& random);
+
+// What small ones seldom reach: sums over many threads, long rows, windows that tile their input, shapes that make whole vectors.
+std::vector<Kernel> largeKernels();
 
 // Convolutions and weights in the device's own layouts, other activations in any.
 Kernel inLayouts(const Kernel& plain, Device& device, Random& random);

@@ -95,8 +95,9 @@ struct Won {
   __device__ Won(const float* destinationGradient, const std::int32_t* at, std::int64_t pixels, Fault* fault) {
     gradient.load(destinationGradient);
     winners.load(at);
-    for (int k = 0; k < n; ++k)
-      if (winners[k] >= pixels) recordFault(fault, FaultKind::winners);
+    bool wild = false;
+    for (int k = 0; k < n; ++k) wild = wild || winners[k] >= pixels;
+    if (wild) recordFault(fault, FaultKind::winners);
   }
   __device__ float at(int k, std::int64_t pixel) const { return winners[k] == pixel ? gradient[k] : 0.0F; }
 };

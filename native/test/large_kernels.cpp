@@ -1,0 +1,39 @@
+#include "random_kernels.hpp"
+
+namespace tilefold::test {
+
+std::vector<Kernel> largeKernels() {
+  using k = KernelKind;
+  std::vector<Kernel> kernels{{k::sumSquares, {100001}},
+                              {k::clipGradient, {50001, 0.5}},
+                              {k::sgd, {50003, 1, 0.01, 0.9}},
+                              {k::adam, {50003, 1, 0.01, 0.9, 0.999, 1e-8, 1}},
+                              {k::zero, {100001}},
+                              {k::sumPixelsForward, {2, 3, 150, 155, 0, 0.5}},
+                              {k::sumPixelsForward, {1, 70, 60, 61, 0, 0.5}},
+                              {k::sumPixelsForward, {1, 2000, 2, 2, 0, 0.5}},
+                              {k::meanSquaredErrorForward, {1, 3, 100, 110, 0, 50000, 15000, 120, 77}},
+                              {k::softmaxCrossEntropyForward, {70, 1000, 80}},
+                              {k::softmaxCrossEntropyBackward, {150, 333, 150}},
+                              {k::reorderActivation, {2, 70, 9, 37, 0, 0}},
+                              {k::gather, {2, 40, 9, 37, 0, 20000, 400, 40}},
+                              {k::gather, {2, 40, 9, 37, 0, 20000, 400, 37}},
+                              {k::scatterAdd, {2, 40, 9, 37, 0, 20000, 400, 40}}};
+  // Rows apart, rows in whole vectors, rows that follow each other on one side and on both.
+  for (const double add : {0, 1}) {
+    kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1500, 310, 6000, 1600, 305, add}});
+    kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1504, 308, 6000, 1600, 304, add}});
+    kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1200, 300, 6000, 1500, 310, add}});
+    kernels.push_back({k::copyBox, {2, 3, 4, 300, 3600, 1200, 300, 3600, 1200, 300, add}});
+  }
+  for (const k kind : {k::maxPoolForward, k::maxPoolBackward}) {
+    for (const double channels : {3, 8}) {
+      kernels.push_back({kind, {2, channels, 12, 16, 6, 8, 2, 2, 2, 2, 1, 1, 0, 0, 0, 0, 0}});
+      kernels.push_back({kind, {2, channels, 12, 14, 6, 7, 2, 2, 2, 2, 1, 1, 0, 0, 0, 0, 0}});
+      kernels.push_back({kind, {2, channels, 13, 15, 7, 8, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 0}});
+    }
+  }
+  return kernels;
+}
+
+}  // namespace tilefold::test
