@@ -2,9 +2,11 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isRight } from 'fp-ts/Either'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { deviceModel } from '../../native'
 import { type TensorData, writeTensorFile } from '../../src/safetensors'
 import { root, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
@@ -13,6 +15,7 @@ import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
 const { run, smallModel } = compiledCommand()
+const hasGpu = isRight(deviceModel('cuda', 'float32', 1))
 const at = (name: string): string => join(folder, name)
 
 const tensor = (name: string, shape: readonly number[]): TensorData => ({
@@ -132,14 +135,24 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ],
   ['a budget that is no size', ['plan', 'vgg16', '--budget', '1TB'], 2, /^--budget: "1TB" is not a size/],
   ['a budget of 1 MiB', ['plan', 'vgg16', '--input', '1x3x64x64', '--budget', '1MiB'], 3, /does not fit the budget of 1048576 bytes/],
-  ['an unknown device', ['plan', 'vgg16', '--device', 'abacus'], 2, /^--device: Allowed choices are cpu, reference/],
+  ['an unknown device', ['plan', 'vgg16', '--device', 'abacus'], 2, /^--device: Allowed choices are cpu, cuda, reference/],
   ['too many threads', ['plan', smallModel, '--threads', '2000'], 2, /^--threads: "2000" is not a whole number from 1 to 1024/],
-  ['float64 on the cpu', ['plan', smallModel, '--precision', 'float64'], 2, /the cpu computes in float32/],
+  ['float64 on the cpu', ['plan', smallModel, '--precision', 'float64'], 2, /the cpu device computes in float32; take --device reference/],
+  ['tf32 on the cpu', ['plan', smallModel, '--precision', 'tf32'], 2, /the cpu device computes in float32; take --device cuda/],
+  [
+    'float64 on a GPU',
+    ['plan', smallModel, '--device', 'cuda', '--precision', 'float64'],
+    2,
+    /the cuda device computes in float32 or tf32; take --device reference/
+  ],
+  ...(['plan', 'bench', 'profile'] as const).flatMap((command) =>
+    hasGpu ? [] : [[`${command} without a GPU`, [command, smallModel, '--device', 'cuda'], 2, /(GPU|CUDA)/] as const]
+  ),
   [
     'gradients in float64 on the cpu',
     [...gradients('weights.safetensors', 'no-target.safetensors'), '--precision', 'float64'],
     2,
-    /^--precision float64: the cpu computes in float32/
+    /^--precision float64: the cpu device computes in float32/
   ],
   ['a profile with a prefix that no parameter has', ['profile', smallModel, '--freeze', 'head'], 2, /no parameter's name starts with head/],
   ['momentum with adam', ['plan', smallModel, '--optimizer', 'adam', '--momentum', '0.9'], 2, /^optimizer: momentum belongs to sgd/],
