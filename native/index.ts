@@ -15,6 +15,7 @@ export { openSession, type DeviceName, type Image, type Session, type SessionOpt
 /** What staging must know of a device; only the cpu device needs the addon for it. */
 export const deviceModel = (device: DeviceName, precision: Precision, threads: number): E.Either<DeviceError, DeviceModel> => {
   if (device === 'reference') return E.right(referenceModel(precision))
+  if (device === 'cuda') return E.left(deviceError('device', 'this build of Tilefold has no device cuda'))
   return precision === 'float32'
     ? cpuModel(threads)
     : E.left(deviceError('device', 'the cpu device computes in float32 only: use the reference device for float64'))

@@ -7,7 +7,7 @@ import { loadAddon, nativeSession, type NativeSession } from './addon'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { answerOf, type DeviceError } from './error'
 
-export type DeviceName = 'reference' | 'cpu'
+export type DeviceName = 'reference' | 'cpu' | 'cuda'
 
 /** One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step does to the crop. */
 export interface Image {
