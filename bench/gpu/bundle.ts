@@ -64,7 +64,7 @@ const strip = (file: string): void => {
 }
 
 const writeLauncher = (path: string, script: string): void => {
-  writeFileSync(path, readFileSync(join(__dirname, 'launcher.sh'), 'utf8').replace('SCRIPT', script))
+  writeFileSync(path, readFileSync(join(__dirname, 'launcher.sh'), 'utf8').replaceAll('SCRIPT', script))
   chmodSync(path, 0o755)
 }
 
