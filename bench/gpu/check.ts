@@ -14,7 +14,7 @@ import { runLaunchOverhead } from './launch-overhead'
 import { markdown } from './markdown'
 import { manifestOf } from './packages'
 import { runParity } from './parity'
-import { startPytorch } from './pytorch'
+import { type Pytorch, startPytorch } from './pytorch'
 import { refusal } from './refusal'
 import { type Part, type Report, holds, plain } from './report'
 import { runSuite } from './suite'
@@ -47,7 +47,7 @@ const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
   const pytorch = await startPytorch(check.python, check.device)
   if (E.isLeft(pytorch)) say(`no PyTorch: ${pytorch.left.message}`)
   const facts = { version: manifestOf(join(__dirname, '..', '..')).version, date: new Date().toISOString() }
-  const peer = E.map(({ version, device, memoryBytes }: Report['pytorch'] extends E.Either<unknown, infer P> ? P : never) => ({
+  const peer = E.map(({ version, device, memoryBytes }: Pytorch) => ({
     version,
     device,
     memoryBytes

@@ -4,7 +4,7 @@ import { median } from '../median'
 import type { Row } from './benchmark'
 import type { LaunchOverhead } from './launch-overhead'
 import type { Error64, Parity } from './parity'
-import type { Refusal } from './refusal'
+import { type Refusal, timeIsUp } from './refusal'
 import { type Part, type Report, holds, parityGroups, parityHolds } from './report'
 import type { Tested } from './suite'
 
@@ -70,7 +70,7 @@ const failureTable = (rows: readonly Row[]): string => {
       const [precision, arenaBytes, contender] = JSON.parse(key) as readonly [string, number, string]
       const own = rows.filter((row) => row.precision === precision && row.arenaBytes === arenaBytes && row.contender === contender)
       const ran = own.filter(({ timing }) => E.isRight(timing)).at(-1)
-      const failed = own.find(({ timing }) => E.isLeft(timing))
+      const failed = own.find(({ timing }) => E.isLeft(timing) && timing.left !== timeIsUp)
       return [
         precision,
         formatBytes(arenaBytes),

@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { reasonOf } from '../../src/failure'
-import { type Refusal, refusal } from './refusal'
+import { type Refusal, refusal, timeIsUp } from './refusal'
 
 const Ready = t.type({ ready: t.literal(true), version: t.string, device: t.string, memoryBytes: t.union([t.number, t.null]) })
 export type Ready = t.TypeOf<typeof Ready>
@@ -36,7 +36,7 @@ const script = join(__dirname, '..', 'pytorch_peer.py')
 /** Torch loads from a cold disk in up to a minute. */
 const startSeconds = 90
 
-const startPeer = async (python: string, device: string): Promise<E.Either<Refusal, Peer>> => {
+const startPeer = async (python: string, device: string, seconds: number): Promise<E.Either<Refusal, Peer>> => {
   const child: ChildProcess = spawn(python, [script, '--device', device], { stdio: ['pipe', 'pipe', 'pipe'], env: environment() })
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   let complaint = ''
@@ -71,7 +71,7 @@ const startPeer = async (python: string, device: string): Promise<E.Either<Refus
     return Promise.race([line(), ended, late]).finally(() => clearTimeout(timer))
   }
   return pipe(
-    await within(startSeconds),
+    await within(seconds),
     E.chain((answer) => E.mapLeft(() => refusal(`${python} answered ${JSON.stringify(answer)}`))(Ready.decode(answer))),
     E.map((ready) => ({
       ready,
@@ -92,14 +92,15 @@ const answerOf = <A>(codec: t.Type<A, unknown>, answer: unknown): E.Either<Refus
 
 /** Starts `python` with torch on a device; fails with the reason why it has none. */
 export const startPytorch = async (python: string, device: string): Promise<E.Either<Refusal, Pytorch>> => {
-  const first = await startPeer(python, device)
+  const first = await startPeer(python, device, startSeconds)
   if (E.isLeft(first)) return first
   let peer = first.right
   return E.right({
     ...peer.ready,
     ask: async (codec, request, seconds) => {
+      if (seconds <= 0) return E.left(timeIsUp)
       if (!peer.alive()) {
-        const again = await startPeer(python, device)
+        const again = await startPeer(python, device, Math.min(startSeconds, seconds))
         if (E.isLeft(again)) return again
         peer = again.right
       }

@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import { join } from 'node:path'
 import { exitStatus, reasonOf } from '../../src/failure'
 import { type Ended, complaintOf, runNode } from './bounded'
-import { type Refusal, refusal } from './refusal'
+import { type Refusal, refusal, timeIsUp } from './refusal'
 
 const script = join(__dirname, '..', '..', 'src', 'cli.js')
 
@@ -26,4 +26,4 @@ const answerOf = <A>(codec: t.Type<A, unknown>, ended: Ended): E.Either<Refusal,
 
 /** The command line with --json, for so many seconds at most: its answer, or its sentence. */
 export const tilefold = async <A>(codec: t.Type<A, unknown>, args: readonly string[], seconds: number): Promise<E.Either<Refusal, A>> =>
-  answerOf(codec, await runNode([script, ...args, '--json'], seconds))
+  seconds <= 0 ? E.left(timeIsUp) : answerOf(codec, await runNode([script, ...args, '--json'], seconds))
