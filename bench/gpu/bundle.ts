@@ -5,7 +5,19 @@
  *
  * Prints the archive's path last. Inside, `./gpu-check` checks and measures, `./tilefold` is the command line.
  */
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isInstalled, run } from './programs'
@@ -83,9 +95,12 @@ export const assemble = (folder: string, addon: string): void => {
 const archive = (folder: string, name: string): string => {
   const path = join(root, 'out', `${name}.tar.xz`)
   mkdirSync(dirname(path), { recursive: true })
-  run('tar', ['--create', '--file', path, '--use-compress-program', 'xz -T0 -6', '--directory', folder, name])
-  const { size } = statSync(path)
+  // Under another name until it is whole.
+  const unfinished = `${path}.part`
+  run('tar', ['--create', '--file', unfinished, '--use-compress-program', 'xz -T0 -6', '--directory', folder, name])
+  const { size } = statSync(unfinished)
   if (size > mostBytes) throw new Error(`${path} has ${size} bytes, over the ${mostBytes} that it may have`)
+  renameSync(unfinished, path)
   return path
 }
 
