@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { type Contender, type Skipped, type Step, start } from './contender'
+import { median } from './median'
 
 interface Row {
   readonly name: string
@@ -30,11 +31,6 @@ const mostDisturbance = 0.1
 
 /** How often a disturbed step is taken again, before it counts all the same. */
 const mostRepeats = 4
-
-const median = (values: readonly number[]): number => {
-  const sorted = [...values].sort((a, b) => a - b)
-  return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2
-}
 
 interface Taken {
   readonly steps: readonly Step[]

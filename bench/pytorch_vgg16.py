@@ -45,31 +45,36 @@ def say(**values):
     print(json.dumps(values), flush=True)
 
 
-parser = argparse.ArgumentParser()
-parser.add_argument('--height', type=int, required=True)
-parser.add_argument('--width', type=int, required=True)
-parser.add_argument('--format', choices=['nchw', 'channels_last'], required=True)
-parser.add_argument('--threads', type=int, required=True)
-parser.add_argument('--segments', type=int, default=0, help='of checkpoint_sequential; 0: none')
-options = parser.parse_args()
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--height', type=int, required=True)
+    parser.add_argument('--width', type=int, required=True)
+    parser.add_argument('--format', choices=['nchw', 'channels_last'], required=True)
+    parser.add_argument('--threads', type=int, required=True)
+    parser.add_argument('--segments', type=int, default=0, help='of checkpoint_sequential; 0: none')
+    options = parser.parse_args()
 
-torch.set_num_threads(options.threads)
-torch.manual_seed(1)
-before = resident_bytes()
-memory_format = torch.channels_last if options.format == 'channels_last' else torch.contiguous_format
-# A segment that begins with a rectifier in place would overwrite its checkpoint.
-model = vgg16(2, inplace=options.segments == 0).to(memory_format=memory_format)
-image = torch.randn(1, 3, options.height, options.width).to(memory_format=memory_format)
-target = torch.zeros(1, dtype=torch.int64)
-optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
-say(ready=True, version=f'PyTorch {torch.__version__}')
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(1)
+    before = resident_bytes()
+    memory_format = torch.channels_last if options.format == 'channels_last' else torch.contiguous_format
+    # A segment that begins with a rectifier in place would overwrite its checkpoint.
+    model = vgg16(2, inplace=options.segments == 0).to(memory_format=memory_format)
+    image = torch.randn(1, 3, options.height, options.width).to(memory_format=memory_format)
+    target = torch.zeros(1, dtype=torch.int64)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+    say(ready=True, version=f'PyTorch {torch.__version__}')
 
-for _ in sys.stdin:
-    start = time.perf_counter()
-    optimizer.zero_grad(set_to_none=True)
-    scores = checkpoint_sequential(model, options.segments, image, use_reentrant=False) if options.segments else model(image)
-    loss = nn.functional.cross_entropy(scores, target)
-    loss.backward()
-    optimizer.step()
-    value = loss.item()
-    say(ms=(time.perf_counter() - start) * 1000, loss=value, peakBytes=peak_bytes() - before)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        optimizer.zero_grad(set_to_none=True)
+        scores = checkpoint_sequential(model, options.segments, image, use_reentrant=False) if options.segments else model(image)
+        loss = nn.functional.cross_entropy(scores, target)
+        loss.backward()
+        optimizer.step()
+        value = loss.item()
+        say(ms=(time.perf_counter() - start) * 1000, loss=value, peakBytes=peak_bytes() - before)
+
+
+if __name__ == '__main__':
+    main()

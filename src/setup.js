@@ -1,5 +1,5 @@
 'use strict'
-// Makes a fresh clone ready to run, with nothing but Node: npm packages, the system's oneDNN, the native addon.
+// Makes a fresh clone ready to run, with nothing but Node: npm packages, the system's oneDNN, the native addon (not with --no-addon).
 const { spawnSync } = require('node:child_process')
 const { existsSync, readFileSync, readdirSync, statSync, utimesSync } = require('node:fs')
 const { join } = require('node:path')
@@ -76,4 +76,4 @@ const buildAddon = () => {
 
 installPackages()
 installSystem()
-buildAddon()
+if (!process.argv.includes('--no-addon')) buildAddon()

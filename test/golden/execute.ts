@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import type { Model } from '../../dsl'
-import { deviceModel, openSession } from '../../native'
+import { deviceModel, openSession, type DeviceName } from '../../native'
 import { exchangeFor, type Exchange, type Numbers } from '../../src/exchange'
 import { stage, type Given, type Objective, type Optimizer, type Segment, type Staged, type StrategyName } from '../../staging'
 import type { Precision } from '../../staging/program'
@@ -10,8 +10,8 @@ export interface Execution {
   readonly model: Model
   /** [B, C, H, W]; the model's own where absent. */
   readonly input?: readonly number[]
-  readonly device: 'reference' | 'cpu'
-  /** Of the reference device (float64 where absent); the cpu has float32 only. */
+  readonly device: DeviceName
+  /** Of the reference device (float64 where absent); the others have float32 only. */
   readonly precision?: Precision
   readonly strategy?: StrategyName
   /** Decisions to take as they are, in place of the strategy's. */
@@ -70,7 +70,7 @@ export const stageFor = (execution: Execution, objective: Objective): ReturnType
     ...(execution.budget === undefined ? {} : { budget: execution.budget })
   })
 
-const precisionOf = ({ device, precision }: Execution): Precision => (device === 'cpu' ? 'float32' : (precision ?? 'float64'))
+const precisionOf = ({ device, precision }: Execution): Precision => (device === 'reference' ? (precision ?? 'float64') : 'float32')
 
 interface Stepper {
   /** One step from the batch; its exchange is overwritten by the next. */

@@ -3,10 +3,11 @@ import { suite } from 'uvu'
 import { equal, ok } from 'uvu/assert'
 import type { Model } from '../../dsl'
 import { builtIn } from '../../models'
-import { deviceModel } from '../../native'
+import { deviceModel, type DeviceName } from '../../native'
 import { initialise } from '../../src/initialise'
 import { stream } from '../../src/random'
 import type { Segment } from '../../staging'
+import { fastDevices, testsDevice } from '../devices'
 import { distance, median, norm } from './errors'
 import { type Execution, gradients, stageFor, trainSteps } from './execute'
 import { goldenJson, goldenTensors } from './files'
@@ -102,8 +103,31 @@ const chosenByPlain = (model: Model, input: readonly number[]): readonly number[
   return staged.right.plan.segments.flatMap(({ winograd = [] }) => winograd)
 }
 
-const device = deviceModel('cpu', 'float32', 2)
-const wide = device._tag === 'Right' && device.right.activationLayout(64, false) === 'nChw16c'
+const cpu = deviceModel('cpu', 'float32', 2)
+const wide = cpu._tag === 'Right' && cpu.right.activationLayout(64, false) === 'nChw16c'
+
+/** How a device's float32 is held against PyTorch's; Winograd's positions are a decision on the cpu alone. */
+interface Variant {
+  readonly device: DeviceName
+  readonly variant: string
+  readonly decisions: Pick<Execution, 'strategy' | 'segments'>
+}
+
+const variantsOf = (device: DeviceName, tiled: readonly Segment[], winograd: readonly number[]): readonly Variant[] => [
+  { device, variant: 'untiled', decisions: { strategy: 'plain' } },
+  { device, variant: 'tiled, exact kernels', decisions: { segments: tiled } },
+  ...(device === 'cpu'
+    ? [
+        {
+          device,
+          variant: 'tiled, with Winograd',
+          decisions: { segments: tiled.map((segment) => ({ ...segment, winograd: positionsWithin(segment, winograd) })) }
+        }
+      ]
+    : [])
+]
+
+const devices = fastDevices.filter(testsDevice)
 
 /** Everything that the comparison needs from one device: gradients, and the weights after the steps, in the golden's order of names. */
 const compute = async (
@@ -146,17 +170,11 @@ networks.forEach(({ name, input, seeds }) => {
   const model = builtIn[name]!({ classes: 2, head: 'gap' })
   const winograd = chosenByPlain(model, input)
   const tiled = tiledSegments[name]!
-  const variants = [
-    { variant: 'untiled', decisions: { strategy: 'plain' }, errors: [] as Errors[] },
-    { variant: 'tiled, exact kernels', decisions: { segments: tiled }, errors: [] as Errors[] },
-    {
-      variant: 'tiled, with Winograd',
-      decisions: { segments: tiled.map((segment) => ({ ...segment, winograd: positionsWithin(segment, winograd) })) },
-      errors: [] as Errors[]
-    }
-  ] as const
+  const variants = devices
+    .flatMap((device) => variantsOf(device, tiled, winograd))
+    .map((variant) => ({ ...variant, errors: [] as Errors[] }))
 
-  if (wide) compared('some convolutions run by Winograd', () => ok(winograd.length > 3, `${winograd}`))
+  if (wide && devices.includes('cpu')) compared('some convolutions run by Winograd', () => ok(winograd.length > 3, `${winograd}`))
 
   seeds.forEach((golden) =>
     compared(`seed ${golden.seed}: the reference device in float64 is PyTorch's`, async () => {
@@ -170,15 +188,15 @@ networks.forEach(({ name, input, seeds }) => {
       const exact = await compute({ model, input, device: 'reference', strategy: 'plain', weights, batch }, names)
       matchesPytorch(name, golden, exact)
       const before = names.filter((key) => key.startsWith('after.')).map((key) => weights.get(key.slice('after.'.length))!)
-      for (const { decisions, errors } of variants) {
-        const computed = await compute({ model, input, device: 'cpu', ...decisions, weights, batch }, names)
+      for (const { device, decisions, errors } of variants) {
+        const computed = await compute({ model, input, device, ...decisions, weights, batch }, names)
         errors.push(errorsOf(computed, exact, before))
       }
     })
   )
 
-  variants.forEach(({ variant, errors: ours }) =>
-    compared(`cpu, ${variant}: the median error is at most twice PyTorch's largest`, () => {
+  variants.forEach(({ device, variant, errors: ours }) =>
+    compared(`${device}, ${variant}: the median error is at most twice PyTorch's largest`, () => {
       equal(ours.length, seeds.length, 'a seed failed')
       const theirs = seeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors))
       ours.forEach(({ loss }, index) => ok(loss <= 1e-5, `seed ${seeds[index]!.seed}: the loss is off by ${loss}`))

@@ -3,6 +3,7 @@ import { ok } from 'uvu/assert'
 import { suite } from 'uvu'
 import { type AnyLayer, type Model, model } from '../../dsl'
 import { buildGraph, type Segment } from '../../staging'
+import { fastDevices, testsDevice } from '../devices'
 import { drawsOf } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
 import { distance, norm } from './errors'
@@ -70,10 +71,11 @@ const float32 = (pytorchError: number): number => Math.max(2 * pytorchError, 1e-
 const devices = [
   { name: 'reference float64', on: { device: 'reference', precision: 'float64' }, loss: 1e-12, bound: () => 1e-12 },
   { name: 'reference float32', on: { device: 'reference', precision: 'float32' }, loss: 1e-5, bound: float32 },
-  { name: 'cpu', on: { device: 'cpu' }, loss: 1e-5, bound: float32 }
+  ...fastDevices.map((device) => ({ name: device, on: { device }, loss: 1e-5, bound: float32 }) as const)
 ] as const
 
 devices.forEach(({ name, on, loss, bound }) => {
+  if (!testsDevice(on.device)) return
   const compared = suite(`PyTorch's gradients: ${name}`)
   cases.forEach((golden) => {
     compared(golden.name, async () => compare(golden, await run(golden, { ...on, strategy: 'plain' }), loss, bound))

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, leakyRelu, linear, maxPool2d, relu, softmaxCrossEntropy, type AnyLayer, type Model } from '../../dsl'
 import { deviceModel } from '../../native'
 import { buildGraph, type KernelOf, type Program, type Segment } from '../../staging'
+import { fastDevices, testsDevice } from '../devices'
 import { gradients, type Execution } from '../golden/execute'
 import { launches } from '../staging/edit-program'
 import { drawsOf } from '../staging/random-nets'
@@ -74,9 +75,10 @@ test('it is computed with the convolution again where a segment is computed agai
 const device = deviceModel('cpu', 'float32', 1)
 const wide = isRight(device) && device.right.activationLayout(64, false) === 'nChw16c'
 const ways: readonly (readonly [string, Execution['device'], (segments: readonly Segment[]) => readonly Segment[]])[] = [
-  ['reference', 'reference', (segments) => segments],
-  ['cpu', 'cpu', (segments) => segments],
-  ...(wide ? ([['cpu by Winograd', 'cpu', byWinograd]] as const) : [])
+  ...(['reference', ...fastDevices] as const)
+    .filter(testsDevice)
+    .map((name) => [name, name, (segments: readonly Segment[]) => segments] as const),
+  ...(wide && testsDevice('cpu') ? ([['cpu by Winograd', 'cpu', byWinograd]] as const) : [])
 ]
 
 for (const [name, on, by] of ways) {

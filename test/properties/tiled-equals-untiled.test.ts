@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Optimizer } from '../../staging'
+import { onFastDevices } from '../devices'
 import { gradients, trainSteps } from '../golden/execute'
 import { randomSegments } from '../staging/random-segments'
 import { assertClose, assertTensorsClose, randomExecution } from './random-execution'
@@ -34,14 +35,14 @@ test('random nets, sizes and grids: loss, gradients and optimizer steps of tiles
   )
 })
 
-test('random nets, sizes and grids: the cpu device computes what the reference device does, up to float32 rounding', async () => {
+onFastDevices(test, 'random nets, sizes and grids: it computes what the reference device does, up to float32 rounding', async (device) => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       const { draw, graph, ...execution } = randomExecution(seed)
       const segments = randomSegments(draw, graph)
       const exact = await gradients({ ...execution, strategy: 'plain' })
       for (const decisions of [{ strategy: 'plain' as const }, { segments }]) {
-        const rounded = await gradients({ ...execution, device: 'cpu', ...decisions })
+        const rounded = await gradients({ ...execution, device, ...decisions })
         assertClose(rounded, exact, 1e-4, 1e-5)
         assert.ok(rounded.measuredPeakBytes <= rounded.staged.program.peakBytes)
       }

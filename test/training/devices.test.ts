@@ -2,12 +2,13 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Training } from '../../staging'
+import { onFastDevices } from '../devices'
 import { assertTensorsClose } from '../properties/random-execution'
 import { randomSegments } from '../staging/random-segments'
 import { runSections, update, type Action } from './execute'
 import { randomTraining } from './random-training'
 
-test('the cpu device accumulates, clips, freezes and evaluates as the reference device does, up to float32 rounding', async () => {
+onFastDevices(test, 'accumulates, clips, freezes and evaluates as the reference device does, up to float32 rounding', async (device) => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       const { draw, execution, batches } = randomTraining(seed, { dropout: true })
@@ -25,7 +26,7 @@ test('the cpu device accumulates, clips, freezes and evaluates as the reference 
       const actions: readonly Action[] = [...update(0.1, ...batches(2, 2)), { section: 'evaluate', input: batch!.input }]
       const exact = await runSections(one, objective, actions)
       for (const decisions of [{}, { segments: randomSegments(draw, graph) }]) {
-        const rounded = await runSections({ ...one, ...decisions, device: 'cpu' }, objective, actions)
+        const rounded = await runSections({ ...one, ...decisions, device }, objective, actions)
         assert.ok(rounded.measuredPeakBytes <= rounded.staged.program.peakBytes)
         assertTensorsClose(rounded.tensors, exact.tensors, 1e-4)
         assertTensorsClose(

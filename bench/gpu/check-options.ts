@@ -1,0 +1,69 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import { parseArgs } from 'node:util'
+import { reasonOf } from '../../src/failure'
+import { type Mode, type Scale, scaleOf } from './scale'
+
+export const usage = `gpu-check [quick|full] [--precision float32|tf32] [--python python3] [--minutes N] [--device cuda|cpu]
+
+Runs the device suite, compares gradients with float64, and times VGG-16 beside the PyTorch that python3 has; quick takes at most
+8 minutes. Writes gpu-check.json and gpu-check.md into the working folder. --device cpu runs everything at tiny sizes, to test the check.`
+
+export type CheckPrecision = 'float32' | 'tf32'
+
+/** What is checked, and how much of it. */
+export interface Check {
+  readonly mode: Mode
+  readonly device: 'cuda' | 'cpu'
+  readonly precisions: readonly CheckPrecision[]
+  readonly python: string
+  readonly minutes: number
+  readonly scale: Scale
+}
+
+const oneOf = <const A extends string>(what: string, text: string, values: readonly A[]): E.Either<string, A> =>
+  pipe(
+    E.right(values.find((value) => value === text)),
+    E.chain((found) => (found === undefined ? E.left(`${what} is ${text}, not ${values.join(' or ')}`) : E.right(found)))
+  )
+
+const options = {
+  precision: { type: 'string' },
+  python: { type: 'string', default: 'python3' },
+  minutes: { type: 'string' },
+  device: { type: 'string', default: process.env.TILEFOLD_CHECK_DEVICE ?? 'cuda' },
+  help: { type: 'boolean', default: false }
+} as const
+
+/** The command line of a check; undefined where it asks for help. */
+export const checkOptions = (args: readonly string[]): E.Either<string, Check | undefined> =>
+  pipe(
+    E.tryCatch(() => parseArgs({ args: [...args], options, allowPositionals: true }), reasonOf),
+    E.chain(({ values: { precision, python, minutes, device: deviceName, help }, positionals }) =>
+      help
+        ? E.right(undefined)
+        : pipe(
+            E.Do,
+            E.bind('mode', () =>
+              positionals.length > 1
+                ? E.left(`give quick or full, not ${positionals.join(' ')}`)
+                : oneOf('the mode', positionals[0] ?? 'quick', ['quick', 'full'])
+            ),
+            E.bind('device', () => oneOf('--device', deviceName, ['cuda', 'cpu'])),
+            E.bind('precisions', ({ device }): E.Either<string, readonly CheckPrecision[]> => {
+              if (device === 'cpu')
+                return precision === 'tf32' ? E.left('--precision tf32: the cpu computes in float32') : E.right(['float32'])
+              return precision === undefined
+                ? E.right(['float32', 'tf32'])
+                : E.map((one: CheckPrecision) => [one])(oneOf('--precision', precision, ['float32', 'tf32']))
+            }),
+            E.let('scale', ({ device, mode }) => scaleOf(device, mode)),
+            E.bind('minutes', ({ scale }) =>
+              minutes === undefined || Number(minutes) > 0
+                ? E.right(Number(minutes ?? scale.minutes))
+                : E.left(`--minutes is ${minutes}, not a number above zero`)
+            ),
+            E.let('python', () => python)
+          )
+    )
+  )

@@ -1,0 +1,95 @@
+/**
+ * Checks Tilefold on this machine's GPU and measures it beside PyTorch: `./gpu-check [quick|full]` in the bundle of bundle.ts; compiled
+ * code alone. Exit status: 0 where suite and parity hold, 1 where not, 2 for usage and where there is no GPU.
+ */
+import { writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import * as E from 'fp-ts/Either'
+import { reasonOf } from '../../src/failure'
+import { runBenchmarks } from './benchmark'
+import { type Check, checkOptions, usage } from './check-options'
+import { type Deadline, deadlineIn } from './deadline'
+import { gpuMissing } from './find-gpu'
+import { runLaunchOverhead } from './launch-overhead'
+import { markdown } from './markdown'
+import { manifestOf } from './packages'
+import { runParity } from './parity'
+import { type Pytorch, startPytorch } from './pytorch'
+import { refusal } from './refusal'
+import { type Part, type Report, holds, plain } from './report'
+import { runSuite } from './suite'
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`)
+
+/** Whatever goes wrong in one part is that part's result. */
+const part = async <A>(title: string, run: () => Promise<A>): Promise<Part<A>> => {
+  say(`${title} ...`)
+  const started = performance.now()
+  const found = await run().then(E.right, (thrown) => E.left(refusal(reasonOf(thrown))))
+  return { seconds: (performance.now() - started) / 1000, found }
+}
+
+const paths = { json: resolve('gpu-check.json'), markdown: resolve('gpu-check.md') }
+
+/** After each part, so that a check that is ended leaves what it has. */
+const write = (report: Report): Report => {
+  writeFileSync(paths.json, `${JSON.stringify(plain(report), null, 2)}\n`)
+  writeFileSync(paths.markdown, markdown(report))
+  return report
+}
+
+/** Of the whole time, at most so much before the benchmarks, which take the rest. */
+const shares = { suite: 0.3, parity: 0.25, launchOverhead: 0.15 } as const
+
+const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
+  const within = (share: number): Deadline => deadlineIn(deadline.atMost(check.minutes * 60 * share))
+  say('starting PyTorch ...')
+  const pytorch = await startPytorch(check.python, check.device)
+  if (E.isLeft(pytorch)) say(`no PyTorch: ${pytorch.left.message}`)
+  const facts = { version: manifestOf(join(__dirname, '..', '..')).version, date: new Date().toISOString() }
+  const peer = E.map(({ version, device, memoryBytes }: Pytorch) => ({
+    version,
+    device,
+    memoryBytes
+  }))(pytorch)
+  try {
+    let report = write({ ...facts, check, pytorch: peer })
+    report = write({ ...report, suite: await part('device suite', () => runSuite(check, within(shares.suite))) })
+    report = write({ ...report, parity: await part('parity', () => runParity(check, pytorch, within(shares.parity))) })
+    report = write({
+      ...report,
+      launchOverhead: await part('16 x 16 tiles', () => runLaunchOverhead(check, within(shares.launchOverhead)))
+    })
+    return write({ ...report, benchmarks: await part('training steps', () => runBenchmarks(check, pytorch, deadline)) })
+  } finally {
+    if (E.isRight(pytorch)) pytorch.right.close()
+  }
+}
+
+/** What starting, writing and ending take of the time that was promised. */
+const slackSeconds = 15
+
+const main = async (args: readonly string[]): Promise<number> => {
+  const check = checkOptions(args)
+  if (E.isLeft(check)) {
+    say(`${check.left}.`)
+    return 2
+  }
+  if (check.right === undefined) {
+    say(usage)
+    return 0
+  }
+  const deadline = deadlineIn(Math.max(1, check.right.minutes * 60 - slackSeconds))
+  const missing = check.right.device === 'cuda' ? await gpuMissing(deadline.atMost(check.right.scale.mostSeconds)) : undefined
+  if (missing !== undefined) {
+    say(missing)
+    return 2
+  }
+  const report = await runCheck(check.right, deadline)
+  process.stdout.write(`${paths.json}\n${paths.markdown}\n`)
+  return holds(report) ? 0 : 1
+}
+
+void main(process.argv.slice(2)).then((status) => {
+  process.exitCode = status
+})

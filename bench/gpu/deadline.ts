@@ -1,0 +1,12 @@
+/** A point in time that no part of a check works beyond. */
+export interface Deadline {
+  /** Seconds that are left, at most so many. */
+  readonly atMost: (seconds: number) => number
+  readonly isOver: () => boolean
+}
+
+export const deadlineIn = (seconds: number): Deadline => {
+  const end = performance.now() + seconds * 1000
+  const left = (): number => Math.max(0, (end - performance.now()) / 1000)
+  return { atMost: (most) => Math.min(most, left()), isOver: () => left() === 0 }
+}

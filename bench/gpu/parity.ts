@@ -1,0 +1,198 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { vgg16 } from '../../models'
+import { initialise } from '../../src/initialise'
+import { stream } from '../../src/random'
+import { type TensorData, openTensorFile, readTensor, writeTensorFile } from '../../src/safetensors'
+import { buildGraph } from '../../staging'
+import type { Check, CheckPrecision } from './check-options'
+import type { Deadline } from './deadline'
+import type { Pytorch } from './pytorch'
+import { type Refusal, refusal, timeIsUp } from './refusal'
+import { tilefold } from './tilefold'
+
+/** How far gradients are from those in float64: ||g - g64|| / ||g64|| over the input's and all parameters' as one vector. */
+export type Error64 = E.Either<Refusal, number>
+
+export interface Parity {
+  readonly precision: CheckPrecision
+  readonly size: number
+  readonly seed: number
+  /** Who computed in float64. */
+  readonly exactBy: string
+  /** By net: whole, and in 16 x 16 tiles. */
+  readonly tilefold: Readonly<Record<'whole' | 'tiled', Error64>>
+  readonly pytorch: Error64
+}
+
+const classes = 2
+const nets = { whole: 'vgg16', tiled: join(__dirname, 'tiled-vgg16.js') } as const
+
+interface Case {
+  readonly size: number
+  readonly seed: number
+  readonly weights: string
+  readonly batch: string
+  readonly folder: string
+}
+
+const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
+
+/** Weights and one image as all sides read them. */
+const writeCase = (folder: string, size: number, seed: number): TE.TaskEither<Refusal, Case> => {
+  const [weights, batch] = [join(folder, 'weights'), join(folder, 'batch')]
+  const shape = [1, 3, size, size]
+  const input = new Float32Array(product(shape))
+  stream(seed, 'input').fillNormal(input, 1)
+  const drawn = (name: string, of: readonly number[]): TensorData => {
+    const data = new Float32Array(product(of))
+    initialise(seed, name, of, data)
+    return { name, type: 'F32', shape: of, data }
+  }
+  return pipe(
+    TE.fromEither(buildGraph(vgg16({ classes }), shape)),
+    TE.chainW(({ parameters }) =>
+      writeTensorFile(
+        weights,
+        parameters.map(({ name, shape: of }) => drawn(name, of))
+      )
+    ),
+    TE.chainW(() =>
+      writeTensorFile(batch, [
+        { name: 'input', type: 'F32', shape, data: input },
+        { name: 'target', type: 'I64', shape: [1], data: BigInt64Array.of(BigInt(seed % classes)) }
+      ])
+    ),
+    TE.bimap(
+      ({ message }) => refusal(message),
+      () => ({ size, seed, weights, batch, folder })
+    )
+  )
+}
+
+type Gradients = ReadonlyMap<string, Float64Array>
+
+const readGradients = (path: string): TE.TaskEither<Refusal, Gradients> =>
+  pipe(
+    openTensorFile(path),
+    TE.chain((file) =>
+      pipe(
+        [...file.tensors].filter(([name]) => name.startsWith('grad.')),
+        TE.traverseSeqArray(([name, { shape }]) => {
+          const values = new Float64Array(product(shape))
+          return pipe(
+            readTensor(file, name, values),
+            TE.map(() => [name, values] as const)
+          )
+        })
+      )
+    ),
+    TE.bimap(
+      ({ message }) => refusal(message),
+      (entries) => new Map(entries)
+    )
+  )
+
+const errorOf =
+  (exact: Gradients) =>
+  (found: Gradients): Error64 => {
+    let [difference, length] = [0, 0]
+    for (const [name, reference] of exact) {
+      const values = found.get(name)
+      if (values === undefined) return E.left(refusal(`${name} was not computed`))
+      reference.forEach((value, index) => {
+        difference += (values[index]! - value) ** 2
+        length += value ** 2
+      })
+    }
+    return E.right(Math.sqrt(difference / length))
+  }
+
+const Loss = t.type({ loss: t.number })
+
+const byTilefold = (one: Case, model: string, seconds: number, ...options: readonly string[]): TE.TaskEither<Refusal, Gradients> => {
+  const out = join(one.folder, 'gradients')
+  const files = ['--weights', one.weights, '--batch', one.batch, '--out', out]
+  return pipe(
+    () => tilefold(Loss, ['gradients', model, '--classes', `${classes}`, ...options, ...files], seconds),
+    TE.chain(() => readGradients(out))
+  )
+}
+
+const byPytorch = (
+  pytorch: E.Either<Refusal, Pytorch>,
+  { weights, batch, folder }: Case,
+  precision: CheckPrecision | 'float64',
+  seconds: number
+): TE.TaskEither<Refusal, Gradients> => {
+  const out = join(folder, 'gradients')
+  return pipe(
+    TE.fromEither(pytorch),
+    TE.chain(
+      ({ ask }) =>
+        () =>
+          ask(Loss, { kind: 'gradients', weights, batch, precision, out }, seconds)
+    ),
+    TE.chain(() => readGradients(out))
+  )
+}
+
+/** Gradients of one case by all sides, held against float64. */
+const compare = async (
+  check: Check,
+  one: Case,
+  exactBy: 'reference' | 'PyTorch',
+  pytorch: E.Either<Refusal, Pytorch>,
+  deadline: Deadline
+): Promise<readonly Parity[]> => {
+  const seconds = (): number => deadline.atMost(check.scale.mostSeconds)
+  const exact = await (
+    exactBy === 'reference'
+      ? byTilefold(one, 'vgg16', seconds(), '--device', 'reference', '--precision', 'float64')
+      : byPytorch(pytorch, one, 'float64', seconds())
+  )()
+  const error = async (found: () => TE.TaskEither<Refusal, Gradients>): Promise<Error64> => {
+    if (E.isLeft(exact))
+      return E.left(refusal(`there is nothing in float64 to compare with: ${exact.left.message}`, exact.left.outOfMemory))
+    return deadline.isOver() ? E.left(timeIsUp) : E.chain(errorOf(exact.right))(await found()())
+  }
+  const rows: Parity[] = []
+  for (const precision of check.precisions) {
+    const ours = (model: string) => () => byTilefold(one, model, seconds(), '--device', check.device, '--precision', precision)
+    rows.push({
+      precision,
+      size: one.size,
+      seed: one.seed,
+      exactBy,
+      tilefold: { whole: await error(ours(nets.whole)), tiled: await error(ours(nets.tiled)) },
+      pytorch: await error(() => byPytorch(pytorch, one, precision, seconds()))
+    })
+  }
+  return rows
+}
+
+/** VGG-16's gradients beside PyTorch's: several seeds at a size that the reference device computes, and one larger image. */
+export const runParity = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Parity[]> => {
+  const { seeds, size, largeSize } = check.scale.parity
+  const folder = mkdtempSync(join(tmpdir(), 'tilefold-parity-'))
+  const cases = [
+    ...Array.from({ length: seeds }, (_, index) => ({ size, seed: index + 1, exactBy: 'reference' as const })),
+    ...(E.isRight(pytorch) ? [{ size: largeSize, seed: 1, exactBy: 'PyTorch' as const }] : [])
+  ]
+  try {
+    const rows: Parity[] = []
+    for (const { size: extent, seed, exactBy } of cases) {
+      const written = await writeCase(folder, extent, seed)()
+      if (E.isLeft(written)) throw new Error(written.left.message)
+      rows.push(...(await compare(check, written.right, exactBy, pytorch, deadline)))
+    }
+    return rows
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

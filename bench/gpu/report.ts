@@ -1,0 +1,62 @@
+import * as E from 'fp-ts/Either'
+import { median } from '../median'
+import type { Row } from './benchmark'
+import type { Check } from './check-options'
+import type { LaunchOverhead } from './launch-overhead'
+import type { Error64, Parity } from './parity'
+import type { Refusal } from './refusal'
+import type { Tested } from './suite'
+
+/** What a part of the check found; absent while it has not run, a sentence where it could not. */
+export interface Part<A> {
+  readonly seconds: number
+  readonly found: E.Either<Refusal, A>
+}
+
+export interface Report {
+  readonly version: string
+  readonly date: string
+  readonly check: Check
+  readonly pytorch: E.Either<Refusal, { readonly version: string; readonly device: string; readonly memoryBytes: number | null }>
+  readonly suite?: Part<readonly Tested[]>
+  readonly parity?: Part<readonly Parity[]>
+  readonly benchmarks?: Part<readonly Row[]>
+  readonly launchOverhead?: Part<readonly E.Either<Refusal, LaunchOverhead>[]>
+}
+
+const valuesOf = (errors: readonly Error64[]): readonly number[] => errors.flatMap((error) => (E.isRight(error) ? [error.right] : []))
+
+/** Whether each figure of ours is there, and their median is at most twice PyTorch's largest, where PyTorch has one. */
+export const parityHolds = (rows: readonly Parity[]): boolean => {
+  const theirs = valuesOf(rows.map(({ pytorch }) => pytorch))
+  return (['whole', 'tiled'] as const).every((net) => {
+    const ours = valuesOf(rows.map(({ tilefold }) => tilefold[net]))
+    return ours.length === rows.length && (theirs.length === 0 || median(ours) <= 2 * Math.max(...theirs))
+  })
+}
+
+/** Rows of one precision and size, which one verdict is about. */
+export const parityGroups = (rows: readonly Parity[]): readonly (readonly Parity[])[] => {
+  const groups = new Map<string, Parity[]>()
+  rows.forEach((row) => groups.set(`${row.precision} ${row.size}`, [...(groups.get(`${row.precision} ${row.size}`) ?? []), row]))
+  return [...groups.values()]
+}
+
+/** Whether everything ran that decides, and agreed; times decide nothing. */
+export const holds = ({ suite, parity }: Report): boolean =>
+  suite !== undefined &&
+  E.isRight(suite.found) &&
+  suite.found.right.every(({ failed }) => failed === 0) &&
+  parity !== undefined &&
+  E.isRight(parity.found) &&
+  parityGroups(parity.found.right).every(parityHolds)
+
+/** For JSON: { value } or { error }, as the addon has it. */
+export const plain = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  const fields = value as Readonly<Record<string, unknown>>
+  if (fields._tag === 'Right') return { value: plain(fields.right) }
+  if (fields._tag === 'Left') return { error: plain(fields.left) }
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, plain(field)]))
+}

@@ -1,0 +1,38 @@
+import { join } from 'node:path'
+import { complaintOf, runNode } from './bounded'
+import type { Check } from './check-options'
+import type { Deadline } from './deadline'
+
+/** What one test file said. */
+export interface Tested {
+  readonly file: string
+  readonly passed: number
+  readonly failed: number
+  readonly seconds: number
+  /** What went wrong, in the words of the file. */
+  readonly complaint?: string
+}
+
+const testFolder = join(__dirname, '..', '..', 'test')
+
+const test = async (file: string, device: string, propertyRuns: number, seconds: number): Promise<Tested> => {
+  const ended = await runNode([join(testFolder, `${file}.test.js`)], seconds, {
+    FORCE_COLOR: '0',
+    TILEFOLD_TEST_DEVICES: device,
+    TILEFOLD_PROPERTY_RUNS: `${propertyRuns}`
+  })
+  const count = (label: string): number => Number(new RegExp(`^ {2}${label}: +(\\d+)`, 'm').exec(ended.stdout)?.[1] ?? 0)
+  const [total, passed] = [count('Total'), count('Passed')]
+  // A file that ends badly, or tests nothing, has failed whatever it printed.
+  const failed = Math.max(total - passed, ended.status !== 0 || total === 0 ? 1 : 0)
+  const words = ended.stdout
+    .split('\n')
+    .filter((line) => /^ +FAIL /.test(line))
+    .join('; ')
+    .trim()
+  return { file, passed, failed, seconds: ended.seconds, ...(failed > 0 ? { complaint: words || complaintOf(ended) } : {}) }
+}
+
+/** The compiled test files that know devices, all at once: each is a process that mostly waits for small launches. */
+export const runSuite = ({ device, scale }: Check, deadline: Deadline): Promise<readonly Tested[]> =>
+  Promise.all(scale.testFiles.map((file) => test(file, device, scale.propertyRuns, deadline.atMost(5 * scale.mostSeconds))))

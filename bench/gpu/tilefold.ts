@@ -1,0 +1,29 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { join } from 'node:path'
+import { exitStatus, reasonOf } from '../../src/failure'
+import { type Ended, complaintOf, runNode } from './bounded'
+import { type Refusal, refusal, timeIsUp } from './refusal'
+
+const script = join(__dirname, '..', '..', 'src', 'cli.js')
+
+const answerOf = <A>(codec: t.Type<A, unknown>, ended: Ended): E.Either<Refusal, A> =>
+  ended.status === 0
+    ? pipe(
+        E.tryCatch(
+          () => JSON.parse(ended.stdout) as unknown,
+          (thrown) => refusal(`tilefold answered no JSON: ${reasonOf(thrown)}`)
+        ),
+        E.chain((answer) =>
+          pipe(
+            codec.decode(answer),
+            E.mapLeft(() => refusal(`tilefold answered ${ended.stdout.trim().slice(0, 200)}`))
+          )
+        )
+      )
+    : E.left(refusal(complaintOf(ended), ended.status === exitStatus.budget))
+
+/** The command line with --json, for so many seconds at most: its answer, or its sentence. */
+export const tilefold = async <A>(codec: t.Type<A, unknown>, args: readonly string[], seconds: number): Promise<E.Either<Refusal, A>> =>
+  seconds <= 0 ? E.left(timeIsUp) : answerOf(codec, await runNode([script, ...args, '--json'], seconds))

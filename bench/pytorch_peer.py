@@ -1,0 +1,168 @@
+"""
+PyTorch beside Tilefold on one device: VGG-16 (head gap, batch 1) as gpu/check.ts asks for it, one JSON object a line.
+
+    python3 bench/pytorch_peer.py --device cuda
+
+The first line, {"ready": true, "version", "device", "memoryBytes"}, comes when torch is loaded. Then, for each line read:
+
+- {"kind": "train", "size", "mode", "segments", "format", "precision", "memoryBytes", "steps"}: whole training steps (SGD with momentum
+  0.9) on noise of size x size pixels, held to memoryBytes (what the driver needs aside); mode is plain, checkpoint
+  (checkpoint_sequential of so many segments) or offload (save_on_cpu from pinned memory). Answers {"ms": [...], "peakBytes", "loss"}.
+- {"kind": "gradients", "weights", "batch", "precision", "out"}: safetensors in and out as `tilefold gradients` has them; precision
+  may be float64 too. Answers {"loss"}.
+
+What fails answers {"error", "outOfMemory"} and the next line is read.
+"""
+
+import argparse
+import contextlib
+import gc
+import json
+import struct
+import sys
+import time
+
+from pytorch_vgg16 import say, vgg16
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint_sequential
+
+DTYPES = {'F32': torch.float32, 'F64': torch.float64, 'I64': torch.int64}
+CLASSES = 2
+
+
+def read_tensors(path):
+    with open(path, 'rb') as file:
+        (length,) = struct.unpack('<Q', file.read(8))
+        header = json.loads(file.read(length))
+        data = bytearray(file.read())
+    header.pop('__metadata__', None)
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry['data_offsets']
+        tensors[name] = torch.frombuffer(data[begin:end], dtype=DTYPES[entry['dtype']]).reshape(entry['shape'])
+    return tensors
+
+
+def write_tensors(path, tensors):
+    names = {dtype: name for name, dtype in DTYPES.items()}
+    header, offset, parts = {}, 0, []
+    for name, tensor in tensors.items():
+        values = tensor.detach().cpu().contiguous()
+        size = values.numel() * values.element_size()
+        header[name] = {'dtype': names[values.dtype], 'shape': list(values.shape), 'data_offsets': [offset, offset + size]}
+        parts.append(values.numpy().tobytes())
+        offset += size
+    text = json.dumps(header).encode()
+    with open(path, 'wb') as file:
+        file.write(struct.pack('<Q', len(text)) + text + b''.join(parts))
+
+
+class Peer:
+    def __init__(self, device):
+        self.device = device
+        self.cuda = device == 'cuda'
+
+    def synchronize(self):
+        if self.cuda:
+            torch.cuda.synchronize()
+
+    def total_bytes(self):
+        return torch.cuda.get_device_properties(0).total_memory if self.cuda else None
+
+    def set_precision(self, precision):
+        torch.backends.cuda.matmul.allow_tf32 = precision == 'tf32'
+        torch.backends.cudnn.allow_tf32 = precision == 'tf32'
+
+    def forward(self, model, image, request):
+        if request['mode'] == 'checkpoint':
+            return checkpoint_sequential(model, request['segments'], image, use_reentrant=False)
+        offload = torch.autograd.graph.save_on_cpu(pin_memory=self.cuda) if request['mode'] == 'offload' else contextlib.nullcontext()
+        with offload:
+            return model(image)
+
+    def train(self, request):
+        self.set_precision(request['precision'])
+        # The fastest of cuDNN's algorithms, tried out in the first step, is PyTorch at its best.
+        torch.backends.cudnn.benchmark = True
+        if self.cuda:
+            fraction = min(1.0, request['memoryBytes'] / self.total_bytes())
+            torch.cuda.set_per_process_memory_fraction(fraction)
+            torch.cuda.reset_peak_memory_stats()
+        torch.manual_seed(1)
+        memory_format = torch.channels_last if request['format'] == 'channels_last' else torch.contiguous_format
+        # A segment that begins with a rectifier in place would overwrite its checkpoint.
+        model = vgg16(CLASSES, inplace=request['mode'] != 'checkpoint').to(device=self.device, memory_format=memory_format)
+        size = request['size']
+        image = torch.randn(1, 3, size, size, device=self.device).to(memory_format=memory_format)
+        target = torch.zeros(1, dtype=torch.int64, device=self.device)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+        times, loss = [], None
+        for _ in range(request['steps']):
+            self.synchronize()
+            start = time.perf_counter()
+            optimizer.zero_grad(set_to_none=True)
+            loss = nn.functional.cross_entropy(self.forward(model, image, request), target)
+            loss.backward()
+            optimizer.step()
+            self.synchronize()
+            times.append((time.perf_counter() - start) * 1000)
+        return {'ms': times, 'peakBytes': torch.cuda.max_memory_reserved() if self.cuda else None, 'loss': loss.item()}
+
+    def gradients(self, request):
+        self.set_precision(request['precision'])
+        torch.backends.cudnn.benchmark = False
+        if self.cuda:
+            torch.cuda.set_per_process_memory_fraction(1.0)
+        dtype = torch.float64 if request['precision'] == 'float64' else torch.float32
+        weights, batch = read_tensors(request['weights']), read_tensors(request['batch'])
+        model = vgg16(CLASSES, inplace=True)
+        # Layers of the features stand where torchvision has them; the one linear layer is the classifier.
+        names = {}
+        for place, module in enumerate(model):
+            for parameter in ('weight', 'bias') if isinstance(module, (nn.Conv2d, nn.Linear)) else ():
+                prefix = 'classifier' if isinstance(module, nn.Linear) else f'features.{place}'
+                names[f'{prefix}.{parameter}'] = f'{place}.{parameter}'
+        model.load_state_dict({ours: weights[name] for name, ours in names.items()})
+        model = model.to(device=self.device, dtype=dtype)
+        image = batch['input'].to(device=self.device, dtype=dtype).requires_grad_()
+        loss = nn.functional.cross_entropy(model(image), batch['target'].to(self.device))
+        loss.backward()
+        parameters = dict(model.named_parameters())
+        gradients = {f'grad.{name}': parameters[ours].grad for name, ours in names.items()}
+        write_tensors(request['out'], {'loss': loss, 'grad.input': image.grad, **gradients})
+        return {'loss': loss.item()}
+
+    def release(self):
+        gc.collect()
+        if self.cuda:
+            torch.cuda.empty_cache()
+
+    def answer(self, request):
+        try:
+            return self.train(request) if request['kind'] == 'train' else self.gradients(request)
+        except (RuntimeError, MemoryError) as error:
+            text = str(error)
+            memory = isinstance(error, (MemoryError, torch.cuda.OutOfMemoryError)) or 'out of memory' in text
+            return {'error': text.strip().splitlines()[0] if text.strip() else type(error).__name__, 'outOfMemory': memory}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--device', choices=['cuda', 'cpu'], required=True)
+    device = parser.parse_args().device
+    if device == 'cuda' and not torch.cuda.is_available():
+        sys.exit(f'PyTorch {torch.__version__} of this Python sees no GPU')
+    peer = Peer(device)
+    name = torch.cuda.get_device_name(0) if peer.cuda else 'cpu'
+    say(ready=True, version=f'PyTorch {torch.__version__}', device=name, memoryBytes=peer.total_bytes())
+    for line in sys.stdin:
+        answer = peer.answer(json.loads(line))
+        # Only here are the tensors of a step that failed free of its traceback.
+        peer.release()
+        say(**answer)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,95 @@
+/** The bundle for GPU machines as such a machine unpacks it, without network, PATH or home, on this machine's processor. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { assemble } from '../../bench/gpu/bundle'
+import { type Ended, root } from '../src/command-line'
+import { temporaryFolder } from '../src/temporary-folder'
+
+const folder = temporaryFolder()
+const bundle = join(folder, 'bundle')
+
+const run = (program: string, ...args: readonly string[]): Promise<Ended> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(join(bundle, program), args, { cwd: folder, env: {}, stdio: ['ignore', 'pipe', 'pipe'] })
+    let [stdout, stderr] = ['', '']
+    child.stdout.on('data', (text) => (stdout += String(text)))
+    child.stderr.on('data', (text) => (stderr += String(text)))
+    child.on('error', reject)
+    child.on('close', (status) => resolve({ status, stdout, stderr }))
+  })
+
+/** Speaks as pytorch_peer.py does, with figures of its own: larger images do not fit, and it has no gradients. */
+const standIn = `#!${process.execPath}
+const say = (values) => console.log(JSON.stringify(values))
+say({ ready: true, version: 'PyTorch 0', device: 'stand-in', memoryBytes: null })
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { kind, size } = JSON.parse(line)
+  if (kind === 'gradients') say({ error: 'no gradients here', outOfMemory: false })
+  else if (size > 32) say({ error: 'out of memory', outOfMemory: true })
+  else say({ ms: [1000, 20, 40], peakBytes: 5 })
+})
+`
+
+test.before(() => {
+  mkdirSync(bundle)
+  assemble(bundle, join(root, 'native', 'build', 'Release', 'tilefold.node'))
+  writeFileSync(join(folder, 'python'), standIn)
+  chmodSync(join(folder, 'python'), 0o755)
+})
+
+if (!existsSync('/dev/nvidiactl'))
+  test('without a GPU it ends with one sentence on where it looked', async () => {
+    const { status, stdout, stderr } = await run('gpu-check', 'quick')
+    assert.is(status, 2)
+    assert.is(stdout, '')
+    assert.match(stderr, /^No NVIDIA GPU was found: there is no \/dev\/nvidiactl .*\n$/)
+  })
+
+test('a mode, a device or a precision that there is not is named', async () => {
+  for (const [args, sentence] of [
+    [['swift'], 'the mode is swift, not quick or full.\n'],
+    [['--device', 'tpu'], '--device is tpu, not cuda or cpu.\n'],
+    [['--device', 'cpu', '--precision', 'tf32'], '--precision tf32: the cpu computes in float32.\n'],
+    [['--minutes', '0'], '--minutes is 0, not a number above zero.\n']
+  ] as const) {
+    const { status, stderr } = await run('gpu-check', ...args)
+    assert.is(status, 2)
+    assert.is(stderr, sentence)
+  }
+})
+
+test('on the cpu every part runs, and what fails on one side leaves the other side its figures', async () => {
+  const { status, stdout, stderr } = await run('gpu-check', '--device', 'cpu', '--python', join(folder, 'python'))
+  const [json, markdown] = stdout.trimEnd().split('\n')
+  const { suite, parity, benchmarks, launchOverhead } = JSON.parse(readFileSync(json!, 'utf8'))
+  assert.ok(suite.found.value.length > 0)
+  for (const { file, passed, failed } of suite.found.value) assert.ok(passed > 0 && failed === 0, file)
+
+  const [small, large] = parity.found.value
+  assert.ok(small.tilefold.whole.value < 1e-5 && small.tilefold.tiled.value < 1e-5 && small.tilefold.tiled.value > 0)
+  assert.is(small.pytorch.error.message, 'no gradients here')
+  assert.match(large.tilefold.whole.error.message, /^there is nothing in float64 to compare with: no gradients here$/)
+  // Parity in the larger image could not be shown.
+  assert.is(status, 1, stderr)
+
+  const timing = (contender: string, size: number) =>
+    benchmarks.found.value.find((row: { contender: string; size: number }) => row.contender === contender && row.size === size).timing
+  assert.equal(timing('PyTorch, plain', 32).value, { medianMs: 30, stepMs: [20, 40], peakBytes: 5, ofPytorch: 1 })
+  assert.equal(timing('PyTorch, plain', 64).error, { message: 'out of memory', outOfMemory: true })
+  for (const contender of ['Tilefold, plain', 'Tilefold, sft', 'Tilefold, auto']) {
+    const { medianMs, ofPytorch, peakBytes } = timing(contender, 32).value
+    assert.ok(medianMs > 0 && peakBytes > 0 && Math.abs(ofPytorch - medianMs / 30) < 1e-9)
+    assert.is(timing(contender, 64).value.ofPytorch, null)
+  }
+  const [tiles] = launchOverhead.found.value
+  assert.ok(tiles.value.launches > 1000 && tiles.value.stepMs > tiles.value.untiledMs.value && tiles.value.haloOverhead > 0)
+
+  const text = readFileSync(markdown!, 'utf8')
+  for (const heading of ['Device suite', 'Parity', 'Training steps of VGG-16', '16 x 16 tiles']) assert.ok(text.includes(`\n## ${heading}`))
+  assert.match(text, /\| float32 \| 256 MiB \| 1x3x64x64 \| PyTorch, plain \| - \| - \| - \| out of memory \|/)
+})
+
+test.run()
