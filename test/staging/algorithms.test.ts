@@ -11,11 +11,14 @@ import {
   stage,
   verify,
   type ConvolutionKernel,
+  type DeviceModel,
+  type Kernel,
   type Objective,
   type Staged,
   type StageRequest
 } from '../../staging'
 import { withFastestFirst } from '../../staging/algorithms'
+import { refusedBytes } from '../../staging/device-model'
 import { algorithmDevice, nhwc } from './algorithm-device'
 import { drawsOf, randomNet } from './random-nets'
 
@@ -103,6 +106,22 @@ test('algorithms of equal time keep the order of the heuristics, and 0 comes las
   const direct = { ...kernel!, algorithm: 0 }
   const answers = withFastestFirst({ ...device, milliseconds: () => 1 }).algorithms!(direct)
   assert.equal(answers, [...device.algorithms!(direct), { algorithm: 0, scratchBytes: 0 }])
+})
+
+test('where the device refuses kernels of the whole image plans tile, and plain stays the yardstick', () => {
+  const { scratchBytes, algorithms: choices, ...device } = base.device
+  const refuses = (kernel: Kernel): boolean => 'algorithm' in kernel && kernel.outHeight * kernel.outWidth > 48 * 48
+  const limited: DeviceModel = {
+    ...device,
+    algorithms: (kernel) => (refuses(kernel) ? [] : choices!(kernel)),
+    scratchBytes: (kernel) => (refuses(kernel) ? refusedBytes : scratchBytes(kernel))
+  }
+  const plan = staged({ device: limited })
+  assert.not(plan.program.kernels.some(refuses))
+  assert.ok(algorithms(plan).includes(16 + 5), `${algorithms(plan)}`)
+  assert.is(plan.plan.predicted.plainPeakBytes, unlimited.plan.predicted.plainPeakBytes)
+  const whole = stage({ ...base, device: limited, strategy: 'plain' })
+  assert.match(E.isLeft(whole) ? whole.left.message : '', /strategy plain runs convolutions whole that the algorithms device refuses/)
 })
 
 test('Programs with channels innermost are proven, whole and in tiles, and tiles are copied by whole rows', () => {
