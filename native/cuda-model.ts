@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import type { ConvolutionAlgorithm, DeviceModel } from '../staging/device-model'
+import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel } from '../staging/device-model'
 import type { ConvolutionKernel, Kernel } from '../staging/kernels'
 import { roofline } from '../staging/roofline'
 import { deviceProperties, openDevice, type DeviceProperties, type MathMode, type NativeDevice } from './addon'
@@ -9,9 +9,6 @@ import { byKernel, bytesAnswer, encoded, layoutsOf, memoised } from './device-an
 import { answerOf, type DeviceError } from './error'
 
 const algorithmsAnswer = answerOf(t.readonlyArray(t.readonly(t.type({ algorithm: t.number, scratchBytes: t.number })), 'algorithms'))
-
-/** Of a convolution that cuDNN refuses, as it does tensors of 2^31 elements: plans avoid it, and tile. */
-const refusedMilliseconds = 1e8
 
 /** Each place further down in cuDNN's list of what is fastest, which has no times, is taken to cost this much more. */
 const perPlace = 0.15
@@ -39,11 +36,10 @@ const modelOf = (device: NativeDevice, rates: DeviceProperties, threads: number)
     threads,
     winograd: () => false,
     algorithms,
-    scratchBytes: (kernel) => (isConvolution(kernel) ? E.getOrElse(() => 0)(scratch(kernel)) : 0),
+    scratchBytes: (kernel) => (isConvolution(kernel) ? E.getOrElse(() => refusedBytes)(scratch(kernel)) : 0),
     milliseconds: (kernel) => {
       const fastest = roofline(kernel, 4, rates)
-      if (!isConvolution(kernel)) return fastest
-      return E.isLeft(scratch(kernel)) ? refusedMilliseconds : fastest * slowness(kernel)
+      return isConvolution(kernel) ? fastest * slowness(kernel) : fastest
     },
     linkBytesPerSecond: { toDevice: linkRate, toHost: linkRate }
   }

@@ -38,7 +38,7 @@ const alternatives = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Ker
   return [direct, ...algorithms(direct).map(({ algorithm }) => ({ ...kernel, algorithm }))]
 }
 
-/** Kernels of the plans in question, with and without Winograd and by every algorithm, that were not measured, nor others of their family and about their size. */
+/** Kernels of the plans in question, exact or not and by every algorithm, that were not measured, nor others of their family and about their size. */
 const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profile): E.Either<Failure, readonly Kernel[]> =>
   pipe(
     deviceOf(setup, profile),

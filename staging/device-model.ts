@@ -23,6 +23,9 @@ export interface ConvolutionAlgorithm {
   readonly scratchBytes: number
 }
 
+/** Scratch of a kernel that the device refuses, as cuDNN does tensors of 2^31 elements: more than any budget, so that plans tile. */
+export const refusedBytes = 2 ** 46
+
 /** All that staging knows of a device; `native/` implements it by asking the addon, `staging/reference-model.ts` by itself. */
 export interface DeviceModel {
   readonly name: string
@@ -39,7 +42,7 @@ export interface DeviceModel {
    * heuristics. Absent where there is never a choice.
    */
   readonly algorithms?: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
-  /** Bytes of the scratch operand (0: absent). */
+  /** Bytes of the scratch operand (0: absent; `refusedBytes`: the device does not have the kernel). */
   readonly scratchBytes: (kernel: Kernel) => number
   /** Bytes of `winners` of a maxPoolForward. */
   readonly winnersBytes: (kernel: Kernel) => number

@@ -3,9 +3,10 @@ import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { withExactKernels, withFastestFirst } from './algorithms'
 import { checkGiven, checkInputs, winogradMistake, type Given } from './check-segments'
-import type { DeviceModel } from './device-model'
+import { refusedBytes, type DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash, withoutDropout, type Graph } from './graph'
+import type { Kernel } from './kernels'
 import type { Objective, Source } from './lowering/context'
 import type { Lowering } from './lowering/lower'
 import { checkObjective } from './objective'
@@ -49,6 +50,12 @@ const haloOverhead = (graph: Graph, segments: readonly Segment[]): number => {
 
 const inWords = (bytes: number): string => `${Math.ceil(bytes)} bytes` + (bytes < 2 ** 20 ? '' : ` (${(bytes / 2 ** 20).toFixed(1)} MiB)`)
 
+/** No budget is enough for kernels that the device refuses. */
+const refused = (graph: Graph, planner: string, { name }: DeviceModel): StagingError =>
+  inputError(
+    `${graph.model} on ${graph.input.join('x')}: ${planner} runs convolutions whole that the ${name} device refuses as too large; take a strategy that tiles them.`
+  )
+
 const tooSmall = (graph: Graph, planner: string, budget: number, least: ReturnType<Answers['least']>): StagingError => ({
   code: 'budget',
   message:
@@ -79,13 +86,19 @@ const loweringOf = ({ device, objective, source, exactKernels }: StageRequest, w
   source
 })
 
-const plainOf = (lowering: Lowering): Candidate => candidateOf(lowering, asWritten(lowering.graph), wholeGraph(lowering.graph))
+/** The yardstick is there even where the device refuses kernels of the whole image. */
+const plainOf = (lowering: Lowering): Candidate => {
+  const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) % refusedBytes
+  return candidateOf({ ...lowering, device: { ...lowering.device, scratchBytes } }, asWritten(lowering.graph), wholeGraph(lowering.graph))
+}
 
 const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingError, Decided> => {
-  const { strategy, given, budget = Infinity, exactKernels } = request
+  const { strategy, given, budget = refusedBytes - 1, exactKernels } = request
   const lowering = loweringOf(request, written)
   const { graph } = lowering
   const plain = plainOf(lowering)
+  const misfit = (planner: string, least: ReturnType<Answers['least']>): StagingError =>
+    least === undefined || least.budget < refusedBytes ? tooSmall(graph, planner, budget, least) : refused(graph, planner, lowering.device)
   const decided = (chosen: Candidate, answers?: Answers): Decided => ({ written, lowering, plain, chosen, answers })
   if (given !== undefined) {
     const mistake = winogradMistake({ ...lowering, graph: inOrder(graph, given.order) }, given.segments, exactKernels)
@@ -93,11 +106,11 @@ const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingErr
     const candidate = candidateOf(lowering, given.order, given.segments)
     return candidate.peakBytes <= budget
       ? E.right(decided(candidate))
-      : E.left(tooSmall(graph, 'the given plan', budget, { budget: candidate.peakBytes, candidate }))
+      : E.left(misfit('the given plan', { budget: candidate.peakBytes, candidate }))
   }
   const answers = openAnswers(lowering, strategy, plain)
   const chosen = answers.within(budget)
-  return chosen === undefined ? E.left(tooSmall(graph, `strategy ${strategy}`, budget, answers.least())) : E.right(decided(chosen, answers))
+  return chosen === undefined ? E.left(misfit(`strategy ${strategy}`, answers.least())) : E.right(decided(chosen, answers))
 }
 
 const graphOf = ({ model, input, objective }: StageRequest): E.Either<StagingError, Graph> =>
@@ -149,8 +162,7 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
       peakHostBytes: 0,
       plainPeakBytes: plain.peakBytes,
       stepMilliseconds: chosen.milliseconds(),
-      // A device may refuse kernels of the whole image, which tiles do not need.
-      lowerBoundMilliseconds: Math.min(lowerBound(lowering), chosen.milliseconds()),
+      lowerBoundMilliseconds: lowerBound(lowering),
       haloOverhead: haloOverhead(chosen.graph, chosen.segments)
     }
   }

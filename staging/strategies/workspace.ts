@@ -1,3 +1,4 @@
+import { refusedBytes } from '../device-model'
 import { segmentScratch } from '../lowering/estimate'
 import type { Lowering } from '../lowering/lower'
 import { untiled } from '../tiling'
@@ -6,13 +7,25 @@ import type { Variants } from './variants'
 /** Limits tried, as shares of the largest scratch that any kernel of the whole segment would take. */
 const shares = [1, 1 / 8, 1 / 64, 0]
 
+/** Where whole kernels say nothing, since they take none or are refused: the largest limit for tiles. */
+const unknownBytes = 2 ** 30
+
 /** From no limit on scratch downwards. */
 export const workspaceVariants = (lowering: Lowering): Variants => {
   const { nodes } = lowering.graph
   const scratch = segmentScratch(lowering)
   const largest = nodes.map(({ op }, position) => {
     if (op !== 'conv2d') return undefined
-    return scratch({ from: position, to: position + 1, grid: untiled, recompute: false, reorder: 'once', workspace: Infinity })
+    const whole = {
+      from: position,
+      to: position + 1,
+      grid: untiled,
+      recompute: false,
+      reorder: 'once',
+      workspace: refusedBytes - 1
+    } as const
+    const bytes = scratch(whole)
+    return bytes === 0 || bytes >= refusedBytes ? unknownBytes : bytes
   })
   return ({ from, to }) => {
     const inside = largest.slice(from, to).flatMap((bytes) => bytes ?? [])

@@ -15,7 +15,6 @@ import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
 const { run, smallModel } = compiledCommand()
-const hasGpu = isRight(deviceModel('cuda', 'float32', 1))
 const at = (name: string): string => join(folder, name)
 
 const tensor = (name: string, shape: readonly number[]): TensorData => ({
@@ -145,9 +144,6 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     2,
     /the cuda device computes in float32 or tf32; take --device reference/
   ],
-  ...(['plan', 'bench', 'profile'] as const).flatMap((command) =>
-    hasGpu ? [] : [[`${command} without a GPU`, [command, smallModel, '--device', 'cuda'], 2, /(GPU|CUDA)/] as const]
-  ),
   [
     'gradients in float64 on the cpu',
     [...gradients('weights.safetensors', 'no-target.safetensors'), '--precision', 'float64'],
@@ -254,6 +250,14 @@ for (const [name, args, status, sentence] of cases) {
     if (status === 3) assert.ok(json.feasible === false && json.smallestFeasibleBudgetBytes > 1024 && json.reason === said)
   })
 }
+
+for (const command of ['plan', 'bench', 'profile'])
+  (isRight(deviceModel('cuda', 'float32', 1)) ? test.skip : test)(`${command} without a GPU`, async () => {
+    const { status, stdout, stderr } = await run([command, smallModel, '--device', 'cuda', '--json'])
+    assert.match(stderr, /^[^\n]*(GPU|CUDA|cuda)[^\n]*\.\n$/)
+    assert.is(status, 2)
+    assert.is(JSON.parse(stdout).error.code, 'missing')
+  })
 
 test('an exception that nobody expected is a bug of ours: exit 1', async () => {
   writeFileSync(

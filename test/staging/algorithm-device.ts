@@ -1,7 +1,7 @@
 import { layoutCode, referenceModel, type ConvolutionKernel, type DeviceModel, type Kernel } from '../../staging'
 import { cudnnAlgorithm } from '../../staging/algorithms'
 
-/** cuDNN's number forward, backward to data, backward to weights; the share of algorithm 0's time; bytes of scratch, however small the tile, and for each output element. */
+/** cuDNN's numbers by kind of convolution; the share of algorithm 0's time; bytes of scratch, in any case and an output element. */
 const choices = [
   { numbers: [5, 3, 6], share: 0.3, fixedBytes: 2 ** 19, bytesPerOutput: 24 },
   { numbers: [7, 5, 5], share: 0.4, fixedBytes: 2 ** 17, bytesPerOutput: 8 },
