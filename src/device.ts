@@ -2,7 +2,17 @@ import { availableParallelism } from 'node:os'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { deviceModel, libraryName } from '../native'
-import { type Instruction, type Profile, type Program, type ProfiledModel, type Section, type TimeSource, profiled } from '../staging'
+import {
+  type DeviceModel,
+  type Instruction,
+  type Profile,
+  type Program,
+  type ProfiledModel,
+  type Section,
+  type TimeSource,
+  fileModel,
+  profiled
+} from '../staging'
 import { type Failure, deviceFailure } from './failure'
 import type { Setup } from './planning'
 import { readProfile } from './profile-cache'
@@ -10,24 +20,27 @@ import { readProfile } from './profile-cache'
 export const threadsOf = ({ threads }: Pick<Setup, 'threads'>): number => threads ?? availableParallelism()
 
 /** The device of a setup as staging sees it: with the times of `measured`, or of this machine's profile where there is one. */
-export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> =>
-  pipe(
+export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> => {
+  const { device, precision } = setup
+  if (typeof device !== 'string') return E.right(unmeasured(fileModel(device, precision ?? 'float32')))
+  return pipe(
     E.Do,
     E.bind('base', () =>
-      E.mapLeft(deviceFailure)(
-        deviceModel(setup.device, setup.precision ?? (setup.device === 'cpu' ? 'float32' : 'float64'), threadsOf(setup))
-      )
+      E.mapLeft(deviceFailure)(deviceModel(device, precision ?? (device === 'cpu' ? 'float32' : 'float64'), threadsOf(setup)))
     ),
     E.bind('profile', ({ base }) => {
-      if (setup.device !== 'cpu') return E.right(undefined)
+      if (device !== 'cpu') return E.right(undefined)
       if (measured !== undefined) return E.right(measured)
       return pipe(
         E.mapLeft(deviceFailure)(libraryName()),
         E.chain((library) => readProfile({ library, threads: base.threads }))
       )
     }),
-    E.map(({ base, profile }) => (profile === undefined ? { ...base, sourceOf: () => 'roofline' as const } : profiled(base, profile)))
+    E.map(({ base, profile }) => (profile === undefined ? unmeasured(base) : profiled(base, profile)))
   )
+}
+
+const unmeasured = (base: DeviceModel): ProfiledModel => ({ ...base, sourceOf: () => 'roofline' })
 
 /** How often a section launches each kernel. */
 export const launchCounts = ({ code: all }: Section): ReadonlyMap<number, number> => {

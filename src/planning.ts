@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../dsl'
 import {
+  type DeviceFile,
   type Given,
   type Kernel,
   type Objective,
@@ -16,9 +17,10 @@ import {
   stage,
   verify
 } from '../staging'
+import type { DeviceName } from '../native'
 import type { Precision } from '../staging/program'
 import { type TimeShares, deviceOf, timeShares } from './device'
-import type { Failure } from './failure'
+import { type Failure, inputFailure } from './failure'
 import { planChange } from './plan-file'
 import type { Size } from './sizes'
 
@@ -27,8 +29,9 @@ export interface Setup {
   readonly model: Model
   /** [B, C, H, W]; the model's own where absent. */
   readonly input?: readonly number[]
-  readonly device: 'cpu' | 'reference'
-  /** The cpu computes in float32 only; the reference device in float64 where absent. */
+  /** Of this machine, or one that a file describes, which can be planned for. */
+  readonly device: DeviceName | DeviceFile
+  /** The cpu computes in float32 only; the reference device in float64 where absent, one of a file in float32. */
   readonly precision?: Precision
   /** `auto` where absent. */
   readonly strategy?: StrategyName
@@ -40,6 +43,11 @@ export interface Setup {
   readonly threads?: number
   /** No kernels that round differently than the others: no convolution runs by Winograd. */
   readonly exactKernels?: true
+}
+
+/** A setup whose device is here. */
+export interface RunnableSetup extends Setup {
+  readonly device: DeviceName
 }
 
 export interface Planned {
@@ -75,6 +83,14 @@ const budgetBytes = (size: Size | undefined, plainPeak: () => E.Either<Failure, 
     plainPeak(),
     E.map((bytes) => Math.floor(bytes * size.fraction))
   )
+}
+
+/** A device of a file has its memory, and no more. */
+const withinDevice = ({ device }: Setup, budget: number | undefined): E.Either<Failure, number | undefined> => {
+  if (typeof device === 'string') return E.right(budget)
+  const { name, memoryBytes } = device
+  if (budget === undefined || budget <= memoryBytes) return E.right(budget ?? memoryBytes)
+  return E.left(inputFailure(`the budget of ${budget} bytes is more than the ${memoryBytes} that ${name} has; lower --budget`))
 }
 
 const budgetOf = (plan: Plan | undefined): Size | undefined =>
@@ -133,7 +149,10 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
       }
     }),
     E.bind('budget', ({ unlimited }) =>
-      budgetBytes(setup.budget ?? budgetOf(setup.plan), () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited)))
+      pipe(
+        budgetBytes(setup.budget ?? budgetOf(setup.plan), () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited))),
+        E.chain((budget) => withinDevice(setup, budget))
+      )
     ),
     E.map(({ unlimited, budget }) => (budget === undefined ? unlimited : { ...unlimited, budget }))
   )

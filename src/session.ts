@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Image, type SectionName, type Session, openSession } from '../native'
+import { type DeviceName, type Image, type SectionName, type Session, openSession } from '../native'
 import type { Staged } from '../staging'
 import type { Parameter } from '../staging/graph'
 import { type Exchange, exchangeFor } from './exchange'
@@ -57,6 +57,7 @@ const run =
 
 export interface Opening {
   readonly planned: Planned
+  readonly device: DeviceName
   /** A safetensors file; drawn from the seed where absent. */
   readonly weights?: string | undefined
   /** Instead of weights: fills the restore exchange with all that an earlier training left. */
@@ -85,7 +86,7 @@ const open = (opening: Opening): Outcome<RunningNetwork> => {
     TE.chainFirst(({ restored }) => fillWeights(opening, restored)),
     TE.bind('session', () =>
       pipe(
-        openSession({ device: planned.device, program, arenaBytes: planned.arenaBytes, timesKernels: opening.timesKernels ?? false }),
+        openSession({ device: opening.device, program, arenaBytes: planned.arenaBytes, timesKernels: opening.timesKernels ?? false }),
         E.mapLeft(deviceFailure),
         TE.fromEither
       )

@@ -2,11 +2,13 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import type { Head, HeadOptions } from '../../models'
-import type { StrategyName } from '../../staging'
+import type { DeviceName } from '../../native'
+import type { DeviceFile, StrategyName } from '../../staging'
+import { loadDevice } from '../device-file'
 import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
 import { loadPlan } from '../plan-file'
-import type { Setup } from '../planning'
+import type { RunnableSetup, Setup } from '../planning'
 import { type Size, parseSize } from '../sizes'
 import { checkValues, orTextIfPresent, present } from './values'
 
@@ -22,9 +24,9 @@ export interface SetupOptions {
   readonly head?: Head
   /** Bytes, or a text: '256MiB', '1GB', '20%' of what `plain` needs. Unlimited where absent. */
   readonly budget?: number | string | Size
-  /** `cpu` where absent. */
-  readonly device?: 'cpu' | 'reference'
-  /** Of the reference device, float64 where absent; the cpu computes in float32. */
+  /** `cpu` where absent. A device that a *.json file describes (or what one holds) can be planned for; its memory is then the budget. */
+  readonly device?: DeviceName | DeviceFile | `${string}.json`
+  /** Of the reference device, float64 where absent, or of one of a file, float32 where absent; the cpu computes in float32. */
   readonly precision?: 'float32' | 'float64'
   /** `auto` where absent. */
   readonly strategy?: StrategyName
@@ -56,6 +58,9 @@ const croppedInput = ({ input, crop }: CroppedOptions, model: Model, plan: Plan 
   return crop === undefined ? whole : [...(whole ?? [1, 3]).slice(0, 2), ...crop]
 }
 
+const deviceOf = ({ device = 'cpu' }: SetupOptions): E.Either<Failure, Setup['device']> =>
+  device === 'cpu' || device === 'reference' || typeof device !== 'string' ? E.right(device) : loadDevice(device)
+
 const parts = (
   options: SetupOptions,
   classesOfData?: number
@@ -72,8 +77,9 @@ const parts = (
       typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : E.right(options.model)
     ),
     E.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(options.plan))),
-    E.map(({ budget, model, plan }) => {
-      const { device = 'cpu', precision, strategy, threads } = options
+    E.bind('device', () => deviceOf(options)),
+    E.map(({ budget, model, plan, device }) => {
+      const { precision, strategy, threads } = options
       const exactKernels = options.exactKernels === true ? (true as const) : undefined
       return { model, plan, fields: { device, ...present({ precision, strategy, threads, exactKernels, plan, budget }) } }
     })
@@ -97,3 +103,9 @@ export const setupWithoutInput = (options: SetupOptions): E.Either<Failure, Setu
     parts(options),
     E.map(({ model, fields }) => ({ ...fields, model, ...present({ input: options.input }) }))
   )
+
+/** Refuses a device that is elsewhere. */
+export const runnable = ({ device, ...setup }: Setup): E.Either<Failure, RunnableSetup> =>
+  typeof device === 'string'
+    ? E.right({ ...setup, device })
+    : E.left(inputFailure(`--device: ${device.name} is known from a file and can only be planned for; give cpu or reference to run`))

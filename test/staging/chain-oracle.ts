@@ -95,7 +95,8 @@ export const exhaustiveMakespan = (chain: Chain, memory: number, { release, orde
       seen.add(key)
       into.push(state)
     }
-    const settled = (state: State): boolean => ordered === undefined || ordered.every((offloads, i) => !offloads || state.moved[i] === 2 * x[i]!)
+    const settled = (state: State): boolean =>
+      ordered === undefined || ordered.every((offloads, i) => !offloads || state.moved[i] === 2 * x[i]!)
     for (let place = 0; place < now.length; place++) {
       const state = now[place]!
       if (state.done === 2 * count && settled(state)) return time
