@@ -20,5 +20,14 @@ export const loadChain = (chain: Chain | string): E.Either<Failure, Chain> =>
     : decoded('the chain', chain)
 
 /** One stage a line. */
-export const chainText = ({ stages, ...rest }: Chain): string =>
-  `${JSON.stringify({ ...rest, stages: [] }, undefined, 1).replace(/"stages": \[\]/, `"stages": [\n  ${stages.map((stage) => JSON.stringify(stage)).join(',\n  ')}\n ]`)}\n`
+export const chainText = ({ name, beta, stages, output }: Chain): string =>
+  [
+    '{',
+    `  "name": ${JSON.stringify(name)},`,
+    `  "beta": ${beta},`,
+    '  "stages": [',
+    stages.map((stage) => `    ${JSON.stringify(stage)}`).join(',\n'),
+    '  ],',
+    `  "output": ${JSON.stringify(output)}`,
+    '}\n'
+  ].join('\n')

@@ -3,9 +3,14 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../decode'
 
-const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'a whole number of bytes from 0 upwards')
-const milliseconds = t.refinement(t.number, (value) => value >= 0 && value <= 1e15, 'a number of milliseconds from 0 upwards')
-const bytesPerSecond = t.refinement(t.number, (value) => value >= 1 && value <= 1e15, 'a number of bytes a second from 1 upwards')
+const largest = 1e15
+const bytes = t.refinement(
+  t.number,
+  (value) => Number.isInteger(value) && value >= 0 && value <= largest,
+  `a whole number of bytes from 0 to ${largest}`
+)
+const milliseconds = t.refinement(t.number, (value) => value >= 0 && value <= largest, `a number of milliseconds from 0 to ${largest}`)
+const bytesPerSecond = t.refinement(t.number, (value) => value >= 1 && value <= largest, `a number of bytes a second from 1 to ${largest}`)
 
 /**
  * A stage i of a chain, F_i and B_i, in the symbols of Beaumont et al., "Optimal GPU-CPU offloading strategies for deep neural network

@@ -37,6 +37,7 @@ export interface Offloaded {
 }
 
 const setOf = ({ chain, memory, strategy, slots = defaultSlots }: OffloadRequest): OffloadSet => {
+  if (memory >= peakBytes(chain)) return chain.stages.map(() => false)
   switch (strategy) {
     case 'greedy':
       return greedy(chain, memory)

@@ -104,7 +104,7 @@ export const chainOf = (
       return {
         chain: {
           name: graph.model,
-          stages: measured.map(({ output: _, ...stage }, i) => ({ ...stage, ...(outputs[i - 1] ?? input) })),
+          stages: measured.map(({ name, u_F, u_B, ex_F, ex_B }, i) => ({ name, u_F, u_B, ...(outputs[i - 1] ?? input), ex_F, ex_B })),
           output: outputs.at(-1)!,
           beta: Math.min(device.linkBytesPerSecond.toDevice, device.linkBytesPerSecond.toHost)
         },
