@@ -62,7 +62,8 @@ const report = (chain: Chain, memory: number, { strategy = 'dynprog', slots }: O
       makespanMs: schedule.makespan,
       lowerBoundMs: lowerBound,
       computeMs: computeMilliseconds(chain),
-      relativeMakespan: lowerBound === 0 ? 1 : schedule.makespan / lowerBound,
+      // Below 1 only by rounding.
+      relativeMakespan: lowerBound === 0 ? 1 : Math.max(1, schedule.makespan / lowerBound),
       planningMs: performance.now() - started,
       stages: chain.stages.map(({ name }, i) => ({
         name,

@@ -29,8 +29,8 @@ const roundedUp = (slots: SlotChain, chain: Chain, memory: number): SlotChain | 
 export const dynprog = (chain: Chain, memory: number, count: number): OffloadSet => {
   let slots: SlotChain | undefined = discretise(chain, memory, count)
   while (slots !== undefined) {
-    const best = leastIdle(slots)
-    if (best !== undefined && fits(chain, memory, best.offload)) return best.offload
+    const { offload } = leastIdle(slots)
+    if (fits(chain, memory, offload)) return offload
     slots = roundedUp(slots, chain, memory)
   }
   return chain.stages.map(() => true)

@@ -2,9 +2,10 @@ import type { OffloadSet } from './schedule'
 import type { SlotChain } from './slots'
 
 /**
- * The states of Algorithm 1 before stage i, by increasing `kept`. In slots: activations before x_i that are not offloaded; what the
- * link has still to offload when F_(i-1) has ended (delta_F; negative: how long the link is idle by then); what it must still prefetch
- * when B_i has ended, before B_(i-1) (delta_B); how long operations have waited (idle). M_F = kept + |x_i| + max(0, delta_F).
+ * The states of Algorithm 1 before stage i, by increasing `kept`. In slots: activations before x_i that are not offloaded (kept); what of
+ * the others the link has still to offload when F_(i-1) ends (delta_F), and what of them it prefetches before B_(i-1) starts (delta_B),
+ * both negative where the link is idle then, by how long; how long operations have waited (idle). The paper's M_F is
+ * kept + |x_i| + max(0, delta_F), and its M_B kept + |x_i| + |y_i| + max(0, delta_B).
  */
 interface Layer {
   readonly length: number
@@ -143,13 +144,12 @@ export interface LeastIdle {
 
 /**
  * Algorithm 1 of section 5.3.1: the offload set whose ordered schedule waits least, where transfers may be interrupted and free memory
- * slot by slot. The paper keeps a state by (M_F, delta_F, delta_B) in hash tables; here states that others make needless are dropped, and
- * the rest lie in typed arrays. Undefined where nothing fits.
+ * slot by slot. The paper keeps states in hash tables; here those that others make needless are dropped, and the rest lie in typed
+ * arrays. Each operation must fit by itself.
  */
-export const leastIdle = (chain: SlotChain): LeastIdle | undefined => {
+export const leastIdle = (chain: SlotChain): LeastIdle => {
   const rooms = roomsOf(chain)
   const stages = chain.x.length
-  if (rooms[0]! < 0) return undefined
   let layer: Layer = { ...openLayer(1), length: 1 }
   const cameFrom: Int32Array[] = []
   for (let i = 0; i < stages; i++) {

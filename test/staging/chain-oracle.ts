@@ -34,13 +34,15 @@ interface Rules {
   readonly release: Release
   /** Exactly this set, in order; any transfers in any order where absent. */
   readonly ordered?: OffloadSet
+  /** Whether nothing may go any more once something has come back. */
+  readonly offloadsFirst?: boolean
 }
 
 /**
  * The shortest makespan by trying everything, millisecond by millisecond: whether the next operation starts, and which byte the link
  * moves. Knows the rules of section 3.1, and nothing of how schedules are found. Infinity where there is none.
  */
-export const exhaustiveMakespan = (chain: Chain, memory: number, { release, ordered }: Rules): number => {
+export const exhaustiveMakespan = (chain: Chain, memory: number, { release, ordered, offloadsFirst = false }: Rules): number => {
   const { stages, output } = chain
   const count = stages.length
   const x = [...stages.map((stage) => stage.x), output.x]
@@ -79,8 +81,8 @@ export const exhaustiveMakespan = (chain: Chain, memory: number, { release, orde
     if (moved[i]! >= 2 * x[i]! || !produced || read) return false
     const isPartial = (bytes: number, j: number): boolean => bytes % x[j]! !== 0
     if (release === 'whole' && moved.some((bytes, j) => j !== i && isPartial(bytes, j))) return false
-    if (ordered === undefined) return true
     const offloading = moved[i]! < x[i]!
+    if (ordered === undefined) return !(offloadsFirst && offloading && moved.some((bytes, j) => bytes > x[j]!))
     return ordered[i]! && moved.every((bytes, j) => !ordered[j] || (offloading ? j >= i || bytes >= x[j]! : j <= i || bytes === 2 * x[j]!))
   }
   const keyOf = ({ done, left, moved }: State): number => moved.reduce((key, bytes, i) => key * (2 * x[i]! + 1) + bytes, done * 8 + left)
