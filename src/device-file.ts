@@ -4,14 +4,17 @@ import { type DeviceFile, decodeDeviceFile } from '../staging'
 import { type Failure, inputFailure } from './failure'
 import { readJson } from './read-file'
 
-/** A device from a JSON file such as devices/v100-16gb.json. */
-export const loadDevice = (path: string): E.Either<Failure, DeviceFile> =>
+const decoded = (named: string, value: unknown): E.Either<Failure, DeviceFile> =>
   pipe(
-    readJson('device', path),
-    E.chain((value) =>
-      pipe(
-        decodeDeviceFile(value),
-        E.mapLeft((fault) => inputFailure(`the device ${path}: ${fault}; write it as devices/v100-16gb.json is written`))
-      )
-    )
+    decodeDeviceFile(value),
+    E.mapLeft((fault) => inputFailure(`${named}: ${fault}; write it as devices/v100-16gb.json is written`))
   )
+
+/** A device from a JSON file such as devices/v100-16gb.json, or one that JavaScript and casts may have got past the compiler. */
+export const loadDevice = (device: DeviceFile | string): E.Either<Failure, DeviceFile> =>
+  typeof device === 'string'
+    ? pipe(
+        readJson('device', device),
+        E.chain((value) => decoded(`the device ${device}`, value))
+      )
+    : decoded('the device', device)

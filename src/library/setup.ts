@@ -59,7 +59,7 @@ const croppedInput = ({ input, crop }: CroppedOptions, model: Model, plan: Plan 
 }
 
 const deviceOf = ({ device = 'cpu' }: SetupOptions): E.Either<Failure, Setup['device']> =>
-  device === 'cpu' || device === 'reference' || typeof device !== 'string' ? E.right(device) : loadDevice(device)
+  device === 'cpu' || device === 'reference' ? E.right(device) : loadDevice(device)
 
 const parts = (
   options: SetupOptions,

@@ -60,7 +60,7 @@ test('the library takes chains and devices as values', async () => {
   assert.is(planned.budgetBytes, file.memoryBytes)
   assert.match(
     (await failureOf(plan({ model: small, device: { ...file, name: '' } }))).message,
-    /^device is \{.*\}, not cpu, reference, the path/
+    /^the device: name is "", not a name; write it as/
   )
   const broken = { ...made.chain, beta: -1 }
   assert.match((await failureOf(offload({ chain: broken, memory: 1e9 }))).message, /^the chain: beta is -1, not a number of bytes a second/)
