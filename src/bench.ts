@@ -5,12 +5,12 @@ import { pipe } from 'fp-ts/function'
 import type { Image } from '../native'
 import { type KernelTime, breakdownOf } from './breakdown'
 import { type Failure, type Outcome, inputFailure, interrupted } from './failure'
-import { type Planned, type Setup, imageSource, planNetwork } from './planning'
+import { type Planned, type RunnableSetup, imageSource, planNetwork } from './planning'
 import { stream } from './random'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { type ObjectiveOptions, trainingObjective } from './training/objective'
 
-export interface BenchOptions extends Setup, ObjectiveOptions {
+export interface BenchOptions extends RunnableSetup, ObjectiveOptions {
   readonly steps: number
   readonly seed: number
   /** Whether to measure where the time of the fastest step went. */
@@ -106,7 +106,7 @@ export const bench = (options: BenchOptions): Outcome<BenchReport> =>
     TE.bind('image', ({ planned }) => TE.fromEither(syntheticImage(planned.staged.program.input, options.seed))),
     TE.chain(({ planned, image }) =>
       withNetwork(
-        { planned, seed: options.seed, timesKernels: options.breakdown === true },
+        { planned, device: options.device, seed: options.seed, timesKernels: options.breakdown === true },
         (network) => () => runSteps(options, planned, network, image)
       )
     )

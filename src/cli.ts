@@ -1,16 +1,20 @@
 import { Command, CommanderError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import type * as Bench from './commands/bench'
+import type * as Chain from './commands/chain'
 import type { CommandResult } from './commands/command-result'
 import type * as Explain from './commands/explain'
 import type * as Gradients from './commands/gradients'
-import { addOptimizerOptions, addSetupOptions, extents, orInvalid, positiveNumber, wholeNumber } from './commands/options'
+import type * as Offload from './commands/offload'
+import { addModelOptions, addOptimizerOptions, addSetupOptions, extents, orInvalid, positiveNumber, wholeNumber } from './commands/options'
 import type * as Plan from './commands/plan'
 import type * as Profile from './commands/profile'
 import type * as Train from './commands/train'
 import { type Failure, exitStatus, inputFailure, reasonOf } from './failure'
 import { interruption } from './interruption'
+import { mostSlots } from './library/values'
 import { parseSchedule } from './schedule'
+import { parseSize } from './sizes'
 import { parseColourJitter } from './training/augmentation'
 import { parseClassWeights } from './training/class-weights'
 
@@ -115,6 +119,30 @@ const program = (): Command => {
   addOptimizerOptions(add('profile', 'measure the kernels of a model on this machine, for better plans')).action((model: string, options) =>
     answer(options.json ?? false, (require('./commands/profile') as typeof Profile).profileCommand({ ...options, model }))
   )
+
+  addOptimizerOptions(
+    addModelOptions(tilefold.command('chain').description('write a model as a chain of stages, for offload; run nothing'))
+  )
+    .option('--out <file>', 'where the chain goes: *.json')
+    .action((model: string, options) =>
+      answer(options.json ?? false, (require('./commands/chain') as typeof Chain).chainCommand({ ...options, model }))
+    )
+
+  tilefold
+    .command('offload')
+    .description("choose which of a chain's activations go to the host, and when; run nothing")
+    .argument('<chain>', 'a *.json file that chain has written')
+    .requiredOption(
+      '--memory <size>',
+      'on the device for activations: bytes, KiB MiB GiB, KB MB GB, or N% of what the chain needs',
+      orInvalid(parseSize)
+    )
+    .addOption(new Option('--strategy <name>', 'how activations are chosen (default: dynprog)').choices(['greedy', 'dynprog', 'vdnn']))
+    .option('--slots <n>', 'into how many parts dynprog divides the memory (default: 500)', orInvalid(wholeNumber(1, mostSlots)))
+    .option('--json', 'one JSON object on standard output')
+    .action((chain: string, options) =>
+      answer(options.json ?? false, (require('./commands/offload') as typeof Offload).offloadCommand({ ...options, chain }))
+    )
   return tilefold
 }
 
@@ -157,7 +185,9 @@ export const main = async (argv: readonly string[]): Promise<void> => {
       fail(
         json,
         inputFailure(
-          noCommand ? 'give a command: plan, explain, train, gradients, bench or profile; --help says more' : usageMessage(thrown.message)
+          noCommand
+            ? 'give a command: plan, explain, train, gradients, bench, profile, chain or offload; --help says more'
+            : usageMessage(thrown.message)
         )
       )
     }

@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { type DeviceError, type DeviceName, deviceModel, libraryName } from '../native'
+import { type DeviceError, type DeviceName, type MathMode, deviceModel, libraryName } from '../native'
 import {
+  type DeviceModel,
   type Instruction,
   type Precision,
   type Profile,
@@ -10,10 +11,11 @@ import {
   type ProfiledModel,
   type Section,
   type TimeSource,
+  fileModel,
   profiled
 } from '../staging'
 import { type Failure, deviceFailure } from './failure'
-import type { Setup } from './planning'
+import type { RunnableSetup, Setup } from './planning'
 import { readProfile } from './profile-cache'
 
 /** What each device computes in, the default first. TF32: float32 values, of which products see 10 bits of mantissa. */
@@ -25,12 +27,20 @@ export const devicePrecisions = {
 
 export type DevicePrecision = (typeof devicePrecisions)[DeviceName][number]
 
+export const precisionsOf = (device: Setup['device']): readonly DevicePrecision[] =>
+  typeof device === 'string' ? devicePrecisions[device] : ['float32', 'float64']
+
+/** What products are computed in. */
+export const mathOf = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
+
+type Choosing = Pick<RunnableSetup, 'device' | 'precision' | 'threads'>
+
 /** A setup's device as native has it; what a GPU does depends on no threads. */
-export const choiceOf = ({ device, precision = devicePrecisions[device][0], threads }: Pick<Setup, 'device' | 'precision' | 'threads'>) =>
+export const choiceOf = ({ device, precision = devicePrecisions[device][0], threads }: Choosing) =>
   ({
     device,
     precision: precision === 'tf32' ? 'float32' : precision,
-    math: precision === 'tf32' ? precision : 'float32',
+    math: mathOf(precision),
     threads: threads ?? (device === 'cuda' ? 1 : availableParallelism())
   }) as const
 
@@ -38,21 +48,24 @@ export const choiceOf = ({ device, precision = devicePrecisions[device][0], thre
 export const notThere = ({ code, message }: DeviceError): Failure => deviceFailure({ code: code === 'device' ? 'missing' : code, message })
 
 /** A profiled device's choice: the reference device computes in plain loops, which nobody measures. */
-export const measuredChoice = (setup: Pick<Setup, 'device' | 'precision' | 'threads'>) => {
+export const measuredChoice = (setup: Choosing) => {
   const { device, math, threads } = choiceOf(setup)
   return device === 'reference' ? undefined : { device, math, threads }
 }
 
 /** The device of a setup as staging sees it: with the times of `measured`, or of this machine's profile where there is one. */
-export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> =>
-  pipe(
+export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> => {
+  const { device } = setup
+  if (typeof device !== 'string') return E.right(unmeasured(fileModel(device, setup.precision === 'float64' ? 'float64' : 'float32')))
+  const here = { ...setup, device }
+  return pipe(
     E.Do,
     E.bind('base', () => {
-      const { device, precision, threads, math } = choiceOf(setup)
+      const { precision, threads, math } = choiceOf(here)
       return E.mapLeft(notThere)(deviceModel(device, precision, threads, math))
     }),
     E.bind('profile', () => {
-      const choice = measuredChoice(setup)
+      const choice = measuredChoice(here)
       if (choice === undefined) return E.right(undefined)
       if (measured !== undefined) return E.right(measured)
       return pipe(
@@ -60,8 +73,11 @@ export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, Pr
         E.chain((library) => readProfile({ ...choice, library }))
       )
     }),
-    E.map(({ base, profile }) => (profile === undefined ? { ...base, sourceOf: () => 'roofline' as const } : profiled(base, profile)))
+    E.map(({ base, profile }) => (profile === undefined ? unmeasured(base) : profiled(base, profile)))
   )
+}
+
+const unmeasured = (base: DeviceModel): ProfiledModel => ({ ...base, sourceOf: () => 'roofline' })
 
 /** How often a section launches each kernel. */
 export const launchCounts = ({ code: all }: Section): ReadonlyMap<number, number> => {

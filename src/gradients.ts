@@ -3,13 +3,13 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Numbers } from './exchange'
 import { type Failure, type Outcome, inputFailure } from './failure'
-import { type Planned, type Setup, planNetwork } from './planning'
+import { type Planned, type RunnableSetup, planNetwork } from './planning'
 import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
 import { checkWritable } from './whole-file'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { tensorOf } from './weights'
 
-export interface GradientsOptions extends Setup {
+export interface GradientsOptions extends RunnableSetup {
   /** Safetensors of the parameters. */
   readonly weights: string
   /** Safetensors of `input` [B, C, H, W] (taken as it is) and `target` int64 [B]. */
@@ -108,7 +108,7 @@ export const gradients = (options: GradientsOptions): Outcome<GradientsReport> =
           options.onPlan?.(planned)
     ),
     TE.chain(({ file, planned }) =>
-      withNetwork({ planned, weights: options.weights, seed: 0 }, (network) =>
+      withNetwork({ planned, device: options.device, weights: options.weights, seed: 0 }, (network) =>
         pipe(
           fillBatch(file, planned, network),
           TE.chain(() => stoppable(options.signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, []))),

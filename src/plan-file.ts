@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import * as E from 'fp-ts/Either'
@@ -9,27 +9,16 @@ import { builtIn, type HeadOptions } from '../models'
 import { type Objective, type PlanFileForm, type Staged, decodePlanFile, objectiveText, planFileOf, planFileText } from '../staging'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { loadDefault } from './load-module'
+import { readJson, readText } from './read-file'
 import { writeWhole } from './whole-file'
-
-const readText = (path: string): E.Either<Failure, string> =>
-  E.tryCatch(
-    () => readFileSync(path, 'utf8'),
-    (thrown) => inputFailure(`the plan ${path} cannot be read: ${reasonOf(thrown)}`)
-  )
-
-const parseJson = (path: string, text: string): E.Either<Failure, unknown> =>
-  E.tryCatch(
-    () => JSON.parse(text) as unknown,
-    (thrown) => inputFailure(`the plan ${path} is no JSON: ${reasonOf(thrown)}`)
-  )
 
 const misnamed = (path: string): Failure => inputFailure(`${path}: a plan file is named *.plan.ts or *.json`)
 
 /** A plan from a JSON file, or from a TypeScript module, which the compiler checks first. */
 export const loadPlan = (path: string): E.Either<Failure, Plan> =>
   pipe(
-    /\.(ts|json)$/.test(path) ? readText(path) : E.left(misnamed(path)),
-    E.chain((text) => (path.endsWith('.json') ? parseJson(path, text) : loadDefault(path))),
+    /\.(ts|json)$/.test(path) ? readText('plan', path) : E.left(misnamed(path)),
+    E.chain(() => (path.endsWith('.json') ? readJson('plan', path) : loadDefault(path))),
     E.chain((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value)))
   )
 

@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../dsl'
 import type { DeviceName, MathMode } from '../native'
 import {
+  type DeviceFile,
   type Given,
   type Kernel,
   type Objective,
@@ -17,8 +18,8 @@ import {
   stage,
   verify
 } from '../staging'
-import { type DevicePrecision, type TimeShares, choiceOf, deviceOf, timeShares } from './device'
-import type { Failure } from './failure'
+import { type DevicePrecision, type TimeShares, deviceOf, mathOf, timeShares } from './device'
+import { type Failure, inputFailure } from './failure'
 import { planChange } from './plan-file'
 import type { Size } from './sizes'
 
@@ -27,8 +28,9 @@ export interface Setup {
   readonly model: Model
   /** [B, C, H, W]; the model's own where absent. */
   readonly input?: readonly number[]
-  readonly device: DeviceName
-  /** See `devicePrecisions`; the first of the device's where absent. */
+  /** Of this machine, or one that a file describes, which can be planned for. */
+  readonly device: DeviceName | DeviceFile
+  /** See `precisionsOf`; the first of the device's where absent. */
   readonly precision?: DevicePrecision
   /** `auto` where absent. */
   readonly strategy?: StrategyName
@@ -42,9 +44,14 @@ export interface Setup {
   readonly exactKernels?: true
 }
 
+/** A setup whose device is here. */
+export interface RunnableSetup extends Setup {
+  readonly device: DeviceName
+}
+
 export interface Planned {
   readonly staged: Staged
-  readonly device: DeviceName
+  readonly device: Setup['device']
   /** What products are computed in. */
   readonly math: MathMode
   readonly threads: number
@@ -77,6 +84,14 @@ const budgetBytes = (size: Size | undefined, plainPeak: () => E.Either<Failure, 
     plainPeak(),
     E.map((bytes) => Math.floor(bytes * size.fraction))
   )
+}
+
+/** A device of a file has its memory, and no more. */
+const withinDevice = ({ device }: Setup, budget: number | undefined): E.Either<Failure, number | undefined> => {
+  if (typeof device === 'string') return E.right(budget)
+  const { name, memoryBytes } = device
+  if (budget === undefined || budget <= memoryBytes) return E.right(budget ?? memoryBytes)
+  return E.left(inputFailure(`the budget of ${budget} bytes is more than the ${memoryBytes} that ${name} has; lower --budget`))
 }
 
 const budgetOf = (plan: Plan | undefined): Size | undefined =>
@@ -135,7 +150,10 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
       }
     }),
     E.bind('budget', ({ unlimited }) =>
-      budgetBytes(setup.budget ?? budgetOf(setup.plan), () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited)))
+      pipe(
+        budgetBytes(setup.budget ?? budgetOf(setup.plan), () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited))),
+        E.chain((budget) => withinDevice(setup, budget))
+      )
     ),
     E.map(({ unlimited, budget }) => (budget === undefined ? unlimited : { ...unlimited, budget }))
   )
@@ -152,7 +170,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
     E.map(({ request: { device, budget }, staged, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
       device: setup.device,
-      math: choiceOf(setup).math,
+      math: mathOf(setup.precision),
       threads: device.threads,
       arenaBytes: budget ?? staged.program.peakBytes,
       planningMilliseconds,

@@ -6,11 +6,11 @@ import { type Meter, openMeter } from '../native'
 import { type DeviceModel, type Kernel, type Objective, type Profile, type StrategyName, encodeKernel, stage } from '../staging'
 import { deviceOf, launchCounts, measuredChoice, notThere } from './device'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from './failure'
-import { type Setup, imageSource, stageRequest, stagingFailure } from './planning'
+import { type RunnableSetup, imageSource, stageRequest, stagingFailure } from './planning'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
 import type { Size } from './sizes'
 
-export interface ProfileOptions extends Setup {
+export interface ProfileOptions extends RunnableSetup {
   readonly objective: Objective
   /** `done` kernels of this round are measured, of `total`. */
   readonly onKernel?: (done: number, total: number, kernel: Kernel) => void

@@ -90,7 +90,8 @@ export const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
 export const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)}%`
 
 /** From where the predicted time comes, the largest share first. */
-const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom']): string => {
+const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom'], device: Planned['device']): string => {
+  if (typeof device !== 'string') return `by the rates of ${device.name}`
   const known = measured + near + far
   return roofline >= 0.9995
     ? 'by a rough model of this machine; tilefold profile measures it'
@@ -128,7 +129,7 @@ export const planText = (planned: Planned): string => {
     ],
     ['peak on the host', formatBytes(report.peakHostBytes)],
     ['time of a step', `${formatMilliseconds(report.predictedStepMs)}, at least ${formatMilliseconds(report.lowerBoundMs)} in any plan`],
-    ['times', timesText(report.timesFrom)],
+    ['times', timesText(report.timesFrom, planned.device)],
     ['halo overhead', percent(report.haloOverhead)],
     ...convolutionRows(planned.staged.graph, report.segments)
   ]

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Image, type SectionName, type Session, openSession } from '../native'
+import { type DeviceName, type Image, type SectionName, type Session, openSession } from '../native'
 import type { Staged } from '../staging'
 import type { Parameter } from '../staging/graph'
 import { type Exchange, exchangeFor } from './exchange'
@@ -57,6 +57,7 @@ const run =
 
 export interface Opening {
   readonly planned: Planned
+  readonly device: DeviceName
   /** A safetensors file; drawn from the seed where absent. */
   readonly weights?: string | undefined
   /** Instead of weights: fills the restore exchange with all that an earlier training left. */
@@ -86,7 +87,7 @@ const open = (opening: Opening): Outcome<RunningNetwork> => {
     TE.bind('session', () =>
       pipe(
         openSession({
-          device: planned.device,
+          device: opening.device,
           math: planned.math,
           program,
           arenaBytes: planned.arenaBytes,

@@ -169,6 +169,7 @@ const run = (prepared: Prepared): Outcome<TrainReport> => {
   const { options, planned, state } = prepared
   const opening: Opening = {
     planned,
+    device: options.device,
     weights: options.weights,
     state: state && ((exchange) => readResidents(state, planned.staged.program.restore, exchange)),
     seed: options.seed

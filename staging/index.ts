@@ -1,6 +1,20 @@
 export type { Given } from './check-segments'
+export {
+  computeMilliseconds,
+  decodeChain,
+  leastBytes,
+  offload,
+  offloadStrategies,
+  peakBytes,
+  type Chain,
+  type OffloadRequest,
+  type OffloadStrategy,
+  type Offloaded
+} from './chain'
+export { chainOf, type ModelChain } from './chain/model-chain'
 export type { ConvolutionAlgorithm, ConvolutionShape, DeviceModel } from './device-model'
 export type { StagingError } from './error'
+export { decodeDeviceFile, fileModel, type DeviceFile } from './file-model'
 export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
 export type { Graph, Node, Parameter } from './graph'
 export { buildGraph } from './graph'

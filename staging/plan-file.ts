@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { checkPlan, layerText, type Model, type Plan } from '../dsl'
 import type { Given } from './check-segments'
+import { decodeAs } from './decode'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash } from './graph'
 import type { Objective, ParameterGroup, Training } from './lowering/context'
@@ -44,22 +45,8 @@ const PlanFile = t.type({
   predicted: t.record(t.string, t.number)
 })
 
-const article = (name: string): string => (/^(string|number)$/.test(name) ? `a ${name}` : /^(Array|\{)/.test(name) ? 'as in a plan' : name)
-
-/** A plan from what JSON or a module holds, or a sentence with the place that is wrong: "segments[2].grid.H is "4", not a number". */
-export const decodePlanFile = (value: unknown): E.Either<string, Plan> =>
-  pipe(
-    PlanFile.decode(value),
-    E.mapLeft(([fault]) => {
-      const context = fault?.context ?? []
-      // An intersection puts the number of its part on the way, which is no key.
-      const keys = context.slice(1).filter((_, place) => !(context[place]!.type instanceof t.IntersectionType))
-      const path = keys.reduce((text, { key }) => text + (/^\d+$/.test(key) ? `[${key}]` : `${text && '.'}${key}`), '')
-      const expected = article(context.at(-1)?.type.name ?? 'a plan')
-      if (path === '') return 'it holds no plan'
-      return fault?.value === undefined ? `${path} is missing` : `${path} is ${JSON.stringify(fault.value)}, not ${expected}`
-    })
-  )
+/** A plan from what JSON or a module holds, or a sentence with the place that is wrong. */
+export const decodePlanFile: (value: unknown) => E.Either<string, Plan> = decodeAs('plan', PlanFile)
 
 /** What is frozen, by prefix, and what of it is not. */
 const frozenText = (groups: readonly ParameterGroup[]): readonly string[] =>

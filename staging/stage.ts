@@ -35,6 +35,9 @@ export interface StageRequest {
   readonly exactKernels?: true
 }
 
+/** What chooses a graph and how it is lowered. */
+type LoweringRequest = Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source' | 'exactKernels'>
+
 export interface Staged {
   readonly graph: Graph
   readonly plan: MemoryPlan
@@ -78,7 +81,7 @@ export interface Decided {
   readonly answers: Answers | undefined
 }
 
-const loweringOf = ({ device, objective, source, exactKernels }: StageRequest, written: Graph): Lowering => ({
+const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest, written: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
   graph: objective.kind === 'gradients' ? withoutDropout(written) : written,
   device: withFastestFirst(exactKernels ? withExactKernels(device) : device),
@@ -113,7 +116,7 @@ const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingErr
   return chosen === undefined ? E.left(misfit(`strategy ${strategy}`, answers.least())) : E.right(decided(chosen, answers))
 }
 
-const graphOf = ({ model, input, objective }: StageRequest): E.Either<StagingError, Graph> =>
+const graphOf = ({ model, input, objective }: LoweringRequest): E.Either<StagingError, Graph> =>
   pipe(
     input ?? model.input,
     E.fromNullable(inputError(`the model ${model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
@@ -122,11 +125,18 @@ const graphOf = ({ model, input, objective }: StageRequest): E.Either<StagingErr
     E.chain((graph) => checkObjective(graph, objective))
   )
 
-/** The yardstick for fractions of memory (DESIGN §6): bytes with everything kept and direct kernels. Fails for a layer that refuses its input. */
-export const plainPeakBytes = (request: StageRequest): E.Either<StagingError, number> =>
+/** The model as written, ready to be lowered. Fails for a layer that refuses its input. */
+export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lowering> =>
   pipe(
     graphOf(request),
-    E.map((graph) => plainOf(loweringOf(request, graph)).peakBytes)
+    E.map((graph) => loweringOf(request, graph))
+  )
+
+/** The yardstick for fractions of memory (DESIGN §6): bytes with everything kept and direct kernels. Fails as `loweringFor` does. */
+export const plainPeakBytes = (request: StageRequest): E.Either<StagingError, number> =>
+  pipe(
+    loweringFor(request),
+    E.map((lowering) => plainOf(lowering).peakBytes)
   )
 
 /** Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the smallest that would do. */

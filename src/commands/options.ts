@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { mostElements, mostThreads } from '../library/values'
+import { isDeviceText, mostElements, mostThreads } from '../library/values'
 import { parseSize } from '../sizes'
 import { parseGroup } from '../training/parameter-groups'
 
@@ -51,29 +51,39 @@ export const extents =
       : E.left(`"${text}" is larger than anything that can be planned: take a smaller one`)
   }
 
-export const addSetupOptions = (command: Command): Command =>
+const deviceText = (text: string): E.Either<string, string> =>
+  isDeviceText(text) ? E.right(text) : E.left('Allowed choices are cpu, cuda, reference, or the path of a *.json file.')
+
+/** What is trained, and on which device. */
+export const addModelOptions = (command: Command): Command =>
   command
     .argument('<model>', 'vgg11, vgg13, vgg16, vgg19, darknet19, or a TypeScript module whose default export is a model')
     .option('--input <BxCxHxW>', 'batch, channels, height, width', orInvalid(extents(4, '1x3x1024x1024')))
     .option('--classes <n>', 'classes of a built-in model', orInvalid(wholeNumber(1)))
     .addOption(new Option('--head <kind>', 'end of a built-in model').choices(['gap', 'classic']).default('gap'))
-    .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
-    .addOption(new Option('--device <name>', 'where it runs').choices(['cpu', 'cuda', 'reference']).default('cpu'))
-    .addOption(
-      new Option('--precision <type>', 'cpu: float32; cuda: float32 (default) or tf32; reference: float64 (default) or float32').choices([
-        'float32',
-        'tf32',
-        'float64'
-      ])
+    .option(
+      '--device <name>',
+      'cpu, cuda, reference, or a *.json file that describes one to plan for (default: cpu)',
+      orInvalid(deviceText)
     )
+    .addOption(
+      new Option(
+        '--precision <type>',
+        'cpu: float32; cuda: float32 (default) or tf32; reference: float64 (default) or float32; a described device: float32 or float64'
+      ).choices(['float32', 'tf32', 'float64'])
+    )
+    .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
+    .option('--json', 'one JSON object on standard output')
+
+export const addSetupOptions = (command: Command): Command =>
+  addModelOptions(command)
+    .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
     .addOption(
       new Option('--strategy <name>', 'how memory is planned').choices(['auto', 'plain', 'chen', 'chen-sqrt', 'sft']).default('auto')
     )
     .addOption(new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts('strategy'))
-    .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
     .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms')
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
-    .option('--json', 'one JSON object on standard output')
 
 export const addOptimizerOptions = (command: Command): Command =>
   command

@@ -1,9 +1,10 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type BenchOptions as Run, type BenchReport, bench as runBench } from '../bench'
 import type { Outcome } from '../failure'
 import { type OptimizerOptions, objectiveOf } from './objective'
-import { type SetupOptions, setupOf } from './setup'
+import { type SetupOptions, runnable, setupOf } from './setup'
 
 export interface BenchOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onPlan' | 'onStep' | 'signal'> {
   /** 3 where absent. */
@@ -21,7 +22,7 @@ export const bench = (options: BenchOptions): Outcome<BenchReport> => {
   return pipe(
     TE.Do,
     TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
-    TE.bind('setup', () => TE.fromEither(setupOf(options))),
+    TE.bind('setup', () => TE.fromEither(E.chain(runnable)(setupOf(options)))),
     TE.chain(({ objective, setup }) =>
       runBench({
         ...setup,

@@ -1,8 +1,9 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { type GradientsOptions as Files, type GradientsReport, gradients as runGradients } from '../gradients'
-import { type SetupOptions, setupWithoutInput } from './setup'
+import { type SetupOptions, runnable, setupWithoutInput } from './setup'
 
 export interface GradientsOptions extends SetupOptions, Omit<Files, keyof SetupOptions> {}
 
@@ -15,7 +16,7 @@ export const gradients = (options: GradientsOptions): Outcome<GradientsReport> =
   const { weights, batch, out, onPlan, signal } = options
   return pipe(
     TE.Do,
-    TE.chainEitherK(() => setupWithoutInput(options)),
+    TE.chainEitherK(() => E.chain(runnable)(setupWithoutInput(options))),
     TE.chain((setup) => runGradients({ ...setup, weights, batch, out, ...(onPlan && { onPlan }), ...(signal && { signal }) }))
   )
 }

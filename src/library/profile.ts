@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Profile } from '../../staging'
@@ -5,7 +6,7 @@ import type { Outcome } from '../failure'
 import { type ProfileOptions as Run, profileNetwork } from '../profile'
 import { trainingObjective } from '../training/objective'
 import { type OptimizerOptions, objectiveOf } from './objective'
-import { type SetupOptions, setupOf } from './setup'
+import { type SetupOptions, runnable, setupOf } from './setup'
 
 export interface ProfileOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onKernel' | 'signal'> {}
 
@@ -24,7 +25,7 @@ export const profile = (options: ProfileOptions): Outcome<ProfileReport> => {
   return pipe(
     TE.Do,
     TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
-    TE.bind('setup', () => TE.fromEither(setupOf(options))),
+    TE.bind('setup', () => TE.fromEither(E.chain(runnable)(setupOf(options)))),
     TE.chain(({ objective, setup }) =>
       profileNetwork({ ...setup, objective: trainingObjective(objective), ...(onKernel && { onKernel }), ...(signal && { signal }) })
     ),

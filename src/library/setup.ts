@@ -2,13 +2,14 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import type { Head, HeadOptions } from '../../models'
-import type { StrategyName } from '../../staging'
 import type { DeviceName } from '../../native'
-import { type DevicePrecision, devicePrecisions } from '../device'
+import type { DeviceFile, StrategyName } from '../../staging'
+import { type DevicePrecision, precisionsOf } from '../device'
+import { loadDevice } from '../device-file'
 import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
 import { loadPlan } from '../plan-file'
-import type { Setup } from '../planning'
+import type { RunnableSetup, Setup } from '../planning'
 import { type Size, parseSize } from '../sizes'
 import { checkValues, orTextIfPresent, present } from './values'
 
@@ -24,9 +25,12 @@ export interface SetupOptions {
   readonly head?: Head
   /** Bytes, or a text: '256MiB', '1GB', '20%' of what `plain` needs. Unlimited where absent. */
   readonly budget?: number | string | Size
-  /** `cpu` where absent. */
-  readonly device?: DeviceName
-  /** The cpu computes in float32; cuda in float32 where absent, or in tf32; the reference device in float64 where absent, or float32. */
+  /** `cpu` where absent. A device that a *.json file describes (or what one holds) can be planned for; its memory is then the budget. */
+  readonly device?: DeviceName | DeviceFile | `${string}.json`
+  /**
+   * The cpu computes in float32; cuda in float32 where absent, or in tf32; the reference device in float64 where absent, or float32; one of
+   * a file in float32 where absent, or float64.
+   */
   readonly precision?: DevicePrecision
   /** `auto` where absent. */
   readonly strategy?: StrategyName
@@ -58,12 +62,16 @@ const croppedInput = ({ input, crop }: CroppedOptions, model: Model, plan: Plan 
   return crop === undefined ? whole : [...(whole ?? [1, 3]).slice(0, 2), ...crop]
 }
 
-const checkPrecision = ({ device = 'cpu', precision }: SetupOptions): E.Either<Failure, void> => {
-  const known: readonly DevicePrecision[] = devicePrecisions[device]
+const checkPrecision = (device: Setup['device'], precision: DevicePrecision | undefined): E.Either<Failure, void> => {
+  const known = precisionsOf(device)
   if (precision === undefined || known.includes(precision)) return E.right(undefined)
+  const name = typeof device === 'string' ? `${device} device` : `described device ${device.name}`
   const other = precision === 'tf32' ? 'cuda' : 'reference'
-  return E.left(inputFailure(`--precision ${precision}: the ${device} device computes in ${known.join(' or ')}; take --device ${other}`))
+  return E.left(inputFailure(`--precision ${precision}: the ${name} computes in ${known.join(' or ')}; take --device ${other}`))
 }
+
+const deviceOf = ({ device = 'cpu' }: SetupOptions): E.Either<Failure, Setup['device']> =>
+  device === 'cpu' || device === 'cuda' || device === 'reference' ? E.right(device) : loadDevice(device)
 
 const parts = (
   options: SetupOptions,
@@ -71,15 +79,16 @@ const parts = (
 ): E.Either<Failure, { readonly model: Model; readonly plan: Plan | undefined; readonly fields: Omit<Setup, 'model'> }> =>
   pipe(
     checkValues(options),
-    E.chain(() => checkPrecision(options)),
     E.chain(() => orTextIfPresent('budget', typeof options.budget === 'number' ? `${options.budget}` : options.budget, parseSize)),
     E.bindTo('budget'),
     E.bind('model', () =>
       typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : E.right(options.model)
     ),
     E.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(options.plan))),
-    E.map(({ budget, model, plan }) => {
-      const { device = 'cpu', precision, strategy, threads } = options
+    E.bind('device', () => deviceOf(options)),
+    E.chainFirst(({ device }) => checkPrecision(device, options.precision)),
+    E.map(({ budget, model, plan, device }) => {
+      const { precision, strategy, threads } = options
       const exactKernels = options.exactKernels === true ? (true as const) : undefined
       return { model, plan, fields: { device, ...present({ precision, strategy, threads, exactKernels, plan, budget }) } }
     })
@@ -103,3 +112,9 @@ export const setupWithoutInput = (options: SetupOptions): E.Either<Failure, Setu
     parts(options),
     E.map(({ model, fields }) => ({ ...fields, model, ...present({ input: options.input }) }))
   )
+
+/** Refuses a device that is elsewhere. */
+export const runnable = ({ device, ...setup }: Setup): E.Either<Failure, RunnableSetup> =>
+  typeof device === 'string'
+    ? E.right({ ...setup, device })
+    : E.left(inputFailure(`--device: ${device.name} is known from a file and can only be planned for; give cpu, cuda or reference to run`))

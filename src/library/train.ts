@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Dataset, readDataset } from '../dataset'
@@ -11,7 +12,7 @@ import { checkOptions } from '../training/check-options'
 import { type ClassWeights, parseClassWeights } from '../training/class-weights'
 import { parseFraction } from '../training/validation-split'
 import { type OptimizerOptions, objectiveOf } from './objective'
-import { type SetupOptions, setupOf } from './setup'
+import { type SetupOptions, runnable, setupOf } from './setup'
 import { orTextIfPresent, present } from './values'
 
 /** Options that the trainer takes as they are. */
@@ -106,7 +107,7 @@ export const train = (options: TrainOptions): Outcome<TrainReport> =>
     TE.bind('classWeights', () => TE.fromEither(orTextIfPresent<ClassWeights>('classWeights', options.classWeights, parseClassWeights))),
     TE.bind('dataset', () => datasetOf(options.data)),
     TE.bind('validation', () => validationOf(options)),
-    TE.bind('setup', ({ dataset }) => TE.fromEither(setupOf(options, dataset.classes))),
+    TE.bind('setup', ({ dataset }) => TE.fromEither(E.chain(runnable)(setupOf(options, dataset.classes)))),
     TE.chain(({ objective, schedule, setup, dataset, ...parsed }) => {
       const { lr, seed, flip } = options
       return runTraining({

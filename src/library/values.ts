@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
+import { offloadStrategies } from '../../staging/chain'
 import { type Failure, inputFailure } from '../failure'
 
 /** Of an input: above, bytes of what networks make of it are no exact numbers any more, and no machine holds them. */
@@ -8,6 +9,9 @@ export const mostElements = 2 ** 40
 
 /** As many as a device takes. */
 export const mostThreads = 1024
+
+/** Of offload's dynprog: finer than any size is known. */
+export const mostSlots = 10_000
 
 const whole = (least: number, most = Number.MAX_SAFE_INTEGER): t.Mixed =>
   t.refinement(
@@ -27,15 +31,24 @@ const extents = (count: number): t.Mixed =>
   )
 const oneOf = (...names: readonly string[]): t.Mixed => t.refinement(t.string, (name) => names.includes(name), `one of ${names.join(', ')}`)
 
+/** A device of this machine, or the path of a file that describes one. */
+export const isDeviceText = (text: string): boolean => ['cpu', 'cuda', 'reference'].includes(text) || text.endsWith('.json')
+
 /** What values are good; texts of the command line are checked as they are parsed. */
 const codecs: Readonly<Record<string, t.Mixed>> = {
   input: extents(4),
   crop: extents(2),
   classes: whole(1),
   head: oneOf('gap', 'classic'),
-  device: oneOf('cpu', 'cuda', 'reference'),
+  device: t.refinement(
+    t.unknown,
+    (device) => (typeof device === 'string' ? isDeviceText(device) : typeof device === 'object'),
+    'one of cpu, cuda, reference, or the path of a *.json file'
+  ),
   precision: oneOf('float32', 'tf32', 'float64'),
   strategy: oneOf('auto', 'plain', 'chen', 'chen-sqrt', 'sft'),
+  offloadStrategy: oneOf(...offloadStrategies),
+  slots: whole(1, mostSlots),
   threads: whole(1, mostThreads),
   exactKernels: t.boolean,
   seed: whole(0),

@@ -1,5 +1,5 @@
 import type { Dataset } from '../dataset'
-import type { Planned, Setup } from '../planning'
+import type { Planned, RunnableSetup } from '../planning'
 import type { Schedule } from '../schedule'
 import type { ColourJitter } from './augmentation'
 import type { BestBy, Validation } from './best'
@@ -7,7 +7,7 @@ import type { ClassWeights } from './class-weights'
 import type { ObjectiveOptions } from './objective'
 
 /** Named as on the command line; what may be left out is off, or as said. */
-export interface TrainOptions extends Setup, ObjectiveOptions {
+export interface TrainOptions extends RunnableSetup, ObjectiveOptions {
   readonly dataset: Dataset
   /** Updates of the weights. */
   readonly steps?: number

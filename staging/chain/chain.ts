@@ -1,0 +1,60 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { decodeAs } from '../decode'
+
+const largest = 1e15
+const bytes = t.refinement(
+  t.number,
+  (value) => Number.isInteger(value) && value >= 0 && value <= largest,
+  `a whole number of bytes from 0 to ${largest}`
+)
+const milliseconds = t.refinement(t.number, (value) => value >= 0 && value <= largest, `a number of milliseconds from 0 to ${largest}`)
+const bytesPerSecond = t.refinement(t.number, (value) => value >= 1 && value <= largest, `a number of bytes a second from 1 to ${largest}`)
+
+/**
+ * A stage i of a chain, F_i and B_i, in the symbols of Beaumont et al., "Optimal GPU-CPU offloading strategies for deep neural network
+ * training" (Euro-Par 2020), section 3.1. F_i reads the activation x_i and writes x_(i+1); B_i reads x_i, x_(i+1) and the gradient
+ * y_(i+1), and writes y_i. Times in milliseconds, sizes in bytes.
+ */
+const stage = t.readonly(
+  t.type({
+    name: t.string,
+    u_F: milliseconds,
+    u_B: milliseconds,
+    x: bytes,
+    y: bytes,
+    /** Memory beside inputs and output while F_i runs. */
+    ex_F: bytes,
+    /** The same of B_i. */
+    ex_B: bytes
+  })
+)
+
+const chain = t.type({
+  name: t.string,
+  stages: t.readonlyArray(stage),
+  /** What the last stage writes, and the gradient that its backward reads. */
+  output: t.readonly(t.type({ x: bytes, y: bytes })),
+  /** Of the link between device and host, bytes a second either way, one transfer at a time. */
+  beta: bytesPerSecond
+})
+
+export type Stage = t.TypeOf<typeof stage>
+export type Chain = Readonly<t.TypeOf<typeof chain>>
+
+/** A chain from what JSON holds, or words on the first place that is wrong: "stages[2].u_F is -1, not a number of milliseconds ...". */
+export const decodeChain = (value: unknown): E.Either<string, Chain> =>
+  pipe(
+    decodeAs('chain', chain)(value),
+    E.filterOrElse(
+      ({ stages }) => stages.length > 0,
+      () => 'stages is empty, where a chain has at least one'
+    )
+  )
+
+/** |x_i| of i = 0 ... L + 1: the stages' inputs, then the last one's output. */
+export const activationBytes = ({ stages, output }: Chain): readonly number[] => [...stages.map(({ x }) => x), output.x]
+
+/** |y_i| of i = 0 ... L + 1. */
+export const gradientBytes = ({ stages, output }: Chain): readonly number[] => [...stages.map(({ y }) => y), output.y]

@@ -1,0 +1,70 @@
+import * as E from 'fp-ts/Either'
+import type { StagingError } from '../error'
+import type { Chain } from './chain'
+import { dynprog } from './dynprog'
+import { greedy } from './greedy'
+import { leastBytes, lowerBound, peakBytes } from './memory'
+import { orderedSchedule, type OffloadSet, type Schedule } from './schedule'
+import { vdnn } from './vdnn'
+
+export { decodeChain, type Chain, type Stage } from './chain'
+export { computeMilliseconds, leastBytes, lowerBound, peakBytes } from './memory'
+export { orderedSchedule, type OffloadSet, type Release, type Schedule } from './schedule'
+
+export const offloadStrategies = ['greedy', 'dynprog', 'vdnn'] as const
+export type OffloadStrategy = (typeof offloadStrategies)[number]
+
+/** Slots of DYNPROG; 500 is the paper's. */
+export const defaultSlots = 500
+
+export interface OffloadRequest {
+  readonly chain: Chain
+  /** Bytes on the device for activations, their gradients and workspaces: M_GPU. */
+  readonly memory: number
+  readonly strategy: OffloadStrategy
+  /** Of dynprog; 500 where absent. */
+  readonly slots?: number
+}
+
+export interface Offloaded {
+  readonly schedule: Schedule
+  /** M_peak, in bytes. */
+  readonly peakBytes: number
+  /** Proposition 3, in milliseconds. */
+  readonly lowerBound: number
+  /** Bytes that go to the host, and come back. */
+  readonly offloadedBytes: number
+}
+
+const setOf = ({ chain, memory, strategy, slots = defaultSlots }: OffloadRequest): OffloadSet => {
+  if (memory >= peakBytes(chain)) return chain.stages.map(() => false)
+  switch (strategy) {
+    case 'greedy':
+      return greedy(chain, memory)
+    case 'dynprog':
+      return dynprog(chain, memory, slots)
+    case 'vdnn':
+      return vdnn(chain, memory)
+  }
+}
+
+/**
+ * Which activations of a chain go to the host in which ordered no-wait schedule, by one of the strategies of Beaumont et al. (Euro-Par
+ * 2020). Fails with code 'budget' where an operation alone needs more than `memory`.
+ */
+export const offload = (request: OffloadRequest): E.Either<StagingError, Offloaded> => {
+  const { chain, memory } = request
+  const least = leastBytes(chain)
+  if (memory < least) {
+    const message = `${chain.name} does not fit into ${memory} bytes: its largest operation alone needs ${least}; give --memory at least that.`
+    return E.left({ code: 'budget', message, smallestFeasibleBudgetBytes: least })
+  }
+  const schedule = orderedSchedule(chain, memory, setOf(request))
+  if (schedule === undefined) throw new Error(`the set of ${request.strategy} has no schedule in ${memory} bytes`)
+  return E.right({
+    schedule,
+    peakBytes: peakBytes(chain),
+    lowerBound: lowerBound(chain, memory),
+    offloadedBytes: chain.stages.reduce((sum, { x }, i) => sum + (schedule.offload[i] ? x : 0), 0)
+  })
+}

@@ -1,0 +1,114 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { StagingError } from '../error'
+import type { Graph } from '../graph'
+import { bindSegment, boundaryAt } from '../lowering/bind'
+import type { Context } from '../lowering/context'
+import { emitter, openPool, type Buffer, type Pool, type VirtualInstruction } from '../lowering/emitter'
+import { openContext } from '../lowering/lower'
+import { loweringOf } from '../lowering/ops'
+import { learningTensors, stateNames, tensorsOf, updateParameter } from '../lowering/parameters'
+import { emitBackward, emitForward } from '../lowering/segment'
+import { tensorBytes } from '../lowering/tensors'
+import { maxLive } from '../placement/first-fit'
+import { lifetimesOf } from '../placement/lifetimes'
+import { nanoseconds } from '../simulate'
+import { loweringFor, type StageRequest } from '../stage'
+import { segmentTiling, untiled } from '../tiling'
+import type { Chain, Stage } from './chain'
+
+export interface ModelChain {
+  readonly chain: Chain
+  /** Parameters, optimizer state and gradients kept over a step: bytes that stand beside the chain's in the device's memory. */
+  readonly residentBytes: number
+}
+
+/** Half-open ranges of nodes: each op, with those after it that work in place on its output. */
+const stageSpans = ({ nodes }: Graph): readonly { readonly from: number; readonly to: number }[] => {
+  const joins = (position: number): boolean =>
+    position > 0 && loweringOf(nodes[position]!).inPlace && loweringOf(nodes[position - 1]!).keeps.output !== true
+  const starts = nodes.flatMap((_, position) => (joins(position) ? [] : [position]))
+  return starts.map((from, index) => ({ from, to: starts[index + 1] ?? nodes.length }))
+}
+
+/** What one stage takes, with what it leaves for its backward beside its output. */
+interface Measured extends Omit<Stage, 'x' | 'y'> {
+  readonly output: { readonly x: number; readonly y: number }
+}
+
+/** Runs a span by itself, whole, on no device: forward as it is kept for backward, then backward with the parameters' updates. */
+const measure = (context: Context, pool: Pool, { from, to }: { readonly from: number; readonly to: number }): Measured => {
+  const emit = emitter(pool)
+  const inside: Context = { ...context, emit }
+  const { graph, objective, device } = context
+  const segment = { from, to, grid: untiled, recompute: false, reorder: 'once' } as const
+  const after = boundaryAt(inside, to)
+  const code = bindSegment(inside, segment, segmentTiling(graph, segment, untiled)!, boundaryAt(inside, from), after)
+  const kept = emitForward(inside, code)
+  const launched = emit.code().length
+  emitBackward(inside, code, kept, (parameter, gradient) => {
+    if (objective.kind === 'gradients' || parameter.gradient !== undefined) return
+    const state = stateNames(objective.optimizer).map((name) => emit.buffer(name, gradient.bytes, 'resident'))
+    updateParameter(emit, objective.optimizer, parameter, gradient, state)
+  })
+
+  const milliseconds = (instructions: readonly VirtualInstruction[]): number =>
+    instructions.reduce((sum, one) => sum + (one.kind === 'launch' ? nanoseconds(device, pool.kernels[one.kernel]!) : 0), 0) / 1e6
+  const first = kept?.[0]?.source.address
+  const isInput = (buffer: Buffer): boolean => from === 0 && first?.space === 'arena' && first.buffer === buffer
+  const local = lifetimesOf(emit.code(), []).filter(
+    ({ buffer }) => (buffer.scope === 'local' || buffer.scope === 'unwanted') && !isInput(buffer)
+  )
+  const forward = local.filter((one) => one.from < launched)
+  const backward = local.filter((one) => one.to > launched)
+  const keptBytes = forward.filter((one) => one.to > launched).reduce((sum, { bytes }) => sum + bytes, 0)
+  return {
+    name: graph.nodes[from]!.name,
+    u_F: milliseconds(emit.code().slice(0, launched)),
+    u_B: milliseconds(emit.code().slice(launched)),
+    ex_F: Math.max(0, maxLive(forward).bytes - keptBytes),
+    ex_B: Math.max(0, maxLive(backward).bytes - keptBytes),
+    output: { x: (after?.tensor.buffer.bytes ?? 0) + keptBytes, y: after?.gradient?.buffer.bytes ?? 0 }
+  }
+}
+
+const residentBytesOf = ({ parameters, objective, elementBytes }: Context): number => {
+  const bytes = (tensors: readonly { readonly elements: number }[]): number =>
+    tensors.reduce((sum, { elements }) => sum + elements * elementBytes, 0)
+  const learning = parameters.flatMap(learningTensors)
+  const states = objective.kind === 'train' ? stateNames(objective.optimizer).length : 0
+  return (
+    bytes(parameters.flatMap((both) => (both === undefined ? [] : tensorsOf(both)))) +
+    states * bytes(learning) +
+    bytes(learning.filter(({ gradient }) => gradient !== undefined))
+  )
+}
+
+/**
+ * The chain of a model's training step on a device, as the paper sees one: untiled, by direct kernels. A stage is an op with those after it
+ * that work in place; what it keeps for its backward (which elements won a pool) goes with its output. The link is as fast as its
+ * slower way. Fails as staging does for a layer that refuses its input.
+ */
+export const chainOf = (
+  request: Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source'>
+): E.Either<StagingError, ModelChain> =>
+  pipe(
+    loweringFor(request),
+    E.map((lowering) => {
+      const pool = openPool()
+      const context = openContext(lowering, pool)
+      const { graph, device } = lowering
+      const measured = stageSpans(graph).map((span) => measure(context, pool, span))
+      const input = { x: tensorBytes(context.layouts[0]!, graph.input, context.elementBytes), y: 0 }
+      const outputs = measured.map(({ output }) => output)
+      return {
+        chain: {
+          name: graph.model,
+          stages: measured.map(({ name, u_F, u_B, ex_F, ex_B }, i) => ({ name, u_F, u_B, ...(outputs[i - 1] ?? input), ex_F, ex_B })),
+          output: outputs.at(-1)!,
+          beta: Math.min(device.linkBytesPerSecond.toDevice, device.linkBytesPerSecond.toHost)
+        },
+        residentBytes: residentBytesOf(context)
+      }
+    })
+  )

@@ -1,0 +1,38 @@
+import * as t from 'io-ts'
+import { decodeAs } from './decode'
+import type { DeviceModel } from './device-model'
+import { bytesOf, type Precision } from './program'
+import { referenceModel } from './reference-model'
+import { roofline } from './roofline'
+
+const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'a number above 0')
+const seconds = t.refinement(t.number, (value) => value >= 0 && Number.isFinite(value), 'a number of seconds from 0 upwards')
+const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number of bytes above 0')
+const name = t.refinement(t.string, (value) => value !== '', 'a name')
+
+/** A device that is elsewhere, by the figures of its data sheet or of a measurement. */
+const deviceFile = t.readonly(
+  t.type({
+    name,
+    memoryBytes: bytes,
+    /** Floating-point operations that its kernels sustain, by precision. */
+    flopsPerSecond: t.readonly(t.type({ float32: positive, float64: positive })),
+    /** Of its own memory. */
+    bytesPerSecond: positive,
+    launchSeconds: seconds,
+    linkBytesPerSecond: t.readonly(t.type({ toDevice: positive, toHost: positive }))
+  })
+)
+
+export type DeviceFile = t.TypeOf<typeof deviceFile>
+
+/** A device from what JSON holds, or words on the first place that is wrong. */
+export const decodeDeviceFile = decodeAs('device', deviceFile)
+
+/** The device of a file: plain layouts and no scratch, as the reference device, and the roofline's times at the file's rates. */
+export const fileModel = (file: DeviceFile, precision: Precision): DeviceModel => ({
+  ...referenceModel(precision),
+  name: file.name,
+  milliseconds: (kernel) => roofline(kernel, bytesOf(precision), { ...file, flopsPerSecond: file.flopsPerSecond[precision] }),
+  linkBytesPerSecond: file.linkBytesPerSecond
+})
