@@ -2,7 +2,8 @@ import type { DeviceModel } from '../device-model'
 import { elementsOf, type Graph } from '../graph'
 import type { Layout } from '../layout'
 import { updatesLater } from '../objective'
-import { firstFit, maxLive } from '../placement/first-fit'
+import { alignment, maxLive } from '../placement/placement'
+import { placeStatic } from '../placement/static'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import type { Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Program, type Resident, type Section } from '../program'
@@ -194,7 +195,10 @@ const emitSections = (
   return sections
 }
 
-/** Lowers a plan's segments: instructions for every tile, placed by size-descending first-fit; sections never run at the same time. */
+/** Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. */
+const stepsPerBuffer = 16
+
+/** Lowers a plan's segments: instructions for every tile, placed by `static`; sections never run at the same time. */
 export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered => {
   const pool = openPool()
   const context = openContext(lowering, pool)
@@ -204,7 +208,7 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
     sections.flatMap(({ code }) => code),
     residents.map(({ buffer }) => buffer)
   )
-  const { offsets, peakBytes } = firstFit(lifetimes)
+  const { offsets, peakBytes } = placeStatic(lifetimes, { alignment, stepLimit: stepsPerBuffer * lifetimes.length })
   const program = (): Program => {
     const placed: Placed = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, index }]))
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }): readonly [string, Section] => [
