@@ -2,9 +2,9 @@ import type { DeviceModel } from '../device-model'
 import { elementsOf, type Graph } from '../graph'
 import type { Layout } from '../layout'
 import { updatesLater } from '../objective'
+import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import { alignment, maxLive } from '../placement/placement'
 import { placeStatic } from '../placement/static'
-import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import type { Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Program, type Resident, type Section } from '../program'
 import { segmentTiling } from '../tiling'
@@ -158,6 +158,8 @@ export interface Lowered {
   readonly peakBytes: number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: string
+  /** Of all buffers, in the order of the Program's. */
+  readonly lifetimes: readonly BufferLifetime[]
   /** What is live where the most bytes are. */
   readonly liveAtPeak: readonly Buffer[]
   /** Built when asked for: a search lowers many segmentations for their peaks alone. */
@@ -232,5 +234,5 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
     }
   }
   const live = liveAtPeak(lifetimes)
-  return { peakBytes, largestAtPeak: largestOf(live), liveAtPeak: live, program }
+  return { peakBytes, lifetimes, largestAtPeak: largestOf(live), liveAtPeak: live, program }
 }

@@ -182,8 +182,7 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
       offsets[raised[raises]!] = before[raises]!
     }
     unplace(chosen[frame]!)
-    for (let entry = end[frame]!; entry < restEnd[frame]!; entry++)
-      if (to[entries[entry]!]! <= solvedTo[frame]!) unplace(entries[entry]!)
+    for (let entry = end[frame]!; entry < restEnd[frame]!; entry++) if (to[entries[entry]!]! <= solvedTo[frame]!) unplace(entries[entry]!)
     chosen[frame] = -1
   }
 
@@ -241,7 +240,7 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
   restEnd[0] = count
   high[0] = sections
   apart[0] = 1
-  for (let frame = 0; ; ) {
+  for (let frame = 0; ;) {
     // What is solved needs no second solution: its frames are left, up to one with sections still to solve.
     while (!descend(frame)) {
       if (frame === 0) return result('found')

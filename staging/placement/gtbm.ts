@@ -29,7 +29,11 @@ const mobilities = (lifetimes: readonly Lifetime[], alignment: number): readonly
  */
 export const gtbm: Allocator = (lifetimes, { alignment }) => {
   const groups = mobilities(lifetimes, alignment)
-  const heaps: { readonly [M in Mobility]: ReturnType<typeof openHeap> } = { movable: openHeap(), temporary: openHeap(), reclaimed: openHeap() }
+  const heaps: { readonly [M in Mobility]: ReturnType<typeof openHeap> } = {
+    movable: openHeap(),
+    temporary: openHeap(),
+    reclaimed: openHeap()
+  }
   const places = lifetimes.map(() => 0)
   const bytesOf = (index: number): number => aligned(lifetimes[index]!.bytes, alignment)
   let main = 0

@@ -7,4 +7,3 @@ import { virtual } from './virtual'
 export const allocators = { static: placeStatic, 'best-fit': bestFit, gtbm, virtual } satisfies Record<string, Allocator>
 
 export type AllocatorName = keyof typeof allocators
-export const allocatorNames = Object.keys(allocators) as readonly AllocatorName[]

@@ -11,7 +11,6 @@ export const findOverlap = (lifetimes: readonly Lifetime[], { offsets, chunks }:
   const shareChunk = (a: number, b: number): boolean =>
     chunks !== undefined && chunks[a]!.some((run) => chunks[b]!.some((other) => meet(run, other)))
   for (let b = 1; b < lifetimes.length; b++)
-    for (let a = 0; a < b; a++)
-      if (together(lifetimes[a]!, lifetimes[b]!) && (shareBytes(a, b) || shareChunk(a, b))) return [a, b]
+    for (let a = 0; a < b; a++) if (together(lifetimes[a]!, lifetimes[b]!) && (shareBytes(a, b) || shareChunk(a, b))) return [a, b]
   return undefined
 }
