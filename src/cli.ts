@@ -19,7 +19,7 @@ const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text
 
 const failureReport = ({ code, message, smallestFeasibleBudgetBytes, report }: Failure): object => ({
   ...(code === 'budget'
-    ? (report ?? { feasible: false, smallestFeasibleBudgetBytes: smallestFeasibleBudgetBytes ?? null, reason: sentence(message) })
+    ? { feasible: false, ...(report ?? { smallestFeasibleBudgetBytes: smallestFeasibleBudgetBytes ?? null }), reason: sentence(message) }
     : {}),
   error: { code, message: sentence(message) }
 })

@@ -39,7 +39,8 @@ export interface PlaceReport {
   readonly ms: number
 }
 
-const page = 4096
+/** The least that a CPU maps, in bytes. */
+export const page = 4096
 
 const placeBuffers = (buffers: readonly NamedBuffer[], { capacity, placement = 'static', chunk = page }: PlaceOptions) => {
   const started = performance.now()

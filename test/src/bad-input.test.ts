@@ -255,7 +255,10 @@ test('an exception that nobody expected is a bug of ours: exit 1', async () => {
 
 test('no command', async () => {
   const { status, stdout, stderr } = await tilefold([])
-  assert.equal([status, stdout, stderr], [2, '', 'give a command: plan, explain, train, gradients, bench or profile; --help says more.\n'])
+  assert.equal(
+    [status, stdout, stderr],
+    [2, '', 'give a command: plan, explain, train, gradients, bench, place or profile; --help says more.\n']
+  )
 })
 
 test('who reads the output may stop reading: no complaint, and no failure', async () => {
