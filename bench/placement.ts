@@ -93,7 +93,10 @@ const measure = ({ name, lifetimes, alignment, chunkBytes }: Instance, placement
 }
 
 const print = (rows: readonly Row[]): void => {
-  const table = new Table({ head: ['', 'buffers', 'live at once', ...names.map((name) => `${name}\nheight, U_f, time`)] })
+  const table = new Table({
+    head: ['', 'buffers', 'live at once', ...names.map((name) => `${name}\nheight, U_f, time`)],
+    style: { head: [], border: [], compact: true }
+  })
   for (const [index, { instance, buffers, maxLive }] of rows.entries())
     if (index % names.length === 0)
       table.push([

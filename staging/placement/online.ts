@@ -10,36 +10,33 @@ export interface Heap {
 }
 
 interface Hole {
-  start: number
-  stop: number
+  readonly start: number
+  readonly stop: number
 }
 
 export const openHeap = (): Heap => {
-  const holes: Hole[] = []
+  let holes: readonly Hole[] = []
   let top = 0
+  const size = ({ start, stop }: Hole): number => stop - start
+  const better = (a: Hole, b: Hole): Hole => (size(b) < size(a) || (size(b) === size(a) && b.start < a.start) ? b : a)
   return {
     top: () => top,
     allocate: (bytes) => {
-      const fitting = holes.filter(({ start, stop }) => stop - start >= bytes)
+      const fitting = holes.filter((hole) => size(hole) >= bytes)
       if (fitting.length === 0) return (top += bytes) - bytes
-      const best = fitting.reduce((least, hole) => (hole.stop - hole.start < least.stop - least.start ? hole : least))
-      const offset = best.start
-      best.start += bytes
-      if (best.start === best.stop) holes.splice(holes.indexOf(best), 1)
-      return offset
+      const best = fitting.reduce(better)
+      const rest = { start: best.start + bytes, stop: best.stop }
+      holes = [...holes.filter((hole) => hole !== best), ...(size(rest) > 0 ? [rest] : [])]
+      return best.start
     },
     free: (offset, bytes) => {
-      const next = holes.findIndex(({ start }) => start > offset)
-      const place = next === -1 ? holes.length : next
-      const [before, after] = [holes[place - 1], holes[place]]
-      const freed = { start: before?.stop === offset ? before.start : offset, stop: offset + bytes }
-      if (after?.start === freed.stop) freed.stop = after.stop
-      const [joinsBefore, joinsAfter] = [freed.start < offset, freed.stop > offset + bytes]
-      holes.splice(place - (joinsBefore ? 1 : 0), (joinsBefore ? 1 : 0) + (joinsAfter ? 1 : 0), freed)
-      if (freed.stop === top) {
-        holes.splice(holes.indexOf(freed), 1)
-        top = freed.start
-      }
+      const before = holes.find(({ stop }) => stop === offset)
+      const after = holes.find(({ start }) => start === offset + bytes)
+      const freed = { start: before?.start ?? offset, stop: after?.stop ?? offset + bytes }
+      const others = holes.filter((hole) => hole !== before && hole !== after)
+      const last = freed.stop === top
+      holes = last ? others : [...others, freed]
+      if (last) top = freed.start
     }
   }
 }

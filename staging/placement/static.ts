@@ -126,8 +126,8 @@ export const placeStatic: Allocator = (lifetimes, options) => {
   seek(bound, capacity > bound ? share.boundBesideCapacity : share.bound)
   if (capacity > bound && best.peakBytes > enough) seek(capacity, 1)
   while (best.peakBytes > enough && steps < stepLimit && best.peakBytes - missed > Math.max(alignment, tolerance * best.peakBytes)) {
-    const middle = (missed + best.peakBytes) / 2
-    seek(Math.floor(middle / alignment) * alignment, share.other)
+    const middle = Math.floor((missed + best.peakBytes) / 2 / alignment) * alignment
+    seek(Math.max(middle, missed + alignment), share.other)
   }
   return { ...best, optimal: best.optimal || best.peakBytes <= least }
 }
