@@ -7,6 +7,7 @@ import type * as Explain from './commands/explain'
 import type * as Gradients from './commands/gradients'
 import type * as Offload from './commands/offload'
 import { addModelOptions, addOptimizerOptions, addSetupOptions, extents, orInvalid, positiveNumber, wholeNumber } from './commands/options'
+import type * as Place from './commands/place'
 import type * as Plan from './commands/plan'
 import type * as Profile from './commands/profile'
 import type * as Train from './commands/train'
@@ -20,9 +21,9 @@ import { parseClassWeights } from './training/class-weights'
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
-const failureReport = ({ code, message, smallestFeasibleBudgetBytes }: Failure): object => ({
+const failureReport = ({ code, message, smallestFeasibleBudgetBytes, report }: Failure): object => ({
   ...(code === 'budget'
-    ? { feasible: false, smallestFeasibleBudgetBytes: smallestFeasibleBudgetBytes ?? null, reason: sentence(message) }
+    ? { feasible: false, ...(report ?? { smallestFeasibleBudgetBytes: smallestFeasibleBudgetBytes ?? null }), reason: sentence(message) }
     : {}),
   error: { code, message: sentence(message) }
 })
@@ -116,6 +117,19 @@ const program = (): Command => {
       answer(options.json ?? false, (require('./commands/bench') as typeof Bench).benchCommand({ ...options, model }))
     )
 
+  tilefold
+    .command('place')
+    .description('place buffers with known lifetimes in as little memory as can be')
+    .argument('<file>', 'a CSV of id,lower,upper,size rows: bytes, live from lower up to, not including, upper')
+    .option('--capacity <bytes>', 'what is enough; more than that fails', orInvalid(wholeNumber(1)))
+    .addOption(new Option('--placement <name>', 'how').choices(['static', 'best-fit', 'gtbm', 'virtual']).default('static'))
+    .option('--chunk <bytes>', 'of memory under virtual (default: 4096)', orInvalid(wholeNumber(1)))
+    .option('--out <file>', 'write the rows with a column offset')
+    .option('--json', 'one JSON object on standard output')
+    .action((file: string, options) =>
+      answer(options.json ?? false, (require('./commands/place') as typeof Place).placeCommand({ ...options, file }))
+    )
+
   addOptimizerOptions(add('profile', 'measure the kernels of a model on this machine, for better plans')).action((model: string, options) =>
     answer(options.json ?? false, (require('./commands/profile') as typeof Profile).profileCommand({ ...options, model }))
   )
@@ -186,7 +200,7 @@ export const main = async (argv: readonly string[]): Promise<void> => {
         json,
         inputFailure(
           noCommand
-            ? 'give a command: plan, explain, train, gradients, bench, profile, chain or offload; --help says more'
+            ? 'give a command: plan, explain, train, gradients, bench, place, profile, chain or offload; --help says more'
             : usageMessage(thrown.message)
         )
       )

@@ -1,9 +1,9 @@
-import { access, readFile, readdir, stat } from 'node:fs/promises'
+import { access, readdir, stat } from 'node:fs/promises'
 import { dirname, extname, join, resolve } from 'node:path'
-import { type Options, parse } from 'csv-parse/sync'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { type Row, readCsvRows } from './csv'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { imageExtensions } from './images'
 
@@ -23,34 +23,8 @@ export interface Dataset {
   readonly names?: readonly string[]
 }
 
-interface Row {
-  readonly record: readonly string[]
-  readonly info: { readonly lines: number }
-}
-
-const csvOptions: Options = {
-  bom: true,
-  trim: true,
-  relaxColumnCount: true,
-  skipEmptyLines: true,
-  recordDelimiter: ['\r\n', '\n'],
-  info: true
-}
-
 /** Labels are int32 on the device. */
 const largestLabel = 2 ** 31 - 1
-
-const readRows = (path: string): Outcome<readonly Row[]> =>
-  TE.tryCatch(
-    async () => {
-      const text = await readFile(path, 'utf8')
-      if (text.includes('\0'))
-        throw new Error('it is not text; give a CSV of path,label rows or a folder with one folder of images a class')
-      // csv-parse's types leave out what `info` changes.
-      return parse(text, csvOptions) as unknown as readonly Row[]
-    },
-    (thrown) => inputFailure(`the data file ${path} cannot be read: ${reasonOf(thrown)}`)
-  )
 
 const exampleOf =
   (csv: string) =>
@@ -65,7 +39,7 @@ const exampleOf =
 
 const readCsv = (path: string): Outcome<Dataset> =>
   pipe(
-    readRows(path),
+    readCsvRows(path, 'data file', 'a CSV of path,label rows or a folder with one folder of images a class'),
     TE.map((rows) => (rows[0]?.record.join(',') === 'path,label' ? rows.slice(1) : rows)),
     TE.chainEitherK(E.traverseArray(exampleOf(path))),
     TE.map((examples) => ({ examples, classes: examples.reduce((most, { label }) => Math.max(most, label + 1), 0) }))

@@ -11,6 +11,8 @@ export interface Failure {
   readonly message: string
   /** With code budget: the smallest budget that this strategy can meet, where it is known. */
   readonly smallestFeasibleBudgetBytes?: number
+  /** With code budget: what --json tells beside the error, where that is more than the budget that would do. */
+  readonly report?: object
 }
 
 export type Outcome<A> = TaskEither<Failure, A>

@@ -51,7 +51,7 @@ export const memoryPlan = t.readonly(
     /** Positions in the model's flattened list, in the order in which they run; segments are ranges over it. */
     order: t.readonlyArray(t.number),
     segments: t.readonlyArray(segment),
-    placement: t.readonly(t.type({ allocator: t.literal('first-fit') })),
+    placement: t.readonly(t.type({ allocator: t.literal('static') })),
     predicted
   })
 )

@@ -166,7 +166,7 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
     budget: budget ?? null,
     order: chosen.order,
     segments: chosen.segments,
-    placement: { allocator: 'first-fit' },
+    placement: { allocator: 'static' },
     predicted: {
       peakDeviceBytes: chosen.peakBytes,
       peakHostBytes: 0,

@@ -65,7 +65,10 @@ const codecs: Readonly<Record<string, t.Mixed>> = {
   validateEvery: whole(1),
   bestBy: oneOf('loss', 'accuracy', 'auc'),
   earlyStop: whole(1),
-  stateEvery: whole(1)
+  stateEvery: whole(1),
+  capacity: whole(1),
+  placement: oneOf('static', 'best-fit', 'gtbm', 'virtual'),
+  chunk: whole(1)
 }
 
 const text = (value: unknown): string => (typeof value === 'number' ? `${value}` : JSON.stringify(value))

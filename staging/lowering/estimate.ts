@@ -1,4 +1,4 @@
-import { maxLive } from '../placement/first-fit'
+import { maxLive } from '../placement/placement'
 import { lifetimesOf } from '../placement/lifetimes'
 import type { Kernel } from '../kernels'
 import type { Segment } from '../plan'

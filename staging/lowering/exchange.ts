@@ -1,6 +1,6 @@
 import { elementsOf, type Extents } from '../graph'
 import { bytesOf, type Exchanged } from '../program'
-import { aligned } from '../placement/first-fit'
+import { aligned } from '../placement/placement'
 import type { Objective, Source, StepExchange } from './context'
 import type { Graph } from '../graph'
 import type { DeviceModel } from '../device-model'

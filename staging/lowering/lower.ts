@@ -2,8 +2,9 @@ import type { DeviceModel } from '../device-model'
 import { elementsOf, type Graph } from '../graph'
 import type { Layout } from '../layout'
 import { updatesLater } from '../objective'
-import { firstFit, maxLive } from '../placement/first-fit'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
+import { alignment, maxLive } from '../placement/placement'
+import { placeStatic } from '../placement/static'
 import type { Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Program, type Resident, type Section } from '../program'
 import { segmentTiling } from '../tiling'
@@ -157,6 +158,8 @@ export interface Lowered {
   readonly peakBytes: number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: string
+  /** Of all buffers, in the order of the Program's. */
+  readonly lifetimes: readonly BufferLifetime[]
   /** What is live where the most bytes are. */
   readonly liveAtPeak: readonly Buffer[]
   /** Built when asked for: a search lowers many segmentations for their peaks alone. */
@@ -194,7 +197,10 @@ const emitSections = (
   return sections
 }
 
-/** Lowers a plan's segments: instructions for every tile, placed by size-descending first-fit; sections never run at the same time. */
+/** Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. */
+const stepsPerBuffer = 16
+
+/** Lowers a plan's segments: instructions for every tile, placed by `static`; sections never run at the same time. */
 export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered => {
   const pool = openPool()
   const context = openContext(lowering, pool)
@@ -204,7 +210,7 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
     sections.flatMap(({ code }) => code),
     residents.map(({ buffer }) => buffer)
   )
-  const { offsets, peakBytes } = firstFit(lifetimes)
+  const { offsets, peakBytes } = placeStatic(lifetimes, { alignment, stepLimit: stepsPerBuffer * lifetimes.length })
   const program = (): Program => {
     const placed: Placed = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, index }]))
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }): readonly [string, Section] => [
@@ -228,5 +234,5 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
     }
   }
   const live = liveAtPeak(lifetimes)
-  return { peakBytes, largestAtPeak: largestOf(live), liveAtPeak: live, program }
+  return { peakBytes, lifetimes, largestAtPeak: largestOf(live), liveAtPeak: live, program }
 }

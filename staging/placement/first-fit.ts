@@ -1,27 +1,10 @@
-/** A buffer to place: live in program order from `from` up to, not including, `to`. */
-export interface Lifetime {
-  readonly bytes: number
-  readonly from: number
-  readonly to: number
-}
-
-export interface Placement {
-  /** Of each lifetime, in bytes, a multiple of the alignment. */
-  readonly offsets: readonly number[]
-  /** Highest byte in use, plus one. */
-  readonly peakBytes: number
-}
-
-/** Cache lines, and the widest vectors that kernels load. */
-export const alignment = 64
-
-export const aligned = (bytes: number): number => Math.ceil(bytes / alignment) * alignment
+import { type Allocator, type Lifetime, aligned, placementOf } from './placement'
 
 /**
  * Offline placement: largest first, each at the lowest offset where it overlaps no placed buffer in time and space.
  * Buffers that live throughout lie below all others, since they bound everything. Deterministic: ties keep their order.
  */
-export const firstFit = (lifetimes: readonly Lifetime[]): Placement => {
+export const firstFit: Allocator = (lifetimes, { alignment }) => {
   const end = lifetimes.reduce((latest, { to }) => Math.max(latest, to), 0)
   const indices = lifetimes.map((_, index) => index)
   const throughout = (index: number): boolean => lifetimes[index]!.from === 0 && lifetimes[index]!.to === end
@@ -29,20 +12,20 @@ export const firstFit = (lifetimes: readonly Lifetime[]): Placement => {
   let floor = 0
   for (const index of indices.filter(throughout)) {
     offsets[index] = floor
-    floor = aligned(floor + lifetimes[index]!.bytes)
+    floor = aligned(floor + lifetimes[index]!.bytes, alignment)
   }
   const passing = indices.filter((index) => !throughout(index)).sort((a, b) => lifetimes[b]!.bytes - lifetimes[a]!.bytes || a - b)
-  const placed = placedBuffers(passing.length)
+  const placed = placedBuffers(passing.length, alignment)
   for (const index of passing) {
     const wanted = lifetimes[index]!
     offsets[index] = placed.lowestGap(wanted, floor)
     placed.insert(wanted, offsets[index]!)
   }
-  return { offsets, peakBytes: lifetimes.reduce((peak, { bytes }, index) => Math.max(peak, offsets[index]! + bytes), 0) }
+  return placementOf(lifetimes, offsets, alignment)
 }
 
 /** Placed buffers in order of offset, in typed arrays: plans with thousands of buffers compare every pair. */
-const placedBuffers = (capacity: number) => {
+const placedBuffers = (capacity: number, alignment: number) => {
   const [from, to, start, stop] = [0, 0, 0, 0].map(() => new Float64Array(capacity)) as [
     Float64Array,
     Float64Array,
@@ -67,24 +50,8 @@ const placedBuffers = (capacity: number) => {
       from[place] = buffer.from
       to[place] = buffer.to
       start[place] = offset
-      stop[place] = aligned(offset + buffer.bytes)
+      stop[place] = aligned(offset + buffer.bytes, alignment)
       count++
     }
   }
-}
-
-/** Most bytes live at once, and when: no placement can be lower. */
-export const maxLive = (lifetimes: readonly Lifetime[]): { readonly bytes: number; readonly time: number } => {
-  const events = lifetimes.flatMap(({ bytes, from, to }) => [
-    { time: from, change: aligned(bytes) },
-    { time: to, change: -aligned(bytes) }
-  ])
-  events.sort((a, b) => a.time - b.time || a.change - b.change)
-  let live = 0
-  let most = { bytes: 0, time: 0 }
-  for (const { time, change } of events) {
-    live += change
-    if (live > most.bytes) most = { bytes: live, time }
-  }
-  return most
 }

@@ -1,5 +1,5 @@
 import type { Buffer, VirtualInstruction } from '../lowering/emitter'
-import type { Lifetime } from './first-fit'
+import type { Lifetime } from './placement'
 
 export interface BufferLifetime extends Lifetime {
   readonly buffer: Buffer

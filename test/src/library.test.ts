@@ -39,7 +39,7 @@ test.before(async () => {
 test('there is an example of every function', () => {
   const called = (name: string): boolean =>
     examples.some(({ text }) => new RegExp(`^import .*\\b${name}\\b.* from 'tilefold'$`, 'm').test(text))
-  for (const name of ['plan', 'explain', 'train', 'gradients', 'bench', 'profile']) assert.ok(called(name), name)
+  for (const name of ['plan', 'explain', 'train', 'gradients', 'bench', 'place', 'profile']) assert.ok(called(name), name)
 })
 
 test('the examples compile in a folder where the package is linked', () => {

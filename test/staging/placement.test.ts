@@ -1,41 +1,211 @@
 import fc from 'fast-check'
+import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { alignment, firstFit, maxLive, type Lifetime } from '../../staging/placement/first-fit'
+import { builtIn } from '../../models'
+import { type Lifetime, allocators, maxLive, referenceModel, type StageRequest, unusableFreeSpace } from '../../staging'
+import { firstFit } from '../../staging/placement/first-fit'
+import { findOverlap } from '../../staging/placement/overlap'
+import { type Placement, type PlacementOptions, alignment } from '../../staging/placement/placement'
+import { decide } from '../../staging/stage'
+import { capacity, instance } from './instance'
 
-const lifetimes = fc.array(
-  fc.record({ bytes: fc.integer({ min: 1, max: 5000 }), from: fc.integer({ min: 0, max: 40 }), length: fc.integer({ min: 1, max: 20 }) }),
-  { minLength: 1, maxLength: 60 }
-)
+const minimalloc = ['A', 'B', 'C', 'D'].map((name) => `${name}.${capacity}`)
 
-test('live buffers never overlap, offsets are aligned, and the peak is what the highest buffer reaches', () => {
+const buffers = (options: { readonly most: number; readonly bytes: number; readonly time: number }): fc.Arbitrary<readonly Lifetime[]> =>
+  fc.array(
+    fc
+      .record({
+        bytes: fc.integer({ min: 0, max: options.bytes }),
+        from: fc.integer({ min: 0, max: options.time }),
+        length: fc.integer({ min: 1, max: options.time })
+      })
+      .map(({ bytes, from, length }) => ({ bytes, from, to: from + length })),
+    { minLength: 1, maxLength: options.most }
+  )
+
+/** Sound by every pair of bytes, not by the function that is under test. */
+const overlaps = (lifetimes: readonly Lifetime[], offsets: readonly number[]): boolean =>
+  lifetimes.some((a, i) =>
+    lifetimes.some((b, j) => {
+      const [apart, asunder] = [
+        a.to <= b.from || b.to <= a.from,
+        offsets[i]! + a.bytes <= offsets[j]! || offsets[j]! + b.bytes <= offsets[i]!
+      ]
+      return i < j && a.bytes > 0 && b.bytes > 0 && !apart && !asunder
+    })
+  )
+
+/** The lowest height there is: some order of placing each buffer as low as it can lie reaches it. */
+const lowestHeight = (lifetimes: readonly Lifetime[]): number => {
+  const place = (placed: readonly (Lifetime & { readonly offset: number })[], left: readonly Lifetime[], height: number): number => {
+    if (left.length === 0) return height
+    return Math.min(
+      ...left.map((one, index) => {
+        const met = placed.filter(({ from, to, bytes }) => bytes > 0 && from < one.to && one.from < to).sort((a, b) => a.offset - b.offset)
+        const offset = met.reduce((low, other) => (other.offset >= low + one.bytes ? low : Math.max(low, other.offset + other.bytes)), 0)
+        const rest = [...left.slice(0, index), ...left.slice(index + 1)]
+        return place([...placed, { ...one, offset }], rest, Math.max(height, offset + one.bytes))
+      })
+    )
+  }
+  return place([], lifetimes, 0)
+}
+
+test('every allocator keeps live buffers apart, aligns offsets, tells the height, and does the same again', () => {
   fc.assert(
-    fc.property(lifetimes, (drawn) => {
-      const buffers: readonly Lifetime[] = drawn.map(({ bytes, from, length }) => ({ bytes, from, to: from + length }))
-      const { offsets, peakBytes } = firstFit(buffers)
-      buffers.forEach((a, i) =>
-        buffers.slice(0, i).forEach((b, j) => {
-          const together = a.from < b.to && b.from < a.to
-          const apart = offsets[i]! >= offsets[j]! + b.bytes || offsets[j]! >= offsets[i]! + a.bytes
-          assert.ok(!together || apart, `buffers ${i} and ${j} overlap`)
-        })
-      )
-      assert.ok(offsets.every((offset) => offset % alignment === 0))
-      assert.is(peakBytes, Math.max(...buffers.map(({ bytes }, index) => offsets[index]! + bytes)))
-      assert.ok(peakBytes > maxLive(buffers).bytes - alignment)
-      assert.equal(firstFit(buffers), { offsets, peakBytes })
+    fc.property(
+      buffers({ most: 60, bytes: 5000, time: 40 }),
+      fc.constantFrom(1, alignment),
+      fc.option(fc.integer({ min: 1, max: 100_000 }), { nil: undefined }),
+      (lifetimes, alignment, capacity) => {
+        const options: PlacementOptions = { alignment, chunkBytes: 512, stepLimit: 2000, ...(capacity === undefined ? {} : { capacity }) }
+        for (const allocate of [firstFit, ...Object.values(allocators)]) {
+          const placed: Placement = allocate(lifetimes, options)
+          assert.not(overlaps(lifetimes, placed.offsets))
+          assert.is(findOverlap(lifetimes, placed), undefined)
+          assert.ok(placed.offsets.every((offset) => offset >= 0 && offset % alignment === 0))
+          const reached = Math.max(...lifetimes.map(({ bytes }, index) => placed.offsets[index]! + bytes))
+          if (placed.chunks === undefined) assert.is(placed.peakBytes, reached)
+          assert.ok(placed.peakBytes > maxLive(lifetimes, alignment).bytes - alignment)
+          const share = unusableFreeSpace(lifetimes, placed)
+          assert.ok(share >= 0 && share <= 1)
+          assert.equal(allocate(lifetimes, options), placed)
+        }
+      }
+    )
+  )
+})
+
+test('static finds the lowest height of all, says so, and finds a capacity wherever there is one to find', () => {
+  fc.assert(
+    fc.property(buffers({ most: 6, bytes: 9, time: 6 }), fc.integer({ min: 1, max: 40 }), (lifetimes, capacity) => {
+      const lowest = lowestHeight(lifetimes)
+      const { peakBytes, optimal } = allocators.static(lifetimes, { alignment: 1 })
+      assert.equal([peakBytes, optimal], [lowest, true])
+      assert.is(allocators.static(lifetimes, { alignment: 1, capacity }).peakBytes <= capacity, lowest <= capacity)
     })
   )
 })
 
+test('virtual takes the most chunks that are in use at once, and each buffer has as many as it needs', () => {
+  fc.assert(
+    fc.property(buffers({ most: 30, bytes: 5000, time: 20 }), fc.integer({ min: 1, max: 3000 }), (lifetimes, chunkBytes) => {
+      const whole = lifetimes.map(({ bytes, ...range }) => ({ ...range, bytes: Math.ceil(bytes / chunkBytes) * chunkBytes }))
+      const { peakBytes, chunks } = allocators.virtual(lifetimes, { alignment: 1, chunkBytes })
+      assert.is(peakBytes, maxLive(whole, 1).bytes)
+      const counts = chunks!.map((runs) => runs.reduce((sum, { count }) => sum + count, 0))
+      assert.equal(
+        counts,
+        whole.map(({ bytes }) => bytes / chunkBytes)
+      )
+    })
+  )
+})
+
+test('buffers that share bytes or chunks while both live are found', () => {
+  const lifetimes = [
+    { bytes: 10, from: 0, to: 2 },
+    { bytes: 10, from: 2, to: 4 },
+    { bytes: 10, from: 3, to: 5 }
+  ]
+  const overlap = (offsets: readonly number[], chunks?: Placement['chunks']) =>
+    findOverlap(lifetimes, { offsets, peakBytes: 30, optimal: false, ...(chunks && { chunks }) })
+  assert.is(overlap([0, 0, 10]), undefined)
+  assert.equal(overlap([0, 5, 14]), [1, 2])
+  const run = (first: number) => [{ first, count: 2 }]
+  assert.is(overlap([0, 10, 20], [run(0), run(0), run(2)]), undefined)
+  assert.equal(overlap([0, 10, 20], [run(0), run(3), run(2)]), [1, 2])
+})
+
 test('buffers that follow each other share their bytes', () => {
-  const { offsets, peakBytes } = firstFit([
+  const lifetimes = [
     { bytes: 100, from: 0, to: 2 },
     { bytes: 90, from: 2, to: 4 },
     { bytes: 50, from: 1, to: 3 }
-  ])
-  assert.equal(offsets, [0, 0, 128])
-  assert.is(peakBytes, 178)
+  ]
+  assert.equal(firstFit(lifetimes, { alignment }), { offsets: [0, 0, 128], peakBytes: 178, optimal: true })
+})
+
+test('best-fit takes the smallest hole that is large enough', () => {
+  const lifetimes = [
+    { bytes: 30, from: 0, to: 1 },
+    { bytes: 10, from: 0, to: 9 },
+    { bytes: 20, from: 0, to: 1 },
+    { bytes: 10, from: 0, to: 9 },
+    { bytes: 15, from: 1, to: 9 },
+    { bytes: 25, from: 2, to: 9 }
+  ]
+  assert.equal(allocators['best-fit'](lifetimes, { alignment: 1 }).offsets, [0, 30, 40, 60, 40, 0])
+})
+
+test('gtbm keeps long-lived buffers at the other end, where they part no hole; unusable free space tells the difference', () => {
+  // Each step leaves a small buffer to the end between the large ones that come and go.
+  const steps = Array.from({ length: 8 }, (_, step) => [
+    { bytes: 100 + step, from: 2 * step, to: 2 * step + 1 },
+    { bytes: 10, from: 2 * step, to: 20 }
+  ]).flat()
+  const [best, grouped] = [allocators['best-fit'](steps, { alignment: 1 }), allocators.gtbm(steps, { alignment: 1 })]
+  assert.is(grouped.peakBytes, maxLive(steps, 1).bytes)
+  assert.ok(best.peakBytes > 1.1 * grouped.peakBytes)
+  assert.ok(unusableFreeSpace(steps, best) > 0.1)
+  assert.is(unusableFreeSpace(steps, grouped), 0)
+})
+
+test('unusable free space is the share of what is free in blocks below the request, by hand', () => {
+  const lifetimes = [
+    { bytes: 10, from: 1, to: 9 },
+    { bytes: 10, from: 1, to: 9 },
+    { bytes: 30, from: 2, to: 3 }
+  ]
+  // Of a pool of 70: at first all is free in one block; then 50 in one of 20 and one of 30, then 20 and 30 for a request of 30.
+  const placed = { offsets: [20, 40, 40], peakBytes: 70, optimal: false }
+  assert.is(unusableFreeSpace([lifetimes[0]!, { ...lifetimes[1]!, bytes: 10 }], { ...placed, offsets: [0, 60] }), 0)
+  assert.is(unusableFreeSpace(lifetimes, { ...placed, offsets: [20, 60, 30] }), (0 + 0 + 20 / 50) / 3)
+})
+
+test('static places the public instances: feasibly where a capacity is given, and ResNet-50 in no more than is live at once', () => {
+  for (const name of minimalloc) {
+    const lifetimes = instance(name)
+    const placed = allocators.static(lifetimes, { alignment: 1, capacity })
+    assert.ok(placed.peakBytes <= capacity, name)
+    assert.is(findOverlap(lifetimes, placed), undefined)
+  }
+  const resnet = instance('somas_tensors_resnet50')
+  const placed = allocators.static(resnet, { alignment: 1 })
+  assert.equal([placed.peakBytes, placed.optimal, findOverlap(resnet, placed)], [maxLive(resnet, 1).bytes, true, undefined])
+})
+
+test('a step limit ends the search wherever it is, with a sound placement', () => {
+  const lifetimes = instance(`D.${capacity}`)
+  for (const stepLimit of [0, 1, 100, 5000]) {
+    const placed = allocators.static(lifetimes, { alignment: 1, stepLimit })
+    assert.is(findOverlap(lifetimes, placed), undefined)
+    assert.ok(placed.peakBytes <= firstFit(lifetimes, { alignment: 1 }).peakBytes)
+  }
+})
+
+test('the Programs of the built-in networks need no more than what is live at once', () => {
+  const request = (name: 'vgg16' | 'vgg19' | 'darknet19', budget: number): StageRequest => ({
+    model: builtIn[name]!({ classes: 2, head: 'gap' }),
+    input: [1, 3, 512, 512],
+    device: referenceModel('float32'),
+    strategy: 'sft',
+    budget,
+    objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+    source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+  })
+  for (const [name, budget] of [
+    ['vgg16', 2 ** 30],
+    ['vgg16', 240 * 2 ** 20],
+    ['vgg19', 300 * 2 ** 20],
+    ['darknet19', 240 * 2 ** 20]
+  ] as const) {
+    const decided = decide(request(name, budget))
+    assert.ok(isRight(decided), `${name} in ${budget} bytes`)
+    const { lifetimes, peakBytes } = decided.right.chosen
+    assert.ok(peakBytes <= 1.01 * maxLive(lifetimes).bytes, `${name} in ${budget} bytes`)
+  }
 })
 
 test.run()

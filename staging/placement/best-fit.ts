@@ -1,0 +1,14 @@
+import { openHeap, replay } from './online'
+import { type Allocator, aligned, placementOf } from './placement'
+
+/** Online, as frameworks do: each buffer in program order into the smallest hole that holds it, else at the end. */
+export const bestFit: Allocator = (lifetimes, { alignment }) => {
+  const heap = openHeap()
+  const offsets = lifetimes.map(() => 0)
+  const bytesOf = (index: number): number => aligned(lifetimes[index]!.bytes, alignment)
+  replay(lifetimes, {
+    allocate: (index) => void (offsets[index] = heap.allocate(bytesOf(index))),
+    free: (index) => heap.free(offsets[index]!, bytesOf(index))
+  })
+  return placementOf(lifetimes, offsets, alignment)
+}

@@ -1,0 +1,9 @@
+import { bestFit } from './best-fit'
+import { gtbm } from './gtbm'
+import type { Allocator } from './placement'
+import { placeStatic } from './static'
+import { virtual } from './virtual'
+
+export const allocators = { static: placeStatic, 'best-fit': bestFit, gtbm, virtual } satisfies Record<string, Allocator>
+
+export type AllocatorName = keyof typeof allocators

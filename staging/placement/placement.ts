@@ -1,0 +1,64 @@
+/** A buffer to place: live in program order from `from` up to, not including, `to`. */
+export interface Lifetime {
+  readonly bytes: number
+  readonly from: number
+  readonly to: number
+}
+
+export interface Placement {
+  /** Of each lifetime, in bytes, a multiple of the alignment; in a space of virtual addresses where there are `chunks`. */
+  readonly offsets: readonly number[]
+  /** Highest byte in use, plus one; with `chunks`, of the memory behind the addresses. */
+  readonly peakBytes: number
+  /** Whether no placement can be lower. */
+  readonly optimal: boolean
+  /** With virtual addressing: the chunks of memory that each buffer's addresses are mapped to, in order. */
+  readonly chunks?: readonly (readonly ChunkRun[])[]
+}
+
+/** Chunks of memory that follow each other, numbered from 0. */
+export interface ChunkRun {
+  readonly first: number
+  readonly count: number
+}
+
+export interface PlacementOptions {
+  /** Bytes of which every offset is a multiple. */
+  readonly alignment: number
+  /** Bytes that are enough: `static` looks for nothing lower. No allocator fails for exceeding it. */
+  readonly capacity?: number
+  /** Positions that `static` may try; its time is in proportion to them times the buffers. */
+  readonly stepLimit?: number
+  /** Bytes of a chunk of memory under `virtual`, m_c of paper 000. */
+  readonly chunkBytes?: number
+}
+
+/** Gives every buffer its bytes for its lifetime. Deterministic; never fails. */
+export type Allocator = (lifetimes: readonly Lifetime[], options: PlacementOptions) => Placement
+
+/** Of a Program's buffers: cache lines, and the widest vectors that kernels load. */
+export const alignment = 64
+
+export const aligned = (bytes: number, granule = alignment): number => Math.ceil(bytes / granule) * granule
+
+/** Most bytes live at once, and when: no placement can be lower. */
+export const maxLive = (lifetimes: readonly Lifetime[], granule = alignment): { readonly bytes: number; readonly time: number } => {
+  const events = lifetimes.flatMap(({ bytes, from, to }) => [
+    { time: from, change: aligned(bytes, granule) },
+    { time: to, change: -aligned(bytes, granule) }
+  ])
+  events.sort((a, b) => a.time - b.time || a.change - b.change)
+  let live = 0
+  let most = { bytes: 0, time: 0 }
+  for (const { time, change } of events) {
+    live += change
+    if (live > most.bytes) most = { bytes: live, time }
+  }
+  return most
+}
+
+/** Offsets as a placement; one that needs no more than what is live at once is optimal. */
+export const placementOf = (lifetimes: readonly Lifetime[], offsets: readonly number[], granule: number): Placement => {
+  const peakBytes = lifetimes.reduce((peak, { bytes }, index) => Math.max(peak, offsets[index]! + bytes), 0)
+  return { offsets, peakBytes, optimal: peakBytes <= maxLive(lifetimes, granule).bytes }
+}

@@ -1,0 +1,133 @@
+import { type SectionedBuffers, branchAndBound } from './branch-and-bound'
+import { firstFit } from './first-fit'
+import { type Allocator, type Lifetime, type Placement, aligned, maxLive, placementOf } from './placement'
+
+/** A buffer to search a place for, with what it is preferred by. */
+interface Sought {
+  readonly index: number
+  readonly from: number
+  readonly to: number
+  readonly bytes: number
+  /** Most bytes live at once during its lifetime. */
+  readonly total: number
+  readonly width: number
+  readonly area: number
+}
+
+type Trait = 'total' | 'width' | 'area'
+
+/** MiniMalloc's orders of preference: which of the buffers that could come next is tried first. */
+const preferences: readonly (readonly Trait[])[] = [
+  ['total', 'width', 'area'],
+  ['total', 'area', 'width'],
+  ['width', 'area', 'total']
+]
+
+/** Steps to try by default: a search of a few seconds to a few tens of seconds, whatever the number of buffers. */
+const defaultStepLimit = (buffers: number): number => Math.ceil(2e8 / Math.max(buffers, 200))
+
+/** Buffers in sections between births and deaths. */
+const soughtOf = (lifetimes: readonly Lifetime[], indices: readonly number[], alignment: number) => {
+  const times = [...new Set(indices.flatMap((index) => [lifetimes[index]!.from, lifetimes[index]!.to]))].sort((a, b) => a - b)
+  const sectionAt = new Map(times.map((time, section) => [time, section]))
+  const load = new Float64Array(times.length)
+  const placed = indices.map((index) => {
+    const { from, to, bytes } = lifetimes[index]!
+    const one = { index, from: sectionAt.get(from)!, to: sectionAt.get(to)!, bytes: aligned(bytes, alignment), width: to - from }
+    for (let section = one.from; section < one.to; section++) load[section]! += one.bytes
+    return one
+  })
+  const sought = placed.map((one): Sought => {
+    const total = load.subarray(one.from, one.to).reduce((most, bytes) => Math.max(most, bytes), 0)
+    return { ...one, total, area: one.width * one.bytes }
+  })
+  return { sought, sections: Math.max(0, times.length - 1) }
+}
+
+interface Attempt {
+  readonly verdict: 'found' | 'impossible' | 'limit'
+  readonly steps: number
+  /** Of each sought buffer by its index; empty unless found. */
+  readonly offsets: ReadonlyMap<number, number>
+}
+
+/** Searches in turn by each preference, each time four times as long: some find in moments what others never would. */
+const openAttempts = (sought: readonly Sought[], sections: number): ((capacity: number, stepLimit: number) => Attempt) => {
+  const orders = preferences.map((traits) => {
+    const difference = (a: Sought, b: Sought): number => traits.reduce((sum, trait) => sum || b[trait] - a[trait], 0) || a.index - b.index
+    const buffers = [...sought].sort(difference)
+    const sectioned: SectionedBuffers = {
+      sections,
+      from: Int32Array.from(buffers, ({ from }) => from),
+      to: Int32Array.from(buffers, ({ to }) => to),
+      bytes: Float64Array.from(buffers, ({ bytes }) => bytes)
+    }
+    return { buffers, sectioned }
+  })
+  return (capacity, stepLimit) => {
+    let steps = 0
+    for (let each = 2 * sought.length; ; each *= 4)
+      for (const { buffers, sectioned } of orders) {
+        const { verdict, offsets, ...tried } = branchAndBound(sectioned, capacity, Math.min(each, stepLimit - steps))
+        steps += tried.steps
+        if (verdict === 'limit' && steps < stepLimit) continue
+        return { verdict, steps, offsets: new Map(verdict === 'found' ? buffers.map(({ index }, at) => [index, offsets[at]!]) : []) }
+      }
+  }
+}
+
+/** Shares of the steps: for the most that is live at once (less where a capacity is enough), and for any other height. */
+const share = { bound: 1 / 2, boundBesideCapacity: 1 / 8, other: 1 / 8 }
+
+/** No lower height is sought than this much below what is found: halving would spend steps on bytes. */
+const tolerance = 0.001
+
+/**
+ * Offline: size-descending first-fit; then, unless that needs no more than what is live at once, branch-and-bound for the most that is
+ * live at once, for the capacity if that is more, or for heights halfway between what is found and what is not. It ends within the
+ * capacity, at a height that is proved to be the lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
+ */
+export const placeStatic: Allocator = (lifetimes, options) => {
+  const { alignment, capacity = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options
+  const bound = maxLive(lifetimes, alignment).bytes
+  const enough = Math.max(bound, capacity)
+  const simple = firstFit(lifetimes, options)
+  if (simple.peakBytes <= enough) return simple
+
+  // Buffers that live throughout can lie at the bottom of any placement.
+  const start = lifetimes.reduce((earliest, { from }) => Math.min(earliest, from), Infinity)
+  const end = lifetimes.reduce((latest, { to }) => Math.max(latest, to), 0)
+  const throughout = ({ from, to }: Lifetime): boolean => from === start && to === end
+  const base = lifetimes.map(() => 0)
+  let floor = 0
+  lifetimes.forEach((lifetime, index) => {
+    if (!throughout(lifetime)) return
+    base[index] = floor
+    floor += aligned(lifetime.bytes, alignment)
+  })
+  const indices = lifetimes.flatMap((lifetime, index) => (throughout(lifetime) || lifetime.bytes === 0 ? [] : [index]))
+  const { sought, sections } = soughtOf(lifetimes, indices, alignment)
+  const attempt = openAttempts(sought, sections)
+
+  let best: Placement = simple
+  /** Nothing lower than `least` is possible; nothing as low as `missed` was found. */
+  let [least, missed, steps] = [bound, bound - alignment, 0]
+  const seek = (target: number, part: number): void => {
+    const { verdict, offsets, ...tried } = attempt(target - floor, Math.min(Math.ceil(part * stepLimit), stepLimit - steps))
+    steps += tried.steps
+    if (verdict === 'found') {
+      const all = base.map((offset, index) => (offsets.has(index) ? floor + offsets.get(index)! : offset))
+      best = placementOf(lifetimes, all, alignment)
+      return
+    }
+    missed = target
+    if (verdict === 'impossible') least = target + alignment
+  }
+  seek(bound, capacity > bound ? share.boundBesideCapacity : share.bound)
+  if (capacity > bound && best.peakBytes > enough) seek(capacity, 1)
+  while (best.peakBytes > enough && steps < stepLimit && best.peakBytes - missed > Math.max(alignment, tolerance * best.peakBytes)) {
+    const middle = Math.floor((missed + best.peakBytes) / 2 / alignment) * alignment
+    seek(Math.max(middle, missed + alignment), share.other)
+  }
+  return { ...best, optimal: best.optimal || best.peakBytes <= least }
+}

@@ -1,0 +1,70 @@
+import { replay } from './online'
+import type { Allocator, ChunkRun } from './placement'
+
+/** The smallest chunk that CUDA maps on most GPUs, in bytes. */
+export const leastCudaChunk = 2 ** 21
+
+/** In ascending order, with neighbours joined. */
+const joined = (runs: readonly ChunkRun[]): readonly ChunkRun[] =>
+  [...runs]
+    .sort((a, b) => a.first - b.first)
+    .reduce<ChunkRun[]>((before, run) => {
+      const last = before[before.length - 1]
+      if (last === undefined || last.first + last.count < run.first) before.push(run)
+      else before[before.length - 1] = { first: last.first, count: last.count + run.count }
+      return before
+    }, [])
+
+/** Free chunks are the ones below `used` that nothing is mapped to. */
+const openChunks = () => {
+  let free: readonly ChunkRun[] = []
+  let used = 0
+  return {
+    used: () => used,
+    /** The lowest free chunks, then new ones. */
+    take: (wanted: number): readonly ChunkRun[] => {
+      const taken: ChunkRun[] = []
+      let missing = wanted
+      for (const { first, count } of free) {
+        if (missing === 0) break
+        taken.push({ first, count: Math.min(count, missing) })
+        missing -= taken[taken.length - 1]!.count
+      }
+      const last = taken[taken.length - 1]
+      const parted = free[taken.length - 1]
+      free = free.slice(taken.length)
+      if (last !== undefined && parted !== undefined && parted.count > last.count)
+        free = [{ first: last.first + last.count, count: parted.count - last.count }, ...free]
+      if (missing > 0) {
+        taken.push({ first: used, count: missing })
+        used += missing
+      }
+      return joined(taken)
+    },
+    give: (runs: readonly ChunkRun[]): void => {
+      free = joined([...free, ...runs])
+    }
+  }
+}
+
+/**
+ * Virtual addressing (paper 000, section 4): a buffer of m_r bytes takes k = ceil(m_r / m_c) chunks of m_c bytes wherever they lie,
+ * mapped to consecutive addresses of its own, so nothing is lost but the rest of its last chunk. A dead buffer's chunks serve the
+ * next ones; the lowest free ones are taken, so that the peak is the most chunks in use at once.
+ */
+export const virtual: Allocator = (lifetimes, { chunkBytes = leastCudaChunk }) => {
+  const counts = lifetimes.map(({ bytes }) => Math.ceil(bytes / chunkBytes))
+  const offsets: number[] = []
+  let addresses = 0
+  for (const count of counts) {
+    offsets.push(addresses)
+    addresses += count * chunkBytes
+  }
+  const memory = openChunks()
+  const chunks: (readonly ChunkRun[])[] = lifetimes.map(() => [])
+  replay(lifetimes, {
+    allocate: (index) => void (chunks[index] = memory.take(counts[index]!)),
+    free: (index) => memory.give(chunks[index]!)
+  })
+  return { offsets, peakBytes: memory.used() * chunkBytes, optimal: false, chunks }
+}
