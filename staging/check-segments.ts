@@ -7,7 +7,7 @@ import { openContext, type Lowering } from './lowering/lower'
 import { transformablePositions } from './lowering/winograd'
 import { tilesAsked } from './marks'
 import { inOrder, type Order } from './order'
-import type { Segment } from './plan'
+import type { Residence, Segment } from './plan'
 import { nodeWithoutInput, segmentTiling } from './tiling'
 
 /** A graph that can run, whole and with the tiles that its model asks for: every layer of every tile must see some of its input. */
@@ -33,6 +33,8 @@ export interface Given {
   readonly order: Order
   /** Ranges over `order`. */
   readonly segments: readonly Segment[]
+  /** What waits on the host; nothing where absent. */
+  readonly residence?: Residence
   /** What the resulting plan calls its strategy; the request's where absent. */
   readonly strategy?: string
 }

@@ -27,6 +27,8 @@ export interface StageRequest {
   readonly given?: Given
   /** Bytes of device memory for everything that a step holds; no limit when absent. */
   readonly budget?: number
+  /** Bytes of the host pool, through which tensors are swapped; `auto` swaps only where it is given. No limit when absent. */
+  readonly hostBudget?: number
   readonly objective: Objective
   readonly source: Source
   /** Refuses kernels that round differently: nothing runs by Winograd. */
@@ -59,6 +61,13 @@ const tooSmall = (graph: Graph, planner: string, budget: number, least: ReturnTy
   ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.budget })
 })
 
+const hostTooSmall = (graph: Graph, planner: string, hostBudget: number, needed: number): StagingError => ({
+  code: 'budget',
+  message:
+    `${graph.model} on ${graph.input.join('x')} does not fit the host budget of ${inWords(hostBudget)}: ` +
+    `${planner} needs at least ${inWords(needed)} there; raise --host-budget or --budget.`
+})
+
 /** What a request leads to: the decisions, and what else could have been decided. */
 export interface Decided {
   /** The graph as written, dropout included. */
@@ -83,7 +92,7 @@ const loweringOf = ({ device, objective, source, exactKernels }: StageRequest, w
 const plainOf = (lowering: Lowering): Candidate => candidateOf(lowering, asWritten(lowering.graph), wholeGraph(lowering.graph))
 
 const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingError, Decided> => {
-  const { strategy, given, budget = Infinity, exactKernels } = request
+  const { strategy, given, budget = Infinity, hostBudget, exactKernels } = request
   const lowering = loweringOf(request, written)
   const { graph } = lowering
   const plain = plainOf(lowering)
@@ -91,14 +100,21 @@ const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingErr
   if (given !== undefined) {
     const mistake = winogradMistake({ ...lowering, graph: inOrder(graph, given.order) }, given.segments, exactKernels)
     if (mistake !== undefined) return E.left(mistake)
-    const candidate = candidateOf(lowering, given.order, given.segments)
+    const candidate = candidateOf(lowering, given.order, given.segments, given.residence)
+    if (candidate.hostBytes > (hostBudget ?? Infinity))
+      return E.left(hostTooSmall(graph, 'the given plan', hostBudget!, candidate.hostBytes))
     return candidate.peakBytes <= budget
       ? E.right(decided(candidate))
       : E.left(tooSmall(graph, 'the given plan', budget, { budget: candidate.peakBytes, candidate }))
   }
-  const answers = openAnswers(lowering, strategy, plain)
+  const answers = openAnswers(lowering, strategy, plain, hostBudget)
   const chosen = answers.within(budget)
-  return chosen === undefined ? E.left(tooSmall(graph, `strategy ${strategy}`, budget, answers.least())) : E.right(decided(chosen, answers))
+  if (chosen !== undefined) return E.right(decided(chosen, answers))
+  const planner = `strategy ${strategy}`
+  const needed = hostBudget === undefined ? undefined : answers.leastHost(budget)
+  return E.left(
+    needed === undefined ? tooSmall(graph, planner, budget, answers.least()) : hostTooSmall(graph, planner, hostBudget!, needed)
+  )
 }
 
 const graphOf = ({ model, input, objective }: StageRequest): E.Either<StagingError, Graph> =>
@@ -144,10 +160,11 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
     budget: budget ?? null,
     order: chosen.order,
     segments: chosen.segments,
+    residence: chosen.residence,
     placement: { allocator: 'first-fit' },
     predicted: {
       peakDeviceBytes: chosen.peakBytes,
-      peakHostBytes: 0,
+      peakHostBytes: chosen.hostBytes,
       plainPeakBytes: plain.peakBytes,
       stepMilliseconds: chosen.milliseconds(),
       lowerBoundMilliseconds: lowerBound(lowering),

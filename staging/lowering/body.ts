@@ -18,6 +18,7 @@ import {
   type WholeTensor
 } from './tensors'
 import { windowOf } from '../../dsl'
+import { tileCount } from '../tiling'
 import { layoutCode } from '../layout'
 
 /** A segment with the whole tensors at its ends; the network's input and a loss have none. */
@@ -139,6 +140,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
   const steps: Step[] = []
   let source = openInput(context, bound, body, inputHome, lastRun >= 0 || readsInput(context, nodes[0]!, segment.from))
   nodes.forEach((node, position) => {
+    if (tileCount(segment.grid) === 1) emit.moment(segment.from + position)
     const lowering = loweringOf(node)
     const destination: TileTensor = {
       address: homes[position]!,
