@@ -49,7 +49,7 @@ const usesOf = (code: readonly VirtualInstruction[], { kernels }: Pick<Pool, 'ke
         const uses = known.get(buffer.id) ?? { buffer, at: [], written: -1 }
         known.set(buffer.id, uses)
         uses.at.push(at)
-        if (operands[place]![1] !== 'read') uses.written = at
+        if (operands[place] !== 'read') uses.written = at
       })
     })
   walk(code, undefined)
