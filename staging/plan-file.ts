@@ -5,8 +5,10 @@ import { checkPlan, layerText, type Model, type Plan } from '../dsl'
 import type { Given } from './check-segments'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash } from './graph'
+import { allMoments, momentText } from './moments'
 import type { Objective, ParameterGroup, Training } from './lowering/context'
 import { memoryPlan } from './plan'
+import { inOrder } from './order'
 import type { Staged } from './stage'
 
 const Count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'a whole number from 0 upwards')
@@ -29,7 +31,8 @@ const Segment = t.intersection([
   }),
   t.partial({ winograd: t.array(t.string) })
 ])
-const PlanFile = t.type({
+const HostStay = t.type({ tensor: t.string, swapOut: t.string, freed: t.string, swapIn: t.string })
+const Decided = t.type({
   model: t.string,
   input: t.array(t.number),
   layers: t.array(t.string),
@@ -43,6 +46,7 @@ const PlanFile = t.type({
   segments: t.array(Segment),
   predicted: t.record(t.string, t.number)
 })
+const PlanFile = t.intersection([Decided, t.partial({ residence: t.array(HostStay) })])
 
 const article = (name: string): string => (/^(string|number)$/.test(name) ? `a ${name}` : /^(Array|\{)/.test(name) ? 'as in a plan' : name)
 
@@ -84,12 +88,20 @@ const trainingText = ({ optimizer, accumulate = 1, clipNorm, groups = [], rowWei
 /** What a step does, in words: all of it that changes bytes. */
 export const objectiveText = (objective: Objective): string => (objective.kind === 'train' ? trainingText(objective) : 'gradients')
 
+const mapped = <A, B>({ swapOut, freed, swapIn }: Stayed<A>, change: (moment: A) => B): Stayed<B> => ({
+  swapOut: change(swapOut),
+  freed: change(freed),
+  swapIn: change(swapIn)
+})
+type Stayed<A> = { readonly [K in 'swapOut' | 'freed' | 'swapIn']: A }
+
 const rounded = (value: number): number => Number(value.toPrecision(6))
 
 /** A staged plan as a file holds it. */
 export const planFileOf = ({ graph, plan, program }: Staged, objective: Objective): Plan => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = memoryPlan.encode(plan).predicted
-  const nameAt = (position: number): string => graph.nodes[plan.order[position]!]!.name
+  const ordered = inOrder(graph, plan.order)
+  const nameAt = (position: number): string => ordered.nodes[position]!.name
   return {
     model: plan.model,
     input: plan.input,
@@ -108,6 +120,9 @@ export const planFileOf = ({ graph, plan, program }: Staged, objective: Objectiv
       ...decisions,
       ...(winograd && { winograd: winograd.map(nameAt) })
     })),
+    ...(plan.residence.length > 0 && {
+      residence: plan.residence.map(({ tensor, ...moments }) => ({ tensor, ...mapped(moments, (moment) => momentText(ordered, moment)) }))
+    }),
     predicted: {
       peakHostBytes,
       plainPeakBytes,
@@ -131,14 +146,16 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           () => graphHash(graph) === plan.graph,
           () => inputError(`the layers of ${model.name} have other names than when the plan was made; plan it anew.`)
         ),
-        E.map(({ order, segments, strategy }) => {
+        E.map(({ order, segments, residence = [], strategy }) => {
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
+          const moments = allMoments(inOrder(graph, order))
           return {
             order,
             segments: segments.map(({ from, to, grid, recompute, reorder, winograd }) => ({
               ...{ from, to, grid, recompute, reorder },
               ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) })
             })),
+            residence: residence.map(({ tensor, ...texts }) => ({ tensor, ...mapped(texts, (text) => moments.indexOf(text)) })),
             strategy
           }
         })
@@ -178,7 +195,9 @@ export const planFileText = (plan: Plan, form: PlanFileForm): string => {
   const names = form.kind === 'json' ? [] : form.names.map((name, place) => ` // ${place} ${name}`)
   const fields = Object.entries(plan).map(([key, value]) => {
     const written =
-      key === 'layers' || key === 'segments' ? listed(value as readonly unknown[], key === 'layers' ? names : []) : literal(value, json)
+      key === 'layers' || key === 'segments' || key === 'residence'
+        ? listed(value as readonly unknown[], key === 'layers' ? names : [])
+        : literal(value, json)
     return `  ${json ? JSON.stringify(key) : key}: ${written}`
   })
   const body = `{\n${fields.join(',\n')}\n}`

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
-import { checkGiven, checkInputs, winogradMistake, type Given } from './check-segments'
+import { checkGiven, checkInputs, residenceMistake, winogradMistake, type Given } from './check-segments'
 import type { DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash, withoutDropout, type Graph } from './graph'
@@ -100,6 +100,8 @@ const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingErr
   if (given !== undefined) {
     const mistake = winogradMistake({ ...lowering, graph: inOrder(graph, given.order) }, given.segments, exactKernels)
     if (mistake !== undefined) return E.left(mistake)
+    const unfit = residenceMistake({ ...lowering, graph: inOrder(graph, given.order) }, given)
+    if (unfit !== undefined) return E.left(unfit)
     const candidate = candidateOf(lowering, given.order, given.segments, given.residence)
     if (candidate.hostBytes > (hostBudget ?? Infinity))
       return E.left(hostTooSmall(graph, 'the given plan', hostBudget!, candidate.hostBytes))

@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { mostElements, mostThreads } from '../library/values'
-import { parseSize } from '../sizes'
+import { strategyNames } from '../../staging/strategies/names'
+import { parseRate, parseSize } from '../sizes'
 import { parseGroup } from '../training/parameter-groups'
 
 /** Of every command, beside the library's. */
@@ -58,11 +59,11 @@ export const addSetupOptions = (command: Command): Command =>
     .option('--classes <n>', 'classes of a built-in model', orInvalid(wholeNumber(1)))
     .addOption(new Option('--head <kind>', 'end of a built-in model').choices(['gap', 'classic']).default('gap'))
     .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
+    .option('--host-budget <size>', 'host memory for what is swapped out; auto swaps only where it is given', orInvalid(parseSize))
+    .option('--link <rate>', 'limit of the link between device and host, such as 2GB/s', orInvalid(parseRate))
     .addOption(new Option('--device <name>', 'where it runs').choices(['cpu', 'reference']).default('cpu'))
     .addOption(new Option('--precision <type>', 'of the reference device (default: float64)').choices(['float32', 'float64']))
-    .addOption(
-      new Option('--strategy <name>', 'how memory is planned').choices(['auto', 'plain', 'chen', 'chen-sqrt', 'sft']).default('auto')
-    )
+    .addOption(new Option('--strategy <name>', 'how memory is planned').choices(strategyNames).default('auto'))
     .addOption(new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts('strategy'))
     .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
     .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd')

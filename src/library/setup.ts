@@ -7,7 +7,7 @@ import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
 import { loadPlan } from '../plan-file'
 import type { Setup } from '../planning'
-import { type Size, parseSize } from '../sizes'
+import { type Size, parseRate, parseSize } from '../sizes'
 import { checkValues, orTextIfPresent, present } from './values'
 
 /** What every function takes: what is trained, where, and within how much memory. Named as on the command line. */
@@ -22,6 +22,10 @@ export interface SetupOptions {
   readonly head?: Head
   /** Bytes, or a text: '256MiB', '1GB', '20%' of what `plain` needs. Unlimited where absent. */
   readonly budget?: number | string | Size
+  /** The same of the host, where tensors wait that are swapped out; `auto` swaps only where it is given. Unlimited where absent. */
+  readonly hostBudget?: number | string | Size
+  /** Bytes per second between device and host, or a text: '2GB/s'. As fast as memory where absent. */
+  readonly link?: number | string
   /** `cpu` where absent. */
   readonly device?: 'cpu' | 'reference'
   /** Of the reference device, float64 where absent; the cpu computes in float32. */
@@ -56,6 +60,9 @@ const croppedInput = ({ input, crop }: CroppedOptions, model: Model, plan: Plan 
   return crop === undefined ? whole : [...(whole ?? [1, 3]).slice(0, 2), ...crop]
 }
 
+const sizeOf = (name: string, size: number | string | Size | undefined): E.Either<Failure, Size | undefined> =>
+  orTextIfPresent(name, typeof size === 'number' ? `${size}` : size, parseSize)
+
 const parts = (
   options: SetupOptions,
   classesOfData?: number
@@ -66,16 +73,18 @@ const parts = (
       () => (options.device ?? 'cpu') !== 'cpu' || options.precision !== 'float64',
       () => inputFailure('--precision float64: the cpu computes in float32; take --device reference')
     ),
-    E.chain(() => orTextIfPresent('budget', typeof options.budget === 'number' ? `${options.budget}` : options.budget, parseSize)),
+    E.chain(() => sizeOf('budget', options.budget)),
     E.bindTo('budget'),
+    E.bind('hostBudget', () => sizeOf('hostBudget', options.hostBudget)),
+    E.bind('link', () => orTextIfPresent('link', options.link, parseRate)),
     E.bind('model', () =>
       typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : E.right(options.model)
     ),
     E.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(options.plan))),
-    E.map(({ budget, model, plan }) => {
+    E.map(({ budget, hostBudget, link, model, plan }) => {
       const { device = 'cpu', precision, strategy, threads } = options
       const exactKernels = options.exactKernels === true ? (true as const) : undefined
-      return { model, plan, fields: { device, ...present({ precision, strategy, threads, exactKernels, plan, budget }) } }
+      return { model, plan, fields: { device, ...present({ precision, strategy, threads, exactKernels, plan, budget, hostBudget, link }) } }
     })
   )
 

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
+import { strategyNames } from '../../staging/strategies/names'
 import { type Failure, inputFailure } from '../failure'
 
 /** Of an input: above, bytes of what networks make of it are no exact numbers any more, and no machine holds them. */
@@ -35,7 +36,8 @@ const codecs: Readonly<Record<string, t.Mixed>> = {
   head: oneOf('gap', 'classic'),
   device: oneOf('cpu', 'reference'),
   precision: oneOf('float32', 'float64'),
-  strategy: oneOf('auto', 'plain', 'chen', 'chen-sqrt', 'sft'),
+  strategy: oneOf(...strategyNames),
+  link: t.union([t.string, whole(1)], 'a rate such as 2GB/s, or bytes per second from 1 upwards'),
   threads: whole(1, mostThreads),
   exactKernels: t.boolean,
   seed: whole(0),

@@ -4,7 +4,7 @@ import type { Buffer, Pool, Virtual, VirtualInstruction } from './emitter'
 import { keptTensors, positionOf, type KeptTensor, type StepCode } from './kept'
 
 /** Why a tensor cannot wait on the host as decided; `momentText` says a moment in words. */
-export const residenceMistake = (
+export const stayMistake = (
   step: StepCode,
   pool: Pick<Pool, 'kernels'>,
   residence: Residence,
