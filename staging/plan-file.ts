@@ -5,10 +5,9 @@ import { checkPlan, layerText, type Model, type Plan } from '../dsl'
 import type { Given } from './check-segments'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash } from './graph'
-import { allMoments, momentText } from './moments'
+import { residenceOfTexts, residenceTexts } from './moments'
 import type { Objective, ParameterGroup, Training } from './lowering/context'
 import { memoryPlan } from './plan'
-import { inOrder } from './order'
 import type { Staged } from './stage'
 
 const Count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'a whole number from 0 upwards')
@@ -88,20 +87,12 @@ const trainingText = ({ optimizer, accumulate = 1, clipNorm, groups = [], rowWei
 /** What a step does, in words: all of it that changes bytes. */
 export const objectiveText = (objective: Objective): string => (objective.kind === 'train' ? trainingText(objective) : 'gradients')
 
-const mapped = <A, B>({ swapOut, freed, swapIn }: Stayed<A>, change: (moment: A) => B): Stayed<B> => ({
-  swapOut: change(swapOut),
-  freed: change(freed),
-  swapIn: change(swapIn)
-})
-type Stayed<A> = { readonly [K in 'swapOut' | 'freed' | 'swapIn']: A }
-
 const rounded = (value: number): number => Number(value.toPrecision(6))
 
 /** A staged plan as a file holds it. */
 export const planFileOf = ({ graph, plan, program }: Staged, objective: Objective): Plan => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = memoryPlan.encode(plan).predicted
-  const ordered = inOrder(graph, plan.order)
-  const nameAt = (position: number): string => ordered.nodes[position]!.name
+  const nameAt = (position: number): string => graph.nodes[plan.order[position]!]!.name
   return {
     model: plan.model,
     input: plan.input,
@@ -120,9 +111,7 @@ export const planFileOf = ({ graph, plan, program }: Staged, objective: Objectiv
       ...decisions,
       ...(winograd && { winograd: winograd.map(nameAt) })
     })),
-    ...(plan.residence.length > 0 && {
-      residence: plan.residence.map(({ tensor, ...moments }) => ({ tensor, ...mapped(moments, (moment) => momentText(ordered, moment)) }))
-    }),
+    ...(plan.residence.length > 0 && { residence: residenceTexts(graph, plan.order, plan.residence) }),
     predicted: {
       peakHostBytes,
       plainPeakBytes,
@@ -148,14 +137,13 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
         ),
         E.map(({ order, segments, residence = [], strategy }) => {
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
-          const moments = allMoments(inOrder(graph, order))
           return {
             order,
             segments: segments.map(({ from, to, grid, recompute, reorder, winograd }) => ({
               ...{ from, to, grid, recompute, reorder },
               ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) })
             })),
-            residence: residence.map(({ tensor, ...texts }) => ({ tensor, ...mapped(texts, (text) => moments.indexOf(text)) })),
+            residence: residenceOfTexts(graph, order, residence),
             strategy
           }
         })

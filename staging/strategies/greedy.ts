@@ -1,13 +1,26 @@
+import type { Timeline } from '../lowering/timeline'
 import { asWritten } from '../order'
-import { noWait, occupancy, residenceOf, worthLowering } from './host-stays'
+import { noWait, occupancy, residenceOf, targets, worthLowering, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 import { withWinogradVariants } from './winograd'
 
 /**
  * GREEDY (Beaumont et al. 2020, paper 004, section 4.2): the no-wait, ordered schedule that offloads the first k activations, for the
- * smallest k that brings the peak down to the memory at hand. Here for every k, each with the memory that it is the answer to.
+ * smallest k whose bytes bring the peak down to `target`.
  */
+export const greedyStays = (timeline: Timeline, target: number): readonly Stay[] => {
+  let excess = Math.max(...occupancy(timeline, [])) - target
+  const first = timeline.tensors.filter(({ bytes }) => {
+    const isNeeded = excess > 0
+    excess -= bytes
+    return isNeeded
+  })
+  return noWait(timeline, first, target)
+}
+
+const targetCount = 48
+
 export const greedy: Strategy = {
   obeysMarks: false,
   order: asWritten,
@@ -15,15 +28,7 @@ export const greedy: Strategy = {
   all: ({ lowering: { graph, device }, winograd, timeline }) =>
     withWinogradVariants(winograd, wholeGraph(graph)).flatMap((segments) => {
       const seen = timeline(segments)
-      const peak = Math.max(...occupancy(seen, []))
-      let offloaded = 0
-      const schedules = seen.tensors.map(({ bytes }, index) => {
-        offloaded += bytes
-        return noWait(seen, seen.tensors.slice(0, index + 1), peak - offloaded)
-      })
-      return worthLowering(seen, device.linkBytesPerSecond, [[], ...schedules]).map((stays) => ({
-        segments,
-        residence: residenceOf(seen, stays)
-      }))
+      const schedules = targets(seen, targetCount).map((target) => greedyStays(seen, target))
+      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((stays) => ({ segments, residence: residenceOf(seen, stays) }))
     })
 }

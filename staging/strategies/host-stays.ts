@@ -14,9 +14,13 @@ export interface Stay {
 /** A stay of which it is not yet decided when the bytes are needed. */
 export type OpenStay = Omit<Stay, 'freed'>
 
-export const residenceOf = ({ stages }: Timeline, stays: readonly Stay[]): Residence =>
-  stays.map(({ tensor: { name }, swapOut, freed, swapIn }) => {
-    const moment = (stage: number): number => stages[stage]!.moment
+/** In the order in which tensors are made, which is that of swap-outs that start together. */
+const asMade = ({ tensors }: Timeline, stays: readonly Stay[]): readonly Stay[] =>
+  tensors.flatMap((tensor) => stays.find((stay) => stay.tensor === tensor) ?? [])
+
+export const residenceOf = (timeline: Timeline, stays: readonly Stay[]): Residence =>
+  asMade(timeline, stays).map(({ tensor: { name }, swapOut, freed, swapIn }) => {
+    const moment = (stage: number): number => timeline.stages[stage]!.moment
     return { tensor: name, swapOut: moment(swapOut), freed: moment(freed), swapIn: moment(swapIn) }
   })
 
@@ -79,18 +83,19 @@ export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], 
 
 /** Nanoseconds of a step with its transfers: three engines, each in order, as the simulator has them, stage by stage. */
 export const estimatedNanoseconds = (
-  { stages }: Timeline,
+  timeline: Timeline,
   stays: readonly Stay[],
   { toDevice, toHost }: DeviceModel['linkBytesPerSecond']
 ): number => {
   let [compute, out, back] = [0, 0, 0]
   const left = new Map<Stay, number>()
   const arrived = new Map<Stay, number>()
-  stages.forEach(({ nanoseconds }, stage) => {
-    for (const stay of stays)
+  const [leaving, entering] = [asMade(timeline, stays), [...stays].sort((a, b) => a.tensor.backward - b.tensor.backward)]
+  timeline.stages.forEach(({ nanoseconds }, stage) => {
+    for (const stay of leaving)
       if (stay.swapOut === stage) left.set(stay, (out = Math.max(out, compute) + (1e9 * stay.tensor.bytes) / toHost))
     for (const stay of stays) if (stay.freed === stage) compute = Math.max(compute, left.get(stay)!)
-    for (const stay of stays)
+    for (const stay of entering)
       if (stay.swapIn === stage) arrived.set(stay, (back = Math.max(back, compute) + (1e9 * stay.tensor.bytes) / toDevice))
     for (const stay of stays) if (stay.tensor.backward === stage) compute = Math.max(compute, arrived.get(stay)!)
     compute += nanoseconds
