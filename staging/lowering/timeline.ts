@@ -1,10 +1,11 @@
-import { aligned } from '../placement/first-fit'
+import { aligned, firstFit } from '../placement/first-fit'
 import { lifetimesOf } from '../placement/lifetimes'
-import type { Segment } from '../plan'
+import type { Residence, Segment } from '../plan'
 import { nanoseconds } from '../simulate'
 import type { VirtualInstruction } from './emitter'
 import { keptTensors } from './kept'
 import { stepOf, type Lowering } from './lower'
+import { withSwaps } from './swap'
 
 /** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
 export interface SwappableTensor {
@@ -36,6 +37,8 @@ export interface Timeline {
   readonly residentBytes: number
   /** In the order in which they are made. */
   readonly tensors: readonly SwappableTensor[]
+  /** The step's exact peak in the arena, as it is placed. */
+  readonly peakBytes: (residence: Residence) => number
 }
 
 /** The timeline of a step in which nothing is swapped. */
@@ -73,6 +76,13 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
       const [from, to] = between(index)
       return { moment, bytes: Math.max(...live.slice(from, to)), nanoseconds: timeOf(code.slice(from, to)) }
     }),
+    peakBytes: (residence) =>
+      firstFit(
+        lifetimesOf(
+          withSwaps(step, pool, residence),
+          residents.map(({ buffer }) => buffer)
+        )
+      ).peakBytes,
     turn: stages.findIndex(([moment]) => moment >= nodes),
     residentBytes: residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0),
     tensors: kept.map(({ name, buffer, from, to, written, forward, backward }): SwappableTensor => {

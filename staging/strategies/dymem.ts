@@ -1,7 +1,7 @@
 import type { Graph } from '../graph'
 import type { Timeline } from '../lowering/timeline'
 import { asWritten } from '../order'
-import { freedWhenNeeded, residenceOf, targets, worthLowering, type Stay } from './host-stays'
+import { freedWhenNeeded, targets, worthLowering, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 import { layerOf } from './vdnn'
@@ -50,6 +50,6 @@ export const dymem: Strategy = {
     withWinogradVariants(winograd, wholeGraph(graph)).flatMap((segments) => {
       const seen = timeline(segments)
       const schedules = targets(seen, targetCount).map((target) => dymemStays(graph, seen, target))
-      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((stays) => ({ segments, residence: residenceOf(seen, stays) }))
+      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((residence) => ({ segments, residence }))
     })
 }

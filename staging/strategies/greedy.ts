@@ -1,6 +1,6 @@
 import type { Timeline } from '../lowering/timeline'
 import { asWritten } from '../order'
-import { noWait, occupancy, residenceOf, targets, worthLowering, type Stay } from './host-stays'
+import { noWait, occupancy, targets, worthLowering, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 import { withWinogradVariants } from './winograd'
@@ -29,6 +29,6 @@ export const greedy: Strategy = {
     withWinogradVariants(winograd, wholeGraph(graph)).flatMap((segments) => {
       const seen = timeline(segments)
       const schedules = targets(seen, targetCount).map((target) => greedyStays(seen, target))
-      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((stays) => ({ segments, residence: residenceOf(seen, stays) }))
+      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((residence) => ({ segments, residence }))
     })
 }

@@ -103,23 +103,29 @@ export const estimatedNanoseconds = (
   return Math.max(compute, out, back)
 }
 
-/** Of many schedules those that may be worth lowering: none needs fewer bytes in less time, by estimate. */
+/**
+ * Of many schedules those that are worth lowering: none needs fewer bytes and less time. A slower one is only placed where it would win
+ * if nothing were lost between buffers.
+ */
 export const worthLowering = (
   timeline: Timeline,
   link: DeviceModel['linkBytesPerSecond'],
   schedules: readonly (readonly Stay[])[]
-): readonly (readonly Stay[])[] => {
+): readonly Residence[] => {
   const rated = schedules.map((stays) => ({
     stays,
     bytes: peakOf(timeline, stays),
     nanoseconds: estimatedNanoseconds(timeline, stays, link)
   }))
-  rated.sort((a, b) => a.bytes - b.bytes || a.nanoseconds - b.nanoseconds)
-  let fastest = Infinity
-  return rated.flatMap(({ stays, nanoseconds }) => {
-    if (nanoseconds >= fastest) return []
-    fastest = nanoseconds
-    return [stays]
+  rated.sort((a, b) => a.nanoseconds - b.nanoseconds || a.bytes - b.bytes)
+  let least = Infinity
+  return rated.flatMap(({ stays, bytes }) => {
+    if (bytes >= least) return []
+    const residence = residenceOf(timeline, stays)
+    const placed = timeline.peakBytes(residence)
+    if (placed >= least) return []
+    least = placed
+    return [residence]
   })
 }
 
@@ -135,5 +141,6 @@ export const targets = (timeline: Timeline, count: number): readonly number[] =>
       )
   )
   const [low, high] = [Math.max(...least), Math.max(...all)]
-  return Array.from({ length: count }, (_, index) => low + ((high - low) * index) / (count - 1))
+  // None at all: everything leaves as soon, and comes back as late, as can be.
+  return [0, ...Array.from({ length: count }, (_, index) => low + ((high - low) * index) / (count - 1))]
 }

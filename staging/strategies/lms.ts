@@ -1,6 +1,6 @@
 import type { Timeline } from '../lowering/timeline'
 import { asWritten } from '../order'
-import { freedWhenNeeded, peakOf, residenceOf, worthLowering, type Stay } from './host-stays'
+import { freedWhenNeeded, peakOf, worthLowering, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 import { withWinogradVariants } from './winograd'
@@ -8,17 +8,22 @@ import { withWinogradVariants } from './winograd'
 /**
  * TFLMS (paper 001, section 3.1). Distances count layers in the order in which they run. `swapoutThreshold`: what backward reads at this
  * distance or further is swapped out; `swapinAhead`: how far before that it is swapped in. (`swapin_groupby` joins swap-ins of one tensor:
- * in a chain its readers in backward are neighbours, so that there is always one.) Bytes are given up only where they are needed.
+ * in a chain its readers in backward are neighbours, so that there is always one.) Bytes are given up as
+ * soon as can be, or as late as that leaves the peak as it is: then computing waits less, but what lies where is less tidy.
  */
-export const lmsStays = (timeline: Timeline, swapoutThreshold: number, swapinAhead: number): readonly Stay[] => {
+export const lmsStays = (
+  timeline: Timeline,
+  swapoutThreshold: number,
+  swapinAhead: number
+): Readonly<Record<'late' | 'soon', readonly Stay[]>> => {
   const open = timeline.tensors
     .filter(({ forward, backward }) => backward - forward >= Math.max(2, swapoutThreshold))
     .map((tensor) => {
       const { forward, backward } = tensor
       return { tensor, swapOut: tensor.written + 1, swapIn: Math.max(forward + 1, backward - swapinAhead) }
     })
-  const tightest = open.map((stay): Stay => ({ ...stay, freed: stay.tensor.forward + 1 }))
-  return freedWhenNeeded(timeline, open, peakOf(timeline, tightest))
+  const soon = open.map((stay): Stay => ({ ...stay, freed: stay.tensor.forward + 1 }))
+  return { soon, late: freedWhenNeeded(timeline, open, peakOf(timeline, soon)) }
 }
 
 /** Every threshold that makes a difference, with swap-ins ahead about a third apart: the automatic tuning, by simulation. */
@@ -26,7 +31,7 @@ export const lmsSchedules = (timeline: Timeline): readonly (readonly Stay[])[] =
   const thresholds = [...new Set(timeline.tensors.map(({ forward, backward }) => backward - forward))]
   const aheads: number[] = []
   for (let ahead = 0; ahead < timeline.stages.length; ahead = Math.max(ahead + 1, Math.round(ahead * 1.3))) aheads.push(ahead)
-  return [[], ...thresholds.flatMap((threshold) => aheads.map((ahead) => lmsStays(timeline, threshold, ahead)))]
+  return [[], ...thresholds.flatMap((threshold) => aheads.flatMap((ahead) => Object.values(lmsStays(timeline, threshold, ahead))))]
 }
 
 export const lms: Strategy = {
@@ -36,9 +41,6 @@ export const lms: Strategy = {
   all: ({ lowering: { graph, device }, winograd, timeline }) =>
     withWinogradVariants(winograd, wholeGraph(graph)).flatMap((segments) => {
       const seen = timeline(segments)
-      return worthLowering(seen, device.linkBytesPerSecond, lmsSchedules(seen)).map((stays) => ({
-        segments,
-        residence: residenceOf(seen, stays)
-      }))
+      return worthLowering(seen, device.linkBytesPerSecond, lmsSchedules(seen)).map((residence) => ({ segments, residence }))
     })
 }

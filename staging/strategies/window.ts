@@ -1,6 +1,6 @@
 import type { SwappableTensor, Timeline } from '../lowering/timeline'
 import { asWritten } from '../order'
-import { occupancy, residenceOf, targets, worthLowering, type Stay } from './host-stays'
+import { occupancy, targets, worthLowering, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 import { withWinogradVariants } from './winograd'
@@ -67,6 +67,6 @@ export const window: Strategy = {
       const schedules = targets(seen, targetCount).flatMap((target) =>
         shares.map((share) => windowStays(seen, target, share * (target - seen.residentBytes)))
       )
-      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((stays) => ({ segments, residence: residenceOf(seen, stays) }))
+      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((residence) => ({ segments, residence }))
     })
 }
