@@ -103,9 +103,12 @@ export const estimatedNanoseconds = (
   return Math.max(compute, out, back)
 }
 
+/** What takes up to this much less on the host alone is not worth lowering. */
+const hostSlack = 1.1
+
 /**
- * Of many schedules those that are worth lowering: none needs fewer bytes and less time. A slower one is only placed where it would win
- * if nothing were lost between buffers.
+ * Of many schedules those that are worth lowering: none needs less time, fewer bytes on the device and fewer on the host. A slower one is
+ * only placed where it would win if nothing were lost between buffers.
  */
 export const worthLowering = (
   timeline: Timeline,
@@ -114,19 +117,20 @@ export const worthLowering = (
 ): readonly Residence[] => {
   const rated = schedules.map((stays) => ({
     stays,
-    bytes: peakOf(timeline, stays),
+    device: peakOf(timeline, stays),
+    host: stays.reduce((sum, { tensor }) => sum + tensor.bytes, 0),
     nanoseconds: estimatedNanoseconds(timeline, stays, link)
   }))
-  rated.sort((a, b) => a.nanoseconds - b.nanoseconds || a.bytes - b.bytes)
-  let least = Infinity
-  return rated.flatMap(({ stays, bytes }) => {
-    if (bytes >= least) return []
+  rated.sort((a, b) => a.nanoseconds - b.nanoseconds || a.device - b.device || a.host - b.host)
+  const worth: { readonly residence: Residence; readonly device: number; readonly host: number }[] = []
+  for (const { stays, device, host } of rated) {
+    const isBeaten = (bytes: number): boolean => worth.some((one) => one.device <= bytes && one.host <= hostSlack * host)
+    if (isBeaten(device)) continue
     const residence = residenceOf(timeline, stays)
     const placed = timeline.peakBytes(residence)
-    if (placed >= least) return []
-    least = placed
-    return [residence]
-  })
+    if (!isBeaten(placed)) worth.push({ residence, device: placed, host })
+  }
+  return worth.map(({ residence }) => residence)
 }
 
 /** Numbers of bytes from the fewest that a step can do with, when all that it does not use is on the host, to all that it keeps. */
