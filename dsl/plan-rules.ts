@@ -133,10 +133,9 @@ export const segmentsMistake = (layers: readonly PlannedLayer[], segments: reado
 
 /** Why tensors cannot wait on the host, as far as names tell; when they are made and read, only lowering knows. */
 export const residenceMistake = (layers: readonly PlannedLayer[], residence: readonly PlanHostStay[]): string | undefined => {
-  const tensors = new Set([
-    'input tile',
-    ...layers.flatMap(({ name, op }) => [`output of ${name}`, ...(op === 'maxPool2d' ? [`winners of ${name}`] : [])])
-  ])
+  const tensors = new Set(
+    layers.flatMap(({ name, op }) => [`output of ${name}`, `input of ${name}`, ...(op === 'maxPool2d' ? [`winners of ${name}`] : [])])
+  )
   const moments = new Set(layers.flatMap(({ name }) => [`forward ${name}`, `backward ${name}`]))
   return firstDefined(residence, ({ tensor, swapOut, freed, swapIn }) =>
     tensors.has(tensor)

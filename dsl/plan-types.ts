@@ -101,7 +101,7 @@ type RightResidence<Names extends string, Pools extends string, R extends readon
   ? unknown
   : {
       readonly [K in keyof R]: {
-        readonly tensor: Named<R[K]['tensor'], `output of ${Names}` | `winners of ${Pools}` | 'input tile', 'tensor'>
+        readonly tensor: Named<R[K]['tensor'], `${'input' | 'output'} of ${Names}` | `winners of ${Pools}`, 'tensor'>
         readonly swapOut: Named<R[K]['swapOut'], Moments<Names>, 'moment'>
         readonly freed: Named<R[K]['freed'], Moments<Names>, 'moment'>
         readonly swapIn: Named<R[K]['swapIn'], Moments<Names>, 'moment'>

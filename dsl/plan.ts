@@ -29,7 +29,7 @@ export interface PlanSegment {
  * before its moment.
  */
 export interface PlanHostStay {
-  /** 'output of LAYER', 'winners of LAYER' (of a max pool) or 'input tile'. */
+  /** 'output of LAYER', 'winners of LAYER' (of a max pool) or 'input of LAYER'. */
   readonly tensor: string
   readonly swapOut: string
   /** From here on its place on the device is another's; computing waits here for the end of the swap-out. */

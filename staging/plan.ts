@@ -26,7 +26,7 @@ const segment = t.readonly(
  */
 const hostStay = t.readonly(
   t.type({
-    /** 'output of LAYER', 'winners of LAYER' or 'input tile'. */
+    /** 'output of LAYER', 'winners of LAYER' or 'input of LAYER'. */
     tensor: t.string,
     swapOut: t.number,
     /** From this moment on its place on the device is another's: computing waits here for the end of the swap-out. */

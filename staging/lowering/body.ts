@@ -129,7 +129,8 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
   const inputHome = (): Virtual =>
     overwritesInput(0)
       ? homes[0]!
-      : freshTile(context, 'input tile', regionExtents(regionOf(body, 0), nodes[0]!.input[1]), layouts[segment.from]!).address
+      : freshTile(context, `input of ${nodes[0]!.name}`, regionExtents(regionOf(body, 0), nodes[0]!.input[1]), layouts[segment.from]!)
+          .address
 
   /** The slope of the rectifier that the convolution before it applies, in its place: they write to one home. */
   const fusedSlope = (position: number): number | undefined => {

@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, model, type AnyLayer } from '../../dsl'
+import { conv2d, model, relu, type AnyLayer } from '../../dsl'
 import { builtIn } from '../../models'
 import { referenceModel, stage, verify, type HostStay, type Staged, type StageRequest, type StrategyName } from '../../staging'
 import type { Graph } from '../../staging/graph'
@@ -100,9 +100,11 @@ test('Dymem: no waiting before bytes are needed, at most two convolutions ahead'
 })
 
 const swapping = ['vdnn', 'lms', 'dymem', 'window', 'greedy'] as const
-const request = (strategy: StrategyName, rest: Partial<StageRequest> = {}, layers: readonly AnyLayer[] = convolutions): StageRequest => ({
+/** Deep enough that two convolutions ahead are not everything. */
+const deep = [...Array.from({ length: 5 }, () => [conv2d({ out: 16, k: 3, p: 1 }), relu]).flat(), ...convolutions.slice(4)]
+const request = (strategy: StrategyName, rest: Partial<StageRequest> = {}, layers: readonly AnyLayer[] = deep): StageRequest => ({
   model: model({ name: 'net', layers }),
-  input: [1, 3, 256, 192],
+  input: [1, 3, 128, 96],
   device: referenceModel('float32'),
   strategy,
   objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
@@ -128,7 +130,7 @@ const copies = (code: readonly Instruction[]): number => code.filter(({ kind }) 
 for (const strategy of swapping)
   test(`${strategy} needs less than plain, by two copies for each tensor on the host, and what it says on the host`, () => {
     const budget = least(strategy)
-    assert.ok(budget < 0.9 * plainPeak, `${budget} of ${plainPeak}`)
+    assert.ok(budget < 0.75 * plainPeak, `${budget} of ${plainPeak}`)
     const { plan, program } = staged(request(strategy, { budget }))
     assert.is(program.peakBytes, budget)
     assert.ok(plan.residence.length > 0)
@@ -137,7 +139,6 @@ for (const strategy of swapping)
     assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
     if (isRight(verified)) assert.is(verified.right.hostPeakBytes, program.hostBytes)
     assert.is(plan.predicted.peakHostBytes, program.hostBytes)
-    assert.is(JSON.stringify(staged(request(strategy, { budget }))), JSON.stringify({ ...staged(request(strategy, { budget })) }))
   })
 
 test('a slower link never makes a plan faster', () => {
@@ -171,7 +172,7 @@ test('a host budget that is too small is refused with what would do', () => {
   const budget = least('greedy')
   const sentence = refused(request('greedy', { budget, hostBudget: 1000 }))
   const [, needed] =
-    /^net on 1x3x256x192 does not fit the host budget of 1000 bytes: strategy greedy needs at least (\d+) bytes.* there; raise --host-budget or --budget\.$/.exec(
+    /^net on 1x3x128x96 does not fit the host budget of 1000 bytes: strategy greedy needs at least (\d+) bytes.* there; raise --host-budget or --budget\.$/.exec(
       sentence
     ) ?? []
   assert.ok(needed !== undefined, sentence)
@@ -209,7 +210,7 @@ test('a tensor may wait while tiled segments run, and what tiles share waits as 
   ] as const
   const order = Array.from({ length: 10 }, (_, position) => position)
   const boundary: HostStay = { tensor: 'output of 4', swapOut: 5, freed: 6, swapIn: 12 }
-  const { program } = staged(request('plain', { given: { order, segments, residence: [boundary] } }))
+  const { program } = staged(request('plain', { given: { order, segments, residence: [boundary] } }, convolutions))
   assert.ok(isRight(verify(program)))
   assert.is(copies(program.step.code), 2)
 })
