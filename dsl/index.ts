@@ -17,7 +17,7 @@ export {
   relu,
   softmaxCrossEntropy
 } from './ops'
-export { planFor, type Plan, type PlanSegment } from './plan'
+export { planFor, type Plan, type PlanHostStay, type PlanSegment } from './plan'
 export { checkPlan, orderMistake, segmentsMistake, type PlannedLayer } from './plan-rules'
 export type { Dim } from './segment'
 export { bytesOf, showShape, type Shape } from './shape'

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import type { Op, OpArguments } from './arguments'
 import { layerText } from './layer-text'
-import type { Plan, PlanGrid, PlanSegment } from './plan'
+import type { Plan, PlanGrid, PlanHostStay, PlanSegment } from './plan'
 import { allDims, opSegments, showDims, type Dim } from './segment'
 import { showShape, type Shape } from './shape'
 
@@ -131,6 +131,19 @@ export const segmentsMistake = (layers: readonly PlannedLayer[], segments: reado
       })
 }
 
+/** Why tensors cannot wait on the host, as far as names tell; when they are made and read, only lowering knows. */
+export const residenceMistake = (layers: readonly PlannedLayer[], residence: readonly PlanHostStay[]): string | undefined => {
+  const tensors = new Set(
+    layers.flatMap(({ name, op }) => [`output of ${name}`, `input of ${name}`, ...(op === 'maxPool2d' ? [`winners of ${name}`] : [])])
+  )
+  const moments = new Set(layers.flatMap(({ name }) => [`forward ${name}`, `backward ${name}`]))
+  return firstDefined(residence, ({ tensor, swapOut, freed, swapIn }) =>
+    tensors.has(tensor)
+      ? firstDefined([swapOut, freed, swapIn], (moment) => (moments.has(moment) ? undefined : `residence: there is no moment ${moment}`))
+      : `residence: there is no tensor ${tensor}`
+  )
+}
+
 /** The layers as they run. */
 export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly number[]): readonly PlannedLayer[] =>
   order.map((position) => layers[position]!)
@@ -145,6 +158,7 @@ export const checkPlan = <P extends Plan>(layers: readonly PlannedLayer[], own: 
     inputMistake(own, plan.input) ??
     peakMistake(plan.peak, plan.budget) ??
     orderMistake(layers, plan.order) ??
-    segmentsMistake(inPlanOrder(layers, plan.order), plan.segments)
+    segmentsMistake(inPlanOrder(layers, plan.order), plan.segments) ??
+    residenceMistake(layers, plan.residence ?? [])
   return mistake === undefined ? E.right(plan) : E.left(mistake)
 }

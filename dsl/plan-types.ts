@@ -2,7 +2,7 @@ import type { Lte, Whole } from './arithmetic'
 import type { Arguments, Mark, Op } from './arguments'
 import type { LayerText } from './layer-text'
 import type { Model } from './model'
-import type { Plan, PlanSegment } from './plan'
+import type { Plan, PlanHostStay, PlanSegment } from './plan'
 import type { Images } from './rules'
 import type { Dim, InsideDims, LastDims, ShowDims } from './segment'
 import type { Shape, ShowShape } from './shape'
@@ -89,7 +89,30 @@ interface RightFigures<M extends Model, P extends Plan> {
 interface RightDecisions<E extends Entries, M extends Model, P extends Plan> extends RightFigures<M, P> {
   readonly order: RightOrder<E, P['order']>
   readonly segments: unknown extends RightOrder<E, P['order']> ? RightSegments<InOrder<E, P['order']>, P['segments']> : unknown
+  readonly residence?: P extends { readonly residence: infer R extends readonly PlanHostStay[] }
+    ? RightResidence<E[number][0], MaxPools<E>, R>
+    : unknown
 }
+
+type MaxPools<E extends Entries> = Extract<E[number], readonly [unknown, 'maxPool2d', unknown]>[0]
+
+/** Why tensors cannot wait on the host, as far as names tell. */
+type RightResidence<Names extends string, Pools extends string, R extends readonly PlanHostStay[]> = string extends Names
+  ? unknown
+  : {
+      readonly [K in keyof R]: {
+        readonly tensor: Named<R[K]['tensor'], `${'input' | 'output'} of ${Names}` | `winners of ${Pools}`, 'tensor'>
+        readonly swapOut: Named<R[K]['swapOut'], Moments<Names>, 'moment'>
+        readonly freed: Named<R[K]['freed'], Moments<Names>, 'moment'>
+        readonly swapIn: Named<R[K]['swapIn'], Moments<Names>, 'moment'>
+      }
+    }
+type Moments<Names extends string> = `${'forward' | 'backward'} ${Names}`
+type Named<Name extends string, Known extends string, What extends string> = string extends Name
+  ? unknown
+  : Name extends Known
+    ? unknown
+    : Bad<`residence: there is no ${What} ${Name}`>
 
 type RightInput<S extends Shape, Own extends Shape> =
   Images<S> extends infer Y

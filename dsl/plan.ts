@@ -26,6 +26,19 @@ export interface PlanSegment {
   readonly workspace?: number
 }
 
+/**
+ * A tensor that waits on the host from forward to backward. Moments are 'forward LAYER' and 'backward LAYER'; a transfer starts right
+ * before its moment.
+ */
+export interface PlanHostStay {
+  /** 'output of LAYER', 'winners of LAYER' (of a max pool) or 'input of LAYER'. */
+  readonly tensor: string
+  readonly swapOut: string
+  /** From here on its place on the device is another's; computing waits here for the end of the swap-out. */
+  readonly freed: string
+  readonly swapIn: string
+}
+
 /** A plan as a person reads, edits and commits it: what it was made for, what it decides, what is predicted of it. */
 export interface Plan {
   readonly model: string
@@ -46,6 +59,8 @@ export interface Plan {
   /** Bytes: the highest one that a step touches on the device, plus one. */
   readonly peak: number
   readonly segments: readonly PlanSegment[]
+  /** What waits on the host for a while; all else that is kept stays on the device. */
+  readonly residence?: readonly PlanHostStay[]
   readonly predicted: Readonly<Record<string, number>>
 }
 

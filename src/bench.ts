@@ -26,6 +26,8 @@ export interface BenchReport {
   readonly predictedStepMs: number
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
+  readonly peakHostBytes: number
+  readonly predictedPeakHostBytes: number
   /** Of the fastest step, where asked for. */
   readonly breakdown?: readonly KernelTime[]
 }
@@ -89,6 +91,8 @@ const runSteps = async (
     predictedStepMs: plan.predicted.stepMilliseconds,
     peakDeviceBytes: network.measuredPeakBytes(),
     predictedPeakBytes: plan.predicted.peakDeviceBytes,
+    peakHostBytes: network.measuredHostPeakBytes(),
+    predictedPeakHostBytes: plan.predicted.peakHostBytes,
     ...(options.breakdown === true ? { breakdown: breakdownOf(planned, ofFastest, options.accumulate ?? 1) } : {})
   })
 }

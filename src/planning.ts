@@ -38,6 +38,10 @@ export interface Setup {
   readonly plan?: Plan
   /** Unlimited where absent. */
   readonly budget?: Size
+  /** Of the host pool, through which tensors are swapped; `auto` swaps only where it is given. Unlimited where absent. */
+  readonly hostBudget?: Size
+  /** Bytes per second of either direction between the device and the host pool; as fast as memory where absent. */
+  readonly link?: number
   /** All of the machine's where absent. */
   readonly threads?: number
   /** No kernels that round differently than the others: no convolution runs by Winograd or Fourier transforms. */
@@ -57,6 +61,8 @@ export interface Planned {
   readonly threads: number
   /** Bytes of the arena: the budget, or where there is none just what the plan needs. */
   readonly arenaBytes: number
+  /** Of either direction between the device and the host pool, where it is limited. */
+  readonly linkBytesPerSecond?: number
   readonly planningMilliseconds: number
   /** Of the proof that the Program may run (DESIGN §6). */
   readonly verifiedMilliseconds: number
@@ -102,6 +108,13 @@ const changeOf = (plan: Plan | undefined, staged: Staged, objective: Objective):
   return change === undefined ? {} : { change }
 }
 
+/** The device with a link no faster than its limit. */
+const withLink = (device: ProfiledModel, link: number | undefined): ProfiledModel => {
+  const { toDevice, toHost } = device.linkBytesPerSecond
+  const slower = (rate: number): number => Math.min(rate, link ?? rate)
+  return { ...device, linkBytesPerSecond: { toDevice: slower(toDevice), toHost: slower(toHost) } }
+}
+
 /** The plan's decisions, once it is known to be for this model and input. Its own peak matters only under its own budget. */
 const givenBy = ({ model, input, plan, budget }: Setup): E.Either<Failure, Given | undefined> =>
   plan === undefined
@@ -134,7 +147,12 @@ interface Request extends StageRequest {
 export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
   pipe(
     E.Do,
-    E.bind('device', () => (known === undefined ? deviceOf(setup) : E.right(known))),
+    E.bind('device', () =>
+      pipe(
+        known === undefined ? deviceOf(setup) : E.right(known),
+        E.map((device) => withLink(device, setup.link))
+      )
+    ),
     E.bind('given', () => givenBy(setup)),
     E.let('unlimited', ({ device, given }): Request => {
       const input = setup.input ?? setup.plan?.input
@@ -155,7 +173,12 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
         E.chain((budget) => withinDevice(setup, budget))
       )
     ),
-    E.map(({ unlimited, budget }) => (budget === undefined ? unlimited : { ...unlimited, budget }))
+    E.bind('hostBudget', ({ unlimited }) => budgetBytes(setup.hostBudget, () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited)))),
+    E.map(({ unlimited, budget, hostBudget }) => ({
+      ...unlimited,
+      ...(budget === undefined ? {} : { budget }),
+      ...(hostBudget === undefined ? {} : { hostBudget })
+    }))
   )
 
 /** Stages the setup for an objective and verifies its Program. */
@@ -173,6 +196,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
       math: mathOf(setup.precision),
       threads: device.threads,
       arenaBytes: budget ?? staged.program.peakBytes,
+      ...(setup.link === undefined ? {} : { linkBytesPerSecond: setup.link }),
       planningMilliseconds,
       verifiedMilliseconds,
       timeShares: timeShares(staged.program, device),

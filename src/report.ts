@@ -1,5 +1,6 @@
 import Table from 'cli-table3'
-import type { Graph, MemoryPlan, Segment } from '../staging'
+import type { PlanHostStay } from '../dsl'
+import { type Graph, type MemoryPlan, type Segment, residenceTexts } from '../staging'
 import type { Planned } from './planning'
 import { formatBytes, formatMilliseconds } from './sizes'
 
@@ -35,6 +36,8 @@ export interface PlanReport {
   /** Shares of the predicted time by where it comes from. */
   readonly timesFrom: Planned['timeShares']
   readonly segments: readonly SegmentReport[]
+  /** What waits on the host from forward to backward, and when it is moved. */
+  readonly residence: readonly PlanHostStay[]
 }
 
 export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds, timeShares }: Planned): PlanReport => {
@@ -50,7 +53,8 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
     planningMs: planningMilliseconds,
     verifiedMs: verifiedMilliseconds,
     timesFrom: timeShares,
-    segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment))
+    segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment)),
+    residence: residenceTexts(graph, plan.order, plan.residence)
   }
 }
 
@@ -109,6 +113,9 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
   return made.toString()
 }
 
+const hostText = ({ peakHostBytes, residence }: PlanReport): string =>
+  residence.length === 0 ? formatBytes(peakHostBytes) : `${formatBytes(peakHostBytes)}, ${plural(residence.length, 'tensor')}`
+
 /** The plan in words: its segments, then what is predicted of it. */
 export const planText = (planned: Planned): string => {
   const report = planReport(planned)
@@ -127,16 +134,18 @@ export const planText = (planned: Planned): string => {
       'peak on the device',
       `${formatBytes(report.peakDeviceBytes)}, ${percent(report.peakDeviceBytes / report.plainPeakBytes)} of plain's ${formatBytes(report.plainPeakBytes)}`
     ],
-    ['peak on the host', formatBytes(report.peakHostBytes)],
+    ['peak on the host', hostText(report)],
     ['time of a step', `${formatMilliseconds(report.predictedStepMs)}, at least ${formatMilliseconds(report.lowerBoundMs)} in any plan`],
     ['times', timesText(report.timesFrom, planned.device)],
     ['halo overhead', percent(report.haloOverhead)],
     ...convolutionRows(planned.staged.graph, report.segments)
   ]
   const title = `${planned.staged.graph.model}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`
+  const stays = report.residence.map(({ tensor, swapOut, freed, swapIn }) => [tensor, swapOut, freed, swapIn])
   return [
     title,
     table(['segment', 'forward', 'for backward', 'by Winograd', ...(hasWorkspace ? ['workspace'] : [])], segments),
+    ...(stays.length === 0 ? [] : [table(['waits on the host', 'moves there from', 'there before', 'comes back from'], stays)]),
     table(['predicted', ''], figures)
   ].join('\n')
 }

@@ -33,6 +33,7 @@ export interface RunningNetwork {
   readonly save: (exchange: Exchange) => Outcome<void>
   readonly interrupt: () => void
   readonly measuredPeakBytes: () => number
+  readonly measuredHostPeakBytes: () => number
   /** By kernel of the Program: milliseconds of all its launches so far, where they are timed. */
   readonly kernelMilliseconds: () => readonly number[]
   readonly close: () => void
@@ -91,7 +92,8 @@ const open = (opening: Opening): Outcome<RunningNetwork> => {
           math: planned.math,
           program,
           arenaBytes: planned.arenaBytes,
-          timesKernels: opening.timesKernels ?? false
+          timesKernels: opening.timesKernels ?? false,
+          ...(planned.linkBytesPerSecond === undefined ? {} : { linkBytesPerSecond: planned.linkBytesPerSecond })
         }),
         E.mapLeft(deviceFailure),
         TE.fromEither
@@ -121,6 +123,7 @@ const running = (session: Session, { staged }: Planned, parameters: readonly Par
     save: (saved) => TE.map(() => undefined)(run(session)('save', saved, noStep, [])),
     interrupt: () => session.interrupt(),
     measuredPeakBytes: () => session.measuredPeakBytes(),
+    measuredHostPeakBytes: () => session.measuredHostPeakBytes(),
     kernelMilliseconds: () => session.kernelMilliseconds(),
     close: () => session.close()
   }

@@ -25,6 +25,14 @@ export const parseSize = (text: string): E.Either<string, Size> => {
   return Number.isSafeInteger(bytes) && bytes > 0 ? E.right({ kind: 'bytes', bytes }) : E.left(notASize(text))
 }
 
+/** `2GB/s`, `500MiB/s`: bytes per second; otherwise a sentence. */
+export const parseRate = (text: string): E.Either<string, number> => {
+  const size = text.trim().endsWith('/s') ? parseSize(text.trim().slice(0, -2)) : E.left('')
+  return E.isRight(size) && size.right.kind === 'bytes'
+    ? E.right(size.right.bytes)
+    : E.left(`"${text}" is not a rate: write 2GB/s, or another size with /s`)
+}
+
 const notASize = (text: string) => `"${text}" is not a size: write bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs`
 
 /** For people: three significant digits in binary units. */

@@ -3,11 +3,13 @@ import { layerText, orderMistake, segmentsMistake } from '../dsl'
 import { inputError, type StagingError } from './error'
 import type { Graph } from './graph'
 import { openPool } from './lowering/emitter'
-import { openContext, type Lowering } from './lowering/lower'
+import { openContext, stepOf, type Lowering } from './lowering/lower'
+import { stayMistake } from './lowering/swap'
 import { transformablePositions } from './lowering/winograd'
 import { tilesAsked } from './marks'
+import { momentText } from './moments'
 import { inOrder, type Order } from './order'
-import type { Segment } from './plan'
+import type { Residence, Segment } from './plan'
 import { nodeWithoutInput, segmentTiling } from './tiling'
 
 /** A graph that can run, whole and with the tiles that its model asks for: every layer of every tile must see some of its input. */
@@ -33,6 +35,8 @@ export interface Given {
   readonly order: Order
   /** Ranges over `order`. */
   readonly segments: readonly Segment[]
+  /** What waits on the host; nothing where absent. */
+  readonly residence?: Residence
   /** What the resulting plan calls its strategy; the request's where absent. */
   readonly strategy?: string
 }
@@ -80,4 +84,12 @@ export const winogradMistake = (
     ? `${name} runs by Winograd, which rounds differently; take it out of the segment's winograd, or leave out --exact-kernels`
     : `the ${device.name} device has no Winograd for ${name} (${layerText(op, args)}); take it out of the segment's winograd`
   return inputError(`segment ${wrong.segment.from}..${wrong.segment.to}: ${reason}.`, name)
+}
+
+/** Tensors that cannot wait on the host as given: when they are made and read, lowering says. The graph is in the given order. */
+export const residenceMistake = (lowering: Lowering, { segments, residence = [] }: Given): StagingError | undefined => {
+  if (residence.length === 0) return undefined
+  const { step, pool } = stepOf(lowering, segments)
+  const mistake = stayMistake(step, pool, residence, (moment) => momentText(lowering.graph, moment))
+  return mistake === undefined ? undefined : inputError(`${mistake}.`)
 }

@@ -6,6 +6,7 @@ import type { Given } from './check-segments'
 import { decodeAs } from './decode'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash } from './graph'
+import { residenceOfTexts, residenceTexts } from './moments'
 import type { Objective, ParameterGroup, Training } from './lowering/context'
 import { memoryPlan } from './plan'
 import type { Staged } from './stage'
@@ -30,7 +31,8 @@ const Segment = t.intersection([
   }),
   t.partial({ winograd: t.array(t.string), workspace: Count })
 ])
-const PlanFile = t.type({
+const HostStay = t.type({ tensor: t.string, swapOut: t.string, freed: t.string, swapIn: t.string })
+const Decided = t.type({
   model: t.string,
   input: t.array(t.number),
   layers: t.array(t.string),
@@ -44,6 +46,7 @@ const PlanFile = t.type({
   segments: t.array(Segment),
   predicted: t.record(t.string, t.number)
 })
+const PlanFile = t.intersection([Decided, t.partial({ residence: t.array(HostStay) })])
 
 /** A plan from what JSON or a module holds, or a sentence with the place that is wrong. */
 export const decodePlanFile: (value: unknown) => E.Either<string, Plan> = decodeAs('plan', PlanFile)
@@ -95,6 +98,7 @@ export const planFileOf = ({ graph, plan, program }: Staged, objective: Objectiv
       ...decisions,
       ...(winograd && { winograd: winograd.map(nameAt) })
     })),
+    ...(plan.residence.length > 0 && { residence: residenceTexts(graph, plan.order, plan.residence) }),
     predicted: {
       peakHostBytes,
       plainPeakBytes,
@@ -118,7 +122,7 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           () => graphHash(graph) === plan.graph,
           () => inputError(`the layers of ${model.name} have other names than when the plan was made; plan it anew.`)
         ),
-        E.map(({ order, segments, strategy }) => {
+        E.map(({ order, segments, residence = [], strategy }) => {
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
           return {
             order,
@@ -127,6 +131,7 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
               ...(workspace !== undefined && { workspace }),
               ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) })
             })),
+            residence: residenceOfTexts(graph, order, residence),
             strategy
           }
         })
@@ -166,7 +171,9 @@ export const planFileText = (plan: Plan, form: PlanFileForm): string => {
   const names = form.kind === 'json' ? [] : form.names.map((name, place) => ` // ${place} ${name}`)
   const fields = Object.entries(plan).map(([key, value]) => {
     const written =
-      key === 'layers' || key === 'segments' ? listed(value as readonly unknown[], key === 'layers' ? names : []) : literal(value, json)
+      key === 'layers' || key === 'segments' || key === 'residence'
+        ? listed(value as readonly unknown[], key === 'layers' ? names : [])
+        : literal(value, json)
     return `  ${json ? JSON.stringify(key) : key}: ${written}`
   })
   const body = `{\n${fields.join(',\n')}\n}`

@@ -22,6 +22,22 @@ const segment = t.readonly(
   ])
 )
 
+/**
+ * A tensor that is kept from forward to backward waits on the host between. Moments count a step's layers in the order in which they
+ * run: 0 .. n - 1 forward, n .. 2n - 1 backward, from the last layer on. A transfer starts right before its moment.
+ */
+const hostStay = t.readonly(
+  t.type({
+    /** 'output of LAYER', 'winners of LAYER' or 'input of LAYER'. */
+    tensor: t.string,
+    swapOut: t.number,
+    /** From this moment on its place on the device is another's: computing waits here for the end of the swap-out. */
+    freed: t.number,
+    /** Computing waits for its end where backward first reads the tensor. */
+    swapIn: t.number
+  })
+)
+
 const predicted = t.readonly(
   t.type({
     /** Highest byte that a step touches in the device arena, plus one. */
@@ -51,6 +67,8 @@ export const memoryPlan = t.readonly(
     /** Positions in the model's flattened list, in the order in which they run; segments are ranges over it. */
     order: t.readonlyArray(t.number),
     segments: t.readonlyArray(segment),
+    /** What stays on the host for a while; all else that is kept stays on the device. */
+    residence: t.readonlyArray(hostStay),
     placement: t.readonly(t.type({ allocator: t.literal('static') })),
     predicted
   })
@@ -58,3 +76,5 @@ export const memoryPlan = t.readonly(
 
 export type MemoryPlan = t.TypeOf<typeof memoryPlan>
 export type Segment = t.TypeOf<typeof segment>
+export type HostStay = t.TypeOf<typeof hostStay>
+export type Residence = readonly HostStay[]

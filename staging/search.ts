@@ -5,12 +5,13 @@ import { activationElements } from './layout'
 import { lower, openContext, type Lowered, type Lowering } from './lowering/lower'
 import { microBatches } from './objective'
 import { inOrder, type Order } from './order'
+import { timelineOf } from './lowering/timeline'
 import { aligned } from './placement/placement'
-import type { Segment } from './plan'
+import type { Residence, Segment } from './plan'
 import type { Program } from './program'
 import { simulate } from './simulate'
-import { planners, strategies, type StrategyName } from './strategies'
-import type { Search, Segmentation, Strategy } from './strategies/strategy'
+import { planners, strategies, type Planner, type StrategyName } from './strategies'
+import type { Decisions, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { variantsOf, withVariants } from './strategies/variants'
 import { segmentTiling, untiled, type TileRun } from './tiling'
@@ -21,6 +22,7 @@ export interface Candidate extends Lowered {
   readonly graph: Graph
   readonly order: Order
   readonly segments: readonly Segment[]
+  readonly residence: Residence
   /** Predicted time of a step, all micro-batches of an update. */
   readonly milliseconds: () => number
 }
@@ -31,6 +33,8 @@ export interface Answers {
   readonly within: (budget: number) => Candidate | undefined
   /** The smallest budget for which there is an answer, and that answer. */
   readonly least: () => { readonly budget: number; readonly candidate: Candidate } | undefined
+  /** The fewest bytes on the host with which anything fits the budget; undefined where nothing does. */
+  readonly leastHost: (budget: number) => number | undefined
 }
 
 const lazily = <A>(compute: () => A): (() => A) => {
@@ -39,12 +43,12 @@ const lazily = <A>(compute: () => A): (() => A) => {
 }
 
 /** `lowering` has the graph as written. */
-export const candidateOf = (lowering: Lowering, order: Order, segments: readonly Segment[]): Candidate => {
+export const candidateOf = (lowering: Lowering, order: Order, segments: readonly Segment[], residence: Residence = []): Candidate => {
   const graph = inOrder(lowering.graph, order)
-  const lowered = lower({ ...lowering, graph }, segments)
+  const lowered = lower({ ...lowering, graph }, segments, residence)
   const program = lazily((): Program => lowered.program())
   const milliseconds = lazily(() => simulate(program(), lowering.device, microBatches(lowering.objective)))
-  return { ...lowered, graph, order, segments, program, milliseconds }
+  return { ...lowered, graph, order, segments, residence, program, milliseconds }
 }
 
 const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
@@ -67,16 +71,24 @@ const largestTensorBytes = (lowering: Lowering): number => {
   }, 0)
 }
 
-/** All of a strategy's segmentations are lowered; they are few. */
-const fixedAnswers = (search: Search, all: () => readonly Segmentation[], lowered: (segments: Segmentation) => Candidate): Answers => {
-  const candidates = lazily(() => all().map(lowered))
+/** All of a strategy's decisions are lowered; they are few. */
+const fixedAnswers = (search: Search, hostBudget: number, all: () => readonly Candidate[]): Answers => {
+  const lowered = lazily(all)
+  const candidates = (): readonly Candidate[] => lowered().filter(({ hostBytes }) => hostBytes <= hostBudget)
   const leastBytes = search.residentBytes + largestTensorBytes(search.lowering)
   return {
     within: (budget) => (budget < leastBytes ? undefined : fastestOf(candidates().filter(({ peakBytes }) => peakBytes <= budget))),
     least: () => {
-      const candidate = candidates().reduce((least, one) => (one.peakBytes < least.peakBytes ? one : least))
-      return { budget: candidate.peakBytes, candidate }
-    }
+      const candidate = candidates().reduce<Candidate | undefined>(
+        (least, one) => (least === undefined || one.peakBytes < least.peakBytes ? one : least),
+        undefined
+      )
+      return candidate && { budget: candidate.peakBytes, candidate }
+    },
+    leastHost: (budget) =>
+      lowered()
+        .filter(({ peakBytes }) => peakBytes <= budget)
+        .reduce<number | undefined>((least, { hostBytes }) => Math.min(least ?? hostBytes, hostBytes), undefined)
   }
 }
 
@@ -115,16 +127,18 @@ const ladderAnswers = (
   /** The smallest budget that starts at this rung or above. */
   const reaching = (rung: number): number => (rung <= ahead ? 0 : targets[rung - ahead - 1]! + 1)
 
+  const within = (budget: number): Candidate | undefined => {
+    for (let rung = startFor(budget); rung >= 0; rung--) {
+      const candidates = candidatesAt(rung)
+      if (candidates.length === 0) return undefined
+      const fitting = candidates.find(({ peakBytes }) => peakBytes <= budget)
+      if (fitting !== undefined) return fitting
+    }
+    return undefined
+  }
   return {
-    within: (budget) => {
-      for (let rung = startFor(budget); rung >= 0; rung--) {
-        const candidates = candidatesAt(rung)
-        if (candidates.length === 0) return undefined
-        const fitting = candidates.find(({ peakBytes }) => peakBytes <= budget)
-        if (fitting !== undefined) return fitting
-      }
-      return undefined
-    },
+    within,
+    leastHost: (budget) => within(budget)?.hostBytes,
     least: () => {
       let [low, high] = [0, top]
       while (low < high) {
@@ -143,21 +157,35 @@ const ladderAnswers = (
   }
 }
 
-const answersOf = (written: Lowering, strategy: Strategy, residentBytes: number, plainPeakBytes: number): Answers => {
+const answersOf = (written: Lowering, strategy: Strategy, residentBytes: number, plainPeakBytes: number, hostBudget: number): Answers => {
   const order = strategy.order(written.graph)
   const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
-  const search: Search = { lowering, residentBytes, estimate: segmentEstimator(lowering), variants: variantsOf(lowering) }
+  const search: Search = {
+    lowering,
+    residentBytes,
+    estimate: segmentEstimator(lowering),
+    variants: variantsOf(lowering),
+    timeline: (segments) => timelineOf(lowering, segments)
+  }
   const known = new Map<string, Candidate>()
-  const lowered = (segments: Segmentation): Candidate => {
-    const key = JSON.stringify(segments)
-    const candidate = known.get(key) ?? candidateOf(written, order, segments)
+  const lowered = ({ segments, residence }: Decisions): Candidate => {
+    const key = JSON.stringify([segments, residence])
+    const candidate = known.get(key) ?? candidateOf(written, order, segments, residence)
     known.set(key, candidate)
     return candidate
   }
-  if (strategy.kind === 'fixed') return fixedAnswers(search, () => strategy.all(search), lowered)
-  // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
-  const [fastest] = withVariants(search.variants, wholeGraph(lowering.graph))
-  return ladderAnswers(search, strategy.within(search), lowered, Math.max(plainPeakBytes, lowered(fastest!).peakBytes))
+  const onDevice = (segments: Segmentation): Candidate => lowered({ segments, residence: [] })
+  switch (strategy.kind) {
+    case 'fixed':
+      return fixedAnswers(search, hostBudget, () => strategy.all(search).map(onDevice))
+    case 'swapping':
+      return fixedAnswers(search, hostBudget, () => strategy.all(search).map(lowered))
+    case 'targeted': {
+      // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
+      const [fastest] = withVariants(search.variants, wholeGraph(lowering.graph))
+      return ladderAnswers(search, strategy.within(search), onDevice, Math.max(plainPeakBytes, onDevice(fastest!).peakBytes))
+    }
+  }
 }
 
 /** The bytes of parameters and optimizer state. */
@@ -165,19 +193,24 @@ const residentBytesOf = (program: Program): number => program.residents.reduce((
 
 /**
  * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers, or of those that obey the model's
- * marks where it has any. `plain` is the model's plain plan.
+ * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
  */
-export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate): Answers => {
+export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): Answers => {
   const residentBytes = residentBytesOf(plain.program())
-  const obeying = planners.filter((name) => written.graph.marks.length === 0 || strategies[name].obeysMarks)
-  const all = (strategy === 'auto' ? obeying : [strategy]).map((name) =>
-    answersOf(written, strategies[name], residentBytes, plain.peakBytes)
+  const mayTake = (name: Planner): boolean =>
+    (written.graph.marks.length === 0 || strategies[name].obeysMarks) && (hostBudget !== undefined || strategies[name].kind !== 'swapping')
+  const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) =>
+    answersOf(written, strategies[name], residentBytes, plain.peakBytes, hostBudget ?? Infinity)
   )
   return {
     within: (budget) => fastestOf(all.flatMap((answers) => answers.within(budget) ?? [])),
     least: () =>
       all
         .flatMap((answers) => answers.least() ?? [])
-        .reduce<ReturnType<Answers['least']>>((least, one) => (least === undefined || one.budget < least.budget ? one : least), undefined)
+        .reduce<ReturnType<Answers['least']>>((least, one) => (least === undefined || one.budget < least.budget ? one : least), undefined),
+    leastHost: (budget) =>
+      all
+        .flatMap((answers) => answers.leastHost(budget) ?? [])
+        .reduce<number | undefined>((least, bytes) => Math.min(least ?? bytes, bytes), undefined)
   }
 }

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { withExactKernels, withFastestFirst } from './algorithms'
-import { checkGiven, checkInputs, winogradMistake, type Given } from './check-segments'
+import { checkGiven, checkInputs, residenceMistake, winogradMistake, type Given } from './check-segments'
 import { refusedBytes, type DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash, withoutDropout, type Graph } from './graph'
@@ -29,6 +29,8 @@ export interface StageRequest {
   readonly given?: Given
   /** Bytes of device memory for everything that a step holds; no limit when absent. */
   readonly budget?: number
+  /** Bytes of the host pool, through which tensors are swapped; `auto` swaps only where it is given. No limit when absent. */
+  readonly hostBudget?: number
   readonly objective: Objective
   readonly source: Source
   /** Refuses kernels that round differently: nothing runs by Winograd or by Fourier transforms. */
@@ -70,6 +72,13 @@ const tooSmall = (graph: Graph, planner: string, budget: number, least: ReturnTy
   ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.budget })
 })
 
+const hostTooSmall = (graph: Graph, planner: string, hostBudget: number, needed: number): StagingError => ({
+  code: 'budget',
+  message:
+    `${graph.model} on ${graph.input.join('x')} does not fit the host budget of ${inWords(hostBudget)}: ` +
+    `${planner} needs at least ${inWords(needed)} there; raise --host-budget or --budget.`
+})
+
 /** What a request leads to: the decisions, and what else could have been decided. */
 export interface Decided {
   /** The graph as written, dropout included. */
@@ -96,7 +105,7 @@ const plainOf = (lowering: Lowering): Candidate => {
 }
 
 const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingError, Decided> => {
-  const { strategy, given, budget = refusedBytes - 1, exactKernels } = request
+  const { strategy, given, budget = refusedBytes - 1, hostBudget, exactKernels } = request
   const lowering = loweringOf(request, written)
   const { graph } = lowering
   const plain = plainOf(lowering)
@@ -106,14 +115,21 @@ const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingErr
   if (given !== undefined) {
     const mistake = winogradMistake({ ...lowering, graph: inOrder(graph, given.order) }, given.segments, exactKernels)
     if (mistake !== undefined) return E.left(mistake)
-    const candidate = candidateOf(lowering, given.order, given.segments)
+    const unfit = residenceMistake({ ...lowering, graph: inOrder(graph, given.order) }, given)
+    if (unfit !== undefined) return E.left(unfit)
+    const candidate = candidateOf(lowering, given.order, given.segments, given.residence)
+    if (candidate.hostBytes > (hostBudget ?? Infinity))
+      return E.left(hostTooSmall(graph, 'the given plan', hostBudget!, candidate.hostBytes))
     return candidate.peakBytes <= budget
       ? E.right(decided(candidate))
       : E.left(misfit('the given plan', { budget: candidate.peakBytes, candidate }))
   }
-  const answers = openAnswers(lowering, strategy, plain)
+  const answers = openAnswers(lowering, strategy, plain, hostBudget)
   const chosen = answers.within(budget)
-  return chosen === undefined ? E.left(misfit(`strategy ${strategy}`, answers.least())) : E.right(decided(chosen, answers))
+  if (chosen !== undefined) return E.right(decided(chosen, answers))
+  const planner = `strategy ${strategy}`
+  const needed = hostBudget === undefined ? undefined : answers.leastHost(budget)
+  return E.left(needed === undefined ? misfit(planner, answers.least()) : hostTooSmall(graph, planner, hostBudget!, needed))
 }
 
 const graphOf = ({ model, input, objective }: LoweringRequest): E.Either<StagingError, Graph> =>
@@ -166,10 +182,11 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
     budget: budget ?? null,
     order: chosen.order,
     segments: chosen.segments,
+    residence: chosen.residence,
     placement: { allocator: 'static' },
     predicted: {
       peakDeviceBytes: chosen.peakBytes,
-      peakHostBytes: 0,
+      peakHostBytes: chosen.hostBytes,
       plainPeakBytes: plain.peakBytes,
       stepMilliseconds: chosen.milliseconds(),
       lowerBoundMilliseconds: lowerBound(lowering),

@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { isDeviceText, mostElements, mostThreads } from '../library/values'
-import { parseSize } from '../sizes'
+import { strategyNames } from '../../staging/strategies/names'
+import { parseRate, parseSize } from '../sizes'
 import { parseGroup } from '../training/parameter-groups'
 
 /** Of every command, beside the library's. */
@@ -78,9 +79,9 @@ export const addModelOptions = (command: Command): Command =>
 export const addSetupOptions = (command: Command): Command =>
   addModelOptions(command)
     .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
-    .addOption(
-      new Option('--strategy <name>', 'how memory is planned').choices(['auto', 'plain', 'chen', 'chen-sqrt', 'sft']).default('auto')
-    )
+    .option('--host-budget <size>', 'host memory for what is swapped out; auto swaps only where it is given', orInvalid(parseSize))
+    .option('--link <rate>', 'limit of the link between device and host, such as 2GB/s', orInvalid(parseRate))
+    .addOption(new Option('--strategy <name>', 'how memory is planned').choices(strategyNames).default('auto'))
     .addOption(new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts('strategy'))
     .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms')
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)

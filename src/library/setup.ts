@@ -10,7 +10,7 @@ import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
 import { loadPlan } from '../plan-file'
 import type { RunnableSetup, Setup } from '../planning'
-import { type Size, parseSize } from '../sizes'
+import { type Size, parseRate, parseSize } from '../sizes'
 import { checkValues, orTextIfPresent, present } from './values'
 
 /** What every function takes: what is trained, where, and within how much memory. Named as on the command line. */
@@ -25,6 +25,10 @@ export interface SetupOptions {
   readonly head?: Head
   /** Bytes, or a text: '256MiB', '1GB', '20%' of what `plain` needs. Unlimited where absent. */
   readonly budget?: number | string | Size
+  /** The same of the host, where tensors wait that are swapped out; `auto` swaps only where it is given. Unlimited where absent. */
+  readonly hostBudget?: number | string | Size
+  /** Bytes per second between device and host, or a text: '2GB/s'. As fast as memory where absent. */
+  readonly link?: number | string
   /** `cpu` where absent. A device that a *.json file describes (or what one holds) can be planned for; its memory is then the budget. */
   readonly device?: DeviceName | DeviceFile | `${string}.json`
   /**
@@ -72,6 +76,8 @@ const checkPrecision = (device: Setup['device'], precision: DevicePrecision | un
 
 const deviceOf = ({ device = 'cpu' }: SetupOptions): E.Either<Failure, Setup['device']> =>
   device === 'cpu' || device === 'cuda' || device === 'reference' ? E.right(device) : loadDevice(device)
+const sizeOf = (name: string, size: number | string | Size | undefined): E.Either<Failure, Size | undefined> =>
+  orTextIfPresent(name, typeof size === 'number' ? `${size}` : size, parseSize)
 
 const parts = (
   options: SetupOptions,
@@ -79,18 +85,20 @@ const parts = (
 ): E.Either<Failure, { readonly model: Model; readonly plan: Plan | undefined; readonly fields: Omit<Setup, 'model'> }> =>
   pipe(
     checkValues(options),
-    E.chain(() => orTextIfPresent('budget', typeof options.budget === 'number' ? `${options.budget}` : options.budget, parseSize)),
+    E.chain(() => sizeOf('budget', options.budget)),
     E.bindTo('budget'),
+    E.bind('hostBudget', () => sizeOf('hostBudget', options.hostBudget)),
+    E.bind('link', () => orTextIfPresent('link', options.link, parseRate)),
     E.bind('model', () =>
       typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : E.right(options.model)
     ),
     E.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(options.plan))),
     E.bind('device', () => deviceOf(options)),
     E.chainFirst(({ device }) => checkPrecision(device, options.precision)),
-    E.map(({ budget, model, plan, device }) => {
+    E.map(({ budget, hostBudget, link, model, plan, device }) => {
       const { precision, strategy, threads } = options
       const exactKernels = options.exactKernels === true ? (true as const) : undefined
-      return { model, plan, fields: { device, ...present({ precision, strategy, threads, exactKernels, plan, budget }) } }
+      return { model, plan, fields: { device, ...present({ precision, strategy, threads, exactKernels, plan, budget, hostBudget, link }) } }
     })
   )
 

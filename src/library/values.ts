@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { offloadStrategies } from '../../staging/chain'
+import { strategyNames } from '../../staging/strategies/names'
 import { type Failure, inputFailure } from '../failure'
 
 /** Of an input: above, bytes of what networks make of it are no exact numbers any more, and no machine holds them. */
@@ -46,7 +47,8 @@ const codecs: Readonly<Record<string, t.Mixed>> = {
     'one of cpu, cuda, reference, or the path of a *.json file'
   ),
   precision: oneOf('float32', 'tf32', 'float64'),
-  strategy: oneOf('auto', 'plain', 'chen', 'chen-sqrt', 'sft'),
+  strategy: oneOf(...strategyNames),
+  link: t.union([t.string, whole(1)], 'a rate such as 2GB/s, or bytes per second from 1 upwards'),
   offloadStrategy: oneOf(...offloadStrategies),
   slots: whole(1, mostSlots),
   threads: whole(1, mostThreads),

@@ -1,5 +1,6 @@
 import { microBatches } from '../objective'
 import type { Segment } from '../plan'
+import { tileCount } from '../tiling'
 import type { BoundSegment } from './body'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
@@ -107,6 +108,7 @@ export const backwardBody = (
   let received = openOutputGradient()
   for (const step of [...steps].reverse()) {
     if (step.position < firstLearning) break
+    if (tileCount(segment.grid) === 1) emit.moment(2 * graph.nodes.length - 1 - segment.from - step.position)
     const source = step.position > firstLearning ? sourceGradientOf(step, received) : undefined
     const weight = weightTarget(step.parameters)
     const bias = target(step.parameters?.bias)

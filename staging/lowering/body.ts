@@ -18,6 +18,7 @@ import {
   type WholeTensor
 } from './tensors'
 import { windowOf } from '../../dsl'
+import { tileCount } from '../tiling'
 import { layoutCode } from '../layout'
 
 /** A segment with the whole tensors at its ends; the network's input and a loss have none. */
@@ -128,7 +129,8 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
   const inputHome = (): Virtual =>
     overwritesInput(0)
       ? homes[0]!
-      : freshTile(context, 'input tile', regionExtents(regionOf(body, 0), nodes[0]!.input[1]), layouts[segment.from]!).address
+      : freshTile(context, `input of ${nodes[0]!.name}`, regionExtents(regionOf(body, 0), nodes[0]!.input[1]), layouts[segment.from]!)
+          .address
 
   /** The slope of the rectifier that the convolution before it applies, in its place: they write to one home. */
   const fusedSlope = (position: number): number | undefined => {
@@ -139,6 +141,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
   const steps: Step[] = []
   let source = openInput(context, bound, body, inputHome, lastRun >= 0 || readsInput(context, nodes[0]!, segment.from))
   nodes.forEach((node, position) => {
+    if (tileCount(segment.grid) === 1) emit.moment(segment.from + position)
     const lowering = loweringOf(node)
     const destination: TileTensor = {
       address: homes[position]!,

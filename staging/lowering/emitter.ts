@@ -1,5 +1,5 @@
 import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../kernels'
-import type { BufferRole, TileAxis } from '../program'
+import type { BufferRole, Engine, TileAxis } from '../program'
 
 /** A range of the arena that placement has yet to give an address. */
 export interface Buffer {
@@ -20,6 +20,9 @@ export type Virtual =
 export type VirtualInstruction =
   | { readonly kind: 'launch'; readonly kernel: number; readonly operands: readonly Virtual[]; readonly seed?: number }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly VirtualInstruction[] }
+  | { readonly kind: 'copy'; readonly engine: Exclude<Engine, 'compute'>; readonly device: Buffer; readonly host: Buffer }
+  /** A wait may end a transfer: what that read, on the device or on the host, must stay until here. */
+  | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number; readonly device?: Buffer; readonly host?: Buffer }
 
 export const still: Strides = [0, 0, 0]
 export const none: Virtual = { space: 'none' }
@@ -60,11 +63,17 @@ export interface Emitter {
   /** Runs `body` for tile indices 0 .. count - 1 of `axis`; a single tile needs no loop. */
   readonly loop: (axis: TileAxis, count: number, body: () => void) => void
   readonly code: () => readonly VirtualInstruction[]
+  /** A moment of the step begins (see HostStay in plan.ts); only its first time outside of loops counts. */
+  readonly moment: (moment: number) => void
+  /** The position in `code` at which each moment that came begins. */
+  readonly moments: () => ReadonlyMap<number, number>
 }
 
 export const emitter = (pool: Pool): Emitter => {
   let current: VirtualInstruction[] = []
   let seeding: Buffer | undefined
+  let depth = 0
+  const moments = new Map<number, number>()
   return {
     buffer: (name, bytes, scope = 'local') => ({ id: pool.freshBuffer(), name, bytes, scope }),
     seed: (gradient) => {
@@ -89,10 +98,16 @@ export const emitter = (pool: Pool): Emitter => {
       if (count === 1) return body()
       const outer = current
       current = []
+      depth++
       body()
+      depth--
       outer.push({ kind: 'loop', axis, count, body: current })
       current = outer
     },
-    code: () => current
+    code: () => current,
+    moment: (moment) => {
+      if (depth === 0 && !moments.has(moment)) moments.set(moment, current.length)
+    },
+    moments: () => moments
   }
 }

@@ -117,4 +117,4 @@ const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: Segment
 }
 
 const launches = (code: readonly VirtualInstruction[]): number =>
-  code.reduce((sum, one) => sum + (one.kind === 'launch' ? 1 : launches(one.body)), 0)
+  code.reduce((sum, one) => sum + (one.kind === 'loop' ? launches(one.body) : 1), 0)

@@ -5,8 +5,8 @@ import { updatesLater } from '../objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import { alignment, maxLive } from '../placement/placement'
 import { placeStatic } from '../placement/static'
-import type { Segment } from '../plan'
-import { bytesOf, type Address, type Exchanged, type Instruction, type Program, type Resident, type Section } from '../program'
+import type { Residence, Segment } from '../plan'
+import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
 import { segmentTiling } from '../tiling'
 import type { Context, Objective, ParameterTensor, Source } from './context'
 import { bindSegment, boundaryAt, exportsInput } from './bind'
@@ -14,8 +14,10 @@ import { at, emitter, exchanged, openPool, type Buffer, type Emitter, type Pool,
 import { emitEvaluation } from './evaluate'
 import { evaluationExchangeOf, exchangeOf } from './exchange'
 import { loweringOf } from './ops'
+import type { StepCode } from './kept'
 import { learningTensors, parameterTensors, reorderParameter, stateNames, tensorsOf, updateParameter } from './parameters'
 import { emitBackward, emitForward, type SegmentCode } from './segment'
+import { withSwaps } from './swap'
 import { emitUpdate, updateExchange } from './update'
 
 export interface Lowering {
@@ -87,7 +89,7 @@ const stateOf = (residents: readonly StatePart[], parameter: ParameterTensor): r
   )
 
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
-const emitStep = (context: Context, segments: readonly SegmentCode[], residents: readonly StatePart[]): void => {
+const emitStep = (context: Context, segments: readonly SegmentCode[], residents: readonly StatePart[]): StepCode => {
   const { emit, objective, exchange, graph, elementBytes } = context
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
@@ -99,23 +101,41 @@ const emitStep = (context: Context, segments: readonly SegmentCode[], residents:
     emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(graph.input) * elementBytes }, { destination: exchanged(exchange.inputGradient) })
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
   for (const [index, code] of [...segments.entries()].reverse()) emitBackward(context, code, kept[index], finish)
+  return { code: emit.code(), nodes: graph.nodes.length, moments: emit.moments() }
 }
 
-/** Where each virtual buffer lies, and its index in the Program, by its id. */
-type Placed = ReadonlyMap<number, { readonly offset: number; readonly index: number }>
+/** Where each virtual buffer lies, and on the device its index in the Program, by its id. */
+type Placed = ReadonlyMap<number, { readonly offset: number; readonly buffer?: number }>
 
 const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly Instruction[] => {
   const address = (operand: Virtual): Address => {
     if (operand.space === 'none') return { space: 'none', base: 0, strides: [0, 0, 0] }
     if (operand.space !== 'arena') return { space: operand.space, base: operand.base, strides: operand.strides }
-    const { offset, index } = placed.get(operand.buffer.id)!
-    return { space: 'arena', base: offset + operand.base, strides: operand.strides, buffer: index }
+    const { offset, ...buffer } = placed.get(operand.buffer.id)!
+    return { space: 'arena', base: offset + operand.base, strides: operand.strides, ...buffer }
   }
-  return code.map((instruction) =>
-    instruction.kind === 'launch'
-      ? { ...instruction, operands: instruction.operands.map(address) }
-      : { ...instruction, body: resolve(instruction.body, placed) }
-  )
+  const whole = ({ id }: Buffer): Offset => {
+    const { offset: base, ...buffer } = placed.get(id)!
+    return { base, strides: [0, 0, 0], ...buffer }
+  }
+  return code.map((instruction): Instruction => {
+    switch (instruction.kind) {
+      case 'launch':
+        return { ...instruction, operands: instruction.operands.map(address) }
+      case 'loop':
+        return { ...instruction, body: resolve(instruction.body, placed) }
+      case 'copy': {
+        const { kind, engine, device, host } = instruction
+        const { bytes } = device
+        const row = { rows: 1, rowBytes: bytes, deviceRowStride: bytes, hostRowStride: bytes }
+        return { kind, engine, ...row, device: whole(device), host: whole(host) }
+      }
+      default: {
+        const { kind, engine, event } = instruction
+        return { kind, engine, event }
+      }
+    }
+  })
 }
 
 /** Weights and optimizer state between the arena and plain tensors, one after the other in the exchange buffer. */
@@ -156,6 +176,8 @@ const largestOf = (live: readonly Buffer[]): string =>
 export interface Lowered {
   /** Highest byte that any section touches in the arena, plus one. */
   readonly peakBytes: number
+  /** The same of the host pool. */
+  readonly hostBytes: number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: string
   /** Of all buffers, in the order of the Program's. */
@@ -178,11 +200,12 @@ const emitSections = (
   context: Context,
   pool: Pool,
   codes: readonly SegmentCode[],
-  residents: readonly StatePart[]
+  residents: readonly StatePart[],
+  residence: Residence
 ): readonly VirtualSection[] => {
-  const { objective, emit } = context
-  emitStep(context, codes, residents)
-  const sections: VirtualSection[] = [{ name: 'step', code: emit.code(), exchange: exchangeOf(context) }]
+  const { objective } = context
+  const step = emitStep(context, codes, residents)
+  const sections: VirtualSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: exchangeOf(context) }]
   if (objective.kind !== 'train') return sections
   if (updatesLater(objective)) {
     const update = emitter(pool)
@@ -200,19 +223,37 @@ const emitSections = (
 /** Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. */
 const stepsPerBuffer = 16
 
-/** Lowers a plan's segments: instructions for every tile, placed by `static`; sections never run at the same time. */
-export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered => {
+/** Where a Program's buffers lie. */
+export const place = (lifetimes: readonly BufferLifetime[]) =>
+  placeStatic(lifetimes, { alignment, stepLimit: stepsPerBuffer * lifetimes.length })
+
+/** The step without transfers, and what is in the arena beside what its code makes. */
+export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
   const pool = openPool()
   const context = openContext(lowering, pool)
   const residents = residentsOf(context)
-  const sections = emitSections(context, pool, bindSegments(context, segments), residents)
+  return { pool, context, residents, step: emitStep(context, bindSegments(context, segments), residents) }
+}
+
+/** Lowers a plan's segments: instructions for every tile, placed by `static`; sections never run at the same time. */
+export const lower = (lowering: Lowering, segments: readonly Segment[], residence: Residence = []): Lowered => {
+  const pool = openPool()
+  const context = openContext(lowering, pool)
+  const residents = residentsOf(context)
+  const sections = emitSections(context, pool, bindSegments(context, segments), residents, residence)
+  const all = sections.flatMap(({ code }) => code)
   const lifetimes = lifetimesOf(
-    sections.flatMap(({ code }) => code),
+    all,
     residents.map(({ buffer }) => buffer)
   )
-  const { offsets, peakBytes } = placeStatic(lifetimes, { alignment, stepLimit: stepsPerBuffer * lifetimes.length })
+  const onHost = lifetimesOf(all, [], 'host')
+  const { offsets, peakBytes } = place(lifetimes)
+  const { offsets: hostOffsets, peakBytes: hostBytes } = place(onHost)
   const program = (): Program => {
-    const placed: Placed = new Map(lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, index }]))
+    const placed: Placed = new Map([
+      ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
+      ...onHost.map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]! }] as const)
+    ])
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }): readonly [string, Section] => [
       name,
       { code: resolve(code, placed), exchangeBytes: bytes, exchanged: entries }
@@ -220,7 +261,7 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
     return {
       precision: lowering.device.precision,
       threads: lowering.device.threads,
-      hostBytes: 0,
+      hostBytes,
       peakBytes,
       input: lowering.graph.input,
       buffers: lifetimes.map(({ buffer: { name, bytes, scope } }, index) => ({ name, offset: offsets[index]!, bytes, role: scope })),
@@ -234,5 +275,5 @@ export const lower = (lowering: Lowering, segments: readonly Segment[]): Lowered
     }
   }
   const live = liveAtPeak(lifetimes)
-  return { peakBytes, lifetimes, largestAtPeak: largestOf(live), liveAtPeak: live, program }
+  return { peakBytes, hostBytes, lifetimes, largestAtPeak: largestOf(live), liveAtPeak: live, program }
 }

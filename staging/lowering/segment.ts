@@ -43,6 +43,7 @@ export const emitForward = (
   mode: ForwardMode = code.segment.recompute ? 'discard' : 'keep'
 ): readonly Step[] | undefined => {
   const { segment, output, bodies } = code
+  context.emit.moment(segment.from)
   const last = context.graph.nodes[segment.to - 1]!
   if (output !== undefined && loweringOf(last).accumulates) zero(context, output.buffer)
   const shared = context.parameters.slice(segment.from, segment.to)
@@ -72,6 +73,8 @@ export const emitBackward = (
   const isLast = segment.to === graph.nodes.length
   if (segment.to <= firstLearning && !isLast) return
   const partial = isTiled(segment)
+  // A last segment without tiles runs forward first.
+  if (partial || !isLast) emit.moment(2 * graph.nodes.length - segment.to)
   const nodes = context.parameters.slice(segment.from, segment.to)
 
   const sums = new Map(

@@ -25,6 +25,8 @@ export const stopwatch = (device: DeviceModel): Stopwatch => {
     },
     seed: () => undefined,
     code: () => [],
+    moment: () => undefined,
+    moments: () => new Map(),
     nanoseconds: (kind) => (kind === undefined ? [...totals.values()].reduce((sum, one) => sum + one, 0) : (totals.get(kind) ?? 0))
   }
 }

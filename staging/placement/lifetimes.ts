@@ -10,11 +10,21 @@ interface Range {
   to: number
 }
 
+/** Buffers that an instruction outside of loops touches on one side of the link. */
+const touchedBy = (instruction: Exclude<VirtualInstruction, { readonly kind: 'loop' }>, side: 'device' | 'host'): readonly Buffer[] => {
+  if (instruction.kind !== 'launch') return instruction[side] === undefined ? [] : [instruction[side]]
+  return side === 'host' ? [] : instruction.operands.flatMap((operand) => (operand.space === 'arena' ? [operand.buffer] : []))
+}
+
 /**
- * Lifetimes in program order. A buffer that is touched inside a loop and outside it lives through the whole loop, since
+ * Lifetimes in program order, on the device or in the host pool. A buffer that is touched inside a loop and outside it lives through the whole loop, since
  * later iterations come after earlier ones; residents live throughout.
  */
-export const lifetimesOf = (code: readonly VirtualInstruction[], residents: readonly Buffer[]): readonly BufferLifetime[] => {
+export const lifetimesOf = (
+  code: readonly VirtualInstruction[],
+  residents: readonly Buffer[],
+  side: 'device' | 'host' = 'device'
+): readonly BufferLifetime[] => {
   const buffers = new Map<number, Buffer>()
   const ranges = new Map<number, Range>()
   let time = 0
@@ -23,16 +33,15 @@ export const lifetimesOf = (code: readonly VirtualInstruction[], residents: read
   const walk = (instructions: readonly VirtualInstruction[]): Set<number> => {
     const touched = new Set<number>()
     for (const instruction of instructions) {
-      if (instruction.kind === 'launch') {
-        for (const operand of instruction.operands)
-          if (operand.space === 'arena') {
-            const { id } = operand.buffer
-            buffers.set(id, operand.buffer)
-            touched.add(id)
-            const range = ranges.get(id)
-            if (range === undefined) ranges.set(id, { from: time, to: time + 1 })
-            else range.to = time + 1
-          }
+      if (instruction.kind !== 'loop') {
+        for (const buffer of touchedBy(instruction, side)) {
+          const { id } = buffer
+          buffers.set(id, buffer)
+          touched.add(id)
+          const range = ranges.get(id)
+          if (range === undefined) ranges.set(id, { from: time, to: time + 1 })
+          else range.to = time + 1
+        }
         time++
       } else {
         const start = time

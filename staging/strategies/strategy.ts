@@ -2,7 +2,8 @@ import type { Graph } from '../graph'
 import type { Lowering } from '../lowering/lower'
 import type { SegmentEstimate } from '../lowering/estimate'
 import type { Order } from '../order'
-import type { Segment } from '../plan'
+import type { Timeline } from '../lowering/timeline'
+import type { Residence, Segment } from '../plan'
 import type { Variants } from './variants'
 
 /** What a strategy may ask while it decides. */
@@ -12,9 +13,16 @@ export interface Search {
   readonly residentBytes: number
   readonly estimate: (segment: Segment) => SegmentEstimate | undefined
   readonly variants: Variants
+  readonly timeline: (segments: Segmentation) => Timeline
 }
 
 export type Segmentation = readonly Segment[]
+
+/** Segments, and what of all that they keep waits on the host. */
+export interface Decisions {
+  readonly segments: Segmentation
+  readonly residence: Residence
+}
 
 /** A strategy fills in decisions only, for the model in the order that it wants; staging lowers them and takes the fastest that fits. */
 export type Strategy = {
@@ -26,6 +34,11 @@ export type Strategy = {
       /** Every segmentation that there is, whatever the budget. */
       readonly kind: 'fixed'
       readonly all: (search: Search) => readonly Segmentation[]
+    }
+  | {
+      /** All that may be worth a look, whatever the budget, with what waits on the host. */
+      readonly kind: 'swapping'
+      readonly all: (search: Search) => readonly Decisions[]
     }
   | {
       /**

@@ -2,7 +2,16 @@ import * as E from 'fp-ts/Either'
 import type { Model } from '../../dsl'
 import { deviceModel, openSession, type DeviceName } from '../../native'
 import { exchangeFor, type Exchange, type Numbers } from '../../src/exchange'
-import { stage, type Given, type Objective, type Optimizer, type Segment, type Staged, type StrategyName } from '../../staging'
+import {
+  stage,
+  type Given,
+  type Objective,
+  type Optimizer,
+  type Residence,
+  type Segment,
+  type Staged,
+  type StrategyName
+} from '../../staging'
 import type { Precision } from '../../staging/program'
 
 /** A net, where and how it runs, and one batch of plain numbers. */
@@ -16,8 +25,11 @@ export interface Execution {
   readonly strategy?: StrategyName
   /** Decisions to take as they are, in place of the strategy's. */
   readonly segments?: readonly Segment[]
+  /** With segments: what waits on the host. */
+  readonly residence?: Residence
   /** Bytes; unlimited where absent. */
   readonly budget?: number
+  readonly hostBudget?: number
   readonly threads?: number
   readonly exactKernels?: true
   readonly seed?: number
@@ -34,6 +46,7 @@ export interface Gradients {
   readonly tensors: Tensors
   readonly staged: Staged
   readonly measuredPeakBytes: number
+  readonly measuredHostPeakBytes: number
 }
 
 export interface Training {
@@ -64,10 +77,11 @@ export const stageFor = (execution: Execution, objective: Objective): ReturnType
     strategy: execution.strategy ?? 'sft',
     objective,
     source: { kind: 'float' },
-    ...(execution.segments === undefined ? {} : { given: asWritten(execution.segments) }),
+    ...(execution.segments && { given: { ...asWritten(execution.segments), residence: execution.residence ?? [] } }),
     ...(execution.exactKernels && { exactKernels: true as const }),
     ...(execution.input === undefined ? {} : { input: execution.input }),
-    ...(execution.budget === undefined ? {} : { budget: execution.budget })
+    ...(execution.budget === undefined ? {} : { budget: execution.budget }),
+    ...(execution.hostBudget === undefined ? {} : { hostBudget: execution.hostBudget })
   })
 
 const precisionOf = ({ device, precision }: Execution): Precision => (device === 'reference' ? (precision ?? 'float64') : 'float32')
@@ -77,6 +91,7 @@ interface Stepper {
   readonly step: (index: number, learningRate: number) => Promise<Exchange>
   readonly save: () => Promise<Tensors>
   readonly measuredPeakBytes: () => number
+  readonly measuredHostPeakBytes: () => number
 }
 
 /** Opens a session with the execution's weights, hands it over, and closes it whatever happens. */
@@ -96,7 +111,8 @@ const withSession = async <A>(execution: Execution, { program }: Staged, use: (s
     return await use({
       step: (index, learningRate) => run('step', batch, index, learningRate),
       save: async () => tensorsOf(await run('save', exchangeFor(program.save)), program.save.exchanged),
-      measuredPeakBytes: () => session.measuredPeakBytes()
+      measuredPeakBytes: () => session.measuredPeakBytes(),
+      measuredHostPeakBytes: () => session.measuredHostPeakBytes()
     })
   } finally {
     session.close()
@@ -109,10 +125,16 @@ const tensorsOf = (exchange: Exchange, entries: readonly { readonly name: string
 /** Loss and every gradient of one forward and backward run. */
 export const gradients = async (execution: Execution): Promise<Gradients> => {
   const staged = must(stageFor(execution, { kind: 'gradients' }))
-  return withSession(execution, staged, async ({ step, measuredPeakBytes }) => {
+  return withSession(execution, staged, async ({ step, measuredPeakBytes, measuredHostPeakBytes }) => {
     const exchange = await step(0, 0)
     const entries = staged.program.step.exchanged.filter(({ name }) => name.startsWith('grad.'))
-    return { loss: exchange.view('loss')[0]!, tensors: tensorsOf(exchange, entries), staged, measuredPeakBytes: measuredPeakBytes() }
+    return {
+      loss: exchange.view('loss')[0]!,
+      tensors: tensorsOf(exchange, entries),
+      staged,
+      measuredPeakBytes: measuredPeakBytes(),
+      measuredHostPeakBytes: measuredHostPeakBytes()
+    }
   })
 }
 

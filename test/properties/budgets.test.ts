@@ -20,7 +20,9 @@ test('random nets, strategies and budgets: a plan fits or names what would, is v
       const { draw: _draw, graph: _graph, ...execution } = randomExecution(seed)
       const plain = await gradients({ ...execution, strategy: 'plain' })
       const bytesOf = (part: number): number => Math.floor(plain.staged.program.peakBytes * part)
-      const stagedIn = (bytes: number, by = strategy) => stageFor({ ...execution, strategy: by, budget: bytes }, { kind: 'gradients' })
+      // With room on the host, auto may swap too.
+      const stagedIn = (bytes: number, by = strategy) =>
+        stageFor({ ...execution, strategy: by, budget: bytes, hostBudget: plain.staged.program.peakBytes }, { kind: 'gradients' })
 
       const budget = bytesOf(share)
       const staged = stagedIn(budget)
@@ -28,7 +30,7 @@ test('random nets, strategies and budgets: a plan fits or names what would, is v
       const enough = isLeft(staged) ? staged.left.smallestFeasibleBudgetBytes! : budget
       assert.ok(enough >= budget)
 
-      const planned = await gradients({ ...execution, strategy, budget: enough })
+      const planned = await gradients({ ...execution, strategy, budget: enough, hostBudget: plain.staged.program.peakBytes })
       const { program, plan } = planned.staged
       const { peakBytes } = program
       for (const { from, to } of plan.segments)
@@ -39,6 +41,7 @@ test('random nets, strategies and budgets: a plan fits or names what would, is v
       const verified = verify(program)
       assert.ok(isRight(verified), isLeft(verified) ? verified.left.message : '')
       assert.ok(peakBytes <= enough && planned.measuredPeakBytes <= peakBytes && planned.measuredPeakBytes > peakBytes - page)
+      assert.ok(planned.measuredHostPeakBytes <= program.hostBytes && planned.measuredHostPeakBytes > program.hostBytes - page)
       assertClose(planned, plain, 1e-12)
 
       const [less, more] = [Math.min(share, otherShare), Math.max(share, otherShare)].map((part) => stagedIn(bytesOf(part), 'auto'))

@@ -119,7 +119,7 @@ const broken: readonly (readonly [string, Program, RegExp])[] = [
     replaceAt(sound, 'step', forwardInLoop.slice(0, 1), (one) =>
       one.kind === 'loop' ? [{ ...one, body: [...one.body.slice(1), one.body[0]!] }] : [one]
     ),
-    /^step, instruction \d+\.0 \(convolutionForward\): source reads bytes 0 \.\. 2304 of "input tile", which nothing writes before the loop or earlier in the same iteration\.$/
+    /^step, instruction \d+\.0 \(convolutionForward\): source reads bytes 0 \.\. 2304 of "input of 3", which nothing writes before the loop or earlier in the same iteration\.$/
   ],
   [
     'a halo that is too large',

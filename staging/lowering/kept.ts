@@ -1,0 +1,68 @@
+import { kernelTable } from '../kernels'
+import type { Buffer, Pool, VirtualInstruction } from './emitter'
+
+/** A step's code with the positions at which its moments begin (see HostStay in plan.ts). */
+export interface StepCode {
+  readonly code: readonly VirtualInstruction[]
+  /** Of the graph; there are twice as many moments. */
+  readonly nodes: number
+  readonly moments: ReadonlyMap<number, number>
+}
+
+/** Position of the first instruction of a moment, or of the next one that comes: what a tiled segment runs has one moment in all. */
+export const positionOf = ({ code, moments }: StepCode, moment: number): number => {
+  let [found, position] = [Infinity, code.length]
+  for (const [at, start] of moments) if (at >= moment && at < found) [found, position] = [at, start]
+  return position
+}
+
+/** A tensor that backward reads and forward made; positions in the step's code. */
+export interface KeptTensor {
+  readonly name: string
+  readonly buffer: Buffer
+  /** First and last instruction that touches it. */
+  readonly from: number
+  readonly to: number
+  /** The last that writes it, and that uses it at all, in forward; the first that uses it in backward. */
+  readonly written: number
+  readonly forward: number
+  readonly backward: number
+}
+
+interface Uses {
+  readonly buffer: Buffer
+  readonly at: number[]
+  written: number
+}
+
+const usesOf = (code: readonly VirtualInstruction[], { kernels }: Pick<Pool, 'kernels'>): readonly Uses[] => {
+  const known = new Map<number, Uses>()
+  const walk = (list: readonly VirtualInstruction[], position: number | undefined): void =>
+    list.forEach((one, index) => {
+      const at = position ?? index
+      if (one.kind === 'loop') return walk(one.body, at)
+      if (one.kind !== 'launch') return
+      const operands = Object.values(kernelTable[kernels[one.kernel]!.kind].operands)
+      one.operands.forEach((operand, place) => {
+        if (operand.space !== 'arena') return
+        const { buffer } = operand
+        const uses = known.get(buffer.id) ?? { buffer, at: [], written: -1 }
+        known.set(buffer.id, uses)
+        uses.at.push(at)
+        if (operands[place] !== 'read') uses.written = at
+      })
+    })
+  walk(code, undefined)
+  return [...known.values()]
+}
+
+/** What a step keeps from forward to backward, in the order in which it is made: all that may wait on the host between. */
+export const keptTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly KeptTensor[] => {
+  const turn = positionOf(step, step.nodes)
+  return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly KeptTensor[] => {
+    const [forward, backward] = [at.findLast((position) => position < turn), at.find((position) => position >= turn)]
+    if (buffer.scope === 'resident' || forward === undefined || backward === undefined || written >= turn) return []
+    const name = buffer.name.replace(/^the /, '')
+    return [{ name, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward }]
+  })
+}

@@ -1,0 +1,122 @@
+import { aligned } from '../placement/placement'
+import { lifetimesOf } from '../placement/lifetimes'
+import type { Residence, Segment } from '../plan'
+import { nanoseconds } from '../simulate'
+import type { VirtualInstruction } from './emitter'
+import { keptTensors } from './kept'
+import { place, stepOf, type Lowering } from './lower'
+import { withSwaps } from './swap'
+
+/** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
+export interface SwappableTensor {
+  readonly name: string
+  readonly bytes: number
+  /** First and last stage that uses it. */
+  readonly from: number
+  readonly to: number
+  /** The last stage of forward that writes it, and the last that uses it; the first one of backward that does. */
+  readonly written: number
+  readonly forward: number
+  readonly backward: number
+}
+
+/** What runs from a moment (see HostStay in plan.ts) to the next one: a layer forward or backward, or a segment where it is tiled. */
+export interface Stage {
+  readonly moment: number
+  /** The most that lives beside the swappable tensors, parameters and workspaces included. */
+  readonly bytes: number
+  readonly nanoseconds: number
+}
+
+/** A step as strategies that swap see it: how long each stage takes, and what is in memory. */
+export interface Timeline {
+  readonly stages: readonly Stage[]
+  /** The first stage of backward. */
+  readonly turn: number
+  /** Parameters and optimizer state. */
+  readonly residentBytes: number
+  /** In the order in which they are made. */
+  readonly tensors: readonly SwappableTensor[]
+  /** The step's exact peak in the arena, as it is placed. */
+  readonly peakBytes: (residence: Residence) => number
+}
+
+/** The timeline of a step in which nothing is swapped. */
+export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Timeline => {
+  const { pool, residents, step } = stepOf(lowering, segments)
+  const { code, nodes } = step
+  const begins = [...step.moments].sort(([a], [b]) => a - b)
+  /** Stages without code of their own are passed over. */
+  const stages = begins.filter(([, position], index) => position < (begins[index + 1]?.[1] ?? code.length))
+  const stageAt = (position: number): number =>
+    Math.max(
+      0,
+      stages.findLastIndex(([, begin]) => begin <= position)
+    )
+  const kept = keptTensors(step, pool)
+
+  const launch = new Map<number, number>()
+  const timeOf = (list: readonly VirtualInstruction[]): number =>
+    list.reduce((sum, one) => {
+      if (one.kind === 'loop') return sum + one.count * timeOf(one.body)
+      if (one.kind !== 'launch') return sum
+      const known = launch.get(one.kernel) ?? nanoseconds(lowering.device, pool.kernels[one.kernel]!)
+      launch.set(one.kernel, known)
+      return sum + known
+    }, 0)
+  const swappable = new Set(kept.map(({ buffer }) => buffer.id))
+  const others = lifetimesOf(
+    code,
+    residents.map(({ buffer }) => buffer)
+  ).filter(({ buffer }) => !swappable.has(buffer.id))
+  const live = liveBytes(others, code)
+  const between = (index: number): readonly [number, number] => [index === 0 ? 0 : stages[index]![1], stages[index + 1]?.[1] ?? code.length]
+  return {
+    stages: stages.map(([moment], index): Stage => {
+      const [from, to] = between(index)
+      return { moment, bytes: Math.max(...live.slice(from, to)), nanoseconds: timeOf(code.slice(from, to)) }
+    }),
+    peakBytes: (residence) =>
+      place(
+        lifetimesOf(
+          withSwaps(step, pool, residence),
+          residents.map(({ buffer }) => buffer)
+        )
+      ).peakBytes,
+    turn: stages.findIndex(([moment]) => moment >= nodes),
+    residentBytes: residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0),
+    tensors: kept.map(({ name, buffer, from, to, written, forward, backward }): SwappableTensor => {
+      return {
+        name,
+        bytes: aligned(buffer.bytes),
+        from: stageAt(from),
+        to: stageAt(to),
+        written: stageAt(written),
+        forward: stageAt(forward),
+        backward: stageAt(backward)
+      }
+    })
+  }
+}
+
+/** The most bytes that live during each instruction outside of loops. */
+const liveBytes = (
+  lifetimes: readonly { readonly bytes: number; readonly from: number; readonly to: number }[],
+  code: readonly VirtualInstruction[]
+): readonly number[] => {
+  const count = (one: VirtualInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + count(inner), 0) : 1)
+  const change = new Map<number, number>()
+  for (const { bytes, from, to } of lifetimes) {
+    change.set(from, (change.get(from) ?? 0) + aligned(bytes))
+    change.set(to, (change.get(to) ?? 0) - aligned(bytes))
+  }
+  let [time, bytes] = [0, 0]
+  return code.map((one) => {
+    let most = 0
+    for (let left = count(one); left > 0; left--) {
+      bytes += change.get(time++) ?? 0
+      most = Math.max(most, bytes)
+    }
+    return most
+  })
+}

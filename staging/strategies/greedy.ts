@@ -1,0 +1,34 @@
+import type { Timeline } from '../lowering/timeline'
+import { asWritten } from '../order'
+import { noWait, occupancy, targets, worthLowering, type Stay } from './host-stays'
+import { wholeGraph } from './plain'
+import type { Strategy } from './strategy'
+import { withVariants } from './variants'
+
+/**
+ * GREEDY (Beaumont et al. 2020, paper 004, section 4.2): the no-wait, ordered schedule that offloads the first k activations, for the
+ * smallest k whose bytes bring the peak down to `target`.
+ */
+export const greedyStays = (timeline: Timeline, target: number): readonly Stay[] => {
+  let excess = Math.max(...occupancy(timeline, [])) - target
+  const first = timeline.tensors.filter(({ bytes }) => {
+    const isNeeded = excess > 0
+    excess -= bytes
+    return isNeeded
+  })
+  return noWait(timeline, first, target)
+}
+
+const targetCount = 48
+
+export const greedy: Strategy = {
+  obeysMarks: false,
+  order: asWritten,
+  kind: 'swapping',
+  all: ({ lowering: { graph, device }, variants, timeline }) =>
+    withVariants(variants, wholeGraph(graph)).flatMap((segments) => {
+      const seen = timeline(segments)
+      const schedules = targets(seen, targetCount).map((target) => greedyStays(seen, target))
+      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((residence) => ({ segments, residence }))
+    })
+}

@@ -1,0 +1,46 @@
+import type { Timeline } from '../lowering/timeline'
+import { asWritten } from '../order'
+import { freedWhenNeeded, peakOf, worthLowering, type Stay } from './host-stays'
+import { wholeGraph } from './plain'
+import type { Strategy } from './strategy'
+import { withVariants } from './variants'
+
+/**
+ * TFLMS (paper 001, section 3.1). Distances count layers in the order in which they run. `swapoutThreshold`: what backward reads at this
+ * distance or further is swapped out; `swapinAhead`: how far before that it is swapped in. (`swapin_groupby` joins swap-ins of one tensor:
+ * in a chain its readers in backward are neighbours, so that there is always one.) Bytes are given up as
+ * soon as can be, or as late as that leaves the peak as it is: then computing waits less, but what lies where is less tidy.
+ */
+export const lmsStays = (
+  timeline: Timeline,
+  swapoutThreshold: number,
+  swapinAhead: number
+): Readonly<Record<'late' | 'soon', readonly Stay[]>> => {
+  const open = timeline.tensors
+    .filter(({ forward, backward }) => backward - forward >= Math.max(2, swapoutThreshold))
+    .map((tensor) => {
+      const { forward, backward } = tensor
+      return { tensor, swapOut: tensor.written + 1, swapIn: Math.max(forward + 1, backward - swapinAhead) }
+    })
+  const soon = open.map((stay): Stay => ({ ...stay, freed: stay.tensor.forward + 1 }))
+  return { soon, late: freedWhenNeeded(timeline, open, peakOf(timeline, soon)) }
+}
+
+/** Every threshold that makes a difference, with swap-ins ahead about a third apart: the automatic tuning, by simulation. */
+export const lmsSchedules = (timeline: Timeline): readonly (readonly Stay[])[] => {
+  const thresholds = [...new Set(timeline.tensors.map(({ forward, backward }) => backward - forward))]
+  const aheads: number[] = []
+  for (let ahead = 0; ahead < timeline.stages.length; ahead = Math.max(ahead + 1, Math.round(ahead * 1.3))) aheads.push(ahead)
+  return [[], ...thresholds.flatMap((threshold) => aheads.flatMap((ahead) => Object.values(lmsStays(timeline, threshold, ahead))))]
+}
+
+export const lms: Strategy = {
+  obeysMarks: false,
+  order: asWritten,
+  kind: 'swapping',
+  all: ({ lowering: { graph, device }, variants, timeline }) =>
+    withVariants(variants, wholeGraph(graph)).flatMap((segments) => {
+      const seen = timeline(segments)
+      return worthLowering(seen, device.linkBytesPerSecond, lmsSchedules(seen)).map((residence) => ({ segments, residence }))
+    })
+}

@@ -1,0 +1,56 @@
+import type { Timeline } from '../lowering/timeline'
+import type { Graph } from '../graph'
+import { asWritten } from '../order'
+import { residenceOf, type Stay } from './host-stays'
+import { wholeGraph } from './plain'
+import type { Strategy } from './strategy'
+import { withVariants } from './variants'
+
+/** The layer that runs in a stage, forward or backward. */
+export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): Graph['nodes'][number] => {
+  const { moment } = stages[stage]!
+  return nodes[moment < nodes.length ? moment : 2 * nodes.length - 1 - moment]!
+}
+
+/**
+ * vDNN (Rhu et al. 2016, as paper 003's baseline): a layer's input goes out while the layer runs, and the next layer waits for that.
+ * In backward each layer starts one swap-in, of the nearest layer that misses something, no further ahead than the next convolution
+ * (their findPrefetchLayer).
+ */
+export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: string) => boolean): readonly Stay[] => {
+  const isConvolution = (stage: number): boolean => layerOf(graph, timeline, stage).op === 'conv2d'
+  const offloaded = timeline.tensors.filter(
+    ({ forward, backward }) => forward + 1 < backward && offloads(layerOf(graph, timeline, forward).op)
+  )
+  const started = new Map<(typeof offloaded)[number], number>()
+  for (let stage = timeline.turn; stage < timeline.stages.length; stage++)
+    for (let ahead = stage + 1; ahead < timeline.stages.length; ahead++) {
+      const missing = offloaded.find((tensor) => tensor.backward === ahead && !started.has(tensor))
+      if (missing !== undefined) started.set(missing, stage)
+      if (missing !== undefined || isConvolution(ahead)) break
+    }
+  return offloaded.map((tensor) => {
+    const freed = tensor.forward + 1
+    return {
+      tensor,
+      swapOut: Math.max(tensor.written + 1, tensor.forward),
+      freed,
+      swapIn: Math.max(freed, started.get(tensor) ?? tensor.backward)
+    }
+  })
+}
+
+/** Of everything (vDNN_all), or of the convolutions' inputs alone (vDNN_conv). */
+export const vdnn: Strategy = {
+  obeysMarks: false,
+  order: asWritten,
+  kind: 'swapping',
+  all: ({ lowering: { graph }, variants, timeline }) =>
+    withVariants(variants, wholeGraph(graph)).flatMap((segments) => {
+      const seen = timeline(segments)
+      return [() => true, (op: string) => op === 'conv2d'].map((offloads) => ({
+        segments,
+        residence: residenceOf(seen, vdnnStays(graph, seen, offloads))
+      }))
+    })
+}

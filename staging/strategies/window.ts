@@ -1,0 +1,72 @@
+import type { SwappableTensor, Timeline } from '../lowering/timeline'
+import { asWritten } from '../order'
+import { occupancy, targets, worthLowering, type Stay } from './host-stays'
+import { wholeGraph } from './plain'
+import type { Strategy } from './strategy'
+import { withVariants } from './variants'
+
+/** Stages that use a tensor lie next to each other, in forward and in backward. */
+const isUsed = ({ from, forward, backward, to }: SwappableTensor, stage: number): boolean =>
+  (from <= stage && stage <= forward) || (backward <= stage && stage <= to)
+
+/** By stage, the last one whose variables all lie in the window of `bytes` that begins there: l and r of the paper. */
+const windowEnds = ({ stages, tensors, residentBytes }: Timeline, bytes: number): readonly number[] => {
+  const sizes = stages.map((stage, index) =>
+    tensors.reduce((sum, tensor) => sum + (isUsed(tensor, index) ? tensor.bytes : 0), stage.bytes - residentBytes)
+  )
+  return sizes.map((own, first) => {
+    let [end, sum] = [first, own]
+    while (end + 1 < sizes.length && sum + sizes[end + 1]! <= bytes) sum += sizes[++end]!
+    return end
+  })
+}
+
+/**
+ * The schedule-window (paper 000, section 3). It slides over the sequence of all variables, layer by layer: (a) what comes into it is
+ * swapped in; (b) the oldest swap-outs are completed where more than `target` bytes would be live; (c) what the layer has used is swapped
+ * out, unless the window has it again or nothing reads it any more (Fig. 2d).
+ */
+export const windowStays = (timeline: Timeline, target: number, windowBytes: number): readonly Stay[] => {
+  const ends = windowEnds(timeline, windowBytes)
+  const live = [...occupancy(timeline, [])]
+  const leaving: { readonly tensor: SwappableTensor; readonly swapOut: number; readonly freed?: number }[] = []
+  const stays: Stay[] = []
+  timeline.stages.forEach((_, stage) => {
+    const entering = leaving.filter(({ tensor: { backward } }) => backward <= ends[stage]!)
+    for (const stay of entering) {
+      leaving.splice(leaving.indexOf(stay), 1)
+      const { tensor, swapOut, freed } = stay
+      if (freed === undefined) continue
+      stays.push({ tensor, swapOut, freed, swapIn: stage })
+      for (let later = stage; later < tensor.backward; later++) live[later]! += tensor.bytes
+    }
+    while (live[stage]! > target) {
+      const oldest = leaving.findIndex(({ freed }) => freed === undefined)
+      if (oldest === -1) break
+      const { tensor, swapOut } = leaving[oldest]!
+      leaving[oldest] = { tensor, swapOut, freed: stage }
+      for (let later = stage; later < tensor.backward; later++) live[later]! -= tensor.bytes
+    }
+    for (const tensor of timeline.tensors)
+      if (tensor.forward === stage && tensor.backward > ends[stage]!) leaving.push({ tensor, swapOut: stage + 1 })
+  })
+  return stays
+}
+
+/** Windows as shares of what the budget leaves beside the parameters. */
+const shares = [0.25, 0.5, 1, 2]
+const targetCount = 32
+
+export const window: Strategy = {
+  obeysMarks: false,
+  order: asWritten,
+  kind: 'swapping',
+  all: ({ lowering: { graph, device }, variants, timeline }) =>
+    withVariants(variants, wholeGraph(graph)).flatMap((segments) => {
+      const seen = timeline(segments)
+      const schedules = targets(seen, targetCount).flatMap((target) =>
+        shares.map((share) => windowStays(seen, target, share * (target - seen.residentBytes)))
+      )
+      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((residence) => ({ segments, residence }))
+    })
+}

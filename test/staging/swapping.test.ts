@@ -1,0 +1,239 @@
+import { isLeft, isRight } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, model, relu, type AnyLayer } from '../../dsl'
+import { builtIn } from '../../models'
+import { referenceModel, stage, verify, type HostStay, type Staged, type StageRequest, type StrategyName } from '../../staging'
+import type { Graph } from '../../staging/graph'
+import type { Timeline } from '../../staging/lowering/timeline'
+import type { Instruction } from '../../staging/program'
+import { dymemStays } from '../../staging/strategies/dymem'
+import { greedyStays } from '../../staging/strategies/greedy'
+import { estimatedNanoseconds, occupancy, type Stay } from '../../staging/strategies/host-stays'
+import { lmsStays } from '../../staging/strategies/lms'
+import { vdnnStays } from '../../staging/strategies/vdnn'
+import { windowStays } from '../../staging/strategies/window'
+import { convolutions } from './convolutions'
+
+/** Four layers that take a second each, with outputs of 10 bytes between them and 5 bytes of their own: stages 0 .. 3 forward, 4 .. 7 back. */
+const seen: Timeline = {
+  stages: Array.from({ length: 8 }, (_, moment) => ({ moment, bytes: 5, nanoseconds: 1e9 })),
+  turn: 4,
+  residentBytes: 0,
+  peakBytes: () => 0,
+  tensors: [0, 1, 2].map((made) => ({
+    name: `output of ${made}`,
+    bytes: 10,
+    from: made,
+    written: made,
+    forward: made + 1,
+    backward: 6 - made,
+    to: 7 - made
+  }))
+}
+const graphOf = (...ops: readonly string[]): Graph => ({ nodes: ops.map((op) => ({ op })) }) as unknown as Graph
+const allConvolutions = graphOf('conv2d', 'conv2d', 'conv2d', 'conv2d')
+const figures = (stays: readonly Stay[]): readonly (readonly [string, number, number, number])[] =>
+  stays.map(({ tensor, swapOut, freed, swapIn }) => [tensor.name, swapOut, freed, swapIn])
+
+test('what is on the host takes no bytes between its being freed and its swap-in', () => {
+  assert.equal(occupancy(seen, []), [15, 25, 35, 35, 35, 35, 25, 15])
+  assert.equal(occupancy(seen, [{ tensor: seen.tensors[0]!, swapOut: 1, freed: 2, swapIn: 5 }]), [15, 25, 25, 25, 25, 35, 25, 15])
+})
+
+test('computing waits where bytes are freed and where backward reads, for transfers in order', () => {
+  const [first, second] = seen.tensors
+  const link = { toDevice: 10, toHost: 10 }
+  assert.is(estimatedNanoseconds(seen, [], link), 8e9)
+  // Out from second 1 to 2, when it is freed; in from 5 to 6, when it is read.
+  assert.is(estimatedNanoseconds(seen, [{ tensor: first!, swapOut: 1, freed: 2, swapIn: 5 }], link), 8e9)
+  assert.is(estimatedNanoseconds(seen, [{ tensor: first!, swapOut: 2, freed: 2, swapIn: 6 }], link), 10e9)
+  const both = [
+    { tensor: first!, swapOut: 1, freed: 3, swapIn: 4 },
+    { tensor: second!, swapOut: 1, freed: 3, swapIn: 4 }
+  ]
+  // The link is done with both at 3, and again with the second, which is read first, at 5, with the first at 6.
+  assert.is(estimatedNanoseconds(seen, both, link), 8e9)
+  assert.is(estimatedNanoseconds(seen, both, { toDevice: 5, toHost: 5 }), 8e9 + 2e9 + 1e9 + 1e9)
+})
+
+test('vDNN: inputs leave while their layer runs, and come back one layer ahead', () => {
+  const stays = vdnnStays(allConvolutions, seen, () => true)
+  assert.equal(figures(stays), [
+    ['output of 0', 1, 2, 5],
+    ['output of 1', 2, 3, 4]
+  ])
+  const inputsOfConvolutions = vdnnStays(graphOf('conv2d', 'relu', 'conv2d', 'conv2d'), seen, (op) => op === 'conv2d')
+  assert.equal(figures(inputsOfConvolutions), [['output of 1', 2, 3, 4]])
+})
+
+test('the schedule-window: in at its front, oldest out where there is too much, not what it still sees', () => {
+  // Windows end at stages 1, 1, 3, 4, 5, 5, 7, 7: the second output comes back into the window before its bytes were needed.
+  assert.equal(figures(windowStays(seen, 25, 40)), [['output of 0', 2, 2, 6]])
+  assert.equal(figures(windowStays(seen, 35, 40)), [])
+  assert.equal(figures(windowStays(seen, 15, 0)), [
+    ['output of 1', 3, 3, 5],
+    ['output of 0', 2, 2, 6]
+  ])
+})
+
+test('GREEDY: the first tensors whose bytes are too many, out at once, freed when needed', () => {
+  assert.equal(figures(greedyStays(seen, 35)), [])
+  assert.equal(figures(greedyStays(seen, 25)), [['output of 0', 1, 2, 6]])
+})
+
+test('LMS: what is read again far away, back some layers before', () => {
+  assert.equal(figures(lmsStays(seen, 4, 0).soon), [['output of 0', 1, 2, 6]])
+  assert.equal(figures(lmsStays(seen, 3, 1).soon), [
+    ['output of 0', 1, 2, 5],
+    ['output of 1', 2, 3, 4]
+  ])
+  // The peak stays as it is where the first never leaves.
+  assert.equal(figures(lmsStays(seen, 4, 2).late), [])
+  assert.equal(figures(lmsStays(seen, 4, 0).late), [['output of 0', 1, 2, 6]])
+})
+
+test('Dymem: no waiting before bytes are needed, at most two convolutions ahead', () => {
+  assert.equal(figures(dymemStays(allConvolutions, seen, 25)), [['output of 0', 1, 2, 5]])
+  // Layers 0 and 1 are no convolutions: what they read comes back as soon as backward begins.
+  assert.equal(figures(dymemStays(graphOf('relu', 'relu', 'conv2d', 'conv2d'), seen, 25)), [['output of 0', 1, 2, 4]])
+})
+
+const swapping = ['vdnn', 'lms', 'dymem', 'window', 'greedy'] as const
+/** Deep enough that two convolutions ahead are not everything. */
+const deep = [...Array.from({ length: 5 }, () => [conv2d({ out: 16, k: 3, p: 1 }), relu]).flat(), ...convolutions.slice(4)]
+const request = (strategy: StrategyName, rest: Partial<StageRequest> = {}, layers: readonly AnyLayer[] = deep): StageRequest => ({
+  model: model({ name: 'net', layers }),
+  input: [1, 3, 128, 96],
+  device: referenceModel('float32'),
+  strategy,
+  objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+  source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] },
+  ...rest
+})
+const staged = (wanted: StageRequest): Staged => {
+  const result = stage(wanted)
+  if (isLeft(result)) throw new Error(result.left.message)
+  return result.right
+}
+const refused = (wanted: StageRequest): string => {
+  const result = stage(wanted)
+  return isLeft(result) ? result.left.message : 'staged'
+}
+const least = (strategy: StrategyName): number => {
+  const result = stage(request(strategy, { budget: 4096 }))
+  return isLeft(result) ? result.left.smallestFeasibleBudgetBytes! : 0
+}
+const plainPeak = staged(request('plain')).program.peakBytes
+const copies = (code: readonly Instruction[]): number => code.filter(({ kind }) => kind === 'copy').length
+
+for (const strategy of swapping)
+  test(`${strategy} needs less than plain, by two copies for each tensor on the host, and what it says on the host`, () => {
+    const budget = least(strategy)
+    assert.ok(budget < 0.75 * plainPeak, `${budget} of ${plainPeak}`)
+    const { plan, program } = staged(request(strategy, { budget }))
+    assert.is(program.peakBytes, budget)
+    assert.ok(plan.residence.length > 0)
+    assert.is(copies(program.step.code), 2 * plan.residence.length)
+    const verified = verify(program)
+    assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
+    if (isRight(verified)) assert.is(verified.right.hostPeakBytes, program.hostBytes)
+    assert.is(plan.predicted.peakHostBytes, program.hostBytes)
+  })
+
+test('a slower link never makes a plan faster', () => {
+  const at = (rate: number): number => {
+    const device = { ...referenceModel('float32'), linkBytesPerSecond: { toDevice: rate, toHost: rate } }
+    return staged(request('greedy', { device, budget: least('greedy') })).plan.predicted.stepMilliseconds
+  }
+  const times = [1e11, 1e9, 1e8, 1e7].map(at)
+  assert.equal(
+    times,
+    [...times].sort((a, b) => a - b)
+  )
+  assert.ok(times[3]! > 2 * times[0]!)
+})
+
+test('auto swaps only where it is given room on the host, and is never slower for it', () => {
+  for (const share of [1, 0.8, 0.7, 0.6]) {
+    const budget = Math.floor(share * plainPeak)
+    const alone = staged(request('auto', { budget }))
+    assert.equal(alone.plan.residence, [])
+    const together = staged(request('auto', { budget, hostBudget: plainPeak }))
+    assert.ok(together.plan.predicted.stepMilliseconds <= alone.plan.predicted.stepMilliseconds)
+    for (const strategy of swapping) {
+      const one = stage(request(strategy, { budget, hostBudget: plainPeak }))
+      if (isRight(one)) assert.ok(together.plan.predicted.stepMilliseconds <= one.right.plan.predicted.stepMilliseconds, strategy)
+    }
+  }
+})
+
+test('a host budget that is too small is refused with what would do', () => {
+  const budget = least('greedy')
+  const sentence = refused(request('greedy', { budget, hostBudget: 1000 }))
+  const [, needed] =
+    /^net on 1x3x128x96 does not fit the host budget of 1000 bytes: strategy greedy needs at least (\d+) bytes.* there; raise --host-budget or --budget\.$/.exec(
+      sentence
+    ) ?? []
+  assert.ok(needed !== undefined, sentence)
+  assert.is(staged(request('greedy', { budget, hostBudget: Number(needed) })).program.hostBytes, Number(needed))
+  assert.match(refused(request('greedy', { budget: 4096, hostBudget: 1000 })), /does not fit the budget of 4096 bytes/)
+})
+
+test('given stays that cannot be are refused with the tensor and the reason', () => {
+  const layers = [...Array.from({ length: 3 }, () => conv2d({ out: 3, k: 3, p: 1 })), ...convolutions.slice(-2)]
+  const count = layers.length + 1
+  const whole = { from: 0, to: count, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } as const
+  const given = (...residence: readonly HostStay[]): string =>
+    refused(
+      request('plain', { given: { order: Array.from({ length: count }, (_, position) => position), segments: [whole], residence } }, layers)
+    )
+  const stay = (swapOut: number, freed: number, swapIn: number, tensor = 'output of 0'): HostStay => ({ tensor, swapOut, freed, swapIn })
+  const backward = (layer: number): number => 2 * count - 1 - layer
+  assert.is(given(stay(1, 2, backward(1))), 'staged')
+  for (const [residence, sentence] of [
+    [[stay(0, 2, backward(1))], 'residence: output of 0 is not there yet before forward 0; it must be swapped out later.'],
+    [[stay(1, 1, backward(1))], 'residence: output of 0 is still read from forward 1 on; it must be freed later.'],
+    [[stay(4, 3, backward(1))], 'residence: output of 0 is freed before it is swapped out.'],
+    [[stay(1, 4, 3)], 'residence: output of 0 is swapped in before it is freed.'],
+    [[stay(1, 2, backward(0))], 'residence: output of 0 is read before backward 0; it must be swapped in earlier.'],
+    [[stay(1, 2, 3, 'output of 2'), stay(1, 2, backward(1))], 'residence: no output of 2 is kept from forward to backward.'],
+    [[stay(1, 2, backward(1)), stay(1, 2, backward(1))], 'residence: output of 0 is listed twice.']
+  ] as const)
+    assert.is(given(...residence), sentence)
+})
+
+test('a tensor may wait while tiled segments run, and what tiles share waits as a whole', () => {
+  const segments = [
+    { from: 0, to: 5, grid: { B: 1, H: 3, W: 2 }, recompute: true, reorder: 'once' },
+    { from: 5, to: 10, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+  ] as const
+  const order = Array.from({ length: 10 }, (_, position) => position)
+  const boundary: HostStay = { tensor: 'output of 4', swapOut: 5, freed: 6, swapIn: 12 }
+  const { program } = staged(request('plain', { given: { order, segments, residence: [boundary] } }, convolutions))
+  assert.ok(isRight(verify(program)))
+  assert.is(copies(program.step.code), 2)
+})
+
+test('VGG-16 and DarkNet-19: every strategy at budgets from its least to plain is verified', () => {
+  for (const name of ['vgg16', 'darknet19'] as const) {
+    const wanted = (strategy: StrategyName, budget?: number): StageRequest => ({
+      ...request(strategy, { input: [1, 3, 224, 192], ...(budget === undefined ? {} : { budget }) }),
+      model: builtIn[name]!({ classes: 2, head: 'gap' })
+    })
+    const plain = staged(wanted('plain')).program.peakBytes
+    for (const strategy of swapping) {
+      const answer = stage(wanted(strategy, 4096))
+      const smallest = isLeft(answer) ? answer.left.smallestFeasibleBudgetBytes! : 0
+      for (const share of [0, 0.5, 1]) {
+        const budget = Math.floor(smallest + share * (plain - smallest))
+        const { program } = staged(wanted(strategy, budget))
+        const verified = verify(program)
+        assert.ok(isRight(verified), isRight(verified) ? '' : `${name} ${strategy} ${budget}: ${verified.left.message}`)
+        assert.ok(program.peakBytes <= budget)
+      }
+    }
+  }
+})
+
+test.run()
