@@ -17,7 +17,7 @@ export type Right<M extends Model, P extends Plan> =
     ? E extends Entries
       ? RightLayers<E, P['layers']> extends infer L
         ? unknown extends L
-          ? RightDecisions<E, M, P>
+          ? RightDecisions<E, M, P> & RightResidence<E, P>
           : { readonly layers: L }
         : never
       : RightFigures<M, P>
@@ -89,24 +89,22 @@ interface RightFigures<M extends Model, P extends Plan> {
 interface RightDecisions<E extends Entries, M extends Model, P extends Plan> extends RightFigures<M, P> {
   readonly order: RightOrder<E, P['order']>
   readonly segments: unknown extends RightOrder<E, P['order']> ? RightSegments<InOrder<E, P['order']>, P['segments']> : unknown
-  readonly residence?: P extends { readonly residence: infer R extends readonly PlanHostStay[] }
-    ? RightResidence<E[number][0], MaxPools<E>, R>
-    : unknown
 }
 
 type MaxPools<E extends Entries> = Extract<E[number], readonly [unknown, 'maxPool2d', unknown]>[0]
 
 /** Why tensors cannot wait on the host, as far as names tell. */
-type RightResidence<Names extends string, Pools extends string, R extends readonly PlanHostStay[]> = string extends Names
-  ? unknown
-  : {
-      readonly [K in keyof R]: {
-        readonly tensor: Named<R[K]['tensor'], `${'input' | 'output'} of ${Names}` | `winners of ${Pools}`, 'tensor'>
-        readonly swapOut: Named<R[K]['swapOut'], Moments<Names>, 'moment'>
-        readonly freed: Named<R[K]['freed'], Moments<Names>, 'moment'>
-        readonly swapIn: Named<R[K]['swapIn'], Moments<Names>, 'moment'>
-      }
-    }
+type RightResidence<E extends Entries, P extends Plan> = P extends { readonly residence: infer R extends readonly PlanHostStay[] }
+  ? { readonly residence: RightStays<E[number][0], MaxPools<E>, R> }
+  : unknown
+type RightStays<Names extends string, Pools extends string, R extends readonly PlanHostStay[]> = {
+  readonly [K in keyof R]: {
+    readonly tensor: Named<R[K]['tensor'], `${'input' | 'output'} of ${Names}` | `winners of ${Pools}`, 'tensor'>
+    readonly swapOut: Named<R[K]['swapOut'], Moments<Names>, 'moment'>
+    readonly freed: Named<R[K]['freed'], Moments<Names>, 'moment'>
+    readonly swapIn: Named<R[K]['swapIn'], Moments<Names>, 'moment'>
+  }
+}
 type Moments<Names extends string> = `${'forward' | 'backward'} ${Names}`
 type Named<Name extends string, Known extends string, What extends string> = string extends Name
   ? unknown

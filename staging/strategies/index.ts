@@ -2,6 +2,7 @@ import { chen, chenSquareRoot } from './chen'
 import { dymem } from './dymem'
 import { greedy } from './greedy'
 import { lms } from './lms'
+import { lmsHybrid } from './lms-hybrid'
 import type { StrategyName } from './names'
 import { plain } from './plain'
 import { sft } from './sft'
@@ -21,6 +22,7 @@ export const strategies: Readonly<Record<Planner, Strategy>> = {
   sft,
   vdnn,
   lms,
+  'lms-hybrid': lmsHybrid,
   dymem,
   window,
   greedy

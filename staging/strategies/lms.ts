@@ -26,11 +26,11 @@ export const lmsStays = (
   return { soon, late: freedWhenNeeded(timeline, open, peakOf(timeline, soon)) }
 }
 
-/** Every threshold that makes a difference, with swap-ins ahead about a third apart: the automatic tuning, by simulation. */
-export const lmsSchedules = (timeline: Timeline): readonly (readonly Stay[])[] => {
+/** Every threshold that makes a difference, with swap-ins ahead that grow by a factor: the automatic tuning, by simulation. */
+export const lmsSchedules = (timeline: Timeline, growth = 1.3): readonly (readonly Stay[])[] => {
   const thresholds = [...new Set(timeline.tensors.map(({ forward, backward }) => backward - forward))]
   const aheads: number[] = []
-  for (let ahead = 0; ahead < timeline.stages.length; ahead = Math.max(ahead + 1, Math.round(ahead * 1.3))) aheads.push(ahead)
+  for (let ahead = 0; ahead < timeline.stages.length; ahead = Math.max(ahead + 1, Math.round(ahead * growth))) aheads.push(ahead)
   return [[], ...thresholds.flatMap((threshold) => aheads.flatMap((ahead) => Object.values(lmsStays(timeline, threshold, ahead))))]
 }
 

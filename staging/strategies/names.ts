@@ -1,3 +1,15 @@
 /** As on the command line; `auto` is the fastest plan of all of them. Apart from what they do, so that naming them loads nothing. */
-export const strategyNames = ['auto', 'plain', 'chen', 'chen-sqrt', 'sft', 'vdnn', 'lms', 'dymem', 'window', 'greedy'] as const
+export const strategyNames = [
+  'auto',
+  'plain',
+  'chen',
+  'chen-sqrt',
+  'sft',
+  'vdnn',
+  'lms',
+  'lms-hybrid',
+  'dymem',
+  'window',
+  'greedy'
+] as const
 export type StrategyName = (typeof strategyNames)[number]

@@ -186,6 +186,7 @@ types('plans: right, or the same sentence', () => {
   const layers = [...written, { name: 'loss', op: 'softmaxCrossEntropy', args: {} }] as readonly dsl.PlannedLayer[]
   const [position, count] = [fc.integer({ min: -1, max: layers.length + 1 }), fc.constantFrom(1, 1, 1, 1, 2, 3, 0, 2.5)]
   const name = fc.constantFrom(...layers.map((layer) => layer.name), '9', 'features.9', 'head.9', 'head')
+  const stay = { tensor: 'output of 1', swapOut: 'forward head.0', freed: 'backward loss', swapIn: 'backward 3' }
   /** Mostly right: cuts at random, and then at most one field changed. */
   const plan = fc
     .record({
@@ -195,7 +196,7 @@ types('plans: right, or the same sentence', () => {
       recompute: fc.boolean(),
       budget: fc.oneof(fc.constant(null), fc.nat(2e9)),
       peak: fc.nat(2e9),
-      change: fc.nat(13),
+      change: fc.nat(15),
       position,
       place: fc.nat(3),
       name,
@@ -221,7 +222,7 @@ types('plans: right, or the same sentence', () => {
         device: { name: 'cpu', precision: 'float32', threads: 2 },
         objective: 'train with sgd',
         graph: '0',
-        budget: change > 10 ? budget : null,
+        budget: change > 10 && change < 14 ? budget : null,
         peak,
         segments,
         predicted: {}
@@ -249,11 +250,15 @@ types('plans: right, or the same sentence', () => {
           return { ...right, input: [2, 3, 16, 16 + place].slice(place === 3 ? 1 : 0) }
         case 10:
           return changed({ winograd: ['features.0', name].slice(place > 1 ? 1 : 0) })
+        case 14:
+          return { ...right, residence: [{ ...stay, tensor: `${['output', 'winners', 'weights'][place % 3]} of ${name}` }] }
+        case 15:
+          return { ...right, residence: [stay, { ...stay, freed: `${['forward', 'backward', 'beside'][place % 3]} ${name}` }] }
         default:
           return right
       }
     })
-  const plans = sample(plan, 250)
+  const plans = sample(plan, 300)
   const literal = (value: unknown): string =>
     Array.isArray(value)
       ? `readonly [${value.map(literal).join(', ')}]`
@@ -293,6 +298,8 @@ types('plans: right, or the same sentence', () => {
     'winograd: there is no layer',
     'is not in this segment',
     'is no convolution but',
+    'there is no tensor',
+    'there is no moment',
     'its last layer',
     'recompute must',
     'over the budget',

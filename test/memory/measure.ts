@@ -26,6 +26,9 @@ export interface Measured {
   readonly plannedPeakBytes: number
   readonly measuredPeakBytes: number
   readonly arenaBytes: number
+  /** The same two of the host pool. */
+  readonly plannedHostBytes: number
+  readonly measuredHostBytes: number
   /** Highest growth of the heap during each step. */
   readonly heapBytes: readonly number[]
   /** The same counter while 4 MiB were allocated on purpose: what it says when something does allocate. */
@@ -95,10 +98,11 @@ const measure = async ({ device, network, input, strategy, budget, segments, tra
       })
     )
   const controlBytes = await heapGrowth(async () => void new ArrayBuffer(4 << 20))
-  const measuredPeakBytes = session.measuredPeakBytes()
+  const [measuredPeakBytes, measuredHostBytes] = [session.measuredPeakBytes(), session.measuredHostPeakBytes()]
   session.close()
   const tiles = Math.max(...plan.segments.map(({ grid }) => grid.B * grid.H * grid.W))
-  return { tiles, plannedPeakBytes: program.peakBytes, measuredPeakBytes, arenaBytes, heapBytes, controlBytes }
+  const host = { plannedHostBytes: program.hostBytes, measuredHostBytes }
+  return { tiles, plannedPeakBytes: program.peakBytes, measuredPeakBytes, arenaBytes, ...host, heapBytes, controlBytes }
 }
 
 void measure(JSON.parse(process.argv.at(-1)!) as Wanted).then((measured) => process.stdout.write(`${JSON.stringify(measured)}\n`))

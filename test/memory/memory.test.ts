@@ -48,8 +48,18 @@ const everything: Wanted['training'] = {
   groups: [0, 2, 5, 7, 10].map((layer) => ({ prefix: `features.${layer}`, frozen: true }))
 }
 
-const cases: readonly (Wanted & { readonly tiled: boolean })[] = [
+const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true })[] = [
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', tiled: false },
+  { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', tiled: false, swaps: true },
+  {
+    device: 'reference',
+    network: 'darknet19',
+    input: [1, 3, 65, 33],
+    strategy: 'vdnn',
+    training: { accumulate: 2, clipNorm: 1, evaluate: true },
+    tiled: false,
+    swaps: true
+  },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 161, 227], strategy: 'sft', budget: 144e6, tiled: true },
   { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budget: 150e6, tiled: false },
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: byHand, tiled: true },
@@ -63,7 +73,7 @@ cases.forEach((wanted) =>
   memory(
     `${wanted.network} at ${wanted.input.join('x')}, ${wanted.strategy}, ${wanted.device}${wanted.training ? ', options' : ''}`,
     () => {
-      const { plannedPeakBytes, measuredPeakBytes, heapBytes, controlBytes, tiles } = measured(wanted)
+      const { plannedPeakBytes, measuredPeakBytes, plannedHostBytes, measuredHostBytes, heapBytes, controlBytes, tiles } = measured(wanted)
       ok(
         measuredPeakBytes <= plannedPeakBytes,
         `byte ${measuredPeakBytes - 1} was changed, over the planned peak of ${plannedPeakBytes} bytes`
@@ -71,6 +81,11 @@ cases.forEach((wanted) =>
       ok(
         measuredPeakBytes > plannedPeakBytes - 4096,
         `the highest byte changed is ${measuredPeakBytes - 1}, far under the planned peak of ${plannedPeakBytes} bytes`
+      )
+      ok(
+        measuredHostBytes <= plannedHostBytes &&
+          (wanted.swaps ? measuredHostBytes > Math.max(0, plannedHostBytes - 4096) : measuredHostBytes === 0),
+        `the highest byte changed on the host is ${measuredHostBytes - 1} of ${plannedHostBytes} that were planned`
       )
       // V8 may allocate in one of the steps; kernels do the same in all three.
       ok([...heapBytes].sort((a, b) => a - b)[1]! < 1 << 20, `the heap grew by ${heapBytes.join(', ')} bytes in the steps`)

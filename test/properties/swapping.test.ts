@@ -56,7 +56,7 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
   assert.ok(stays > runs.numRuns / 4, `only ${stays} tensors were swapped`)
 })
 
-const swapping = ['vdnn', 'lms', 'dymem', 'window', 'greedy'] as const
+const swapping = ['vdnn', 'lms', 'lms-hybrid', 'dymem', 'window', 'greedy'] as const
 
 for (const network of ['vgg16', 'darknet19'] as const)
   test(`${network} in float64: at budgets from the least of each strategy to plain's, to the bit as plain`, async () => {

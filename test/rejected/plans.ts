@@ -39,12 +39,19 @@ const last = { from: 6, to: 8, checkpoint: 'loss', grid: whole, recompute: false
 const segments = [first, second, last] as const
 const right = { ...made, input, layers, order, budget: 1000000, peak: 900000, segments } as const
 
-// This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the end, and convolutions by Winograd.
+const stay = { tensor: 'output of features.2', swapOut: 'forward 1', freed: 'forward scores', swapIn: 'backward loss' } as const
+
+// This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the end, convolutions by Winograd, and stays
+// on the host.
 export const accepted = [
   planFor(network)(right),
   planFor(network)({ ...right, order: [0, 2, 1, 3, 4, 5, 6, 7], segments: [{ ...first, checkpoint: 'features.1' }, second, last] }),
   planFor(network)({ ...right, budget: null, segments: [first, { ...second, to: 8, checkpoint: 'loss', grid: { B: 2, H: 1, W: 1 } }] }),
-  planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'] }, { ...second, winograd: [] }, last] })
+  planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'] }, { ...second, winograd: [] }, last] }),
+  planFor(network)({
+    ...right,
+    residence: [stay, { ...stay, tensor: 'winners of features.2' }, { ...stay, tensor: 'input of features.0' }]
+  })
 ]
 
 planFor(network)({
@@ -334,6 +341,33 @@ planFor(network)({
 
 planFor(network)({
   ...right,
+  residence: [
+    stay,
+    {
+      ...stay,
+      // expects: residence: there is no tensor output of features.9
+      tensor: 'output of features.9'
+    }
+  ]
+})
+
+planFor(network)({
+  ...right,
+  residence: [
+    {
+      ...stay,
+      // expects: residence: there is no tensor winners of features.1
+      tensor: 'winners of features.1',
+      // expects: residence: there is no moment forward features.9
+      swapOut: 'forward features.9',
+      // expects: residence: there is no moment scores
+      swapIn: 'scores'
+    }
+  ]
+})
+
+planFor(network)({
+  ...right,
   budget: 1073741824,
   // expects: the peak of 2073000000 bytes is over the budget of 1073741824
   peak: 2073000000
@@ -347,6 +381,7 @@ export const fromFile = (classes: number, plan: import('../../dsl').Plan, budget
   planFor(network)(plan),
   planFor(models)(right),
   planFor(network)({ ...right, budget }),
+  planFor(network)({ ...right, residence: [{ ...stay, swapIn: plan.model }] }),
   planFor(network)({ ...right, segments: [{ ...first, winograd: plan.layers }, { ...second, winograd: [plan.model] }, last] }),
   planFor(model({ name: 'sized', layers: [globalAvgPool, linear({ out: classes })] }))({
     ...right,

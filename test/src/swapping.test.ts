@@ -1,0 +1,88 @@
+/** Swapping through the real command: host budgets, the link, plan files with what waits on the host. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Plan } from '../../dsl'
+import { compiledCommand } from './compiled-command'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const { run } = compiledCommand()
+const at = (name: string): string => join(folder, name)
+const net = ['vgg11', '--classes', '2', '--input', '1x3x128x128', '--threads', '2'] as const
+const swapping = ['--strategy', 'greedy', '--budget', '92%'] as const
+
+const json = async (...args: readonly string[]) => {
+  const { status, stdout, stderr } = await run([...args, '--json'])
+  assert.is(status, 0, stderr)
+  return JSON.parse(stdout)
+}
+const refusal = async (...args: readonly string[]): Promise<readonly [number | null, string]> => {
+  const { status, stderr } = await run(args)
+  assert.is(stderr.trimEnd().split('\n').length, 1, stderr)
+  return [status, stderr.trimEnd()]
+}
+
+test('a plan says what waits on the host, and its file does the same again', async () => {
+  const planned = await json('plan', ...net, ...swapping, '--out', at('swap.plan.ts'))
+  assert.ok(planned.residence.length > 0 && planned.peakHostBytes > 0)
+  assert.ok(planned.peakDeviceBytes <= planned.budgetBytes)
+  const again = await json('plan', ...net, '--plan', at('swap.plan.ts'))
+  for (const field of ['residence', 'peakDeviceBytes', 'peakHostBytes', 'predictedStepMs'])
+    assert.equal(again[field], planned[field], field)
+  const { stdout } = await run(['plan', ...net, '--plan', at('swap.plan.ts')])
+  for (const { tensor } of planned.residence) assert.ok(stdout.includes(tensor), stdout)
+  const text = readFileSync(at('swap.plan.ts'), 'utf8')
+  writeFileSync(at('swap.plan.ts'), text.replace(/tensor: 'output of [^']*'/, "tensor: 'output of features.99'"))
+  const [status, sentence] = await refusal('plan', ...net, '--plan', at('swap.plan.ts'))
+  assert.is(status, 2)
+  assert.match(sentence, /swap\.plan\.ts:\d+:\d+: residence: there is no tensor output of features\.99\.$/)
+})
+
+test('bench measures on the host what was planned, over a link that is as slow as asked for', async () => {
+  const fast = await json('bench', ...net, ...swapping, '--steps', '1')
+  assert.is(fast.predictedPeakHostBytes - fast.peakHostBytes < 4096 && fast.peakHostBytes <= fast.predictedPeakHostBytes, true)
+  const slow = await json('bench', ...net, ...swapping, '--steps', '1', '--link', '5MB/s', '--host-budget', '1GB')
+  assert.ok(slow.peakHostBytes > 0)
+  // Whatever the machine is busy with, the bytes cannot cross the link sooner.
+  const seconds = (2 * slow.peakHostBytes) / 5e6
+  assert.ok(slow.predictedStepMs >= 900 * seconds, `${slow.predictedStepMs} ms for ${seconds} s of transfers`)
+  assert.ok(slow.stepMs[0] >= 900 * seconds, `${slow.stepMs[0]} ms for ${seconds} s of transfers`)
+})
+
+test('what is wrong is one sentence with its exit status', async () => {
+  await json('plan', ...net, ...swapping, '--out', at('swap.json'))
+  const plan = JSON.parse(readFileSync(at('swap.json'), 'utf8')) as Plan
+  const changed = (name: string, change: object): string => {
+    const stay = plan.residence!.find(({ tensor }) => tensor.startsWith('output of '))
+    writeFileSync(at(name), JSON.stringify({ ...plan, residence: [{ ...stay, ...change }] }))
+    return at(name)
+  }
+  const early = changed('early.json', { swapOut: 'forward features.0' })
+  const missing = changed('missing.json', { freed: 'forward features.99' })
+  const mistyped = changed('mistyped.json', { swapIn: 3 })
+  for (const [status, sentence, ...args] of [
+    [3, /does not fit the host budget of 1000 bytes: strategy greedy needs at least \d+ bytes/, ...swapping, '--host-budget', '1000'],
+    [
+      3,
+      /does not fit the host budget of 1000 bytes: the given plan needs at least \d+ bytes/,
+      '--plan',
+      at('swap.json'),
+      '--host-budget',
+      '1000'
+    ],
+    [2, /^--host-budget: "much" is not a size/, '--host-budget', 'much'],
+    [2, /^--link: "2GB" is not a rate: write 2GB\/s, or another size with \/s\.$/, '--link', '2GB'],
+    [2, /^--link: "20%\/s" is not a rate/, '--link', '20%/s'],
+    [2, /^residence: .* is not there yet before forward features\.0; it must be swapped out later\.$/, '--plan', early],
+    [2, /^residence: there is no moment forward features\.99\.$/, '--plan', missing],
+    [2, /mistyped\.json: residence\[0\]\.swapIn is 3, not a string\.$/, '--plan', mistyped]
+  ] as const) {
+    const [found, said] = await refusal('plan', ...net, ...args)
+    assert.match(said, sentence)
+    assert.is(found, status)
+  }
+})
+
+test.run()
