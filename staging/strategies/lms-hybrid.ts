@@ -3,7 +3,7 @@ import { untiled, type Span } from '../tiling'
 import { worthLowering } from './host-stays'
 import { lmsSchedules } from './lms'
 import type { Search, Segmentation, Strategy } from './strategy'
-import { withWinogradVariants } from './winograd'
+import { withVariants } from './variants'
 
 /**
  * The subgraphs between checkpoints. Paper 001 puts them at convolutions; here rectifiers work in the place of what they rectify, so that
@@ -48,11 +48,11 @@ export const lmsHybrid: Strategy = {
   order: asWritten,
   kind: 'swapping',
   all: (search) => {
-    const { lowering, winograd, timeline } = search
+    const { lowering, variants, timeline } = search
     const spans = subgraphs(search)
     const ranked = recomputable(search, spans)
     return [...ranked.keys(), ranked.length].flatMap((count) =>
-      withWinogradVariants(winograd, segmentsOf(spans, ranked.slice(0, count))).flatMap((segments) => {
+      withVariants(variants, segmentsOf(spans, ranked.slice(0, count))).flatMap((segments) => {
         const seen = timeline(segments)
         return worthLowering(seen, lowering.device.linkBytesPerSecond, lmsSchedules(seen, growth)).map((residence) => ({
           segments,
