@@ -1,7 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, model, relu, type AnyLayer } from '../../dsl'
+import { conv2d, maxPool2d, model, relu, type AnyLayer } from '../../dsl'
 import { builtIn } from '../../models'
 import { referenceModel, stage, verify, type HostStay, type Staged, type StageRequest, type StrategyName } from '../../staging'
 import type { Graph } from '../../staging/graph'
@@ -152,6 +152,18 @@ test('a slower link never makes a plan faster', () => {
     [...times].sort((a, b) => a - b)
   )
   assert.ok(times[3]! > 2 * times[0]!)
+})
+
+test('over a slow link lms-hybrid computes again what lms would swap', () => {
+  const slow = { ...referenceModel('float32'), linkBytesPerSecond: { toDevice: 1e6, toHost: 1e6 } }
+  const layers = [conv2d({ out: 16, k: 3, p: 1 }), relu, conv2d({ out: 16, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), ...deep]
+  const at = (strategy: StrategyName): Staged['plan'] => {
+    const peak = staged(request('plain', {}, layers)).program.peakBytes
+    return staged(request(strategy, { device: slow, budget: Math.floor(0.9 * peak) }, layers)).plan
+  }
+  const [swapped, both] = [at('lms'), at('lms-hybrid')]
+  assert.ok(both.segments.some(({ recompute }) => recompute))
+  assert.ok(both.predicted.stepMilliseconds < swapped.predicted.stepMilliseconds)
 })
 
 test('auto swaps only where it is given room on the host, and is never slower for it', () => {
