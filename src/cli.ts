@@ -3,10 +3,20 @@ import * as E from 'fp-ts/Either'
 import type * as Bench from './commands/bench'
 import type * as Chain from './commands/chain'
 import type { CommandResult } from './commands/command-result'
+import type * as Compare from './commands/compare'
 import type * as Explain from './commands/explain'
 import type * as Gradients from './commands/gradients'
 import type * as Offload from './commands/offload'
-import { addModelOptions, addOptimizerOptions, addSetupOptions, extents, orInvalid, positiveNumber, wholeNumber } from './commands/options'
+import {
+  addCompareOptions,
+  addModelOptions,
+  addOptimizerOptions,
+  addSetupOptions,
+  extents,
+  orInvalid,
+  positiveNumber,
+  wholeNumber
+} from './commands/options'
 import type * as Place from './commands/place'
 import type * as Plan from './commands/plan'
 import type * as Profile from './commands/profile'
@@ -61,6 +71,12 @@ const program = (): Command => {
     add('explain', 'say what binds the budget, what more memory would buy, what each decision costs; run nothing')
   ).action((model: string, options) =>
     answer(options.json ?? false, (require('./commands/explain') as typeof Explain).explainCommand({ ...options, model }))
+  )
+
+  addOptimizerOptions(
+    addCompareOptions(tilefold.command('compare').description('every strategy within every budget, by the simulator; run nothing'))
+  ).action((model: string, options) =>
+    answer(options.json ?? false, (require('./commands/compare') as typeof Compare).compareCommand({ ...options, model }))
   )
 
   addOptimizerOptions(add('train', 'train on labelled images'))
@@ -200,7 +216,7 @@ export const main = async (argv: readonly string[]): Promise<void> => {
         json,
         inputFailure(
           noCommand
-            ? 'give a command: plan, explain, train, gradients, bench, place, profile, chain or offload; --help says more'
+            ? 'give a command: plan, explain, compare, train, gradients, bench, place, profile, chain or offload; --help says more'
             : usageMessage(thrown.message)
         )
       )

@@ -91,6 +91,13 @@ export const launchCounts = ({ code: all }: Section): ReadonlyMap<number, number
   return counts
 }
 
+/** Bytes that a section moves between device and host. */
+export const movedBytes = ({ code }: Pick<Section, 'code'>): number =>
+  code.reduce((sum, one) => {
+    if (one.kind === 'loop') return sum + one.count * movedBytes({ code: one.body })
+    return one.kind === 'copy' ? sum + one.rows * one.rowBytes : sum
+  }, 0)
+
 /** Of a step's predicted time, the share that each source of times stands for. */
 export type TimeShares = { readonly [S in TimeSource]: number }
 

@@ -36,3 +36,4 @@ export type { Objective, Optimizer, ParameterGroup, Source, Training } from './l
 export { verify, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'
 export { fusedTiledAxes, tileCount, type Grid } from './tiling'
+export { productFlops } from './roofline'

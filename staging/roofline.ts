@@ -101,6 +101,22 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   squareRoot: counted(2)
 }
 
+/** Floating-point operations of a convolution or a linear layer by direct kernels; none of anything else. */
+export const productFlops = (kernel: Kernel): number => {
+  switch (kernel.kind) {
+    case 'convolutionForward':
+    case 'convolutionBackwardData':
+    case 'convolutionBackwardWeights':
+      return convolution({ ...kernel, algorithm: 0 }).flops
+    case 'linearForward':
+    case 'linearBackwardData':
+    case 'linearBackwardWeights':
+      return linear(kernel).flops
+    default:
+      return 0
+  }
+}
+
 /** Milliseconds of one launch: the slower of arithmetic and memory traffic, plus the launch itself (the roofline model). */
 export const roofline = (kernel: Kernel, bytesPerElement: number, rates: Rates): number => {
   const { flops, elements } = (work[kernel.kind] as (kernel: Kernel) => Work)(kernel)

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { isDeviceText, mostElements, mostThreads } from '../library/values'
-import { strategyNames } from '../../staging/strategies/names'
+import { type StrategyName, strategyNames } from '../../staging/strategies/names'
 import { parseRate, parseSize } from '../sizes'
 import { parseGroup } from '../training/parameter-groups'
 
@@ -52,6 +52,16 @@ export const extents =
       : E.left(`"${text}" is larger than anything that can be planned: take a smaller one`)
   }
 
+const listOf =
+  <A>(parse: (text: string) => E.Either<string, A>) =>
+  (text: string): E.Either<string, readonly A[]> =>
+    E.traverseArray(parse)(text.split(','))
+
+const strategyName = (text: string): E.Either<string, StrategyName> => {
+  const found = strategyNames.find((name) => name === text)
+  return found === undefined ? E.left(`Allowed choices are ${strategyNames.join(', ')}.`) : E.right(found)
+}
+
 const deviceText = (text: string): E.Either<string, string> =>
   isDeviceText(text) ? E.right(text) : E.left('Allowed choices are cpu, cuda, reference, or the path of a *.json file.')
 
@@ -76,14 +86,23 @@ export const addModelOptions = (command: Command): Command =>
     .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
     .option('--json', 'one JSON object on standard output')
 
-export const addSetupOptions = (command: Command): Command =>
+const addPlanningOptions = (command: Command): Command =>
   addModelOptions(command)
-    .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
     .option('--host-budget <size>', 'host memory for what is swapped out; auto swaps only where it is given', orInvalid(parseSize))
     .option('--link <rate>', 'limit of the link between device and host, such as 2GB/s', orInvalid(parseRate))
+    .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms')
+
+/** Several budgets and strategies in place of one. */
+export const addCompareOptions = (command: Command): Command =>
+  addPlanningOptions(command)
+    .requiredOption('--budgets <sizes>', 'sizes as of --budget, such as 10%,20%,1GiB', orInvalid(listOf(parseSize)))
+    .option('--strategies <names>', `some of ${strategyNames.join(',')} (default: all)`, orInvalid(listOf(strategyName)))
+
+export const addSetupOptions = (command: Command): Command =>
+  addPlanningOptions(command)
+    .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
     .addOption(new Option('--strategy <name>', 'how memory is planned').choices(strategyNames).default('auto'))
     .addOption(new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts('strategy'))
-    .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms')
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
 
 export const addOptimizerOptions = (command: Command): Command =>

@@ -1,0 +1,124 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Objective, type Staged, type StrategyName, productFlops, stage, strategyNames } from '../../staging'
+import { launchCounts, movedBytes } from '../device'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Setup, imageSource, stageRequest, stagingFailure } from '../planning'
+import { type Size, parseSize } from '../sizes'
+import { trainingObjective } from '../training/objective'
+import { type OptimizerOptions, objectiveOf } from './objective'
+import { type SetupOptions, setupOf } from './setup'
+
+export interface CompareOptions extends Omit<SetupOptions, 'budget' | 'strategy' | 'plan'>, OptimizerOptions {
+  /** As `budget` elsewhere: '20%', '1GiB', bytes. */
+  readonly budgets: readonly (string | number | Size)[]
+  /** All where absent. */
+  readonly strategies?: readonly StrategyName[]
+  readonly onRow?: (row: CompareRow) => void
+}
+
+export interface CompareRow {
+  readonly strategy: StrategyName
+  readonly budgetBytes: number
+  readonly feasible: boolean
+  /** By the simulator; null, as all that follow, where nothing fits. */
+  readonly predictedStepMs: number | null
+  readonly lowerBoundMs: number | null
+  readonly peakDeviceBytes: number | null
+  readonly peakHostBytes: number | null
+  /** Between device and host in a step, both ways. */
+  readonly movedBytes: number | null
+  /** Of convolutions and linear layers run forward again, or twice where tiles overlap. */
+  readonly recomputedFlops: number | null
+}
+
+const forwardFlops = ({ program: { step, kernels } }: Staged): number =>
+  [...launchCounts(step)].reduce((sum, [index, count]) => {
+    const kernel = kernels[index]!
+    return kernel.kind === 'convolutionForward' || kernel.kind === 'linearForward' ? sum + count * productFlops(kernel) : sum
+  }, 0)
+
+const nothing = {
+  predictedStepMs: null,
+  lowerBoundMs: null,
+  peakDeviceBytes: null,
+  peakHostBytes: null,
+  movedBytes: null,
+  recomputedFlops: null
+} as const
+
+const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plainFlops: number): CompareRow => {
+  const { stepMilliseconds, lowerBoundMilliseconds, peakDeviceBytes, peakHostBytes } = staged.plan.predicted
+  return {
+    strategy,
+    budgetBytes,
+    feasible: true,
+    predictedStepMs: stepMilliseconds,
+    lowerBoundMs: lowerBoundMilliseconds,
+    peakDeviceBytes,
+    peakHostBytes,
+    movedBytes: movedBytes(staged.program.step),
+    recomputedFlops: forwardFlops(staged) - plainFlops
+  }
+}
+
+const compareRow = (setup: Setup, objective: Objective, plainFlops: number): E.Either<Failure, CompareRow> => {
+  const { strategy = 'auto' } = setup
+  return pipe(
+    E.Do,
+    E.bind('request', () => stageRequest(setup, objective, imageSource)),
+    E.chain(({ request }) => {
+      const budgetBytes = request.budget!
+      return pipe(
+        stage(request),
+        E.map((staged) => rowOf(strategy, budgetBytes, staged, plainFlops)),
+        E.orElse((error) =>
+          error.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(stagingFailure(error))
+        )
+      )
+    })
+  )
+}
+
+const sizes = (budgets: CompareOptions['budgets']): E.Either<Failure, readonly Size[]> =>
+  budgets.length === 0
+    ? E.left(inputFailure('--budgets: give at least one, as in 20%,50%,1GiB'))
+    : E.traverseArray((one: CompareOptions['budgets'][number]) =>
+        typeof one === 'object' ? E.right(one) : E.mapLeft((fault: string) => inputFailure(`--budgets: ${fault}`))(parseSize(`${one}`))
+      )(budgets)
+
+/** Every strategy within every budget, by the simulator; runs nothing. Fails with code `input` where an option or the model is wrong. */
+export const compare = ({
+  budgets,
+  strategies = strategyNames,
+  onRow,
+  ...options
+}: CompareOptions): Outcome<{ readonly rows: readonly CompareRow[] }> =>
+  pipe(
+    TE.Do,
+    TE.bind('sizes', () => TE.fromEither(sizes(budgets))),
+    TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(trainingObjective))),
+    TE.bind('setup', () => TE.fromEither(setupOf(options))),
+    TE.bind('plainFlops', ({ setup, objective }) =>
+      pipe(
+        stageRequest({ ...setup, strategy: 'plain' }, objective, imageSource),
+        // A device of a file has a budget of its own, which plain need not fit.
+        E.chain(({ budget: _, ...request }) => E.mapLeft(stagingFailure)(stage(request))),
+        E.map(forwardFlops),
+        TE.fromEither
+      )
+    ),
+    TE.chain(({ sizes, setup, objective, plainFlops }) =>
+      pipe(
+        strategies.flatMap((strategy) => sizes.map((budget) => ({ ...setup, strategy, budget }))),
+        TE.traverseSeqArray((one) =>
+          pipe(
+            TE.fromEither(compareRow(one, objective, plainFlops)),
+            TE.map((row) => (onRow?.(row), row))
+          )
+        )
+      )
+    ),
+    TE.map((rows) => ({ rows }))
+  )
