@@ -1,6 +1,7 @@
 import type { Graph } from './graph'
 import { openPool } from './lowering/emitter'
 import { segmentEstimator } from './lowering/estimate'
+import { lazily } from './lazily'
 import { activationElements } from './layout'
 import { lower, openContext, type Lowered, type Lowering } from './lowering/lower'
 import { microBatches } from './objective'
@@ -31,11 +32,6 @@ export interface Answers {
   readonly within: (budget: number) => Candidate | undefined
   /** The smallest budget for which there is an answer, and that answer. */
   readonly least: () => { readonly budget: number; readonly candidate: Candidate } | undefined
-}
-
-const lazily = <A>(compute: () => A): (() => A) => {
-  let known: { readonly value: A } | undefined
-  return () => (known ??= { value: compute() }).value
 }
 
 /** `lowering` has the graph as written. */
@@ -143,10 +139,24 @@ const ladderAnswers = (
   }
 }
 
-const answersOf = (written: Lowering, strategy: Strategy, residentBytes: number, plainPeakBytes: number): Answers => {
+/** What strategies ask of a graph in an order; answers are remembered over all that want the same one. */
+const searches = (written: Lowering, residentBytes: number): ((order: Order) => Search) => {
+  const known = new Map<string, Search>()
+  return (order) => {
+    const found = known.get(order.join())
+    if (found !== undefined) return found
+    const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
+    const variants = lazily(() => variantsOf(lowering))
+    const search: Search = { lowering, residentBytes, estimate: segmentEstimator(lowering), variants: (span) => variants()(span) }
+    known.set(order.join(), search)
+    return search
+  }
+}
+
+const answersOf = (written: Lowering, strategy: Strategy, searchIn: (order: Order) => Search, plainPeakBytes: number): Answers => {
   const order = strategy.order(written.graph)
-  const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
-  const search: Search = { lowering, residentBytes, estimate: segmentEstimator(lowering), variants: variantsOf(lowering) }
+  const search = searchIn(order)
+  const { lowering } = search
   const known = new Map<string, Candidate>()
   const lowered = (segments: Segmentation): Candidate => {
     const key = JSON.stringify(segments)
@@ -168,10 +178,10 @@ const residentBytesOf = (program: Program): number => program.residents.reduce((
  * marks where it has any. `plain` is the model's plain plan.
  */
 export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate): Answers => {
-  const residentBytes = residentBytesOf(plain.program())
+  const searchIn = searches(written, residentBytesOf(plain.program()))
   const obeying = planners.filter((name) => written.graph.marks.length === 0 || strategies[name].obeysMarks)
   const all = (strategy === 'auto' ? obeying : [strategy]).map((name) =>
-    answersOf(written, strategies[name], residentBytes, plain.peakBytes)
+    answersOf(written, strategies[name], searchIn, plain.peakBytes)
   )
   return {
     within: (budget) => fastestOf(all.flatMap((answers) => answers.within(budget) ?? [])),
