@@ -60,7 +60,7 @@ export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, Pr
         E.chain((library) => readProfile({ ...choice, library }))
       )
     }),
-    E.map(({ base, profile }) => (profile === undefined ? { ...base, sourceOf: () => 'roofline' as const } : profiled(base, profile)))
+    E.map(({ base, profile = { kernels: [], linkBytesPerSecond: base.linkBytesPerSecond } }) => profiled(base, profile))
   )
 
 /** How often a section launches each kernel. */

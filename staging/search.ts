@@ -180,9 +180,7 @@ const residentBytesOf = (program: Program): number => program.residents.reduce((
 export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate): Answers => {
   const searchIn = searches(written, residentBytesOf(plain.program()))
   const obeying = planners.filter((name) => written.graph.marks.length === 0 || strategies[name].obeysMarks)
-  const all = (strategy === 'auto' ? obeying : [strategy]).map((name) =>
-    answersOf(written, strategies[name], searchIn, plain.peakBytes)
-  )
+  const all = (strategy === 'auto' ? obeying : [strategy]).map((name) => answersOf(written, strategies[name], searchIn, plain.peakBytes))
   return {
     within: (budget) => fastestOf(all.flatMap((answers) => answers.within(budget) ?? [])),
     least: () =>

@@ -36,6 +36,8 @@ export interface SetupOptions {
   readonly threads?: number
   /** Whether to refuse kernels that round differently than the others: no convolution runs by Winograd or Fourier transforms. */
   readonly exactKernels?: boolean
+  /** Whether kernels of the plan that this machine's profile lacks are measured (and kept) before it is made. */
+  readonly measure?: boolean
   /** Of initial weights, order, crops and dropout; 0 where absent. */
   readonly seed?: number
 }
@@ -80,8 +82,8 @@ const parts = (
     E.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(options.plan))),
     E.map(({ budget, model, plan }) => {
       const { device = 'cpu', precision, strategy, threads } = options
-      const exactKernels = options.exactKernels === true ? (true as const) : undefined
-      return { model, plan, fields: { device, ...present({ precision, strategy, threads, exactKernels, plan, budget }) } }
+      const [exactKernels, measure] = [options.exactKernels, options.measure].map((one) => (one === true ? (true as const) : undefined))
+      return { model, plan, fields: { device, ...present({ precision, strategy, threads, exactKernels, measure, plan, budget }) } }
     })
   )
 

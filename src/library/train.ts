@@ -34,6 +34,7 @@ const direct = [
   'onStep',
   'onValidation',
   'onNotice',
+  'onKernel',
   'signal'
 ] as const
 type Direct = Pick<Training, (typeof direct)[number]>

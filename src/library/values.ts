@@ -38,6 +38,7 @@ const codecs: Readonly<Record<string, t.Mixed>> = {
   strategy: oneOf('auto', 'plain', 'chen', 'chen-sqrt', 'sft'),
   threads: whole(1, mostThreads),
   exactKernels: t.boolean,
+  measure: t.boolean,
   seed: whole(0),
   accumulate: whole(1),
   clipNorm: positive,
