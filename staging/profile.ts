@@ -28,7 +28,7 @@ export type TimeSource = 'measured' | 'near' | 'far' | 'roofline'
 /** Sizes this close, as a logarithm of modelled times, run at the same rate. */
 const nearSize = 0.1
 
-/** A kernel is measured for all of its family whose sizes, as a logarithm of modelled times, are this close: every 1.3 times the work. */
+/** A kernel is measured for all of its family whose sizes are this close: between measured ones lie factors of 1.14 to 1.3. */
 const sampledSize = Math.log(1.3) / 2
 
 interface Point {
