@@ -1,16 +1,16 @@
 /**
  * VGG-16's training step, Tilefold against PyTorch eager, interleaved in one run:
  *
- *     npx ts-node bench/against-pytorch.ts [--size 1024] [--rounds 5] [--threads 2] [--python python3] [--json]
+ *     npx ts-node bench/against-pytorch.ts [--size 1024] [--rounds 5] [--threads 2] [--exact-kernels] [--python python3] [--json]
  *
  * Each contender is a process of its own that steps when it is told to, one at a time; the first round is not counted, and a step
- * during which something else used the machine is taken again.
+ * during which something else used the machine is taken again. `exact-kernels`: Tilefold without Winograd too, plain and in a fifth.
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
-import { type Contender, type Skipped, type Step, start } from './contender'
-import { median } from './median'
+import { type Contender, type Skipped, start, startTilefold } from './contender'
+import { discardedText, interleaved } from './rounds'
 
 interface Row {
   readonly name: string
@@ -26,45 +26,42 @@ interface Row {
   readonly discarded: number
 }
 
-/** A step counts while everything else on the machine used less than this share of one processor. */
-const mostDisturbance = 0.1
-
-/** How often a disturbed step is taken again, before it counts all the same. */
-const mostRepeats = 4
-
-interface Taken {
-  readonly steps: readonly Step[]
-  readonly discarded: number
-}
-
-const undisturbed = async (contender: Contender): Promise<Taken> => {
-  for (let discarded = 0; ; discarded += 1) {
-    const step = await contender.step()
-    if (step.disturbance < mostDisturbance || discarded === mostRepeats) return { steps: [step], discarded }
-  }
-}
-
 const measure = async (contenders: readonly Contender[], rounds: number): Promise<readonly Row[]> => {
-  const taken = contenders.map((): Taken => ({ steps: [], discarded: 0 }))
-  for (let round = 0; round < rounds; round += 1)
-    for (const [index, contender] of contenders.entries()) {
-      const { steps, discarded } = await undisturbed(contender)
-      const before = taken[index]!
-      taken[index] = { steps: [...before.steps, ...steps], discarded: before.discarded + discarded }
+  const taken = await interleaved(contenders, rounds)
+  const eager = taken.filter((_, index) => /^PyTorch, (NCHW|channels_last)$/.test(contenders[index]!.name))
+  const fastest = Math.min(...eager.map(({ medianMs }) => medianMs))
+  return taken.map(({ steps, medianMs, discarded }, index) => {
+    const { name, arenaBytes, predictedMs } = contenders[index]!
+    return {
+      name,
+      arenaBytes,
+      predictedMs,
+      medianMs,
+      ofPytorch: eager.length > 0 ? medianMs / fastest : null,
+      peakBytes: Math.max(...steps.map(({ peakBytes }) => peakBytes)),
+      stepMs: steps.map(({ ms }) => ms),
+      discarded
     }
-  const medians = taken.map(({ steps }) => median(steps.map(({ ms }) => ms)))
-  const eager = medians.filter((_, index) => /^PyTorch, (NCHW|channels_last)$/.test(contenders[index]!.name))
-  return contenders.map(({ name, arenaBytes, predictedMs }, index) => ({
-    name,
-    arenaBytes,
-    predictedMs,
-    medianMs: medians[index]!,
-    ofPytorch: eager.length > 0 ? medians[index]! / Math.min(...eager) : null,
-    peakBytes: Math.max(...taken[index]!.steps.map(({ peakBytes }) => peakBytes)),
-    stepMs: taken[index]!.steps.map(({ ms }) => ms),
-    discarded: taken[index]!.discarded
-  }))
+  })
 }
+
+/** Tiled and untiled by the same kernels. */
+const tilings = [
+  { kernels: 'all kernels', tiled: 'Tilefold, a fifth of plain', untiled: 'Tilefold, plain' },
+  { kernels: 'exact kernels', tiled: 'Tilefold, a fifth of plain, exact kernels', untiled: 'Tilefold, plain, exact kernels' }
+] as const
+
+interface TilingCost {
+  readonly kernels: (typeof tilings)[number]['kernels']
+  /** Of the same kernels untiled. */
+  readonly ofUntiled: number
+}
+
+const tilingCosts = (rows: readonly Row[]): readonly TilingCost[] =>
+  tilings.flatMap(({ kernels, tiled, untiled }) => {
+    const [one, other] = [tiled, untiled].map((wanted) => rows.find(({ name }) => name === wanted))
+    return one === undefined || other === undefined ? [] : [{ kernels, ofUntiled: one.medianMs / other.medianMs }]
+  })
 
 const mebibytes = (bytes: number | null): string => (bytes === null ? '-' : `${(bytes / 2 ** 20).toFixed(0)} MiB`)
 const seconds = (milliseconds: number | null): string => (milliseconds === null ? '-' : `${(milliseconds / 1000).toFixed(2)} s`)
@@ -75,11 +72,13 @@ const report = (rows: readonly Row[], skipped: readonly Skipped[]): string => {
   rows.forEach(({ name, medianMs, predictedMs, ofPytorch, arenaBytes, peakBytes }) =>
     table.push([name, seconds(medianMs), seconds(predictedMs), ofPytorch?.toFixed(2) ?? '-', mebibytes(arenaBytes), mebibytes(peakBytes)])
   )
-  const discarded = rows.reduce((sum, row) => sum + row.discarded, 0)
   return [
     table.toString(),
+    ...tilingCosts(rows).map(
+      ({ kernels, ofUntiled }) => `a fifth of plain, ${kernels}: ${ofUntiled.toFixed(2)} of the same kernels untiled`
+    ),
     ...skipped.map(({ name, reason }) => `${name}: skipped, ${reason.replace(/\.$/, '')}.`),
-    ...(discarded > 0 ? [`${discarded} steps were taken again, for something else used the machine.`] : [])
+    ...discardedText(rows)
   ].join('\n')
 }
 
@@ -92,20 +91,28 @@ const main = async (): Promise<void> => {
       size: { type: 'string', default: '1024' },
       rounds: { type: 'string', default: '5' },
       threads: { type: 'string', default: '2' },
+      'exact-kernels': { type: 'boolean', default: false },
       python: { type: 'string', default: 'python3' },
       json: { type: 'boolean', default: false }
     }
   })
-  const common = ['--height', values.size, '--width', values.size, '--threads', values.threads]
-  const tilefold = ['-r', 'ts-node/register', join(__dirname, 'tilefold_vgg16.ts'), ...common]
-  const pytorch = [join(__dirname, 'pytorch_vgg16.py'), ...common]
+  const tilefold = (name: string, ...more: readonly string[]): Promise<Contender | Skipped> =>
+    startTilefold(`Tilefold, ${name}`, ['--model', 'vgg16', '--size', values.size, '--threads', values.threads, ...more])
+  const pytorch = [join(__dirname, 'pytorch_vgg16.py'), '--height', values.size, '--width', values.size, '--threads', values.threads]
   const started = [
-    await start('Tilefold, plain', process.execPath, tilefold),
-    await start('Tilefold, a third of plain', process.execPath, [...tilefold, '--fraction', '0.3333']),
-    await start('Tilefold, a fifth of plain', process.execPath, [...tilefold, '--fraction', '0.2']),
+    await tilefold('plain'),
+    await tilefold('a third of plain', '--fraction', '0.3333'),
+    await tilefold('a fifth of plain', '--fraction', '0.2')
+  ]
+  if (values['exact-kernels'])
+    started.push(
+      await tilefold('plain, exact kernels', '--exact-kernels'),
+      await tilefold('a fifth of plain, exact kernels', '--fraction', '0.2', '--exact-kernels')
+    )
+  started.push(
     await start('PyTorch, NCHW', values.python, [...pytorch, '--format', 'nchw']),
     await start('PyTorch, channels_last', values.python, [...pytorch, '--format', 'channels_last'])
-  ]
+  )
   if (started.some((one) => one.name.startsWith('PyTorch') && 'step' in one))
     for (const segments of pytorchSegments)
       started.push(
@@ -116,9 +123,11 @@ const main = async (): Promise<void> => {
       )
   const contenders = started.filter((one): one is Contender => 'step' in one)
   const skipped = started.filter((one): one is Skipped => 'reason' in one)
-  const rows = await measure(contenders, Number(values.rounds)).finally(() => contenders.forEach(({ close }) => close()))
+  const rows = await measure(contenders, Number(values.rounds))
   if (skipped.some(({ name }) => name.startsWith('Tilefold'))) process.exitCode = 1
-  process.stdout.write(`${values.json ? JSON.stringify({ size: Number(values.size), rows, skipped }) : report(rows, skipped)}\n`)
+  process.stdout.write(
+    `${values.json ? JSON.stringify({ size: Number(values.size), rows, tiling: tilingCosts(rows), skipped }) : report(rows, skipped)}\n`
+  )
 }
 
 void main()

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { reasonOf } from '../src/failure'
 
@@ -78,3 +79,7 @@ export const start = async (name: string, command: string, parameters: readonly 
     return { name, reason: reasonOf(error) }
   }
 }
+
+/** Starts Tilefold with options of tilefold_step.ts. */
+export const startTilefold = (name: string, options: readonly string[]): Promise<Contender | Skipped> =>
+  start(name, process.execPath, ['-r', 'ts-node/register', join(__dirname, 'tilefold_step.ts'), ...options])

@@ -4,7 +4,7 @@ One training step of VGG-16 (head gap, two classes; SGD with momentum 0.9) in Py
     python3 bench/pytorch_vgg16.py --height 1024 --width 1024 --format channels_last --threads 2
 
 Prints one JSON object a step: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak resident set less what was
-resident before the model was made. The first line, {"ready": true, ...}, comes when the model stands. tilefold_vgg16.ts
+resident before the model was made. The first line, {"ready": true, ...}, comes when the model stands. tilefold_step.ts
 speaks the same.
 """
 

@@ -6,18 +6,18 @@ import type { Image } from '../native'
 import { type KernelTime, breakdownOf } from './breakdown'
 import { type Failure, type Outcome, inputFailure, interrupted } from './failure'
 import { type Planned, type RunnableSetup, imageSource, planNetwork } from './planning'
+import { type Watching, measureFirst } from './profile'
 import { stream } from './random'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { type ObjectiveOptions, trainingObjective } from './training/objective'
 
-export interface BenchOptions extends RunnableSetup, ObjectiveOptions {
+export interface BenchOptions extends RunnableSetup, ObjectiveOptions, Watching {
   readonly steps: number
   readonly seed: number
   /** Whether to measure where the time of the fastest step went. */
   readonly breakdown?: boolean
   readonly onPlan?: (planned: Planned) => void
   readonly onStep?: (report: { readonly step: number; readonly milliseconds: number }) => void
-  readonly signal?: AbortSignal
 }
 
 export interface BenchReport {
@@ -101,6 +101,7 @@ const runSteps = async (
 export const bench = (options: BenchOptions): Outcome<BenchReport> =>
   pipe(
     TE.Do,
+    TE.chainFirst(() => measureFirst(options, trainingObjective(options), imageSource)),
     TE.bind('planned', () => TE.fromEither(planNetwork(options, trainingObjective(options), imageSource))),
     TE.chainFirstIOK(
       ({ planned }) =>

@@ -9,6 +9,7 @@ import type * as Gradients from './commands/gradients'
 import type * as Offload from './commands/offload'
 import {
   addCompareOptions,
+  addMeasureOption,
   addModelOptions,
   addOptimizerOptions,
   addSetupOptions,
@@ -60,15 +61,16 @@ const answer = async (json: boolean, result: CommandResult): Promise<void> => {
 const program = (): Command => {
   const tilefold = new Command('tilefold').description('Train convolutional networks on images larger than memory, within a budget.')
   const add = (name: string, description: string): Command => addSetupOptions(tilefold.command(name).description(description))
+  const addPlanning = (name: string, description: string): Command => addMeasureOption(add(name, description))
 
-  addOptimizerOptions(add('plan', 'show how a training step would fit into a budget; run nothing'))
+  addOptimizerOptions(addPlanning('plan', 'show how a training step would fit into a budget; run no step'))
     .option('--out <file>', 'write the plan: *.plan.ts, which the compiler checks, or *.json')
     .action((model: string, options) =>
       answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand({ ...options, model }))
     )
 
   addOptimizerOptions(
-    add('explain', 'say what binds the budget, what more memory would buy, what each decision costs; run nothing')
+    addPlanning('explain', 'say what binds the budget, what more memory would buy, what each decision costs; run no step')
   ).action((model: string, options) =>
     answer(options.json ?? false, (require('./commands/explain') as typeof Explain).explainCommand({ ...options, model }))
   )
@@ -79,7 +81,7 @@ const program = (): Command => {
     answer(options.json ?? false, (require('./commands/compare') as typeof Compare).compareCommand({ ...options, model }))
   )
 
-  addOptimizerOptions(add('train', 'train on labelled images'))
+  addOptimizerOptions(addPlanning('train', 'train on labelled images'))
     .requiredOption('--data <path>', 'a CSV of path,label rows, or a folder with one folder of images a class')
     .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1)))
     .option('--epochs <n>', 'how many times through the data (default: 1)', orInvalid(positiveNumber))
@@ -118,7 +120,7 @@ const program = (): Command => {
       answer(options.json ?? false, (require('./commands/train') as typeof Train).trainCommand({ ...options, model }))
     )
 
-  add('gradients', 'one forward and backward without dropout; writes the loss and all gradients')
+  addPlanning('gradients', 'one forward and backward without dropout; writes the loss and all gradients')
     .requiredOption('--weights <file>', 'safetensors of the parameters')
     .requiredOption('--batch <file>', 'safetensors of input [B, C, H, W] and target [B]')
     .requiredOption('--out <file>', 'safetensors to write')
@@ -126,7 +128,7 @@ const program = (): Command => {
       answer(options.json ?? false, (require('./commands/gradients') as typeof Gradients).gradientsCommand({ ...options, model }))
     )
 
-  addOptimizerOptions(add('bench', 'time real training steps on noise'))
+  addOptimizerOptions(addPlanning('bench', 'time real training steps on noise'))
     .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1)), 3)
     .option('--breakdown', 'show where the time of the fastest step went, by kernel')
     .action((model: string, options) =>

@@ -77,7 +77,7 @@ export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, Pr
   )
 }
 
-const unmeasured = (base: DeviceModel): ProfiledModel => ({ ...base, sourceOf: () => 'roofline' })
+const unmeasured = (base: DeviceModel): ProfiledModel => profiled(base, { kernels: [], linkBytesPerSecond: base.linkBytesPerSecond })
 
 /** How often a section launches each kernel. */
 export const launchCounts = ({ code: all }: Section): ReadonlyMap<number, number> => {

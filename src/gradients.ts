@@ -4,12 +4,13 @@ import { pipe } from 'fp-ts/function'
 import type { Numbers } from './exchange'
 import { type Failure, type Outcome, inputFailure } from './failure'
 import { type Planned, type RunnableSetup, planNetwork } from './planning'
+import { type Watching, measureFirst } from './profile'
 import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
 import { checkWritable } from './whole-file'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { tensorOf } from './weights'
 
-export interface GradientsOptions extends RunnableSetup {
+export interface GradientsOptions extends RunnableSetup, Watching {
   /** Safetensors of the parameters. */
   readonly weights: string
   /** Safetensors of `input` [B, C, H, W] (taken as it is) and `target` int64 [B]. */
@@ -17,8 +18,6 @@ export interface GradientsOptions extends RunnableSetup {
   /** Safetensors to write: loss, grad.input, grad.<parameter>. */
   readonly out: string
   readonly onPlan?: (planned: Planned) => void
-  /** Aborting stops after the current instruction. */
-  readonly signal?: AbortSignal
 }
 
 export interface GradientsReport {
@@ -101,6 +100,7 @@ export const gradients = (options: GradientsOptions): Outcome<GradientsReport> =
     TE.chainFirst(() => checkWritable(options.out)),
     TE.bind('file', () => openTensorFile(options.batch)),
     TE.bind('input', ({ file }) => TE.fromEither(inputOf(options, file))),
+    TE.chainFirst(({ input }) => measureFirst({ ...options, input }, { kind: 'gradients' }, { kind: 'float' })),
     TE.bind('planned', ({ input }) => TE.fromEither(planNetwork({ ...options, input }, { kind: 'gradients' }, { kind: 'float' }))),
     TE.chainFirstIOK(
       ({ planned }) =>

@@ -46,6 +46,8 @@ export interface Setup {
   readonly threads?: number
   /** No kernels that round differently than the others: no convolution runs by Winograd or Fourier transforms. */
   readonly exactKernels?: true
+  /** Whether kernels of the plan that this machine's profile lacks are measured before it is made. */
+  readonly measure?: true
 }
 
 /** A setup whose device is here. */

@@ -3,18 +3,34 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Meter, openMeter } from '../native'
-import { type DeviceModel, type Kernel, type Objective, type Profile, type StrategyName, encodeKernel, stage } from '../staging'
+import {
+  type DeviceModel,
+  type Kernel,
+  type Objective,
+  type Profile,
+  type ProfiledModel,
+  type Source,
+  encodeKernel,
+  stage
+} from '../staging'
 import { deviceOf, launchCounts, measuredChoice, notThere } from './device'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from './failure'
-import { type RunnableSetup, imageSource, stageRequest, stagingFailure } from './planning'
+import { type RunnableSetup, type Setup, imageSource, stageRequest, stagingFailure } from './planning'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
 import type { Size } from './sizes'
 
-export interface ProfileOptions extends RunnableSetup {
-  readonly objective: Objective
-  /** `done` kernels of this round are measured, of `total`. */
+export interface Watching {
+  /** While kernels are measured: `done` of this round's, of `total`. */
   readonly onKernel?: (done: number, total: number, kernel: Kernel) => void
+  /** Aborting stops after the current kernel, or instruction. */
   readonly signal?: AbortSignal
+}
+
+/** Of options, those that watch. */
+export const watchingOf = ({ onKernel, signal }: Watching): Watching => ({ ...(onKernel && { onKernel }), ...(signal && { signal }) })
+
+export interface ProfileOptions extends RunnableSetup, Watching {
+  readonly objective: Objective
 }
 
 export interface ProfileReport {
@@ -25,11 +41,21 @@ export interface ProfileReport {
   readonly measured: number
 }
 
-/** Budgets whose plans give the tile sizes to measure, where none is asked for. */
+/** Plans whose kernels are wanted: all are of one model on one device. */
+interface Wanted extends Watching {
+  /** Every kernel of these plans is measured. */
+  readonly setups: readonly [RunnableSetup, ...(readonly RunnableSetup[])]
+  /** Of these only as many as tell the others' times. */
+  readonly sampled: readonly RunnableSetup[]
+  readonly objective: Objective
+  readonly source: Source
+}
+
+/** Budgets whose plans give the tile sizes to measure, where none is asked for, the smallest first. */
 const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => ({ kind: 'ofPlain', fraction }))
 
 /** New times may make another plan best, whose kernels are then measured too. */
-const mostRounds = 4
+const [mostSamplings, mostRounds] = [3, 6]
 
 /** A kernel by every algorithm that the device has for it. */
 const alternatives = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Kernel[] => {
@@ -38,83 +64,122 @@ const alternatives = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Ker
   return [direct, ...algorithms(direct).map(({ algorithm }) => ({ ...kernel, algorithm }))]
 }
 
-/** Kernels of the plans in question, exact or not and by every algorithm, that were not measured, nor others of their family and about their size. */
-const missingKernels = ({ objective, ...setup }: ProfileOptions, profile: Profile): E.Either<Failure, readonly Kernel[]> =>
-  pipe(
-    deviceOf(setup, profile),
-    E.chain((device) => {
-      const wanted: readonly (readonly [StrategyName, Size | undefined])[] = [
-        ['plain', undefined],
-        ...(setup.budget === undefined ? usualBudgets : [setup.budget]).map((budget) => [setup.strategy ?? 'auto', budget] as const)
-      ]
-      const missing = new Map<string, Kernel>()
-      const { budget: _, ...unlimited } = setup
-      const setups = wanted.flatMap(([strategy, budget]) => {
-        const one = { ...unlimited, strategy, ...(budget === undefined ? {} : { budget }) }
-        return [one, { ...one, exactKernels: true as const }]
-      })
-      for (const one of setups) {
-        const staged = pipe(
-          stageRequest(one, objective, imageSource, device),
-          E.chain((request) => E.mapLeft(stagingFailure)(stage(request)))
-        )
-        if (E.isLeft(staged)) {
-          // A budget that nothing fits has no kernels.
-          if (staged.left.code === 'budget') continue
-          return staged
-        }
-        const { program } = staged.right
-        for (const index of launchCounts(program.step).keys())
-          for (const kernel of alternatives(device, program.kernels[index]!))
-            if (['far', 'roofline'].includes(device.sourceOf(kernel))) missing.set(encodeKernel(kernel).join(), kernel)
-      }
-      return E.right([...missing.values()])
-    })
-  )
+const keyOf = (kernel: Kernel): string => encodeKernel(kernel).join()
 
-const measureAll = async (
-  meter: Meter,
-  kernels: readonly Kernel[],
-  before: Profile,
-  { onKernel, signal }: ProfileOptions
-): Promise<E.Either<Failure, Profile>> => {
+/** The kernels that plans launch, those first that take the most of the plans' predicted time. */
+const launchedKernels = (
+  setups: readonly RunnableSetup[],
+  { objective, source }: Wanted,
+  device: ProfiledModel
+): E.Either<Failure, readonly Kernel[]> => {
+  const launched = new Map<string, { readonly kernel: Kernel; readonly milliseconds: number }>()
+  for (const setup of setups) {
+    const staged = pipe(
+      stageRequest(setup, objective, source, device),
+      E.chain((request) => E.mapLeft(stagingFailure)(stage(request)))
+    )
+    if (E.isLeft(staged)) {
+      // A budget that nothing fits has no kernels.
+      if (staged.left.code === 'budget') continue
+      return staged
+    }
+    const { program } = staged.right
+    for (const [index, count] of launchCounts(program.step)) {
+      const kernel = program.kernels[index]!
+      const before = launched.get(keyOf(kernel))?.milliseconds ?? 0
+      launched.set(keyOf(kernel), { kernel, milliseconds: before + count * device.milliseconds(kernel) })
+    }
+  }
+  return E.right([...launched.values()].sort((a, b) => b.milliseconds - a.milliseconds).map(({ kernel }) => kernel))
+}
+
+/** Kernels to measure by what is known so far. */
+type Missing = (profile: Profile) => E.Either<Failure, readonly Kernel[]>
+
+/** Sizes, by every algorithm, that are far from all measured ones: in the plans of all setups. */
+const missingSizes =
+  (wanted: Wanted): Missing =>
+  (profile) =>
+    pipe(
+      deviceOf(wanted.setups[0], profile),
+      E.chain((device) =>
+        pipe(
+          launchedKernels([...wanted.setups, ...wanted.sampled], wanted, device),
+          E.map((kernels) => device.sample(kernels.flatMap((kernel) => alternatives(device, kernel))))
+        )
+      )
+    )
+
+/** What the wanted plans launch and was not measured. */
+const missingKernels =
+  (wanted: Wanted): Missing =>
+  (profile) =>
+    pipe(
+      deviceOf(wanted.setups[0], profile),
+      E.chain((device) =>
+        pipe(
+          launchedKernels(wanted.setups, wanted, device),
+          E.map((kernels) => kernels.filter((kernel) => device.sourceOf(kernel) !== 'measured'))
+        )
+      )
+    )
+
+/** A profile with what was added to it, and why there was no more. */
+interface Measured {
+  readonly profile: Profile
+  /** Kernels that do not fit the device's memory, or that its library refuses: left to the model. */
+  readonly refused: readonly Kernel[]
+  readonly failure?: Failure
+}
+
+const measureAll = async (meter: Meter, kernels: readonly Kernel[], before: Profile, { onKernel, signal }: Watching): Promise<Measured> => {
   const times: { readonly kernel: Profile['kernels'][number]['kernel']; readonly milliseconds: number }[] = []
-  let refused: Failure | undefined
+  const withTimes = (): Profile => ({ ...before, kernels: [...before.kernels, ...times] })
+  const refused: Kernel[] = []
+  let refusal: Failure | undefined
   for (const [done, kernel] of kernels.entries()) {
     // Lets an interrupt in, which a measurement blocks.
     await setImmediate()
-    if (signal?.aborted) return E.left({ code: 'interrupted', message: `interrupted after ${done} of ${kernels.length} kernels` })
+    if (signal?.aborted) {
+      const message = `interrupted after ${done} of ${kernels.length} kernels, whose times are kept`
+      return { profile: withTimes(), refused, failure: { code: 'interrupted', message } }
+    }
     const milliseconds = meter.milliseconds(kernel)
-    // One that does not fit the device's memory, or that its library refuses, is left to the model.
     if (E.isRight(milliseconds)) times.push({ kernel: { ...kernel }, milliseconds: milliseconds.right })
-    else refused = deviceFailure(milliseconds.left)
+    else {
+      refused.push(kernel)
+      refusal = deviceFailure(milliseconds.left)
+    }
     onKernel?.(done + 1, kernels.length, kernel)
   }
-  return refused !== undefined && times.length === 0 ? E.left(refused) : E.right({ ...before, kernels: [...before.kernels, ...times] })
+  return { profile: withTimes(), refused, ...(refusal !== undefined && times.length === 0 && { failure: refusal }) }
 }
 
-/** Adds what is missing to a profile, round by round, and keeps it after each. */
-const measureRounds = async (meter: Meter, options: ProfileOptions, start: Profile): Promise<E.Either<Failure, Profile>> => {
+/** Adds what is missing to a profile, round by round, and keeps it after each: first the sizes that matter, then every kernel. */
+const measureRounds = async (meter: Meter, wanted: Wanted, start: Profile): Promise<E.Either<Failure, Profile>> => {
+  const refused = new Set<string>()
   let profile = start
-  for (let round = 0; round < mostRounds; round += 1) {
-    const missing = missingKernels(options, profile)
-    if (E.isLeft(missing)) return missing
-    if (missing.right.length === 0) break
-    const measured = await measureAll(meter, missing.right, profile, options)
-    if (E.isLeft(measured)) return measured
-    profile = measured.right
-    const written = await writeProfile(profile)()
-    if (E.isLeft(written)) return written
-  }
+  for (const [missing, most] of [
+    [missingSizes(wanted), mostSamplings],
+    [missingKernels(wanted), mostRounds]
+  ] as const)
+    for (let round = 0; round < most; round += 1) {
+      const found = missing(profile)
+      if (E.isLeft(found)) return found
+      const kernels = found.right.filter((kernel) => !refused.has(keyOf(kernel)))
+      if (kernels.length === 0) break
+      const measured = await measureAll(meter, kernels, profile, wanted)
+      profile = measured.profile
+      const written = await writeProfile(profile)()
+      if (measured.failure !== undefined) return E.left(measured.failure)
+      if (E.isLeft(written)) return written
+      measured.refused.forEach((kernel) => refused.add(keyOf(kernel)))
+    }
   return E.right(profile)
 }
 
-/**
- * Measures the kernels of a model's plans (of `plain`, and of the strategy under the budget or under usual ones) and the link, and
- * keeps the times for every later plan on this machine with this library and number of threads.
- */
-export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> => {
-  const choice = measuredChoice(options)
+const measure = (wanted: Wanted): Outcome<ProfileReport> => {
+  const choice = measuredChoice(wanted.setups[0])
   if (choice === undefined)
     return TE.left(inputFailure('only the cpu and the cuda device are worth a profile: the reference device computes in plain loops'))
   const { device, threads } = choice
@@ -139,12 +204,35 @@ export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> 
       'profile',
       ({ meter, before }) =>
         () =>
-          measureRounds(meter, options, before)
+          measureRounds(meter, wanted, before)
     ),
     TE.map(({ profile, before }) => ({
       profile,
       path: profilePath(profile),
       measured: profile.kernels.length - before.kernels.length
     }))
+  )
+}
+
+/**
+ * Measures the kernels of a model's plans (of `plain`, and of the strategy under the budget or under usual ones) and the link, and keeps
+ * the times for every later plan on this machine with this library and number of threads. Where Winograd is not refused, plans
+ * under the smallest budgets that do without it are sampled too: larger kernels take times as theirs.
+ */
+export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> => {
+  const { budget, objective, ...unlimited } = options
+  const plain: RunnableSetup = { ...unlimited, strategy: 'plain' }
+  const limited = (budget === undefined ? usualBudgets : [budget]).map((budget): RunnableSetup => ({ ...unlimited, budget }))
+  const sampled = options.exactKernels ? [] : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
+  return measure({ setups: [plain, ...limited], sampled, objective, source: imageSource, ...watchingOf(options) })
+}
+
+/** Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks for it. */
+export const measureFirst = ({ device, ...options }: Setup & Watching, objective: Objective, source: Source): Outcome<void> => {
+  if (options.measure !== true) return TE.right(undefined)
+  if (typeof device !== 'string') return TE.left(inputFailure(`--measure: ${device.name} is known from a file and cannot be measured here`))
+  return pipe(
+    measure({ setups: [{ ...options, device }], sampled: [], objective, source, ...watchingOf(options) }),
+    TE.map(() => undefined)
   )
 }

@@ -5,6 +5,7 @@ import { type Dataset, checkLabels } from './dataset'
 import { type Failure, type Outcome, inputFailure } from './failure'
 import { pictureCache } from './picture-cache'
 import { type Planned, imageSource, planNetwork } from './planning'
+import { measureFirst } from './profile'
 import { type Opening, type RunningNetwork, withNetwork } from './session'
 import { type Choices, agreement, rates } from './training/agreement'
 import { leastExtent, trainingBatches } from './training/batches'
@@ -64,12 +65,16 @@ const rowsOf = ({ staged }: Planned, { accumulate = 1 }: TrainOptions): number =
 const stepsOf = ({ steps, epochs = 1 }: TrainOptions, training: Dataset, rows: number): number =>
   steps ?? Math.ceil((epochs * training.examples.length) / rows)
 
-const plan = (options: TrainOptions): E.Either<Failure, Planned> => {
+const plan = (options: TrainOptions): Outcome<Planned> => {
   const extra = {
     ...(options.classWeights === undefined ? {} : { rowWeights: true as const }),
     ...(options.validation === undefined ? {} : { evaluate: true as const })
   }
-  return planNetwork(options, trainingObjective(options, extra), imageSource)
+  const objective = trainingObjective(options, extra)
+  return pipe(
+    measureFirst(options, objective, imageSource),
+    TE.chainEitherK(() => planNetwork(options, objective, imageSource))
+  )
 }
 
 const labelsOf = ({ examples }: Dataset): readonly number[] => examples.map(({ label }) => label)
@@ -101,7 +106,7 @@ const prepare = (options: TrainOptions): Outcome<Prepared> =>
     TE.chainFirstEitherK(() => checkOptions(options)),
     TE.chainFirst(() => TE.traverseSeqArray(checkWritable)([options.save, options.best].filter((path) => path !== undefined))),
     TE.bind('split', () => TE.fromEither(datasetsOf(options))),
-    TE.bind('planned', () => TE.fromEither(plan(options))),
+    TE.bind('planned', () => plan(options)),
     TE.bind('classes', ({ planned }) => TE.fromEither(classesOf(planned))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])

@@ -1,5 +1,6 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
+import { familyOf } from './kernel-family'
 import { encodeKernel, kernelTable, type Kernel, type KernelKind } from './kernels'
 
 const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'number above 0')
@@ -27,41 +28,8 @@ export type TimeSource = 'measured' | 'near' | 'far' | 'roofline'
 /** Sizes this close, as a logarithm of modelled times, run at the same rate. */
 const nearSize = 0.1
 
-/** Fields that only say how much there is to do, where it lies, or by what to multiply; kernels that agree in all others are one family. */
-const sizes: ReadonlySet<string> = new Set<string>([
-  'inHeight',
-  'inWidth',
-  'outHeight',
-  'outWidth',
-  'padTop',
-  'padBottom',
-  'padLeft',
-  'padRight',
-  'height',
-  'width',
-  'fullHeight',
-  'fullWidth',
-  'fullBatch',
-  'count',
-  'bytes',
-  'strideBatch',
-  'strideChannel',
-  'layerKey',
-  'scale',
-  'slope',
-  'batch',
-  ...kernelTable.copyBox.fields.filter((field) => field !== 'add')
-])
-
-const fieldOf = (kernel: Kernel, field: string): number => (kernel as unknown as Readonly<Record<string, number>>)[field] ?? 1
-
-/** `strideHeight` is a window's step in some kernels, and a tensor's pitch in others. */
-const isSize = (kernel: Kernel, field: string): boolean => sizes.has(field) || (field === 'strideHeight' && !('strideWidth' in kernel))
-
-const familyOf = (kernel: Kernel): string => {
-  const shape = (kernelTable[kernel.kind].fields as readonly string[]).filter((field) => !isSize(kernel, field))
-  return [kernel.kind, ...shape.map((field) => fieldOf(kernel, field))].join(' ')
-}
+/** A kernel is measured for all of its family whose sizes are this close: between measured ones lie factors of 1.14 to 1.3. */
+const sampledSize = Math.log(1.3) / 2
 
 interface Point {
   /** Logarithm of the time that the base model gives: how large the kernel is. */
@@ -88,6 +56,8 @@ const grouped = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMa
 
 export interface ProfiledModel extends DeviceModel {
   readonly sourceOf: (kernel: Kernel) => TimeSource
+  /** Of kernels, those that matter most first, which ones to measure so that the others' times follow from them and what was measured. */
+  readonly sample: <K extends Kernel>(kernels: readonly K[]) => readonly K[]
 }
 
 /** Refuses fields of another version's kernels. */
@@ -101,7 +71,10 @@ const isKernel = (kernel: Readonly<Record<string, string | number>>): boolean =>
  * The base model with measured times. A kernel that was not measured takes what the base model (a roofline) says, times the
  * ratio of measured to modelled time of its family at its size, or of all kernels of its kind where none of its family was measured.
  */
-export const profiled = (base: DeviceModel, { kernels, linkBytesPerSecond }: Profile): ProfiledModel => {
+export const profiled = (
+  base: DeviceModel,
+  { kernels, linkBytesPerSecond }: Pick<Profile, 'kernels' | 'linkBytesPerSecond'>
+): ProfiledModel => {
   const measured = kernels
     .filter(({ kernel }) => isKernel(kernel))
     .map(({ kernel: fields, milliseconds }) => {
@@ -138,6 +111,16 @@ export const profiled = (base: DeviceModel, { kernels, linkBytesPerSecond }: Pro
       const points = families.get(familyOf(kernel))
       const size = Math.log(base.milliseconds(kernel))
       return points === undefined ? 'roofline' : points.some((point) => Math.abs(point.size - size) < nearSize) ? 'near' : 'far'
+    },
+    sample: (kernels) => {
+      const covered = new Map([...families].map(([family, points]) => [family, points.map(({ size }) => size)]))
+      return kernels.filter((kernel) => {
+        const [family, size] = [familyOf(kernel), Math.log(base.milliseconds(kernel))]
+        const sizes = covered.get(family) ?? []
+        if (sizes.some((other) => Math.abs(other - size) <= sampledSize)) return false
+        covered.set(family, [...sizes, size])
+        return true
+      })
     }
   }
 }

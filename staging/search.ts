@@ -1,6 +1,7 @@
 import type { Graph } from './graph'
 import { openPool } from './lowering/emitter'
 import { segmentEstimator } from './lowering/estimate'
+import { lazily } from './lazily'
 import { activationElements } from './layout'
 import { lower, openContext, type Lowered, type Lowering } from './lowering/lower'
 import { microBatches } from './objective'
@@ -35,11 +36,6 @@ export interface Answers {
   readonly least: () => { readonly budget: number; readonly candidate: Candidate } | undefined
   /** The fewest bytes on the host with which anything fits the budget; undefined where nothing does. */
   readonly leastHost: (budget: number) => number | undefined
-}
-
-const lazily = <A>(compute: () => A): (() => A) => {
-  let known: { readonly value: A } | undefined
-  return () => (known ??= { value: compute() }).value
 }
 
 /** `lowering` has the graph as written. */
@@ -157,16 +153,36 @@ const ladderAnswers = (
   }
 }
 
-const answersOf = (written: Lowering, strategy: Strategy, residentBytes: number, plainPeakBytes: number, hostBudget: number): Answers => {
-  const order = strategy.order(written.graph)
-  const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
-  const search: Search = {
-    lowering,
-    residentBytes,
-    estimate: segmentEstimator(lowering),
-    variants: variantsOf(lowering),
-    timeline: (segments) => timelineOf(lowering, segments)
+/** What strategies ask of a graph in an order; answers are remembered over all that want the same one. */
+const searches = (written: Lowering, residentBytes: number): ((order: Order) => Search) => {
+  const known = new Map<string, Search>()
+  return (order) => {
+    const found = known.get(order.join())
+    if (found !== undefined) return found
+    const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
+    const variants = lazily(() => variantsOf(lowering))
+    const search: Search = {
+      lowering,
+      residentBytes,
+      estimate: segmentEstimator(lowering),
+      variants: (span) => variants()(span),
+      timeline: (segments) => timelineOf(lowering, segments)
+    }
+    known.set(order.join(), search)
+    return search
   }
+}
+
+const answersOf = (
+  written: Lowering,
+  strategy: Strategy,
+  searchIn: (order: Order) => Search,
+  plainPeakBytes: number,
+  hostBudget: number
+): Answers => {
+  const order = strategy.order(written.graph)
+  const search = searchIn(order)
+  const { lowering } = search
   const known = new Map<string, Candidate>()
   const lowered = ({ segments, residence }: Decisions): Candidate => {
     const key = JSON.stringify([segments, residence])
@@ -196,11 +212,11 @@ const residentBytesOf = (program: Program): number => program.residents.reduce((
  * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
  */
 export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): Answers => {
-  const residentBytes = residentBytesOf(plain.program())
+  const searchIn = searches(written, residentBytesOf(plain.program()))
   const mayTake = (name: Planner): boolean =>
     (written.graph.marks.length === 0 || strategies[name].obeysMarks) && (hostBudget !== undefined || strategies[name].kind !== 'swapping')
   const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) =>
-    answersOf(written, strategies[name], residentBytes, plain.peakBytes, hostBudget ?? Infinity)
+    answersOf(written, strategies[name], searchIn, plain.peakBytes, hostBudget ?? Infinity)
   )
   return {
     within: (budget) => fastestOf(all.flatMap((answers) => answers.within(budget) ?? [])),

@@ -4,7 +4,7 @@ import { breakdownText } from '../breakdown'
 import { type BenchOptions, bench } from '../library/bench'
 import { planText } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
-import { type CommandResult, interruptible, sayChange } from './command-result'
+import { type CommandResult, interruptible, sayChange, sayKernel } from './command-result'
 
 export const benchCommand = (options: BenchOptions & { readonly steps: number }): CommandResult =>
   interruptible((signal) =>
@@ -17,6 +17,7 @@ export const benchCommand = (options: BenchOptions & { readonly steps: number })
         },
         onStep: ({ step, milliseconds }) =>
           void process.stderr.write(`step ${step + 1}/${options.steps}  ${formatMilliseconds(milliseconds)}\n`),
+        onKernel: sayKernel,
         signal
       }),
       TE.map((report) => {

@@ -2,10 +2,12 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { explanationReport, explanationText } from '../explanation'
 import { type ExplainOptions, explained } from '../library/explain'
-import type { CommandResult } from './command-result'
+import { type CommandResult, watchingMeasurements } from './command-result'
 
 export const explainCommand = (options: ExplainOptions): CommandResult =>
-  pipe(
-    explained(options),
-    TE.map((explanation) => ({ json: explanationReport(explanation), text: explanationText(explanation) }))
+  watchingMeasurements(options, (watched) =>
+    pipe(
+      explained(watched),
+      TE.map((explanation) => ({ json: explanationReport(explanation), text: explanationText(explanation) }))
+    )
   )

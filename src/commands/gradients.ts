@@ -2,12 +2,12 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type GradientsOptions, gradients } from '../library/gradients'
 import { formatBytes } from '../sizes'
-import { type CommandResult, interruptible, sayChange } from './command-result'
+import { type CommandResult, interruptible, sayChange, sayKernel } from './command-result'
 
 export const gradientsCommand = (options: GradientsOptions): CommandResult =>
   interruptible((signal) =>
     pipe(
-      gradients({ ...options, onPlan: sayChange, signal }),
+      gradients({ ...options, onPlan: sayChange, onKernel: sayKernel, signal }),
       TE.map((report) => ({
         json: report,
         text: `loss ${report.loss}, peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted; gradients are in ${options.out}`

@@ -105,6 +105,10 @@ export const addSetupOptions = (command: Command): Command =>
     .addOption(new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts('strategy'))
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
 
+/** Of commands that plan. */
+export const addMeasureOption = (command: Command): Command =>
+  command.option('--measure', 'first measure the kernels of the plan that were not measured on this machine, and keep their times')
+
 export const addOptimizerOptions = (command: Command): Command =>
   command
     .addOption(new Option('--optimizer <name>', 'changes bytes').choices(['sgd', 'adam', 'adamw']).default('sgd'))

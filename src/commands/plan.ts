@@ -2,13 +2,15 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type PlanOptions, planned } from '../library/plan'
 import { planReport, planText } from '../report'
-import { type CommandResult, sayChange } from './command-result'
+import { type CommandResult, sayChange, watchingMeasurements } from './command-result'
 
 export const planCommand = (options: PlanOptions): CommandResult =>
-  pipe(
-    planned(options),
-    TE.map((planned) => {
-      sayChange(planned)
-      return { json: planReport(planned), text: planText(planned) }
-    })
+  watchingMeasurements(options, (watched) =>
+    pipe(
+      planned(watched),
+      TE.map((planned) => {
+        sayChange(planned)
+        return { json: planReport(planned), text: planText(planned) }
+      })
+    )
   )

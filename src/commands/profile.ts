@@ -1,15 +1,14 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ProfileOptions, profile } from '../library/profile'
-import { type CommandResult, interruptible } from './command-result'
+import { type CommandResult, interruptible, sayKernel } from './command-result'
 
 export const profileCommand = (options: ProfileOptions): CommandResult =>
   interruptible((signal) =>
     pipe(
       profile({
         ...options,
-        onKernel: (done, total, { kind }) =>
-          done % 20 === 0 || done === total ? void process.stderr.write(`${done}/${total} kernels, ${kind}\n`) : undefined,
+        onKernel: sayKernel,
         signal
       }),
       TE.map((report) => ({

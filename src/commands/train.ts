@@ -4,7 +4,7 @@ import { type TrainOptions, type TrainReport, train } from '../library/train'
 import { trainingProgress } from '../progress'
 import { planText } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
-import { type CommandResult, interruptible, sayChange } from './command-result'
+import { type CommandResult, interruptible, sayChange, sayKernel } from './command-result'
 import type { CommandOptions } from './options'
 
 const qualityText = ({ loss, accuracy, auc }: { readonly loss: number; readonly accuracy: number; readonly auc: number | null }): string =>
@@ -36,6 +36,7 @@ export const trainCommand = (options: TrainOptions & CommandOptions): CommandRes
       onStep: progress.onStep,
       onValidation: (validation) => warn(`validation after step ${validation.step}: ${qualityText(validation)}`),
       onNotice: (sentence) => warn(`${sentence}.`),
+      onKernel: sayKernel,
       signal
     })
     return pipe(

@@ -3,10 +3,11 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type BenchOptions as Run, type BenchReport, bench as runBench } from '../bench'
 import type { Outcome } from '../failure'
+import { watchingOf } from '../profile'
 import { type OptimizerOptions, objectiveOf } from './objective'
 import { type SetupOptions, runnable, setupOf } from './setup'
 
-export interface BenchOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onPlan' | 'onStep' | 'signal'> {
+export interface BenchOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onPlan' | 'onStep' | 'onKernel' | 'signal'> {
   /** 3 where absent. */
   readonly steps?: number
   /** Whether to measure where the time of the fastest step went, kernel by kernel. */
@@ -18,7 +19,7 @@ export interface BenchOptions extends SetupOptions, OptimizerOptions, Pick<Run, 
  * that were predicted. Fails with code `input`, `budget` or `interrupted` (by `signal`).
  */
 export const bench = (options: BenchOptions): Outcome<BenchReport> => {
-  const { steps = 3, seed = 0, breakdown = false, onPlan, onStep, signal } = options
+  const { steps = 3, seed = 0, breakdown = false, onPlan, onStep } = options
   return pipe(
     TE.Do,
     TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
@@ -32,7 +33,7 @@ export const bench = (options: BenchOptions): Outcome<BenchReport> => {
         breakdown,
         ...(onPlan && { onPlan }),
         ...(onStep && { onStep }),
-        ...(signal && { signal })
+        ...watchingOf(options)
       })
     )
   )

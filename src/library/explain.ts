@@ -4,24 +4,26 @@ import { type Explanation, explain as explainStaging } from '../../staging'
 import { type ExplanationReport, explanationReport } from '../explanation'
 import type { Outcome } from '../failure'
 import { imageSource, stageRequest, stagingFailure } from '../planning'
+import { type Watching, measureFirst, watchingOf } from '../profile'
 import { trainingObjective } from '../training/objective'
 import { type OptimizerOptions, objectiveOf } from './objective'
 import { type SetupOptions, setupOf } from './setup'
 
-export interface ExplainOptions extends SetupOptions, OptimizerOptions {}
+export interface ExplainOptions extends SetupOptions, OptimizerOptions, Watching {}
 
 /** The explanation with the graph and the plan that it is of. */
 export const explained = (options: ExplainOptions): Outcome<Explanation> =>
   pipe(
     TE.Do,
-    TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
+    TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(trainingObjective))),
     TE.bind('setup', () => TE.fromEither(setupOf(options))),
-    TE.chainEitherK(({ setup, objective }) => stageRequest(setup, trainingObjective(objective), imageSource)),
+    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
     TE.chain((request) => pipe(TE.fromEither(explainStaging(request)), TE.mapLeft(stagingFailure)))
   )
 
 /**
  * Says why a plan is as it is: the layer that binds the budget, what is in memory at the peak (bytes), the next larger budgets with
- * the times they would give (milliseconds), and what each segment's decision costs. Runs nothing; fails as `plan` does.
+ * the times they would give (milliseconds), and what each segment's decision costs. Runs no step; fails as `plan` does.
  */
 export const explain = (options: ExplainOptions): Outcome<ExplanationReport> => pipe(explained(options), TE.map(explanationReport))

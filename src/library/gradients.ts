@@ -3,6 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { type GradientsOptions as Files, type GradientsReport, gradients as runGradients } from '../gradients'
+import { watchingOf } from '../profile'
 import { type SetupOptions, runnable, setupWithoutInput } from './setup'
 
 export interface GradientsOptions extends SetupOptions, Omit<Files, keyof SetupOptions> {}
@@ -13,10 +14,10 @@ export interface GradientsOptions extends SetupOptions, Omit<Files, keyof SetupO
  * the device's precision. Fails with code `input`, `budget` or `loss` (not finite).
  */
 export const gradients = (options: GradientsOptions): Outcome<GradientsReport> => {
-  const { weights, batch, out, onPlan, signal } = options
+  const { weights, batch, out, onPlan } = options
   return pipe(
     TE.Do,
     TE.chainEitherK(() => E.chain(runnable)(setupWithoutInput(options))),
-    TE.chain((setup) => runGradients({ ...setup, weights, batch, out, ...(onPlan && { onPlan }), ...(signal && { signal }) }))
+    TE.chain((setup) => runGradients({ ...setup, weights, batch, out, ...(onPlan && { onPlan }), ...watchingOf(options) }))
   )
 }

@@ -44,6 +44,8 @@ export interface SetupOptions {
   readonly threads?: number
   /** Whether to refuse kernels that round differently than the others: no convolution runs by Winograd or Fourier transforms. */
   readonly exactKernels?: boolean
+  /** Whether kernels of the plan that this machine's profile lacks are measured (and kept) before it is made. */
+  readonly measure?: boolean
   /** Of initial weights, order, crops and dropout; 0 where absent. */
   readonly seed?: number
 }
@@ -97,8 +99,9 @@ const parts = (
     E.chainFirst(({ device }) => checkPrecision(device, options.precision)),
     E.map(({ budget, hostBudget, link, model, plan, device }) => {
       const { precision, strategy, threads } = options
-      const exactKernels = options.exactKernels === true ? (true as const) : undefined
-      return { model, plan, fields: { device, ...present({ precision, strategy, threads, exactKernels, plan, budget, hostBudget, link }) } }
+      const [exactKernels, measure] = [options.exactKernels, options.measure].map((one) => (one === true ? (true as const) : undefined))
+      const fields = { device, ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, link }) }
+      return { model, plan, fields }
     })
   )
 

@@ -35,6 +35,7 @@ const direct = [
   'onStep',
   'onValidation',
   'onNotice',
+  'onKernel',
   'signal'
 ] as const
 type Direct = Pick<Training, (typeof direct)[number]>

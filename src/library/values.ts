@@ -53,6 +53,7 @@ const codecs: Readonly<Record<string, t.Mixed>> = {
   slots: whole(1, mostSlots),
   threads: whole(1, mostThreads),
   exactKernels: t.boolean,
+  measure: t.boolean,
   seed: whole(0),
   accumulate: whole(1),
   clipNorm: positive,

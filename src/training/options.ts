@@ -1,13 +1,14 @@
 import type { Dataset } from '../dataset'
 import type { Planned, RunnableSetup } from '../planning'
 import type { Schedule } from '../schedule'
+import type { Watching } from '../profile'
 import type { ColourJitter } from './augmentation'
 import type { BestBy, Validation } from './best'
 import type { ClassWeights } from './class-weights'
 import type { ObjectiveOptions } from './objective'
 
 /** Named as on the command line; what may be left out is off, or as said. */
-export interface TrainOptions extends RunnableSetup, ObjectiveOptions {
+export interface TrainOptions extends RunnableSetup, ObjectiveOptions, Watching {
   readonly dataset: Dataset
   /** Updates of the weights. */
   readonly steps?: number
@@ -51,8 +52,6 @@ export interface TrainOptions extends RunnableSetup, ObjectiveOptions {
   readonly onValidation?: (validation: Validation) => void
   /** One sentence that the user should see. */
   readonly onNotice?: (sentence: string) => void
-  /** Aborting stops after the current instruction. */
-  readonly signal?: AbortSignal
 }
 
 export interface StepReport {

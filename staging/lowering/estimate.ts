@@ -1,6 +1,7 @@
 import { maxLive } from '../placement/placement'
 import { lifetimesOf } from '../placement/lifetimes'
 import type { Kernel } from '../kernels'
+import { lazily } from '../lazily'
 import type { Segment } from '../plan'
 import type { TileAxis } from '../program'
 import { segmentTiling, tileRuns, untiled, type SegmentTiling, type TileRun } from '../tiling'
@@ -12,13 +13,18 @@ import { emitBackward, emitForward } from './segment'
 import { stopwatch, type Stopwatch } from './stopwatch'
 
 /** What one segment takes beside residents and the tensors at its ends. */
-export interface SegmentEstimate {
+export interface SegmentBytes {
   readonly forwardBytes: number
   readonly backwardBytes: number
   /** What stays from forward until backward. */
   readonly keptBytes: number
+}
+
+/** Bytes and time are each found out when first asked for: a search needs both of a few segments only. */
+export interface SegmentEstimate {
+  readonly bytes: () => SegmentBytes
   /** Exact: its share of what the simulator says of a step that runs launch by launch. */
-  readonly nanoseconds: number
+  readonly nanoseconds: () => number
 }
 
 const size = (run: TileRun): number => run.readings.reduce((sum, { interval }) => sum + interval.to - interval.from, 0)
@@ -54,7 +60,10 @@ export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => Seg
       const tiling = B && H && W && { B, H, W }
       known.set(
         key,
-        tiling && { ...bytesOf(context, pool, segment, tiling), nanoseconds: timeSegment(timed, segment, tiling).nanoseconds() }
+        tiling && {
+          bytes: lazily(() => bytesOf(context, pool, segment, tiling)),
+          nanoseconds: lazily(() => timeSegment(timed, segment, tiling).nanoseconds())
+        }
       )
     }
     return known.get(key)
@@ -103,7 +112,7 @@ export const segmentScratch = (lowering: Lowering): ((segment: Segment) => numbe
   }
 }
 
-const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling): Omit<SegmentEstimate, 'nanoseconds'> => {
+const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling): SegmentBytes => {
   const emit = emitter(pool)
   const forwardEnd = emitSegment({ ...context, emit }, segment, largestTile(tiling))
   const local = lifetimesOf(emit.code(), []).filter(({ buffer: { scope } }) => scope === 'local' || scope === 'unwanted')

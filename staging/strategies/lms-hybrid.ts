@@ -20,8 +20,8 @@ const recomputable = ({ estimate }: Search, spans: readonly Span[]): readonly Sp
     .slice(0, -1)
     .flatMap((span) => {
       const [kept, again] = [false, true].map((recompute) => estimate({ ...span, grid: untiled, recompute, reorder: 'once' })!)
-      const bytes = kept!.keptBytes - again!.keptBytes
-      return bytes > 0 ? [{ span, gain: bytes / Math.max(1, again!.nanoseconds - kept!.nanoseconds) }] : []
+      const bytes = kept!.bytes().keptBytes - again!.bytes().keptBytes
+      return bytes > 0 ? [{ span, gain: bytes / Math.max(1, again!.nanoseconds() - kept!.nanoseconds()) }] : []
     })
     .sort((a, b) => b.gain - a.gain)
     .map(({ span }) => span)

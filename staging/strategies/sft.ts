@@ -15,9 +15,9 @@ import type { Search, Segmentation, Strategy } from './strategy'
 interface Option {
   readonly segment: Segment
   /** The most that it adds to what is resident, the tensors at its ends included. */
-  readonly addedBytes: number
-  readonly keptBytes: number
-  readonly nanoseconds: number
+  readonly addedBytes: () => number
+  readonly keptBytes: () => number
+  readonly nanoseconds: () => number
 }
 
 /** The ways between two positions. */
@@ -71,7 +71,7 @@ const rounded = (bytes: number): number => {
 
 /**
  * The first grid, from coarse to fine, that fits, by bisection. A grid that would be faster than a coarser one that was looked at, or
- * slower than a finer one, is passed over: so less memory never finds a faster grid.
+ * slower than a finer one, is passed over: so less memory never finds a faster grid. Where none fits, no times are asked for.
  */
 const firstFitting = (
   count: number,
@@ -80,15 +80,28 @@ const firstFitting = (
   fastest: number,
   slowest: number
 ): Option | undefined => {
-  let [low, high, floor] = [0, count, fastest]
+  const tooLarge: Option[] = []
+  let [low, high] = [0, count]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const option = optionOf(middle)
+    if (option === undefined) high = middle
+    else if (option.addedBytes() <= available) break
+    else {
+      tooLarge.push(option)
+      low = middle + 1
+    }
+  }
+  if (low === high) return undefined
+  let floor = tooLarge.reduce((slowest, option) => Math.max(slowest, option.nanoseconds()), fastest)
   let found: Option | undefined
   while (low < high && floor <= slowest) {
     const middle = (low + high) >> 1
     const option = optionOf(middle)
     if (option === undefined) high = middle
-    else if (option.nanoseconds < floor || (found !== undefined && option.nanoseconds > found.nanoseconds)) low = middle + 1
-    else if (option.addedBytes <= available) [found, high] = [option, middle]
-    else [floor, low] = [option.nanoseconds, middle + 1]
+    else if (option.nanoseconds() < floor || (found !== undefined && option.nanoseconds() > found.nanoseconds())) low = middle + 1
+    else if (option.addedBytes() <= available) [found, high] = [option, middle]
+    else [floor, low] = [option.nanoseconds(), middle + 1]
   }
   return found
 }
@@ -100,8 +113,12 @@ const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): S
   const { winograd: _, workspace: __, ...both } = { ...first, to: second.to }
   const winograd = [...(first.winograd ?? []), ...(second.winograd ?? [])]
   const limits = [first, second].flatMap(({ workspace }) => workspace ?? []).sort((a, b) => b - a)
+  const figures = (segment: Segment) => {
+    const { bytes, nanoseconds } = estimate(segment)!
+    return [bytes(), nanoseconds()]
+  }
   const runsAsBefore = (workspace: number) => (segment: Segment) =>
-    segment.workspace === undefined || isDeepStrictEqual(estimate({ ...segment, workspace }), estimate(segment))
+    segment.workspace === undefined || isDeepStrictEqual(figures({ ...segment, workspace }), figures(segment))
   const workspace = limits.find((limit) => [first, second].every(runsAsBefore(limit)))
   if (limits.length > 0 && workspace === undefined) return undefined
   return { ...both, ...(winograd.length > 0 && { winograd }), ...(workspace !== undefined && { workspace }) }
@@ -130,7 +147,7 @@ interface Boundaries {
 const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
   options
     .flatMap((option) => option() ?? [])
-    .sort((a, b) => a.nanoseconds - b.nanoseconds)
+    .sort((a, b) => a.nanoseconds() - b.nanoseconds())
     .map((option) => () => option)
 
 /** The ways between any two positions; answers are remembered. What is kept over several is joined later. */
@@ -148,11 +165,14 @@ const waysOf = (
   const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
     const [before, after] = [boundaryBytes(segment.from), boundaryBytes(segment.to)]
     const frozen = isFrozen(segment)
-    const backward = frozen ? 0 : (segment.recompute ? 0 : after) + gradientBytes(segment) + estimated.backwardBytes
     return {
       segment,
-      addedBytes: Math.max(after + estimated.forwardBytes, backward),
-      keptBytes: after + estimated.keptBytes - (frozen ? before : 0),
+      addedBytes: () => {
+        const { forwardBytes, backwardBytes } = estimated.bytes()
+        const backward = frozen ? 0 : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
+        return Math.max(after + forwardBytes, backward)
+      },
+      keptBytes: () => after + estimated.bytes().keptBytes - (frozen ? before : 0),
       nanoseconds: estimated.nanoseconds
     }
   }
@@ -183,7 +203,7 @@ const waysOf = (
     const coarsest = again.length > 0 ? again : kept
     let grids: readonly Grid[] | undefined
     const tiles = (variant: number, reorder: Segment['reorder'], available: number, slowest: number): Option | undefined => {
-      const { nanoseconds } = coarsest[isLimited ? 0 : variant]!()!
+      const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
       if (nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span)
       const gridOption = (index: number): Option | undefined =>
@@ -195,17 +215,17 @@ const waysOf = (
       let best: Option | undefined
       for (let variant = 0; variant < end; variant++)
         for (const reorder of reordering) {
-          const option = tiles(variant, reorder, available, best?.nanoseconds ?? slowest)
-          if (option !== undefined && option.nanoseconds < (best?.nanoseconds ?? Infinity)) best = option
+          const option = tiles(variant, reorder, available, best?.nanoseconds() ?? slowest)
+          if (option !== undefined && option.nanoseconds() < (best?.nanoseconds() ?? Infinity)) best = option
         }
       return best
     }
     const endBytes = endBytesOf(span)
     return {
-      leastNanoseconds: Math.min(...[kept, again].map(([fastest]) => fastest?.()?.nanoseconds ?? Infinity)),
+      leastNanoseconds: Math.min(...[kept, again].map(([fastest]) => fastest?.()?.nanoseconds() ?? Infinity)),
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
-        const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes ?? Infinity) <= available
+        const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes() ?? Infinity) <= available
         const whole = [kept.find(fits), coarsest.find(fits)].map((option) => option?.())
         if (wanted !== undefined) return whole.slice(0, 1).flatMap((option) => option ?? [])
         // Tiles of a variant that fits whole are slower than that.
@@ -213,7 +233,7 @@ const waysOf = (
         const tiled = fastestTiles(
           end === -1 || isLimited ? coarsest.length : end,
           available,
-          Math.min(tiledNanoseconds, whole[1]?.nanoseconds ?? Infinity)
+          Math.min(tiledNanoseconds, whole[1]?.nanoseconds() ?? Infinity)
         )
         return [...new Set([...whole, tiled])].flatMap((option) => option ?? [])
       }
@@ -259,8 +279,8 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
           const available = target - residentBytes - before.residentBytes
           for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
             insert(labels.get(to)!, {
-              residentBytes: rounded(before.residentBytes + keptBytes),
-              nanoseconds: before.nanoseconds + nanoseconds,
+              residentBytes: rounded(before.residentBytes + keptBytes()),
+              nanoseconds: before.nanoseconds + nanoseconds(),
               last: { segment, before }
             })
         }

@@ -2,8 +2,11 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bench, plan } from '../../src'
 import { tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
+import { failureOf, valueOf } from './outcome'
+import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
 
 const cache = temporaryFolder()
@@ -29,11 +32,58 @@ test('a plan says that its times are a rough model, until the kernels are measur
 
   const after = await run(['plan', ...setup])
   const { timesFrom, predictedStepMs } = JSON.parse(after.stdout)
-  assert.ok(timesFrom.measured + timesFrom.near > 0.9, JSON.stringify(timesFrom))
+  assert.ok(timesFrom.measured > 0.9999, JSON.stringify(timesFrom))
   assert.is.not(predictedStepMs, JSON.parse(before.stdout).predictedStepMs)
 
   const again = await run(['profile', ...setup])
-  assert.ok(JSON.parse(again.stdout).measured < count / 2, 'what is known is measured again')
+  assert.is(JSON.parse(again.stdout).measured, 0, 'what is known is measured again')
+})
+
+test('--measure measures the kernels of the plan first, those that are missing, and says so', async () => {
+  const wide = [...setup, '--input', '2x3x48x64']
+  const before = JSON.parse((await run(['plan', ...wide])).stdout)
+  assert.ok(before.timesFrom.measured < 0.9999, JSON.stringify(before.timesFrom))
+  const known = JSON.parse(readFileSync(cached(), 'utf8')).kernels.length
+
+  const { status, stdout, stderr } = await run(['plan', ...wide, '--measure'])
+  assert.is(status, 0, stderr)
+  assert.match(stderr, /^(\d+)\/\1 kernels, \w+$/m)
+  assert.ok(JSON.parse(stdout).timesFrom.measured > 0.9999, stdout)
+  assert.ok(JSON.parse(readFileSync(cached(), 'utf8')).kernels.length > known)
+
+  const again = await run(['explain', ...wide, '--measure'])
+  assert.is(again.status, 0, again.stderr)
+  assert.is(again.stderr, '', 'what is known is measured again')
+})
+
+test('the library measures where it is asked to, and only there', async () => {
+  const known = (): number => JSON.parse(readFileSync(cached(), 'utf8')).kernels.length
+  const common = { model: small, threads: 2, input: [1, 3, 40, 40], steps: 1 }
+  const before = known()
+  const benched = await valueOf(bench(common))
+  assert.is(known(), before, 'measured without being asked')
+  const measured = await valueOf(bench({ ...common, measure: true }))
+  assert.ok(known() > before)
+  assert.is(measured.predictedPeakBytes, benched.predictedPeakBytes)
+})
+
+test('an interrupted measurement keeps what it has measured', async () => {
+  const controller = new AbortController()
+  const known = (): number => JSON.parse(readFileSync(cached(), 'utf8')).kernels.length
+  const before = known()
+  const failure = await failureOf(
+    plan({
+      model: small,
+      threads: 2,
+      input: [1, 3, 72, 72],
+      measure: true,
+      onKernel: () => controller.abort(),
+      signal: controller.signal
+    })
+  )
+  assert.is(failure.code, 'interrupted')
+  assert.match(failure.message, /^interrupted after 1 of \d+ kernels, whose times are kept$/)
+  assert.is(known(), before + 1)
 })
 
 test('a damaged profile is a sentence that says what to do', async () => {
@@ -53,6 +103,7 @@ test('the reference device has no profile', async () => {
   const { status, stderr } = await tilefold(['profile', smallModel, '--device', 'reference'])
   assert.is(status, 2)
   assert.match(stderr, /^only the cpu and the cuda device are worth a profile/)
+  assert.match((await tilefold(['plan', smallModel, '--device', 'reference', '--measure'])).stderr, /^only the cpu and the cuda device/)
 })
 
 test.run()

@@ -147,7 +147,7 @@ test("segments' estimated times add up to what the simulator says, but for what 
       const estimate = segmentEstimator(lowering)
       const common = [1, 2, 3].map(() => {
         const segments = randomSegments(draw, built.right)
-        const estimated = segments.reduce((sum, segment) => sum + estimate(segment)!.nanoseconds, 0)
+        const estimated = segments.reduce((sum, segment) => sum + estimate(segment)!.nanoseconds(), 0)
         return Math.round(1e6 * candidateOf(lowering, asWritten(built.right), segments).milliseconds()) - estimated
       })
       assert.ok(common[0]! > 0)

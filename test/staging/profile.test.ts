@@ -54,6 +54,24 @@ test('a family that was not measured takes the ratio of its kind, a kind that wa
   assert.is(model.sourceOf(zero), 'roofline')
 })
 
+test('a sample of kernels leaves none far from those that are measured, and takes those that matter most first', () => {
+  const model = profiled(base, profileOf([[relu(1e6), 3]]))
+  const counts = Array.from({ length: 200 }, (_, index) => Math.round(1e5 * 1.03 ** index))
+  const wanted = [copy(1e6, 0), ...counts.map(relu)]
+  const sample = model.sample(wanted)
+  assert.is(sample[0], wanted[0])
+  assert.is(sample[1], wanted[1])
+  assert.ok(sample.length < counts.length / 4, `${sample.length} kernels are a sample of ${counts.length}`)
+
+  const after = profiled(base, profileOf([[relu(1e6), 3], ...sample.map((kernel) => [kernel, 3] as const)]))
+  assert.equal(after.sample(wanted), [])
+  const size = (kernel: Kernel): number => Math.log(base.milliseconds(kernel))
+  for (const kernel of counts.map(relu)) {
+    const nearest = Math.min(...[relu(1e6), ...sample.slice(1)].map((other) => Math.abs(size(other) - size(kernel))))
+    assert.ok(nearest <= Math.log(1.3) / 2 + 1e-9, `${kernel.count} elements are ${nearest} from what is measured`)
+  }
+})
+
 test("a rectifier's slope makes no other family", () => {
   const model = profiled(base, profileOf([[relu(1e6), 3]]))
   near(ratioOf(model, { ...relu(1e6), slope: 0.1 }), 3)

@@ -1,0 +1,64 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { Model } from '../dsl'
+import { builtIn } from '../models'
+import { deviceOf } from '../src/device'
+import { type Failure, inputFailure } from '../src/failure'
+import { imageSource, stagingFailure } from '../src/planning'
+import { type Objective, type StageRequest, plainPeakBytes } from '../staging'
+
+/** What is benchmarked: a training step of a built-in model (head gap, two classes) on one image. */
+export interface Benchmarked {
+  readonly model: string
+  /** Height and width. */
+  readonly size: number
+  readonly threads: number
+  /** Strategy sft within this part of what plain needs; strategy plain where absent. */
+  readonly fraction?: number
+  /** Whether kernels that round differently are refused. */
+  readonly exactKernels?: boolean
+}
+
+export const benchObjective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
+
+export const benchModel = (name: string): Model => builtIn[name]!({ classes: 2, head: 'gap' })
+
+/** The right, or the end of this process with a sentence. */
+export const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
+  if (E.isRight(result)) return result.right
+  process.stderr.write(`${result.left.message}\n`)
+  process.exit(1)
+}
+
+/** What staging is asked: on the cpu, by this machine's profile. */
+export const requestFor = ({
+  model: name,
+  size,
+  threads,
+  fraction,
+  exactKernels = false
+}: Benchmarked): E.Either<Failure, StageRequest & { readonly input: readonly number[] }> =>
+  pipe(
+    Object.hasOwn(builtIn, name)
+      ? E.right(benchModel(name))
+      : E.left(inputFailure(`${name} is none of the built-in models ${Object.keys(builtIn).join(', ')}`)),
+    E.bindTo('model'),
+    E.bind('device', ({ model }) => deviceOf({ model, device: 'cpu', threads })),
+    E.map(({ model, device }) => ({
+      model,
+      device,
+      input: [1, 3, size, size],
+      strategy: fraction === undefined ? ('plain' as const) : ('sft' as const),
+      objective: benchObjective,
+      source: imageSource,
+      ...(exactKernels && { exactKernels: true as const })
+    })),
+    E.chain((request) =>
+      fraction === undefined
+        ? E.right(request)
+        : pipe(
+            plainPeakBytes(request),
+            E.bimap(stagingFailure, (bytes) => ({ ...request, budget: Math.floor(fraction * bytes) }))
+          )
+    )
+  )

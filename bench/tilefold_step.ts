@@ -1,0 +1,76 @@
+/**
+ * One training step of a model (head gap, two classes; SGD with momentum 0.9) for each line on standard input:
+ *
+ *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--fraction 0.2] [--exact-kernels] [--plan FILE]
+ *
+ * `fraction`: strategy sft within this part of what plain needs; strategy plain where absent. `plan`: the decisions of this file
+ * instead. Prints one JSON object a step, as pytorch_vgg16.py does: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak
+ * resident set less what was resident before the session was opened.
+ */
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { openSession } from '../native'
+import { exchangeFor } from '../src/exchange'
+import { initialise } from '../src/initialise'
+import { loadPlan } from '../src/plan-file'
+import { checkPlanFile, stage } from '../staging'
+import { benchModel, must, requestFor } from './request'
+
+const say = (values: object): void => void process.stdout.write(`${JSON.stringify(values)}\n`)
+
+const main = async (): Promise<void> => {
+  const { values } = parseArgs({
+    options: {
+      model: { type: 'string', default: 'vgg16' },
+      size: { type: 'string', default: '1024' },
+      threads: { type: 'string', default: '2' },
+      fraction: { type: 'string' },
+      'exact-kernels': { type: 'boolean', default: false },
+      plan: { type: 'string' }
+    }
+  })
+  const size = Number(values.size)
+  const file = values.plan === undefined ? undefined : must(loadPlan(values.plan))
+  const request = must(
+    requestFor({
+      model: values.model,
+      size,
+      threads: Number(values.threads),
+      exactKernels: values['exact-kernels'],
+      ...(values.fraction !== undefined && { fraction: Number(values.fraction) })
+    })
+  )
+  const given = file === undefined ? {} : { given: must(checkPlanFile({ ...benchModel(values.model), input: request.input }, file)) }
+  const { program, graph, plan } = must(stage({ ...request, ...given }))
+  const arenaBytes = request.budget ?? program.peakBytes
+  const before = process.memoryUsage.rss()
+  const session = must(openSession({ device: 'cpu', program, arenaBytes }))
+
+  const restored = exchangeFor(program.restore)
+  graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))
+  must(await session.run('restore', restored.buffer, { learningRate: 0, step: 0, seed: 1 }, [])())
+  const pixels = Uint8Array.from({ length: size * size * 3 }, (_, position) => Math.imul(position + 1, 2654435761) >>> 24)
+  const images = [
+    { pixels, height: size, width: size, channels: 3, cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 }
+  ] as const
+  const exchange = exchangeFor(program.step)
+  say({
+    ready: true,
+    version: 'Tilefold',
+    arenaBytes,
+    predictedMs: plan.predicted.stepMilliseconds,
+    haloOverhead: plan.predicted.haloOverhead
+  })
+
+  let step = 0
+  for await (const _ of createInterface({ input: process.stdin })) {
+    const started = performance.now()
+    must(await session.run('step', exchange.buffer, { learningRate: 1e-3, step, seed: 1 }, images)())
+    const ms = performance.now() - started
+    step += 1
+    say({ ms, loss: exchange.view('loss')[0], peakBytes: process.resourceUsage().maxRSS * 1024 - before })
+  }
+  session.close()
+}
+
+void main()
