@@ -1,8 +1,9 @@
 /**
  * How far the planner's tile grid is from the best of all near it, when each is run:
  *
- *     npx ts-node bench/grids.ts [--model vgg16] [--size 512] [--fraction 0.2] [--within 1.25] [--rounds 5] [--threads 2] [--json]
+ *     npx ts-node bench/grids.ts [--model vgg16] [--size 512] [--batch 2] [--fraction 0.2] [--within 1.25] [--rounds 5] [--threads 2] [--json]
  *
+ * Of one image, a fifth of VGG-16's plain memory is less than its weights take, so a step has two.
  * Takes the plan of sft in this fraction of plain's memory, and for every grid that the search considers for its largest tiled segment
  * the best plan with that grid, of those that are predicted to take at most `within` times as long. Each runs as a plan file, all
  * interleaved; a step during which something else used the machine is taken again.
@@ -81,11 +82,14 @@ const main = async (): Promise<void> => {
       within: { type: 'string', default: '1.25' },
       rounds: { type: 'string', default: '5' },
       threads: { type: 'string', default: '2' },
+      batch: { type: 'string', default: '2' },
       json: { type: 'boolean', default: false }
     }
   })
-  const { model, size, threads, fraction } = values
-  const request = must(requestFor({ model, size: Number(size), threads: Number(threads), fraction: Number(fraction) }))
+  const { model, size, threads, batch, fraction } = values
+  const request = must(
+    requestFor({ model, size: Number(size), threads: Number(threads), batch: Number(batch), fraction: Number(fraction) })
+  )
   const plans = plansByGrid(request, Number(values.within))
   if (plans === undefined) {
     process.stdout.write(`${model} on ${size}x${size} has no tiles in ${fraction} of plain's memory.\n`)
@@ -93,7 +97,7 @@ const main = async (): Promise<void> => {
   }
   const { nodes } = plans.chosen.staged.graph
   const layers = `${model}, ${nodes[plans.segment.from]!.name} to ${nodes[plans.segment.to - 1]!.name}`
-  const options = ['--model', model, '--size', size, '--threads', threads, '--fraction', fraction]
+  const options = ['--model', model, '--size', size, '--threads', threads, '--batch', batch, '--fraction', fraction]
   const rows = await measure([plans.chosen, ...plans.others], options, Number(values.rounds))
   process.stdout.write(`${values.json ? JSON.stringify({ layers, rows }) : report(rows, layers)}\n`)
 }

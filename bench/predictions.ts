@@ -1,9 +1,9 @@
 /**
  * Predicted and measured training steps, plain and by sft in a third and a fifth of plain's memory:
  *
- *     npx ts-node bench/predictions.ts [--models vgg16,darknet19] [--sizes 512,1024] [--rounds 5] [--threads 2] [--json]
+ *     npx ts-node bench/predictions.ts [--models vgg16,darknet19] [--sizes 512,1024] [--batch 1] [--rounds 5] [--threads 2] [--json]
  *
- * Run `tilefold profile MODEL --input 1x3xSIZExSIZE` of each first: predictions are by what this machine's profile knows. The three
+ * Run `tilefold profile MODEL --classes 2 --input 1x3xSIZExSIZE` of each first: predictions are by what this machine's profile knows. The three
  * steps of a model and size are interleaved; a step during which something else used the machine is taken again.
  */
 import { parseArgs } from 'node:util'
@@ -29,10 +29,10 @@ const memories = [
   { memory: 'a fifth', options: ['--fraction', '0.2'] }
 ] as const
 
-const measure = async (model: string, size: number, threads: string, rounds: number): Promise<readonly (Row | Skipped)[]> => {
+const measure = async (model: string, size: number, common: readonly string[], rounds: number): Promise<readonly (Row | Skipped)[]> => {
   const started: (Contender | Skipped)[] = []
   for (const { memory, options } of memories)
-    started.push(await startTilefold(memory, ['--model', model, '--size', `${size}`, '--threads', threads, ...options]))
+    started.push(await startTilefold(memory, ['--model', model, '--size', `${size}`, ...common, ...options]))
   const contenders = started.filter((one): one is Contender => 'step' in one)
   const taken = await interleaved(contenders, rounds)
   const rows = contenders.map(({ name, predictedMs }, index): Row => {
@@ -64,16 +64,18 @@ const main = async (): Promise<void> => {
       sizes: { type: 'string', default: '512,1024' },
       rounds: { type: 'string', default: '5' },
       threads: { type: 'string', default: '2' },
+      batch: { type: 'string', default: '1' },
       json: { type: 'boolean', default: false }
     }
   })
+  const common = ['--threads', values.threads, '--batch', values.batch]
   const measured: (Row | Skipped)[] = []
   for (const model of values.models.split(','))
-    for (const size of values.sizes.split(','))
-      measured.push(...(await measure(model, Number(size), values.threads, Number(values.rounds))))
+    for (const size of values.sizes.split(',')) measured.push(...(await measure(model, Number(size), common, Number(values.rounds))))
   const rows = measured.filter((one): one is Row => 'ratio' in one)
   const skipped = measured.filter((one): one is Skipped => 'reason' in one)
-  if (skipped.length > 0) process.exitCode = 1
+  // A part of plain's memory may be less than the weights take.
+  if (skipped.some(({ name }) => name.endsWith(' plain'))) process.exitCode = 1
   process.stdout.write(`${values.json ? JSON.stringify({ rows, skipped }) : report(rows, skipped)}\n`)
 }
 

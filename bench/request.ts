@@ -7,12 +7,14 @@ import { type Failure, inputFailure } from '../src/failure'
 import { imageSource, stagingFailure } from '../src/planning'
 import { type Objective, type StageRequest, plainPeakBytes } from '../staging'
 
-/** What is benchmarked: a training step of a built-in model (head gap, two classes) on one image. */
+/** What is benchmarked: a training step of a built-in model (head gap, two classes) on square images. */
 export interface Benchmarked {
   readonly model: string
   /** Height and width. */
   readonly size: number
   readonly threads: number
+  /** Images of a step; 1 where absent. */
+  readonly batch?: number
   /** Strategy sft within this part of what plain needs; strategy plain where absent. */
   readonly fraction?: number
   /** Whether kernels that round differently are refused. */
@@ -35,6 +37,7 @@ export const requestFor = ({
   model: name,
   size,
   threads,
+  batch = 1,
   fraction,
   exactKernels = false
 }: Benchmarked): E.Either<Failure, StageRequest & { readonly input: readonly number[] }> =>
@@ -47,7 +50,7 @@ export const requestFor = ({
     E.map(({ model, device }) => ({
       model,
       device,
-      input: [1, 3, size, size],
+      input: [batch, 3, size, size],
       strategy: fraction === undefined ? ('plain' as const) : ('sft' as const),
       objective: benchObjective,
       source: imageSource,

@@ -1,7 +1,7 @@
 /**
  * One training step of a model (head gap, two classes; SGD with momentum 0.9) for each line on standard input:
  *
- *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--fraction 0.2] [--exact-kernels] [--plan FILE]
+ *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--fraction 0.2] [--exact-kernels] [--plan FILE]
  *
  * `fraction`: strategy sft within this part of what plain needs; strategy plain where absent. `plan`: the decisions of this file
  * instead. Prints one JSON object a step, as pytorch_vgg16.py does: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak
@@ -24,6 +24,7 @@ const main = async (): Promise<void> => {
       model: { type: 'string', default: 'vgg16' },
       size: { type: 'string', default: '1024' },
       threads: { type: 'string', default: '2' },
+      batch: { type: 'string', default: '1' },
       fraction: { type: 'string' },
       'exact-kernels': { type: 'boolean', default: false },
       plan: { type: 'string' }
@@ -36,6 +37,7 @@ const main = async (): Promise<void> => {
       model: values.model,
       size,
       threads: Number(values.threads),
+      batch: Number(values.batch),
       exactKernels: values['exact-kernels'],
       ...(values.fraction !== undefined && { fraction: Number(values.fraction) })
     })
@@ -50,9 +52,8 @@ const main = async (): Promise<void> => {
   graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))
   must(await session.run('restore', restored.buffer, { learningRate: 0, step: 0, seed: 1 }, [])())
   const pixels = Uint8Array.from({ length: size * size * 3 }, (_, position) => Math.imul(position + 1, 2654435761) >>> 24)
-  const images = [
-    { pixels, height: size, width: size, channels: 3, cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 }
-  ] as const
+  const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
+  const images = Array.from({ length: program.input[0] }, () => ({ pixels, height: size, width: size, channels: 3, ...corner }))
   const exchange = exchangeFor(program.step)
   say({
     ready: true,
