@@ -86,7 +86,7 @@ test("a decision's cost is what the simulator says of the plan with it and with 
         if (isLeft(plain)) throw new Error(plain.left.message)
         const result = explain({ ...wanted, budget: Math.floor(share * plain.right.program.peakBytes) })
         if (isLeft(result)) return
-        const { plan, graph, segments, live, liveBytes } = result.right
+        const { plan, graph, segments, live, liveBytes, waitingMilliseconds } = result.right
         assert.ok(liveBytes <= plan.predicted.peakDeviceBytes && live.length > 0)
         const millisecondsWith = (index: number): number => {
           const changed = plan.segments.map((segment, at) =>
@@ -97,7 +97,7 @@ test("a decision's cost is what the simulator says of the plan with it and with 
         segments.forEach(({ milliseconds, wholeMilliseconds, recomputationMilliseconds, haloMilliseconds, tileMilliseconds }, index) => {
           const nanoseconds = (value: number): number => Math.round(1e6 * value)
           const extra = nanoseconds(milliseconds - wholeMilliseconds)
-          assert.is(nanoseconds(plan.predicted.stepMilliseconds - millisecondsWith(index)), extra)
+          assert.is(nanoseconds(plan.predicted.stepMilliseconds - waitingMilliseconds - millisecondsWith(index)), extra)
           assert.is(nanoseconds(recomputationMilliseconds + haloMilliseconds + tileMilliseconds), extra)
         })
       }
