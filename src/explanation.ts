@@ -39,6 +39,8 @@ export interface ExplanationReport {
   readonly larger: readonly OtherBudgetReport[]
   readonly smaller: OtherBudgetReport | null
   readonly segments: readonly SegmentCostReport[]
+  /** How long computing waits for tensors to leave for the host or to come back. */
+  readonly waitingMs: number
 }
 
 const otherReport = ({ budgetBytes, peakDeviceBytes, stepMilliseconds, differenceMilliseconds }: OtherBudget): OtherBudgetReport => ({
@@ -49,7 +51,7 @@ const otherReport = ({ budgetBytes, peakDeviceBytes, stepMilliseconds, differenc
 })
 
 export const explanationReport = (explanation: Explanation): ExplanationReport => {
-  const { plan, graph, isGiven, bindingLayer, live, liveBytes, larger, smaller, segments } = explanation
+  const { plan, graph, isGiven, bindingLayer, live, liveBytes, larger, smaller, segments, waitingMilliseconds } = explanation
   const { peakDeviceBytes, plainPeakBytes, stepMilliseconds, lowerBoundMilliseconds } = plan.predicted
   return {
     strategy: plan.strategy,
@@ -65,6 +67,7 @@ export const explanationReport = (explanation: Explanation): ExplanationReport =
     unusedBytes: peakDeviceBytes - liveBytes,
     larger: larger.map(otherReport),
     smaller: smaller === undefined ? null : otherReport(smaller),
+    waitingMs: waitingMilliseconds,
     segments: segments.map((cost) => ({
       ...segmentReport(graph, plan.order, cost.segment),
       predictedMs: cost.milliseconds,
@@ -147,7 +150,8 @@ const sentences = (report: ExplanationReport): readonly string[] => {
     beyond <= 0
       ? 'The plan computes nothing twice and copies nothing.'
       : `${given || budgetBytes === null ? 'The plan' : 'The budget'} costs ${formatMilliseconds(beyond)} of the ${formatMilliseconds(predictedStepMs)} that a step takes.`
-  return [binding, ...(given ? ['The plan was given: it stays as it is in every budget that it fits.'] : [more, less]), price]
+  const waiting = report.waitingMs > 0 ? [`Computing waits ${formatMilliseconds(report.waitingMs)} for tensors on the host.`] : []
+  return [binding, ...(given ? ['The plan was given: it stays as it is in every budget that it fits.'] : [more, less]), price, ...waiting]
 }
 
 /** What binds, what more memory would buy, and what each decision costs, in words and tables. */

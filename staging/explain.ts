@@ -7,7 +7,7 @@ import type { Buffer } from './lowering/emitter'
 import { segmentTimer } from './lowering/estimate'
 import { microBatches } from './objective'
 import type { MemoryPlan, Segment } from './plan'
-import type { Answers, Candidate } from './search'
+import { candidateOf, type Answers, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
 import { tileCount, untiled } from './tiling'
 
@@ -61,6 +61,8 @@ export interface Explanation {
   /** With one byte less than the present plan needs, where there is such a plan. */
   readonly smaller: OtherBudget | undefined
   readonly segments: readonly SegmentCost[]
+  /** How long computing waits for tensors to leave for the host or to come back, in all micro-batches of a step. */
+  readonly waitingMilliseconds: number
 }
 
 /** The layer whose tensor, parameter or gradient a buffer is, by the buffer's name. */
@@ -171,7 +173,9 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
         smaller: answers && smallerThan(chosen, answers),
         segments: chosen.segments.map((segment) =>
           costOf(timer, microBatches(lowering.objective), segment.to === chosen.graph.nodes.length, segment)
-        )
+        ),
+        waitingMilliseconds:
+          chosen.residence.length === 0 ? 0 : chosen.milliseconds() - candidateOf(lowering, chosen.order, chosen.segments).milliseconds()
       }
     })
   )

@@ -232,7 +232,7 @@ export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
   const pool = openPool()
   const context = openContext(lowering, pool)
   const residents = residentsOf(context)
-  return { pool, context, residents, step: emitStep(context, bindSegments(context, segments), residents) }
+  return { pool, residents, step: emitStep(context, bindSegments(context, segments), residents) }
 }
 
 /** Lowers a plan's segments: instructions for every tile, placed by `static`; sections never run at the same time. */

@@ -85,7 +85,7 @@ export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): rea
       freed: positionOf(step, moments.freed),
       swapIn: positionOf(step, moments.swapIn),
       host: copyOf(`${name} on the host`),
-      again: copyOf(`${tensor.buffer.name}, swapped in`),
+      again: copyOf(`swapped-in ${name}`),
       left: events++,
       arrived: events++
     }

@@ -41,7 +41,9 @@ const randomCase = (seed: number) => {
     ...net,
     device: deviceFor(seed),
     objective,
-    source: seed % 3 === 0 ? { kind: 'float' } : source
+    source: seed % 3 === 0 ? { kind: 'float' } : source,
+    // With room on the host auto swaps too, as the strategies do that swap.
+    hostBudget: 2 ** 40
   }
   return (strategy: StrategyName, budget?: number, hostBudget?: number) =>
     stage({
