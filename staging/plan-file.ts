@@ -27,7 +27,7 @@ const Segment = t.intersection([
     recompute: Flag,
     reorder: Reorder
   }),
-  t.partial({ winograd: t.array(t.string), workspace: Count })
+  t.partial({ winograd: t.array(t.string), workspace: Count, loadsAhead: t.literal(true) })
 ])
 const PlanFile = t.type({
   model: t.string,
@@ -135,9 +135,10 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
           return {
             order,
-            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace }) => ({
+            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, loadsAhead }) => ({
               ...{ from, to, grid, recompute, reorder },
               ...(workspace !== undefined && { workspace }),
+              ...(loadsAhead && { loadsAhead }),
               ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) })
             })),
             strategy

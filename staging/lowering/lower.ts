@@ -110,11 +110,12 @@ const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly 
     const { offset, index } = placed.get(operand.buffer.id)!
     return { space: 'arena', base: offset + operand.base, strides: operand.strides, buffer: index }
   }
-  return code.map((instruction) =>
-    instruction.kind === 'launch'
-      ? { ...instruction, operands: instruction.operands.map(address) }
-      : { ...instruction, body: resolve(instruction.body, placed) }
-  )
+  return code.map((instruction) => {
+    if (instruction.kind === 'launch') return { ...instruction, operands: instruction.operands.map(address) }
+    if (instruction.kind === 'loop') return { ...instruction, body: resolve(instruction.body, placed) }
+    const { kind, engine, event } = instruction
+    return { kind, engine, event }
+  })
 }
 
 /** Weights and optimizer state between the arena and plain tensors, one after the other in the exchange buffer. */

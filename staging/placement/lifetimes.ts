@@ -5,6 +5,13 @@ export interface BufferLifetime extends Lifetime {
   readonly buffer: Buffer
 }
 
+const touchedBy = (instruction: Exclude<VirtualInstruction, { readonly kind: 'loop' }>): readonly Buffer[] =>
+  instruction.kind === 'launch'
+    ? instruction.operands.flatMap((operand) => (operand.space === 'arena' ? [operand.buffer] : []))
+    : instruction.device === undefined
+      ? []
+      : [instruction.device]
+
 interface Range {
   from: number
   to: number
@@ -23,16 +30,15 @@ export const lifetimesOf = (code: readonly VirtualInstruction[], residents: read
   const walk = (instructions: readonly VirtualInstruction[]): Set<number> => {
     const touched = new Set<number>()
     for (const instruction of instructions) {
-      if (instruction.kind === 'launch') {
-        for (const operand of instruction.operands)
-          if (operand.space === 'arena') {
-            const { id } = operand.buffer
-            buffers.set(id, operand.buffer)
-            touched.add(id)
-            const range = ranges.get(id)
-            if (range === undefined) ranges.set(id, { from: time, to: time + 1 })
-            else range.to = time + 1
-          }
+      if (instruction.kind !== 'loop') {
+        for (const buffer of touchedBy(instruction)) {
+          const { id } = buffer
+          buffers.set(id, buffer)
+          touched.add(id)
+          const range = ranges.get(id)
+          if (range === undefined) ranges.set(id, { from: time, to: time + 1 })
+          else range.to = time + 1
+        }
         time++
       } else {
         const start = time
