@@ -16,8 +16,8 @@ const synchronises = (code: readonly Timed[]): boolean =>
 export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math.round(1e6 * device.milliseconds(kernel))
 
 /**
- * Predicted nanoseconds of a list of instructions: each engine takes its instructions in program order and waits for the events that it must.
- * Loops of launches alone are counted out, since nothing waits inside them.
+ * Predicted nanoseconds of some code: each engine takes its instructions in program order and waits for the events that it must. Loops
+ * of launches on the compute engine alone are counted out, since nothing waits inside them.
  */
 export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly Kernel[], device: DeviceModel): number => {
   const launches = kernels.map((kernel) => nanoseconds(device, kernel))

@@ -76,7 +76,7 @@ const openInput = (
   const [deviation0, deviation1, deviation2, deviation3] = constants(source.deviation, 1) as [number, number, number, number]
   const full = { fullHeight: graph.input[2], fullWidth: graph.input[3] }
   const kernel = {
-    ...{ kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 } as const,
+    ...({ kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 } as const),
     ...full,
     ...tileFields(tile)
   }
@@ -124,16 +124,10 @@ const lastRunOf = (context: Context, nodes: readonly Node[], from: number, mode:
   mode === 'recompute' ? lastRecomputed(context, nodes, from) : nodes.length - 1
 
 /**
- * Runs one tile forward, whose input is loaded `ahead` where that is given. Returns each op's step, for backward. An op works in place where nothing that backward reads,
- * and nothing outside the tile, would be overwritten.
+ * Runs one tile forward, its input loaded `ahead` where that is given. Returns each op's step, for backward. An op works in place where
+ * nothing that backward reads, and nothing outside the tile, would be overwritten.
  */
-export const forwardBody = (
-  context: Context,
-  bound: BoundSegment,
-  body: Body,
-  mode: ForwardMode,
-  ahead?: InputTile
-): readonly Step[] => {
+export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode, ahead?: InputTile): readonly Step[] => {
   const { emit, elementBytes, layouts, exchange, firstLearning } = context
   const { segment, output } = bound
   const nodes = nodesOf(context, bound)

@@ -174,11 +174,12 @@ const waysOf = (
     // A limit on scratch binds tiles less than the whole: within it they may be faster, though never than the whole without it.
     const isLimited = variants.some(({ workspace }) => workspace !== undefined)
     /** Of tiles. */
-    const loadings: readonly Pick<Segment, 'loadsAhead'>[] =
-      span.from === 0 && source.kind === 'image' ? [{ loadsAhead: true }, {}] : [{}]
+    const loadings: readonly Pick<Segment, 'loadsAhead'>[] = span.from === 0 && source.kind === 'image' ? [{ loadsAhead: true }, {}] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
-        (tileCount(grid) > 1 ? loadings : [{}]).map((loading) => () => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
+        (tileCount(grid) > 1 ? loadings : [{}]).map(
+          (loading) => () => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading })
+        )
       )
     /** From the fastest to the slowest; only tiles that the model asks for must be looked at for that. */
     const kept =

@@ -5,7 +5,25 @@ import { test } from 'uvu'
 import type { DeviceError, Session } from '../../native'
 import type { Kernel } from '../../staging/kernels'
 import type { Copy, Instruction } from '../../staging/program'
-import { arena, at, copy, exchange, index, launch, left, load, loop, none, open, parameters, record, right, swap, wait, type Written } from './program'
+import {
+  arena,
+  at,
+  copy,
+  exchange,
+  index,
+  launch,
+  left,
+  load,
+  loop,
+  none,
+  open,
+  parameters,
+  record,
+  right,
+  swap,
+  wait,
+  type Written
+} from './program'
 
 const kibibyte = 1024
 const zero = (bytes: number): Kernel => ({ kind: 'zero', bytes })

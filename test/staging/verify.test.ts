@@ -15,7 +15,17 @@ import {
   type Segment
 } from '../../staging'
 import type { StageRequest } from '../../staging'
-import { changeKernel, changeOperand, drop, instructionsOf, launches, moveBuffer, replaceAt, shifted, type SectionName } from './edit-program'
+import {
+  changeKernel,
+  changeOperand,
+  drop,
+  instructionsOf,
+  launches,
+  moveBuffer,
+  replaceAt,
+  shifted,
+  type SectionName
+} from './edit-program'
 import { drawsOf, randomNet, type Draw } from './random-nets'
 import { asWritten } from '../golden/execute'
 import { randomSegments } from './random-segments'
