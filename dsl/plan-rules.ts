@@ -87,6 +87,11 @@ const gridMistake = ({ grid, recompute }: PlanSegment, ops: readonly Op[], isLas
   )
 }
 
+const loadMistake = ({ from, grid, loadsAhead }: PlanSegment): string | undefined =>
+  loadsAhead === undefined || (from === 0 && tiledDims(grid).length > 0)
+    ? undefined
+    : 'loadsAhead: only a first segment in tiles loads images ahead'
+
 /** A segment whose checkpoint is its end alone. */
 export type UnnamedSegment = Omit<PlanSegment, 'checkpoint'> & { readonly checkpoint?: string }
 
@@ -126,7 +131,10 @@ export const segmentsMistake = (layers: readonly PlannedLayer[], segments: reado
         if (isLast && to !== end) return early(to)
         const ops = layers.slice(from, to).map(({ op }) => op)
         return within(
-          gridMistake(segment as PlanSegment, ops, isLast) ?? checkpointMistake(layers, segment) ?? winogradMistake(layers, segment)
+          gridMistake(segment as PlanSegment, ops, isLast) ??
+            checkpointMistake(layers, segment) ??
+            loadMistake(segment as PlanSegment) ??
+            winogradMistake(layers, segment)
         )
       })
 }

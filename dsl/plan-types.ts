@@ -307,10 +307,10 @@ type Disallowed<
 > = `cannot tile along ${ShowDims<Exclude<D, LastDims<N>>>}; ${N} allows ${ShowDims<LastDims<N>>}`
 
 type CheckpointMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
-  ? WinogradMistake<G, E, F>
+  ? LoadMistake<G, E, F>
   : NameBefore<G['to'], E> extends infer Last extends string
     ? G['checkpoint'] extends Last
-      ? WinogradMistake<G, E, F>
+      ? LoadMistake<G, E, F>
       : G['checkpoint'] extends E[number][0]
         ? { readonly checkpoint: Bad<`${ShowSegment<G>}: its last layer is ${Last}, not ${G['checkpoint']}`> }
         : { readonly checkpoint: Bad<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last}`> }
@@ -319,6 +319,18 @@ type CheckpointMistake<G extends PlanSegment, E extends Entries, F extends reado
 type NameBefore<To extends number, E extends Entries> = (readonly [unknown, ...E])[To] extends readonly [infer Name, ...unknown[]]
   ? Name
   : never
+
+/** Why a segment has no images to load ahead. */
+type LoadMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends { readonly loadsAhead: true }
+  ? [0 extends G['from'] ? true : false, G['grid'] extends Untiled ? false : true] extends [true, true]
+    ? WinogradMistake<G, E, F>
+    : { readonly loadsAhead: Bad<`${ShowSegment<G>}: loadsAhead: only a first segment in tiles loads images ahead`> }
+  : WinogradMistake<G, E, F>
+interface Untiled {
+  readonly B: 1
+  readonly H: 1
+  readonly W: 1
+}
 
 /** Why a segment cannot run these of its layers by Winograd, at the names that are wrong. */
 type WinogradMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {

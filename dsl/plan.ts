@@ -24,6 +24,8 @@ export interface PlanSegment {
   readonly winograd?: readonly string[]
   /** Bytes: convolutions take the fastest algorithm whose scratch memory is within them; the direct one where absent. */
   readonly workspace?: number
+  /** Of a first segment in tiles: each tile of the images is loaded while the one before it is computed, which takes a second place. */
+  readonly loadsAhead?: true
 }
 
 /**

@@ -35,7 +35,7 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
       numbers.set([opcodes[instruction.kind], engines.indexOf(instruction.engine), instruction.event], at)
       at += lengthOf(instruction)
     } else {
-      numbers[at++] = opcodes.launch
+      numbers[at++] = instruction.engine === undefined ? opcodes.launch : opcodes.load
       numbers[at++] = instruction.kernel
       numbers[at++] = instruction.operands.length
       for (const { space, base, strides } of instruction.operands) {

@@ -12,13 +12,15 @@ export interface OtherBudgetReport {
 
 export interface SegmentCostReport extends SegmentReport {
   readonly predictedMs: number
-  /** Of the same segment whole and with everything kept; the next three add up to the difference. */
+  /** Of the same segment whole and with everything kept; the next three add up to the difference, but for what loading ahead saves. */
   readonly wholeMs: number
   readonly recomputationMs: number
   readonly haloMs: number
   readonly tileMs: number
   /** What the segment would take more with direct kernels alone. */
   readonly winogradSavingMs: number
+  /** What it would take more if no tile were loaded while another is computed. */
+  readonly loadingSavingMs: number
 }
 
 /** The fields of `explain --json`. */
@@ -75,7 +77,8 @@ export const explanationReport = (explanation: Explanation): ExplanationReport =
       recomputationMs: cost.recomputationMilliseconds,
       haloMs: cost.haloMilliseconds,
       tileMs: cost.tileMilliseconds,
-      winogradSavingMs: cost.winogradSavingMilliseconds
+      winogradSavingMs: cost.winogradSavingMilliseconds,
+      loadingSavingMs: cost.loadingSavingMilliseconds
     }))
   }
 }
@@ -123,7 +126,7 @@ const segmentRows = ({ segments }: ExplanationReport): readonly (readonly string
     spanText(segment),
     `${tilesText(segment.grid)}, ${segment.recompute ? 'computed again' : 'kept'}`,
     formatMilliseconds(segment.predictedMs),
-    ...[segment.recomputationMs, segment.haloMs, segment.tileMs, segment.winogradSavingMs].map(cost)
+    ...[segment.recomputationMs, segment.haloMs, segment.tileMs, segment.winogradSavingMs, segment.loadingSavingMs].map(cost)
   ])
 }
 
@@ -163,6 +166,9 @@ export const explanationText = (explanation: Explanation): string => {
     ...sentences(report),
     table(['at the peak', 'bytes', 'share', 'the largest of it'], peakRows(report)),
     table(['budget', 'time of a step', 'against now'], budgetRows(report)),
-    table(['segment', 'decision', 'time', 'computing again', 'halos', "tiles' copies", 'saved by Winograd'], segmentRows(report))
+    table(
+      ['segment', 'decision', 'time', 'computing again', 'halos', "tiles' copies", 'saved by Winograd', 'by loading ahead'],
+      segmentRows(report)
+    )
   ].join('\n')
 }

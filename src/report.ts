@@ -17,6 +17,8 @@ export interface SegmentReport {
   readonly winograd: readonly string[]
   /** Bytes of scratch that a convolution's algorithm may take; null where all run directly. */
   readonly workspaceBytes: number | null
+  /** Whether each tile of the images is loaded while the one before it is computed. */
+  readonly loadsAhead: boolean
 }
 
 /** The fields of `plan --json`. */
@@ -61,7 +63,7 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
 export const segmentReport = (
   graph: Graph,
   order: MemoryPlan['order'],
-  { from, to, grid, recompute, winograd = [], workspace }: Segment
+  { from, to, grid, recompute, winograd = [], workspace, loadsAhead }: Segment
 ): SegmentReport => ({
   from,
   to,
@@ -70,7 +72,8 @@ export const segmentReport = (
   grid,
   recompute,
   winograd: winograd.map((position) => graph.nodes[order[position]!]!.name),
-  workspaceBytes: workspace ?? null
+  workspaceBytes: workspace ?? null,
+  loadsAhead: loadsAhead === true
 })
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
@@ -122,7 +125,7 @@ export const planText = (planned: Planned): string => {
   const hasWorkspace = report.segments.some(({ workspaceBytes }) => workspaceBytes !== null)
   const segments = report.segments.map((segment) => [
     spanText(segment),
-    tilesText(segment.grid),
+    `${tilesText(segment.grid)}${segment.loadsAhead ? ', loaded ahead' : ''}`,
     segment.recompute ? 'computed again' : 'kept',
     segment.winograd.length === 0 ? '' : plural(segment.winograd.length, 'convolution'),
     ...(hasWorkspace ? [segment.workspaceBytes === null ? '' : formatBytes(segment.workspaceBytes)] : [])

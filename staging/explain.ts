@@ -44,6 +44,8 @@ export interface SegmentCost {
   readonly tileMilliseconds: number
   /** What the segment would take more with direct kernels alone. */
   readonly winogradSavingMilliseconds: number
+  /** What it would take more if no tile were loaded while another is computed. */
+  readonly loadingSavingMilliseconds: number
 }
 
 export interface Explanation {
@@ -106,22 +108,25 @@ const bindingLayerOf = (live: readonly LiveBytes[]): string | undefined => {
 const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights']
 
 const costOf = (timer: ReturnType<typeof segmentTimer>, times: number, isLast: boolean, segment: Segment): SegmentCost => {
+  const { loadsAhead: _, ...inTurn } = segment
   const time = (decisions: Partial<Segment>): { readonly all: number; readonly ofTiles: number } => {
-    const watch = timer({ ...segment, ...decisions })
+    const watch = timer({ ...inTurn, ...decisions })
     return { all: times * watch.nanoseconds(), ofTiles: times * tileKernels.reduce((sum, kind) => sum + watch.nanoseconds(kind), 0) }
   }
   const whole = time({ grid: untiled, recompute: false, reorder: 'once' })
   const again = segment.recompute && !isLast ? time({ grid: untiled, reorder: 'once' }) : whole
   const tiled = tileCount(segment.grid) > 1 ? time({}) : again
   const tiles = tiled.ofTiles - again.ofTiles
+  const saving = segment.loadsAhead === true ? tiled.all - time({ loadsAhead: true }).all : 0
   return {
     segment,
-    milliseconds: tiled.all / 1e6,
+    milliseconds: (tiled.all - saving) / 1e6,
     wholeMilliseconds: whole.all / 1e6,
     recomputationMilliseconds: (again.all - whole.all) / 1e6,
     haloMilliseconds: (tiled.all - again.all - tiles) / 1e6,
     tileMilliseconds: tiles / 1e6,
-    winogradSavingMilliseconds: segment.winograd === undefined ? 0 : (time({ winograd: [] }).all - tiled.all) / 1e6
+    winogradSavingMilliseconds: segment.winograd === undefined ? 0 : (time({ winograd: [] }).all - tiled.all) / 1e6,
+    loadingSavingMilliseconds: saving / 1e6
   }
 }
 

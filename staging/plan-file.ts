@@ -29,7 +29,7 @@ const Segment = t.intersection([
     recompute: Flag,
     reorder: Reorder
   }),
-  t.partial({ winograd: t.array(t.string), workspace: Count })
+  t.partial({ winograd: t.array(t.string), workspace: Count, loadsAhead: t.literal(true) })
 ])
 const HostStay = t.type({ tensor: t.string, swapOut: t.string, freed: t.string, swapIn: t.string })
 const Decided = t.type({
@@ -126,9 +126,10 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
           return {
             order,
-            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace }) => ({
+            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, loadsAhead }) => ({
               ...{ from, to, grid, recompute, reorder },
               ...(workspace !== undefined && { workspace }),
+              ...(loadsAhead && { loadsAhead }),
               ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) })
             })),
             residence: residenceOfTexts(graph, order, residence),

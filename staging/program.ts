@@ -9,8 +9,9 @@ import type { Layout } from './layout'
  *   copy    [3, engine, rows, rowBytes, deviceRowStride, hostRowStride, then (base, three strides) on the device and on the host]
  *   record  [4, engine, event]
  *   wait    [5, engine, event]
+ *   load    [6, and so on as launch]: of a loadImage, on the engine `to-device`
  *
- * Launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs its instructions in program order,
+ * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs its instructions in program order,
  * and beside the others. `wait` holds its engine until the latest `record` of that event before it in program order has been
  * reached by the engine that records it; a wait for an event that nothing has recorded is an error.
  *
@@ -24,7 +25,7 @@ export type Space = (typeof spaces)[number]
 export const tileAxes = ['B', 'H', 'W'] as const
 export type TileAxis = (typeof tileAxes)[number]
 
-export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5 } as const
+export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6 } as const
 
 /** The position of a name is its code in a Program. */
 export const engines = ['compute', 'to-device', 'to-host'] as const
@@ -59,6 +60,8 @@ export type Instruction =
       readonly kind: 'launch'
       readonly kernel: number
       readonly operands: readonly Address[]
+      /** A load, where it is said; else `compute`. */
+      readonly engine?: 'to-device'
       /** Where a tile's backward begins: the operand that reads the tile's owned part of the output gradient (DESIGN §3). */
       readonly seed?: number
     }

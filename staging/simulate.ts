@@ -1,28 +1,35 @@
 import type { DeviceModel } from './device-model'
 import type { Kernel } from './kernels'
-import type { Copy, Engine, Instruction, Program, Section } from './program'
+import type { Copy, Engine, Program } from './program'
 
-const copies = (code: readonly Instruction[]): boolean =>
-  code.some((one) => (one.kind === 'loop' ? copies(one.body) : one.kind !== 'launch'))
+/** What is told of instructions, before or after placement, to know their time. */
+type Timed =
+  | { readonly kind: 'launch'; readonly kernel: number; readonly engine?: Engine }
+  | { readonly kind: 'loop'; readonly count: number; readonly body: readonly Timed[] }
+  | ({ readonly kind: 'copy' } & Pick<Copy, 'engine' | 'rows' | 'rowBytes'>)
+  | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
+
+const synchronises = (code: readonly Timed[]): boolean =>
+  code.some((one) => (one.kind === 'loop' ? synchronises(one.body) : one.kind !== 'launch' || one.engine !== undefined))
 
 /** Predicted time of one launch. Whole numbers, so that sums are exact and do not depend on their order. */
 export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math.round(1e6 * device.milliseconds(kernel))
 
 /**
- * Predicted milliseconds of one section: each engine takes its instructions in program order and waits for the events that it must.
- * Loops of launches alone are counted out, since nothing waits inside them.
+ * Predicted nanoseconds of some code: each engine takes its instructions in program order and waits for the events that it must. Loops
+ * of launches on the compute engine alone are counted out, since nothing waits inside them.
  */
-const simulateSection = ({ code }: Section, { kernels }: Program, device: DeviceModel): number => {
+export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly Kernel[], device: DeviceModel): number => {
   const launches = kernels.map((kernel) => nanoseconds(device, kernel))
-  const copyNanoseconds = ({ engine, rows, rowBytes }: Copy): number =>
+  const copyNanoseconds = ({ engine, rows, rowBytes }: Pick<Copy, 'engine' | 'rows' | 'rowBytes'>): number =>
     Math.round((1e9 * rows * rowBytes) / device.linkBytesPerSecond[engine === 'to-device' ? 'toDevice' : 'toHost'])
   const engines: Record<Engine, number> = { compute: 0, 'to-device': 0, 'to-host': 0 }
   const recorded = new Map<number, number>()
-  const run = (code: readonly Instruction[], times: number): void => {
+  const run = (code: readonly Timed[], times: number): void => {
     for (const one of code)
       switch (one.kind) {
         case 'launch':
-          engines.compute += times * launches[one.kernel]!
+          engines[one.engine ?? 'compute'] += times * launches[one.kernel]!
           break
         case 'copy':
           engines[one.engine] += copyNanoseconds(one)
@@ -34,15 +41,15 @@ const simulateSection = ({ code }: Section, { kernels }: Program, device: Device
           engines[one.engine] = Math.max(engines[one.engine], recorded.get(one.event) ?? 0)
           break
         case 'loop':
-          if (!copies(one.body)) run(one.body, times * one.count)
+          if (!synchronises(one.body)) run(one.body, times * one.count)
           else for (let index = 0; index < one.count; index++) run(one.body, 1)
       }
   }
   run(code, 1)
-  return Math.max(...Object.values(engines)) / 1e6
+  return Math.max(...Object.values(engines))
 }
 
 /** Predicted milliseconds of one update of the weights: its micro-batches in turn, and what follows them. */
-export const simulate = (program: Program, device: DeviceModel, microBatches: number): number =>
-  microBatches * simulateSection(program.step, program, device) +
-  (program.update === undefined ? 0 : simulateSection(program.update, program, device))
+export const simulate = ({ step, update, kernels }: Program, device: DeviceModel, microBatches: number): number =>
+  microBatches * (simulatedNanoseconds(step.code, kernels, device) / 1e6) +
+  (update === undefined ? 0 : simulatedNanoseconds(update.code, kernels, device) / 1e6)

@@ -9,7 +9,7 @@
 namespace tilefold {
 namespace {
 
-constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, spaceCount = 4;
+constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, spaceCount = 4;
 constexpr std::int64_t mostEvents = std::int64_t{1} << 32;
 
 std::string text(std::int64_t value) { return std::to_string(value); }
@@ -69,9 +69,10 @@ class Reader {
     while (at_ < end) {
       start_ = at_;
       const std::int64_t code = next();
-      if (code == launchCode)
-        lists.add(Engine::compute, launch());
-      else if (code == loopCode) {
+      if (code == launchCode || code == loadCode) {
+        const Launch read = launch(code == loadCode ? Engine::toDevice : Engine::compute);
+        lists.add(read.engine, read);
+      } else if (code == loopCode) {
         loop(end, lists);
         end_ = end;
       } else if (code == copyCode) {
@@ -162,13 +163,18 @@ class Reader {
     return {engine, known->second};
   }
 
-  Launch launch() {
+  Launch launch(Engine engine) {
     Launch launch;
+    launch.engine = engine;
+    of(used_, engine) = true;
     const std::int64_t kernel = next();
     if (kernel < 0 || static_cast<std::uint64_t>(kernel) >= limits_.kernels.size())
       throw Failure(place() + " launches kernel " + text(kernel) + " of " + std::to_string(limits_.kernels.size()));
     launch.kernel = static_cast<std::size_t>(kernel);
-    const KernelInfo& info = kernelInfo(limits_.kernels[launch.kernel].kind);
+    const KernelKind kind = limits_.kernels[launch.kernel].kind;
+    const KernelInfo& info = kernelInfo(kind);
+    if (engine != Engine::compute && kind != KernelKind::loadImage)
+      throw Failure(place() + " loads with " + info.name + " instead of loadImage");
     const std::int64_t count = next();
     if (count < 0 || static_cast<std::uint64_t>(count) != info.operands.size())
       throw Failure(place() + " gives " + info.name + " " + text(count) + " operands instead of " + std::to_string(info.operands.size()));
@@ -182,7 +188,7 @@ class Reader {
       launch.operands.push_back(address);
     }
     checkApart(launch, info);
-    if (limits_.kernels[launch.kernel].kind == KernelKind::loadImage) loadsImages_ = true;
+    if (kind == KernelKind::loadImage) loadsImages_ = true;
     return launch;
   }
 

@@ -42,6 +42,8 @@ class CompiledKernel {
  public:
   virtual ~CompiledKernel() = default;
   virtual void launch(const std::vector<Operand>& operands, const StepParameters& step) = 0;
+  // A launch of a loadImage on the to-device engine, beside the compute engine's launches.
+  virtual void load(const std::vector<Operand>& operands, const StepParameters& step) { launch(operands, step); }
 };
 
 class Engines;

@@ -29,16 +29,17 @@ class Engines {
   // Whether instructions are only queued: then one thread gives all engines theirs, in program order. Else each engine is given its own
   // on a thread of its own, which does them: the compute engine's is the caller's.
   virtual bool queue() const = 0;
-  virtual Worker& thread(Engine copying) = 0;
+  virtual Worker& thread(Engine engine) = 0;
   virtual std::byte* arena() const = 0;
   virtual std::byte* hostPool() const = 0;
 
   // Before a section, and until end(): `exchange` and `step` stay where they are. The address at which kernels find the exchange, or
   // nothing: the device knows this section's instructions from an earlier run and needs only end().
   virtual std::optional<std::byte*> begin(const Section& section, std::byte* exchange, const StepParameters& step) = 0;
-  virtual void launch(CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
+  // On the to-device engine: a load.
+  virtual void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
   // The same, and waits: milliseconds that it took.
-  virtual double launchTimed(CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
+  virtual double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
   // Of a copy engine, in its direction. False when the run ended first, as of wait.
   virtual bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress& progress) = 0;
   virtual void record(Engine engine, std::size_t event, Progress& progress) = 0;

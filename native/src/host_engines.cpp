@@ -17,8 +17,8 @@ class HostEngines : public Engines {
   }
 
   bool queue() const override { return false; }
-  Worker& thread(Engine copying) override {
-    std::optional<Link>& link = of(links_, copying);
+  Worker& thread(Engine engine) override {
+    std::optional<Link>& link = of(links_, engine);
     if (!link) link.emplace(linkBytesPerSecond_);
     return link->thread();
   }
@@ -30,11 +30,16 @@ class HostEngines : public Engines {
     return exchange;
   }
 
-  void launch(CompiledKernel& kernel, const std::vector<Operand>& operands) override { kernel.launch(operands, *step_); }
+  void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
+    if (engine == Engine::compute)
+      kernel.launch(operands, *step_);
+    else
+      kernel.load(operands, *step_);
+  }
 
-  double launchTimed(CompiledKernel& kernel, const std::vector<Operand>& operands) override {
+  double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
     const auto start = std::chrono::steady_clock::now();
-    launch(kernel, operands);
+    launch(engine, kernel, operands);
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 

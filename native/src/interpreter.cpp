@@ -100,10 +100,11 @@ class Interpreter::Walk {
       operands_.push_back(operand);
     }
     CompiledKernel& kernel = *interpreter_.kernels_[launch.kernel];
-    if (interpreter_.kernelMilliseconds_.empty())
-      engines_.launch(kernel, operands_);
+    std::vector<double>& milliseconds = of(interpreter_.kernelMilliseconds_, launch.engine);
+    if (milliseconds.empty())
+      engines_.launch(launch.engine, kernel, operands_);
     else
-      interpreter_.kernelMilliseconds_[launch.kernel] += engines_.launchTimed(kernel, operands_);
+      milliseconds[launch.kernel] += engines_.launchTimed(launch.engine, kernel, operands_);
     return true;
   }
 
@@ -149,8 +150,15 @@ class Interpreter::Walk {
 Interpreter::Interpreter(Program program, Device& device, double linkBytesPerSecond, bool timesKernels)
     : program_(std::move(program)),
       kernels_(compileAll(program_.kernels, device)),
-      kernelMilliseconds_(timesKernels ? kernels_.size() : 0),
-      engines_(device.engines(spacesOf(program_), linkBytesPerSecond)) {}
+      engines_(device.engines(spacesOf(program_), linkBytesPerSecond)) {
+  if (timesKernels) kernelMilliseconds_.fill(std::vector<double>(kernels_.size()));
+}
+
+std::vector<double> Interpreter::kernelMilliseconds() const {
+  std::vector<double> sums = of(kernelMilliseconds_, Engine::compute);
+  for (std::size_t kernel = 0; kernel < sums.size(); ++kernel) sums[kernel] += of(kernelMilliseconds_, Engine::toDevice)[kernel];
+  return sums;
+}
 
 bool Interpreter::run(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress) {
   if (section.loadsImages) checkImages(step.images, program_.input);
@@ -179,11 +187,11 @@ bool Interpreter::walk(const Section& section, std::byte* exchange, Progress& pr
       throw;
     }
   };
-  Started copying(progress);
+  Started others(progress);
   for (const Engine engine : {Engine::toDevice, Engine::toHost})
-    if (!of(section.parts, engine).empty()) copying.add(engines_->thread(engine), [&walk, engine] { walk(engine); });
+    if (!of(section.parts, engine).empty()) others.add(engines_->thread(engine), [&walk, engine] { walk(engine); });
   walk(Engine::compute);
-  copying.finish();
+  others.finish();
   return finished == PerEngine<bool>{true, true, true};
 }
 

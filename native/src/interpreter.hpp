@@ -19,7 +19,7 @@ class Interpreter {
   const Program& program() const { return program_; }
   const Engines& engines() const { return *engines_; }
   // Of each kernel's launches in all runs so far; none where they are not timed.
-  const std::vector<double>& kernelMilliseconds() const { return kernelMilliseconds_; }
+  std::vector<double> kernelMilliseconds() const;
 
   // Runs a section to its end; false when `progress` was ended, which ends it before its next instruction. `exchange` has the section's
   // exchangeBytes. Throws Failure.
@@ -32,7 +32,7 @@ class Interpreter {
 
   Program program_;
   std::vector<std::unique_ptr<CompiledKernel>> kernels_;
-  std::vector<double> kernelMilliseconds_;
+  PerEngine<std::vector<double>> kernelMilliseconds_;  // of its launches: engines do not share a number
   std::unique_ptr<Engines> engines_;
 };
 

@@ -60,6 +60,7 @@ const T& of(const PerEngine<T>& values, Engine engine) {
 }
 
 struct Launch {
+  Engine engine = Engine::compute;  // toDevice: of a loadImage
   std::size_t kernel = 0;
   std::vector<Address> operands;
 };

@@ -78,13 +78,13 @@ double timeKernel(const Kernel& kernel, Device& device, double enough) {
   if (winners) {
     Operand source;
     source.address = place(extents[2].bytes, false);
-    engines->launchTimed(*device.compile({KernelKind::maxPoolForward, kernel.fields}), {source, operands[0], operands[1]});
+    engines->launchTimed(Engine::compute, *device.compile({KernelKind::maxPoolForward, kernel.fields}), {source, operands[0], operands[1]});
   }
-  engines->launchTimed(*compiled, operands);
+  engines->launchTimed(Engine::compute, *compiled, operands);
   std::vector<double> times;
   double sum = 0;
   while (times.size() < fewestLaunches || (sum < enough && times.size() < mostLaunches)) {
-    times.push_back(engines->launchTimed(*compiled, operands));
+    times.push_back(engines->launchTimed(Engine::compute, *compiled, operands));
     sum += times.back();
   }
   engines->end(true);

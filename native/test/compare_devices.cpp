@@ -36,7 +36,7 @@ void launch(const Kernel& kernel, Device& device, const std::vector<Operand>& op
     next += roundUp(extents[i].bytes, 64);
   }
   engines->begin(Section{}, nullptr, step);
-  engines->launch(*compiled, there);
+  engines->launch(Engine::compute, *compiled, there);
   engines->end(true);
   if (engines->arenaPeakBytes() > static_cast<std::size_t>(next - engines->arena())) throw Failure(std::string(kernelInfo(kernel.kind).name) + " wrote behind its operands");
   for (std::size_t i = 0; i < operands.size(); ++i)

@@ -1,4 +1,5 @@
 // The scheduling of a cuda device without a GPU: programs on its streams, events and graphs, against the fake of fake_cuda.hpp.
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -43,12 +44,14 @@ void expect(bool truth, const char* what) {
   std::printf("cuda engines: %s\n", what);
 }
 
+constexpr std::int64_t imageRows = 20;  // of the one image that is loaded, a pixel wide
+
 // The reference device's kernels, queued as a GPU's would be: what changes from step to step is read when they run.
 class FakeGpu : public Device {
  public:
   FakeGpu() { context_.compute = stream_.get(); }
   Precision precision() const override { return Precision::float64; }
-  std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override { return std::make_unique<Queued>(reference_->compile(kernel), context_); }
+  std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override { return std::make_unique<Queued>(kernel, reference_->compile(kernel), context_); }
   std::size_t scratchBytes(const Kernel&) override { return 0; }
   std::size_t winnersBytes(const Kernel& kernel) override { return reference_->winnersBytes(kernel); }
   Layout activationLayout(std::int64_t, bool) override { return Layout::plain; }
@@ -58,12 +61,24 @@ class FakeGpu : public Device {
  private:
   class Queued : public CompiledKernel {
    public:
-    Queued(std::shared_ptr<CompiledKernel> kernel, const Context& context) : kernel_(std::move(kernel)), context_(context) {}
-    void launch(const std::vector<Operand>& operands, const StepParameters&) override {
-      enqueue(context_.compute, [kernel = kernel_, step = context_.step, fault = context_.fault, operands] {
+    Queued(const Kernel& kernel, std::shared_ptr<CompiledKernel> compiled, const Context& context)
+        : loads_(kernel.kind == KernelKind::loadImage), kernel_(std::move(compiled)), context_(context) {}
+    void launch(const std::vector<Operand>& operands, const StepParameters&) override { launchOn(context_.compute, operands); }
+    void load(const std::vector<Operand>& operands, const StepParameters&) override { launchOn(context_.load, operands); }
+
+   private:
+    void launchOn(cudaStream_t stream, const std::vector<Operand>& operands) {
+      enqueue(stream, [kernel = kernel_, loads = loads_, step = context_.step, fault = context_.fault, operands] {
         StepParameters parameters;
         parameters.learningRate = step->learningRate;
         parameters.step = step->step;
+        if (loads) {
+          Image image;
+          image.pixels = step->images[0].pixels;
+          image.channels = image.width = 1;
+          image.height = imageRows;
+          parameters.images = {image};
+        }
         try {
           kernel->launch(operands, parameters);
         } catch (const Failure&) {
@@ -72,7 +87,7 @@ class FakeGpu : public Device {
       });
     }
 
-   private:
+    bool loads_;
     std::shared_ptr<CompiledKernel> kernel_;
     const Context& context_;
   };
@@ -87,7 +102,7 @@ Numbers operator+(Numbers left, const Numbers& right) {
   return left;
 }
 
-constexpr double compute = 0, toDevice = 1, toHost = 2, turns = 20;
+constexpr double compute = 0, toDevice = 1, toHost = 2, turns = imageRows;
 
 Numbers record(double engine, double event) { return {4, engine, event}; }
 Numbers wait(double engine, double event) { return {5, engine, event}; }
@@ -96,7 +111,7 @@ Numbers loop(double count, const Numbers& body) { return Numbers{2, 1, count, st
 double codeOf(KernelKind kind) { return static_cast<double>(static_cast<int>(kind)); }
 Numbers launch(double kernel, const Numbers& from, const Numbers& to) { return Numbers{1, kernel, 2} + from + to; }
 
-// Kernel 0 copies a number, 1 is a step of SGD, 2 reads a winner.
+// Kernel 0 copies a number, 1 is a step of SGD, 2 reads a winner, 3 loads a pixel.
 EncodedProgram program() {
   const Numbers in{2, 0, 0, 8, 0}, place{1, 0, 0, 0, 0}, other{1, 8, 0, 0, 0}, out{2, 8 * turns, 0, 8, 0};
   // Each turn's number goes through one place of the arena to the host, and through another one back.
@@ -106,14 +121,20 @@ EncodedProgram program() {
   const Numbers update = launch(0, {2, 0, 0, 0, 0}, {1, 16, 0, 0, 0}) + launch(0, {2, 8, 0, 0, 0}, {1, 24, 0, 0, 0}) +
                          Numbers{1, 1, 3, 1, 16, 0, 0, 0, 1, 24, 0, 0, 0} + none + launch(0, {1, 16, 0, 0, 0}, {2, 0, 0, 0, 0});
   const Numbers failing{1, 2, 3, 1, 32, 0, 0, 0, 2, 0, 0, 0, 0, 1, 40, 0, 0, 0};
+  // Each pixel is loaded to the same place, once the one before it was read.
+  const Numbers load = Numbers{6, 3, 4} + place + Numbers{3, 0, 0, 0, 0, 3, 0, 0, 1, 0, 3, 0, 0, 0, 0};
+  const Numbers loads =
+      record(compute, 0) + loop(turns, wait(toDevice, 0) + load + record(toDevice, 1) + wait(compute, 1) +
+                                           launch(0, place, {2, 0, 0, 8, 0}) + record(compute, 0));
   EncodedProgram encoded;
   encoded.arenaBytes = 128;
   encoded.peakBytes = 48;
   encoded.hostBytes = 8 * turns;
-  encoded.input = {1, 1, 1, 1};
+  encoded.input = {1, 1, turns, 1};
   encoded.kernels = Numbers{codeOf(KernelKind::copyBox), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0} + Numbers{codeOf(KernelKind::sgd), 1, 1, 0, 0} +
-                    Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0};
-  encoded.sections = {{"through", loop(turns, through), 16 * turns}, {"update", update, 16}, {"failing", failing, 8}};
+                    Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0} +
+                    Numbers{codeOf(KernelKind::loadImage), 1, 1, 1, 1, 0, turns, 1, 0, 0, 0, 0, 1.0 / 255, 1, 1, 1};
+  encoded.sections = {{"through", loop(turns, through), 16 * turns}, {"update", update, 16}, {"failing", failing, 8}, {"loads", loads, 8 * turns}};
   return encoded;
 }
 
@@ -135,6 +156,23 @@ void numbersPassThrough(Interpreter& interpreter, double first) {
   expect(run(interpreter, "through", exchange), "a section did not finish");
   const auto half = exchange.begin() + static_cast<std::ptrdiff_t>(exchange.size() / 2);
   expect(std::equal(exchange.begin(), half, half), "numbers did not pass through the host");
+}
+
+// Loads run on a stream of their own, also in a graph.
+void pixelsAreLoaded(Interpreter& interpreter, std::uint8_t first) {
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(imageRows));
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(first + 3 * i);
+  StepParameters step;
+  Image image;
+  image.pixels = pixels.data();
+  image.height = imageRows;
+  image.width = image.channels = 1;
+  step.images = {image};
+  std::vector<double> exchange(pixels.size());
+  expect(run(interpreter, "loads", exchange, step), "a section that loads did not finish");
+  bool same = true;
+  for (std::size_t i = 0; i < pixels.size(); ++i) same = same && std::abs(exchange[i] - pixels[i]) < 1e-9;
+  expect(same, "pixels were overwritten before they were read, or read before they were loaded");
 }
 
 // The second run is captured, later ones replay it with their own learning rate and numbers.
@@ -209,12 +247,15 @@ void runAll(unsigned seed) {
   Interpreter interpreter(decodeProgram(program(), gpu), gpu);
   for (int i = 0; i < 3; ++i) numbersPassThrough(interpreter, 100.0 * i);
   expect(interpreter.engines().hostPeakBytes() == static_cast<std::size_t>(8 * turns), "the host pool's peak is wrong");
+  for (int i = 0; i < 3; ++i) pixelsAreLoaded(interpreter, static_cast<std::uint8_t>(50 * i));
   eachStepHasItsOwnNumbers(interpreter);
   aFaultIsAFailure(interpreter);
   expect(interpreter.engines().arenaPeakBytes() == 48, "the arena's peak is wrong");
   Interpreter timed(decodeProgram(program(), gpu), gpu, 0, true);
   for (int i = 0; i < 3; ++i) numbersPassThrough(timed, 7.0 * i);
   expect(timed.kernelMilliseconds()[0] == 3 * 2 * turns, "kernels were not timed one by one");
+  pixelsAreLoaded(timed, 1);
+  expect(timed.kernelMilliseconds()[3] == turns, "loads were not timed one by one");
 }
 
 }  // namespace

@@ -64,7 +64,8 @@ class Maker {
     chooseLoop();
     const auto& table = kernelInfo(kernel.kind).operands;
     const std::vector<OperandExtent> extents = operandExtents(kernel, device_);
-    std::vector<double> code{1, static_cast<double>(position), static_cast<double>(table.size())};
+    const bool loads = kernel.kind == KernelKind::loadImage && number(random_, 0, 1) == 0;
+    std::vector<double> code{loads ? 6.0 : 1.0, static_cast<double>(position), static_cast<double>(table.size())};
     for (std::size_t i = 0; i < table.size(); ++i) {
       const bool arena = number(random_, 0, 1) == 0, absent = extents[i].bytes == 0;
       code.push_back(table[i].use == Use::index ? 3 : absent ? 0 : arena ? 1 : 2);

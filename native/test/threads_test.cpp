@@ -1,5 +1,6 @@
 // Sessions driven from several threads, for ThreadSanitizer: engines, events, interrupts, failures, and closing while a section runs.
 // Built without OpenMP and with the reference device alone: ThreadSanitizer cannot see how libgomp's threads wait for each other.
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <thread>
@@ -36,7 +37,7 @@ Numbers loop(double count, const Numbers& body) { return Numbers{2, 1, count, st
 
 double codeOf(KernelKind kind) { return static_cast<double>(static_cast<int>(kind)); }
 
-// Kernel 0 copies a number; kernel 1 reads a winner, which may be none.
+// Kernel 0 copies a number; kernel 1 reads a winner, which may be none; kernel 2 loads a pixel.
 Numbers launchCopy(const Numbers& from, const Numbers& to) { return Numbers{1, 0, 2} + from + to; }
 
 EncodedProgram program() {
@@ -48,13 +49,19 @@ EncodedProgram program() {
   const Numbers copying = loop(0x1p40, copy(toHost, 0, 0, 0)) + loop(0x1p40, copy(toDevice, 8, 8, 0));
   const Numbers endless = copying + loop(0x1p40, launchCopy({1, 16, 0, 0, 0}, {1, 24, 0, 0, 0}));
   const Numbers failing = copying + Numbers{1, 1, 3, 1, 16, 0, 0, 0, 2, 0, 0, 0, 0, 1, 24, 0, 0, 0};
+  // Each turn's pixel is loaded to the same place while the one before is on its way out of another.
+  const Numbers load = Numbers{6, 2, 4} + place + Numbers{3, 0, 0, 0, 0, 3, 0, 0, 1, 0, 3, 0, 0, 0, 0};
+  const Numbers loads = record(compute, 0) + loop(turns, wait(toDevice, 0) + load + record(toDevice, 1) + wait(compute, 1) +
+                                                             launchCopy(place, other) + record(compute, 0) +
+                                                             launchCopy(other, {2, 0, 0, 8, 0}));
   EncodedProgram encoded;
   encoded.arenaBytes = encoded.peakBytes = 64;
   encoded.hostBytes = 8 * turns;
-  encoded.input = {1, 1, 1, 1};
+  encoded.input = {1, 1, turns, 1};
   encoded.kernels = Numbers{codeOf(KernelKind::copyBox), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0} +
-                    Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0};
-  encoded.sections = {{"through", loop(turns, through), 16 * turns}, {"endless", endless, 0}, {"failing", failing, 8}};
+                    Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0} +
+                    Numbers{codeOf(KernelKind::loadImage), 1, 1, 1, 1, 0, turns, 1, 0, 0, 0, 0, 1.0 / 255, 1, 1, 1};
+  encoded.sections = {{"through", loop(turns, through), 16 * turns}, {"endless", endless, 0}, {"failing", failing, 8}, {"loads", loads, 8 * turns}};
   return encoded;
 }
 
@@ -66,8 +73,8 @@ void expect(bool truth, const char* what) {
   std::printf("threads: %s\n", what);
 }
 
-std::optional<double> run(Session& session, const std::string& section, std::vector<double>& exchange) {
-  return session.run(section, reinterpret_cast<std::byte*>(exchange.data()), exchange.size() * sizeof(double), {});
+std::optional<double> run(Session& session, const std::string& section, std::vector<double>& exchange, const StepParameters& step = {}) {
+  return session.run(section, reinterpret_cast<std::byte*>(exchange.data()), exchange.size() * sizeof(double), step);
 }
 
 void numbersPassThrough(Session& session) {
@@ -78,6 +85,23 @@ void numbersPassThrough(Session& session) {
   expect(std::equal(exchange.begin(), exchange.begin() + exchange.size() / 2, exchange.begin() + exchange.size() / 2),
          "numbers did not pass through the host");
   expect(session.measuredHostPeakBytes() == static_cast<std::size_t>(8 * turns), "the host pool's peak is wrong");
+}
+
+void pixelsAreLoaded(Session& session) {
+  std::vector<std::uint8_t> pixels(static_cast<std::size_t>(turns));
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(5 * i);
+  StepParameters step;
+  Image image;
+  image.pixels = pixels.data();
+  image.height = static_cast<std::int64_t>(pixels.size());
+  image.width = image.channels = 1;
+  step.images = {image};
+  std::vector<double> exchange(pixels.size());
+  session.begin();
+  expect(run(session, "loads", exchange, step).has_value(), "a section that loads did not finish");
+  bool same = true;
+  for (std::size_t i = 0; i < pixels.size(); ++i) same = same && std::abs(exchange[i] - pixels[i]) < 1e-9;
+  expect(same, "pixels were overwritten before they were read, or read before they were loaded");
 }
 
 void anyThreadInterrupts(Session& session) {
@@ -131,9 +155,10 @@ int main() {
   using namespace tilefold::test;
   const DeviceChoice choice{"reference", Precision::float64, 1};
   for (const double rate : {0.0, 1e9}) {
-    Session session(choice, program(), rate);
+    Session session(choice, program(), rate, true);
     for (int round = 0; round < 5; ++round) {
       numbersPassThrough(session);
+      pixelsAreLoaded(session);
       anyThreadInterrupts(session);
       aFailureEndsAllEngines(session);
       oneSectionAtATime(session);

@@ -3,6 +3,7 @@ import type { Kernel } from '../kernels'
 import type { Segment } from '../plan'
 import { windowFields, type Context, type NodeParameters, type Step } from './context'
 import { at, none, type Virtual } from './emitter'
+import type { InputTile } from './load-ahead'
 import { loweringOf } from './ops'
 import {
   copyTile,
@@ -42,8 +43,18 @@ const freshTile = (context: Context, name: string, extents: TileTensor['extents'
   layout
 })
 
-/** The tile of the segment's input: loaded, seen in place, or copied out of the whole tensor to `home`; left empty unless `wanted`. */
-const openInput = (context: Context, { segment, input }: BoundSegment, body: Body, home: () => Virtual, wanted: boolean): TileTensor => {
+/**
+ * The tile of the segment's input: seen in place, copied out of the whole tensor to `home`, or loaded there or, while the tile before it
+ * is computed, to `ahead`; left empty unless `wanted`.
+ */
+const openInput = (
+  context: Context,
+  { segment, input }: BoundSegment,
+  body: Body,
+  home: () => Virtual,
+  wanted: boolean,
+  ahead: InputTile | undefined
+): TileTensor => {
   const region = regionOf(body, 0)
   const { emit, source, exchange, elementBytes, graph } = context
   if (input !== undefined) {
@@ -53,7 +64,8 @@ const openInput = (context: Context, { segment, input }: BoundSegment, body: Bod
     if (wanted) copyTile(emit, input, region, tile, 'read', elementBytes)
     return tile
   }
-  const tile = { address: home(), extents: regionExtents(region, graph.input[1]), layout: context.layouts[segment.from]! }
+  const address = ahead === undefined ? home() : at(ahead.buffer)
+  const tile = { address, extents: regionExtents(region, graph.input[1]), layout: context.layouts[segment.from]! }
   if (!wanted) return tile
   if (source.kind === 'float') {
     const { fields, address } = inExchange(tile, graph.input, region, exchange.input, elementBytes)
@@ -64,10 +76,19 @@ const openInput = (context: Context, { segment, input }: BoundSegment, body: Bod
   const [mean0, mean1, mean2, mean3] = constants(source.mean, 0) as [number, number, number, number]
   const [deviation0, deviation1, deviation2, deviation3] = constants(source.deviation, 1) as [number, number, number, number]
   const full = { fullHeight: graph.input[2], fullWidth: graph.input[3] }
-  emit.launch<'loadImage'>(
-    { kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3, ...full, ...tileFields(tile) },
-    { destination: tile.address, ...originOf(region) }
-  )
+  const kernel = {
+    ...({ kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 } as const),
+    ...full,
+    ...tileFields(tile)
+  }
+  const operands = { destination: address, ...originOf(region) }
+  if (ahead === undefined) emit.launch<'loadImage'>(kernel, operands)
+  else {
+    emit.wait('to-device', ahead.free, ahead.buffer)
+    emit.load(kernel, operands)
+    emit.record('to-device', ahead.loaded)
+    emit.wait('compute', ahead.loaded)
+  }
   return tile
 }
 
@@ -93,16 +114,26 @@ const lastRecomputed = (context: Context, nodes: readonly Node[], from: number):
     return isLoss(node.op) || own || (next !== undefined && readsInput(context, next, from + position + 1))
   })
 
+/** Whether a pass reads a segment's input. */
+export const needsInput = (context: Context, bound: BoundSegment, mode: ForwardMode): boolean => {
+  const nodes = nodesOf(context, bound)
+  const { from } = bound.segment
+  return lastRunOf(context, nodes, from, mode) >= 0 || readsInput(context, nodes[0]!, from)
+}
+
+const lastRunOf = (context: Context, nodes: readonly Node[], from: number, mode: ForwardMode): number =>
+  mode === 'recompute' ? lastRecomputed(context, nodes, from) : nodes.length - 1
+
 /**
- * Runs one tile forward. Returns each op's step, for backward. An op works in place where nothing that backward reads,
- * and nothing outside the tile, would be overwritten.
+ * Runs one tile forward, its input loaded `ahead` where that is given. Returns each op's step, for backward. An op works in place where
+ * nothing that backward reads, and nothing outside the tile, would be overwritten.
  */
-export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode): readonly Step[] => {
+export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode, ahead?: InputTile): readonly Step[] => {
   const { emit, elementBytes, layouts, exchange, firstLearning } = context
   const { segment, output } = bound
   const nodes = nodesOf(context, bound)
   const last = nodes.length - 1
-  const lastRun = mode === 'recompute' ? lastRecomputed(context, nodes, segment.from) : last
+  const lastRun = lastRunOf(context, nodes, segment.from, mode)
   const outputRegion = regionOf(body, nodes.length)
   const direct = output === undefined || mode === 'recompute' ? undefined : viewOf(output, outputRegion, elementBytes)
 
@@ -139,7 +170,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
   }
 
   const steps: Step[] = []
-  let source = openInput(context, bound, body, inputHome, lastRun >= 0 || readsInput(context, nodes[0]!, segment.from))
+  let source = openInput(context, bound, body, inputHome, needsInput(context, bound, mode), ahead)
   nodes.forEach((node, position) => {
     if (tileCount(segment.grid) === 1) emit.moment(segment.from + position)
     const lowering = loweringOf(node)

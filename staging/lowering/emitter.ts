@@ -1,5 +1,5 @@
 import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../kernels'
-import type { BufferRole, Engine, TileAxis } from '../program'
+import { tileAxes, type BufferRole, type Engine, type TileAxis } from '../program'
 
 /** A range of the arena that placement has yet to give an address. */
 export interface Buffer {
@@ -18,9 +18,22 @@ export type Virtual =
   | { readonly space: 'exchange' | 'index'; readonly base: number; readonly strides: Strides }
 
 export type VirtualInstruction =
-  | { readonly kind: 'launch'; readonly kernel: number; readonly operands: readonly Virtual[]; readonly seed?: number }
+  | {
+      readonly kind: 'launch'
+      readonly kernel: number
+      readonly operands: readonly Virtual[]
+      readonly engine?: 'to-device'
+      readonly seed?: number
+    }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly VirtualInstruction[] }
-  | { readonly kind: 'copy'; readonly engine: Exclude<Engine, 'compute'>; readonly device: Buffer; readonly host: Buffer }
+  | {
+      readonly kind: 'copy'
+      readonly engine: Exclude<Engine, 'compute'>
+      readonly rows: 1
+      readonly rowBytes: number
+      readonly device: Buffer
+      readonly host: Buffer
+    }
   /** A wait may end a transfer: what that read, on the device or on the host, must stay until here. */
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number; readonly device?: Buffer; readonly host?: Buffer }
 
@@ -35,15 +48,17 @@ export interface Pool {
   readonly kernels: readonly Kernel[]
   readonly intern: (kernel: Kernel) => number
   readonly freshBuffer: () => number
+  readonly freshEvent: () => number
 }
 
 export const openPool = (): Pool => {
   const kernels: Kernel[] = []
   const indices = new Map<string, number>()
-  let buffers = 0
+  let [buffers, events] = [0, 0]
   return {
     kernels,
     freshBuffer: () => buffers++,
+    freshEvent: () => events++,
     intern: (kernel) => {
       const key = encodeKernel(kernel).join(' ')
       const known = indices.get(key)
@@ -60,8 +75,15 @@ export interface Emitter {
   /** The next launch that reads this output gradient begins a tile's backward. */
   readonly seed: (gradient: Buffer) => void
   readonly launch: <K extends KernelKind>(kernel: KernelOf<K>, operands: { readonly [O in OperandsOf<K>]: Virtual }) => void
+  /** The same on the to-device engine. */
+  readonly load: (kernel: KernelOf<'loadImage'>, operands: { readonly [O in OperandsOf<'loadImage'>]: Virtual }) => void
+  readonly freshEvent: () => number
+  readonly record: (engine: Engine, event: number, device?: Buffer) => void
+  readonly wait: (engine: Engine, event: number, device?: Buffer) => void
   /** Runs `body` for tile indices 0 .. count - 1 of `axis`; a single tile needs no loop. */
   readonly loop: (axis: TileAxis, count: number, body: () => void) => void
+  /** The same with a body for even indices and one for odd ones, 0 and 1; of an odd number the last runs by itself. */
+  readonly pairs: (axis: TileAxis, count: number, body: (index: 0 | 1) => void) => void
   readonly code: () => readonly VirtualInstruction[]
   /** A moment of the step begins (see HostStay in plan.ts); only its first time outside of loops counts. */
   readonly moment: (moment: number) => void
@@ -69,40 +91,76 @@ export interface Emitter {
   readonly moments: () => ReadonlyMap<number, number>
 }
 
+/** Which indices of an axis a loop's index k stands for: first + step * k. */
+interface Stepping {
+  readonly axis: number
+  readonly first: number
+  readonly step: number
+}
+
+const stepped = (operand: Virtual, { axis, first, step }: Stepping): Virtual => {
+  if (operand.space === 'none') return operand
+  const stride = operand.strides[axis]!
+  const [b, h, w] = operand.strides.map((own, k) => (k === axis ? step * own : own))
+  return { ...operand, base: operand.base + first * stride, strides: [b!, h!, w!] }
+}
+
 export const emitter = (pool: Pool): Emitter => {
   let current: VirtualInstruction[] = []
   let seeding: Buffer | undefined
+  let stepping: Stepping | undefined
   let depth = 0
   const moments = new Map<number, number>()
+  const loop = (axis: TileAxis, count: number, body: () => void): void => {
+    if (count === 1) return body()
+    const outer = current
+    current = []
+    depth++
+    body()
+    depth--
+    outer.push({ kind: 'loop', axis, count, body: current })
+    current = outer
+  }
+  const emitLaunch = (kernel: Kernel, named: Readonly<Record<string, Virtual>>, engine?: 'to-device'): void => {
+    const uses = Object.entries(kernelTable[kernel.kind].operands)
+    const inOrder = uses.map(([name]) => (stepping === undefined ? named[name]! : stepped(named[name]!, stepping)))
+    const reads = (operand: Virtual, position: number): boolean =>
+      operand.space === 'arena' && operand.buffer === seeding && uses[position]![1] === 'read'
+    const seed = seeding === undefined ? -1 : inOrder.findIndex(reads)
+    if (seed !== -1) seeding = undefined
+    current.push({
+      kind: 'launch',
+      kernel: pool.intern(kernel),
+      operands: inOrder,
+      ...(engine === undefined ? {} : { engine }),
+      ...(seed === -1 ? {} : { seed })
+    })
+  }
+  const synchronise =
+    (kind: 'record' | 'wait') =>
+    (engine: Engine, event: number, device?: Buffer): void => {
+      current.push({ kind, engine, event, ...(device === undefined ? {} : { device }) })
+    }
   return {
     buffer: (name, bytes, scope = 'local') => ({ id: pool.freshBuffer(), name, bytes, scope }),
     seed: (gradient) => {
       seeding = gradient
     },
-    launch: (kernel, operands) => {
-      const named = operands as Readonly<Record<string, Virtual>>
-      const uses = Object.entries(kernelTable[kernel.kind].operands)
-      const inOrder = uses.map(([name]) => named[name]!)
-      const reads = (operand: Virtual, position: number): boolean =>
-        operand.space === 'arena' && operand.buffer === seeding && uses[position]![1] === 'read'
-      const seed = seeding === undefined ? -1 : inOrder.findIndex(reads)
-      if (seed !== -1) seeding = undefined
-      current.push({
-        kind: 'launch',
-        kernel: pool.intern(kernel as unknown as Kernel),
-        operands: inOrder,
-        ...(seed === -1 ? {} : { seed })
-      })
-    },
-    loop: (axis, count, body) => {
-      if (count === 1) return body()
-      const outer = current
-      current = []
-      depth++
-      body()
-      depth--
-      outer.push({ kind: 'loop', axis, count, body: current })
-      current = outer
+    launch: (kernel, operands) => emitLaunch(kernel as unknown as Kernel, operands),
+    load: (kernel, operands) => emitLaunch(kernel as unknown as Kernel, operands, 'to-device'),
+    freshEvent: pool.freshEvent,
+    record: synchronise('record'),
+    wait: synchronise('wait'),
+    loop,
+    pairs: (name, count, body) => {
+      const axis = tileAxes.indexOf(name)
+      const runAt = (first: number, step: number): void => {
+        stepping = { axis, first, step }
+        body(first % 2 === 0 ? 0 : 1)
+        stepping = undefined
+      }
+      loop(name, count >> 1, () => [0, 1].forEach((first) => runAt(first, 2)))
+      if (count % 2 === 1) runAt(count - 1, 0)
     },
     code: () => current,
     moment: (moment) => {

@@ -125,10 +125,9 @@ const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly 
       case 'loop':
         return { ...instruction, body: resolve(instruction.body, placed) }
       case 'copy': {
-        const { kind, engine, device, host } = instruction
-        const { bytes } = device
-        const row = { rows: 1, rowBytes: bytes, deviceRowStride: bytes, hostRowStride: bytes }
-        return { kind, engine, ...row, device: whole(device), host: whole(host) }
+        const { kind, engine, rows, rowBytes, device, host } = instruction
+        const strides = { deviceRowStride: rowBytes, hostRowStride: rowBytes }
+        return { kind, engine, rows, rowBytes, ...strides, device: whole(device), host: whole(host) }
       }
       default: {
         const { kind, engine, event } = instruction

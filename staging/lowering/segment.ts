@@ -1,10 +1,10 @@
 import type { Segment } from '../plan'
-import { tileAxes } from '../program'
 import { tileCount, type SegmentTiling } from '../tiling'
 import { addsToInput, backwardBody } from './backward'
 import { forwardBody, type BoundSegment, type ForwardMode } from './body'
 import type { Context, ParameterTensor, Step } from './context'
 import { at, type Buffer, type Virtual } from './emitter'
+import { emitTiles } from './load-ahead'
 import { loweringOf } from './ops'
 import { learningTensors, weightsIn } from './parameters'
 import type { Body, WholeTensor } from './tensors'
@@ -21,14 +21,6 @@ export interface SegmentCode extends BoundSegment {
 export const bodiesOf = ({ B, H, W }: SegmentTiling): readonly Body[] =>
   B.flatMap((batch) => H.flatMap((rows) => W.map((columns): Body => ({ runs: [batch, rows, columns] }))))
 
-const emitBodies = ({ emit }: Context, bodies: readonly Body[], run: (body: Body) => void): void => {
-  for (const body of bodies) {
-    const nest = (axis: number): void =>
-      axis === body.runs.length ? run(body) : emit.loop(tileAxes[axis]!, body.runs[axis]!.count, () => nest(axis + 1))
-    nest(0)
-  }
-}
-
 const zero = ({ emit }: Context, buffer: Buffer): void =>
   emit.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
 
@@ -42,15 +34,15 @@ export const emitForward = (
   code: SegmentCode,
   mode: ForwardMode = code.segment.recompute ? 'discard' : 'keep'
 ): readonly Step[] | undefined => {
-  const { segment, output, bodies } = code
+  const { segment, output } = code
   context.emit.moment(segment.from)
   const last = context.graph.nodes[segment.to - 1]!
   if (output !== undefined && loweringOf(last).accumulates) zero(context, output.buffer)
   const shared = context.parameters.slice(segment.from, segment.to)
   const inside = withAlgorithms(context, segment, { winogradForward: shared, winogradBackward: [] })
   let kept: readonly Step[] | undefined
-  emitBodies(context, bodies, (body) => {
-    kept = forwardBody(inside, code, body, mode)
+  emitTiles(context, code, mode, (body, input) => {
+    kept = forwardBody(inside, code, body, mode, input)
   })
   return mode === 'keep' ? kept : undefined
 }
@@ -100,8 +92,9 @@ export const emitBackward = (
     zero(context, inputGradient.buffer)
 
   const finishAll = (tensors: readonly ParameterTensor[]): void => tensors.forEach((tensor) => finish(tensor, sums.get(tensor)!))
-  emitBodies(context, bodies, (body) => {
-    const steps = kept ?? forwardBody(inside, code, body, isLast ? 'keep' : 'recompute')
+  const mode = isLast ? 'keep' : 'recompute'
+  emitTiles(context, code, mode, (body, input) => {
+    const steps = kept ?? forwardBody(inside, code, body, mode, input)
     backwardBody(inside, code, body, steps, {
       output: code.outputGradient,
       input: inputGradient,

@@ -12,17 +12,23 @@ export interface Stopwatch extends Emitter {
 export const stopwatch = (device: DeviceModel): Stopwatch => {
   const totals = new Map<KernelKind, number>()
   let [times, buffers] = [1, 0]
+  const launch = (kernel: { readonly kind: KernelKind }): void => {
+    totals.set(kernel.kind, (totals.get(kernel.kind) ?? 0) + times * nanoseconds(device, kernel as never))
+  }
+  const loop = (count: number, body: () => void): void => {
+    times *= count
+    body()
+    times /= count
+  }
   return {
     buffer: (name, bytes, scope = 'local') => ({ id: buffers++, name, bytes, scope }),
-    launch: (kernel) => {
-      const kind = kernel.kind as KernelKind
-      totals.set(kind, (totals.get(kind) ?? 0) + times * nanoseconds(device, kernel as never))
-    },
-    loop: (_, count, body) => {
-      times *= count
-      body()
-      times /= count
-    },
+    launch,
+    load: launch,
+    freshEvent: () => 0,
+    record: () => undefined,
+    wait: () => undefined,
+    loop: (_, count, body) => loop(count, body),
+    pairs: (_, count, body) => loop(count, () => body(0)),
     seed: () => undefined,
     code: () => [],
     moment: () => undefined,

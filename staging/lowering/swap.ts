@@ -52,7 +52,7 @@ const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => 
     const copies = starting.flatMap((stay): readonly VirtualInstruction[] => {
       const { device, event } = ends(stay)
       return [
-        { kind: 'copy', engine, device, host: stay.host },
+        { kind: 'copy', engine, rows: 1, rowBytes: device.bytes, device, host: stay.host },
         { kind: 'record', engine, event }
       ]
     })

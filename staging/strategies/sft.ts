@@ -144,6 +144,9 @@ interface Boundaries {
   readonly reorders: (span: Span) => boolean
 }
 
+/** Tiles of the images that are still loaded ahead: each is followed by itself when a Program is verified. */
+const mostLoadedAhead = 4096
+
 const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
   options
     .flatMap((option) => option() ?? [])
@@ -152,7 +155,7 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 
 /** The ways between any two positions; answers are remembered. What is kept over several is joined later. */
 const waysOf = (
-  { lowering: { graph }, estimate, variants: variantsOf }: Search,
+  { lowering: { graph, source }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
   { boundaryBytes, firstLearning, reorders }: Boundaries
 ): ((span: Span) => Ways) => {
@@ -177,7 +180,7 @@ const waysOf = (
     }
   }
   const optionOf = (segment: Segment): Option | undefined => {
-    const estimated = estimate(segment)
+    const estimated = segment.loadsAhead === true && tileCount(segment.grid) > mostLoadedAhead ? undefined : estimate(segment)
     return estimated && asOption(segment, estimated)
   }
 
@@ -190,8 +193,14 @@ const waysOf = (
       reorders(span) || variants.some(({ winograd }) => winograd !== undefined) ? ['once', 'each-tile'] : ['once']
     // A limit on scratch binds tiles less than the whole: within it they may be faster, though never than the whole without it.
     const isLimited = variants.some(({ workspace }) => workspace !== undefined)
+    /** Of tiles. */
+    const loadings: readonly Pick<Segment, 'loadsAhead'>[] = span.from === 0 && source.kind === 'image' ? [{ loadsAhead: true }, {}] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
-      variants.map((variant) => () => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant }))
+      variants.flatMap((variant) =>
+        (tileCount(grid) > 1 ? loadings : [{}]).map(
+          (loading) => () => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading })
+        )
+      )
     /** From the fastest to the slowest; only tiles that the model asks for must be looked at for that. */
     const kept =
       wanted === undefined
@@ -202,20 +211,25 @@ const waysOf = (
     const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
     const coarsest = again.length > 0 ? again : kept
     let grids: readonly Grid[] | undefined
-    const tiles = (variant: number, reorder: Segment['reorder'], available: number, slowest: number): Option | undefined => {
+    const tiles = (
+      variant: number,
+      decided: Pick<Segment, 'reorder' | 'loadsAhead'>,
+      available: number,
+      slowest: number
+    ): Option | undefined => {
       const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
       if (nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span)
       const gridOption = (index: number): Option | undefined =>
-        optionOf({ ...span, grid: grids![index]!, recompute: true, reorder, ...variants[variant] })
+        optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] })
       return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
     }
     /** Of the variants before `end`, in tiles; all leave the same in memory. */
     const fastestTiles = (end: number, available: number, slowest: number): Option | undefined => {
       let best: Option | undefined
       for (let variant = 0; variant < end; variant++)
-        for (const reorder of reordering) {
-          const option = tiles(variant, reorder, available, best?.nanoseconds() ?? slowest)
+        for (const decided of reordering.flatMap((reorder) => loadings.map((loading) => ({ reorder, ...loading })))) {
+          const option = tiles(variant, decided, available, best?.nanoseconds() ?? slowest)
           if (option !== undefined && option.nanoseconds() < (best?.nanoseconds() ?? Infinity)) best = option
         }
       return best

@@ -198,7 +198,7 @@ const readSection = (
         if (position === one.seed) seed = touched
       }
     }
-    return { kind: 'access', place, engine: 'compute', kernel, accesses, ...(seed === undefined ? {} : { seed }) }
+    return { kind: 'access', place, engine: one.engine ?? 'compute', kernel, accesses, ...(seed === undefined ? {} : { seed }) }
   }
 
   const copy = (one: Copy, path: readonly number[], loops: readonly OpenLoop[]): Event => {

@@ -40,6 +40,9 @@ const byHand: readonly Segment[] = [
   { from: 42, to: 44, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
 ]
 
+/** The same with the images' tiles loaded ahead. */
+const loadedAhead = byHand.map((segment): Segment => (segment.from === 0 ? { ...segment, loadsAhead: true } : segment))
+
 /** Half the net frozen, a micro-batch's gradients added to those before, clipped, and evaluations. */
 const everything: Wanted['training'] = {
   accumulate: 2,
@@ -64,6 +67,7 @@ const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true
   { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budget: 150e6, tiled: false },
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: byHand, tiled: true },
   { device: 'reference', network: 'darknet19', input: [2, 3, 65, 33], strategy: 'sft', segments: byHand, tiled: true },
+  { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: loadedAhead, tiled: true },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', training: everything, tiled: false },
   { device: 'cpu', network: 'vgg16', input: [2, 3, 161, 127], strategy: 'sft', budget: 196e6, training: everything, tiled: true },
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: byHand, training: { clipNorm: 1 }, tiled: true }
@@ -71,7 +75,9 @@ const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true
 
 cases.forEach((wanted) =>
   memory(
-    `${wanted.network} at ${wanted.input.join('x')}, ${wanted.strategy}, ${wanted.device}${wanted.training ? ', options' : ''}`,
+    [wanted.network, 'at', `${wanted.input.join('x')},`, `${wanted.strategy},`, wanted.device].join(' ') +
+      (wanted.training ? ', options' : '') +
+      (wanted.segments === loadedAhead ? ', loaded ahead' : ''),
     () => {
       const { plannedPeakBytes, measuredPeakBytes, plannedHostBytes, measuredHostBytes, heapBytes, controlBytes, tiles } = measured(wanted)
       ok(

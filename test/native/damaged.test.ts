@@ -52,6 +52,7 @@ const cases: readonly (readonly [string, EncodedSessionOptions, string])[] = [
   ['code that is cut off', withCode((code) => code.slice(0, -1)), 'is cut off'],
   ['a number that is not whole', withCode(set(launchAt.base, 0.5)), 'is not a whole number'],
   ['a number that is none', withCode(set(launchAt.base, NaN)), 'is not a whole number'],
+  ['a load that computes', withCode(set(launchAt.code, 6)), 'loads with copyBox instead of loadImage'],
   ['an unknown kernel', withCode(set(launchAt.kernel, 2)), 'launches kernel 2 of 2'],
   ['a wrong number of operands', withCode(set(launchAt.operands, 3)), 'gives copyBox 3 operands instead of 2'],
   ['an unknown space', withCode(set(launchAt.space, 7)), 'the unknown space 7'],

@@ -5,7 +5,25 @@ import { test } from 'uvu'
 import type { DeviceError, Session } from '../../native'
 import type { Kernel } from '../../staging/kernels'
 import type { Copy, Instruction } from '../../staging/program'
-import { arena, at, copy, exchange, launch, left, loop, none, open, parameters, record, right, swap, wait, type Written } from './program'
+import {
+  arena,
+  at,
+  copy,
+  exchange,
+  index,
+  launch,
+  left,
+  load,
+  loop,
+  none,
+  open,
+  parameters,
+  record,
+  right,
+  swap,
+  wait,
+  type Written
+} from './program'
 
 const kibibyte = 1024
 const zero = (bytes: number): Kernel => ({ kind: 'zero', bytes })
@@ -120,6 +138,40 @@ test('a wait is for the latest record of its event, whichever engine made it', a
   ]
   const session = openRight(code, { kernels: [copy(1)], exchangeBytes: 8, hostBytes: bytes, peakBytes: bytes }, 1e6)
   assert.ok(right(await session.run('step', new ArrayBuffer(8), parameters, [])()) >= 100)
+  session.close()
+})
+
+/** Each row of an image goes through one of two places of the arena, loaded while the row before it is handed out from the other. */
+const loading = (rows: number): Written => {
+  const part = { kind: 'loadImage', batch: 1, channels: 1, height: 1, width: 4, layout: 0, fullHeight: rows, fullWidth: 4 } as const
+  const image = { ...part, mean0: 0, mean1: 0, mean2: 0, mean3: 0, deviation0: 1, deviation1: 1, deviation2: 1, deviation3: 1 }
+  const through = (which: 0 | 1): readonly Instruction[] => [
+    wait('to-device', which),
+    load(0, arena(64 * which), index(0), index(which, [0, 2, 0]), index(0)),
+    record('to-device', 2 + which),
+    wait('compute', 2 + which),
+    launch(1, arena(64 * which), exchange(32 * which, [0, 64, 0])),
+    record('compute', which)
+  ]
+  const code = [record('compute', 0), record('compute', 1), loop('H', rows / 2, ...through(0), ...through(1))]
+  return { kernels: [image, copy(4)], code, exchangeBytes: 32 * rows, input: [1, 1, rows, 4] }
+}
+
+test('rows of an image are loaded beside what computes', async () => {
+  const rows = 200
+  const pixels = Uint8Array.from({ length: 4 * rows }, (_, position) => position * 37)
+  const upright = { flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
+  const image = { pixels, height: rows, width: 4, channels: 1, cropTop: 0, cropLeft: 0, ...upright }
+  const session = right(open(loading(rows)))
+  for (const run of [1, 2]) {
+    const values = new Float64Array(4 * rows)
+    right(await session.run('step', values.buffer, parameters, [image])())
+    assert.equal(
+      [...values],
+      [...pixels].map((pixel) => pixel / 255),
+      `run ${run}`
+    )
+  }
   session.close()
 })
 

@@ -57,7 +57,7 @@ const image: Image = {
   quarterTurns: 0
 }
 
-/** The staged Program, with a swap of its first kilobyte before its step: something to damage in copies and events too. */
+/** The staged Program, which loads its tiles ahead, with a swap of its first kilobyte before its step: something to damage in copies and events too. */
 const programFor = (device: 'reference' | 'cpu'): Program => {
   const staged = right(
     E.mapLeft(({ message }: { readonly message: string }): DeviceError => ({ code: 'device', message }))(
@@ -70,6 +70,7 @@ const programFor = (device: 'reference' | 'cpu'): Program => {
       })
     )
   ).program
+  assert.ok(staged.step.code.some((one) => one.kind === 'launch' && one.engine === 'to-device'))
   const swaps = [
     swap('to-host', 1024, at(0), at(64)),
     record('to-host', 1),
@@ -81,7 +82,7 @@ const programFor = (device: 'reference' | 'cpu'): Program => {
   return { ...staged, hostBytes: 1088, step: { ...staged.step, code: [...swaps, ...staged.step.code] } }
 }
 
-const oddNumbers = [0, 1, -1, 2, 3, 4, 5, 8, 64, 0.5, 1e6, 2 ** 31, 2 ** 52, 2 ** 53, 2 ** 62, 1e300, Infinity, NaN]
+const oddNumbers = [0, 1, -1, 2, 3, 4, 5, 6, 8, 64, 0.5, 1e6, 2 ** 31, 2 ** 52, 2 ** 53, 2 ** 62, 1e300, Infinity, NaN]
 
 const damaged = (options: EncodedSessionOptions, random: (below: number) => number): EncodedSessionOptions => {
   const number = (value: number): number =>

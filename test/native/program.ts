@@ -11,6 +11,13 @@ export const exchange = (base: number, strides: Address['strides'] = [0, 0, 0]):
 export const index = (base: number, strides: Address['strides'] = [0, 0, 0]): Address => ({ space: 'index', base, strides })
 
 export const launch = (kernel: number, ...operands: readonly Address[]): Instruction => ({ kind: 'launch', kernel, operands })
+/** A launch of a loadImage on the to-device engine. */
+export const load = (kernel: number, ...operands: readonly Address[]): Instruction => ({
+  kind: 'launch',
+  kernel,
+  operands,
+  engine: 'to-device'
+})
 export const loop = (axis: TileAxis, count: number, ...body: readonly Instruction[]): Instruction => ({ kind: 'loop', axis, count, body })
 
 export const at = (base: number, strides: Offset['strides'] = [0, 0, 0]): Offset => ({ base, strides })

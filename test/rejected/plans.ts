@@ -41,13 +41,14 @@ const right = { ...made, input, layers, order, budget: 1000000, peak: 900000, se
 
 const stay = { tensor: 'output of features.2', swapOut: 'forward 1', freed: 'forward scores', swapIn: 'backward loss' } as const
 
-// This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the end, convolutions by Winograd, and stays
-// on the host.
+// This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the end, convolutions by Winograd, tiles
+// that are loaded ahead, and stays on the host.
 export const accepted = [
   planFor(network)(right),
   planFor(network)({ ...right, order: [0, 2, 1, 3, 4, 5, 6, 7], segments: [{ ...first, checkpoint: 'features.1' }, second, last] }),
   planFor(network)({ ...right, budget: null, segments: [first, { ...second, to: 8, checkpoint: 'loss', grid: { B: 2, H: 1, W: 1 } }] }),
   planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'] }, { ...second, winograd: [] }, last] }),
+  planFor(network)({ ...right, segments: [{ ...first, loadsAhead: true }, second, last] }),
   planFor(network)({
     ...right,
     residence: [stay, { ...stay, tensor: 'winners of features.2' }, { ...stay, tensor: 'input of features.0' }]
@@ -287,6 +288,33 @@ planFor(network)({
       ...first,
       // expects: segment 0..3: its last layer is features.2, not features.1
       checkpoint: 'features.1'
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      // expects: segment 3..6: loadsAhead: only a first segment in tiles loads images ahead
+      loadsAhead: true
+    },
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      grid: whole,
+      // expects: segment 0..3: loadsAhead: only a first segment in tiles loads images ahead
+      loadsAhead: true
     },
     second,
     last

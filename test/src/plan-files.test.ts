@@ -127,6 +127,11 @@ test('hand edits count: a grid, a checkpoint, an order, a budget', async () => {
   const coarse = await json('bench', smallModel, '--steps', '1', '--plan', writePlan('coarse.json', tiled(plan, 2, 1)))
   assert.ok(coarse.predictedPeakBytes > fine.peakDeviceBytes)
   assert.ok(coarse.peakDeviceBytes <= coarse.predictedPeakBytes && coarse.peakDeviceBytes > coarse.predictedPeakBytes - 4096)
+  const [first, ...others] = tiled(plan, 4, 2).segments
+  const ahead = { ...tiled(plan, 4, 2), segments: [{ ...first!, loadsAhead: true as const }, ...others] }
+  const loaded = await json('bench', smallModel, '--steps', '1', '--plan', writePlan('ahead.json', ahead))
+  assert.ok(loaded.predictedPeakBytes > fine.peakDeviceBytes, 'a second input tile')
+  assert.ok(loaded.peakDeviceBytes <= loaded.predictedPeakBytes && loaded.peakDeviceBytes > loaded.predictedPeakBytes - 4096)
   const written = { ...tiled(plan, 2, 1), order: [0, 1, 2, 3, 4, 5] }
   const unordered = await json('plan', smallModel, '--plan', writePlan('written.json', written))
   assert.ok(unordered.peakDeviceBytes > coarse.predictedPeakBytes, 'the larger rectifier output')
@@ -235,6 +240,10 @@ test('what is wrong with a plan is one sentence, and exit status 2', async () =>
     [
       wrong('padding', { segments: [{ ...first, grid: { B: 1, H: 2, W: 0.5 } }, second] }),
       /^segment 0\.\.4: tile counts must be whole numbers above 0\.?$/
+    ],
+    [
+      wrong('ahead', { segments: [first, { ...second, loadsAhead: true }] }),
+      /^segment 4\.\.6: loadsAhead: only a first segment in tiles loads images ahead\.?$/
     ]
   ]
   for (const [file, sentence] of cases) {

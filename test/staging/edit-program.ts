@@ -25,6 +25,15 @@ export const launches = (
   return walk(program[section].code, [])
 }
 
+/** Every instruction but loops, with its path, in program order. */
+export const instructionsOf = (
+  code: readonly Instruction[],
+  path: Path = []
+): readonly { readonly path: Path; readonly one: Instruction }[] =>
+  code.flatMap((one, position) =>
+    one.kind === 'loop' ? instructionsOf(one.body, [...path, position]) : [{ path: [...path, position], one }]
+  )
+
 /** Replaces the instruction at `path` by what `change` makes of it. */
 export const replaceAt = (
   program: Program,

@@ -19,7 +19,12 @@ export const randomSegments = (draw: Draw, graph: Graph): readonly Segment[] => 
     const to = Math.min(ops, from + draw(1, ops))
     const grid = randomGrid(draw, graph, from, to)
     const tiled = grid.B * grid.H * grid.W > 1
-    segments.push({ from, to, grid, recompute: tiled || draw(0, 1) === 1, reorder: draw(0, 1) === 1 ? 'once' : 'each-tile' })
+    segments.push({
+      ...{ from, to, grid },
+      recompute: tiled || draw(0, 1) === 1,
+      reorder: draw(0, 1) === 1 ? 'once' : 'each-tile',
+      ...(tiled && from === 0 && draw(0, 1) === 1 && { loadsAhead: true })
+    })
     from = to
   }
   return segments

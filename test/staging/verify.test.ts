@@ -15,7 +15,17 @@ import {
   type Segment
 } from '../../staging'
 import type { StageRequest } from '../../staging'
-import { changeKernel, changeOperand, drop, launches, moveBuffer, replaceAt, shifted, type SectionName } from './edit-program'
+import {
+  changeKernel,
+  changeOperand,
+  drop,
+  instructionsOf,
+  launches,
+  moveBuffer,
+  replaceAt,
+  shifted,
+  type SectionName
+} from './edit-program'
 import { drawsOf, randomNet, type Draw } from './random-nets'
 import { asWritten } from '../golden/execute'
 import { randomSegments } from './random-segments'
@@ -262,6 +272,35 @@ test('VGG-16 of 20480 and of 80000 pixels squared is verified in a moment, whate
     const milliseconds = (process.cpuUsage().user - user) / 1000
     assert.ok(milliseconds < 2000, `${milliseconds} ms`)
   }
+})
+
+const whole = { grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } as const
+const ahead = program(
+  [conv2d({ out: 4, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), globalAvgPool, linear({ out: 2 })],
+  [
+    { from: 0, to: 3, grid: { B: 2, H: 3, W: 5 }, recompute: true, reorder: 'once', loadsAhead: true },
+    { from: 3, to: 6, ...whole }
+  ]
+)
+
+test('tiles that are loaded ahead are sound, and no wait of theirs is in vain', () => {
+  assert.is(refusal(ahead), '')
+  let sound = 0
+  for (const { path, one } of instructionsOf(ahead.step.code)) {
+    if (one.kind !== 'wait') continue
+    const sentence = refusal(drop(ahead, 'step', path))
+    if (one.engine === 'compute') assert.match(sentence, /reads .* of "input tile", but nothing has waited for the to-device engine/)
+    else if (sentence === '') sound++
+    else assert.match(sentence, /writes .* of "input tile", but nothing has waited for the compute engine/)
+  }
+  assert.ok(sound <= 4, 'only the first two tiles of each pass may find their places empty')
+})
+
+test('a tile that is loaded to the wrong one of two places is refused', () => {
+  const { path, launch } = launches(ahead).find(({ launch }) => launch.engine === 'to-device')!
+  const other = ahead.buffers.findIndex(({ name }, buffer) => name === 'input tile' && buffer !== launch.operands[0]!.buffer)
+  const moved = changeOperand(ahead, 'step', path, 0, (address) => ({ ...address, buffer: other, base: ahead.buffers[other]!.offset }))
+  assert.match(refusal(moved), /input tile/)
 })
 
 // A sum over pixels that an op in place follows at a segment's end was once not zeroed.

@@ -33,6 +33,11 @@ class Compiled : public CompiledKernel {
  public:
   Compiled(const Context& context, Body body) : context_(context), body_(std::move(body)) {}
   void launch(const std::vector<Operand>& operands, const StepParameters&) override { body_(Arguments{context_, operands}); }
+  void load(const std::vector<Operand>& operands, const StepParameters&) override {
+    Context loading = context_;
+    loading.compute = context_.load;
+    body_(Arguments{loading, operands});
+  }
 
  private:
   const Context& context_;

@@ -47,6 +47,7 @@ class CudaEngines : public Engines {
         found_(deviceMemory<unsigned long long>(1, "taking memory for the arena's peak")) {
     if (linkBytesPerSecond != 0) throw Failure("the link of an NVIDIA GPU cannot be slowed down: leave its rate out");
     for (const Engine engine : {Engine::toDevice, Engine::toHost}) of(streams_, engine) = makeStream();
+    context_.load = stream(Engine::toDevice);
     context_.step = input_.block();
     context_.fault = fault_.get();
     fillPattern(context_.compute, arena_.get(), arenaBytes_);
@@ -55,6 +56,7 @@ class CudaEngines : public Engines {
   }
   ~CudaEngines() override {
     static_cast<void>(cudaDeviceSynchronize());
+    context_.load = nullptr;
     context_.step = nullptr;
     context_.fault = nullptr;
   }
@@ -83,13 +85,18 @@ class CudaEngines : public Engines {
     return exchange_.get();
   }
 
-  void launch(CompiledKernel& kernel, const std::vector<Operand>& operands) override { kernel.launch(operands, none_); }
+  void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
+    if (engine == Engine::compute)
+      kernel.launch(operands, none_);
+    else
+      kernel.load(operands, none_);
+  }
 
-  double launchTimed(CompiledKernel& kernel, const std::vector<Operand>& operands) override {
+  double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
     timed_ = true;
-    check(cudaEventRecord(start_.get(), context_.compute), "recording an event");
-    launch(kernel, operands);
-    check(cudaEventRecord(stop_.get(), context_.compute), "recording an event");
+    check(cudaEventRecord(start_.get(), stream(engine)), "recording an event");
+    launch(engine, kernel, operands);
+    check(cudaEventRecord(stop_.get(), stream(engine)), "recording an event");
     check(cudaEventSynchronize(stop_.get()), "waiting for a kernel");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, start_.get(), stop_.get()), "reading a kernel's time");
