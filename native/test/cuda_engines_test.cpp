@@ -51,7 +51,9 @@ class FakeGpu : public Device {
  public:
   FakeGpu() { context_.compute = stream_.get(); }
   Precision precision() const override { return Precision::float64; }
-  std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override { return std::make_unique<Queued>(kernel, reference_->compile(kernel), context_); }
+  std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override {
+    return std::make_unique<Queued>(kernel, reference_->compile(kernel), context_);
+  }
   std::size_t scratchBytes(const Kernel&) override { return 0; }
   std::size_t winnersBytes(const Kernel& kernel) override { return reference_->winnersBytes(kernel); }
   Layout activationLayout(std::int64_t, bool) override { return Layout::plain; }
@@ -123,9 +125,8 @@ EncodedProgram program() {
   const Numbers failing{1, 2, 3, 1, 32, 0, 0, 0, 2, 0, 0, 0, 0, 1, 40, 0, 0, 0};
   // Each pixel is loaded to the same place, once the one before it was read.
   const Numbers load = Numbers{6, 3, 4} + place + Numbers{3, 0, 0, 0, 0, 3, 0, 0, 1, 0, 3, 0, 0, 0, 0};
-  const Numbers loads =
-      record(compute, 0) + loop(turns, wait(toDevice, 0) + load + record(toDevice, 1) + wait(compute, 1) +
-                                           launch(0, place, {2, 0, 0, 8, 0}) + record(compute, 0));
+  const Numbers loads = record(compute, 0) + loop(turns, wait(toDevice, 0) + load + record(toDevice, 1) + wait(compute, 1) +
+                                                             launch(0, place, {2, 0, 0, 8, 0}) + record(compute, 0));
   EncodedProgram encoded;
   encoded.arenaBytes = 128;
   encoded.peakBytes = 48;
@@ -134,7 +135,8 @@ EncodedProgram program() {
   encoded.kernels = Numbers{codeOf(KernelKind::copyBox), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0} + Numbers{codeOf(KernelKind::sgd), 1, 1, 0, 0} +
                     Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0} +
                     Numbers{codeOf(KernelKind::loadImage), 1, 1, 1, 1, 0, turns, 1, 0, 0, 0, 0, 1.0 / 255, 1, 1, 1};
-  encoded.sections = {{"through", loop(turns, through), 16 * turns}, {"update", update, 16}, {"failing", failing, 8}, {"loads", loads, 8 * turns}};
+  encoded.sections = {
+      {"through", loop(turns, through), 16 * turns}, {"update", update, 16}, {"failing", failing, 8}, {"loads", loads, 8 * turns}};
   return encoded;
 }
 

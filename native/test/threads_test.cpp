@@ -51,9 +51,9 @@ EncodedProgram program() {
   const Numbers failing = copying + Numbers{1, 1, 3, 1, 16, 0, 0, 0, 2, 0, 0, 0, 0, 1, 24, 0, 0, 0};
   // Each turn's pixel is loaded to the same place while the one before is on its way out of another.
   const Numbers load = Numbers{6, 2, 4} + place + Numbers{3, 0, 0, 0, 0, 3, 0, 0, 1, 0, 3, 0, 0, 0, 0};
-  const Numbers loads = record(compute, 0) + loop(turns, wait(toDevice, 0) + load + record(toDevice, 1) + wait(compute, 1) +
-                                                             launchCopy(place, other) + record(compute, 0) +
-                                                             launchCopy(other, {2, 0, 0, 8, 0}));
+  const Numbers loads =
+      record(compute, 0) + loop(turns, wait(toDevice, 0) + load + record(toDevice, 1) + wait(compute, 1) + launchCopy(place, other) +
+                                           record(compute, 0) + launchCopy(other, {2, 0, 0, 8, 0}));
   EncodedProgram encoded;
   encoded.arenaBytes = encoded.peakBytes = 64;
   encoded.hostBytes = 8 * turns;
@@ -61,7 +61,8 @@ EncodedProgram program() {
   encoded.kernels = Numbers{codeOf(KernelKind::copyBox), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0} +
                     Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0} +
                     Numbers{codeOf(KernelKind::loadImage), 1, 1, 1, 1, 0, turns, 1, 0, 0, 0, 0, 1.0 / 255, 1, 1, 1};
-  encoded.sections = {{"through", loop(turns, through), 16 * turns}, {"endless", endless, 0}, {"failing", failing, 8}, {"loads", loads, 8 * turns}};
+  encoded.sections = {
+      {"through", loop(turns, through), 16 * turns}, {"endless", endless, 0}, {"failing", failing, 8}, {"loads", loads, 8 * turns}};
   return encoded;
 }
 

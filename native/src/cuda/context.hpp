@@ -44,7 +44,7 @@ class Libraries;  // libraries.hpp: cuDNN and cuBLAS, loaded at run time, with t
 
 struct Context {
   cudaStream_t compute = nullptr;
-  cudaStream_t load = nullptr;  // of the to-device engine: loads run beside what computes
+  cudaStream_t load = nullptr;      // of the to-device engine: loads run beside what computes
   const StepBlock* step = nullptr;  // on the device
   Fault* fault = nullptr;           // on the device
   Partials* partials = nullptr;     // on the device
