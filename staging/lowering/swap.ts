@@ -75,7 +75,6 @@ const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => 
 export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): readonly VirtualInstruction[] => {
   if (residence.length === 0) return step.code
   const kept = new Map(keptTensors(step, pool).map((tensor) => [tensor.name, tensor]))
-  let events = 0
   const stays = residence.map(({ tensor: name, ...moments }): Stay => {
     const tensor = kept.get(name)!
     const copyOf = (label: string): Buffer => ({ ...tensor.buffer, id: pool.freshBuffer(), name: label })
@@ -86,8 +85,8 @@ export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): rea
       swapIn: positionOf(step, moments.swapIn),
       host: copyOf(`${name} on the host`),
       again: copyOf(`swapped-in ${name}`),
-      left: events++,
-      arrived: events++
+      left: pool.freshEvent(),
+      arrived: pool.freshEvent()
     }
   })
   const again = new Map(stays.map(({ tensor: { buffer, backward }, again }) => [buffer.id, { again, backward }]))
@@ -100,6 +99,5 @@ export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): rea
     }
     return { ...one, operands: one.operands.map(operand) }
   }
-  const freshEvent = (): number => events++
-  return step.code.flatMap((one, position) => [...insertedAt(position, stays, freshEvent), renamed(one, position)])
+  return step.code.flatMap((one, position) => [...insertedAt(position, stays, pool.freshEvent), renamed(one, position)])
 }
