@@ -1,10 +1,11 @@
+import type { Graph } from '../graph'
 import { weightElements } from '../layout'
 import { segmentTimer } from '../lowering/estimate'
 import { openContext, type Lowering } from '../lowering/lower'
 import { openPool } from '../lowering/emitter'
 import { transformablePositions } from '../lowering/winograd'
-import { untiled } from '../tiling'
-import type { Variants } from './variants'
+import { segmentTiling, untiled, type SegmentTiling } from '../tiling'
+import type { Variant, Variants } from './variants'
 
 /** A convolution that is faster by Winograd on the whole image, and the bytes of its transformed weights. */
 interface Gain {
@@ -22,7 +23,15 @@ const isFaster = (timer: ReturnType<typeof segmentTimer>, nodes: number, positio
     return timer({ ...segment, winograd: [position] }).nanoseconds() < timer(segment).nanoseconds()
   })
 
-/** From all convolutions that gain by Winograd down to none: a layer is in a variant only if it is faster wherever it stands. */
+/** Whether every op inside a span computes all of its output, untiled: what strides and floors leave out makes convolutions smaller. */
+const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolean =>
+  [['H', 2] as const, ['W', 3] as const].every(([axis, dimension]) =>
+    tiling[axis][0]!.readings.every(
+      ({ interval }, index) => index === 0 || (interval.from === 0 && interval.to === nodes[from + index]!.input[dimension])
+    )
+  )
+
+/** From all convolutions that gain by Winograd down to none, none of them slower than the next. */
 export const winogradVariants = (lowering: Lowering): Variants => {
   const { parameters, elementBytes } = openContext(lowering, openPool())
   const timer = segmentTimer(lowering)
@@ -40,7 +49,18 @@ export const winogradVariants = (lowering: Lowering): Variants => {
     if (inside.length === 0) return [{}]
     const largest = Math.max(...inside.map(({ bytes }) => bytes))
     const lists = [inside, ...shares.map((share) => inside.filter(({ bytes }) => bytes < share * largest))]
-    const different = lists.filter((list, index) => list.length > 0 && list.length !== lists[index - 1]?.length)
-    return [...different.map((list) => ({ winograd: list.map(({ position }) => position) })), {}]
+    const different = lists
+      .filter((list, index) => list.length > 0 && list.length !== lists[index - 1]?.length)
+      .map((list): Variant => ({ winograd: list.map(({ position }) => position) }))
+    const tiling = segmentTiling(lowering.graph, { from, to }, untiled)
+    if (tiling === undefined || readsAll(lowering.graph, tiling, from)) return [...different, {}]
+    const isFasterThan = (one: Variant, other: Variant): boolean =>
+      (to < parameters.length ? [false, true] : [false]).every((recompute) => {
+        const [time, otherTime] = [one, other].map((variant) =>
+          timer({ from, to, grid: untiled, recompute, reorder: 'once', ...variant }).nanoseconds()
+        )
+        return time! < otherTime!
+      })
+    return different.reduceRight<readonly Variant[]>((slower, one) => (isFasterThan(one, slower[0]!) ? [one, ...slower] : slower), [{}])
   }
 }
