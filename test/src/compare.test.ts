@@ -1,0 +1,54 @@
+/** `compare` beside what each strategy plans by itself. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { compare, plan } from '../../src'
+import { strategyNames } from '../../staging'
+import { compiledCommand } from './compiled-command'
+import { failureOf, valueOf } from './outcome'
+import small from './small-model'
+
+const { run, smallModel } = compiledCommand()
+
+test('every row is what its strategy plans within its budget', async () => {
+  const { rows } = await valueOf(compare({ model: small, device: 'reference', budgets: [4096, '70%', '100%'] }))
+  assert.equal(
+    rows.map(({ strategy }) => strategy),
+    strategyNames.flatMap((name) => [name, name, name])
+  )
+  for (const { strategy, budgetBytes, feasible, predictedStepMs, peakDeviceBytes, peakHostBytes, movedBytes, recomputedFlops } of rows) {
+    const planned = plan({ model: small, device: 'reference', strategy, budget: budgetBytes })
+    if (!feasible) {
+      assert.is((await failureOf(planned)).code, 'budget')
+      assert.is(predictedStepMs, null)
+      continue
+    }
+    const report = await valueOf(planned)
+    assert.equal([predictedStepMs, peakDeviceBytes, peakHostBytes], [report.predictedStepMs, report.peakDeviceBytes, report.peakHostBytes])
+    assert.ok(peakDeviceBytes! <= budgetBytes)
+    // What goes to the host comes back.
+    assert.is(movedBytes! > 0, peakHostBytes! > 0)
+    if (strategy === 'plain') assert.is(recomputedFlops, 0)
+    if (report.segments.some(({ recompute }) => recompute)) assert.ok(recomputedFlops! > 0)
+  }
+  const fits = rows.filter(({ feasible }) => feasible)
+  assert.ok(fits.length > 0 && fits.length < rows.length)
+})
+
+test('the command prints the same rows, and says what is wrong with its options', async () => {
+  const args = ['compare', smallModel, '--device', 'reference', '--budgets', '50%,100%', '--strategies', 'plain,sft']
+  const { status, stdout } = await run([...args, '--json'])
+  assert.is(status, 0)
+  const { rows } = JSON.parse(stdout)
+  assert.is(rows.length, 4)
+  assert.match((await run(args)).stdout, /plain +│.*does not fit/)
+  for (const [option, value, sentence] of [
+    ['--budgets', '20%,much', /^--budgets: "much" is not a size/],
+    ['--strategies', 'plain,best', /^--strategies: Allowed choices are auto, plain/]
+  ] as const) {
+    const refused = await run([...args, option, value])
+    assert.is(refused.status, 2)
+    assert.match(refused.stderr, sentence)
+  }
+})
+
+test.run()
