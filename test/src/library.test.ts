@@ -110,7 +110,7 @@ test('a value that is none is one sentence with the code input', async () => {
     [{ budget: 0 }, /^budget: "0" is not a size/],
     [{ threads: 1.5 }, /^threads is 1\.5, not a whole number from 1 to 1024$/],
     [{ input: [1, 3, 64] }, /^input is \[1,3,64\], not 4 whole numbers above zero/],
-    [{ device: 'abacus' as 'cpu' }, /^device is "abacus", not one of cpu, reference, or the path of a \*\.json file$/],
+    [{ device: 'abacus' as 'cpu' }, /^device is "abacus", not one of cpu, cuda, reference, or the path of a \*\.json file$/],
     [{ clipNorm: -1 }, /^clipNorm is -1, not a number above zero$/],
     [{ group: ['features'] }, /^group: "features" is not a group of parameters/],
     [{ model: 'vgg99' }, /^there is no model vgg99/]
