@@ -152,7 +152,7 @@ const measureAll = async (meter: Meter, kernels: readonly Kernel[], before: Prof
     }
     onKernel?.(done + 1, kernels.length, kernel)
   }
-  return { profile: withTimes(), refused, ...(refusal !== undefined && times.length === 0 && { failure: refusal }) }
+  return { profile: withTimes(), refused, ...(refusal !== undefined && withTimes().kernels.length === 0 && { failure: refusal }) }
 }
 
 /** Adds what is missing to a profile, round by round, and keeps it after each: first the sizes that matter, then every kernel. */
@@ -223,7 +223,10 @@ export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> 
   const { budget, objective, ...unlimited } = options
   const plain: RunnableSetup = { ...unlimited, strategy: 'plain' }
   const limited = (budget === undefined ? usualBudgets : [budget]).map((budget): RunnableSetup => ({ ...unlimited, budget }))
-  const sampled = options.exactKernels ? [] : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
+  const sampled =
+    options.exactKernels || options.plan !== undefined
+      ? []
+      : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
   return measure({ setups: [plain, ...limited], sampled, objective, source: imageSource, ...watchingOf(options) })
 }
 

@@ -1,3 +1,4 @@
+import { refusedBytes } from './device-model'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { StagingError } from './error'
@@ -142,7 +143,7 @@ const other = (present: Candidate, budgetBytes: number, { peakBytes, millisecond
 
 /** Each is the first budget looked at that gives a faster plan than those before it. */
 const largerThan = (present: Candidate, budget: number, answers: Answers): readonly OtherBudget[] => {
-  const fastest = answers.within(Infinity)
+  const fastest = answers.within(refusedBytes - 1)
   if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
   const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes / budget) ** ((index + 1) / looks)))
   let before = present

@@ -164,16 +164,15 @@ bool Interpreter::run(const Section& section, std::byte* exchange, const StepPar
   if (section.loadsImages) checkImages(step.images, program_.input);
   if (reinterpret_cast<std::uintptr_t>(exchange) % sizeof(double) != 0) throw Failure("the exchange buffer is not aligned to 8 bytes");
   progress.expect(section.eventCount);
-  const std::optional<std::byte*> found = engines_->begin(section, exchange, step);
-  bool finished = false;
   try {
-    finished = !found || walk(section, *found, progress);
+    const std::optional<std::byte*> found = engines_->begin(section, exchange, step);
+    const bool finished = !found || walk(section, *found, progress);
+    engines_->end(finished);
+    return finished;
   } catch (...) {
     engines_->abandon();
     throw;
   }
-  engines_->end(finished);
-  return finished;
 }
 
 bool Interpreter::walk(const Section& section, std::byte* exchange, Progress& progress) {

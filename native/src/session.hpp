@@ -24,18 +24,19 @@ class Session {
   std::optional<double> run(const std::string& section, std::byte* exchange, std::size_t exchangeBytes, const StepParameters& step);
   // Any thread. The run ends before its next instruction.
   void interrupt() { progress_.end(); }
-  // Bytes from the arena's start to the highest one that was ever written; meaningful between runs.
-  std::size_t measuredPeakBytes() const { return interpreter_->engines().arenaPeakBytes(); }
+  // Bytes from the arena's start to the highest one that was ever written; as the next two, throws Failure during a run.
+  std::size_t measuredPeakBytes() const { return idle().engines().arenaPeakBytes(); }
   // The same of the host pool.
-  std::size_t measuredHostPeakBytes() const { return interpreter_->engines().hostPeakBytes(); }
-  // Of each kernel's launches so far, where they are timed; copied while no run is under way. Throws Failure during one.
-  std::vector<double> kernelMilliseconds() const {
-    if (busy_) throw Failure("the session is running a section: wait for it");
-    return interpreter_->kernelMilliseconds();
-  }
+  std::size_t measuredHostPeakBytes() const { return idle().engines().hostPeakBytes(); }
+  // Of each kernel's launches so far, where they are timed; copied while no run is under way.
+  std::vector<double> kernelMilliseconds() const { return idle().kernelMilliseconds(); }
 
  private:
   const Section& find(const std::string& name) const;
+  const Interpreter& idle() const {
+    if (busy_) throw Failure("the session is running a section: wait for it");
+    return *interpreter_;
+  }
 
   Progress progress_;
   std::atomic<bool> busy_{false};

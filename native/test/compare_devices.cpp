@@ -35,7 +35,9 @@ void launch(const Kernel& kernel, Device& device, const std::vector<Operand>& op
     engines->upload(next, operands[i].address, static_cast<std::size_t>(extents[i].bytes));
     next += roundUp(extents[i].bytes, 64);
   }
-  engines->begin(Section{}, nullptr, step);
+  Section section;
+  section.loadsImages = kernel.kind == KernelKind::loadImage;
+  engines->begin(section, nullptr, step);
   engines->launch(Engine::compute, *compiled, there);
   engines->end(true);
   if (engines->arenaPeakBytes() > static_cast<std::size_t>(next - engines->arena())) throw Failure(std::string(kernelInfo(kernel.kind).name) + " wrote behind its operands");

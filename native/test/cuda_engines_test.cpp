@@ -223,7 +223,7 @@ void cropsLieWhereTheReferenceReadsThem() {
     image.flipVertical = variant / 8 == 1;
     step.images = {image};
     cuda::StepInput input({1, channels, height, width});
-    input.set(step);
+    input.set(step, true);
     const cuda::Stream stream = cuda::makeStream();
     input.upload(stream.get());
     cudaStreamSynchronize(stream.get());

@@ -10,7 +10,8 @@ import { checkWritable, writeWhole } from '../whole-file'
 import { type OptimizerOptions, objectiveOf } from './objective'
 import { type SetupOptions, setupOf } from './setup'
 
-export interface ChainOptions extends OptimizerOptions, Omit<SetupOptions, 'budget' | 'strategy' | 'plan' | 'exactKernels' | 'seed'> {
+export interface ChainOptions
+  extends OptimizerOptions, Omit<SetupOptions, 'budget' | 'hostBudget' | 'strategy' | 'plan' | 'exactKernels' | 'measure' | 'seed'> {
   /** Where the chain goes: *.json. */
   readonly out?: string
 }

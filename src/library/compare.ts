@@ -10,12 +10,11 @@ import { trainingObjective } from '../training/objective'
 import { type OptimizerOptions, objectiveOf } from './objective'
 import { type SetupOptions, setupOf } from './setup'
 
-export interface CompareOptions extends Omit<SetupOptions, 'budget' | 'strategy' | 'plan'>, OptimizerOptions {
+export interface CompareOptions extends Omit<SetupOptions, 'budget' | 'strategy' | 'plan' | 'measure' | 'seed'>, OptimizerOptions {
   /** As `budget` elsewhere: '20%', '1GiB', bytes. */
   readonly budgets: readonly (string | number | Size)[]
   /** All where absent. */
   readonly strategies?: readonly StrategyName[]
-  readonly onRow?: (row: CompareRow) => void
 }
 
 export interface CompareRow {
@@ -88,16 +87,23 @@ const sizes = (budgets: CompareOptions['budgets']): E.Either<Failure, readonly S
         typeof one === 'object' ? E.right(one) : E.mapLeft((fault: string) => inputFailure(`--budgets: ${fault}`))(parseSize(`${one}`))
       )(budgets)
 
+const known = (strategies: readonly StrategyName[]): E.Either<Failure, void> => {
+  const unknown = strategies.find((name) => !strategyNames.includes(name))
+  return unknown === undefined
+    ? E.right(undefined)
+    : E.left(inputFailure(`strategies: there is no strategy ${String(unknown)}; take some of ${strategyNames.join(', ')}`))
+}
+
 /** Every strategy within every budget, by the simulator; runs nothing. Fails with code `input` where an option or the model is wrong. */
 export const compare = ({
   budgets,
   strategies = strategyNames,
-  onRow,
   ...options
 }: CompareOptions): Outcome<{ readonly rows: readonly CompareRow[] }> =>
   pipe(
     TE.Do,
     TE.bind('sizes', () => TE.fromEither(sizes(budgets))),
+    TE.chainFirst(() => TE.fromEither(known(strategies))),
     TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(trainingObjective))),
     TE.bind('setup', () => TE.fromEither(setupOf(options))),
     TE.bind('plainFlops', ({ setup, objective }) =>
@@ -112,12 +118,7 @@ export const compare = ({
     TE.chain(({ sizes, setup, objective, plainFlops }) =>
       pipe(
         strategies.flatMap((strategy) => sizes.map((budget) => ({ ...setup, strategy, budget }))),
-        TE.traverseSeqArray((one) =>
-          pipe(
-            TE.fromEither(compareRow(one, objective, plainFlops)),
-            TE.map((row) => (onRow?.(row), row))
-          )
-        )
+        TE.traverseSeqArray((one) => TE.fromEither(compareRow(one, objective, plainFlops)))
       )
     ),
     TE.map((rows) => ({ rows }))

@@ -18,7 +18,7 @@ export interface ProfileReport extends Profile {
 
 /**
  * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a second), and keeps them in the
- * user's cache folder, where every later plan finds them. Fails with code `input` (another device than the cpu) or `interrupted`.
+ * user's cache folder, where every later plan finds them. Fails with code `input` (the reference device, or one of a file) or `interrupted`.
  */
 export const profile = (options: ProfileOptions): Outcome<ProfileReport> => {
   const { onKernel, signal } = options

@@ -86,7 +86,12 @@ if (wide)
             const verified = verify(staged.program)
             assert.ok(isRight(verified), JSON.stringify(verified))
             assertClose({ staged, ...found }, exact, 1e-4, 1e-4)
-            assert.ok(found.measuredPeakBytes <= staged.program.peakBytes && found.measuredPeakBytes > staged.program.peakBytes - 4096)
+            // A kernel need not touch all of the scratch that it asks for.
+            const { buffers, peakBytes } = staged.program
+            const touchable = Math.max(
+              ...buffers.filter(({ name }) => !name.startsWith('scratch')).map(({ offset, bytes }) => offset + bytes)
+            )
+            assert.ok(found.measuredPeakBytes <= peakBytes && found.measuredPeakBytes > touchable - 4096, strategy)
             const byWinograd = staged.plan.segments.filter(({ winograd = [] }) => winograd.length > 0)
             assert.is(winogradKinds(staged).length > 0, byWinograd.length > 0)
             if (exactKernels) assert.is(byWinograd.length, 0)

@@ -30,6 +30,8 @@ test('every row is what its strategy plans within its budget', async () => {
     if (strategy === 'plain') assert.is(recomputedFlops, 0)
     if (report.segments.some(({ recompute }) => recompute)) assert.ok(recomputedFlops! > 0)
   }
+  const unknown = compare({ model: small, budgets: ['100%'], strategies: ['best' as 'auto'] })
+  assert.match((await failureOf(unknown)).message, /^strategies: there is no strategy best; take some of auto, plain/)
   const fits = rows.filter(({ feasible }) => feasible)
   assert.ok(fits.length > 0 && fits.length < rows.length)
 })

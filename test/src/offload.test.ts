@@ -127,7 +127,7 @@ test('a device of a file runs nothing', async () => {
   for (const outcome of [bench(options), profile(options), gradients({ ...options, ...files }), train({ ...options, data })]) {
     const { code, message } = await failureOf(outcome)
     assert.is(code, 'input')
-    assert.is(message, '--device: v100-16gb is known from a file and can only be planned for; give cpu or reference to run')
+    assert.is(message, '--device: v100-16gb is known from a file and can only be planned for; give cpu, cuda or reference to run')
   }
 })
 

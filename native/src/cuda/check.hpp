@@ -11,6 +11,7 @@ namespace tilefold::cuda {
 // Throws Failure, naming what was tried, unless the call succeeded.
 inline void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // is not the next launch's
   const std::string sentence = std::string("CUDA: ") + what + " failed (" + cudaGetErrorString(status) + ")";
   if (status == cudaErrorMemoryAllocation) throw NoMemory(sentence + ": give a smaller budget");
   throw Failure(sentence);

@@ -54,7 +54,7 @@ class CudaDevice : public Device {
     libraries_ = std::make_unique<Libraries>(context_.compute, context_.math);
     context_.libraries = libraries_.get();
     partials_ = deviceMemory<Partials>(1, "taking memory for sums");
-    check(cudaMemset(partials_.get(), 0, sizeof(Partials)), "clearing memory for sums");
+    check(cudaMemsetAsync(partials_.get(), 0, sizeof(Partials), context_.compute), "clearing memory for sums");
     context_.partials = partials_.get();
   }
 

@@ -55,7 +55,7 @@ class CudaEngines : public Engines {
     synchronise("filling the arena");
   }
   ~CudaEngines() override {
-    static_cast<void>(cudaDeviceSynchronize());
+    settle();
     context_.load = nullptr;
     context_.step = nullptr;
     context_.fault = nullptr;
@@ -70,11 +70,11 @@ class CudaEngines : public Engines {
     given_ = exchange;
     exchangeBytes_ = section.exchangeBytes;
     if (exchangeBytes_ > 0) std::memcpy(exchange_.get(), exchange, exchangeBytes_);
-    input_.set(step);
+    input_.set(step, section.loadsImages);
     recording_ = &recordings_[section.name];
     if (recording_->executable) return std::nullopt;
     // Once as it comes: libraries prepare themselves in their first calls, which cannot be captured.
-    capturing_ = recording_->runs++ > 0 && !timed_ && launches(section.code) <= mostNodes;
+    capturing_ = recording_->hasRun && !recording_->refused && !timed_ && launches(section.code) <= mostNodes;
     if (events_.size() < section.eventCount) events_.resize(section.eventCount);
     for (Event& event : events_)
       if (!event) event = makeEvent();
@@ -107,8 +107,12 @@ class CudaEngines : public Engines {
     const bool toDevice = engine == Engine::toDevice;
     const Rows &to = toDevice ? device : host, &from = toDevice ? host : device;
     const auto size = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes); };
-    check(cudaMemcpy2DAsync(to.first, size(std::max(to.stride, rowBytes)), from.first, size(std::max(from.stride, rowBytes)), size(rowBytes),
-                            size(rows), toDevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream(engine)),
+    const cudaMemcpyKind kind = toDevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+    // Strides of copies in two dimensions end at 2 GiB.
+    const bool dense = rows == 1 || (to.stride == rowBytes && from.stride == rowBytes);
+    check(dense ? cudaMemcpyAsync(to.first, from.first, size(rows * rowBytes), kind, stream(engine))
+                : cudaMemcpy2DAsync(to.first, size(to.stride), from.first, size(std::max(from.stride, rowBytes)), size(rowBytes),
+                                    size(rows), kind, stream(engine)),
           "copying between device and host pool");
     return true;
   }
@@ -126,8 +130,9 @@ class CudaEngines : public Engines {
   void end(bool whole) override {
     if (!recording_->executable) {
       for (const Engine engine : {Engine::toDevice, Engine::toHost}) follow(context_.compute, stream(engine));
-      if (capturing_) finishCapture(whole);
+      if (capturing_ && !finishCapture(whole)) return;
     }
+    recording_->hasRun = recording_->hasRun || whole;
     if (whole && recording_->executable) check(cudaGraphLaunch(recording_->executable.get(), context_.compute), "launching a graph");
     Fault fault{};
     check(cudaMemcpyAsync(&fault, fault_.get(), sizeof(fault), cudaMemcpyDeviceToHost, context_.compute), "reading the faults");
@@ -141,26 +146,28 @@ class CudaEngines : public Engines {
       cudaGraph_t graph = nullptr;
       static_cast<void>(cudaStreamEndCapture(context_.compute, &graph));
       const Graph discarded(graph);
+      recording_->refused = true;
     }
     capturing_ = false;
-    static_cast<void>(cudaDeviceSynchronize());
-    static_cast<void>(cudaGetLastError());
+    settle();
   }
 
   void upload(std::byte* address, const std::byte* bytes, std::size_t count) override {
-    check(cudaMemcpy(address, bytes, count, cudaMemcpyHostToDevice), "copying to the device");
+    check(cudaMemcpyAsync(address, bytes, count, cudaMemcpyHostToDevice, context_.compute), "copying to the device");
+    synchronise("copying to the device");
   }
   void download(const std::byte* address, std::byte* bytes, std::size_t count) const override {
-    check(cudaMemcpy(bytes, address, count, cudaMemcpyDeviceToHost), "copying from the device");
+    check(cudaMemcpyAsync(bytes, address, count, cudaMemcpyDeviceToHost, context_.compute), "copying from the device");
+    synchronise("copying from the device");
   }
   std::size_t arenaPeakBytes() const override { return highestChange(arena_.get(), arenaBytes_); }
   std::size_t hostPeakBytes() const override { return highestChange(hostPool_.get(), hostBytes_); }
   bool surroundingsIntact() const override { return true; }
 
  private:
-  // A section as it ran before: how often, and the graph of its second run.
+  // A section as it ran before: whether to its end, the graph of its second run, and whether it can be none.
   struct Recording {
-    int runs = 0;
+    bool hasRun = false, refused = false;
     ExecutableGraph executable;
   };
 
@@ -172,15 +179,26 @@ class CudaEngines : public Engines {
     check(cudaStreamWaitEvent(later, order_.get(), 0), "waiting for an event");
   }
 
-  void finishCapture(bool whole) {
-    capturing_ = false;
+  // False where there is nothing to run, since not all was given.
+  bool finishCapture(bool whole) {
     cudaGraph_t captured = nullptr;
     check(cudaStreamEndCapture(context_.compute, &captured), "ending a graph");
+    capturing_ = false;
     const Graph graph(captured);
-    if (!whole) return;
+    if (!whole) return false;
+    recording_->refused = true;  // unless what follows succeeds
     cudaGraphExec_t executable = nullptr;
     check(cudaGraphInstantiate(&executable, graph.get(), 0), "making a graph ready");
     recording_->executable.reset(executable);
+    recording_->refused = false;
+    return true;
+  }
+
+  // Of its own streams alone: others of this GPU may be under capture.
+  void settle() const {
+    for (const Engine engine : {Engine::compute, Engine::toDevice, Engine::toHost})
+      static_cast<void>(cudaStreamSynchronize(stream(engine)));
+    static_cast<void>(cudaGetLastError());
   }
 
   void synchronise(const char* what) const { check(cudaStreamSynchronize(context_.compute), what); }

@@ -21,8 +21,10 @@ __device__ AdamFactors factorsOf(const AdamFields& a, const StepBlock& step) {
           static_cast<float>(a.decoupled ? 1 - rate * a.weightDecay : 1)};
 }
 
-__global__ void __launch_bounds__(blockThreads) updateAdam(std::int64_t packs, AdamFields a, const StepBlock* step, float* weights,
-                                                           const float* gradient, float* firstMoment, float* secondMoment) {
+__global__ void __launch_bounds__(blockThreads) updateAdam(std::int64_t packs, AdamFields a, const StepBlock* step, const Fault* fault,
+                                                           float* weights, const float* gradient, float* firstMoment,
+                                                           float* secondMoment) {
+  if (fault->kind != 0) return;  // the gradients are none
   __shared__ AdamFactors factors;
   // Powers in double are dear: one thread of a block takes them.
   if (threadIdx.x == 0) factors = factorsOf(a, *step);
@@ -55,7 +57,9 @@ void sgd(const Context& context, const Sgd& s, float* weights, const float* grad
   const double baseRate = s.rate;
   const float decay = static_cast<float>(s.weightDecay), momentum = static_cast<float>(s.momentum);
   const StepBlock* step = context.step;
+  const Fault* fault = context.fault;
   forEachPack(context, "sgd", s.count, {weights, gradient, velocity}, [=] __device__(auto w, std::int64_t i) {
+    if (fault->kind != 0) return;  // the gradients are none
     const float rate = static_cast<float>(step->learningRate * baseRate);
     auto change = w, v = w;
     w.load(weights + i);
@@ -78,8 +82,8 @@ void adam(const Context& context, const Adam& a, float* weights, const float* gr
   const std::int64_t packs = aligned({weights, gradient, firstMoment, secondMoment}) ? a.count / packWidth : 0;
   // As many blocks as run at once, so that the powers are taken once a block.
   const std::int64_t blocks = std::min<std::int64_t>(blocksFor(context, packs > 0 ? packs : a.count), context.multiprocessors * 8);
-  launchKernel(context, "adam", updateAdam, blocks, blockThreads, packs, fields, context.step, weights, gradient, firstMoment,
-               secondMoment);
+  launchKernel(context, "adam", updateAdam, blocks, blockThreads, packs, fields, context.step, context.fault, weights, gradient,
+               firstMoment, secondMoment);
 }
 
 }  // namespace tilefold::cuda

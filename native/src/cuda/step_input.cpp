@@ -42,8 +42,9 @@ StepInput::StepInput(const ImageExtent& images)
       deviceImages_(deviceMemory<ImageBlock>(static_cast<std::size_t>(images.batch), "taking memory for the step's values")),
       deviceBlock_(deviceMemory<StepBlock>(1, "taking memory for the step's values")) {}
 
-void StepInput::set(const StepParameters& step) {
+void StepInput::set(const StepParameters& step, bool loadsImages) {
   *pinnedBlock_ = {step.learningRate, step.step, step.seed, deviceImages_.get()};
+  if (!loadsImages) return;
   const std::int64_t perImage = extent_.channels * extent_.height * extent_.width;
   for (std::size_t i = 0; i < step.images.size() && static_cast<std::int64_t>(i) < extent_.batch; ++i) {
     const Image& image = step.images[i];

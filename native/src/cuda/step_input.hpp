@@ -14,8 +14,8 @@ class StepInput {
   explicit StepInput(const ImageExtent& images);
 
   const StepBlock* block() const { return deviceBlock_.get(); }
-  // Copies the step's values, and the crops' pixels, to pinned memory. Not while a section runs.
-  void set(const StepParameters& step);
+  // Copies the step's values, and where images are loaded the crops' pixels, to pinned memory. Not while a section runs.
+  void set(const StepParameters& step, bool loadsImages);
   // Queues their copies to the device; pixels stay in pinned memory, where kernels read each but once or twice.
   void upload(cudaStream_t stream) const;
 
