@@ -94,34 +94,24 @@ const launchedKernels = (
 }
 
 /** Kernels to measure by what is known so far. */
-type Missing = (profile: Profile) => E.Either<Failure, readonly Kernel[]>
+type Missing = (device: ProfiledModel) => E.Either<Failure, readonly Kernel[]>
 
 /** Sizes, by every algorithm, that are far from all measured ones: in the plans of all setups. */
 const missingSizes =
   (wanted: Wanted): Missing =>
-  (profile) =>
+  (device) =>
     pipe(
-      deviceOf(wanted.setups[0], profile),
-      E.chain((device) =>
-        pipe(
-          launchedKernels([...wanted.setups, ...wanted.sampled], wanted, device),
-          E.map((kernels) => device.sample(kernels.flatMap((kernel) => alternatives(device, kernel))))
-        )
-      )
+      launchedKernels([...wanted.setups, ...wanted.sampled], wanted, device),
+      E.map((kernels) => device.sample(kernels.flatMap((kernel) => alternatives(device, kernel))))
     )
 
 /** What the wanted plans launch and was not measured. */
 const missingKernels =
   (wanted: Wanted): Missing =>
-  (profile) =>
+  (device) =>
     pipe(
-      deviceOf(wanted.setups[0], profile),
-      E.chain((device) =>
-        pipe(
-          launchedKernels(wanted.setups, wanted, device),
-          E.map((kernels) => kernels.filter((kernel) => device.sourceOf(kernel) !== 'measured'))
-        )
-      )
+      launchedKernels(wanted.setups, wanted, device),
+      E.map((kernels) => kernels.filter((kernel) => device.sourceOf(kernel) !== 'measured'))
     )
 
 /** A profile with what was added to it, and why there was no more. */
@@ -164,7 +154,7 @@ const measureRounds = async (meter: Meter, wanted: Wanted, start: Profile): Prom
     [missingKernels(wanted), mostRounds]
   ] as const)
     for (let round = 0; round < most; round += 1) {
-      const found = missing(profile)
+      const found = pipe(deviceOf(wanted.setups[0], profile), E.chain(missing))
       if (E.isLeft(found)) return found
       const kernels = found.right.filter((kernel) => !refused.has(keyOf(kernel)))
       if (kernels.length === 0) break

@@ -1,11 +1,10 @@
 import type { Graph } from '../graph'
 import type { Timeline } from '../lowering/timeline'
 import { asWritten } from '../order'
-import { freedWhenNeeded, targets, worthLowering, type Stay } from './host-stays'
+import { freedWhenNeeded, targets, withStays, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 import { layerOf } from './vdnn'
-import { withVariants } from './variants'
 
 /**
  * Paper 003's Algorithm 2: while a layer runs backward, what the layers after it miss is swapped in, up to the second convolution; the
@@ -46,10 +45,8 @@ export const dymem: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'swapping',
-  all: ({ lowering: { graph, device }, variants, timeline }) =>
-    withVariants(variants, wholeGraph(graph)).flatMap((segments) => {
-      const seen = timeline(segments)
-      const schedules = targets(seen, targetCount).map((target) => dymemStays(graph, seen, target))
-      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((residence) => ({ segments, residence }))
-    })
+  all: (search) => {
+    const { graph } = search.lowering
+    return withStays(search, wholeGraph(graph), (seen) => targets(seen, targetCount).map((target) => dymemStays(graph, seen, target)))
+  }
 }

@@ -1,9 +1,8 @@
 import type { Timeline } from '../lowering/timeline'
 import { asWritten } from '../order'
-import { noWait, occupancy, targets, worthLowering, type Stay } from './host-stays'
+import { noWait, occupancy, targets, withStays, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
-import { withVariants } from './variants'
 
 /**
  * GREEDY (Beaumont et al. 2020, paper 004, section 4.2): the no-wait, ordered schedule that offloads the first k activations, for the
@@ -25,10 +24,6 @@ export const greedy: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'swapping',
-  all: ({ lowering: { graph, device }, variants, timeline }) =>
-    withVariants(variants, wholeGraph(graph)).flatMap((segments) => {
-      const seen = timeline(segments)
-      const schedules = targets(seen, targetCount).map((target) => greedyStays(seen, target))
-      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((residence) => ({ segments, residence }))
-    })
+  all: (search) =>
+    withStays(search, wholeGraph(search.lowering.graph), (seen) => targets(seen, targetCount).map((target) => greedyStays(seen, target)))
 }

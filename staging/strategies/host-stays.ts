@@ -1,6 +1,8 @@
 import type { DeviceModel } from '../device-model'
 import type { SwappableTensor, Timeline } from '../lowering/timeline'
 import type { Residence } from '../plan'
+import type { Decisions, Search, Segmentation } from './strategy'
+import { withVariants } from './variants'
 
 /** A tensor's stay on the host; stages of the timeline, each from its beginning on. */
 export interface Stay {
@@ -110,7 +112,7 @@ const hostSlack = 1.1
  * Of many schedules those that are worth lowering: none needs less time, fewer bytes on the device and fewer on the host. A slower one is
  * only placed where it would win if nothing were lost between buffers.
  */
-export const worthLowering = (
+const worthLowering = (
   timeline: Timeline,
   link: DeviceModel['linkBytesPerSecond'],
   schedules: readonly (readonly Stay[])[]
@@ -132,6 +134,17 @@ export const worthLowering = (
   }
   return worth.map(({ residence }) => residence)
 }
+
+/** Each variant of a segmentation, with what waits on the host by each schedule that is worth lowering. */
+export const withStays = (
+  { lowering: { device }, variants, timeline }: Search,
+  segmentation: Segmentation,
+  schedulesOf: (timeline: Timeline) => readonly (readonly Stay[])[]
+): readonly Decisions[] =>
+  withVariants(variants, segmentation).flatMap((segments) => {
+    const seen = timeline(segments)
+    return worthLowering(seen, device.linkBytesPerSecond, schedulesOf(seen)).map((residence) => ({ segments, residence }))
+  })
 
 /** Numbers of bytes from the fewest that a step can do with, when all that it does not use is on the host, to all that it keeps. */
 export const targets = (timeline: Timeline, count: number): readonly number[] => {

@@ -1,9 +1,8 @@
 import { asWritten } from '../order'
 import { untiled, type Span } from '../tiling'
-import { worthLowering } from './host-stays'
+import { withStays } from './host-stays'
 import { lmsSchedules } from './lms'
 import type { Search, Segmentation, Strategy } from './strategy'
-import { withVariants } from './variants'
 
 /**
  * The subgraphs between checkpoints. Paper 001 puts them at convolutions; here rectifiers work in the place of what they rectify, so that
@@ -48,17 +47,10 @@ export const lmsHybrid: Strategy = {
   order: asWritten,
   kind: 'swapping',
   all: (search) => {
-    const { lowering, variants, timeline } = search
     const spans = subgraphs(search)
     const ranked = recomputable(search, spans)
     return [...ranked.keys(), ranked.length].flatMap((count) =>
-      withVariants(variants, segmentsOf(spans, ranked.slice(0, count))).flatMap((segments) => {
-        const seen = timeline(segments)
-        return worthLowering(seen, lowering.device.linkBytesPerSecond, lmsSchedules(seen, growth)).map((residence) => ({
-          segments,
-          residence
-        }))
-      })
+      withStays(search, segmentsOf(spans, ranked.slice(0, count)), (seen) => lmsSchedules(seen, growth))
     )
   }
 }

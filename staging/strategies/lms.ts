@@ -1,9 +1,8 @@
 import type { Timeline } from '../lowering/timeline'
 import { asWritten } from '../order'
-import { freedWhenNeeded, peakOf, worthLowering, type Stay } from './host-stays'
+import { freedWhenNeeded, peakOf, withStays, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
-import { withVariants } from './variants'
 
 /**
  * TFLMS (paper 001, section 3.1). Distances count layers in the order in which they run. `swapoutThreshold`: what backward reads at this
@@ -38,9 +37,5 @@ export const lms: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'swapping',
-  all: ({ lowering: { graph, device }, variants, timeline }) =>
-    withVariants(variants, wholeGraph(graph)).flatMap((segments) => {
-      const seen = timeline(segments)
-      return worthLowering(seen, device.linkBytesPerSecond, lmsSchedules(seen)).map((residence) => ({ segments, residence }))
-    })
+  all: (search) => withStays(search, wholeGraph(search.lowering.graph), lmsSchedules)
 }

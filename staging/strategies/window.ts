@@ -1,9 +1,8 @@
 import type { SwappableTensor, Timeline } from '../lowering/timeline'
 import { asWritten } from '../order'
-import { occupancy, targets, worthLowering, type Stay } from './host-stays'
+import { occupancy, targets, withStays, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
-import { withVariants } from './variants'
 
 /** Stages that use a tensor lie next to each other, in forward and in backward. */
 const isUsed = ({ from, forward, backward, to }: SwappableTensor, stage: number): boolean =>
@@ -61,12 +60,10 @@ export const window: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'swapping',
-  all: ({ lowering: { graph, device }, variants, timeline }) =>
-    withVariants(variants, wholeGraph(graph)).flatMap((segments) => {
-      const seen = timeline(segments)
-      const schedules = targets(seen, targetCount).flatMap((target) =>
+  all: (search) =>
+    withStays(search, wholeGraph(search.lowering.graph), (seen) =>
+      targets(seen, targetCount).flatMap((target) =>
         shares.map((share) => windowStays(seen, target, share * (target - seen.residentBytes)))
       )
-      return worthLowering(seen, device.linkBytesPerSecond, schedules).map((residence) => ({ segments, residence }))
-    })
+    )
 }
