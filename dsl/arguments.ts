@@ -41,6 +41,59 @@ export interface LinearArguments {
   readonly bias?: boolean
 }
 
+/** Of [B, C, H, W]: weights [C, out / groups, kh, kw] as in PyTorch; `outputPadding` adds rows and columns at the bottom and right. */
+export interface ConvTranspose2dArguments {
+  readonly out: number
+  readonly k: Pair
+  readonly s?: Pair
+  readonly p?: Pair
+  readonly outputPadding?: Pair
+  readonly d?: Pair
+  readonly groups?: number
+  readonly bias?: boolean
+}
+
+export interface BatchNormArguments {
+  /** Of the variance; 1e-5 by default. */
+  readonly eps?: number
+  /** Weight of the step's statistics in the running ones; 0.1 by default. */
+  readonly momentum?: number
+  /** Whether it has weight and bias; true by default. */
+  readonly affine?: boolean
+  /** Normalises with its running statistics in training too, and leaves them as they are. */
+  readonly frozen?: boolean
+}
+
+export interface GroupNormArguments {
+  readonly groups: number
+  readonly eps?: number
+  /** True by default. */
+  readonly affine?: boolean
+}
+
+export interface InstanceNormArguments {
+  readonly eps?: number
+  /** False by default, as in PyTorch. */
+  readonly affine?: boolean
+}
+
+/** To one of: `size` in pixels; `scale` times the input's; `to: 'block'`, the height and width with which the innermost block, or the net, starts. */
+export interface ResizeArguments {
+  readonly mode: 'bilinear' | 'nearest'
+  readonly size?: Pair
+  readonly scale?: Pair
+  readonly to?: 'block'
+  /** Bilinear only; false by default. */
+  readonly alignCorners?: boolean
+}
+
+export interface PixelCrossEntropyArguments {
+  /** The label of pixels that do not count; 255 by default. */
+  readonly ignore?: number
+  /** A factor for each class. */
+  readonly classWeights?: readonly number[]
+}
+
 /** No options. */
 export interface None {}
 
@@ -58,7 +111,26 @@ export interface OpArguments {
   readonly linear: LinearArguments
   /** Zeroes each element with probability `rate`, and scales the others by 1 / (1 - rate). */
   readonly dropout: { readonly rate: number }
+  readonly convTranspose2d: ConvTranspose2dArguments
+  /** Over the batch's images and all their pixels; running statistics for evaluation. */
+  readonly batchNorm: BatchNormArguments
+  readonly groupNorm: GroupNormArguments
+  readonly instanceNorm: InstanceNormArguments
+  readonly sigmoid: None
+  readonly tanh: None
+  readonly silu: None
+  /** x times the normal distribution function, exactly (erf). */
+  readonly gelu: None
+  readonly resize: ResizeArguments
+  /** Means over the windows that divide [H, W] into `out`, as in PyTorch. */
+  readonly adaptiveAvgPool2d: { readonly out: Pair }
+  /** Joins the two branches of a `residual`. */
+  readonly add: None
+  /** Joins the branches of a `parallel` along the channels. */
+  readonly concat: None
   readonly softmaxCrossEntropy: None
+  /** Of scores [B, N, H, W] and a class for each pixel; mean over the pixels that count, by their class's weight. */
+  readonly pixelCrossEntropy: PixelCrossEntropyArguments
   readonly meanSquaredError: None
 }
 
@@ -74,6 +146,10 @@ export interface MarkArguments {
 export interface ContainerArguments {
   readonly seq: { readonly name?: string; readonly layers: Layers }
   readonly named: { readonly name: string; readonly layer: AnyLayer }
+  /** main(x) + shortcut(x); an empty shortcut is x itself. */
+  readonly residual: { readonly main: Layers; readonly shortcut: Layers }
+  /** The results of all branches on x, one after the other along the channels; an empty branch is x itself. */
+  readonly parallel: { readonly branches: readonly Layers[] }
 }
 
 export interface Arguments extends OpArguments, MarkArguments, ContainerArguments {}

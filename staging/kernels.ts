@@ -33,6 +33,27 @@ const window = [
  */
 const convolution = [...window, 'outChannels', 'groups', 'sourceLayout', 'destinationLayout', 'weightLayout', 'algorithm'] as const
 const tile = ['batch', 'channels', 'height', 'width', 'layout'] as const
+/**
+ * A row of statistics is a group of channels, of each image by itself where perImage is 1: batchNorm has groups = channels and perImage 0,
+ * instanceNorm groups = channels and perImage 1, groupNorm perImage 1. Rows in order of image, then group.
+ */
+const normalised = [...tile, 'groups', 'perImage', 'epsilon', 'slope'] as const
+/** A tile of input and output of an op that maps absolute coordinates between whole tensors of the full extents. */
+const resampled = [
+  'batch',
+  'channels',
+  'inHeight',
+  'inWidth',
+  'outHeight',
+  'outWidth',
+  'layout',
+  'fullInHeight',
+  'fullInWidth',
+  'fullOutHeight',
+  'fullOutWidth'
+] as const
+/** Absolute coordinates of the first row and column of the tiles of input and output. */
+const resampledAt = { sourceRow: 'index', sourceColumn: 'index', destinationRow: 'index', destinationColumn: 'index' } as const
 /** Where a tile lies in a plain tensor: strides in elements. */
 const strided = [...tile, 'strideBatch', 'strideChannel', 'strideHeight'] as const
 /** `rate` multiplies the step's learning rate. */
@@ -120,6 +141,99 @@ export const kernelTable = {
   /** Adds sum (source - target)^2 / count to loss (first of two float64). target: plain, strided, of the Program's precision. */
   meanSquaredErrorForward: { fields: [...strided, 'count'], operands: { source: 'read', target: 'read', loss: 'accumulate' } },
   meanSquaredErrorBackward: { fields: [...strided, 'count'], operands: { source: 'read', target: 'read', sourceGradient: 'write' } },
+  /** A row's moments are three float64: count, mean, sum of squared deviations. Merges those of the tile, in double (Chan et al. 1979). */
+  momentsForward: { fields: [...tile, 'groups', 'perImage'], operands: { source: 'read', moments: 'accumulate' } },
+  /** Moments (count 1) that stand for a running mean and variance [channels]. */
+  momentsOfRunning: { fields: ['channels'], operands: { mean: 'read', variance: 'read', moments: 'write' } },
+  /** running = (1 - momentum) running + momentum batch; the variance unbiased, as in PyTorch. */
+  updateRunning: { fields: ['channels', 'momentum'], operands: { moments: 'read', mean: 'accumulate', variance: 'accumulate' } },
+  /** y = rectified((x - mean) / sqrt(variance + epsilon) * weights + bias), weights and bias [channels]; slope as of convolutionForward. */
+  normaliseForward: {
+    fields: normalised,
+    operands: { source: 'read', moments: 'read', weights: 'read', bias: 'read', destination: 'write' }
+  },
+  /**
+   * Adds to sums, two float64 for each channel (of each image where perImage is 1): of dy, and of dy times the normalised x. The
+   * rectifier's part of the gradient is found from x.
+   */
+  normaliseSums: {
+    fields: normalised,
+    operands: { source: 'read', moments: 'read', weights: 'read', bias: 'read', destinationGradient: 'read', sums: 'accumulate' }
+  },
+  /** Gradients of weights and bias [channels] from sums of `images` images (1 for batchNorm). */
+  normaliseParameters: { fields: ['images', 'channels'], operands: { sums: 'read', weightGradient: 'write', biasGradient: 'write' } },
+  /**
+   * weights rstd (dy - mean of dy - normalised x times mean of dy normalised x), means over a row by its count; without sums, moments are
+   * constants: weights rstd dy. `add` 1 adds to sourceGradient, else it may be destinationGradient itself.
+   */
+  normaliseBackward: {
+    fields: [...normalised, 'add'],
+    operands: {
+      source: 'read',
+      moments: 'read',
+      weights: 'read',
+      bias: 'read',
+      sums: 'read',
+      destinationGradient: 'read',
+      sourceGradient: 'accumulate'
+    }
+  },
+  /** destination = rectified(first + second), which may be either. */
+  addForward: { fields: ['count', 'slope'], operands: { first: 'read', second: 'read', destination: 'write' } },
+  /** `count` channels of every pixel from one dense tile to another of the same batch, height and width. `add` 1 adds. */
+  copyChannels: {
+    fields: [
+      'batch',
+      'height',
+      'width',
+      'count',
+      'sourceChannels',
+      'sourceFirst',
+      'sourceLayout',
+      'destinationChannels',
+      'destinationFirst',
+      'destinationLayout',
+      'add'
+    ],
+    operands: { source: 'read', destination: 'accumulate' }
+  },
+  /** function 0: sigmoid, 1: tanh, 2: silu, 3: gelu (by erf). In place where source = destination. */
+  activationForward: { fields: [...tile, 'function'], operands: { source: 'read', destination: 'write' } },
+  /** `kept`: the output of sigmoid and tanh, the input of silu and gelu. In place where both gradients coincide. */
+  activationBackward: {
+    fields: [...tile, 'function'],
+    operands: { kept: 'read', destinationGradient: 'read', sourceGradient: 'write' }
+  },
+  /** As torch.nn.functional.interpolate: bilinear 0 is nearest. */
+  resizeForward: {
+    fields: [...resampled, 'bilinear', 'alignCorners'],
+    operands: { source: 'read', destination: 'write', ...resampledAt }
+  },
+  resizeBackward: {
+    fields: [...resampled, 'bilinear', 'alignCorners'],
+    operands: { destinationGradient: 'read', sourceGradient: 'write', ...resampledAt }
+  },
+  /** Row o of the output is the mean over rows floor(o H / O) to ceil((o + 1) H / O); columns likewise. */
+  adaptivePoolForward: { fields: resampled, operands: { source: 'read', destination: 'write', ...resampledAt } },
+  adaptivePoolBackward: { fields: resampled, operands: { destinationGradient: 'read', sourceGradient: 'write', ...resampledAt } },
+  /** Adds bias [channels] to every pixel. */
+  addBias: { fields: tile, operands: { bias: 'read', destination: 'accumulate' } },
+  /** Sums over the tile's images and pixels. */
+  sumBias: { fields: tile, operands: { destinationGradient: 'read', biasGradient: 'write' } },
+  /**
+   * labels: int32 [B, fullHeight, fullWidth]; a pixel counts by its class's weight (1 where absent), unless its label is `ignored`. Adds to
+   * loss (two float64: sum of weighted losses / normaliser, pixels predicted rightly). normaliser: one float64.
+   */
+  pixelCrossEntropyForward: {
+    fields: [...tile, 'fullHeight', 'fullWidth', 'ignored'],
+    operands: { source: 'read', labels: 'read', classWeights: 'read', normaliser: 'read', loss: 'accumulate' }
+  },
+  pixelCrossEntropyBackward: {
+    fields: [...tile, 'fullHeight', 'fullWidth', 'ignored'],
+    operands: { source: 'read', labels: 'read', classWeights: 'read', normaliser: 'read', sourceGradient: 'write' }
+  },
+  /** The class of the largest score of each pixel (the first of equals), uint8 [B, fullHeight, fullWidth]. */
+  classesOfPixels: { fields: [...tile, 'fullHeight', 'fullWidth'], operands: { source: 'read', classes: 'write' } },
   /** A box of n0 x n1 x n2 rows of n3 contiguous elements; strides in elements. `add` 1 adds to the destination. */
   copyBox: {
     fields: [
