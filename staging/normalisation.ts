@@ -10,7 +10,7 @@ export const isNormalisation = (node: Node): node is Normalisation =>
   node.op === 'batchNorm' || node.op === 'groupNorm' || node.op === 'instanceNorm'
 
 /** Whether its moments are those of its input; a frozen batchNorm's are its running statistics. */
-export const gathersMoments = (node: Node): node is Normalisation => isNormalisation(node) && !(node.op === 'batchNorm' && node.args.frozen)
+export const gathersMoments = (node: Node): boolean => isNormalisation(node) && !(node.op === 'batchNorm' && node.args.frozen === true)
 
 /** How channels share moments, and what is added to their variance. */
 export const normalisationOf = (node: Normalisation) => {
@@ -39,5 +39,11 @@ export const barriers = ({ nodes }: Graph, { from, to }: Span): readonly TileAxi
   tileAxes.filter((axis) =>
     nodes
       .slice(from, to)
-      .some((node) => gathersMoments(node) && barrierOf(node).includes(axis) && (node.inputs[0]! > from || node.inputs[0] === 0))
+      .some(
+        (node) =>
+          isNormalisation(node) &&
+          gathersMoments(node) &&
+          barrierOf(node).includes(axis) &&
+          (node.inputs[0]! > from || node.inputs[0] === 0)
+      )
   )

@@ -18,7 +18,7 @@ export const rowsOf = (node: Normalisation): number => {
 export const openMoments = ({ graph, emit }: Pick<Context, 'graph' | 'emit'>): ReadonlyMap<number, Buffer> =>
   new Map(
     graph.nodes.flatMap((node, position) =>
-      gathersMoments(node) ? [[position, emit.buffer(`moments of ${node.name}`, rowsOf(node) * momentBytes, 'statistics')] as const] : []
+      isNormalisation(node) && gathersMoments(node) ? [[position, emit.buffer(`moments of ${node.name}`, rowsOf(node) * momentBytes, 'statistics')] as const] : []
     )
   )
 
