@@ -147,7 +147,7 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
         if (op === 'checkpoint') marks.push({ kind: 'checkpoint', at: nodes.length })
         else if (op === 'tile') marks.push({ kind: 'tile', at: nodes.length - (startsSegment(marks, nodes.length) ? 0 : 1), grid: args })
         else {
-          const inputs = 'inputs' in layer ? layer.inputs : []
+          const inputs = (layer as { readonly inputs?: readonly number[] }).inputs ?? [nodes.length]
           const [from, to] = [extentsOf(shapes[inputs[0]!]!), extentsOf(output)]
           const access = (accessMaps[op] as AccessRule<Op>)(args, from, to)
           nodes.push({ name, op, args, inputs, input: from, output: to, access, parameters: parametersOf(name, op, args, from[1]) } as Node)

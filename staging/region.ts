@@ -48,16 +48,25 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
       const from = output.from * access.stride - access.padBefore
       const to = (output.to - 1) * access.stride - access.padBefore + access.dilation * (access.kernel - 1) + 1
       const clipped = { from: Math.max(from, 0), to: Math.min(to, extent) }
-      // What a stride leaves over at the end is taken along, so that a tensor of which all windows are wanted is read whole.
-      if (clipped.to < extent && extent - clipped.to < access.stride) clipped.to = extent
       return {
         interval: clipped,
         padBefore: clipped.from - from,
-        padAfter: Math.max(0, to - clipped.to),
+        padAfter: to - clipped.to,
         overhang: Math.max(0, to - extent - access.padAfter)
       }
     }
   }
+}
+
+/**
+ * The reading with what a stride leaves over at its end, where that is held anyway: no window reaches it, and a tensor that is held just
+ * so need not be cut.
+ */
+export const withLeftover = (access: Access, reading: Reading, held: Interval): Reading => {
+  const left = held.to - reading.interval.to
+  return access.kind === 'window' && reading.padAfter === 0 && left > 0 && left < access.stride
+    ? { ...reading, interval: { from: reading.interval.from, to: held.to } }
+    : reading
 }
 
 /** The smallest interval that holds both. */

@@ -1,7 +1,7 @@
 import { extentsOfTensor, isLoss, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './normalisation'
 import { tileAxes, type TileAxis } from './program'
-import { hull, inputInterval, partition, partitionAlongside, unpadded, type Interval, type Reading } from './region'
+import { hull, inputInterval, partition, partitionAlongside, unpadded, withLeftover, type Interval, type Reading } from './region'
 
 /** Numbers of tiles along batch, height and width. */
 export interface Grid {
@@ -108,15 +108,17 @@ const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number): Re
 
 const single: Interval = { from: 0, to: 1 }
 
-const axisTile = (graph: Graph, span: Span, axis: TileAxis, owned: ReadonlyMap<number, Interval>): AxisTile => {
-  const held = new Map(owned)
+const axisTile = (graph: Graph, span: Span, axis: TileAxis, parts: ReadonlyMap<number, Interval>): AxisTile => {
+  const [held, owned] = [new Map(parts), new Map(parts)]
   const readings: Reading[] = []
   for (let position = span.to - 1; position >= span.from; position--) {
     const node = graph.nodes[position]!
-    if (reduces(node, axis)) held.set(position + 1, single)
-    else if (!held.has(position + 1)) held.set(position + 1, { from: 0, to: node.output[axisIndex[axis]] })
+    if (reduces(node, axis)) {
+      held.set(position + 1, single)
+      owned.set(position + 1, single)
+    } else if (!held.has(position + 1)) held.set(position + 1, { from: 0, to: node.output[axisIndex[axis]] })
     const reading = reduces(node, axis)
-      ? unpadded(owned.get(node.inputs[0]!)!)
+      ? unpadded(parts.get(node.inputs[0]!)!)
       : inputInterval(node.access[axis], held.get(position + 1)!, node.input[axisIndex[axis]])
     readings.unshift(reading)
     for (const tensor of node.inputs) {
@@ -124,7 +126,11 @@ const axisTile = (graph: Graph, span: Span, axis: TileAxis, owned: ReadonlyMap<n
       held.set(tensor, before === undefined ? reading.interval : hull(before, reading.interval))
     }
   }
-  return { readings, held, owned }
+  const all = readings.map((reading, index) => {
+    const { access, inputs } = graph.nodes[span.from + index]!
+    return withLeftover(access[axis], reading, held.get(inputs[0]!)!)
+  })
+  return { readings: all, held, owned }
 }
 
 const size = ({ from, to }: Interval): number => to - from
