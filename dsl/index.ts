@@ -1,21 +1,33 @@
 export type { AnyLayer, ArgsOf, Layers, Mark, Op, OpArguments, Padding, Pair } from './arguments'
+export { dense, parallel, residual } from './blocks'
 export { flatLayers, type FlatLayer } from './flat-layers'
 export type { Layer } from './layer'
 export { layerText } from './layer-text'
 export { model, modelOf, type Model } from './model'
 export { checkpoint, checkpointWithin, input, named, net, seq, tile } from './net'
 export {
+  adaptiveAvgPool2d,
   avgPool2d,
+  batchNorm,
   conv2d,
+  convTranspose2d,
   dropout,
   flatten,
+  gelu,
   globalAvgPool,
+  groupNorm,
+  instanceNorm,
   leakyRelu,
   linear,
   maxPool2d,
   meanSquaredError,
+  pixelCrossEntropy,
   relu,
-  softmaxCrossEntropy
+  resize,
+  sigmoid,
+  silu,
+  softmaxCrossEntropy,
+  tanh
 } from './ops'
 export { planFor, type Plan, type PlanHostStay, type PlanSegment } from './plan'
 export { checkPlan, orderMistake, segmentsMistake, type PlannedLayer } from './plan-rules'

@@ -24,12 +24,67 @@ export function leakyRelu(args: OpArguments['leakyRelu'] = {}): unknown {
   return layer('leakyRelu', args)
 }
 
+/** The transpose of a convolution, [B, C, H, W] to [B, out, (H - 1) s - 2 p + d (k - 1) + outputPadding + 1, ...]; weights are [C, out / groups, kh, kw]. */
+export const convTranspose2d = <const A extends OpArguments['convTranspose2d']>(
+  args: A & Only<A, OpArguments['convTranspose2d']>
+): Layer<'convTranspose2d', A> => layer<'convTranspose2d', A>('convTranspose2d', args)
+
+/** (x - mean) / sqrt(variance + eps) of each channel, over all images and pixels (Ioffe and Szegedy, 2015), times weight plus bias. */
+export function batchNorm(): Layer<'batchNorm', {}>
+export function batchNorm<const A extends OpArguments['batchNorm']>(args: A & Only<A, OpArguments['batchNorm']>): Layer<'batchNorm', A>
+export function batchNorm(args: OpArguments['batchNorm'] = {}): unknown {
+  return layer('batchNorm', args)
+}
+
+/** The same of each group of channels of each image (Wu and He, 2018). */
+export const groupNorm = <const A extends OpArguments['groupNorm']>(args: A & Only<A, OpArguments['groupNorm']>): Layer<'groupNorm', A> =>
+  layer<'groupNorm', A>('groupNorm', args)
+
+/** The same of each channel of each image (Ulyanov, Vedaldi and Lempitsky, 2016). */
+export function instanceNorm(): Layer<'instanceNorm', {}>
+export function instanceNorm<const A extends OpArguments['instanceNorm']>(
+  args: A & Only<A, OpArguments['instanceNorm']>
+): Layer<'instanceNorm', A>
+export function instanceNorm(args: OpArguments['instanceNorm'] = {}): unknown {
+  return layer('instanceNorm', args)
+}
+
+/** [B, C, H, W] at other heights and widths, as torch.nn.functional.interpolate. */
+export const resize = <const A extends OpArguments['resize']>(args: A & Only<A, OpArguments['resize']>): Layer<'resize', A> =>
+  layer<'resize', A>('resize', args)
+
+/** Means over the windows that divide [B, C, H, W] into `out` rows and columns. */
+export const adaptiveAvgPool2d = <const A extends OpArguments['adaptiveAvgPool2d']>(
+  args: A & Only<A, OpArguments['adaptiveAvgPool2d']>
+): Layer<'adaptiveAvgPool2d', A> => layer<'adaptiveAvgPool2d', A>('adaptiveAvgPool2d', args)
+
+/** Mean over the pixels that count of -log softmax(scores)[class], by their class's weight; of scores [B, N, H, W]. */
+export function pixelCrossEntropy(): Layer<'pixelCrossEntropy', {}>
+export function pixelCrossEntropy<const A extends OpArguments['pixelCrossEntropy']>(
+  args: A & Only<A, OpArguments['pixelCrossEntropy']>
+): Layer<'pixelCrossEntropy', A>
+export function pixelCrossEntropy(args: OpArguments['pixelCrossEntropy'] = {}): unknown {
+  return layer('pixelCrossEntropy', args)
+}
+
 /** Zeroes each element with probability `rate` in training, and scales the others by 1 / (1 - rate). */
 export const dropout = <const A extends OpArguments['dropout']>(args: A & Only<A, OpArguments['dropout']>): Layer<'dropout', A> =>
   layer<'dropout', A>('dropout', args)
 
 /** y = max(x, 0). */
 export const relu = layer('relu', {})
+
+/** y = 1 / (1 + exp(-x)). */
+export const sigmoid = layer('sigmoid', {})
+
+/** y = tanh(x). */
+export const tanh = layer('tanh', {})
+
+/** y = x sigmoid(x). */
+export const silu = layer('silu', {})
+
+/** y = x times the normal distribution function of x, by erf. */
+export const gelu = layer('gelu', {})
 
 /** Mean over the pixels: [B, C, H, W] to [B, C]. */
 export const globalAvgPool = layer('globalAvgPool', {})

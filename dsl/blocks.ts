@@ -1,0 +1,25 @@
+import type { Layers } from './arguments'
+import { layer, type Layer } from './layer'
+
+interface Residual<M extends Layers, S extends Layers> {
+  readonly main: M
+  readonly shortcut: S
+}
+interface Parallel<B extends readonly Layers[]> {
+  readonly branches: B
+}
+
+/** main(x) + shortcut(x); without a shortcut main(x) + x (He et al., 2015). A block adds nothing to the names of its layers. */
+export function residual<const M extends Layers>(main: M): Layer<'residual', Residual<M, readonly []>>
+export function residual<const M extends Layers, const S extends Layers>(main: M, shortcut: S): Layer<'residual', Residual<M, S>>
+export function residual(main: Layers, shortcut: Layers = []): unknown {
+  return layer('residual', { main, shortcut })
+}
+
+/** What the branches make of the same x, one after the other along the channels (Szegedy et al., 2014); an empty branch is x itself. */
+export const parallel = <const B extends readonly Layers[]>(branches: B): Layer<'parallel', Parallel<B>> =>
+  layer<'parallel', Parallel<B>>('parallel', { branches })
+
+/** x, and what `layers` make of it after it along the channels (Huang et al., 2016). */
+export const dense = <const L extends Layers>(layers: L): Layer<'parallel', Parallel<readonly [readonly [], L]>> =>
+  layer<'parallel', Parallel<readonly [readonly [], L]>>('parallel', { branches: [[], layers] })
