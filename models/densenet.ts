@@ -46,7 +46,13 @@ interface Widths<I extends number, G extends number, B extends number, N extends
 type Four = readonly [number, number, number, number]
 type Three = readonly [number, number, number]
 
-const densenetFeatures = <const I extends number, const G extends number, const B extends number, const N extends Four, const T extends Three>({
+const densenetFeatures = <
+  const I extends number,
+  const G extends number,
+  const B extends number,
+  const N extends Four,
+  const T extends Three
+>({
   initial,
   growth,
   bottleneck,

@@ -1,13 +1,4 @@
-import {
-  dropout,
-  flatten,
-  globalAvgPool,
-  linear,
-  named,
-  relu,
-  seq,
-  type Layers
-} from '../dsl'
+import { dropout, flatten, globalAvgPool, linear, named, relu, seq, type Layers } from '../dsl'
 
 /** How features become scores: global average pooling and one linear layer, or the layers of the original network. */
 export type Head = 'gap' | 'classic'
@@ -24,7 +15,8 @@ export const gapHead = <const C extends number>(classes: C) =>
   [named('avgpool', globalAvgPool), named('classifier', linear({ out: classes }))] as const
 
 /** The same with the linear layer named as in torchvision's ResNet and Inception. */
-export const fcHead = <const C extends number>(classes: C) => [named('avgpool', globalAvgPool), named('fc', linear({ out: classes }))] as const
+export const fcHead = <const C extends number>(classes: C) =>
+  [named('avgpool', globalAvgPool), named('fc', linear({ out: classes }))] as const
 
 /** The three linear layers of VGG, for features of 512x7x7 (images of 224x224, where torchvision's adaptive pooling changes nothing). */
 export const classicVggHead = <const C extends number>(classes: C) =>
@@ -47,7 +39,7 @@ export type Headed<F extends Layers, Gap extends Layers, Classic extends Layers,
   ...{ gap: Gap; classic: Classic }[H]
 ]
 
-export const headed = <F extends Layers, Gap extends Layers, Classic extends Layers, H extends Head>(
+export const headed = <const F extends Layers, Gap extends Layers, Classic extends Layers, H extends Head>(
   features: F,
   head: H,
   gap: Gap,

@@ -2,8 +2,12 @@ import type { AnyLayer, Layers } from '../dsl'
 
 /** L, N times over; N is a literal. */
 export type Repeat<L extends Layers, N extends number> = Grown<L, N> extends infer All extends Layers ? All : never
-type Grown<L extends Layers, N extends number, Rounds extends readonly unknown[] = [], All extends Layers = readonly []> =
-  Rounds['length'] extends N ? All : Grown<L, N, [...Rounds, unknown], readonly [...All, ...L]>
+type Grown<
+  L extends Layers,
+  N extends number,
+  Rounds extends readonly unknown[] = [],
+  All extends Layers = readonly []
+> = Rounds['length'] extends N ? All : Grown<L, N, [...Rounds, unknown], readonly [...All, ...L]>
 
 /** The layers of a list, `count` times over. */
 export const repeat = <const L extends Layers, const N extends number>(layers: L, count: N): Repeat<L, N> =>

@@ -48,7 +48,13 @@ export const bottlenecks = <
   const D extends number = 1
 >(
   name: Name,
-  { width, out, count, s, d: [first, d] = [1 as First, 1 as D] }: {
+  {
+    width,
+    out,
+    count,
+    s,
+    d: [first, d] = [1 as First, 1 as D]
+  }: {
     readonly width: W
     readonly out: O
     readonly count: N
@@ -58,7 +64,11 @@ export const bottlenecks = <
 ) =>
   seq(
     name,
-    stacked(projectionBlock(bottleneckBranch(width, out, s, first), projection(out, s)), identityBlock(bottleneckBranch(width, out, 1, d)), count)
+    stacked(
+      projectionBlock(bottleneckBranch(width, out, s, first), projection(out, s)),
+      identityBlock(bottleneckBranch(width, out, 1, d)),
+      count
+    )
   )
 
 const basicLayer = <const Name extends string, const W extends number, const N extends number>(name: Name, width: W, count: N) =>

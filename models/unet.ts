@@ -18,7 +18,8 @@ const normalised = <const W extends number>(out: W) =>
 
 const down = <const N extends string, const L extends Layers>(name: N, convolutions: L) =>
   seq(name, [seq('maxpool_conv', [maxPool2d({ k: 2 }), seq('1', convolutions)])])
-const up = <const N extends string, const W extends number>(name: N, out: W) => seq(name, [named('up', convTranspose2d({ out, k: 2, s: 2 }))])
+const up = <const N extends string, const W extends number>(name: N, out: W) =>
+  seq(name, [named('up', convTranspose2d({ out, k: 2, s: 2 }))])
 const joined = <const N extends string, const L extends Layers>(name: N, convolutions: L) => seq(name, [seq('conv', convolutions)])
 
 /** Level by level: what is computed at half the size, brought back, joins what is there. */
@@ -39,12 +40,7 @@ const layersOf = <
       down('down1', at128),
       dense([
         down('down2', at256),
-        dense([
-          down('down3', at512),
-          dense([down('down4', at1024), up('up1', 512)]),
-          joined('up1', at512),
-          up('up2', 256)
-        ]),
+        dense([down('down3', at512), dense([down('down4', at1024), up('up1', 512)]), joined('up1', at512), up('up2', 256)]),
         joined('up2', at256),
         up('up3', 128)
       ]),
