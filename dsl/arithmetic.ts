@@ -1,5 +1,5 @@
 /**
- * Arithmetic on number literals in types: Add, Mul, Lte, Divides and ConvDim. Any operand that is only `number` makes the
+ * Arithmetic on number literals in types: Add, Sub, Mul, Lte, Divides and ConvDim. Any operand that is only `number` makes the
  * result `number` (or true). Exact up to 2^53; what no double holds is `number`. Schoolbook algorithms on strings of decimal digits, lowest first;
  * most parameters are unconstrained, because the compiler would expand every combination of digits to check a constraint.
  */
@@ -129,6 +129,17 @@ export type Add<A extends number, B extends number> = number extends A | B
       ? A
       : NumberOf<Sum<Digits<A>, Digits<B>>>
 
+/** A - B, or never where that is negative. */
+export type Sub<A extends number, B extends number> = number extends A | B
+  ? number
+  : B extends 0
+    ? A
+    : Difference<Digits<A>, Digits<B>> extends infer Digits
+      ? [Digits] extends [never]
+        ? never
+        : NumberOf<Digits>
+      : never
+
 /** A · B. */
 export type Mul<A extends number, B extends number> = number extends A | B
   ? number
@@ -181,10 +192,7 @@ export type ConvDim<
 
 /** Start: where the padding after the input begins, counted from the padding before it. */
 type Windows<Start, After extends number, Extent extends number, Stride extends number, Ceil> =
-  LastWindow<
-    Difference<Sum<Start, Digits<Add<After, Ceil extends true ? Predecessor<Stride> : 0>>>, Digits<Extent>>,
-    Stride
-  > extends infer Last
+  LastWindow<Difference<Sum<Start, Digits<Add<After, Ceil extends true ? Sub<Stride, 1> : 0>>>, Digits<Extent>>, Stride> extends infer Last
     ? [Last] extends [never]
       ? 0
       : NumberOf<
@@ -200,5 +208,3 @@ type LastWindow<Room, Stride extends number> = [Room] extends [never]
     : Quotient<Reverse<Room>, Digits<Stride>> extends [infer Count, string]
       ? Count
       : never
-
-type Predecessor<N extends number> = NumberOf<Difference<Digits<N>, '1'>>

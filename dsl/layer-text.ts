@@ -1,48 +1,43 @@
 import type { Op, OpArguments } from './arguments'
-
-/** How options are written, in this order: numbers after a letter or two, flags as a word where they are not the default. */
-const numbers = { out: '', rate: '', slope: '', k: 'k', s: 's', p: 'p', d: 'd', groups: 'g', in: 'in' } as const
-const flags = {
-  bias: { written: false, word: 'no-bias' },
-  ceilMode: { written: true, word: 'ceil' },
-  countIncludePad: { written: false, word: 'exclude-pad' }
-} as const
+import { optionTexts } from './options'
 
 /** A layer with all its options in one line of a plan: "conv2d 64 k3 p1", "maxPool2d k2", "linear 2". */
 export const layerText = (op: Op, args: OpArguments[Op]): string => {
   const given = args as Readonly<Record<string, unknown>>
-  const tokens = Object.entries(numbers).flatMap(([option, letters]) => {
-    const value = given[option]
-    return value === undefined ? [] : [`${letters}${Array.isArray(value) ? value.join('x') : value}`]
+  const words = optionTexts[op].flatMap((text) => {
+    const value = given[text[0]]
+    if (text.length === 3) return value === text[1] ? [text[2]] : []
+    return value === undefined ? [] : [`${text[1]}${Array.isArray(value) ? value.join('x') : value}`]
   })
-  const words = Object.entries(flags).flatMap(([option, { written, word }]) => (given[option] === written ? [word] : []))
-  return [op, ...tokens, ...words].join(' ')
+  return [op, ...words].join(' ')
 }
 
 /** The type of what layerText returns; `string` or `number` stand for what only run time knows. */
-export type LayerText<N extends string, A> = [keyof A] extends [never]
-  ? N
-  : `${N}${Token<A, 'out'>}${Token<A, 'rate'>}${Token<A, 'slope'>}${Token<A, 'k'>}${Token<A, 's'>}${Token<A, 'p'>}${Token<A, 'd'>}${Token<A, 'groups'>}${Token<A, 'in'>}${Flag<A, 'bias'>}${Flag<A, 'ceilMode'>}${Flag<A, 'countIncludePad'>}`
+export type LayerText<P extends Op, A> = [keyof A] extends [never] ? P : Written<P, A, (typeof optionTexts)[P]>
 
-type Token<A, K extends keyof typeof numbers> = K extends keyof A
-  ? undefined extends A[K]
+type Written<Text extends string, A, Options> = Options extends readonly [infer First extends readonly unknown[], ...infer Rest]
+  ? First[0] extends keyof A
+    ? Written<`${Text}${Word<A[First[0]], First>}`, A, Rest>
+    : Written<Text, A, Rest>
+  : Text
+
+type Word<V, Option> = Option extends readonly [unknown, infer Letters extends string]
+  ? undefined extends V
     ? string
-    : ` ${(typeof numbers)[K]}${Extents<A[K]>}`
-  : ''
-type Extents<V> = V extends number
+    : ` ${Letters}${Extents<V>}`
+  : Option extends readonly [unknown, infer Given, infer Text extends string]
+    ? [V] extends [Given]
+      ? ` ${Text}`
+      : [V] extends [boolean]
+        ? boolean extends V
+          ? string
+          : ''
+        : string
+    : never
+type Extents<V> = V extends number | string
   ? `${V}`
   : V extends readonly [infer First extends number, ...infer Rest extends readonly number[]]
     ? Rest extends readonly []
       ? `${First}`
       : `${First}x${Extents<Rest>}`
     : string
-
-type Flag<A, K extends keyof typeof flags> = K extends keyof A
-  ? [A[K]] extends [(typeof flags)[K]['written']]
-    ? ` ${(typeof flags)[K]['word']}`
-    : [A[K]] extends [boolean]
-      ? boolean extends A[K]
-        ? string
-        : ''
-      : string
-  : ''

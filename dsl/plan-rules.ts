@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import type { Op, OpArguments } from './arguments'
 import { layerText } from './layer-text'
 import type { Plan, PlanGrid, PlanHostStay, PlanSegment } from './plan'
-import { allDims, opSegments, showDims, type Dim } from './segment'
+import { allDims, opSegments, showDims, statisticsOf, type Dim } from './segment'
 import { showShape, type Shape } from './shape'
 
 /** An op of the flattened model, the loss that training appends included. */
@@ -10,6 +10,8 @@ export interface PlannedLayer {
   readonly name: string
   readonly op: Op
   readonly args: OpArguments[Op]
+  /** Tensors: 0 is the net's input, k the output of the k-th op. */
+  readonly inputs: readonly number[]
 }
 
 const firstDefined = <A>(values: readonly A[], mistakeOf: (value: A, index: number) => string | undefined): string | undefined => {
@@ -45,13 +47,20 @@ export const peakMistake = (peak: number, budget: number | null): string | undef
 
 const isRectifier = (layer: PlannedLayer): boolean => layer.op === 'relu' || layer.op === 'leakyRelu'
 
-/** Why these are not the positions of all layers, each in its place or a max pool before the rectifier that it follows. */
+/** Whether what the layer at `place` makes is read by the layer after it alone. */
+const isReadNextOnly = (layers: readonly PlannedLayer[], place: number): boolean =>
+  layers.every(({ inputs }, reader) => inputs.includes(place + 1) === (reader === place + 1))
+
+/**
+ * Why these are not the positions of all layers, each in its place or a max pool before the rectifier that it follows, whose output
+ * nothing else reads.
+ */
 export const orderMistake = (layers: readonly PlannedLayer[], order: readonly number[]): string | undefined => {
   if (order.length !== layers.length) return `order: the model has ${layers.length} layers, its loss included, the order ${order.length}`
   for (let place = 0; place < order.length; place++) {
     if (order[place] === place) continue
     const exchanged = order[place] === place + 1 && order[place + 1] === place
-    if (!exchanged || !isRectifier(layers[place]!) || layers[place + 1]!.op !== 'maxPool2d')
+    if (!exchanged || !isRectifier(layers[place]!) || layers[place + 1]!.op !== 'maxPool2d' || !isReadNextOnly(layers, place))
       return `order: ${order[place]} cannot run at position ${place}; only a max pool may run before the rectifier that it follows`
     place++
   }
@@ -61,28 +70,34 @@ export const orderMistake = (layers: readonly PlannedLayer[], order: readonly nu
 type Asked = Dim | 'C'
 const without = (dims: readonly Asked[], allowed: readonly Asked[]): readonly Asked[] => dims.filter((dim) => !allowed.includes(dim))
 
-/** Why ops cannot run together in tiles along `dims`. */
-const tiledMistake = (ops: readonly Op[], dims: readonly Asked[]): string | undefined =>
-  firstDefined(ops, (op, place) => {
+/** Why the layers from position `from` up to `to` cannot run together in tiles along `dims`. */
+const tiledMistake = (
+  layers: readonly PlannedLayer[],
+  { from, to }: Pick<PlanSegment, 'from' | 'to'>,
+  dims: readonly Asked[]
+): string | undefined =>
+  firstDefined(layers.slice(from, to), ({ op, args, inputs }, place) => {
     const { inside, last } = opSegments[op]
     const [whereInside, whereLast] = [without(dims, inside), without(dims, last)]
-    const isLast = place === ops.length - 1
-    if (whereLast.length === 0)
-      return isLast || whereInside.length === 0
-        ? undefined
-        : `cannot tile along ${showDims(whereInside)}; ${op} sums over the pixels, so it must be the segment's last op`
-    return `cannot tile along ${showDims(whereLast)}; ${op} allows ${showDims(last)}`
+    if (whereLast.length > 0) return `cannot tile along ${showDims(whereLast)}; ${op} allows ${showDims(last)}`
+    const cut = inputs.some((tensor) => tensor > from) ? statisticsOf(op, args).filter((dim) => dims.includes(dim)) : []
+    if (cut.length > 0)
+      return `cannot tile along ${showDims(cut)}; ${op} needs the statistics of the whole tensor before it, so a segment must end before it`
+    return from + place === to - 1 || whereInside.length === 0
+      ? undefined
+      : `cannot tile along ${showDims(whereInside)}; ${op} sums over the pixels, so it must be the segment's last op`
   })
 
 /** Nothing tiles along C, and asking for it is refused by name. */
 const tiledDims = (grid: PlanGrid & { readonly C?: number }): readonly Asked[] =>
   (['B', 'C', 'H', 'W'] as const).filter((dim) => (grid[dim] ?? 1) !== 1)
 
-const gridMistake = ({ grid, recompute }: PlanSegment, ops: readonly Op[], isLast: boolean): string | undefined => {
+const gridMistake = (layers: readonly PlannedLayer[], segment: PlanSegment, isLast: boolean): string | undefined => {
+  const { grid, recompute } = segment
   if (!allDims.every((dim) => Number.isInteger(grid[dim]) && grid[dim] > 0)) return 'tile counts must be whole numbers above 0'
   const dims = tiledDims(grid)
   return (
-    tiledMistake(ops, dims) ??
+    tiledMistake(layers, segment, dims) ??
     (dims.length > 0 && !recompute && !isLast ? 'what is tiled is recomputed in backward; recompute must be true' : undefined)
   )
 }
@@ -112,7 +127,7 @@ const winogradMistake = (layers: readonly PlannedLayer[], { from, to, winograd =
     return from <= place && place < to ? undefined : `winograd: ${name} is not in this segment`
   })
 
-/** Why segments do not cover the layers, which stand in the order in which they run, or are tiled where that is not exact. */
+/** Why segments do not cover the layers, which stand (and number tensors) in the order in which they run, or are tiled where that is not exact. */
 export const segmentsMistake = (layers: readonly PlannedLayer[], segments: readonly UnnamedSegment[]): string | undefined => {
   const end = layers.length
   const early = (to: number): string => `the segments end at ${to}, but the model has ${end} layers, its loss included`
@@ -129,9 +144,8 @@ export const segmentsMistake = (layers: readonly PlannedLayer[], segments: reado
         const within = (mistake: string | undefined): string | undefined => mistake && `segment ${from}..${to}: ${mistake}`
         if (!Number.isInteger(to) || to <= from || to > end) return within(`it must end after ${from} and at ${end} at the latest`)
         if (isLast && to !== end) return early(to)
-        const ops = layers.slice(from, to).map(({ op }) => op)
         return within(
-          gridMistake(segment as PlanSegment, ops, isLast) ??
+          gridMistake(layers, segment as PlanSegment, isLast) ??
             checkpointMistake(layers, segment) ??
             loadMistake(segment as PlanSegment) ??
             winogradMistake(layers, segment)
@@ -152,9 +166,9 @@ export const residenceMistake = (layers: readonly PlannedLayer[], residence: rea
   )
 }
 
-/** The layers as they run. */
+/** The layers as they run; what an exchange puts into another's place reads what that one read. */
 export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly number[]): readonly PlannedLayer[] =>
-  order.map((position) => layers[position]!)
+  order.map((position, place) => ({ ...layers[position]!, inputs: layers[place]!.inputs }))
 
 /**
  * Checks a plan against a model's layers and its own input, where it has one: the sentences that planFor's types give, the first

@@ -1,10 +1,10 @@
-import type { Lte, Whole } from './arithmetic'
-import type { Arguments, Mark, Op } from './arguments'
-import type { LayerText } from './layer-text'
+import type { Add, Lte, Whole } from './arithmetic'
+import type { Op } from './arguments'
+import type { Entries, Entry, Flat, Known, WithLoss } from './flat-types'
 import type { Model } from './model'
 import type { Plan, PlanHostStay, PlanSegment } from './plan'
 import type { Images } from './rules'
-import type { Dim, InsideDims, LastDims, ShowDims } from './segment'
+import type { Dim, InsideDims, LastDims, Normalisation, ShowDims, StatisticsOf } from './segment'
 import type { Shape, ShowShape } from './shape'
 import type { Bad } from './tensor'
 
@@ -23,63 +23,7 @@ export type Right<M extends Model, P extends Plan> =
       : RightFigures<M, P>
     : never
 
-/** One op of the flattened model; a tuple, which costs the compiler far less than an object in long lists. */
-type Entry = readonly [name: string, op: Op, text: string]
-type Entries = readonly Entry[]
 type Segments = readonly PlanSegment[]
-
-/** What flatLayers makes of a list, marks left out; marks take no place. A list without marks and containers is mapped, which costs less. */
-type Flat<L, Prefix extends string = ''> = L extends readonly { readonly op: Op }[]
-  ? { readonly [K in keyof L]: K extends string ? Leaf<L[K], `${Prefix}${K}`> : never }
-  : FlatFrom<L, Prefix>
-
-type Leaf<X, Name extends string> = X extends { readonly op: infer N extends Op; readonly args: infer A }
-  ? readonly [Name, N, LayerText<N, A>]
-  : never
-
-type FlatFrom<
-  L,
-  Prefix extends string,
-  Places extends readonly unknown[] = readonly [],
-  Out extends readonly unknown[] = readonly []
-> = L extends readonly [infer First, ...infer Rest]
-  ? First extends { readonly op: infer N; readonly args: infer A }
-    ? N extends Mark
-      ? FlatFrom<Rest, Prefix, Places, Out>
-      : FlatFrom<
-          Rest,
-          Prefix,
-          readonly [...Places, unknown],
-          readonly [...Out, ...Expanded<N, A, `${Prefix}${NameOf<A, `${Places['length']}`>}`>]
-        >
-    : Entries
-  : L extends readonly []
-    ? Out
-    : Entries
-
-type NameOf<A, Place extends string> = A extends { readonly name: infer Name extends string } ? Name : Place
-
-type Expanded<N, A, Name extends string> = keyof Arguments extends N
-  ? Entries
-  : N extends Op
-    ? readonly [readonly [Name, N, LayerText<N, A>]]
-    : A extends { readonly layer: { readonly op: infer Inner; readonly args: infer InnerA } }
-      ? Expanded<Inner, InnerA, Name>
-      : A extends { readonly layers: infer Inner }
-        ? Flat<Inner, `${Name}.`>
-        : readonly []
-
-type Losses = 'softmaxCrossEntropy' | 'meanSquaredError'
-type AppendedLoss = readonly ['loss', 'softmaxCrossEntropy', 'softmaxCrossEntropy']
-type WithLoss<E> = E extends readonly [...unknown[], infer Last extends Entry]
-  ? Last[1] extends Losses
-    ? E
-    : readonly [...E, AppendedLoss]
-  : E
-
-/** E where it is one list of known length, else nothing. */
-type Known<E> = IsUnion<E> extends true ? undefined : E extends Entries ? (number extends E['length'] ? undefined : E) : undefined
-type IsUnion<T, One = T> = T extends unknown ? ([One] extends [T] ? false : true) : never
 
 interface RightFigures<M extends Model, P extends Plan> {
   readonly input: RightInput<P['input'], Exclude<M['input'], undefined>>
@@ -91,7 +35,7 @@ interface RightDecisions<E extends Entries, M extends Model, P extends Plan> ext
   readonly segments: unknown extends RightOrder<E, P['order']> ? RightSegments<InOrder<E, P['order']>, P['segments']> : unknown
 }
 
-type MaxPools<E extends Entries> = Extract<E[number], readonly [unknown, 'maxPool2d', unknown]>[0]
+type MaxPools<E extends Entries> = Extract<E[number], readonly [unknown, 'maxPool2d', ...unknown[]]>[0]
 
 /** Why tensors cannot wait on the host, as far as names tell. */
 type RightResidence<E extends Entries, P extends Plan> = P extends { readonly residence: infer R extends readonly PlanHostStay[] }
@@ -185,7 +129,8 @@ type Misplaced<E extends Entries, O extends readonly number[], W extends readonl
             : K
     : K
 }[number]
-type Exchangeable<First, Second, K> = First extends readonly [unknown, 'relu' | 'leakyRelu', unknown]
+/** A pool that starts a branch is not the only one that reads its input. */
+type Exchangeable<First, Second, K> = First extends readonly [unknown, 'relu' | 'leakyRelu', ...unknown[]]
   ? Second extends readonly [unknown, 'maxPool2d', unknown]
     ? never
     : K
@@ -214,7 +159,7 @@ type OrderFrom<E extends Entries, O extends readonly number[], Done extends read
 
 /** The rest of the order where A and what follows it are the rectifier at `First` and the pool at `Second`, exchanged. */
 type Exchanged<E extends Entries, First extends number, Second, A, Rest extends readonly number[]> = [A, Rest[0]] extends [Second, First]
-  ? [E[First][1], E[A & number][1]] extends ['relu' | 'leakyRelu', 'maxPool2d']
+  ? Exchangeable<E[First], E[A & number], 'not'> extends never
     ? Rest
     : undefined
   : undefined
@@ -286,25 +231,31 @@ type GridMistake<G extends PlanSegment, After extends Segments, E extends Entrie
     : { readonly grid: Bad<`${ShowSegment<G>}: tile counts must be whole numbers above 0`> }
 
 /** Why the ops from position K up to To cannot be tiled along D together. */
-type TiledMistake<E extends Entries, F extends readonly unknown[], K, To, D extends string> = E[K & number] extends readonly [
-  unknown,
-  infer N extends Op,
-  unknown
-]
-  ? F[K & number] extends To
-    ? [D] extends [LastDims<N>]
-      ? undefined
-      : Disallowed<N, D>
-    : [D] extends [InsideDims<N>]
-      ? TiledMistake<E, F, F[K & number], To, D>
-      : [D] extends [LastDims<N>]
-        ? `cannot tile along ${ShowDims<Exclude<D, InsideDims<N>>>}; ${N} sums over the pixels, so it must be the segment's last op`
-        : Disallowed<N, D>
+type TiledMistake<E extends Entries, F extends readonly unknown[], From extends number, To, D extends string, K = From> = E[K &
+  number] extends infer X extends Entry
+  ? [D] extends [LastDims<X[1]>]
+    ? StatisticsMistake<X, From, K & number, D> extends infer Sentence
+      ? Sentence extends string
+        ? Sentence
+        : F[K & number] extends To
+          ? undefined
+          : [D] extends [InsideDims<X[1]>]
+            ? TiledMistake<E, F, From, To, D, F[K & number]>
+            : `cannot tile along ${ShowDims<Exclude<D, InsideDims<X[1]>>>}; ${X[1]} sums over the pixels, so it must be the segment's last op`
+      : never
+    : `cannot tile along ${ShowDims<Exclude<D, LastDims<X[1]>>>}; ${X[1]} allows ${ShowDims<LastDims<X[1]>>}`
   : undefined
-type Disallowed<
-  N extends Op,
-  D extends string
-> = `cannot tile along ${ShowDims<Exclude<D, LastDims<N>>>}; ${N} allows ${ShowDims<LastDims<N>>}`
+
+/** Of the op at position K where it needs statistics along D of what its own segment makes. */
+type StatisticsMistake<X extends Entry, From extends number, K extends number, D extends string> = X[1] extends Normalisation
+  ? [D & StatisticsOf<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>] extends [infer Needed extends string]
+    ? [Needed] extends [never]
+      ? undefined
+      : Lte<K, X extends readonly [...unknown[], infer Back extends number] ? Add<From, Back> : From> extends true
+        ? undefined
+        : `cannot tile along ${ShowDims<Needed>}; ${X[1]} needs the statistics of the whole tensor before it, so a segment must end before it`
+    : never
+  : undefined
 
 type CheckpointMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
   ? LoadMistake<G, E, F>

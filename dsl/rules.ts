@@ -1,13 +1,19 @@
-import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole, WindowExtent } from './arithmetic'
+import type { Add, ConvDim, Lte, Mul, NotNegative, Whole, WindowExtent } from './arithmetic'
 import type { Op } from './arguments'
-import type { Shape, ShowShape } from './shape'
+import type { AddShape, ConcatShape } from './joins'
+import type { BatchNormShape, GroupNormShape, InstanceNormShape } from './normalisation'
+import type { GroupsMistake, Height, Option, SizesMistake, Width } from './options'
+import type { PixelCrossEntropyShape } from './pixel-cross-entropy'
+import type { AdaptivePoolShape, ResizeShape } from './resampling'
+import type { Mismatch, NoImage, Shape, ShowShape } from './shape'
+import type { TransposedShape } from './transposed-convolution'
 import type { Bad } from './tensor'
 
 /**
  * The shape of each op's output, or the sentence that says why there is none; one row an op. What shape-rules.ts does
  * at run time, with the same sentences in the same order.
  */
-export interface ShapeRules<S extends Shape, A> {
+export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs extends readonly Shape[]> {
   readonly conv2d: ConvolutionShape<S, A>
   readonly relu: Pointwise<'relu', S>
   readonly leakyRelu: LeakyRelu<S, A>
@@ -21,9 +27,22 @@ export interface ShapeRules<S extends Shape, A> {
     : NoImage<'flatten', S>
   readonly linear: LinearShape<S, A>
   readonly dropout: Dropout<S, A>
+  readonly convTranspose2d: TransposedShape<S, A>
+  readonly batchNorm: BatchNormShape<S, A>
+  readonly groupNorm: GroupNormShape<S, A>
+  readonly instanceNorm: InstanceNormShape<S, A>
+  readonly sigmoid: Pointwise<'sigmoid', S>
+  readonly tanh: Pointwise<'tanh', S>
+  readonly silu: Pointwise<'silu', S>
+  readonly gelu: Pointwise<'gelu', S>
+  readonly resize: ResizeShape<S, A, Start>
+  readonly adaptiveAvgPool2d: AdaptivePoolShape<S, A>
+  readonly add: AddShape<Inputs>
+  readonly concat: ConcatShape<Inputs>
   readonly softmaxCrossEntropy: S extends readonly [number, number]
     ? readonly []
     : Mismatch<S, `softmaxCrossEntropy: takes scores BxN, not ${ShowShape<S>}`>
+  readonly pixelCrossEntropy: PixelCrossEntropyShape<S, A>
   readonly meanSquaredError: S extends readonly [] ? 'meanSquaredError: nothing can follow a loss' : readonly []
 }
 
@@ -41,20 +60,20 @@ export type Images<S extends Shape> = S extends readonly [
     ? S
     : Bad<`input: takes images BxCxHxW, not ${ShowShape<S>}`>
 
-/** Looks an op up; an op without a row does not compile. */
-export type OutputShape<P extends Op, S extends Shape, A> = ShapeRules<S, A>[P]
+/**
+ * Looks an op up; an op without a row does not compile. Inputs: the shapes that it joins, or the only one; Start: the shape with which the
+ * innermost block, or the net, starts.
+ */
+export type OutputShape<
+  P extends Op,
+  S extends Shape,
+  A,
+  Start extends Shape = Shape,
+  Inputs extends readonly Shape[] = readonly [S]
+> = ShapeRules<S, A, Start, Inputs>[P]
 
-/** A shape of unknown rank is accepted: staging checks it again at run time. */
-type Mismatch<S extends Shape, Sentence extends string> = number extends S['length'] ? Shape : Sentence
-type NoImage<P extends Op, S extends Shape> = Mismatch<S, `${P}: takes an image BxCxHxW, not ${ShowShape<S>}`>
 type Pointwise<P extends Op, S extends Shape> = S extends readonly [] ? `${P}: nothing can follow a loss` : S
 
-/** Option K of the arguments A, or its default. */
-type Option<A, K extends string, Default> = K extends keyof A
-  ? Exclude<A[K], undefined> | (undefined extends A[K] ? Default : never)
-  : Default
-type Height<P> = P extends readonly [infer H extends number, ...unknown[]] ? H : P extends number ? P : number
-type Width<P> = P extends readonly [unknown, infer W extends number] ? W : P extends number ? P : number
 type Sides<P> = P extends number
   ? readonly [P, P, P, P]
   : P extends readonly [infer H extends number, infer W extends number]
@@ -91,12 +110,12 @@ type Convolution<
   P extends Numbers4
 > = [Out, Groups] extends [infer O extends number, infer G extends number]
   ? Whole<`${O} ${G}`> extends false
-    ? Sizes<'conv2d'>
-    : Divides<G, C> extends false
-      ? `conv2d: its ${C} input channels do not divide into ${G} groups`
-      : Divides<G, O> extends false
-        ? `conv2d: its ${O} output channels do not divide into ${G} groups`
+    ? SizesMistake<'conv2d'>
+    : GroupsMistake<'conv2d', C, O, G> extends infer Mistake
+      ? Mistake extends string
+        ? Mistake
         : Windowed<'conv2d', B, O, In, K, T, D, P, false>
+      : never
   : never
 
 type PoolShape<N extends 'maxPool2d' | 'avgPool2d', S extends Shape, A> = S extends readonly [
@@ -151,9 +170,8 @@ type Windowed<
         ? TooLarge<N, In, K, D, P>
         : readonly [B, C, H, W]
     : never
-  : Sizes<N>
+  : SizesMistake<N>
 
-type Sizes<N extends Op> = `${N}: sizes must be whole numbers above 0, and paddings at least 0`
 type TooLarge<
   N extends Op,
   In extends Numbers2,

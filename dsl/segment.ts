@@ -1,4 +1,4 @@
-import type { Mark, Op } from './arguments'
+import type { Mark, Op, OpArguments } from './arguments'
 import type { Shape } from './shape'
 
 /** A dimension along which a segment can be tiled (paper 002's FT dimensions). */
@@ -14,12 +14,14 @@ interface OpSegment {
   readonly last: readonly Dim[]
   /** Overwrites its input, so that the segment holds no more bytes with it than without. */
   readonly inPlace: boolean
+  /** Dimensions over which it needs statistics of its whole input, which a segment that is tiled along them must not make itself. */
+  readonly statistics: readonly Dim[]
 }
 
-const local = { inside: allDims, last: allDims, inPlace: false } as const
+const local = { inside: allDims, last: allDims, inPlace: false, statistics: [] } as const
 const localInPlace = { ...local, inPlace: true } as const
-const rowwise = { inside: ['B'], last: ['B'], inPlace: false } as const
-const sumOverPixels = { inside: ['B'], last: allDims, inPlace: false } as const
+const rowwise = { ...local, inside: ['B'], last: ['B'] } as const
+const sumOverPixels = { ...local, inside: ['B'] } as const
 
 /** How each op joins a segment. An op of vectors [B, N] is rowwise, or local where it also takes images. */
 export const opSegments = {
@@ -32,7 +34,20 @@ export const opSegments = {
   flatten: { ...rowwise, inPlace: true },
   linear: rowwise,
   dropout: local,
+  convTranspose2d: local,
+  batchNorm: { ...local, statistics: allDims },
+  groupNorm: { ...local, statistics: ['H', 'W'] },
+  instanceNorm: { ...local, statistics: ['H', 'W'] },
+  sigmoid: localInPlace,
+  tanh: localInPlace,
+  silu: local,
+  gelu: local,
+  resize: local,
+  adaptiveAvgPool2d: local,
+  add: localInPlace,
+  concat: local,
   softmaxCrossEntropy: rowwise,
+  pixelCrossEntropy: sumOverPixels,
   meanSquaredError: sumOverPixels
 } as const satisfies { readonly [P in Op]: OpSegment }
 
@@ -42,17 +57,32 @@ export type InsideDims<Last extends Op> = [Last] extends [never] ? Dim : (typeof
 export type LastDims<P extends Op> = (typeof opSegments)[P]['last'][number]
 export type InPlace<P extends Op> = (typeof opSegments)[P]['inPlace']
 
+/** Dimensions over which this op needs statistics of its whole input; a frozen batchNorm has its running statistics. */
+export const statisticsOf = (op: Op, args: OpArguments[Op]): readonly Dim[] =>
+  'frozen' in args && args.frozen === true ? [] : opSegments[op].statistics
+
+/** Ops that need statistics of their whole input in training. */
+export type Normalisation = { [P in Op]: (typeof opSegments)[P]['statistics'] extends readonly [] ? never : P }[Op]
+/** The type of what statisticsOf returns; what may be frozen passes. */
+export type StatisticsOf<P extends Op, A> = A extends { readonly frozen?: infer Frozen }
+  ? true extends Frozen
+    ? never
+    : (typeof opSegments)[P]['statistics'][number]
+  : (typeof opSegments)[P]['statistics'][number]
+
 /** What a segment that starts from a tensor of this shape can be tiled along: images whole, vectors and losses by rows. */
 export const dimsAtStart = (shape: Shape): readonly Dim[] => (shape.length === 4 ? allDims : ['B'])
 
 /** The type of what dimsAtStart returns; a shape of unknown rank may be an image. */
 export type DimsAtStart<S extends Shape> = S extends readonly [] | readonly [number, number] ? 'B' : Dim
 
-/** "B H W" */
-export const showDims = (dims: readonly string[]): string => ['B', 'C', 'H', 'W'].filter((dim) => dims.includes(dim)).join(' ')
+/** "B H W"; "nothing" where there is none. */
+export const showDims = (dims: readonly string[]): string => ['B', 'C', 'H', 'W'].filter((dim) => dims.includes(dim)).join(' ') || 'nothing'
 
 /** The type of what showDims returns. */
-export type ShowDims<F extends string> = Spaced<`${Shown<'B', F>}${Shown<'C', F>}${Shown<'H', F>}${Shown<'W', F>}`>
+export type ShowDims<F extends string> = [F] extends [never]
+  ? 'nothing'
+  : Spaced<`${Shown<'B', F>}${Shown<'C', F>}${Shown<'H', F>}${Shown<'W', F>}`>
 type Shown<D extends string, F extends string> = D extends F ? ` ${D}` : ''
 type Spaced<Text extends string> = Text extends ` ${infer Rest}` ? Rest : Text
 

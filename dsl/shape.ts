@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/Either'
 import type { Mul } from './arithmetic'
 
 /** [B, C, H, W] of an image batch, [B, C] of vectors, [] of a loss; `number` where a size is known at run time only. */
@@ -31,3 +32,23 @@ export type BytesOf<S extends Shape> = S extends readonly [
     : S extends readonly []
       ? 4
       : number
+
+/**
+ * The output's shape, or one sentence that says why there is none. `start`: the shape with which the innermost block, or the net, starts.
+ */
+export type ShapeRule<A> = (args: A, inputs: readonly Shape[], start: Shape) => E.Either<string, Shape>
+
+/** The shape rule of an op of one tensor. */
+export type UnaryRule<A> = (args: A, input: Shape, start: Shape) => E.Either<string, Shape>
+
+type Image = readonly [batch: number, channels: number, height: number, width: number]
+
+/** Of an op that takes images only. */
+export const imageRule =
+  <A>(op: string, rule: (args: A, image: Image, start: Shape) => E.Either<string, Shape>): UnaryRule<A> =>
+  (args, input, start) =>
+    input.length === 4 ? rule(args, input as Image, start) : E.left(`${op}: takes an image BxCxHxW, not ${showShape(input)}`)
+
+/** A shape of unknown rank is accepted: staging checks it again at run time. */
+export type Mismatch<S extends Shape, Sentence extends string> = number extends S['length'] ? Shape : Sentence
+export type NoImage<P extends string, S extends Shape> = Mismatch<S, `${P}: takes an image BxCxHxW, not ${ShowShape<S>}`>

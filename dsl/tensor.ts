@@ -23,28 +23,50 @@ export type BytesWritten<L extends Written, Total extends number = 0> = Written 
     : Total
 
 /**
- * What the types know of a tensor: its shape S; F, the dimensions along which the segment that ends here can be tiled;
- * Held, what the segment holds; Tiled, the dimensions along which it is asked to be tiled; Last, its last op so far, never
- * where it has none yet.
+ * What the layers before know of the segment so far. Ops follow each other in the flattened list's order, whatever they read; so one
+ * segment goes on from the end of a branch into the next one.
+ */
+export type Segment = readonly [
+  held: Written,
+  /** Dimensions along which it is asked to be tiled. */
+  tiled: Dim,
+  /** Its last op so far; never at its start. */
+  last: Op,
+  /** The op that needs statistics of what the segment itself makes; never where none does. */
+  statistical: Op,
+  /** As long as there are checkpoints before it, plus one. */
+  number: readonly unknown[]
+]
+
+/** How a tensor came about: the number of the segment that made it, as of Segment; and what it stands in, with the shape with which that starts. */
+export type Origin = readonly [segment: readonly unknown[], around: 'net' | 'block', start: Shape]
+
+/**
+ * What the types know of a tensor: its shape S; F, the dimensions along which the segment that ends here can be tiled; the segment G; and
+ * its origin O.
  */
 export interface Tensor<
   S extends Shape = Shape,
   F extends Dim = Dim,
-  Held extends Written = Written,
-  Tiled extends Dim = never,
-  Last extends Op = never
+  G extends Segment = readonly [Written, never, never, never, readonly [unknown]],
+  O extends Origin = readonly [readonly [], 'net', Shape]
 > extends AnyTensor {
-  readonly [segment]: readonly [shape: S, dims: F, held: Held, tiled: Tiled, last: Last]
+  readonly [segment]: readonly [shape: S, dims: F, segment: G, origin: O]
 }
 
 /** The shape of a tensor. */
-export type ShapeOf<X> = X extends Tensor<infer S, Dim, Written, Dim, Op> ? S : never
+export type ShapeOf<X> = X extends Tensor<infer S, Dim, Segment, Origin> ? S : never
 
 /** Bytes (float32) that the layers since the last checkpoint have written. */
-export type HeldBytes<X> = X extends Tensor<Shape, Dim, infer Held, Dim, Op> ? BytesWritten<Held> : never
+export type HeldBytes<X> = X extends Tensor<Shape, Dim, infer G, Origin> ? BytesWritten<G[0]> : never
 
 /** The tensor with which a net starts. */
-export type Start<S extends Shape> = Tensor<S, Dim, readonly []>
+export type Start<S extends Shape> = Tensor<
+  S,
+  Dim,
+  readonly [readonly [], never, never, never, readonly [unknown]],
+  readonly [readonly [], 'net', S]
+>
 
 /** A mistake: no value has this type, so the compiler prints the sentence where one is expected. */
 export interface Bad<Sentence extends string> {

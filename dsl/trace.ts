@@ -1,70 +1,113 @@
 import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
 import type { Layers, MarkArguments, Op, OpArguments } from './arguments'
 import { flatLayers, type FlatLayer } from './flat-layers'
-import { allDims, dimsAtStart, isMark, opSegments, showDims, type Dim } from './segment'
-import { bytesOf, showShape, type Shape } from './shape'
-import { shapeRules, type ShapeRule } from './shape-rules'
+import { allDims, dimsAtStart, isMark, opSegments, showDims, statisticsOf, type Dim } from './segment'
+import { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
+import { shapeRules } from './shape-rules'
 
 /** A layer with the shape that it makes. */
 export type TracedLayer = FlatLayer & { readonly output: Shape }
 
-/** What the type Tensor knows, as values. */
-interface State {
-  readonly shape: Shape
+/** What the type Segment knows, as values. */
+interface Segment {
+  /** Dimensions along which it can be tiled. */
   readonly dims: readonly Dim[]
   readonly heldBytes: number
   readonly tiled: readonly Dim[]
   readonly last: Op | undefined
+  /** The op that needs statistics of what the segment itself makes. */
+  readonly statistical: Op | undefined
+  /** The last tensor that was made before it. */
+  readonly from: number
 }
 
 const common = (dims: readonly Dim[], allowed: readonly Dim[]): readonly Dim[] => dims.filter((dim) => allowed.includes(dim))
-const without = (dims: readonly Dim[], allowed: readonly Dim[]): readonly Dim[] => dims.filter((dim) => !allowed.includes(dim))
+const without = (dims: readonly Dim[], excluded: readonly Dim[]): readonly Dim[] => dims.filter((dim) => !excluded.includes(dim))
 
-const startOf = (shape: Shape): State => ({ shape, dims: dimsAtStart(shape), heldBytes: 0, tiled: [], last: undefined })
+const startOf = (shape: Shape, from: number): Segment => ({
+  dims: dimsAtStart(shape),
+  heldBytes: 0,
+  tiled: [],
+  last: undefined,
+  statistical: undefined,
+  from
+})
 
-const applyOp = (op: Op, args: OpArguments[Op], name: string, { shape, dims, heldBytes, tiled, last }: State): E.Either<string, State> => {
-  const output = (shapeRules[op] as ShapeRule<OpArguments[Op]>)(args, shape)
-  if (E.isLeft(output)) return E.left(`${name}: ${output.left}`)
+const needsStatistics = (op: Op): string => `${op} needs the statistics of the whole tensor before it, so put a checkpoint before it`
+
+type FlatOp = Extract<FlatLayer, { readonly op: Op }>
+
+/** The segment with this op as its last, where `output` is the op's shape. */
+const applyOp = ({ op, args, inputs }: FlatOp, output: Shape, segment: Segment): E.Either<string, Segment> => {
+  const { dims, heldBytes, tiled, last, from } = segment
   const inside = last === undefined ? allDims : opSegments[last].inside
   const summed = without(tiled, inside)
   if (summed.length > 0)
     return E.left(
-      `${name}: ${op}: cannot tile along ${showDims(summed)}; ${last} sums over the pixels, so it must be the segment's last op (put a checkpoint after it)`
+      `${op}: cannot tile along ${showDims(summed)}; ${last} sums over the pixels, so it must be the segment's last op (put a checkpoint after it)`
     )
   const allowed = opSegments[op].last
   const refused = without(tiled, allowed)
-  if (refused.length > 0) return E.left(`${name}: ${op}: cannot tile along ${showDims(refused)}; ${op} allows ${showDims(allowed)}`)
+  if (refused.length > 0) return E.left(`${op}: cannot tile along ${showDims(refused)}; ${op} allows ${showDims(allowed)}`)
+  const whole = inputs.some((tensor) => tensor > from) ? statisticsOf(op, args) : []
+  const cut = common(tiled, whole)
+  if (cut.length > 0) return E.left(`${op}: cannot tile along ${showDims(cut)}; ${needsStatistics(op)}`)
   return E.right({
-    shape: output.right,
-    dims: common(common(dims, inside), allowed),
-    heldBytes: heldBytes + (opSegments[op].inPlace ? 0 : bytesOf(output.right)),
-    tiled,
-    last: op
+    ...segment,
+    dims: without(common(common(dims, inside), allowed), whole),
+    heldBytes: heldBytes + (opSegments[op].inPlace ? 0 : bytesOf(output)),
+    last: op,
+    statistical: common(dims, whole).length > 0 ? op : segment.statistical
   })
 }
 
-const applyCheckpoint = ({ budget }: MarkArguments['checkpoint'], { shape, heldBytes }: State): E.Either<string, State> =>
+const applyCheckpoint = (
+  { budget }: MarkArguments['checkpoint'],
+  shape: Shape,
+  tensors: number,
+  { heldBytes }: Segment
+): E.Either<string, Segment> =>
   budget !== undefined && heldBytes > budget
     ? E.left(`this segment holds ${heldBytes} bytes, over the budget of ${budget}`)
-    : E.right(startOf(shape))
+    : E.right(startOf(shape, tensors))
 
-const applyTile = (counts: MarkArguments['tile'], state: State): E.Either<string, State> => {
+const applyTile = (counts: MarkArguments['tile'], isInBlock: boolean, segment: Segment): E.Either<string, Segment> => {
+  const { dims, tiled, statistical } = segment
+  if (isInBlock) return E.left('tile: stands inside a block; put it before or after the block')
   const wanted = Object.entries(counts).filter(([, count]) => count !== 1)
   const unfit = wanted.find(([, count]) => !(Number.isInteger(count) && count > 0))
   if (unfit) return E.left('tile: counts must be whole numbers above 0')
-  const dims = wanted.map(([dim]) => dim as Dim)
-  const refused = without(dims, state.dims)
-  return refused.length > 0
-    ? E.left(`tile: cannot tile along ${showDims(refused)}; this segment allows ${showDims(state.dims)}`)
-    : E.right({ ...state, tiled: [...new Set([...state.tiled, ...dims])] })
+  const asked = wanted.map(([dim]) => dim as Dim | 'C')
+  const refused = asked.filter((dim) => !(dims as readonly string[]).includes(dim))
+  return refused.length === 0
+    ? E.right({ ...segment, tiled: [...new Set([...tiled, ...(asked as readonly Dim[])])] })
+    : E.left(
+        `tile: cannot tile along ${showDims(refused)}; ${statistical === undefined || asked.includes('C') ? `this segment allows ${showDims(dims)}` : needsStatistics(statistical)}`
+      )
 }
 
-const apply = (layer: FlatLayer, state: State): E.Either<string, State> =>
-  layer.op === 'checkpoint'
-    ? applyCheckpoint(layer.args, state)
-    : layer.op === 'tile'
-      ? applyTile(layer.args, state)
-      : applyOp(layer.op, layer.args, layer.name, state)
+/** The layer's output and the segment that ends with it; `shapes` are those of all tensors so far. */
+const apply = (
+  layer: FlatLayer,
+  shapes: readonly Shape[],
+  segment: Segment
+): E.Either<string, { readonly output: Shape; readonly segment: Segment }> => {
+  const given = layer.inputs.map((tensor) => shapes[tensor]!)
+  const after = E.map((ended: Segment) => ({ output: given[0]!, segment: ended }))
+  if (layer.op === 'checkpoint') return after(applyCheckpoint(layer.args, given[0]!, shapes.length - 1, segment))
+  if (layer.op === 'tile') return after(applyTile(layer.args, layer.block !== undefined, segment))
+  return pipe(
+    (shapeRules[layer.op] as ShapeRule<OpArguments[Op]>)(layer.args, given, shapes[layer.block ?? 0]!),
+    E.chain((output) =>
+      pipe(
+        applyOp(layer, output, segment),
+        E.map((ended) => ({ output, segment: ended }))
+      )
+    ),
+    E.mapLeft((sentence) => `${layer.name}: ${sentence}`)
+  )
+}
 
 const repeatedName = (layers: readonly FlatLayer[]): string | undefined => {
   const names = layers.filter(({ op }) => !isMark(op)).map(({ name }) => name)
@@ -83,12 +126,14 @@ export const trace = (layers: Layers, input: Shape): E.Either<string, readonly T
   const repeated = repeatedName(flat)
   if (repeated !== undefined) return E.left(`two layers are named ${repeated}; names must differ`)
   const traced: TracedLayer[] = []
-  let state = startOf(input)
+  const shapes = [input]
+  let segment = startOf(input, 0)
   for (const layer of flat) {
-    const next = apply(layer, state)
+    const next = apply(layer, shapes, segment)
     if (E.isLeft(next)) return next
-    state = next.right
-    traced.push({ ...layer, output: state.shape })
+    segment = next.right.segment
+    traced.push({ ...layer, output: next.right.output })
+    if (!isMark(layer.op)) shapes.push(next.right.output)
   }
   return E.right(traced)
 }

@@ -1,4 +1,5 @@
-import type { Conv2dArguments, MaxPool2dArguments, AvgPool2dArguments, Pair, Padding } from './arguments'
+import type { Conv2dArguments, MaxPool2dArguments, AvgPool2dArguments, Padding } from './arguments'
+import { pair } from './options'
 
 /** A sliding window with every default filled in; extents in elements. */
 export interface Window {
@@ -9,8 +10,6 @@ export interface Window {
 }
 
 export type WindowArguments = Conv2dArguments | MaxPool2dArguments | AvgPool2dArguments
-
-const pair = (value: Pair): readonly [number, number] => (typeof value === 'object' ? [value[0], value[1]] : [value, value])
 
 const sides = (value: Padding): Window['padding'] => {
   if (typeof value === 'object' && value.length !== 2) return { top: value[0], bottom: value[1], left: value[2], right: value[3] }

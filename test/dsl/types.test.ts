@@ -133,7 +133,7 @@ types('every op: the same shape, or the same sentence', () => {
     cases.map(({ op, args, input }) => `OutputShape<'${op}', ${literal(input)}, ${literal(args)}>`)
   )
   const expected = cases.map(({ op, args, input }) => {
-    const result = (shapeRules[op] as ShapeRule<object>)(args, input)
+    const result = (shapeRules[op] as ShapeRule<object>)(args, [input], [])
     return E.isLeft(result) ? `"${result.left}"` : `readonly [${result.right.join(', ')}]`
   })
   cases.forEach((example, index) => assert.is(found[index], expected[index], JSON.stringify(example)))

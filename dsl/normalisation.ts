@@ -1,0 +1,95 @@
+/** Shapes of ops that normalise by statistics of an image: at run time and, with the same sentences, in types. */
+import * as E from 'fp-ts/Either'
+import type { Divides, Whole } from './arithmetic'
+import type { OpArguments } from './arguments'
+import { wholes, type Option } from './options'
+import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from './shape'
+
+type Normalisation = 'batchNorm' | 'groupNorm' | 'instanceNorm'
+
+const epsMistake = (op: Normalisation, eps: number): string | undefined => (eps > 0 ? undefined : `${op}: eps must be above 0, not ${eps}`)
+
+const aloneMistake = (op: Normalisation, image: Shape): string =>
+  `${op}: one value per ${op === 'groupNorm' ? 'group' : 'channel'}, ${showShape(image)}, has no variance; give it more pixels${op === 'batchNorm' ? ' or images, or freeze it' : ''}`
+
+const kept = (image: Shape, mistake: string | undefined): E.Either<string, Shape> =>
+  mistake === undefined ? E.right(image) : E.left(mistake)
+
+export const batchNormShape = imageRule<OpArguments['batchNorm']>('batchNorm', ({ eps = 1, momentum = 1, frozen = false }, image) =>
+  kept(
+    image,
+    epsMistake('batchNorm', eps) ??
+      (!(momentum >= 0 && momentum <= 1)
+        ? `batchNorm: the momentum ${momentum} is not in [0, 1]`
+        : !frozen && image[0] * image[2] * image[3] === 1
+          ? aloneMistake('batchNorm', image)
+          : undefined)
+  )
+)
+
+export const groupNormShape = imageRule<OpArguments['groupNorm']>('groupNorm', ({ groups, eps = 1 }, image) =>
+  kept(
+    image,
+    epsMistake('groupNorm', eps) ??
+      (!wholes([groups], 1)
+        ? 'groupNorm: groups must be a whole number above 0'
+        : image[1] % groups !== 0
+          ? `groupNorm: its ${image[1]} channels do not divide into ${groups} groups`
+          : image[1] === groups && image[2] * image[3] === 1
+            ? aloneMistake('groupNorm', image)
+            : undefined)
+  )
+)
+
+export const instanceNormShape = imageRule<OpArguments['instanceNorm']>('instanceNorm', ({ eps = 1 }, image) =>
+  kept(image, epsMistake('instanceNorm', eps) ?? (image[2] * image[3] === 1 ? aloneMistake('instanceNorm', image) : undefined))
+)
+
+type Image = readonly [number, number, number, number]
+
+/** Whether eps is above 0. */
+type Positive<A> = `${Option<A, 'eps', 1> & number}` extends '0' | `-${string}` ? false : true
+type EpsMistake<P extends Normalisation, A> = `${P}: eps must be above 0, not ${Option<A, 'eps', 1> & number}`
+
+type Fraction<N extends number> = `${N}` extends '0' | '1' | `0.${string}` | `${number}e-${number}` | (number extends N ? string : never)
+  ? true
+  : false
+
+/** The type of what batchNormShape returns. */
+export type BatchNormShape<S extends Shape, A> = S extends Image
+  ? Positive<A> extends false
+    ? EpsMistake<'batchNorm', A>
+    : Fraction<Option<A, 'momentum', 1> & number> extends false
+      ? `batchNorm: the momentum ${Option<A, 'momentum', 1> & number} is not in [0, 1]`
+      : S extends readonly [1, number, 1, 1]
+        ? true extends Option<A, 'frozen', false>
+          ? S
+          : `batchNorm: one value per channel, ${ShowShape<S>}, has no variance; give it more pixels or images, or freeze it`
+        : S
+  : NoImage<'batchNorm', S>
+
+/** The type of what groupNormShape returns. */
+export type GroupNormShape<S extends Shape, A> = S extends Image
+  ? Positive<A> extends false
+    ? EpsMistake<'groupNorm', A>
+    : Option<A, 'groups', 1> extends infer G extends number
+      ? Whole<`${G}`> extends false
+        ? 'groupNorm: groups must be a whole number above 0'
+        : Divides<G, S[1]> extends false
+          ? `groupNorm: its ${S[1]} channels do not divide into ${G} groups`
+          : S extends readonly [number, G, 1, 1]
+            ? number extends G
+              ? S
+              : `groupNorm: one value per group, ${ShowShape<S>}, has no variance; give it more pixels`
+            : S
+      : never
+  : NoImage<'groupNorm', S>
+
+/** The type of what instanceNormShape returns. */
+export type InstanceNormShape<S extends Shape, A> = S extends Image
+  ? Positive<A> extends false
+    ? EpsMistake<'instanceNorm', A>
+    : S extends readonly [number, number, 1, 1]
+      ? `instanceNorm: one value per channel, ${ShowShape<S>}, has no variance; give it more pixels`
+      : S
+  : NoImage<'instanceNorm', S>
