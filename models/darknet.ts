@@ -6,12 +6,14 @@
  * come to the paper's 118 and 129; keeping the outputs that normalisation needs would add 33 GiB), and 79.7 MB of parameters,
  * where these with 1000 classes take 79.5 MiB (20,835,176 float32 numbers).
  */
-import { conv2d, globalAvgPool, leakyRelu, maxPool2d, named, seq, type Model } from '../dsl'
+import { batchNorm, conv2d, globalAvgPool, leakyRelu, maxPool2d, named, seq, type AnyLayer, type Model } from '../dsl'
 import { gapHead, headed, type Head, type Headed, type HeadOptions } from './heads'
 
 const activation = leakyRelu({ slope: 0.1 })
 const wide = <const C extends number>(out: C) => [conv2d({ out, k: 3, p: 1 }), activation] as const
 const narrow = <const C extends number>(out: C) => [conv2d({ out, k: 1 }), activation] as const
+const wideNormalised = <const C extends number>(out: C) => [conv2d({ out, k: 3, p: 1, bias: false }), batchNorm(), activation] as const
+const narrowNormalised = <const C extends number>(out: C) => [conv2d({ out, k: 1, bias: false }), batchNorm(), activation] as const
 const pool = maxPool2d({ k: 2 })
 
 const features = seq('features', [
@@ -40,6 +42,32 @@ const features = seq('features', [
   ...wide(1024)
 ])
 
+const normalisedFeatures = seq('features', [
+  ...wideNormalised(32),
+  pool,
+  ...wideNormalised(64),
+  pool,
+  ...wideNormalised(128),
+  ...narrowNormalised(64),
+  ...wideNormalised(128),
+  pool,
+  ...wideNormalised(256),
+  ...narrowNormalised(128),
+  ...wideNormalised(256),
+  pool,
+  ...wideNormalised(512),
+  ...narrowNormalised(256),
+  ...wideNormalised(512),
+  ...narrowNormalised(256),
+  ...wideNormalised(512),
+  pool,
+  ...wideNormalised(1024),
+  ...narrowNormalised(512),
+  ...wideNormalised(1024),
+  ...narrowNormalised(512),
+  ...wideNormalised(1024)
+])
+
 /** Darknet's own order: a 1x1 convolution to the classes, then the mean over the pixels. */
 const classicHead = <const C extends number>(classes: C) =>
   [named('classifier', conv2d({ out: classes, k: 1 })), named('avgpool', globalAvgPool)] as const
@@ -47,10 +75,17 @@ const classicHead = <const C extends number>(classes: C) =>
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
 
-export const darknet19 = <const C extends number, const H extends Head = 'gap'>({
-  classes,
-  head = 'gap' as H
-}: HeadOptions<C, H>): Model<Headed<typeof features, GapHead<C>, ClassicHead<C>, H>> => ({
-  name: 'darknet19',
-  layers: headed(features, head, gapHead(classes), classicHead(classes))
-})
+const darknet =
+  <F extends AnyLayer>(name: string, layer: F) =>
+  <const C extends number, const H extends Head = 'gap'>({
+    classes,
+    head = 'gap' as H
+  }: HeadOptions<C, H>): Model<Headed<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
+    name,
+    layers: headed([layer], head, gapHead(classes), classicHead(classes))
+  })
+
+export const darknet19 = darknet('darknet19', features)
+
+/** Redmon's own, whose convolutions are normalised in place of their biases (the classifier's keeps its bias). */
+export const darknet19_bn = darknet('darknet19_bn', normalisedFeatures)

@@ -1,18 +1,48 @@
-import { conv2d, maxPool2d, relu, seq, type AnyLayer, type Model } from '../dsl'
+import { batchNorm, conv2d, maxPool2d, relu, seq, type AnyLayer, type Model } from '../dsl'
 import { classicVggHead, gapHead, headed, type Head, type Headed, type HeadOptions } from './heads'
+import { repeat } from './repeat'
 
-const convolution = <const C extends number>(out: C) => conv2d({ out, k: 3, p: 1 })
 const pool = maxPool2d({ k: 2 })
 
-const one = <const C extends number>(out: C) => [convolution(out), relu, pool] as const
-const two = <const C extends number>(out: C) => [convolution(out), relu, ...one(out)] as const
-const three = <const C extends number>(out: C) => [convolution(out), relu, ...two(out)] as const
-const four = <const C extends number>(out: C) => [convolution(out), relu, ...three(out)] as const
+/** `count` convolutions and a pool. */
+const plain = <const C extends number, const N extends number>(out: C, count: N) =>
+  [...repeat([conv2d({ out, k: 3, p: 1 }), relu], count), pool] as const
+const normalised = <const C extends number, const N extends number>(out: C, count: N) =>
+  [...repeat([conv2d({ out, k: 3, p: 1 }), batchNorm(), relu], count), pool] as const
 
-const features11 = seq('features', [...one(64), ...one(128), ...two(256), ...two(512), ...two(512)])
-const features13 = seq('features', [...two(64), ...two(128), ...two(256), ...two(512), ...two(512)])
-const features16 = seq('features', [...two(64), ...two(128), ...three(256), ...three(512), ...three(512)])
-const features19 = seq('features', [...two(64), ...two(128), ...four(256), ...four(512), ...four(512)])
+const features11 = seq('features', [...plain(64, 1), ...plain(128, 1), ...plain(256, 2), ...plain(512, 2), ...plain(512, 2)])
+const features13 = seq('features', [...plain(64, 2), ...plain(128, 2), ...plain(256, 2), ...plain(512, 2), ...plain(512, 2)])
+const features16 = seq('features', [...plain(64, 2), ...plain(128, 2), ...plain(256, 3), ...plain(512, 3), ...plain(512, 3)])
+const features19 = seq('features', [...plain(64, 2), ...plain(128, 2), ...plain(256, 4), ...plain(512, 4), ...plain(512, 4)])
+
+const features11bn = seq('features', [
+  ...normalised(64, 1),
+  ...normalised(128, 1),
+  ...normalised(256, 2),
+  ...normalised(512, 2),
+  ...normalised(512, 2)
+])
+const features13bn = seq('features', [
+  ...normalised(64, 2),
+  ...normalised(128, 2),
+  ...normalised(256, 2),
+  ...normalised(512, 2),
+  ...normalised(512, 2)
+])
+const features16bn = seq('features', [
+  ...normalised(64, 2),
+  ...normalised(128, 2),
+  ...normalised(256, 3),
+  ...normalised(512, 3),
+  ...normalised(512, 3)
+])
+const features19bn = seq('features', [
+  ...normalised(64, 2),
+  ...normalised(128, 2),
+  ...normalised(256, 4),
+  ...normalised(512, 4),
+  ...normalised(512, 4)
+])
 
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof classicVggHead<C>>
@@ -22,9 +52,9 @@ const vgg =
   <const C extends number, const H extends Head = 'gap'>({
     classes,
     head = 'gap' as H
-  }: HeadOptions<C, H>): Model<Headed<F, GapHead<C>, ClassicHead<C>, H>> => ({
+  }: HeadOptions<C, H>): Model<Headed<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
     name,
-    layers: headed(features, head, gapHead(classes), classicVggHead(classes))
+    layers: headed([features], head, gapHead(classes), classicVggHead(classes))
   })
 
 /** VGG (Simonyan and Zisserman, 2014) without batch normalisation, layers named as in torchvision. */
@@ -32,3 +62,9 @@ export const vgg11 = vgg('vgg11', features11)
 export const vgg13 = vgg('vgg13', features13)
 export const vgg16 = vgg('vgg16', features16)
 export const vgg19 = vgg('vgg19', features19)
+
+/** The same with batch normalisation after every convolution. */
+export const vgg11_bn = vgg('vgg11_bn', features11bn)
+export const vgg13_bn = vgg('vgg13_bn', features13bn)
+export const vgg16_bn = vgg('vgg16_bn', features16bn)
+export const vgg19_bn = vgg('vgg19_bn', features19bn)

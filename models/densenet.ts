@@ -1,0 +1,98 @@
+import { avgPool2d, batchNorm, conv2d, dense, maxPool2d, named, relu, seq, type Layers, type Model } from '../dsl'
+import { gapHead, type HeadOptions } from './heads'
+
+const denseLayer = <const N extends number, const B extends number, const G extends number>(number: N, bottleneck: B, growth: G) =>
+  seq(`denselayer${number}`, [
+    dense([
+      named('norm1', batchNorm()),
+      named('relu1', relu),
+      named('conv1', conv2d({ out: bottleneck, k: 1, bias: false })),
+      named('norm2', batchNorm()),
+      named('relu2', relu),
+      named('conv2', conv2d({ out: growth, k: 3, p: 1, bias: false }))
+    ])
+  ])
+
+/** denselayer1 to denselayerN. */
+type DenseLayers<N extends number, B extends number, G extends number> = Numbered<N, B, G> extends infer All extends Layers ? All : never
+type Numbered<N extends number, B extends number, G extends number, All extends readonly unknown[] = readonly []> = All['length'] extends N
+  ? All
+  : Numbered<N, B, G, readonly [...All, ReturnType<typeof denseLayer<[...All, unknown]['length'] & number, B, G>>]>
+
+const denseLayers = <const N extends number, const B extends number, const G extends number>(count: N, bottleneck: B, growth: G) =>
+  Array.from({ length: count }, (_, index) => denseLayer(index + 1, bottleneck, growth)) as Layers as DenseLayers<N, B, G>
+
+/** `out` channels, half of those that come. */
+const transition = <const Name extends string, const O extends number>(name: Name, out: O) =>
+  seq(name, [
+    named('norm', batchNorm()),
+    named('relu', relu),
+    named('conv', conv2d({ out, k: 1, bias: false })),
+    named('pool', avgPool2d({ k: 2 }))
+  ])
+
+interface Widths<I extends number, G extends number, B extends number, N extends Four, T extends Three> {
+  /** Channels of the first convolution. */
+  readonly initial: I
+  /** Channels that each dense layer adds. */
+  readonly growth: G
+  /** Channels inside a dense layer, four times its growth. */
+  readonly bottleneck: B
+  /** Dense layers of each block. */
+  readonly counts: N
+  /** Channels after each transition. */
+  readonly halves: T
+}
+type Four = readonly [number, number, number, number]
+type Three = readonly [number, number, number]
+
+const densenetFeatures = <
+  const I extends number,
+  const G extends number,
+  const B extends number,
+  const N extends Four,
+  const T extends Three
+>({
+  initial,
+  growth,
+  bottleneck,
+  counts,
+  halves
+}: Widths<I, G, B, N, T>) =>
+  [
+    seq('features', [
+      named('conv0', conv2d({ out: initial, k: 7, s: 2, p: 3, bias: false })),
+      named('norm0', batchNorm()),
+      named('relu0', relu),
+      named('pool0', maxPool2d({ k: 3, s: 2, p: 1 })),
+      seq('denseblock1', denseLayers(counts[0], bottleneck, growth)),
+      transition('transition1', halves[0]),
+      seq('denseblock2', denseLayers(counts[1], bottleneck, growth)),
+      transition('transition2', halves[1]),
+      seq('denseblock3', denseLayers(counts[2], bottleneck, growth)),
+      transition('transition3', halves[2]),
+      seq('denseblock4', denseLayers(counts[3], bottleneck, growth)),
+      named('norm5', batchNorm())
+    ]),
+    named('relu', relu)
+  ] as const
+
+type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
+
+const densenet =
+  <F extends Layers>(name: string, features: F) =>
+  <const C extends number>({ classes }: HeadOptions<C>): Model<readonly [...F, ...GapHead<C>]> => ({
+    name,
+    layers: [...features, ...gapHead(classes)]
+  })
+
+const features121 = densenetFeatures({ initial: 64, growth: 32, bottleneck: 128, counts: [6, 12, 24, 16], halves: [128, 256, 512] })
+const features161 = densenetFeatures({ initial: 96, growth: 48, bottleneck: 192, counts: [6, 12, 36, 24], halves: [192, 384, 1056] })
+const features169 = densenetFeatures({ initial: 64, growth: 32, bottleneck: 128, counts: [6, 12, 32, 32], halves: [128, 256, 640] })
+const features201 = densenetFeatures({ initial: 64, growth: 32, bottleneck: 128, counts: [6, 12, 48, 32], halves: [128, 256, 896] })
+
+/** DenseNet-BC (Huang et al., 2016), layers named as in torchvision, where its two heads are one. */
+export const densenet121 = densenet('densenet121', features121)
+export const densenet161 = densenet('densenet161', features161)
+export const densenet169 = densenet('densenet169', features169)
+export const densenet201 = densenet('densenet201', features201)

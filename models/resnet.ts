@@ -1,0 +1,124 @@
+import { batchNorm, conv2d, maxPool2d, named, relu, residual, seq, type Layers, type Model } from '../dsl'
+import { fcHead, gapHead, headed, type Head, type Headed, type HeadOptions } from './heads'
+import { repeat, stacked } from './repeat'
+
+const basicBranch = <const W extends number, const S extends number>(width: W, s: S) =>
+  [
+    named('conv1', conv2d({ out: width, k: 3, s, p: 1, bias: false })),
+    named('bn1', batchNorm()),
+    named('relu1', relu),
+    named('conv2', conv2d({ out: width, k: 3, p: 1, bias: false })),
+    named('bn2', batchNorm())
+  ] as const
+
+/** The stride stands in the 3x3 convolution as in torchvision ("ResNet v1.5"), not in the first as in the paper. */
+const bottleneckBranch = <const W extends number, const O extends number, const S extends number, const D extends number>(
+  width: W,
+  out: O,
+  s: S,
+  d: D
+) =>
+  [
+    named('conv1', conv2d({ out: width, k: 1, bias: false })),
+    named('bn1', batchNorm()),
+    named('relu1', relu),
+    named('conv2', conv2d({ out: width, k: 3, s, p: d, d, bias: false })),
+    named('bn2', batchNorm()),
+    named('relu2', relu),
+    named('conv3', conv2d({ out, k: 1, bias: false })),
+    named('bn3', batchNorm())
+  ] as const
+
+const projection = <const O extends number, const S extends number>(out: O, s: S) =>
+  [seq('downsample', [conv2d({ out, k: 1, s, bias: false }), batchNorm()])] as const
+
+/** torchvision has one rectifier a block, used several times; here they are relu1, relu2 and, after the sum, relu. */
+const identityBlock = <const M extends Layers>(main: M) => seq([residual(main), named('relu', relu)])
+const projectionBlock = <const M extends Layers, const S extends Layers>(main: M, shortcut: S) =>
+  seq([residual(main, shortcut), named('relu', relu)])
+
+/** torchvision's "layerN" of `count` bottlenecks: the first has the stride, and the dilation of the layer before. */
+export const bottlenecks = <
+  const Name extends string,
+  const W extends number,
+  const O extends number,
+  const N extends number,
+  const S extends number,
+  const First extends number = 1,
+  const D extends number = 1
+>(
+  name: Name,
+  {
+    width,
+    out,
+    count,
+    s,
+    d: [first, d] = [1 as First, 1 as D]
+  }: {
+    readonly width: W
+    readonly out: O
+    readonly count: N
+    readonly s: S
+    readonly d?: readonly [first: First, others: D]
+  }
+) =>
+  seq(
+    name,
+    stacked(
+      projectionBlock(bottleneckBranch(width, out, s, first), projection(out, s)),
+      identityBlock(bottleneckBranch(width, out, 1, d)),
+      count
+    )
+  )
+
+const basicLayer = <const Name extends string, const W extends number, const N extends number>(name: Name, width: W, count: N) =>
+  seq(name, stacked(projectionBlock(basicBranch(width, 2), projection(width, 2)), identityBlock(basicBranch(width, 1)), count))
+
+/** The layers before layer1. */
+export const stem = [
+  named('conv1', conv2d({ out: 64, k: 7, s: 2, p: 3, bias: false })),
+  named('bn1', batchNorm()),
+  named('relu', relu),
+  named('maxpool', maxPool2d({ k: 3, s: 2, p: 1 }))
+] as const
+
+/** Blocks of layer1 to layer4. */
+type Counts = readonly [number, number, number, number]
+
+const basic = <const N extends Counts>(counts: N) =>
+  [
+    ...stem,
+    seq('layer1', repeat([identityBlock(basicBranch(64, 1))], counts[0])),
+    basicLayer('layer2', 128, counts[1]),
+    basicLayer('layer3', 256, counts[2]),
+    basicLayer('layer4', 512, counts[3])
+  ] as const
+
+const bottlenecked = <const N extends Counts>(counts: N) =>
+  [
+    ...stem,
+    bottlenecks('layer1', { width: 64, out: 256, s: 1, count: counts[0] }),
+    bottlenecks('layer2', { width: 128, out: 512, s: 2, count: counts[1] }),
+    bottlenecks('layer3', { width: 256, out: 1024, s: 2, count: counts[2] }),
+    bottlenecks('layer4', { width: 512, out: 2048, s: 2, count: counts[3] })
+  ] as const
+
+type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
+type ClassicHead<C extends number> = ReturnType<typeof fcHead<C>>
+
+const resnet =
+  <F extends Layers>(name: string, features: F) =>
+  <const C extends number, const H extends Head = 'gap'>({
+    classes,
+    head = 'gap' as H
+  }: HeadOptions<C, H>): Model<Headed<F, GapHead<C>, ClassicHead<C>, H>> => ({
+    name,
+    layers: headed(features, head, gapHead(classes), fcHead(classes))
+  })
+
+/** ResNet (He et al., 2015), layers named as in torchvision; its heads differ in the linear layer's name only. */
+export const resnet18 = resnet('resnet18', basic([2, 2, 2, 2]))
+export const resnet34 = resnet('resnet34', basic([3, 4, 6, 3]))
+export const resnet50 = resnet('resnet50', bottlenecked([3, 4, 6, 3]))
+export const resnet101 = resnet('resnet101', bottlenecked([3, 4, 23, 3]))
+export const resnet152 = resnet('resnet152', bottlenecked([3, 8, 36, 3]))
