@@ -50,6 +50,9 @@ class Extents {
   OperandExtent weights(const WeightReorder& r, Layout layout) const {
     return elements(weightElements(layout, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups));
   }
+  OperandExtent range(const CopyChannels& c, const ChannelRange& range) const {
+    return activation(range.layout, c.batch, range.channels, c.height, c.width);
+  }
   OperandExtent activation(const ActivationReorder& r, Layout layout) const {
     return activation(layout, r.batch, r.channels, r.height, r.width);
   }
@@ -60,7 +63,8 @@ class Extents {
 
 OperandExtent sized(std::size_t bytes, std::int64_t alignment) { return {static_cast<std::int64_t>(bytes), alignment, bytes == 0, 0}; }
 OperandExtent labels(std::int64_t rows) { return {checkedMultiply(rows, 4), 4, false, 0}; }
-OperandExtent doubles(std::int64_t count) { return {checkedMultiply(count, 8), 8, false, 0}; }
+OperandExtent doubles(std::int64_t count, bool optional = false) { return {checkedMultiply(count, 8), 8, optional, 0}; }
+OperandExtent moments(std::int64_t rows) { return doubles(checkedMultiply(rows, 3)); }
 OperandExtent index(std::int64_t limit) { return {0, 1, false, limit}; }
 
 }  // namespace
@@ -149,6 +153,59 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
       const auto s = decode<SquaredError>(kernel);
       return {e.tile(s), e.elements(strided(s)), kernel.kind == KernelKind::meanSquaredErrorForward ? doubles(2) : e.tile(s)};
     }
+    case KernelKind::momentsForward: {
+      const auto t = decode<GroupedTile>(kernel);
+      return {e.tile(t), moments(t.rows())};
+    }
+    case KernelKind::momentsOfRunning: {
+      const std::int64_t channels = decode<ChannelCount>(kernel).channels;
+      return {e.elements(channels), e.elements(channels), moments(channels)};
+    }
+    case KernelKind::updateRunning: {
+      const std::int64_t channels = decode<UpdateRunning>(kernel).channels;
+      return {moments(channels), e.elements(channels), e.elements(channels)};
+    }
+    case KernelKind::normaliseForward:
+    case KernelKind::normaliseSums:
+    case KernelKind::normaliseBackward: {
+      const auto n = decode<Normalise>(kernel);
+      const OperandExtent tile = e.tile(n), rows = moments(n.rows()), parameters = e.elements(n.channels, true);
+      const std::int64_t sums = checkedMultiply(checkedMultiply(n.images(), n.channels), 2);
+      if (kernel.kind == KernelKind::normaliseForward) return {tile, rows, parameters, parameters, tile};
+      if (kernel.kind == KernelKind::normaliseSums) return {tile, rows, parameters, parameters, tile, doubles(sums)};
+      return {tile, rows, parameters, parameters, doubles(sums, true), tile, tile};
+    }
+    case KernelKind::normaliseParameters: {
+      const auto p = decode<NormaliseParameters>(kernel);
+      const std::int64_t sums = checkedMultiply(checkedMultiply(p.images, p.channels), 2);
+      return {doubles(sums), e.elements(p.channels), e.elements(p.channels, true)};
+    }
+    case KernelKind::addForward: {
+      const OperandExtent all = e.elements(decode<Rectifier>(kernel).count);
+      return {all, all, all};
+    }
+    case KernelKind::copyChannels: {
+      const auto c = decode<CopyChannels>(kernel);
+      return {e.range(c, c.source), e.range(c, c.destination)};
+    }
+    case KernelKind::activationForward: {
+      const OperandExtent tile = e.tile(decode<Activation>(kernel));
+      return {tile, tile};
+    }
+    case KernelKind::activationBackward: {
+      const OperandExtent tile = e.tile(decode<Activation>(kernel));
+      return {tile, tile, tile};
+    }
+    case KernelKind::resizeForward:
+    case KernelKind::resizeBackward:
+    case KernelKind::adaptivePoolForward:
+    case KernelKind::adaptivePoolBackward:
+    case KernelKind::addBias:
+    case KernelKind::sumBias:
+    case KernelKind::pixelCrossEntropyForward:
+    case KernelKind::pixelCrossEntropyBackward:
+    case KernelKind::classesOfPixels:
+      throw Failure("no device has this kernel");
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);
       return {e.elements(reach(b, b.sourceStrides)), e.elements(reach(b, b.destinationStrides))};
