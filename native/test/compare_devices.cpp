@@ -73,6 +73,13 @@ void fill(const Kernel& kernel, Operands& plain, const std::vector<Form>& forms,
     } else if (forms[i].kind == Form::Kind::doubles) {
       std::uniform_real_distribution<double> values(0, 4);
       for (std::size_t k = 0; k < block.bytes() / sizeof(double); ++k) reinterpret_cast<double*>(block.data())[k] = values(random);
+    } else if (forms[i].kind == Form::Kind::statistics) {
+      std::uniform_real_distribution<double> means(-1, 1), variances(0.1, 2);
+      for (std::size_t row = 0; row < block.bytes() / (3 * sizeof(double)); ++row) {
+        const auto count = static_cast<double>(number(random, 2, 50));
+        const double moments[]{count, means(random), count * variances(random)};
+        std::memcpy(block.data() + row * sizeof(moments), moments, sizeof(moments));
+      }
     } else if (forms[i].kind != Form::Kind::other && forms[i].kind != Form::Kind::winners) {
       fillFloats(block, random);
       if (forms[i].kind != Form::Kind::moment) continue;
@@ -148,6 +155,7 @@ class Comparison {
       case Form::Kind::moment:
       case Form::Kind::labels:
       case Form::Kind::doubles:
+      case Form::Kind::statistics:
         std::memcpy(own.data(), plain.data(), plain.bytes());
         return;
       case Form::Kind::winners:
@@ -167,7 +175,7 @@ class Comparison {
     const auto expectClose = [&](double largest) {
       if (!(largest <= tolerance_)) fail("differs by " + std::to_string(largest));
     };
-    if (form.kind == Form::Kind::doubles) return expectClose(difference<double>(expected, actual));
+    if (form.kind == Form::Kind::doubles || form.kind == Form::Kind::statistics) return expectClose(difference<double>(expected, actual));
     if (form.kind == Form::Kind::plain || form.kind == Form::Kind::moment) return expectClose(difference<float>(expected, actual));
     const Block plain(expected.bytes()), again(actual.bytes());
     reorder(form.toPlain, device_, actual, plain);

@@ -23,7 +23,7 @@ Form poolSource(const Window& w, Layout layout) { return activation(layout, w.ba
 Form poolDestination(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.outHeight, w.outWidth); }
 
 const Form plain{Form::Kind::plain}, winners{Form::Kind::winners}, labels{Form::Kind::labels}, moment{Form::Kind::moment},
-    doubles{Form::Kind::doubles}, other{Form::Kind::other};
+    doubles{Form::Kind::doubles}, statistics{Form::Kind::statistics}, other{Form::Kind::other};
 
 }  // namespace
 
@@ -93,6 +93,51 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       const Form form = tile(decode<SquaredError>(kernel));
       return {form, plain, form};
     }
+    case KernelKind::momentsForward:
+      return {tile(decode<GroupedTile>(kernel)), statistics};
+    case KernelKind::momentsOfRunning:
+      return {plain, moment, statistics};
+    case KernelKind::updateRunning:
+      return {statistics, plain, moment};
+    case KernelKind::normaliseForward: {
+      const Form form = tile(decode<Normalise>(kernel));
+      return {form, statistics, plain, plain, form};
+    }
+    case KernelKind::normaliseSums: {
+      const Form form = tile(decode<Normalise>(kernel));
+      return {form, statistics, plain, plain, form, doubles};
+    }
+    case KernelKind::normaliseParameters:
+      return {doubles, plain, plain};
+    case KernelKind::normaliseBackward: {
+      const Form form = tile(decode<Normalise>(kernel));
+      return {form, statistics, plain, plain, doubles, form, form};
+    }
+    case KernelKind::addForward:
+      return {plain, plain, plain};
+    case KernelKind::copyChannels: {
+      const auto c = decode<CopyChannels>(kernel);
+      const auto side = [&](const ChannelRange& range) { return activation(range.layout, c.batch, range.channels, c.height, c.width); };
+      return {side(c.source), side(c.destination)};
+    }
+    case KernelKind::activationForward: {
+      const Form form = tile(decode<Activation>(kernel));
+      return {form, form};
+    }
+    case KernelKind::activationBackward: {
+      const Form form = tile(decode<Activation>(kernel));
+      return {form, form, form};
+    }
+    case KernelKind::resizeForward:
+    case KernelKind::resizeBackward:
+    case KernelKind::adaptivePoolForward:
+    case KernelKind::adaptivePoolBackward:
+    case KernelKind::addBias:
+    case KernelKind::sumBias:
+    case KernelKind::pixelCrossEntropyForward:
+    case KernelKind::pixelCrossEntropyBackward:
+    case KernelKind::classesOfPixels:
+      return {};
     case KernelKind::copyBox:
       return {plain, plain};
     case KernelKind::gather:

@@ -26,6 +26,17 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1200, 300, 6000, 1500, 310, add}});
     kernels.push_back({k::copyBox, {2, 3, 4, 300, 3600, 1200, 300, 3600, 1200, 300, add}});
   }
+  for (const double channels : {24, 64}) {
+    kernels.push_back({k::momentsForward, {2, channels, 110, 93, 0, channels, 0}});
+    kernels.push_back({k::momentsForward, {2, channels, 110, 93, 0, 8, 1}});
+    kernels.push_back({k::normaliseForward, {2, channels, 110, 93, 0, 8, 1, 1e-5, 0}});
+    kernels.push_back({k::normaliseSums, {2, channels, 110, 93, 0, channels, 0, 1e-5, 0}});
+    kernels.push_back({k::normaliseBackward, {2, channels, 110, 93, 0, channels, 0, 1e-5, 0, 0}});
+    kernels.push_back({k::activationBackward, {2, channels, 110, 93, 0, 2}});
+    kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 16, 0, 160, 96, 0, 0}});
+    kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 3, 0, 160, 20, 0, 1}});
+  }
+  kernels.push_back({k::addForward, {100001, 0}});
   for (const k kind : {k::maxPoolForward, k::maxPoolBackward}) {
     for (const double channels : {3, 8}) {
       kernels.push_back({kind, {2, channels, 12, 16, 6, 8, 2, 2, 2, 2, 1, 1, 0, 0, 0, 0, 0}});
