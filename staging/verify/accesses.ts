@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { bytesOf, tileAxes, type BufferRole, type Copy, type Engine, type Instruction, type Offset, type Program } from '../program'
+import { bytesOf, exchangedBytes, tileAxes, type BufferRole, type Copy, type Engine, type Instruction, type Offset, type Program } from '../program'
 import { coordinatesOf, type Coordinates } from './boxes'
 import { fail, instructionFault, operandFault, proving, rangeText, type Place, type VerifierFault } from './fault'
 import { isOptional, operandRegions, type OperandRegion, type Repeat } from './operand-regions'
@@ -75,7 +75,7 @@ const storesOf = (program: Program): { readonly stores: readonly Store[]; readon
   const exchanges = sectionsOf(program).map(([, { exchanged }]) => {
     const first = stores.length
     for (const { name, type, shape, offset } of exchanged) {
-      const bytes = shape.reduce((product, extent) => product * extent, type === 'int32' ? 4 : bytesOf(type))
+      const bytes = shape.reduce((product, extent) => product * extent, exchangedBytes(type))
       stores.push({ space: 'exchange', name: `${name} of the exchange`, offset, bytes })
     }
     return [first, stores.length] as const
