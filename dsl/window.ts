@@ -1,4 +1,4 @@
-import type { Conv2dArguments, MaxPool2dArguments, AvgPool2dArguments, Padding } from './arguments'
+import type { ConvTranspose2dArguments, Conv2dArguments, MaxPool2dArguments, AvgPool2dArguments, Padding } from './arguments'
 import { pair } from './options'
 
 /** A sliding window with every default filled in; extents in elements. */
@@ -23,6 +23,16 @@ export const windowOf = (args: WindowArguments): Window => ({
   stride: pair(args.s ?? ('out' in args ? 1 : args.k)),
   dilation: pair('d' in args ? (args.d ?? 1) : 1),
   padding: sides(args.p ?? 0)
+})
+
+/** The window of a transposed convolution, which slides over its output. */
+export const transposedWindowOf = (args: ConvTranspose2dArguments) => ({
+  kernel: pair(args.k),
+  stride: pair(args.s ?? 1),
+  dilation: pair(args.d ?? 1),
+  /** Before and after, along height and width. */
+  padding: pair(args.p ?? 0),
+  outputPadding: pair(args.outputPadding ?? 0)
 })
 
 /** Elements from the first to the last that one window touches. */

@@ -1,4 +1,6 @@
-import { windowOf, type ArgsOf, type Op } from '../dsl'
+import { transposedWindowOf, windowOf, type ArgsOf, type Op } from '../dsl'
+import type { Extents } from './graph'
+import type { Resampling, Resizing } from './resampling'
 import type { TileAxis } from './program'
 
 /**
@@ -17,6 +19,17 @@ export type Access =
       readonly padBefore: number
       readonly padAfter: number
     }
+  /** Of a transposed convolution: output o reads the inputs i with o = stride i - padBefore + dilation j, for j below kernel. */
+  | {
+      readonly kind: 'transposedWindow'
+      readonly kernel: number
+      readonly stride: number
+      readonly dilation: number
+      readonly padBefore: number
+    }
+  /** By absolute coordinates between whole tensors of these extents. */
+  | ({ readonly kind: 'resize' } & Resizing)
+  | ({ readonly kind: 'adaptive' } & Resampling)
   | { readonly kind: 'whole' }
   | { readonly kind: 'reduce' }
 
@@ -41,17 +54,55 @@ const sliding = (args: ArgsOf<'conv2d'> | ArgsOf<'maxPool2d'> | ArgsOf<'avgPool2
   return { B: same, H: axis(0, padding.top, padding.bottom), W: axis(1, padding.left, padding.right) }
 }
 
-/** One row an op. Flat tensors have H = W = 1, so `same` along them allows one tile only. */
-export const accessMaps: { readonly [P in Op]: (args: ArgsOf<P>) => AccessMap } = {
+const transposed = (args: ArgsOf<'convTranspose2d'>): AccessMap => {
+  const { kernel, stride, dilation, padding } = transposedWindowOf(args)
+  const axis = (index: 0 | 1): Access =>
+    // Rows between windows that do not meet have no input.
+    dilation[index] * (kernel[index] - 1) + 1 < stride[index]
+      ? whole
+      : { kind: 'transposedWindow', kernel: kernel[index], stride: stride[index], dilation: dilation[index], padBefore: padding[index] }
+  return { B: same, H: axis(0), W: axis(1) }
+}
+
+const resampled = (rule: (inExtent: number, outExtent: number) => Access, input: Extents, output: Extents): AccessMap => ({
+  B: same,
+  H: rule(input[2], output[2]),
+  W: rule(input[3], output[3])
+})
+
+const summed: AccessMap = { B: same, H: reduce, W: reduce }
+
+export type AccessRule<P extends Op> = (args: ArgsOf<P>, input: Extents, output: Extents) => AccessMap
+
+/** One row an op, the same for all of its inputs. Flat tensors have H = W = 1, so `same` along them allows one tile only. */
+export const accessMaps: { readonly [P in Op]: AccessRule<P> } = {
   conv2d: sliding,
   maxPool2d: sliding,
   avgPool2d: sliding,
   relu: pointwise,
   leakyRelu: pointwise,
   dropout: pointwise,
+  sigmoid: pointwise,
+  tanh: pointwise,
+  silu: pointwise,
+  gelu: pointwise,
+  // Statistics come from before the segment: see `barrier` in normalisation.ts.
+  batchNorm: pointwise,
+  groupNorm: pointwise,
+  instanceNorm: pointwise,
+  add: pointwise,
+  concat: pointwise,
   linear: pointwise,
-  globalAvgPool: () => ({ B: same, H: reduce, W: reduce }),
+  convTranspose2d: transposed,
+  resize: ({ mode, alignCorners = false }, input, output) =>
+    resampled((inExtent, outExtent) => ({ kind: 'resize', bilinear: mode === 'bilinear', alignCorners, inExtent, outExtent }), input, output),
+  adaptiveAvgPool2d: (_, input, output) =>
+    output[2] === 1 && output[3] === 1
+      ? summed
+      : resampled((inExtent, outExtent) => ({ kind: 'adaptive', inExtent, outExtent }), input, output),
+  globalAvgPool: () => summed,
   flatten: () => ({ B: same, H: whole, W: whole }),
   softmaxCrossEntropy: () => ({ B: reduce, H: whole, W: whole }),
+  pixelCrossEntropy: () => ({ B: reduce, H: reduce, W: reduce }),
   meanSquaredError: () => ({ B: reduce, H: reduce, W: reduce })
 }

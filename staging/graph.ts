@@ -1,25 +1,44 @@
 import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { checkpoint, flatLayers, named, softmaxCrossEntropy, trace, windowOf, type ArgsOf, type Layers, type Model, type Op } from '../dsl'
-import { accessMaps, type AccessMap } from './access'
+import {
+  checkpoint,
+  flatLayers,
+  named,
+  pixelCrossEntropy,
+  softmaxCrossEntropy,
+  trace,
+  transposedWindowOf,
+  windowOf,
+  type ArgsOf,
+  type Layers,
+  type Model,
+  type Op
+} from '../dsl'
+import { accessMaps, type AccessMap, type AccessRule } from './access'
 import type { TileAxis } from './program'
 import { inputError, type StagingError } from './error'
 
 /** Extents of a tensor as batch, channels, height, width; flat tensors have height and width 1, a scalar is all ones. */
 export type Extents = readonly [batch: number, channels: number, height: number, width: number]
 
+/** What a layer has beside its arguments: what learns, and batchNorm's running statistics, which training updates by itself. */
 export interface Parameter {
   readonly name: string
-  readonly role: 'weight' | 'bias'
+  readonly role: 'weight' | 'bias' | 'runningMean' | 'runningVariance'
   readonly shape: readonly number[]
 }
 
-/** One op of the network with its tensors known. Tensor k is the input of node k and the output of node k - 1. */
+export const isLearnable = ({ role }: Parameter): boolean => role === 'weight' || role === 'bias'
+
+/** One op of the network with its tensors known. Tensor 0 is the network's input, tensor k the output of node k - 1. */
 interface NodeOf<P extends Op> {
   readonly name: string
   readonly op: P
   readonly args: ArgsOf<P>
+  /** The tensors that it reads, in the order of its operands. */
+  readonly inputs: readonly number[]
+  /** Of the first of them. All have the same height and width. */
   readonly input: Extents
   readonly output: Extents
   readonly access: AccessMap
@@ -37,69 +56,122 @@ export interface Graph {
   readonly input: Extents
   /** In execution order; the last one is the loss. */
   readonly nodes: readonly Node[]
+  /** Of each tensor: the positions of the nodes that read it, in order. */
+  readonly readers: readonly (readonly number[])[]
   readonly marks: readonly Mark[]
   /** Of all nodes, in order. */
   readonly parameters: readonly Parameter[]
 }
 
-export const isLoss = (op: Op): boolean => op === 'softmaxCrossEntropy' || op === 'meanSquaredError'
+export const isLoss = (op: Op): boolean => op === 'softmaxCrossEntropy' || op === 'pixelCrossEntropy' || op === 'meanSquaredError'
+
+export const extentsOfTensor = ({ input, nodes }: Pick<Graph, 'input' | 'nodes'>, tensor: number): Extents =>
+  tensor === 0 ? input : nodes[tensor - 1]!.output
+
+/** Who reads each tensor of a list of nodes. */
+export const readersOf = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['readers'] => {
+  const readers: number[][] = Array.from({ length: nodes.length + 1 }, () => [])
+  nodes.forEach(({ inputs }, position) => new Set(inputs).forEach((tensor) => readers[tensor]!.push(position)))
+  return readers
+}
 
 const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]
 
 export const elementsOf = (extents: Extents): number => extents.reduce((product, extent) => product * extent, 1)
 
-const parametersOf = (name: string, op: Op, args: unknown, input: Extents, output: Extents): readonly Parameter[] => {
-  if (op !== 'conv2d' && op !== 'linear') return []
-  const { bias = true } = args as { readonly bias?: boolean }
-  const shape = op === 'linear' ? [output[1], input[1]] : convolutionWeightShape(args as ArgsOf<'conv2d'>, input[1])
-  return [
-    { name: `${name}.weight`, role: 'weight', shape },
-    ...(bias ? [{ name: `${name}.bias`, role: 'bias' as const, shape: [output[1]] }] : [])
-  ]
+type ParameterRule<P extends Op> = (args: ArgsOf<P>, inChannels: number) => readonly Omit<Parameter, 'name'>[]
+
+const none = (): readonly Omit<Parameter, 'name'>[] => []
+
+const weighted = (shape: readonly number[], out: number, bias = true): readonly Omit<Parameter, 'name'>[] => [
+  { role: 'weight', shape },
+  ...(bias ? [{ role: 'bias' as const, shape: [out] }] : [])
+]
+
+const affine = (channels: number, has: boolean): readonly Omit<Parameter, 'name'>[] => (has ? weighted([channels], channels) : [])
+
+const parameterRules: { readonly [P in Op]: ParameterRule<P> } = {
+  conv2d: (args, inChannels) => weighted([args.out, inChannels / (args.groups ?? 1), ...windowOf(args).kernel], args.out, args.bias),
+  convTranspose2d: (args, inChannels) =>
+    weighted([inChannels, args.out / (args.groups ?? 1), ...transposedWindowOf(args).kernel], args.out, args.bias),
+  linear: ({ out, bias }, inFeatures) => weighted([out, inFeatures], out, bias),
+  batchNorm: ({ affine: has = true }, channels) => [
+    ...affine(channels, has),
+    { role: 'runningMean', shape: [channels] },
+    { role: 'runningVariance', shape: [channels] }
+  ],
+  groupNorm: ({ affine: has = true }, channels) => affine(channels, has),
+  instanceNorm: ({ affine: has = false }, channels) => affine(channels, has),
+  relu: none,
+  leakyRelu: none,
+  sigmoid: none,
+  tanh: none,
+  silu: none,
+  gelu: none,
+  maxPool2d: none,
+  avgPool2d: none,
+  adaptiveAvgPool2d: none,
+  globalAvgPool: none,
+  resize: none,
+  flatten: none,
+  dropout: none,
+  add: none,
+  concat: none,
+  softmaxCrossEntropy: none,
+  pixelCrossEntropy: none,
+  meanSquaredError: none
 }
 
-const convolutionWeightShape = (args: ArgsOf<'conv2d'>, inChannels: number): readonly number[] => [
-  args.out,
-  inChannels / (args.groups ?? 1),
-  ...windowOf(args).kernel
-]
+/** As in PyTorch's state dictionaries. */
+const parameterNames = { weight: 'weight', bias: 'bias', runningMean: 'running_mean', runningVariance: 'running_var' } as const
+
+const parametersOf = <P extends Op>(name: string, op: P, args: ArgsOf<P>, inChannels: number): readonly Parameter[] =>
+  (parameterRules[op] as ParameterRule<P>)(args, inChannels).map((one) => ({ ...one, name: `${name}.${parameterNames[one.role]}` }))
 
 const startsSegment = (marks: readonly Mark[], position: number): boolean =>
   position === 0 || marks.some(({ kind, at }) => kind === 'checkpoint' && at === position)
 
 /**
  * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end in a loss gets
- * softmaxCrossEntropy. Fails with the sentence of the first layer that does not fit, the same that the types give.
+ * softmaxCrossEntropy, or pixelCrossEntropy. Fails with the sentence of the first layer that does not fit, the same that the types give.
  */
 export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
   pipe(
-    trace(withLoss(model), input),
+    trace(withLoss(model, input), input),
     E.mapLeft((sentence) => inputError(`${model.name} on ${input.join('x')}: ${sentence}.`)),
     E.map((layers) => {
       const nodes: Node[] = []
       const marks: Mark[] = []
-      let shape = input
-      for (const { name, op, args, output } of layers) {
+      const shapes: (readonly number[])[] = [input]
+      for (const { name, op, args, output, ...layer } of layers) {
         if (op === 'checkpoint') marks.push({ kind: 'checkpoint', at: nodes.length })
         else if (op === 'tile') marks.push({ kind: 'tile', at: nodes.length - (startsSegment(marks, nodes.length) ? 0 : 1), grid: args })
         else {
-          const [from, to] = [extentsOf(shape), extentsOf(output)]
-          const access = (accessMaps[op] as (args: unknown) => AccessMap)(args)
-          nodes.push({ name, op, args, input: from, output: to, access, parameters: parametersOf(name, op, args, from, to) } as Node)
+          const inputs = (layer as { readonly inputs?: readonly number[] }).inputs ?? [nodes.length]
+          const [from, to] = [extentsOf(shapes[inputs[0]!]!), extentsOf(output)]
+          const access = (accessMaps[op] as AccessRule<Op>)(args, from, to)
+          nodes.push({ name, op, args, inputs, input: from, output: to, access, parameters: parametersOf(name, op, args, from[1]) } as Node)
+          shapes.push(output)
         }
-        shape = output
       }
-      return { model: model.name, input: extentsOf(input), nodes, marks, parameters: nodes.flatMap((node) => node.parameters) }
+      const parameters = nodes.flatMap((node) => node.parameters)
+      return { model: model.name, input: extentsOf(input), nodes, readers: readersOf(nodes), marks, parameters }
     })
   )
 
-/** A loss is appended where there is none; where the model asks for tiles, after a checkpoint, so that its last segment stays as written. */
-const withLoss = ({ layers }: Model): Layers => {
+/**
+ * A loss is appended where there is none, per pixel where the model makes images; where the model asks for tiles, after a checkpoint, so
+ * that its last segment stays as written.
+ */
+const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
   const flat = flatLayers(layers)
   const ops = flat.filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
   const last = ops[ops.length - 1]
   if (last !== undefined && isLoss(last.op as Op)) return layers
-  return [...layers, ...(flat.some(({ op }) => op === 'tile') ? [checkpoint] : []), named('loss', softmaxCrossEntropy)]
+  const traced = trace(layers, input)
+  const isImage = E.isRight(traced) && traced.right.at(-1)?.output.length === 4
+  const loss = isImage ? pixelCrossEntropy() : softmaxCrossEntropy
+  return [...layers, ...(flat.some(({ op }) => op === 'tile') ? [checkpoint] : []), named('loss', loss)]
 }
 
 /** The same function every time; nodes stay where they are. */
@@ -108,8 +180,14 @@ export const withoutDropout = (graph: Graph): Graph => ({
   nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))
 })
 
+/** What is evaluated: without dropout, normalised by running statistics. */
+export const forEvaluation = (graph: Graph): Graph => ({
+  ...withoutDropout(graph),
+  nodes: withoutDropout(graph).nodes.map((node) => (node.op === 'batchNorm' ? { ...node, args: { ...node.args, frozen: true } } : node))
+})
+
 /** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */
 export const graphHash = (graph: Graph): string =>
   createHash('sha256')
-    .update(JSON.stringify([graph.input, graph.nodes.map(({ name, op, args, output }) => [name, op, args, output])]))
+    .update(JSON.stringify([graph.input, graph.nodes.map(({ name, op, args, inputs, output }) => [name, op, args, inputs, output])]))
     .digest('hex')

@@ -1,5 +1,6 @@
-import type { Graph, Node } from './graph'
+import { readersOf, type Graph, type Node } from './graph'
 import { checkpointsAsked } from './marks'
+import { isNormalisation } from './normalisation'
 
 /** The order in which the model's ops run: positions in its flattened list. */
 export type Order = readonly number[]
@@ -13,14 +14,17 @@ const isRectifier = (node: Node): boolean => node.op === 'relu' || node.op === '
  * gradients: where the largest of a window is not above zero, the same element wins or no gradient passes. (Unless a leaky
  * slope rounds two negative elements to the same number, of which the first wins.) But the rectifier then works on the pooled
  * tensor, and the large one, which pooling does not need in backward, is not kept. Not where the model puts a checkpoint
- * between the two.
+ * between the two, where something else reads the rectifier's output, nor after a normalisation, which rectifies by itself.
  */
 export const poolBeforeRectifying = (graph: Graph): Order => {
   const checkpoints = new Set(checkpointsAsked(graph))
   const order = [...asWritten(graph)]
   for (let position = 0; position + 1 < order.length; position++) {
     const [first, second] = [graph.nodes[order[position]!]!, graph.nodes[order[position + 1]!]!]
-    if (isRectifier(first) && second.op === 'maxPool2d' && !checkpoints.has(position + 1)) {
+    const alone = graph.readers[position + 1]!.length === 1 && second.inputs[0] === position + 1
+    const before = first.inputs[0]! === 0 ? undefined : graph.nodes[first.inputs[0]! - 1]
+    const isFused = before !== undefined && isNormalisation(before)
+    if (isRectifier(first) && second.op === 'maxPool2d' && alone && !isFused && !checkpoints.has(position + 1)) {
       ;[order[position], order[position + 1]] = [order[position + 1]!, order[position]!]
       position++
     }
@@ -28,14 +32,14 @@ export const poolBeforeRectifying = (graph: Graph): Order => {
   return order
 }
 
-/** The graph as it runs in an order that only exchanges neighbours of which one is pointwise. */
+/** The graph as it runs in an order that only exchanges neighbours, of which the first is pointwise and the second its only reader. */
 export const inOrder = (graph: Graph, order: Order): Graph => {
-  let extents = graph.input
-  const nodes = order.map((position): Node => {
+  const nodes = order.map((position, at): Node => {
     const node = graph.nodes[position]!
-    const moved = isRectifier(node) ? { ...node, input: extents, output: extents } : node
-    extents = moved.output
-    return moved
+    if (position > at) return { ...node, inputs: graph.nodes[at]!.inputs }
+    if (position === at) return node
+    const { output } = graph.nodes[at]!
+    return { ...node, inputs: [at], input: output, output }
   })
-  return { ...graph, nodes }
+  return { ...graph, nodes, readers: readersOf(nodes) }
 }

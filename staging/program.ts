@@ -74,10 +74,10 @@ export const bytesOf = (precision: Precision): number => (precision === 'float64
 
 /**
  * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments; output-gradient: the gradient
- * of one, of which each element seeds exactly one tile's backward; local: inside one segment; unwanted: what a kernel writes beside
- * what is wanted of it.
+ * of one, of which each element seeds exactly one tile's backward; statistics: a normalisation's moments; local: inside one segment;
+ * unwanted: what a kernel writes beside what is wanted of it.
  */
-export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'local' | 'unwanted'
+export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
 
 /**
  * A range of the arena that holds one value at a time: it lives from its first use in a section to its last one, through whole loops
@@ -108,7 +108,7 @@ export interface Resident {
 /** Where a value lies in the exchange buffer of a section, in bytes; plain layout. */
 export interface Exchanged {
   readonly name: string
-  readonly type: 'int32' | 'float32' | 'float64'
+  readonly type: 'uint8' | 'int32' | 'float32' | 'float64'
   readonly shape: readonly number[]
   readonly offset: number
 }

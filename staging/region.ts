@@ -1,4 +1,5 @@
 import type { Access } from './access'
+import { adaptiveInterval, resizeInterval } from './resampling'
 
 /** Half-open range of coordinates along one dimension of a tensor. */
 export interface Interval {
@@ -26,6 +27,20 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
   switch (access.kind) {
     case 'same':
       return unpadded(output)
+    case 'transposedWindow': {
+      const { kernel, stride, dilation, padBefore } = access
+      const reach = dilation * (kernel - 1)
+      const from = Math.max(0, Math.ceil((output.from + padBefore - reach) / stride))
+      const to = Math.min(extent, Math.floor((output.to - 1 + padBefore) / stride) + 1)
+      // As a convolution from the output to the input sees it: how far its windows stand outside the output's tile.
+      const before = padBefore + output.from - from * stride
+      const after = (to - from - 1) * stride + reach + 1 - (output.to - output.from) - before
+      return { interval: { from, to }, padBefore: before, padAfter: Math.max(0, after), overhang: 0 }
+    }
+    case 'resize':
+      return unpadded(resizeInterval(access, output))
+    case 'adaptive':
+      return unpadded(adaptiveInterval(access, output))
     case 'whole':
     case 'reduce':
       return unpadded({ from: 0, to: extent })
@@ -43,6 +58,20 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
   }
 }
 
+/**
+ * The reading with what a stride leaves over at its end, where that is held anyway: no window reaches it, and a tensor that is held just
+ * so need not be cut.
+ */
+export const withLeftover = (access: Access, reading: Reading, held: Interval): Reading => {
+  const left = held.to - reading.interval.to
+  return access.kind === 'window' && reading.padAfter === 0 && left > 0 && left < access.stride
+    ? { ...reading, interval: { from: reading.interval.from, to: held.to } }
+    : reading
+}
+
+/** The smallest interval that holds both. */
+export const hull = (a: Interval, b: Interval): Interval => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) })
+
 /** How many tiles become of `tiles` wanted, since all but the last are equal: 7 rows in 5 tiles are 4, of 2, 2, 2 and 1 rows. */
 export const tilesMade = (extent: number, tiles: number): number => Math.ceil(extent / Math.ceil(extent / tiles))
 
@@ -53,4 +82,16 @@ export const partition = (extent: number, tiles: number): readonly Interval[] =>
     from: index * size,
     to: Math.min(extent, (index + 1) * size)
   }))
+}
+
+/**
+ * The owned parts of a tensor of another extent that leaves with one which is in parts: as many, in proportion, each coordinate once.
+ * Where one extent is a multiple of the other, up to rounding, all but the last are equal too.
+ */
+export const partitionAlongside = (extent: number, parts: readonly Interval[]): readonly Interval[] => {
+  const whole = parts[parts.length - 1]!.to
+  if (extent === whole) return parts
+  const factor = extent > whole ? Math.ceil(extent / whole) : extent / whole
+  const start = (at: number): number => Math.min(extent, Math.floor(at * factor))
+  return parts.map(({ from, to }) => ({ from: start(from), to: to === whole ? extent : start(to) }))
 }

@@ -1,7 +1,7 @@
-import type { Graph, Node } from './graph'
-import { isLoss } from './graph'
+import { extentsOfTensor, isLoss, type Graph, type Node } from './graph'
+import { barriers, gathersMoments } from './normalisation'
 import { tileAxes, type TileAxis } from './program'
-import { inputInterval, partition, unpadded, type Interval, type Reading } from './region'
+import { hull, inputInterval, partition, partitionAlongside, unpadded, withLeftover, type Interval, type Reading } from './region'
 
 /** Numbers of tiles along batch, height and width. */
 export interface Grid {
@@ -21,87 +21,158 @@ export interface Span {
 
 const axisIndex = { B: 0, H: 2, W: 3 } as const
 
+/** The tensors that a span reads from before it, and those that it makes and something after it reads. */
+export interface Ends {
+  readonly inputs: readonly number[]
+  readonly outputs: readonly number[]
+}
+
+export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
+  const read = new Set(graph.nodes.slice(from, to).flatMap(({ inputs }) => inputs.filter((tensor) => tensor <= from)))
+  const outputs = Array.from({ length: to - from }, (_, index) => from + 1 + index)
+  return {
+    inputs: [...read].sort((a, b) => a - b),
+    outputs: outputs.filter((tensor) => crossesAfter(graph, tensor, to))
+  }
+}
+
+/** Whether something from a position on reads a tensor. */
+export const crossesAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
+  readers[tensor]!.some((reader) => reader >= position)
+
+/** The tensors, the network's input left out, that are made before a position and read from there on. */
+export const crossing = (graph: Graph, position: number): readonly number[] =>
+  Array.from({ length: position }, (_, index) => index + 1).filter((tensor) => crossesAfter(graph, tensor, position))
+
+const reduces = (node: Node, axis: TileAxis): boolean => node.access[axis].kind === 'reduce'
+
 /**
- * Extent of the dimension that a segment's tiles partition: of its output, or, where the last op sums the dimension
+ * Extent of the dimension that a segment's tiles partition: of its last op's output, or, where that sums the dimension
  * away, of that op's input (DESIGN §3: the tiles' sums are added).
  */
-export const ownedExtent = (last: Node, axis: TileAxis): number =>
-  (last.access[axis].kind === 'reduce' ? last.input : last.output)[axisIndex[axis]]
+export const ownedExtent = (last: Node, axis: TileAxis): number => (reduces(last, axis) ? last.input : last.output)[axisIndex[axis]]
 
 /**
  * Dimensions along which a segment can be fused-tiled (paper 002, Listing 3, FTdimsIntersect): those that every op maps
- * to a slice of its input, where the last op may also sum them away.
+ * to a slice of its input, or sums away where nothing inside the segment reads the sum; and along which no moments are taken inside.
  */
-export const fusedTiledAxes = (graph: Graph, { from, to }: Span): readonly TileAxis[] =>
-  tileAxes.filter((axis) =>
-    graph.nodes.slice(from, to).every(({ access }, index) => {
-      const { kind } = access[axis]
-      return kind === 'same' || kind === 'window' || (kind === 'reduce' && from + index === to - 1)
-    })
+export const fusedTiledAxes = (graph: Graph, span: Span): readonly TileAxis[] => {
+  const barred = barriers(graph, span)
+  return tileAxes.filter(
+    (axis) =>
+      !barred.includes(axis) &&
+      graph.nodes
+        .slice(span.from, span.to)
+        .every(({ access }, index) =>
+          access[axis].kind === 'reduce'
+            ? graph.readers[span.from + index + 1]!.every((reader) => reader >= span.to)
+            : access[axis].kind !== 'whole'
+        )
   )
+}
 
-/** One tile along one dimension: what each op of the segment reads, and what the last one writes (paper 002, Listing 4). */
+/** One tile along one dimension: what each op of the segment reads, and what of each tensor is held (paper 002, Listing 4). */
 interface AxisTile {
   readonly readings: readonly Reading[]
-  readonly output: Interval
+  readonly held: ReadonlyMap<number, Interval>
+  readonly owned: ReadonlyMap<number, Interval>
 }
 
 /** Consecutive tiles of equal shape whose positions advance by constant amounts: one loop of a Program. */
 export interface TileRun {
   readonly count: number
-  /** Of the first tile: the reading of each op of the segment, in order. */
+  /** Of the first tile: what each op of the segment reads of its inputs, in order. */
   readonly readings: readonly Reading[]
-  readonly output: Interval
-  /** How far the input of each op (and, last, the segment's output) moves from one tile to the next. */
-  readonly advances: readonly number[]
+  /** Of the first tile, by tensor: the hull of what ops read of it and of what is owned of it. */
+  readonly held: ReadonlyMap<number, Interval>
+  /** Of the first tile: its part of each tensor that leaves the segment, and of each that is summed. */
+  readonly owned: ReadonlyMap<number, Interval>
+  /** How far the tile's part of each tensor moves from one tile to the next. */
+  readonly advances: ReadonlyMap<number, number>
 }
 
-const axisTile = (nodes: readonly Node[], axis: TileAxis, owned: Interval): AxisTile => {
+/** What is partitioned along an axis: each tensor's parts, one a tile. */
+const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number): ReadonlyMap<number, readonly Interval[]> => {
+  const last = graph.nodes[span.to - 1]!
+  const parts = partition(ownedExtent(last, axis), tiles)
+  const summed = graph.nodes.slice(span.from, span.to).flatMap((node) => (reduces(node, axis) ? node.inputs : []))
+  const leaving = endsOf(graph, span).outputs.filter((tensor) => !reduces(graph.nodes[tensor - 1]!, axis))
+  // Moments are those of all elements, whatever else reads them.
+  const normalised = graph.nodes
+    .slice(span.from, span.to)
+    .flatMap((node) => (gathersMoments(node) ? node.inputs.filter((tensor) => tensor > span.from || tensor === 0) : []))
+  return new Map(
+    [...summed, ...leaving, ...normalised].map((tensor) => [tensor, partitionAlongside(extentsOfTensor(graph, tensor)[axisIndex[axis]], parts)])
+  )
+}
+
+const single: Interval = { from: 0, to: 1 }
+
+const axisTile = (graph: Graph, span: Span, axis: TileAxis, parts: ReadonlyMap<number, Interval>): AxisTile => {
+  const [held, owned] = [new Map(parts), new Map(parts)]
   const readings: Reading[] = []
-  const summed = nodes[nodes.length - 1]!.access[axis].kind === 'reduce'
-  let output = owned
-  for (const [position, node] of [...nodes.entries()].reverse()) {
-    const reading =
-      summed && position === nodes.length - 1 ? unpadded(owned) : inputInterval(node.access[axis], output, node.input[axisIndex[axis]])
+  for (let position = span.to - 1; position >= span.from; position--) {
+    const node = graph.nodes[position]!
+    if (reduces(node, axis)) {
+      held.set(position + 1, single)
+      owned.set(position + 1, single)
+    } else if (!held.has(position + 1)) held.set(position + 1, { from: 0, to: node.output[axisIndex[axis]] })
+    const reading = reduces(node, axis)
+      ? unpadded(parts.get(node.inputs[0]!)!)
+      : inputInterval(node.access[axis], held.get(position + 1)!, node.input[axisIndex[axis]])
     readings.unshift(reading)
-    output = reading.interval
+    for (const tensor of node.inputs) {
+      const before = held.get(tensor)
+      held.set(tensor, before === undefined ? reading.interval : hull(before, reading.interval))
+    }
   }
-  return { readings, output: summed ? { from: 0, to: 1 } : owned }
+  const all = readings.map((reading, index) => {
+    const { access, inputs } = graph.nodes[span.from + index]!
+    return withLeftover(access[axis], reading, held.get(inputs[0]!)!)
+  })
+  return { readings: all, held, owned }
 }
 
-const intervalsOf = (tile: AxisTile): readonly Interval[] => [...tile.readings.map(({ interval }) => interval), tile.output]
+const size = ({ from, to }: Interval): number => to - from
 
-const shapeKey = (tile: AxisTile): string =>
-  [
-    ...tile.readings.map((r) => `${r.interval.to - r.interval.from},${r.padBefore},${r.padAfter},${r.overhang}`),
-    tile.output.to - tile.output.from
-  ].join(';')
+const isEmpty = ({ from, to }: Interval): boolean => to <= from
 
-const advancesBetween = (before: AxisTile, after: AxisTile): readonly number[] => {
-  const [a, b] = [intervalsOf(before), intervalsOf(after)]
-  return a.map((interval, index) => b[index]!.from - interval.from)
+const shapeKey = (graph: Graph, { from }: Span, { readings, held, owned }: AxisTile): string => {
+  const parts: number[] = []
+  readings.forEach(({ interval, padBefore, padAfter, overhang }, index) => {
+    parts.push(size(interval), padBefore, padAfter, overhang)
+    for (const tensor of graph.nodes[from + index]!.inputs) parts.push(interval.from - held.get(tensor)!.from)
+  })
+  held.forEach((interval) => parts.push(size(interval)))
+  owned.forEach((interval, tensor) => parts.push(size(interval), interval.from - held.get(tensor)!.from))
+  return parts.join()
 }
+
+const advancesBetween = (before: AxisTile, after: AxisTile): ReadonlyMap<number, number> =>
+  new Map([...before.held].map(([tensor, { from }]) => [tensor, after.held.get(tensor)!.from - from]))
 
 /**
  * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see nothing but padding
  * (then fewer tiles are needed). `tiles` is an upper bound (see `tilesMade`).
  */
 export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number): readonly TileRun[] | undefined => {
-  const nodes = graph.nodes.slice(span.from, span.to)
-  const all = partition(ownedExtent(nodes[nodes.length - 1]!, axis), tiles).map((owned) => axisTile(nodes, axis, owned))
-  if (all.some((tile) => intervalsOf(tile).some(({ from, to }) => to <= from))) return undefined
+  const parts = ownedParts(graph, span, axis, tiles)
+  const made = partition(ownedExtent(graph.nodes[span.to - 1]!, axis), tiles).length
   const runs: TileRun[] = []
   let previous: { readonly tile: AxisTile; readonly key: string } | undefined
-  for (const tile of all) {
-    const key = shapeKey(tile)
+  for (let index = 0; index < made; index++) {
+    const tile = axisTile(graph, span, axis, new Map([...parts].map(([tensor, list]) => [tensor, list[index]!])))
+    if ([...tile.held.values(), ...tile.owned.values()].some(isEmpty) || tile.readings.some(({ interval }) => isEmpty(interval)))
+      return undefined
+    const key = shapeKey(graph, span, tile)
     const run = runs[runs.length - 1]
     const advances = previous === undefined ? undefined : advancesBetween(previous.tile, tile)
     const joins =
       run !== undefined &&
       previous?.key === key &&
-      (run.count === 1 || run.advances.every((advance, index) => advance === advances![index]))
+      (run.count === 1 || [...run.advances].every(([tensor, advance]) => advance === advances!.get(tensor)))
     if (joins) runs[runs.length - 1] = { ...run, count: run.count + 1, advances: advances! }
-    else runs.push({ count: 1, readings: tile.readings, output: tile.output, advances: tile.readings.map(() => 0).concat(0) })
+    else runs.push({ count: 1, ...tile, advances: new Map([...tile.held.keys()].map((tensor) => [tensor, 0])) })
     previous = { tile, key }
   }
   return runs
@@ -117,27 +188,24 @@ export const segmentTiling = (graph: Graph, span: Span, grid: Grid): SegmentTili
 
 /** The last layer of the span, if any, that would see nothing but padding even untiled: there is nothing to compute. */
 export const nodeWithoutInput = (graph: Graph, span: Span): Node | undefined => {
-  const nodes = graph.nodes.slice(span.from, span.to)
   const positions = tileAxes.map((axis) => {
-    const whole = { from: 0, to: ownedExtent(nodes[nodes.length - 1]!, axis) }
-    return axisTile(nodes, axis, whole).readings.findLastIndex(({ interval: { from, to } }) => to <= from)
+    const parts = ownedParts(graph, span, axis, 1)
+    const tile = axisTile(graph, span, axis, new Map([...parts].map(([tensor, [only]]) => [tensor, only!])))
+    return tile.readings.findLastIndex(({ interval }) => isEmpty(interval))
   })
-  return nodes[Math.max(...positions)]
+  return graph.nodes.slice(span.from, span.to)[Math.max(...positions)]
 }
 
 /** Multiply-adds of a node's forward per output element; 0 for ops without weights. */
 const multiplyAddsPerOutput = (node: Node): number => {
-  const weight = node.parameters.find(({ role }) => role === 'weight')
+  const weight = node.op === 'conv2d' || node.op === 'linear' ? node.parameters.find(({ role }) => role === 'weight') : undefined
   return weight === undefined ? 0 : weight.shape.slice(1).reduce((product, extent) => product * extent, 1)
 }
 
 /** Forward multiply-adds of a segment when tiled: halos are computed once a tile. */
 export const segmentMultiplyAdds = (graph: Graph, span: Span, tiling: SegmentTiling): number => {
-  const outputExtent = (axis: TileAxis, position: number): number =>
-    tiling[axis].reduce((sum, run) => {
-      const { from, to } = run.readings[position + 1]?.interval ?? run.output
-      return sum + run.count * (to - from)
-    }, 0)
+  const heldExtent = (axis: TileAxis, tensor: number): number =>
+    tiling[axis].reduce((sum, run) => sum + run.count * size(run.held.get(tensor)!), 0)
   return graph.nodes
     .slice(span.from, span.to)
     .reduce(
@@ -145,7 +213,7 @@ export const segmentMultiplyAdds = (graph: Graph, span: Span, tiling: SegmentTil
         sum +
         (isLoss(node.op) ? 0 : multiplyAddsPerOutput(node)) *
           node.output[1] *
-          tileAxes.reduce((product, axis) => product * outputExtent(axis, position), 1),
+          tileAxes.reduce((product, axis) => product * heldExtent(axis, span.from + position + 1), 1),
       0
     )
 }

@@ -195,6 +195,46 @@ void check(const SquaredError& s) {
   positive("count", s.count);
 }
 
+// Twice the product of two extents is a whole number of 64 bits.
+constexpr std::int64_t longestAxis = std::int64_t{1} << 30;
+
+void checkTileExtent(const char* name, std::int64_t tile, std::int64_t full) {
+  positive(name, tile);
+  if (tile > full) throw Failure(std::string(name) + " of the tile is " + text(tile) + ", more than its tensor's " + text(full));
+  if (full > longestAxis) throw Failure(std::string(name) + " of a tensor is " + text(full) + ", more than " + text(longestAxis));
+}
+
+void check(const Resampled& r) {
+  positive("batch", r.batch);
+  positive("channels", r.channels);
+  activationLayout("layout", r.layout);
+  checkTileExtent("inHeight", r.inHeight, r.fullInHeight);
+  checkTileExtent("inWidth", r.inWidth, r.fullInWidth);
+  checkTileExtent("outHeight", r.outHeight, r.fullOutHeight);
+  checkTileExtent("outWidth", r.outWidth, r.fullOutWidth);
+}
+
+void check(const Resize& r) {
+  check(static_cast<const Resampled&>(r));
+  if (r.alignCorners && !r.bilinear) throw Failure("alignCorners is of bilinear resizing only");
+}
+
+void check(const ClassifiedTile& t) {
+  check(static_cast<const Tile&>(t));
+  checkTileExtent("height", t.height, t.fullHeight);
+  checkTileExtent("width", t.width, t.fullWidth);
+}
+
+void check(const PixelCrossEntropy& c) {
+  check(static_cast<const ClassifiedTile&>(c));
+  between("ignored", static_cast<double>(c.ignored), -0x1p31, 0x1p31);
+}
+
+void checkClasses(const ClassifiedTile& t) {
+  check(t);
+  if (t.channels > 256) throw Failure("a byte tells 256 classes apart, not " + text(t.channels));
+}
+
 void check(const CopyBox& b) {
   for (const std::int64_t n : b.extents) positive("an extent of the box", n);
   for (const std::int64_t s : b.sourceStrides) notNegative("a source stride", s);
@@ -274,6 +314,20 @@ void checkFields(const Kernel& kernel) {
     case KernelKind::meanSquaredErrorForward:
     case KernelKind::meanSquaredErrorBackward:
       return check(decode<SquaredError>(kernel));
+    case KernelKind::resizeForward:
+    case KernelKind::resizeBackward:
+      return check(decode<Resize>(kernel));
+    case KernelKind::adaptivePoolForward:
+    case KernelKind::adaptivePoolBackward:
+      return check(decode<Resampled>(kernel));
+    case KernelKind::addBias:
+    case KernelKind::sumBias:
+      return check(decode<Tile>(kernel));
+    case KernelKind::pixelCrossEntropyForward:
+    case KernelKind::pixelCrossEntropyBackward:
+      return check(decode<PixelCrossEntropy>(kernel));
+    case KernelKind::classesOfPixels:
+      return checkClasses(decode<ClassifiedTile>(kernel));
     case KernelKind::copyBox:
       return check(decode<CopyBox>(kernel));
     case KernelKind::gather:

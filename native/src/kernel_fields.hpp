@@ -177,6 +177,43 @@ struct SquaredError : StridedTile {
   std::int64_t count;
 };
 
+// resizeForward and -Backward, adaptivePoolForward and -Backward: tiles of tensors of the full extents.
+struct Resampled {
+  explicit Resampled(Fields& f)
+      : batch(f.integer()),
+        channels(f.integer()),
+        inHeight(f.integer()),
+        inWidth(f.integer()),
+        outHeight(f.integer()),
+        outWidth(f.integer()),
+        layout(f.layout()),
+        fullInHeight(f.integer()),
+        fullInWidth(f.integer()),
+        fullOutHeight(f.integer()),
+        fullOutWidth(f.integer()) {}
+  std::int64_t batch, channels, inHeight, inWidth, outHeight, outWidth;
+  Layout layout;
+  std::int64_t fullInHeight, fullInWidth, fullOutHeight, fullOutWidth;
+};
+
+struct Resize : Resampled {
+  explicit Resize(Fields& f) : Resampled(f), bilinear(f.flag()), alignCorners(f.flag()) {}
+  bool bilinear, alignCorners;
+};
+
+// A tile of scores [batch, classes, height, width], and the classes of its pixels in a plane of the full extents.
+struct ClassifiedTile : Tile {
+  explicit ClassifiedTile(Fields& f) : Tile(f), fullHeight(f.integer()), fullWidth(f.integer()) {}
+  // Where the classes of a row lie.
+  std::int64_t at(std::int64_t image, std::int64_t row) const { return (image * fullHeight + row) * fullWidth; }
+  std::int64_t fullHeight, fullWidth;
+};
+
+struct PixelCrossEntropy : ClassifiedTile {
+  explicit PixelCrossEntropy(Fields& f) : ClassifiedTile(f), ignored(f.integer()) {}
+  std::int64_t ignored;
+};
+
 struct CopyBox {
   explicit CopyBox(Fields& f)
       : extents{f.integer(), f.integer(), f.integer(), f.integer()},

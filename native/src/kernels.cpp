@@ -20,8 +20,18 @@ std::vector<KernelInfo> makeTable() {
   const Names linear{"batch", "inFeatures", "outFeatures"};
   const Names averagePool = window + Names{"layout", "overhangBottom", "overhangRight", "countPadding"};
   const Names crossEntropy{"batch", "classes", "fullBatch"};
+  const Names normalised = tile + Names{"groups", "perImage", "epsilon", "slope"};
+  const Names resampled{"batch",  "channels",     "inHeight",    "inWidth",       "outHeight",   "outWidth",
+                        "layout", "fullInHeight", "fullInWidth", "fullOutHeight", "fullOutWidth"};
+  const Names resize = resampled + Names{"bilinear", "alignCorners"};
+  const Names pixelCrossEntropy = tile + Names{"fullHeight", "fullWidth", "ignored"};
   const Names optimizer{"count", "rate", "weightDecay"};
   const auto read = Use::read, write = Use::write, accumulate = Use::accumulate, scratch = Use::scratch, index = Use::index;
+  using Operands = std::vector<OperandInfo>;
+  const auto resampledAt = [&](Operands operands) {
+    for (const char* name : {"sourceRow", "sourceColumn", "destinationRow", "destinationColumn"}) operands.push_back({name, index});
+    return operands;
+  };
   return {
       {"convolutionForward",
        convolution + Names{"slope"},
@@ -58,6 +68,43 @@ std::vector<KernelInfo> makeTable() {
       {"softmaxCrossEntropyBackward", crossEntropy, {{"source", read}, {"labels", read}, {"rowWeights", read}, {"sourceGradient", write}}},
       {"meanSquaredErrorForward", strided + Names{"count"}, {{"source", read}, {"target", read}, {"loss", accumulate}}},
       {"meanSquaredErrorBackward", strided + Names{"count"}, {{"source", read}, {"target", read}, {"sourceGradient", write}}},
+      {"momentsForward", tile + Names{"groups", "perImage"}, {{"source", read}, {"moments", accumulate}}},
+      {"momentsOfRunning", {"channels"}, {{"mean", read}, {"variance", read}, {"moments", write}}},
+      {"updateRunning", {"channels", "momentum"}, {{"moments", read}, {"mean", accumulate}, {"variance", accumulate}}},
+      {"normaliseForward", normalised, {{"source", read}, {"moments", read}, {"weights", read}, {"bias", read}, {"destination", write}}},
+      {"normaliseSums",
+       normalised,
+       {{"source", read}, {"moments", read}, {"weights", read}, {"bias", read}, {"destinationGradient", read}, {"sums", accumulate}}},
+      {"normaliseParameters", {"images", "channels"}, {{"sums", read}, {"weightGradient", write}, {"biasGradient", write}}},
+      {"normaliseBackward",
+       normalised + Names{"add"},
+       {{"source", read},
+        {"moments", read},
+        {"weights", read},
+        {"bias", read},
+        {"sums", read},
+        {"destinationGradient", read},
+        {"sourceGradient", accumulate}}},
+      {"addForward", {"count", "slope"}, {{"first", read}, {"second", read}, {"destination", write}}},
+      {"copyChannels",
+       {"batch", "height", "width", "count", "sourceChannels", "sourceFirst", "sourceLayout", "destinationChannels", "destinationFirst",
+        "destinationLayout", "add"},
+       {{"source", read}, {"destination", accumulate}}},
+      {"activationForward", tile + Names{"function"}, {{"source", read}, {"destination", write}}},
+      {"activationBackward", tile + Names{"function"}, {{"kept", read}, {"destinationGradient", read}, {"sourceGradient", write}}},
+      {"resizeForward", resize, resampledAt({{"source", read}, {"destination", write}})},
+      {"resizeBackward", resize, resampledAt({{"destinationGradient", read}, {"sourceGradient", write}})},
+      {"adaptivePoolForward", resampled, resampledAt({{"source", read}, {"destination", write}})},
+      {"adaptivePoolBackward", resampled, resampledAt({{"destinationGradient", read}, {"sourceGradient", write}})},
+      {"addBias", tile, {{"bias", read}, {"destination", accumulate}}},
+      {"sumBias", tile, {{"destinationGradient", read}, {"biasGradient", write}}},
+      {"pixelCrossEntropyForward",
+       pixelCrossEntropy,
+       {{"source", read}, {"labels", read}, {"classWeights", read}, {"normaliser", read}, {"loss", accumulate}}},
+      {"pixelCrossEntropyBackward",
+       pixelCrossEntropy,
+       {{"source", read}, {"labels", read}, {"classWeights", read}, {"normaliser", read}, {"sourceGradient", write}}},
+      {"classesOfPixels", tile + Names{"fullHeight", "fullWidth"}, {{"source", read}, {"classes", write}}},
       {"copyBox",
        {"n0", "n1", "n2", "n3", "sourceStride0", "sourceStride1", "sourceStride2", "destinationStride0", "destinationStride1",
         "destinationStride2", "add"},

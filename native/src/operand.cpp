@@ -34,6 +34,10 @@ class Extents {
     return elements(activationElements(layout, batch, channels, height, width));
   }
   OperandExtent tile(const Tile& t) const { return activation(t.layout, t.batch, t.channels, t.height, t.width); }
+  OperandExtent resampledSource(const Resampled& r) const { return activation(r.layout, r.batch, r.channels, r.inHeight, r.inWidth); }
+  OperandExtent resampledDestination(const Resampled& r) const {
+    return activation(r.layout, r.batch, r.channels, r.outHeight, r.outWidth);
+  }
   OperandExtent poolSource(const Window& w, Layout layout) const {
     return activation(layout, w.batch, w.inChannels, w.inHeight, w.inWidth);
   }
@@ -60,8 +64,22 @@ class Extents {
 
 OperandExtent sized(std::size_t bytes, std::int64_t alignment) { return {static_cast<std::int64_t>(bytes), alignment, bytes == 0, 0}; }
 OperandExtent labels(std::int64_t rows) { return {checkedMultiply(rows, 4), 4, false, 0}; }
+// Reached elements of a tile's classes in a plane of the full extents, each of so many bytes.
+OperandExtent classes(const ClassifiedTile& t, std::int64_t bytes) {
+  const std::int64_t rows = checkedAdd(checkedMultiply(t.batch - 1, t.fullHeight), t.height - 1);
+  return {checkedMultiply(checkedAdd(checkedMultiply(rows, t.fullWidth), t.width), bytes), bytes, false, 0};
+}
 OperandExtent doubles(std::int64_t count) { return {checkedMultiply(count, 8), 8, false, 0}; }
 OperandExtent index(std::int64_t limit) { return {0, 1, false, limit}; }
+
+std::vector<OperandExtent> resampled(const Resampled& r, const OperandExtent& read, const OperandExtent& written) {
+  return {read,
+          written,
+          index(r.fullInHeight - r.inHeight),
+          index(r.fullInWidth - r.inWidth),
+          index(r.fullOutHeight - r.outHeight),
+          index(r.fullOutWidth - r.outWidth)};
+}
 
 }  // namespace
 
@@ -148,6 +166,34 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     case KernelKind::meanSquaredErrorBackward: {
       const auto s = decode<SquaredError>(kernel);
       return {e.tile(s), e.elements(strided(s)), kernel.kind == KernelKind::meanSquaredErrorForward ? doubles(2) : e.tile(s)};
+    }
+    case KernelKind::resizeForward:
+    case KernelKind::adaptivePoolForward: {
+      const auto r = decode<Resampled>(kernel);
+      return resampled(r, e.resampledSource(r), e.resampledDestination(r));
+    }
+    case KernelKind::resizeBackward:
+    case KernelKind::adaptivePoolBackward: {
+      const auto r = decode<Resampled>(kernel);
+      return resampled(r, e.resampledDestination(r), e.resampledSource(r));
+    }
+    case KernelKind::addBias: {
+      const auto t = decode<Tile>(kernel);
+      return {e.elements(t.channels), e.tile(t)};
+    }
+    case KernelKind::sumBias: {
+      const auto t = decode<Tile>(kernel);
+      return {e.tile(t), e.elements(t.channels)};
+    }
+    case KernelKind::pixelCrossEntropyForward:
+    case KernelKind::pixelCrossEntropyBackward: {
+      const auto c = decode<PixelCrossEntropy>(kernel);
+      const bool forward = kernel.kind == KernelKind::pixelCrossEntropyForward;
+      return {e.tile(c), classes(c, 4), e.elements(c.channels, true), doubles(1), forward ? doubles(2) : e.tile(c)};
+    }
+    case KernelKind::classesOfPixels: {
+      const auto t = decode<ClassifiedTile>(kernel);
+      return {e.tile(t), classes(t, 1)};
     }
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);

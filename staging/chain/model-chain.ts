@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { StagingError } from '../error'
 import type { Graph } from '../graph'
-import { bindSegment, boundaryAt } from '../lowering/bind'
+import { bindAlone } from '../lowering/bind'
 import type { Context } from '../lowering/context'
 import { emitter, openPool, type Buffer, type Pool, type VirtualInstruction } from '../lowering/emitter'
 import { openContext } from '../lowering/lower'
@@ -14,7 +14,7 @@ import { maxLive } from '../placement/placement'
 import { lifetimesOf } from '../placement/lifetimes'
 import { nanoseconds } from '../simulate'
 import { loweringFor, type StageRequest } from '../stage'
-import { segmentTiling, untiled } from '../tiling'
+import { crossing, segmentTiling, untiled } from '../tiling'
 import type { Chain, Stage } from './chain'
 
 export interface ModelChain {
@@ -23,10 +23,13 @@ export interface ModelChain {
   readonly residentBytes: number
 }
 
-/** Half-open ranges of nodes: each op, with those after it that work in place on its output. */
-const stageSpans = ({ nodes }: Graph): readonly { readonly from: number; readonly to: number }[] => {
+/** Half-open ranges of nodes: each op, with those after it that work in place on its output, and each block of branches. */
+const stageSpans = (graph: Graph): readonly { readonly from: number; readonly to: number }[] => {
+  const { nodes } = graph
   const joins = (position: number): boolean =>
-    position > 0 && loweringOf(nodes[position]!).inPlace && loweringOf(nodes[position - 1]!).keeps.output !== true
+    position > 0 &&
+    (crossing(graph, position).some((tensor) => tensor !== position) ||
+      (loweringOf(nodes[position]!).inPlace && loweringOf(nodes[position - 1]!).keeps.output !== true))
   const starts = nodes.flatMap((_, position) => (joins(position) ? [] : [position]))
   return starts.map((from, index) => ({ from, to: starts[index + 1] ?? nodes.length }))
 }
@@ -42,8 +45,8 @@ const measure = (context: Context, pool: Pool, { from, to }: { readonly from: nu
   const inside: Context = { ...context, emit }
   const { graph, objective, device } = context
   const segment = { from, to, grid: untiled, recompute: false, reorder: 'once' } as const
-  const after = boundaryAt(inside, to)
-  const code = bindSegment(inside, segment, segmentTiling(graph, segment, untiled)!, boundaryAt(inside, from), after)
+  const code = bindAlone(inside, segment, segmentTiling(graph, segment, untiled)!)
+  const after = code.boundaries.get(to)
   const kept = emitForward(inside, code)
   const launched = emit.code().length
   emitBackward(inside, code, kept, (parameter, gradient) => {

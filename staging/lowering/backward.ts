@@ -1,29 +1,44 @@
 import { microBatches } from '../objective'
+import { gathersMoments, isNormalisation, type Normalisation } from '../normalisation'
 import type { Segment } from '../plan'
 import { tileCount } from '../tiling'
-import type { BoundSegment } from './body'
+import { freshTile, type BoundSegment } from './body'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
+import { normalisationKernel } from './normalisation-kernel'
 import { loweringOf } from './ops'
 import { learningTensors } from './parameters'
 import {
+  allOf,
   copyElements,
-  copyTile,
+  copyPart,
   coversAll,
   inExchange,
+  isSameRegion,
+  ownedRegionOf,
+  readRegionOf,
   regionExtents,
   regionOf,
+  reorderTile,
   tensorBytes,
   viewOf,
+  within,
   type Body,
+  type Region,
   type TileTensor,
   type WholeTensor
 } from './tensors'
 
-/** The gradients at a segment's ends. No input gradient is wanted where nothing before the segment learns. */
+/** Where gradients go that leave a segment's tiles. */
 export interface BoundGradients {
-  readonly output: WholeTensor | undefined
-  readonly input: WholeTensor | 'exchange' | undefined
+  /** The whole gradient of an input of the segment, 'exchange' for the network's own; undefined where none is wanted. */
+  readonly inputOf: (tensor: number) => WholeTensor | 'exchange' | undefined
+  /** Whether this segment's backward is the first to contribute to it, and tiles need not add to it. */
+  readonly isFirst: (tensor: number) => boolean
+  /** Of a normalisation whose moments go beyond a tile: the gradient of its output, in whole. */
+  readonly pendingOf: (position: number) => WholeTensor | undefined
+  /** Of a normalisation: sums for the gradients of its parameters and input. */
+  readonly sumsAt: (position: number, region: Region) => Virtual
   /** Where a parameter's gradient is summed over the tiles and micro-batches. */
   readonly sumOf: (parameter: ParameterTensor) => Buffer
   /** Whether several tiles add to the sums. */
@@ -34,18 +49,63 @@ export interface BoundGradients {
   readonly done: (parameters: NodeParameters) => void
 }
 
-/** Whether a tile's gradient of the input can be written where it belongs: no other tile reads these rows and columns, so none adds to them. */
-const writesInputDirectly = (input: WholeTensor, body: Body, { grid }: Segment, elementBytes: number): boolean => {
-  const region = regionOf(body, 0)
+/** Whether a tile's gradient of an input can be written where it belongs: no other tile reads these rows and columns, so none adds to them. */
+export const writesDirectly = (input: WholeTensor, region: Region, { grid }: Segment, elementBytes: number): boolean => {
   if (grid.H > 1 || grid.W > 1) return false
   return grid.B > 1 ? viewOf(input, region, elementBytes) !== undefined : coversAll(input, region)
 }
 
-/** Whether tiles add to the input gradient, which then starts at zero (DESIGN §3). */
-export const addsToInput = (input: WholeTensor, bodies: readonly Body[], segment: Segment, elementBytes: number): boolean =>
-  bodies.some((body) => !writesInputDirectly(input, body, segment, elementBytes))
+interface Target {
+  readonly address: Virtual
+  /** Adds what was written to the sum over tiles and micro-batches. */
+  readonly add: () => void
+}
+const nowhere: Target = { address: none, add: () => undefined }
 
-/** Gradients of one tile: ordinary backward of a small network, seeded with the owned part of the output's gradient (DESIGN §3). */
+/** Where a tile's gradient of a parameter goes. */
+const targetOf = (
+  { emit, elementBytes, objective }: Context,
+  { sumOf, partial }: Pick<BoundGradients, 'sumOf' | 'partial'>
+): ((parameters: NodeParameters | undefined, role: 'weight' | 'bias') => Target) => {
+  const adds = partial || microBatches(objective) > 1
+  const ownBuffer = ({ name, elements }: ParameterTensor, scope: 'local' | 'unwanted' = 'local'): Virtual =>
+    at(emit.buffer(`${partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * elementBytes, scope))
+  return (parameters, role) => {
+    const parameter = parameters?.[role]
+    if (parameter === undefined) return nowhere
+    if (parameter.learning === undefined)
+      // Kernels give a bias its gradient beside that of its weight, wanted or not.
+      return role === 'weight' && learningTensors(parameters).length > 0
+        ? { ...nowhere, address: ownBuffer(parameter, 'unwanted') }
+        : nowhere
+    const sum = at(sumOf(parameter))
+    if (!adds) return { ...nowhere, address: sum }
+    const address = ownBuffer(parameter)
+    return { address, add: () => copyElements(emit, parameter.elements, address, sum, 1) }
+  }
+}
+
+/** The gradients of a normalisation's parameters, once its sums are complete. */
+export const normalisationParameters = (
+  context: Context,
+  position: number,
+  images: number,
+  sums: Virtual,
+  gradients: Pick<BoundGradients, 'sumOf'>
+): void => {
+  const parameters = context.parameters[position]
+  if (learningTensors(parameters).length === 0) return
+  const target = targetOf(context, { ...gradients, partial: false })
+  const [weight, bias] = [target(parameters, 'weight'), target(parameters, 'bias')]
+  context.emit.launch<'normaliseParameters'>(
+    { kind: 'normaliseParameters', images, channels: context.graph.nodes[position]!.input[1] },
+    { sums, weightGradient: weight.address, biasGradient: bias.address }
+  )
+  weight.add()
+  bias.add()
+}
+
+/** Gradients of one tile: ordinary backward of a small network, seeded with the owned parts of the outputs' gradients (DESIGN §3). */
 export const backwardBody = (
   context: Context,
   bound: BoundSegment,
@@ -53,81 +113,153 @@ export const backwardBody = (
   steps: readonly Step[],
   gradients: BoundGradients
 ): void => {
-  const { emit, elementBytes, exchange, graph, device, objective } = context
-  const { segment } = bound
-  const wholeInput = gradients.input === 'exchange' ? undefined : gradients.input
-  const direct = wholeInput !== undefined && writesInputDirectly(wholeInput, body, segment, elementBytes)
-  const firstLearning = context.firstLearning - segment.from
-  const adds = gradients.partial || microBatches(objective) > 1
+  const { emit, elementBytes, exchange, graph, device } = context
+  const { segment, ends, boundaries } = bound
+  const received = new Map<number, TileTensor>()
+  const given = new Set<number>()
+  const target = targetOf(context, gradients)
 
-  const openOutputGradient = (): TileTensor | undefined => {
-    if (gradients.output === undefined) return undefined
-    emit.seed(gradients.output.buffer)
-    const region = regionOf(body, steps.length)
-    const view = viewOf(gradients.output, region, elementBytes)
+  /** The gradient of a tensor may have another layout than the tensor: the network's input is loaded as its first reader likes it. */
+  const layoutOf = (step: Step, operand: number): TileTensor['layout'] =>
+    step.node.inputs[operand] === 0 && step.node.op === 'conv2d'
+      ? device.activationLayout(step.sources[operand]!.extents[1], false)
+      : step.sources[operand]!.layout
+
+  /** The gradient that comes from behind the segment, added to what came from within. */
+  const seeded = (tensor: number): TileTensor | undefined => {
+    const fromWithin = received.get(tensor)
+    const whole = ends.outputs.includes(tensor) ? boundaries.get(tensor)?.gradient : undefined
+    if (whole === undefined) return fromWithin
+    emit.seed(whole.buffer)
+    const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
+    const view = fromWithin === undefined && isSameRegion(region, owned) ? viewOf(whole, region, elementBytes) : undefined
     if (view !== undefined) return view
-    const extents = regionExtents(region, gradients.output.extents[1])
-    const { layout } = gradients.output
-    const tile = { address: at(emit.buffer('tile of the output gradient', tensorBytes(layout, extents, elementBytes))), extents, layout }
-    copyTile(emit, gradients.output, region, tile, 'read', elementBytes)
+    const tile = fromWithin ?? freshTile(context, 'tile of the output gradient', regionExtents(region, whole.extents[1]), whole.layout)
+    if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(tile)
+    const add = fromWithin === undefined ? 0 : 1
+    copyPart(emit, { tensor: whole, region: owned }, { tensor: tile, region: within(region, owned) }, add, elementBytes)
     return tile
   }
+  const zeroTile = ({ address, layout, extents }: TileTensor): void =>
+    emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: address })
 
-  const sourceGradientOf = (step: Step, received: TileTensor | undefined): TileTensor => {
-    const { source, node, position } = step
-    // The network's input may be plain where the gradient of a convolution is not.
-    const layout = segment.from + position === 0 && node.op === 'conv2d' ? device.activationLayout(source.extents[1], false) : source.layout
-    const shape = { extents: source.extents, layout }
-    if (position === 0 && direct) return viewOf(wholeInput!, regionOf(body, 0), elementBytes)!
-    if (loweringOf(node).inPlace) return { address: received!.address, ...shape }
-    const bytes = tensorBytes(layout, source.extents, elementBytes)
-    return { address: at(emit.buffer(`gradient of the input of ${node.name}`, bytes)), ...shape }
+  /** Where an op writes the gradient of an operand: where it belongs, over the gradient of its output, or to a place of its own. */
+  const placeFor = (step: Step, operand: number, destination: TileTensor | undefined): TileTensor => {
+    const tensor = step.node.inputs[operand]!
+    const source = step.sources[operand]!
+    const shape = { extents: source.extents, layout: layoutOf(step, operand) }
+    const region = readRegionOf(body, step.position - segment.from, tensor)
+    const whole = tensor <= segment.from ? gradients.inputOf(tensor) : undefined
+    if (whole !== undefined && whole !== 'exchange' && startsAt(tensor, whole, region)) return viewOf(whole, region, elementBytes)!
+    if (operand === 0 && loweringOf(step.node).inPlace && destination !== undefined) return { address: destination.address, ...shape }
+    return freshTile(context, `gradient of the input of ${step.node.name}`, shape.extents, shape.layout)
+  }
+  const startsAt = (tensor: number, whole: WholeTensor, region: Region): boolean =>
+    !given.has(tensor) && gradients.isFirst(tensor) && writesDirectly(whole, region, segment, elementBytes)
+
+  /** Hands a tile's contribution to the gradient of a tensor on. `own`: nobody else needs the tile any more. */
+  const contribute = (tensor: number, region: Region, tile: TileTensor, own: boolean): void => {
+    if (tensor > segment.from) {
+      const held = regionOf(body, tensor)
+      const before = received.get(tensor)
+      if (before === undefined && own && isSameRegion(held, region)) return void received.set(tensor, tile)
+      const sum = before ?? freshTile(context, 'sum of gradients', regionExtents(held, tile.extents[1]), tile.layout)
+      const covers = before === undefined && isSameRegion(held, region)
+      if (before === undefined && !covers) zeroTile(sum)
+      received.set(tensor, sum)
+      return copyPart(emit, allOf(tile), { tensor: sum, region: within(held, region) }, covers ? 0 : 1, elementBytes)
+    }
+    const whole = gradients.inputOf(tensor)
+    if (whole === 'exchange') {
+      const { fields, address } = inExchange(tile, graph.input, region, exchange.inputGradient, elementBytes)
+      emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: tile.address, destination: address })
+    } else if (whole !== undefined) {
+      const direct = startsAt(tensor, whole, region)
+      given.add(tensor)
+      const view = viewOf(whole, region, elementBytes)
+      const isThere = view !== undefined && view.address.space === 'arena' && tile.address.space === 'arena'
+      if (direct && isThere && view.address.buffer === tile.address.buffer) return
+      copyPart(emit, allOf(tile), { tensor: whole, region }, direct ? 0 : 1, elementBytes)
+    }
+  }
+  const inLayout = (tile: TileTensor, layout: TileTensor['layout']): TileTensor => {
+    if (tile.layout === layout) return tile
+    const copy = freshTile(context, 'gradient in another layout', tile.extents, layout)
+    reorderTile(emit, tile, copy)
+    return copy
   }
 
-  interface Target {
-    readonly address: Virtual
-    /** Adds what was written to the sum over tiles and micro-batches. */
-    readonly add: () => void
+  /** Backward of a normalisation: its sums, and its input's gradient unless that waits for the other tiles. */
+  const normalise = (step: Step, destination: TileTensor): void => {
+    const { node, position, source } = step
+    if (!isNormalisation(node)) return
+    const { fields, operands } = normalisationKernel(context, node, position, source, step.sourceRegion, step.slope)
+    const sums = gradients.sumsAt(position, step.sourceRegion)
+    const dy = { destinationGradient: destination.address }
+    if (sums !== none) emit.launch<'normaliseSums'>({ kind: 'normaliseSums', ...fields }, { ...operands, ...dy, sums })
+    const [tensor] = node.inputs
+    if (!context.gradients[tensor!]!) return
+    const pending = gradients.pendingOf(position)
+    if (pending !== undefined)
+      return copyPart(emit, allOf(destination), { tensor: pending, region: step.sourceRegion }, 1, elementBytes)
+    const place = placeFor(step, 0, destination)
+    emit.launch<'normaliseBackward'>(
+      { kind: 'normaliseBackward', ...fields, add: 0 },
+      { ...operands, ...dy, sums: gathersMoments(node) ? sums : none, sourceGradient: place.address }
+    )
+    contribute(tensor!, step.sourceRegion, { ...place, extents: source.extents }, true)
   }
-  const nowhere: Target = { address: none, add: () => undefined }
-  const ownBuffer = ({ name, elements }: ParameterTensor, scope: 'local' | 'unwanted' = 'local'): Virtual =>
-    at(emit.buffer(`${gradients.partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * elementBytes, scope))
-  const target = (parameter: ParameterTensor | undefined): Target => {
-    if (parameter?.learning === undefined) return nowhere
-    const sum = at(gradients.sumOf(parameter))
-    if (!adds) return { ...nowhere, address: sum }
-    const address = ownBuffer(parameter)
-    return { address, add: () => copyElements(emit, parameter.elements, address, sum, 1) }
-  }
-  /** Kernels give a bias its gradient beside that of its weight, wanted or not. */
-  const weightTarget = (parameters: NodeParameters | undefined): Target =>
-    parameters?.weight.learning === undefined && learningTensors(parameters).length > 0
-      ? { ...nowhere, address: ownBuffer(parameters!.weight, 'unwanted') }
-      : target(parameters?.weight)
 
-  let received = openOutputGradient()
   for (const step of [...steps].reverse()) {
-    if (step.position < firstLearning) break
-    if (tileCount(segment.grid) === 1) emit.moment(2 * graph.nodes.length - 1 - segment.from - step.position)
-    const source = step.position > firstLearning ? sourceGradientOf(step, received) : undefined
-    const weight = weightTarget(step.parameters)
-    const bias = target(step.parameters?.bias)
-    loweringOf(step.node).backward(context, step as never, {
-      destination: received,
-      source,
+    const { node, position } = step
+    const isWanted = context.gradients[position + 1]!
+    if (!isWanted) continue
+    if (tileCount(segment.grid) === 1) emit.moment(2 * graph.nodes.length - 1 - position)
+    const destination = seeded(position + 1)
+    const regionFor = (tensor: number): Region => readRegionOf(body, position - segment.from, tensor)
+    const wanted = node.inputs.map((tensor) => context.gradients[tensor]!)
+    if (isNormalisation(node)) {
+      normalise(step, destination!)
+      continue
+    }
+    if (step.absorbed || loweringOf(node).passesGradient === true) {
+      // The first operand may take the tile itself, so it comes last.
+      for (const [operand, tensor] of [...node.inputs.entries()].reverse())
+        if (wanted[operand]!) contribute(tensor, regionFor(tensor), inLayout(destination!, layoutOf(step, operand)), operand === 0)
+      continue
+    }
+    const sources = node.inputs.map((_, operand) => (wanted[operand]! ? placeFor(step, operand, destination) : undefined))
+    const [weight, bias] = [target(step.parameters, 'weight'), target(step.parameters, 'bias')]
+    loweringOf(node).backward(context, step as never, {
+      destination,
+      sources,
+      source: sources[0],
       weight: weight.address,
       bias: bias.address,
-      backwardWeights: () => gradients.backwardWeights(step.parameters!.weight)
+      backwardWeights: () => gradients.backwardWeights(step.parameters!.weight!)
     })
     weight.add()
     bias.add()
     if (step.parameters !== undefined) gradients.done(step.parameters)
-    if (source === undefined) break
-    received = source
+    sources.forEach((source, operand) => {
+      const tensor = node.inputs[operand]!
+      if (source !== undefined) contribute(tensor, regionFor(tensor), source, true)
+    })
   }
+}
 
-  if (gradients.input === 'exchange') {
-    const { fields, address } = inExchange(received!, graph.input, regionOf(body, 0), exchange.inputGradient, elementBytes)
-    emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: received!.address, destination: address })
-  } else if (wholeInput !== undefined && !direct) copyTile(emit, wholeInput, regionOf(body, 0), received!, 'add', elementBytes)
+/** After the tiles: the gradient of a normalisation's input, where it waited for that of its output (DESIGN §3: affine, not linear, in dy). */
+export const emitPending = (
+  context: Context,
+  position: number,
+  whole: { readonly source: TileTensor; readonly dy: TileTensor; readonly gradient: TileTensor; readonly sums: Virtual },
+  slope: number
+): void => {
+  const node = context.graph.nodes[position] as Normalisation
+  const { fields, operands } = normalisationKernel(context, node, position, whole.source, allOf(whole.source).region, slope)
+  const add = whole.dy === whole.gradient ? 0 : 1
+  context.emit.launch<'normaliseBackward'>(
+    { kind: 'normaliseBackward', ...fields, add },
+    { ...operands, sums: whole.sums, destinationGradient: whole.dy.address, sourceGradient: whole.gradient.address }
+  )
 }

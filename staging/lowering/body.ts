@@ -1,211 +1,203 @@
+import { windowOf } from '../../dsl'
 import { isLoss, type Node } from '../graph'
 import type { Kernel } from '../kernels'
+import { layoutCode, type Layout } from '../layout'
+import { gathersMoments, isNormalisation } from '../normalisation'
 import type { Segment } from '../plan'
-import { windowFields, type Context, type NodeParameters, type Step } from './context'
+import { tileCount, type Ends } from '../tiling'
+import { windowFields, type Context, type Step } from './context'
 import { at, none, type Virtual } from './emitter'
+import { openImageTile } from './image-tile'
 import type { InputTile } from './load-ahead'
+import { gatherMoments } from './moments'
 import { loweringOf } from './ops'
+import { passOf, type ForwardMode, type Pass } from './pass'
 import {
-  copyTile,
+  allOf,
+  copyPart,
   inExchange,
-  originOf,
+  isSameRegion,
+  ownedRegionOf,
+  readRegionOf,
   regionExtents,
   regionOf,
   tensorBytes,
-  tileFields,
   viewOf,
+  within,
   type Body,
+  type Region,
   type TileTensor,
   type WholeTensor
 } from './tensors'
-import { windowOf } from '../../dsl'
-import { tileCount } from '../tiling'
-import { layoutCode } from '../layout'
 
-/** A segment with the whole tensors at its ends; the network's input and a loss have none. */
-export interface BoundSegment {
-  readonly segment: Segment
-  readonly input: WholeTensor | undefined
-  readonly output: WholeTensor | undefined
+/** A tensor between two segments, and its gradient unless nothing before it learns. */
+export interface Boundary {
+  readonly tensor: WholeTensor
+  readonly gradient: WholeTensor | undefined
 }
 
-/**
- * `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no
- * output; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
- */
-export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'evaluate'
+/** A segment with the whole tensors at its ends, by tensor; the network's input and a loss have none. */
+export interface BoundSegment {
+  readonly segment: Segment
+  readonly ends: Ends
+  readonly boundaries: ReadonlyMap<number, Boundary>
+}
 
-const nodesOf = ({ graph }: Context, { segment: { from, to } }: BoundSegment): readonly Node[] => graph.nodes.slice(from, to)
-
-const freshTile = (context: Context, name: string, extents: TileTensor['extents'], layout: TileTensor['layout']): TileTensor => ({
+export const freshTile = (context: Context, name: string, extents: TileTensor['extents'], layout: Layout): TileTensor => ({
   address: at(context.emit.buffer(name, tensorBytes(layout, extents, context.elementBytes))),
   extents,
   layout
 })
 
-/**
- * The tile of the segment's input: seen in place, copied out of the whole tensor to `home`, or loaded there or, while the tile before it
- * is computed, to `ahead`; left empty unless `wanted`.
- */
-const openInput = (
-  context: Context,
-  { segment, input }: BoundSegment,
-  body: Body,
-  home: () => Virtual,
-  wanted: boolean,
-  ahead: InputTile | undefined
-): TileTensor => {
-  const region = regionOf(body, 0)
-  const { emit, source, exchange, elementBytes, graph } = context
-  if (input !== undefined) {
-    const view = viewOf(input, region, elementBytes)
-    if (view !== undefined) return view
-    const tile = { address: home(), extents: regionExtents(region, input.extents[1]), layout: input.layout }
-    if (wanted) copyTile(emit, input, region, tile, 'read', elementBytes)
-    return tile
-  }
-  const address = ahead === undefined ? home() : at(ahead.buffer)
-  const tile = { address, extents: regionExtents(region, graph.input[1]), layout: context.layouts[segment.from]! }
-  if (!wanted) return tile
-  if (source.kind === 'float') {
-    const { fields, address } = inExchange(tile, graph.input, region, exchange.input, elementBytes)
-    emit.launch<'gather'>({ kind: 'gather', ...fields }, { source: address, destination: tile.address })
-    return tile
-  }
-  const constants = (values: readonly number[], fallback: number) => [0, 1, 2, 3].map((channel) => values[channel] ?? fallback)
-  const [mean0, mean1, mean2, mean3] = constants(source.mean, 0) as [number, number, number, number]
-  const [deviation0, deviation1, deviation2, deviation3] = constants(source.deviation, 1) as [number, number, number, number]
-  const full = { fullHeight: graph.input[2], fullWidth: graph.input[3] }
-  const kernel = {
-    ...({ kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 } as const),
-    ...full,
-    ...tileFields(tile)
-  }
-  const operands = { destination: address, ...originOf(region) }
-  if (ahead === undefined) emit.launch<'loadImage'>(kernel, operands)
-  else {
-    emit.wait('to-device', ahead.free, ahead.buffer)
-    emit.load(kernel, operands)
-    emit.record('to-device', ahead.loaded)
-    emit.wait('compute', ahead.loaded)
-  }
-  return tile
-}
-
-const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners' | 'slope'>): Virtual => {
+const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners' | 'slope' | 'absorbed'>): Virtual => {
   if (node.op !== 'maxPool2d') return none
   const kernel: Kernel = { kind: 'maxPoolForward', layout: layoutCode(step.source.layout), ...windowFields(windowOf(node.args), step) }
   return at(context.emit.buffer(`winners of ${node.name}`, context.device.winnersBytes(kernel)))
 }
 
-/** Whether an op's backward reads its input: a loss's always, others' for the gradient of a weight that learns. */
-const readsInput = ({ parameters }: Context, node: Node, position: number): boolean =>
-  loweringOf(node).keeps.input === true &&
-  (isLoss(node.op) || parameters[position]?.weight.learning !== undefined || learnsBias(parameters[position]))
-
-const learnsBias = (both: NodeParameters | undefined): boolean => both?.bias?.learning !== undefined
-
-/** The last op that a recomputation must run, for what backward reads of it or of its output; -1 for none. */
-const lastRecomputed = (context: Context, nodes: readonly Node[], from: number): number =>
-  nodes.findLastIndex((node, position) => {
-    const { output, winners } = loweringOf(node).keeps
-    const next = nodes[position + 1]
-    const own = from + position >= context.firstLearning && (output === true || winners === true)
-    return isLoss(node.op) || own || (next !== undefined && readsInput(context, next, from + position + 1))
-  })
-
-/** Whether a pass reads a segment's input. */
-export const needsInput = (context: Context, bound: BoundSegment, mode: ForwardMode): boolean => {
-  const nodes = nodesOf(context, bound)
-  const { from } = bound.segment
-  return lastRunOf(context, nodes, from, mode) >= 0 || readsInput(context, nodes[0]!, from)
+/** Where the output of each op of a tile goes: a whole tensor itself where that can be, else a buffer, shared by ops that work in place. */
+const homesOf = (context: Context, { segment, boundaries }: BoundSegment, body: Body, pass: Pass): ReadonlyMap<number, Virtual> => {
+  const { graph, layouts, elementBytes } = context
+  const homes = new Map<number, Virtual>()
+  for (let position = segment.to - 1; position >= segment.from; position--) {
+    const [node, tensor] = [graph.nodes[position]!, position + 1]
+    const whole = pass.writes(tensor) ? boundaries.get(tensor)?.tensor : undefined
+    const region = regionOf(body, tensor)
+    const direct =
+      whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? viewOf(whole, region, elementBytes) : undefined
+    const heir = pass.heirOf(tensor)
+    if (direct !== undefined) homes.set(tensor, direct.address)
+    else if (isLoss(node.op)) homes.set(tensor, none)
+    else if (heir !== undefined) homes.set(tensor, homes.get(heir + 1)!)
+    else homes.set(tensor, freshTile(context, `output of ${node.name}`, regionExtents(region, node.output[1]), layouts[tensor]!).address)
+  }
+  return homes
 }
 
-const lastRunOf = (context: Context, nodes: readonly Node[], from: number, mode: ForwardMode): number =>
-  mode === 'recompute' ? lastRecomputed(context, nodes, from) : nodes.length - 1
-
 /**
- * Runs one tile forward, its input loaded `ahead` where that is given. Returns each op's step, for backward. An op works in place where
- * nothing that backward reads, and nothing outside the tile, would be overwritten.
+ * Runs one tile forward, its part of the images loaded `ahead` where that is given. Returns each op's step, for backward. An op works in
+ * place where nothing that backward reads, and nothing outside the tile, would be overwritten.
  */
 export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode, ahead?: InputTile): readonly Step[] => {
-  const { emit, elementBytes, layouts, exchange, firstLearning } = context
-  const { segment, output } = bound
-  const nodes = nodesOf(context, bound)
-  const last = nodes.length - 1
-  const lastRun = lastRunOf(context, nodes, segment.from, mode)
-  const outputRegion = regionOf(body, nodes.length)
-  const direct = output === undefined || mode === 'recompute' ? undefined : viewOf(output, outputRegion, elementBytes)
+  const { emit, elementBytes, layouts, exchange, graph } = context
+  const { segment, boundaries } = bound
+  const pass = passOf(context, segment, mode)
+  const homes = homesOf(context, bound, body, pass)
+  const tiles = new Map<number, TileTensor>()
 
-  /** Whether backward of the op before reads its output, which is the input of the op at `position`. */
-  const isKept = (position: number): boolean =>
-    (mode === 'keep' || mode === 'recompute') &&
-    position > 0 &&
-    segment.from + position > firstLearning &&
-    loweringOf(nodes[position - 1]!).keeps.output === true
-  const overwritesInput = (position: number): boolean => loweringOf(nodes[position]!).inPlace && !isKept(position)
-  const outputExtents = (position: number): TileTensor['extents'] => regionExtents(regionOf(body, position + 1), nodes[position]!.output[1])
-
-  /** Where the output of each op goes: the segment's output itself when it can, else a buffer, shared by ops that work in place. */
-  const homes: Virtual[] = []
-  for (let position = last; position >= 0; position--) {
-    const node = nodes[position]!
-    const layout = layouts[segment.from + position + 1]!
-    if (position === last && direct !== undefined) homes[position] = direct.address
-    else if (isLoss(node.op)) homes[position] = none
-    else if (position < last && overwritesInput(position + 1)) homes[position] = homes[position + 1]!
-    else homes[position] = freshTile(context, `output of ${node.name}`, outputExtents(position), layout).address
+  /** The tile of a tensor that comes from outside: seen in place, copied, or loaded; left empty where nothing reads it. */
+  const open = (tensor: number): TileTensor => {
+    const region = regionOf(body, tensor)
+    const whole = boundaries.get(tensor)?.tensor
+    const view = whole && viewOf(whole, region, elementBytes)
+    if (view !== undefined) return view
+    const extents = regionExtents(region, tensor === 0 ? graph.input[1] : whole!.extents[1])
+    const heir = pass.heirOf(tensor)
+    const reader = graph.nodes[graph.readers[tensor]!.find((position) => position >= segment.from)!]!
+    const home = (): TileTensor =>
+      heir === undefined
+        ? freshTile(context, `input of ${reader.name}`, extents, layouts[tensor]!)
+        : { address: homes.get(heir + 1)!, extents, layout: layouts[tensor]! }
+    if (tensor === 0) return openImageTile(context, region, extents, home, pass.isRead(0), ahead)
+    const tile = home()
+    if (pass.isRead(tensor)) copyPart(emit, { tensor: whole!, region }, allOf(tile), 0, elementBytes)
+    return tile
   }
-  /** Asked for only where the input is a copy or loaded: what is seen in place is not overwritten. */
-  const inputHome = (): Virtual =>
-    overwritesInput(0)
-      ? homes[0]!
-      : freshTile(context, `input of ${nodes[0]!.name}`, regionExtents(regionOf(body, 0), nodes[0]!.input[1]), layouts[segment.from]!)
-          .address
-
-  /** The slope of the rectifier that the convolution before it applies, in its place: they write to one home. */
-  const fusedSlope = (position: number): number | undefined => {
-    const before = nodes[position - 1]
-    return before?.op === 'conv2d' && position <= lastRun ? loweringOf(nodes[position]!).slope?.(nodes[position]!.args as never) : undefined
+  const held = (tensor: number): TileTensor => {
+    const known = tiles.get(tensor)
+    if (known !== undefined) return known
+    const opened = open(tensor)
+    tiles.set(tensor, opened)
+    if (tensor === 0) gatherMoments(context, bound, body, pass, tensor, opened)
+    return opened
+  }
+  /** A part of a tile by itself, for a kernel that wants it densely packed. */
+  const part = (tile: TileTensor, region: Region, name: string, wanted: boolean): TileTensor => {
+    const view = viewOf(tile, region, elementBytes)
+    if (view !== undefined) return view
+    const copy = freshTile(context, name, regionExtents(region, tile.extents[1]), tile.layout)
+    if (wanted) copyPart(emit, { tensor: tile, region }, allOf(copy), 0, elementBytes)
+    return copy
+  }
+  const operandsOf = (node: Node, position: number): readonly TileTensor[] =>
+    node.inputs.map((tensor) => {
+      const [whole, region] = [regionOf(body, tensor), readRegionOf(body, position - segment.from, tensor)]
+      const tile = held(tensor)
+      return isSameRegion(whole, region)
+        ? tile
+        : part(tile, within(whole, region), `what ${node.name} reads`, pass.runs(position) || pass.readsInput(position))
+    })
+  /** Writes the owned part of an output where it belongs. */
+  const handOut = (tensor: number, tile: TileTensor): void => {
+    const whole = boundaries.get(tensor)!.tensor
+    const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
+    if (isSameRegion(region, owned) && viewOf(whole, region, elementBytes) !== undefined) return
+    copyPart(emit, { tensor: tile, region: within(region, owned) }, { tensor: whole, region: owned }, 0, elementBytes)
   }
 
   const steps: Step[] = []
-  let source = openInput(context, bound, body, inputHome, needsInput(context, bound, mode), ahead)
-  nodes.forEach((node, position) => {
-    if (tileCount(segment.grid) === 1) emit.moment(segment.from + position)
+  for (let position = segment.from; position < segment.to; position++) {
+    const [node, tensor] = [graph.nodes[position]!, position + 1]
+    if (tileCount(segment.grid) === 1) emit.moment(position)
     const lowering = loweringOf(node)
-    const destination: TileTensor = {
-      address: homes[position]!,
-      extents: outputExtents(position),
-      layout: layouts[segment.from + position + 1]!
-    }
+    const destinationRegion = regionOf(body, tensor)
+    const sources = operandsOf(node, position)
     const partial = {
       node,
       position,
-      source,
-      destination,
-      rows: body.runs[1].readings[position]!,
-      columns: body.runs[2].readings[position]!,
-      sourceRegion: regionOf(body, position),
-      parameters: context.parameters[segment.from + position]
+      sources,
+      source: sources[0]!,
+      destination: {
+        address: homes.get(tensor)!,
+        extents: regionExtents(destinationRegion, node.output[1]),
+        layout: layouts[tensor]!
+      },
+      rows: body.runs[1].readings[position - segment.from]!,
+      columns: body.runs[2].readings[position - segment.from]!,
+      sourceRegion: readRegionOf(body, position - segment.from, node.inputs[0]!),
+      destinationRegion,
+      parameters: context.parameters[position]
     }
-    const step: Step = { winners: winnersOf(context, node, partial), slope: fusedSlope(position + 1) ?? 1, ...partial }
+    const fused = pass.fuses(position)
+    const step: Step = {
+      ...partial,
+      winners: winnersOf(context, node, partial),
+      slope: pass.slopeOf(position),
+      absorbed: fused && isNormalisation(graph.nodes[node.inputs[0]! - 1]!)
+    }
     steps.push(step)
-    source = destination
-    if (position > lastRun || fusedSlope(position) !== undefined) return
+    tiles.set(tensor, step.destination)
+    if (!pass.runs(position)) continue
     if (mode === 'evaluate' && isLoss(node.op)) {
-      const { fields, address } = inExchange(step.source, node.input, regionOf(body, position), exchange.scores, elementBytes)
-      return emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: step.source.address, destination: address })
+      if (node.op === 'pixelCrossEntropy') {
+        const { fields, address } = inExchange(step.source, [node.input[0], 1, node.input[2], node.input[3]], step.sourceRegion, exchange.classes, 1)
+        const { batch, height, width, layout } = fields
+        const kernel = { kind: 'classesOfPixels', batch, channels: node.input[1], height, width, layout } as const
+        emit.launch<'classesOfPixels'>(
+          { ...kernel, fullHeight: node.input[2], fullWidth: node.input[3] },
+          { source: step.source.address, classes: address }
+        )
+      } else {
+        const { fields, address } = inExchange(step.source, node.input, step.sourceRegion, exchange.scores, elementBytes)
+        emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: step.source.address, destination: address })
+      }
+      continue
     }
-    // What tiles add to together was zeroed before them.
-    if (lowering.accumulates && !(position === last && direct !== undefined))
-      emit.launch<'zero'>(
-        { kind: 'zero', bytes: tensorBytes(destination.layout, destination.extents, elementBytes) },
-        { destination: destination.address }
-      )
-    lowering.forward(context, step as never)
-  })
-  if (output !== undefined && mode !== 'recompute' && direct === undefined)
-    copyTile(emit, output, outputRegion, source, 'write', elementBytes)
+    if (!fused) {
+      // What tiles add to together was zeroed before them.
+      if (lowering.accumulates?.(node.args as never) === true && !pass.writes(tensor))
+        emit.launch<'zero'>(
+          { kind: 'zero', bytes: tensorBytes(step.destination.layout, step.destination.extents, elementBytes) },
+          { destination: step.destination.address }
+        )
+      lowering.forward(context, step as never)
+    }
+    gatherMoments(context, bound, body, pass, tensor, step.destination)
+    if (pass.writes(tensor)) handOut(tensor, step.destination)
+  }
   return steps
 }
+
+/** Whether a tensor's moments are wanted by something that reads it. */
+export const isNormalised = ({ graph }: Context, tensor: number): boolean =>
+  graph.readers[tensor]!.some((position) => gathersMoments(graph.nodes[position]!))

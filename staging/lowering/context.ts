@@ -70,15 +70,22 @@ export interface ParameterTensor {
 
 export type TransformedLayout = 'winogradForward' | 'winogradBackward'
 
+/** Convolutions and linear layers have a weight; normalisations may have none. */
 export interface NodeParameters {
-  readonly weight: ParameterTensor
+  readonly weight: ParameterTensor | undefined
   readonly bias: ParameterTensor | undefined
+  /** Running statistics. */
+  readonly mean: ParameterTensor | undefined
+  readonly variance: ParameterTensor | undefined
 }
 
 /** Byte offsets in the exchange buffer of a step, or of an evaluation. */
 export interface StepExchange {
   readonly target: number
   readonly rowWeights: number
+  readonly classWeights: number
+  readonly normaliser: number
+  readonly classes: number
   readonly scores: number
   readonly loss: number
   readonly input: number
@@ -94,12 +101,16 @@ export interface Context {
   readonly source: Source
   readonly elementBytes: number
   readonly emit: Emitter
-  /** Layout of tensor k: the input of node k, the output of node k - 1. */
+  /** By tensor. */
   readonly layouts: readonly Layout[]
   /** By node. */
   readonly parameters: readonly (NodeParameters | undefined)[]
-  /** Where backward ends: the first node that learns, -1 where the input's gradient is wanted, one past the last where nothing learns. */
+  /** By tensor: whether its gradient is wanted, because something that it is made of learns (or it is the input, whose own is wanted). */
+  readonly gradients: readonly boolean[]
+  /** Where backward ends: the first node whose output's gradient is wanted, -1 where the input's is, one past the last where none is. */
   readonly firstLearning: number
+  /** By node: the moments with which it normalises. */
+  readonly moments: ReadonlyMap<number, Buffer>
   readonly exchange: StepExchange
   /** Inside a segment that runs some convolutions by Winograd: the transformed weights of those; asked for just before they are read. */
   readonly winograd?: ReadonlyMap<ParameterTensor, { readonly [L in TransformedLayout]: () => Virtual }>
@@ -114,24 +125,33 @@ export const algorithmWithin = ({ device, workspace }: Context, kernel: Convolut
 /** One op on one tile. */
 export interface Step<N extends Node = Node> {
   readonly node: N
+  /** Of the node in the graph. */
   readonly position: number
+  /** Just what the op reads of each of its inputs. */
+  readonly sources: readonly TileTensor[]
+  /** The first of them. */
   readonly source: TileTensor
   /** The output tile; of a loss, nothing. */
   readonly destination: TileTensor
   readonly rows: Reading
   readonly columns: Reading
   readonly sourceRegion: Region
+  readonly destinationRegion: Region
   readonly parameters: NodeParameters | undefined
   /** Which input won each window of a max pool. */
   readonly winners: Virtual
-  /** Of the rectifier after a convolution, which runs with it: times what is negative; 1 where there is none. */
+  /** Of the rectifier that runs with this op: times what is negative; 1 where there is none. */
   readonly slope: number
+  /** Whether this is a rectifier of which a normalisation before it does all the work, forward and backward. */
+  readonly absorbed: boolean
 }
 
 /** What a step's backward reads and writes; absent ones are not wanted. */
 export interface StepGradients {
   /** Gradient of the output tile; of a loss, nothing. */
   readonly destination: TileTensor | undefined
+  /** Of each input, and of the first one. */
+  readonly sources: readonly (TileTensor | undefined)[]
   readonly source: TileTensor | undefined
   /** In space none, as the bias, where the node does not learn. */
   readonly weight: Virtual

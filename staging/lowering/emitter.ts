@@ -43,6 +43,12 @@ export const at = (buffer: Buffer, base = 0, strides: Strides = still): Virtual 
 export const exchanged = (base: number, strides: Strides = still): Virtual => ({ space: 'exchange', base, strides })
 export const index = (base: number, stride: Strides): Virtual => ({ space: 'index', base, strides: stride })
 
+/** The same operand further on. */
+export const moved = (operand: Virtual, bytes: number, [b, h, w]: Strides): Virtual =>
+  operand.space === 'none'
+    ? operand
+    : { ...operand, base: operand.base + bytes, strides: [operand.strides[0] + b, operand.strides[1] + h, operand.strides[2] + w] }
+
 /** Distinct kernels in order of first use, and buffer identities, shared by all that is emitted for one graph. */
 export interface Pool {
   readonly kernels: readonly Kernel[]

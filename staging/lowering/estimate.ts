@@ -5,7 +5,7 @@ import { lazily } from '../lazily'
 import type { Segment } from '../plan'
 import type { TileAxis } from '../program'
 import { segmentTiling, tileRuns, untiled, type SegmentTiling, type TileRun } from '../tiling'
-import { bindSegment, boundaryAt } from './bind'
+import { bindAlone } from './bind'
 import type { Context } from './context'
 import { emitter, openPool, type Pool, type VirtualInstruction } from './emitter'
 import { openContext, type Lowering } from './lower'
@@ -28,7 +28,7 @@ export interface SegmentEstimate {
   readonly nanoseconds: () => number
 }
 
-const size = (run: TileRun): number => run.readings.reduce((sum, { interval }) => sum + interval.to - interval.from, 0)
+const size = (run: TileRun): number => [...run.held.values()].reduce((sum, { from, to }) => sum + to - from, 0)
 
 /** The largest tile, twice where there are several: what a loop shares with what stands around it lives through all of it. */
 const largest = (runs: readonly TileRun[]): TileRun => ({
@@ -73,7 +73,7 @@ export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => Seg
 
 /** Forward, then backward, of a segment by itself; returns how many instructions were emitted in forward. */
 const emitSegment = (context: Context, segment: Segment, tiling: SegmentTiling): number => {
-  const code = bindSegment(context, segment, tiling, boundaryAt(context, segment.from), boundaryAt(context, segment.to))
+  const code = bindAlone(context, segment, tiling)
   const kept = segment.to === context.graph.nodes.length ? undefined : emitForward(context, code)
   const forwardEnd = instructions(context.emit.code())
   emitBackward(context, code, kept, () => undefined)

@@ -1,18 +1,29 @@
-import { elementsOf, withoutDropout } from '../graph'
-import { boundaryAt } from './bind'
+import { elementsOf, forEvaluation } from '../graph'
+import { allBoundaries } from './bind'
 import type { Context } from './context'
 import { exchanged, type Emitter } from './emitter'
 import { evaluationExchangeOf } from './exchange'
+import { openMoments } from './moments'
 import { emitForward, type SegmentCode } from './segment'
 
-/** Forward alone through a step's segments, in tensors of its own: nothing is kept, dropout is off, and the loss's input is handed out. */
+/**
+ * Forward alone through a step's segments, in tensors of its own: nothing is kept, dropout is off, batches are normalised by running
+ * statistics, and the loss's input is handed out, of pixels the best class.
+ */
 export const emitEvaluation = (training: Context, emit: Emitter, codes: readonly SegmentCode[]): void => {
   const exchange = evaluationExchangeOf(training).offsets
-  const context: Context = { ...training, emit, exchange, graph: withoutDropout(training.graph) }
-  const { graph, elementBytes } = context
-  const outputs = codes.map(({ segment }) => boundaryAt(context, segment.to)?.tensor)
-  const bytes = elementsOf(graph.nodes[graph.nodes.length - 1]!.input) * elementBytes
+  const graph = forEvaluation(training.graph)
+  const context: Context = { ...training, emit, exchange, graph, moments: openMoments({ graph, emit }) }
+  const loss = graph.nodes[graph.nodes.length - 1]!
+  const boundaries = allBoundaries(
+    context,
+    codes.map(({ segment }) => segment)
+  )
   // Tiles add their scores.
-  emit.launch<'zero'>({ kind: 'zero', bytes }, { destination: exchanged(exchange.scores) })
-  codes.forEach((code, index) => emitForward(context, { ...code, input: outputs[index - 1], output: outputs[index] }, 'evaluate'))
+  if (loss.op !== 'pixelCrossEntropy')
+    emit.launch<'zero'>(
+      { kind: 'zero', bytes: elementsOf(loss.input) * context.elementBytes },
+      { destination: exchanged(exchange.scores) }
+    )
+  codes.forEach((code) => emitForward(context, { ...code, boundaries }, 'evaluate'))
 }

@@ -1,4 +1,4 @@
-import { elementsOf, type Extents } from '../graph'
+import { elementsOf, isLearnable, type Extents } from '../graph'
 import { bytesOf, type Exchanged } from '../program'
 import { aligned } from '../placement/placement'
 import type { Objective, Source, StepExchange } from './context'
@@ -22,36 +22,52 @@ export interface ExchangeBuffer {
 export const exchangeOf = ({ graph, device, objective, source }: Exchanging): ExchangeBuffer => {
   const { precision } = device
   const loss = graph.nodes[graph.nodes.length - 1]!
+  const [batch, classes, height, width] = loss.input
   const target =
-    loss.op === 'softmaxCrossEntropy' ? ({ type: 'int32', shape: [loss.input[0]] } as const) : { type: precision, shape: flat(loss.input) }
+    loss.op === 'softmaxCrossEntropy'
+      ? ({ type: 'int32', shape: [batch] } as const)
+      : loss.op === 'pixelCrossEntropy'
+        ? ({ type: 'int32', shape: [batch, height, width] } as const)
+        : { type: precision, shape: flat(loss.input) }
   const float = source.kind === 'float'
   return layOut([
     { name: 'target', ...target },
     ...(objective.kind === 'train' && objective.rowWeights ? [{ name: 'rowWeights', type: precision, shape: [loss.input[0]] }] : []),
+    ...(loss.op === 'pixelCrossEntropy'
+      ? [
+          { name: 'normaliser', type: 'float64' as const, shape: [1] },
+          ...(loss.args.classWeights === undefined ? [] : [{ name: 'classWeights', type: precision, shape: [classes] }])
+        ]
+      : []),
     { name: 'loss', type: 'float64', shape: [2] },
     ...(float ? [{ name: 'input', type: precision, shape: graph.input }] : []),
     ...(objective.kind === 'gradients'
       ? [
           ...(float ? [{ name: 'grad.input', type: precision, shape: graph.input }] : []),
-          ...graph.parameters.map(({ name, shape }) => ({ name: `grad.${name}`, type: precision, shape }))
+          ...graph.parameters.filter(isLearnable).map(({ name, shape }) => ({ name: `grad.${name}`, type: precision, shape }))
         ]
       : [])
   ])
 }
 
-/** What an evaluation's holds: the scores, and a float input. */
-export const evaluationExchangeOf = ({ graph, device: { precision }, source }: Exchanging): ExchangeBuffer =>
-  layOut([
-    { name: 'scores', type: precision, shape: flat(graph.nodes[graph.nodes.length - 1]!.input) },
+/** What an evaluation's holds: the scores, or the best class of each pixel, and a float input. */
+export const evaluationExchangeOf = ({ graph, device: { precision }, source }: Exchanging): ExchangeBuffer => {
+  const loss = graph.nodes[graph.nodes.length - 1]!
+  const [batch, , height, width] = loss.input
+  return layOut([
+    loss.op === 'pixelCrossEntropy'
+      ? { name: 'classes', type: 'uint8', shape: [batch, height, width] }
+      : { name: 'scores', type: precision, shape: flat(loss.input) },
     ...(source.kind === 'float' ? [{ name: 'input', type: precision, shape: graph.input }] : [])
   ])
+}
 
 const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): ExchangeBuffer => {
   const entries: Exchanged[] = []
   let bytes = 0
   for (const entry of wanted) {
     entries.push({ ...entry, offset: bytes })
-    const elementBytes = entry.type === 'int32' ? 4 : bytesOf(entry.type)
+    const elementBytes = entry.type === 'uint8' ? 1 : entry.type === 'int32' ? 4 : bytesOf(entry.type)
     bytes += aligned(entry.shape.reduce((product, extent) => product * extent, elementBytes))
   }
   const offsets = new Map(entries.map(({ name, offset }) => [name, offset]))
@@ -62,6 +78,9 @@ const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): ExchangeBuffer =>
     offsets: {
       target: offsetOf('target'),
       rowWeights: offsetOf('rowWeights'),
+      classWeights: offsetOf('classWeights'),
+      normaliser: offsetOf('normaliser'),
+      classes: offsetOf('classes'),
       scores: offsetOf('scores'),
       loss: offsetOf('loss'),
       input: offsetOf('input'),

@@ -61,7 +61,7 @@ export const keptTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readon
   const turn = positionOf(step, step.nodes)
   return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly KeptTensor[] => {
     const [forward, backward] = [at.findLast((position) => position < turn), at.find((position) => position >= turn)]
-    if (buffer.scope === 'resident' || forward === undefined || backward === undefined || written >= turn) return []
+    if (buffer.scope === 'resident' || buffer.scope === 'statistics' || forward === undefined || backward === undefined || written >= turn) return []
     const name = buffer.name.replace(/^the /, '')
     return [{ name, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward }]
   })

@@ -1,8 +1,9 @@
 import { tileAxes } from '../program'
 import { tileCount } from '../tiling'
-import { needsInput, type BoundSegment, type ForwardMode } from './body'
+import type { BoundSegment } from './body'
 import type { Context } from './context'
 import type { Buffer } from './emitter'
+import { passOf, type ForwardMode } from './pass'
 import { regionExtents, regionOf, tensorBytes, type Body } from './tensors'
 
 /** Where a tile of the network's input is loaded: after `free` was recorded, by who computed the tile before it in there. */
@@ -17,7 +18,7 @@ type Tiled = BoundSegment & { readonly bodies: readonly Body[] }
 /** Whether a pass over a segment's tiles loads images, each tile while the one before it is computed. */
 const loadsAhead = (context: Context, code: Tiled, mode: ForwardMode): boolean => {
   const { from, grid, loadsAhead = false } = code.segment
-  return loadsAhead && from === 0 && tileCount(grid) > 1 && context.source.kind === 'image' && needsInput(context, code, mode)
+  return loadsAhead && from === 0 && tileCount(grid) > 1 && context.source.kind === 'image' && passOf(context, code.segment, mode).isRead(0)
 }
 
 /** Two places for the largest tile, both free. */

@@ -9,10 +9,11 @@ import type { Residence, Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
 import { segmentTiling } from '../tiling'
 import type { Context, Objective, ParameterTensor, Source } from './context'
-import { bindSegment, boundaryAt, exportsInput } from './bind'
+import { allBoundaries, bindSegment, exportsInput } from './bind'
 import { at, emitter, exchanged, openPool, type Buffer, type Emitter, type Pool, type Virtual, type VirtualInstruction } from './emitter'
 import { emitEvaluation } from './evaluate'
 import { evaluationExchangeOf, exchangeOf } from './exchange'
+import { openMoments } from './moments'
 import { loweringOf } from './ops'
 import type { StepCode } from './kept'
 import { learningTensors, parameterTensors, reorderParameter, stateNames, tensorsOf, updateParameter } from './parameters'
@@ -28,21 +29,33 @@ export interface Lowering {
 }
 
 /** Layout of tensor k, from the network's input on. */
-const tensorLayouts = ({ graph, device }: Lowering): readonly Layout[] =>
-  graph.nodes.reduce<readonly Layout[]>(
-    (layouts, node) => [...layouts, loweringOf(node).outputLayout({ device }, layouts[layouts.length - 1]!, node.args)],
-    [device.activationLayout(graph.input[1], true)]
+const tensorLayouts = ({ graph, device }: Lowering): readonly Layout[] => {
+  const layouts: Layout[] = [device.activationLayout(graph.input[1], true)]
+  for (const node of graph.nodes) layouts.push(loweringOf(node).outputLayout({ device }, layouts[node.inputs[0]!]!, node))
+  return layouts
+}
+
+/** Of each tensor, whether its gradient is wanted. */
+const wantedGradients = (graph: Graph, parameters: Context['parameters'], ofInput: boolean): readonly boolean[] => {
+  const wanted = [ofInput]
+  graph.nodes.forEach(({ inputs }, position) =>
+    wanted.push(learningTensors(parameters[position]).length > 0 || inputs.some((tensor) => wanted[tensor]))
   )
+  return wanted
+}
 
 /** A context with every parameter in the arena, and nothing emitted yet. */
 export const openContext = (lowering: Lowering, pool: Pool): Context => {
   const emit = emitter(pool)
   const elementBytes = bytesOf(lowering.device.precision)
   const layouts = tensorLayouts(lowering)
-  const parameters = lowering.graph.nodes.map((node, index) => parameterTensors(node, layouts[index]!, { ...lowering, emit, elementBytes }))
-  const learning = parameters.findIndex((both) => learningTensors(both).length > 0)
-  const firstLearning = exportsInput(lowering) ? -1 : learning === -1 ? parameters.length : learning
-  return { ...lowering, emit, elementBytes, layouts, parameters, firstLearning, exchange: exchangeOf(lowering).offsets }
+  const { graph } = lowering
+  const parameters = graph.nodes.map((node) => parameterTensors(node, layouts[node.inputs[0]!]!, { ...lowering, emit, elementBytes }))
+  const gradients = wantedGradients(graph, parameters, exportsInput(lowering))
+  const first = gradients.indexOf(true)
+  const firstLearning = first === -1 ? parameters.length : first - 1
+  const moments = openMoments({ graph, emit })
+  return { ...lowering, emit, elementBytes, layouts, parameters, gradients, firstLearning, moments, exchange: exchangeOf(lowering).offsets }
 }
 
 interface StatePart {
@@ -74,11 +87,11 @@ const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Conte
 
 /** Segments with their tiles and the boundaries between them. */
 const bindSegments = (context: Context, segments: readonly Segment[]): readonly SegmentCode[] => {
-  const boundaries = segments.map(({ to }) => boundaryAt(context, to))
-  return segments.map((segment, index) => {
+  const boundaries = allBoundaries(context, segments)
+  return segments.map((segment) => {
     const tiling = segmentTiling(context.graph, segment, segment.grid)
     if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
-    return bindSegment(context, segment, tiling, boundaries[index - 1], boundaries[index])
+    return bindSegment(context, segment, tiling, boundaries)
   })
 }
 
@@ -97,7 +110,7 @@ const emitStep = (context: Context, segments: readonly SegmentCode[], residents:
     if (parameter.gradient === undefined) updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(residents, parameter))
   }
   emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
-  if (segments[0]!.inputGradient === 'exchange')
+  if (context.gradients[0]!)
     emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(graph.input) * elementBytes }, { destination: exchanged(exchange.inputGradient) })
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
   for (const [index, code] of [...segments.entries()].reverse()) emitBackward(context, code, kept[index], finish)

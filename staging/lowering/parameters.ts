@@ -1,17 +1,35 @@
-import { windowOf } from '../../dsl'
-import type { Node } from '../graph'
+import { transposedWindowOf, windowOf } from '../../dsl'
+import type { ConvolutionShape } from '../device-model'
+import { isLearnable, type Node, type Parameter } from '../graph'
 import { layoutCode, weightElements, type Layout } from '../layout'
+import { isNormalisation } from '../normalisation'
 import { learningOf, updatesLater } from '../objective'
 import type { Context, NodeParameters, Optimizer, ParameterTensor } from './context'
 import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
 import { copyElements } from './tensors'
 
+/** How a node's weights are stored, and as what the gradient of its input reads them. */
 const weightForms = (node: Node, sourceLayout: Layout, { device }: Pick<Context, 'device'>) => {
-  if (node.op !== 'conv2d') return { forward: 'plain', backwardData: 'plain', transformable: false } as const
-  const { kernel, stride, dilation, padding } = windowOf(node.args)
-  const [inChannels, outChannels, groups] = [node.input[1], node.output[1], node.args.groups ?? 1]
-  const shape = { inChannels, outChannels, groups, kernel, stride, dilation, padding, sourceLayout }
-  return { ...device.weightLayouts(shape), transformable: device.winograd(shape) }
+  if (node.op !== 'conv2d' && node.op !== 'convTranspose2d')
+    return { forward: 'plain', backwardData: 'plain', transformable: false } as const
+  const shape = { ...convolutionOf(node), sourceLayout }
+  const layouts = device.weightLayouts(shape)
+  return node.op === 'conv2d'
+    ? { ...layouts, transformable: device.winograd(shape) }
+    : { forward: layouts.forward, backwardData: layouts.backwardData, transformable: false }
+}
+
+/** Of a transposed convolution, the convolution from its output to its input. */
+const convolutionOf = (node: Extract<Node, { readonly op: 'conv2d' | 'convTranspose2d' }>): Omit<ConvolutionShape, 'sourceLayout'> => {
+  const groups = node.args.groups ?? 1
+  if (node.op === 'conv2d') {
+    const { kernel, stride, dilation, padding } = windowOf(node.args)
+    return { inChannels: node.input[1], outChannels: node.output[1], groups, kernel, stride, dilation, padding }
+  }
+  const { kernel, stride, dilation, padding } = transposedWindowOf(node.args)
+  const [vertical, horizontal] = padding
+  const sides = { top: vertical, bottom: vertical, left: horizontal, right: horizontal }
+  return { inChannels: node.output[1], outChannels: node.input[1], groups, kernel, stride, dilation, padding: sides }
 }
 
 /** A node's parameters in the arena, where they live across steps; undefined for an op that has none. */
@@ -20,49 +38,37 @@ export const parameterTensors = (
   sourceLayout: Layout,
   { device, emit, elementBytes, objective }: Pick<Context, 'device' | 'emit' | 'elementBytes' | 'objective'>
 ): NodeParameters | undefined => {
-  const [weight, bias] = ['weight', 'bias'].map((wanted) => node.parameters.find(({ role }) => role === wanted))
-  if (weight === undefined) return undefined
-  const groups = node.op === 'conv2d' ? (node.args.groups ?? 1) : 1
+  if (node.parameters.length === 0) return undefined
+  const groups = 'groups' in node.args && !isNormalisation(node) ? (node.args.groups ?? 1) : 1
   const { forward, backwardData, transformable } = weightForms(node, sourceLayout, { device })
-  const [out, inFeatures, height = 1, width = 1] = weight.shape as readonly [number, number, number?, number?]
-  const tensor = (
-    name: string,
-    shape: readonly number[],
-    layout: Layout,
-    backwardLayout: Layout,
-    elements: number,
-    transformable = false
-  ): ParameterTensor => {
-    const learning = learningOf(objective, name)
+  const tensor = (role: Parameter['role']): ParameterTensor | undefined => {
+    const parameter = node.parameters.find((one) => one.role === role)
+    if (parameter === undefined) return undefined
+    const { name, shape } = parameter
+    const [out, inPerGroup = 1, height = 1, width = 1] = shape as readonly [number, number?, number?, number?]
+    const learning = isLearnable(parameter) ? learningOf(objective, name) : undefined
+    const isWeight = role === 'weight'
+    const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
     const resident = (of: string) => emit.buffer(of, elements * elementBytes, 'resident')
     return {
       name,
       shape,
-      layout,
-      backwardLayout,
+      layout: isWeight ? forward : 'plain',
+      backwardLayout: isWeight ? backwardData : 'plain',
       groups,
       elements,
-      transformable,
+      transformable: isWeight && transformable,
       learning,
       buffer: resident(name),
       gradient: learning !== undefined && updatesLater(objective) ? resident(`gradient.${name}`) : undefined
     }
   }
-  return {
-    weight: tensor(
-      weight.name,
-      weight.shape,
-      forward,
-      backwardData,
-      weightElements(forward, [out, inFeatures, height, width], groups),
-      transformable
-    ),
-    bias: bias && tensor(bias.name, bias.shape, 'plain', 'plain', out)
-  }
+  return { weight: tensor('weight'), bias: tensor('bias'), mean: tensor('runningMean'), variance: tensor('runningVariance') }
 }
 
-export const tensorsOf = (parameters: NodeParameters): readonly ParameterTensor[] =>
-  parameters.bias === undefined ? [parameters.weight] : [parameters.weight, parameters.bias]
+/** In the order of the graph's parameters. */
+export const tensorsOf = ({ weight, bias, mean, variance }: NodeParameters): readonly ParameterTensor[] =>
+  [weight, bias, mean, variance].filter((tensor) => tensor !== undefined)
 
 /** Those of a node's parameters that are not frozen. */
 export const learningTensors = (parameters: NodeParameters | undefined): readonly ParameterTensor[] =>

@@ -1,20 +1,21 @@
+import { gathersMoments, isNormalisation, type Normalisation } from '../normalisation'
 import type { Segment } from '../plan'
 import { tileCount, type SegmentTiling } from '../tiling'
-import { addsToInput, backwardBody } from './backward'
-import { forwardBody, type BoundSegment, type ForwardMode } from './body'
+import { backwardBody, emitPending, normalisationParameters, writesDirectly } from './backward'
+import { forwardBody, type BoundSegment } from './body'
 import type { Context, ParameterTensor, Step } from './context'
-import { at, type Buffer, type Virtual } from './emitter'
+import { at, none, type Buffer, type Virtual } from './emitter'
 import { emitTiles } from './load-ahead'
+import { isPending, rowsOfTile, updateRunning, withFrozenMoments, zeroMoments } from './moments'
 import { loweringOf } from './ops'
 import { learningTensors, weightsIn } from './parameters'
-import type { Body, WholeTensor } from './tensors'
+import { passOf, type ForwardMode } from './pass'
+import { readRegionOf, type Body, type WholeTensor } from './tensors'
 import { winogradWeights, withWinograd } from './winograd'
 
 /** A segment ready to be emitted, forward and backward. */
 export interface SegmentCode extends BoundSegment {
   readonly bodies: readonly Body[]
-  readonly inputGradient: WholeTensor | 'exchange' | undefined
-  readonly outputGradient: WholeTensor | undefined
 }
 
 /** Every combination of runs along batch, height and width: the bodies of a segment's loops, in tile order. */
@@ -24,30 +25,46 @@ export const bodiesOf = ({ B, H, W }: SegmentTiling): readonly Body[] =>
 const zero = ({ emit }: Context, buffer: Buffer): void =>
   emit.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
 
-/** The context of a segment's forward or backward, where its convolutions find how they are computed. */
-const withAlgorithms = (context: Context, segment: Segment, shared: Parameters<typeof withWinograd>[2]): Context =>
-  withWinograd(segment.workspace === undefined ? context : { ...context, workspace: segment.workspace }, segment, shared)
+/** The context of a segment's forward or backward, where its ops find how they are computed. */
+const inSegment = (context: Context, segment: Segment, shared: Parameters<typeof withWinograd>[2]): Context =>
+  withFrozenMoments(
+    withWinograd(segment.workspace === undefined ? context : { ...context, workspace: segment.workspace }, segment, shared),
+    segment
+  )
 
-/** Forward of a segment: every tile writes its owned part of the output. Returns what was kept. The last one's belongs to its backward. */
+/** Forward of a segment: every tile writes its owned part of the outputs. Returns what was kept. The last one's belongs to its backward. */
 export const emitForward = (
   context: Context,
   code: SegmentCode,
   mode: ForwardMode = code.segment.recompute ? 'discard' : 'keep'
 ): readonly Step[] | undefined => {
-  const { segment, output } = code
+  const { segment, ends, boundaries } = code
   context.emit.moment(segment.from)
-  const last = context.graph.nodes[segment.to - 1]!
-  if (output !== undefined && loweringOf(last).accumulates) zero(context, output.buffer)
+  for (const tensor of ends.outputs) {
+    const node = context.graph.nodes[tensor - 1]!
+    if (loweringOf(node).accumulates?.(node.args as never) === true) zero(context, boundaries.get(tensor)!.tensor.buffer)
+  }
+  zeroMoments(context, segment)
   const shared = context.parameters.slice(segment.from, segment.to)
-  const inside = withAlgorithms(context, segment, { winogradForward: shared, winogradBackward: [] })
+  const inside = inSegment(context, segment, { winogradForward: shared, winogradBackward: [] })
   let kept: readonly Step[] | undefined
   emitTiles(context, code, mode, (body, input) => {
     kept = forwardBody(inside, code, body, mode, input)
   })
+  if (mode !== 'evaluate') updateRunning(context, segment)
   return mode === 'keep' ? kept : undefined
 }
 
 const isTiled = ({ grid }: Segment): boolean => tileCount(grid) > 1
+
+const sumBytes = 16
+
+/** The gradient of an output that is not complete before all tiles are done, and where it goes then. */
+interface Pending {
+  readonly position: number
+  readonly tensor: number
+  readonly dy: WholeTensor
+}
 
 /**
  * Backward of a segment. `kept` are the steps of a forward that was kept; otherwise each tile runs forward again first
@@ -60,49 +77,115 @@ export const emitBackward = (
   kept: readonly Step[] | undefined,
   finish: (parameter: ParameterTensor, gradient: Buffer) => void
 ): void => {
-  const { elementBytes, emit, firstLearning, graph } = context
-  const { segment, bodies, inputGradient } = code
+  const { elementBytes, emit, gradients, graph } = context
+  const { segment, bodies, ends, boundaries } = code
   const isLast = segment.to === graph.nodes.length
-  if (segment.to <= firstLearning && !isLast) return
+  const positions = Array.from({ length: segment.to - segment.from }, (_, index) => segment.from + index)
+  if (!isLast && !positions.some((position) => gradients[position + 1])) return
   const partial = isTiled(segment)
   // A last segment without tiles runs forward first.
   if (partial || !isLast) emit.moment(2 * graph.nodes.length - segment.to)
-  const nodes = context.parameters.slice(segment.from, segment.to)
+  if (isLast) zeroMoments(context, segment)
+  const mode = isLast ? 'keep' : 'recompute'
+  const pass = passOf(context, segment, mode)
+  const parametersOf = (wanted: (position: number) => boolean) => positions.map((at) => (wanted(at) ? context.parameters[at] : undefined))
+  const normalising = positions.filter((position) => isNormalisation(graph.nodes[position]!) && gradients[position + 1]!)
+  const others = parametersOf((position) => !isNormalisation(graph.nodes[position]!))
 
-  const sums = new Map(
-    nodes
-      .flatMap(learningTensors)
+  const gradientSums = new Map(
+    positions
+      .flatMap((position) => learningTensors(context.parameters[position]))
       .map((tensor) => [tensor, tensor.gradient ?? emit.buffer(`the gradient of ${tensor.name}`, tensor.elements * elementBytes)])
   )
+  const sumOf = (tensor: ParameterTensor): Buffer => gradientSums.get(tensor)!
   const forBackward = (weight: ParameterTensor): Virtual => weightsIn(context, weight, weight.backwardLayout)
-  const withSourceGradient = nodes.slice(Math.max(0, firstLearning + 1 - segment.from))
-  if (partial) sums.forEach((sum, { gradient }) => (gradient === undefined ? zero(context, sum) : undefined))
+  const withSourceGradient = parametersOf((position) => gradients[graph.nodes[position]!.inputs[0]!]!)
+  if (partial)
+    others
+      .flatMap(learningTensors)
+      .filter(({ gradient }) => gradient === undefined)
+      .forEach((tensor) => zero(context, sumOf(tensor)))
   const transformed = winogradWeights(context, segment)
   const shared = new Map(
     partial && segment.reorder === 'once'
       ? withSourceGradient.flatMap((both) =>
-          both === undefined || transformed.has(both.weight) ? [] : [[both.weight, forBackward(both.weight)] as const]
+          both?.weight === undefined || transformed.has(both.weight) ? [] : [[both.weight, forBackward(both.weight)] as const]
         )
       : []
   )
-  // A convolution at the end is not run forward again: backward does not read what it puts out.
-  const again = kept === undefined ? context.parameters.slice(segment.from, isLast ? segment.to : segment.to - 1) : []
-  const inside = withAlgorithms(context, segment, { winogradForward: again, winogradBackward: withSourceGradient })
-  if (inputGradient !== undefined && inputGradient !== 'exchange' && addsToInput(inputGradient, bodies, segment, elementBytes))
-    zero(context, inputGradient.buffer)
+  // What backward does not read is not run forward again.
+  const again = kept === undefined ? parametersOf(pass.runs) : []
+  const inside = inSegment(context, segment, { winogradForward: again, winogradBackward: withSourceGradient })
 
-  const finishAll = (tensors: readonly ParameterTensor[]): void => tensors.forEach((tensor) => finish(tensor, sums.get(tensor)!))
-  const mode = isLast ? 'keep' : 'recompute'
+  /** Sums of a normalisation, where its parameters or its input's gradient want them. */
+  const sums = new Map(
+    normalising.flatMap((position) => {
+      const node = graph.nodes[position] as Normalisation
+      const wanted = learningTensors(context.parameters[position]).length > 0 || (gathersMoments(node) && gradients[node.inputs[0]!]!)
+      return wanted ? [[position, emit.buffer(`sums of ${node.name}`, imagesOf(node) * node.input[1] * sumBytes)] as const] : []
+    })
+  )
+  sums.forEach((buffer) => zero(context, buffer))
+
+  const isFirst = (tensor: number): boolean => graph.readers[tensor]!.every((reader) => reader < segment.to)
+  const inputOf = (tensor: number) =>
+    !gradients[tensor]! ? undefined : tensor === 0 ? ('exchange' as const) : boundaries.get(tensor)!.gradient
+  const pending = normalising.flatMap((position): readonly Pending[] => {
+    const node = graph.nodes[position] as Normalisation
+    const [tensor] = node.inputs
+    const whole = inputOf(tensor!)
+    if (whole === undefined || whole === 'exchange' || !isPending(code, node)) return []
+    if (graph.readers[tensor!]!.length === 1) return [{ position, tensor: tensor!, dy: whole }]
+    const buffer = emit.buffer(`the gradient of the output of ${node.name}`, whole.buffer.bytes)
+    return [{ position, tensor: tensor!, dy: { ...whole, buffer, address: at(buffer) } }]
+  })
+  pending.forEach(({ dy }) => zero(context, dy.buffer))
+  for (const tensor of ends.inputs) {
+    const whole = inputOf(tensor)
+    const waits = pending.filter((one) => one.tensor === tensor)
+    if (whole === undefined || whole === 'exchange' || !isFirst(tensor) || waits.some(({ dy }) => dy === whole)) continue
+    const region = (body: Body) => readRegionOf(body, lastReader(tensor) - segment.from, tensor)
+    if (waits.length > 0 || bodies.some((body) => !writesDirectly(whole, region(body), segment, elementBytes))) zero(context, whole.buffer)
+  }
+  /** The one whose backward comes first. */
+  function lastReader(tensor: number): number {
+    return graph.readers[tensor]!.filter((reader) => reader < segment.to).at(-1)!
+  }
+  const mustAdd = new Set(pending.map(({ tensor }) => tensor))
+
+  const finishAll = (tensors: readonly ParameterTensor[]): void => tensors.forEach((tensor) => finish(tensor, sumOf(tensor)))
   emitTiles(context, code, mode, (body, input) => {
     const steps = kept ?? forwardBody(inside, code, body, mode, input)
+    if (isLast && !partial) updateRunning(context, segment)
     backwardBody(inside, code, body, steps, {
-      output: code.outputGradient,
-      input: inputGradient,
-      sumOf: (tensor) => sums.get(tensor)!,
+      inputOf,
+      isFirst: (tensor) => isFirst(tensor) && !mustAdd.has(tensor),
+      pendingOf: (position) => pending.find((one) => one.position === position)?.dy,
+      sumsAt: (position, region) => {
+        const buffer = sums.get(position)
+        const node = graph.nodes[position] as Normalisation
+        return buffer === undefined ? none : rowsOfTile(at(buffer), node, region, node.input[1] * sumBytes)
+      },
+      sumOf,
       partial,
       backwardWeights: (weight) => shared.get(weight) ?? forBackward(weight),
       done: (both) => (partial ? undefined : finishAll(learningTensors(both)))
     })
   })
-  if (partial) finishAll([...sums.keys()])
+  if (partial) finishAll(others.flatMap(learningTensors))
+  for (const position of normalising) {
+    const node = graph.nodes[position] as Normalisation
+    const buffer = sums.get(position)
+    if (buffer === undefined) continue
+    const wait = pending.find((one) => one.position === position)
+    if (wait !== undefined) {
+      const { tensor, gradient } = boundaries.get(wait.tensor)!
+      emitPending(inside, position, { source: tensor, dy: wait.dy, gradient: gradient!, sums: at(buffer) }, pass.slopeOf(position))
+    }
+    normalisationParameters(context, position, imagesOf(node), at(buffer), { sumOf })
+    finishAll(learningTensors(context.parameters[position]))
+  }
 }
+
+/** Images that have sums of their own. */
+const imagesOf = (node: Normalisation): number => (node.op === 'batchNorm' ? 1 : node.input[0])

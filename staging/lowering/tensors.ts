@@ -2,7 +2,8 @@ import type { Extents } from '../graph'
 import { activationElements, channelBlock, layoutCode, type Layout } from '../layout'
 import type { KernelOf } from '../kernels'
 import type { TileRun } from '../tiling'
-import { at, exchanged, index, type Buffer, type Emitter, type Strides, type Virtual } from './emitter'
+import { exchanged, index, moved, still, type Buffer, type Emitter, type Strides, type Virtual } from './emitter'
+import type { Interval } from '../region'
 
 /** Where a tile's part of a tensor lies: first coordinates, sizes, and the advance from tile to tile, along B, H, W. */
 export interface Region {
@@ -19,10 +20,8 @@ export interface TileTensor {
 }
 
 /** A tensor between segments, all of it in the arena. */
-export interface WholeTensor {
+export interface WholeTensor extends TileTensor {
   readonly buffer: Buffer
-  readonly extents: Extents
-  readonly layout: Layout
 }
 
 /** The runs along B, H, W of which each combination of tiles is one body of a Program. */
@@ -36,15 +35,31 @@ const triple = <T>(body: Body, pick: (run: TileRun) => T): readonly [T, T, T] =>
   pick(body.runs[2])
 ]
 
-/** Region of the input of the segment's op `position`; the position after the last op is the segment's output. */
-export const regionOf = (body: Body, position: number): Region => {
-  const interval = (run: TileRun) => run.readings[position]?.interval ?? run.output
-  return {
-    from: triple(body, (run) => interval(run).from),
-    size: triple(body, (run) => interval(run).to - interval(run).from),
-    advance: triple(body, (run) => run.advances[position]!)
-  }
-}
+const regionBy = (body: Body, tensor: number, interval: (run: TileRun) => Interval): Region => ({
+  from: triple(body, (run) => interval(run).from),
+  size: triple(body, (run) => interval(run).to - interval(run).from),
+  advance: triple(body, (run) => run.advances.get(tensor)!)
+})
+
+/** What a tile holds of a tensor. */
+export const regionOf = (body: Body, tensor: number): Region => regionBy(body, tensor, (run) => run.held.get(tensor)!)
+
+/** What of a tensor a tile owns. */
+export const ownedRegionOf = (body: Body, tensor: number): Region => regionBy(body, tensor, (run) => run.owned.get(tensor)!)
+
+/** What the segment's op `index` reads of a tensor. */
+export const readRegionOf = (body: Body, index: number, tensor: number): Region =>
+  regionBy(body, tensor, (run) => run.readings[index]!.interval)
+
+export const isSameRegion = (a: Region, b: Region): boolean =>
+  [0, 1, 2].every((axis) => a.from[axis] === b.from[axis] && a.size[axis] === b.size[axis])
+
+/** Where a region lies in the tile that holds it. */
+export const within = (outer: Region, { from, size }: Region): Region => ({
+  from: [from[0] - outer.from[0], from[1] - outer.from[1], from[2] - outer.from[2]],
+  size,
+  advance: still
+})
 
 export const regionExtents = (region: Region, channels: number): Extents => [region.size[0], channels, region.size[1], region.size[2]]
 
@@ -52,7 +67,7 @@ export const tensorBytes = (layout: Layout, extents: Extents, elementBytes: numb
   activationElements(layout, extents) * elementBytes
 
 /** Elements from one batch element, row, and column to the next. */
-const elementStrides = ({ layout, extents: [, channels, height, width] }: Pick<WholeTensor, 'layout' | 'extents'>): Strides => {
+const elementStrides = ({ layout, extents: [, channels, height, width] }: Pick<TileTensor, 'layout' | 'extents'>): Strides => {
   const block = channelBlock(layout, channels)
   return [activationElements(layout, [1, channels, height, width]), width * block, block]
 }
@@ -60,46 +75,50 @@ const elementStrides = ({ layout, extents: [, channels, height, width] }: Pick<W
 const dot = (a: Strides, b: Strides): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 const scaled = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0] * factor, a[1] * b[1] * factor, a[2] * b[2] * factor]
 
-const addressOf = (whole: WholeTensor, region: Region, elementBytes: number): Virtual => {
+const addressOf = (whole: TileTensor, region: Region, elementBytes: number): Virtual => {
   const strides = elementStrides(whole)
-  return at(whole.buffer, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+  return moved(whole.address, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
 }
 
-/** The tile as it lies in the whole tensor, when it is contiguous there: all rows and columns of some batch elements. */
-export const viewOf = (whole: WholeTensor, region: Region, elementBytes: number): TileTensor | undefined => {
+/** The tile as it lies in a larger one, when it is contiguous there: all rows and columns of some batch elements. */
+export const viewOf = (whole: TileTensor, region: Region, elementBytes: number): TileTensor | undefined => {
   const [, channels, height, width] = whole.extents
   return region.size[1] === height && region.size[2] === width
     ? { address: addressOf(whole, region, elementBytes), extents: regionExtents(region, channels), layout: whole.layout }
     : undefined
 }
 
-export const coversAll = (whole: WholeTensor, region: Region): boolean =>
+export const coversAll = (whole: TileTensor, region: Region): boolean =>
   region.size[0] === whole.extents[0] && region.size[1] === whole.extents[2] && region.size[2] === whole.extents[3]
 
-type Direction = 'read' | 'write' | 'add'
+/** Strides in elements from one batch element, block of channels and row to the next. */
+const boxStrides = ({ layout, extents: [, channels, height, width] }: TileTensor): Strides => {
+  const block = channelBlock(layout, channels)
+  return [Math.ceil(channels / block) * height * width * block, height * width * block, width * block]
+}
 
-/** Copies a tile out of a whole tensor, into it, or adds it there. */
-export const copyTile = (
-  emit: Emitter,
-  whole: WholeTensor,
-  region: Region,
-  tile: TileTensor,
-  direction: Direction,
-  elementBytes: number
-): void => {
-  const block = channelBlock(whole.layout, whole.extents[1])
-  const blocks = Math.ceil(whole.extents[1] / block)
-  const [, , height, width] = whole.extents
-  const [batch, rows, columns] = region.size
-  const inWhole = [blocks * height * width * block, height * width * block, width * block] as const
-  const inTile = [blocks * rows * columns * block, rows * columns * block, columns * block] as const
-  const [source, destination] = direction === 'read' ? [inWhole, inTile] : [inTile, inWhole]
-  const address = addressOf(whole, region, elementBytes)
+/** A part of a tensor. */
+export interface Part {
+  readonly tensor: TileTensor
+  readonly region: Region
+}
+
+export const allOf = (tensor: TileTensor): Part => {
+  const [batch, , height, width] = tensor.extents
+  return { tensor, region: { from: still, size: [batch, height, width], advance: still } }
+}
+
+/** Copies a part of one tensor to a part of another of the same layout, or adds it there. */
+export const copyPart = (emit: Emitter, from: Part, to: Part, add: 0 | 1, elementBytes: number): void => {
+  const { layout, extents } = from.tensor
+  const block = channelBlock(layout, extents[1])
+  const [batch, rows, columns] = from.region.size
+  const [source, destination] = [boxStrides(from.tensor), boxStrides(to.tensor)]
   emit.launch<'copyBox'>(
     {
       kind: 'copyBox',
       n0: batch,
-      n1: blocks,
+      n1: Math.ceil(extents[1] / block),
       n2: rows,
       n3: columns * block,
       sourceStride0: source[0],
@@ -108,9 +127,23 @@ export const copyTile = (
       destinationStride0: destination[0],
       destinationStride1: destination[1],
       destinationStride2: destination[2],
-      add: direction === 'add' ? 1 : 0
+      add
     },
-    direction === 'read' ? { source: address, destination: tile.address } : { source: tile.address, destination: address }
+    { source: addressOf(from.tensor, from.region, elementBytes), destination: addressOf(to.tensor, to.region, elementBytes) }
+  )
+}
+
+/** The same tile in another layout. */
+export const reorderTile = (emit: Emitter, source: TileTensor, destination: TileTensor): void => {
+  const [batch, channels, height, width] = source.extents
+  emit.launch<'reorderActivation'>(
+    {
+      kind: 'reorderActivation',
+      ...{ batch, channels, height, width },
+      sourceLayout: layoutCode(source.layout),
+      destinationLayout: layoutCode(destination.layout)
+    },
+    { source: source.address, destination: destination.address }
   )
 }
 

@@ -5,11 +5,11 @@ import { weightsIn } from './parameters'
 
 /** Positions of the convolutions that the device also has by Winograd. */
 export const transformablePositions = ({ parameters }: Pick<Context, 'parameters'>): readonly number[] =>
-  parameters.flatMap((both, position) => (both?.weight.transformable === true ? [position] : []))
+  parameters.flatMap((both, position) => (both?.weight?.transformable === true ? [position] : []))
 
 /** The weights of those that a segment runs by Winograd. */
 export const winogradWeights = ({ parameters }: Pick<Context, 'parameters'>, { winograd = [] }: Segment): ReadonlySet<ParameterTensor> =>
-  new Set(winograd.map((position) => parameters[position]!.weight))
+  new Set(winograd.map((position) => parameters[position]!.weight!))
 
 /**
  * The context of a segment's forward or backward, where its convolutions find transformed weights: made here, before the tiles, for the
@@ -26,7 +26,7 @@ export const withWinograd = (
   const inLayout = (layout: TransformedLayout) => {
     const made = new Map(
       shared[layout].flatMap((both) =>
-        once && both !== undefined && chosen.has(both.weight) ? [[both.weight, weightsIn(context, both.weight, layout)] as const] : []
+        once && both?.weight !== undefined && chosen.has(both.weight) ? [[both.weight, weightsIn(context, both.weight, layout)] as const] : []
       )
     )
     return (weight: ParameterTensor) => () => made.get(weight) ?? weightsIn(context, weight, layout)

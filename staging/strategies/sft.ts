@@ -276,7 +276,7 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   const asked = checkpointsAsked(graph)
   const boundaryBytes = (position: number): number => (position === 0 || position === end ? 0 : aligned(sizes[position - 1]!))
   const reorders = ({ from, to }: Span): boolean =>
-    context.parameters.slice(from, to).some((both) => both !== undefined && both.weight.layout !== both.weight.backwardLayout)
+    context.parameters.slice(from, to).some((both) => both?.weight !== undefined && both.weight.layout !== both.weight.backwardLayout)
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target), end]
   const ways = waysOf(search, positionsWithin(Infinity), { boundaryBytes, firstLearning: context.firstLearning, reorders })
 

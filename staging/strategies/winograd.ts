@@ -38,7 +38,7 @@ export const winogradVariants = (lowering: Lowering): Variants => {
   const gains = transformablePositions({ parameters })
     .filter((position) => isFaster(timer, parameters.length, position))
     .map((position): Gain => {
-      const { shape, groups } = parameters[position]!.weight
+      const { shape, groups } = parameters[position]!.weight!
       return {
         position,
         bytes: elementBytes * weightElements('winogradForward', shape as readonly [number, number, number, number], groups)

@@ -6,13 +6,16 @@
 
 #include "../reference/device.hpp"
 #include "../reference/pooling.hpp"
+#include "bias.hpp"
 #include "clipping.hpp"
 #include "convolution.hpp"
 #include "copy_box.hpp"
 #include "linear.hpp"
 #include "max_pool.hpp"
 #include "onednn.hpp"
+#include "pixel_loss.hpp"
 #include "pointwise.hpp"
+#include "resampling.hpp"
 #include "weights.hpp"
 
 namespace tilefold {
@@ -41,6 +44,14 @@ cpu::Implementation referenceImplementation(const Kernel& kernel) {
   return {[compiled](const std::vector<Operand>& operands, const StepParameters& step) { compiled->launch(operands, step); }, "reference"};
 }
 
+// What our loops do in blocked layouts; the reference's serve the plain one.
+template <class FieldsOfKind, class Compile>
+cpu::Implementation inBlocks(const Kernel& kernel, const Compile& compile) {
+  const auto fields = decode<FieldsOfKind>(kernel);
+  if (channelBlock(fields.layout) == 1) return referenceImplementation(kernel);
+  return {compile(fields), "blocked loops"};
+}
+
 cpu::Implementation implement(const Kernel& kernel, int threads) {
   omp_set_num_threads(threads);
   switch (kernel.kind) {
@@ -63,6 +74,22 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return {cpu::linearBackwardData(decode<Linear>(kernel)), "tilefold"};
     case KernelKind::linearBackwardWeights:
       return {cpu::linearBackwardWeights(decode<Linear>(kernel)), "tilefold"};
+    case KernelKind::resizeForward:
+      return inBlocks<Resize>(kernel, [](const Resize& r) { return cpu::resampleForward(r, resamplingOf(r)); });
+    case KernelKind::resizeBackward:
+      return inBlocks<Resize>(kernel, [](const Resize& r) { return cpu::resampleBackward(r, resamplingOf(r)); });
+    case KernelKind::adaptivePoolForward:
+      return inBlocks<Resampled>(kernel, [](const Resampled& r) { return cpu::resampleForward(r, Resampling::adaptive); });
+    case KernelKind::adaptivePoolBackward:
+      return inBlocks<Resampled>(kernel, [](const Resampled& r) { return cpu::resampleBackward(r, Resampling::adaptive); });
+    case KernelKind::addBias:
+      return inBlocks<Tile>(kernel, cpu::addBias);
+    case KernelKind::sumBias:
+      return inBlocks<Tile>(kernel, cpu::sumBias);
+    case KernelKind::pixelCrossEntropyForward:
+      return inBlocks<PixelCrossEntropy>(kernel, cpu::pixelCrossEntropyForward);
+    case KernelKind::pixelCrossEntropyBackward:
+      return inBlocks<PixelCrossEntropy>(kernel, cpu::pixelCrossEntropyBackward);
     case KernelKind::copyBox:
       return {cpu::copyBox(decode<CopyBox>(kernel)), "tilefold"};
     case KernelKind::zero:
@@ -85,6 +112,7 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::softmaxCrossEntropyBackward:
     case KernelKind::meanSquaredErrorForward:
     case KernelKind::meanSquaredErrorBackward:
+    case KernelKind::classesOfPixels:
     case KernelKind::gather:
     case KernelKind::scatterAdd:
     case KernelKind::loadImage:

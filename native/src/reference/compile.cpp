@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bias.hpp"
+#include "block_loop.hpp"
 #include "clipping.hpp"
 #include "convolution.hpp"
 #include "device.hpp"
@@ -9,8 +11,10 @@
 #include "loss.hpp"
 #include "movement.hpp"
 #include "optimizer.hpp"
+#include "pixel_loss.hpp"
 #include "pointwise.hpp"
 #include "pooling.hpp"
+#include "resampling.hpp"
 
 namespace tilefold::reference {
 namespace {
@@ -24,6 +28,7 @@ struct Arguments {
   T* at(std::size_t i) const {
     return reinterpret_cast<T*>(operands[i].address);
   }
+  ResampledAt resampledAt() const { return {operands[2].index, operands[3].index, operands[4].index, operands[5].index}; }
   TileOrigin origin(std::size_t first) const { return {operands[first].index, operands[first + 1].index, operands[first + 2].index}; }
 };
 
@@ -58,6 +63,20 @@ MaxPool countableMaxPool(const Kernel& kernel) {
   const auto p = decode<MaxPool>(kernel);
   winnersBytes(p);
   return p;
+}
+
+// Fields of a kernel that runs in any blocked or plain layout.
+template <class FieldsOfKind>
+FieldsOfKind inBlocks(const Kernel& kernel) {
+  const auto fields = decode<FieldsOfKind>(kernel);
+  Planes(fields.layout, fields.batch, fields.channels);
+  return fields;
+}
+
+template <class T>
+std::unique_ptr<CompiledKernel> resampling(const Resampled& r, Resampling kind, bool forward) {
+  if (forward) return compiled([=](const Arguments& a) { resampleForward<T>(r, kind, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+  return compiled([=](const Arguments& a) { resampleBackward<T>(r, kind, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
 }
 
 }  // namespace
@@ -120,6 +139,28 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
     case KernelKind::meanSquaredErrorBackward:
       return compiled(
           [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward<T>(s, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::resizeForward:
+    case KernelKind::resizeBackward: {
+      const auto r = inBlocks<Resize>(kernel);
+      return resampling<T>(r, resamplingOf(r), kernel.kind == KernelKind::resizeForward);
+    }
+    case KernelKind::adaptivePoolForward:
+    case KernelKind::adaptivePoolBackward:
+      return resampling<T>(inBlocks<Resampled>(kernel), Resampling::adaptive, kernel.kind == KernelKind::adaptivePoolForward);
+    case KernelKind::addBias:
+      return compiled([t = inBlocks<Tile>(kernel)](const A& a) { addBias<T>(t, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::sumBias:
+      return compiled([t = inBlocks<Tile>(kernel)](const A& a) { sumBias<T>(t, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::pixelCrossEntropyForward:
+      return compiled([c = inBlocks<PixelCrossEntropy>(kernel)](const A& a) {
+        pixelCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2), *a.at<double>(3), a.at<double>(4));
+      });
+    case KernelKind::pixelCrossEntropyBackward:
+      return compiled([c = inBlocks<PixelCrossEntropy>(kernel)](const A& a) {
+        pixelCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2), *a.at<double>(3), a.at<T>(4));
+      });
+    case KernelKind::classesOfPixels:
+      return compiled([t = inBlocks<ClassifiedTile>(kernel)](const A& a) { classesOfPixels<T>(t, a.at<T>(0), a.at<std::uint8_t>(1)); });
     case KernelKind::copyBox:
       return compiled([b = decode<CopyBox>(kernel)](const A& a) { copyBox<T>(b, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::gather:

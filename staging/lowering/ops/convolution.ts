@@ -1,7 +1,7 @@
 import { windowOf } from '../../../dsl'
 import { layoutCode, type Layout } from '../../layout'
 import type { ConvolutionKernel } from '../../kernels'
-import { algorithmWithin, scratchFor, windowFields, type Context, type Step } from '../context'
+import { algorithmWithin, scratchFor, windowFields, type Context, type NodeParameters, type ParameterTensor, type Step } from '../context'
 import { at, none } from '../emitter'
 import type { NodeFor, OpLowering } from './op-lowering'
 
@@ -24,12 +24,17 @@ const chosen = <K extends ConvolutionKernel>(context: Context, isTransformed: bo
   return algorithm === 0 ? direct : kernelBy(algorithm)
 }
 
+/** Of an op that always has weights. */
+export const weighted = (parameters: NodeParameters | undefined): { readonly weight: ParameterTensor; readonly bias: ParameterTensor | undefined } =>
+  ({ weight: parameters!.weight!, bias: parameters!.bias })
+
 export const conv2d: OpLowering<'conv2d'> = {
-  keeps: { input: true },
+  keeps: { input: 'for-weights' },
   inPlace: false,
-  outputLayout: ({ device }, _, { out }) => device.activationLayout(out, false),
+  fusesRectifier: true,
+  outputLayout: ({ device }, _, { args }) => device.activationLayout(args.out, false),
   forward: (context, step) => {
-    const { weight, bias } = step.parameters!
+    const { weight, bias } = weighted(step.parameters)
     const transformed = context.winograd?.get(weight)
     const layout = transformed === undefined ? weight.layout : 'winogradForward'
     const kernel = chosen(context, transformed !== undefined, (algorithm) => ({
@@ -46,7 +51,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     })
   },
   backward: (context, step, gradients) => {
-    const { weight } = step.parameters!
+    const { weight } = weighted(step.parameters)
     const { address: destinationGradient } = gradients.destination!
     const transformed = context.winograd?.get(weight)
     if (gradients.weight !== none) {

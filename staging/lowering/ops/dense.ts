@@ -33,7 +33,7 @@ export const flatten: OpLowering<'flatten'> = {
 }
 
 export const linear: OpLowering<'linear'> = {
-  keeps: { input: true },
+  keeps: { input: 'for-weights' },
   inPlace: false,
   outputLayout: plainLayout,
   forward: ({ emit }, { source, destination, parameters, node }) =>
@@ -41,7 +41,7 @@ export const linear: OpLowering<'linear'> = {
       { kind: 'linearForward', batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] },
       {
         source: source.address,
-        weights: at(parameters!.weight.buffer),
+        weights: at(parameters!.weight!.buffer),
         bias: parameters!.bias === undefined ? none : at(parameters!.bias.buffer),
         destination: destination.address
       }

@@ -1,15 +1,34 @@
 import type { Op } from '../../../dsl'
 import type { Node } from '../../graph'
+import { gelu, sigmoid, silu, tanh } from './activations'
 import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
+import { add, concat } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
+import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
+import { pixelCrossEntropy } from './pixel-loss'
 import { dropout, leakyRelu, relu } from './pointwise'
 import { avgPool2d, globalAvgPool, maxPool2d } from './pooling'
+import { adaptiveAvgPool2d, resize } from './resampling'
+import { convTranspose2d } from './transposed-convolution'
 
 /** Kernels, gradients and layouts: one row an op; an op without a row does not compile. */
 const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   conv2d,
+  convTranspose2d,
+  batchNorm,
+  groupNorm,
+  instanceNorm,
+  sigmoid,
+  tanh,
+  silu,
+  gelu,
+  resize,
+  adaptiveAvgPool2d,
+  add,
+  concat,
+  pixelCrossEntropy,
   relu,
   leakyRelu,
   maxPool2d,

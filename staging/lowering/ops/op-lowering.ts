@@ -7,15 +7,19 @@ export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 
 /** How an op runs forward on a tile and back; ops/index.ts has one row an op. */
 export interface OpLowering<P extends Op> {
-  /** What backward reads besides the output's gradient; the rest need not be kept. */
-  readonly keeps: { readonly input?: true; readonly output?: true; readonly winners?: true }
-  /** Forward may overwrite its input, and backward its output's gradient. */
+  /** What backward reads besides the output's gradient, the input perhaps for weights that learn only; the rest need not be kept. */
+  readonly keeps: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly winners?: true }
+  /** Forward may overwrite its first input, and backward its output's gradient. */
   readonly inPlace: boolean
-  /** Forward adds to its output, which is zeroed first. */
-  readonly accumulates?: true
-  /** A rectifier that backward knows by its output's sign: a convolution right before it can apply it. */
+  /** Whether forward adds to its output, which is zeroed first. */
+  readonly accumulates?: (args: ArgsOf<P>) => boolean
+  /** A rectifier that backward knows by its output's sign: an op before it that can applies it. */
   readonly slope?: (args: ArgsOf<P>) => number
-  readonly outputLayout: (context: Pick<Context, 'device'>, source: Layout, args: ArgsOf<P>) => Layout
+  /** Applies the rectifier that is its only reader, in the same go. */
+  readonly fusesRectifier?: true
+  /** The gradient of every input is that of the output. */
+  readonly passesGradient?: true
+  readonly outputLayout: (context: Pick<Context, 'device'>, source: Layout, node: NodeFor<P>) => Layout
   readonly forward: (context: Context, step: Step<NodeFor<P>>) => void
   readonly backward: (context: Context, step: Step<NodeFor<P>>, gradients: StepGradients) => void
 }

@@ -52,7 +52,7 @@ export const avgPool2d: OpLowering<'avgPool2d'> = {
 export const globalAvgPool: OpLowering<'globalAvgPool'> = {
   keeps: {},
   inPlace: false,
-  accumulates: true,
+  accumulates: () => true,
   outputLayout: plainLayout,
   forward: ({ emit }, step) =>
     emit.launch<'sumPixelsForward'>(

@@ -1,0 +1,120 @@
+#include "pixel_loops.hpp"
+
+#include <math.h>
+
+#include <algorithm>
+
+// As in vector_loops.cpp.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TILEFOLD_CLONES
+#endif
+#define TILEFOLD_INLINE inline __attribute__((always_inline))
+
+namespace tilefold::cpu {
+namespace {
+
+// Sums of more than so many terms go on in double.
+constexpr std::int64_t longest = 64;
+
+template <int Block>
+TILEFOLD_INLINE void weightedSum(const float* pixels, const float* weights, std::int64_t count, float (&sum)[Block]) {
+#pragma omp simd
+  for (int lane = 0; lane < Block; ++lane) sum[lane] = weights[0] * pixels[lane];
+  for (std::int64_t i = 1; i < count; ++i)
+#pragma omp simd
+    for (int lane = 0; lane < Block; ++lane) sum[lane] += weights[i] * pixels[i * Block + lane];
+}
+
+template <int Block>
+TILEFOLD_INLINE void gatherRowBlock(const GatherRow& row, float* result) {
+  for (std::int64_t x = 0; x < row.count; ++x) {
+    const Terms& columns = row.columns[x];
+    const float* operand = row.operand + (row.rows.begin * row.operandWidth + columns.begin) * Block;
+    float part[Block];
+    if (row.rows.count * columns.count <= longest) {
+      float sum[Block] = {};
+      for (std::int64_t y = 0; columns.count > 0 && y < row.rows.count; ++y) {
+        weightedSum<Block>(operand + y * row.operandWidth * Block, columns.weights, columns.count, part);
+        const float weight = row.rows.weights[y];
+#pragma omp simd
+        for (int lane = 0; lane < Block; ++lane) sum[lane] += weight * part[lane];
+      }
+      std::copy(sum, sum + Block, result + x * Block);
+      continue;
+    }
+    double sum[Block] = {};
+    for (std::int64_t y = 0; y < row.rows.count; ++y)
+      for (std::int64_t begin = 0; begin < columns.count; begin += longest) {
+        weightedSum<Block>(operand + (y * row.operandWidth + begin) * Block, columns.weights + begin,
+                           std::min(longest, columns.count - begin), part);
+        const double weight = static_cast<double>(row.rows.weights[y]);
+#pragma omp simd
+        for (int lane = 0; lane < Block; ++lane) sum[lane] += weight * static_cast<double>(part[lane]);
+      }
+    for (int lane = 0; lane < Block; ++lane) result[x * Block + lane] = static_cast<float>(sum[lane]);
+  }
+}
+
+template <int Block>
+TILEFOLD_INLINE void addToPixelsBlock(const float* lanes, float* pixels, std::int64_t count) {
+  for (std::int64_t p = 0; p < count; ++p)
+#pragma omp simd
+    for (int lane = 0; lane < Block; ++lane) pixels[p * Block + lane] += lanes[lane];
+}
+
+template <int Block>
+TILEFOLD_INLINE PixelSoftmax softmaxOfPixelBlock(const PixelScores& pixel, float* exponentials) {
+  float largest = pixel.scores[0];
+  std::int64_t best = 0;
+  const std::int64_t blocks = (pixel.classes + Block - 1) / Block;
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const float* scores = pixel.scores + b * pixel.blockStride;
+    for (std::int64_t lane = 0; lane < std::min<std::int64_t>(Block, pixel.classes - b * Block); ++lane)
+      if (scores[lane] > largest) {
+        largest = scores[lane];
+        best = b * Block + lane;
+      }
+  }
+  double sums[Block] = {};
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const float* scores = pixel.scores + b * pixel.blockStride;
+    const int lanes = static_cast<int>(std::min<std::int64_t>(Block, pixel.classes - b * Block));
+    double exponential[Block];
+#pragma omp simd
+    for (int lane = 0; lane < Block; ++lane) {
+      // The function of math.h, which has a vector form.
+      const double value = ::exp(static_cast<double>(scores[lane]) - static_cast<double>(largest));
+      exponential[lane] = lane < lanes ? value : 0;
+      sums[lane] += exponential[lane];
+    }
+    if (exponentials != nullptr)
+      for (int lane = 0; lane < Block; ++lane) exponentials[b * pixel.blockStride + lane] = static_cast<float>(exponential[lane]);
+  }
+  double sum = 0;
+  for (int lane = 0; lane < Block; ++lane) sum += sums[lane];
+  return {static_cast<double>(largest), sum, best};
+}
+
+}  // namespace
+
+TILEFOLD_CLONES void gatherRow(const GatherRow& row, float* result, std::int64_t block) {
+  if (block == 16)
+    gatherRowBlock<16>(row, result);
+  else
+    gatherRowBlock<8>(row, result);
+}
+
+TILEFOLD_CLONES void addToPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {
+  if (block == 16)
+    addToPixelsBlock<16>(lanes, pixels, count);
+  else
+    addToPixelsBlock<8>(lanes, pixels, count);
+}
+
+TILEFOLD_CLONES PixelSoftmax softmaxOfPixel(const PixelScores& pixel, float* exponentialsOrNull, std::int64_t block) {
+  return block == 16 ? softmaxOfPixelBlock<16>(pixel, exponentialsOrNull) : softmaxOfPixelBlock<8>(pixel, exponentialsOrNull);
+}
+
+}  // namespace tilefold::cpu

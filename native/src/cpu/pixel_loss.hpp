@@ -1,0 +1,12 @@
+// Softmax cross-entropy of every pixel's scores in blocked layouts; semantics: reference/pixel_loss.hpp.
+#pragma once
+#include "../kernel_fields.hpp"
+#include "launch.hpp"
+
+namespace tilefold::cpu {
+
+// The same bits for any number of threads.
+Launch pixelCrossEntropyForward(const PixelCrossEntropy& c);
+Launch pixelCrossEntropyBackward(const PixelCrossEntropy& c);
+
+}  // namespace tilefold::cpu

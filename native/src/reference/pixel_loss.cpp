@@ -1,0 +1,133 @@
+#include "pixel_loss.hpp"
+
+#include <cmath>
+
+#include "../pixel_labels.hpp"
+#include "block_loop.hpp"
+
+namespace tilefold::reference {
+namespace {
+
+// The scores of a tile: channel k of a pixel is at(row, column)[offset(k)].
+template <class T>
+struct Scores {
+  Scores(const Tile& t, T* first) : planes(planesOf(t)), height(t.height), width(t.width), data(first) {}
+  // Rows of all images are counted in one go.
+  T* at(std::int64_t row, std::int64_t column) const {
+    return data + ((row / height * planes.blocks * height + row % height) * width + column) * planes.block;
+  }
+  std::int64_t offset(std::int64_t channel) const {
+    return channel / planes.block * height * width * planes.block + channel % planes.block;
+  }
+  Planes planes;
+  std::int64_t height, width;
+  T* data;
+};
+
+// Largest score, the first channel that has it, and the sum of exp(score - largest).
+template <class T>
+struct Softmax {
+  Softmax(const Scores<const T>& scores, const T* pixel, std::int64_t classes) : largest(static_cast<double>(pixel[0])) {
+    for (std::int64_t k = 1; k < classes; ++k) {
+      const double score = static_cast<double>(pixel[scores.offset(k)]);
+      if (!(score > largest)) continue;
+      largest = score;
+      best = k;
+    }
+    for (std::int64_t k = 0; k < classes; ++k) sum += std::exp(static_cast<double>(pixel[scores.offset(k)]) - largest);
+  }
+  double largest, sum = 0;
+  std::int64_t best = 0;
+};
+
+template <class T>
+double weightOf(const T* classWeights, std::int32_t label) {
+  return classWeights == nullptr ? 1 : static_cast<double>(classWeights[label]);
+}
+
+}  // namespace
+
+template <class T>
+void pixelCrossEntropyForward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const T* classWeights,
+                              double normaliser, double* loss) {
+  const Scores<const T> scores(c, source);
+  const PixelLabels pixelLabels(c, labels);
+  const std::int64_t rows = c.batch * c.height;
+  std::int64_t wrong = PixelLabels::noLabel;
+  double losses = 0, right = 0;
+  for (std::int64_t y = 0; y < rows; ++y) {
+    PixelLabels::Row row = pixelLabels.row(y);
+    for (std::int64_t x = 0; x < c.width; ++x) {
+      const std::int32_t label = row(x);
+      if (label == ignoredPixel) continue;
+      const T* pixel = scores.at(y, x);
+      const Softmax<T> softmax(scores, pixel, c.channels);
+      const double score = static_cast<double>(pixel[scores.offset(label)]);
+      losses += weightOf(classWeights, label) * (std::log(softmax.sum) + softmax.largest - score);
+      if (softmax.best == label && !std::isnan(softmax.largest)) right += 1;
+    }
+    wrong = std::min(wrong, row.wrong());
+  }
+  pixelLabels.require(wrong);
+  if (losses != 0) loss[0] += losses / normaliser;
+  loss[1] += right;
+}
+
+template <class T>
+void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const T* classWeights,
+                               double normaliser, T* sourceGradient) {
+  const Scores<const T> scores(c, source);
+  const Scores<T> gradients(c, sourceGradient);
+  const PixelLabels pixelLabels(c, labels);
+  const std::int64_t rows = c.batch * c.height, lanes = roundUp(c.channels, scores.planes.block);
+  std::int64_t wrong = PixelLabels::noLabel;
+#pragma omp parallel for schedule(static) reduction(min : wrong)
+  for (std::int64_t y = 0; y < rows; ++y) {
+    PixelLabels::Row row = pixelLabels.row(y);
+    for (std::int64_t x = 0; x < c.width; ++x) {
+      const std::int32_t label = row(x);
+      T* gradient = gradients.at(y, x);
+      const double weight = label == ignoredPixel ? 0 : weightOf(classWeights, label);
+      if (weight == 0) {
+        for (std::int64_t k = 0; k < lanes; ++k) gradient[scores.offset(k)] = 0;
+        continue;
+      }
+      const T* pixel = scores.at(y, x);
+      const Softmax<T> softmax(scores, pixel, c.channels);
+      for (std::int64_t k = 0; k < c.channels; ++k) {
+        const double probability = std::exp(static_cast<double>(pixel[scores.offset(k)]) - softmax.largest) / softmax.sum;
+        gradient[scores.offset(k)] = static_cast<T>(weight * (probability - (k == label ? 1 : 0)) / normaliser);
+      }
+      for (std::int64_t k = c.channels; k < lanes; ++k) gradient[scores.offset(k)] = 0;
+    }
+    wrong = std::min(wrong, row.wrong());
+  }
+  pixelLabels.require(wrong);
+}
+
+template <class T>
+void classesOfPixels(const ClassifiedTile& t, const T* source, std::uint8_t* classes) {
+  const Scores<const T> scores(t, source);
+  const std::int64_t rows = t.batch * t.height;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t y = 0; y < rows; ++y) {
+    std::uint8_t* out = classes + t.at(y / t.height, y % t.height);
+    for (std::int64_t x = 0; x < t.width; ++x) {
+      const T* pixel = scores.at(y, x);
+      std::int64_t best = 0;
+      for (std::int64_t k = 1; k < t.channels; ++k)
+        if (pixel[scores.offset(k)] > pixel[scores.offset(best)]) best = k;
+      out[x] = static_cast<std::uint8_t>(best);
+    }
+  }
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                                                                                  \
+  template void pixelCrossEntropyForward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const T*, double, double*); \
+  template void pixelCrossEntropyBackward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const T*, double, T*);     \
+  template void classesOfPixels<T>(const ClassifiedTile&, const T*, std::uint8_t*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(double)
+#undef TILEFOLD_INSTANTIATE
+
+}  // namespace tilefold::reference

@@ -1,0 +1,44 @@
+import type { Extents } from '../graph'
+import type { Context } from './context'
+import { at } from './emitter'
+import type { InputTile } from './load-ahead'
+import { inExchange, originOf, tileFields, type Region, type TileTensor } from './tensors'
+
+/**
+ * A tile of the network's input: gathered from float values, or loaded from the images to `home` or, while the tile before it is computed,
+ * to `ahead`; left empty unless `wanted`.
+ */
+export const openImageTile = (
+  { emit, source, exchange, elementBytes, graph, layouts }: Context,
+  region: Region,
+  extents: Extents,
+  home: () => TileTensor,
+  wanted: boolean,
+  ahead: InputTile | undefined
+): TileTensor => {
+  const tile: TileTensor = ahead === undefined ? home() : { address: at(ahead.buffer), extents, layout: layouts[0]! }
+  if (!wanted) return tile
+  if (source.kind === 'float') {
+    const { fields, address } = inExchange(tile, graph.input, region, exchange.input, elementBytes)
+    emit.launch<'gather'>({ kind: 'gather', ...fields }, { source: address, destination: tile.address })
+    return tile
+  }
+  const constants = (values: readonly number[], fallback: number) => [0, 1, 2, 3].map((channel) => values[channel] ?? fallback)
+  const [mean0, mean1, mean2, mean3] = constants(source.mean, 0) as [number, number, number, number]
+  const [deviation0, deviation1, deviation2, deviation3] = constants(source.deviation, 1) as [number, number, number, number]
+  const full = { fullHeight: graph.input[2], fullWidth: graph.input[3] }
+  const kernel = {
+    ...({ kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 } as const),
+    ...full,
+    ...tileFields(tile)
+  }
+  const operands = { destination: tile.address, ...originOf(region) }
+  if (ahead === undefined) emit.launch<'loadImage'>(kernel, operands)
+  else {
+    emit.wait('to-device', ahead.free, ahead.buffer)
+    emit.load(kernel, operands)
+    emit.record('to-device', ahead.loaded)
+    emit.wait('compute', ahead.loaded)
+  }
+  return tile
+}

@@ -1,0 +1,113 @@
+import { gathersMoments, isNormalisation, isWithinTile, normalisationOf, type Normalisation } from '../normalisation'
+import type { Segment } from '../plan'
+import type { BoundSegment } from './body'
+import type { Context } from './context'
+import { at, moved, type Buffer, type Emitter, type Virtual } from './emitter'
+import type { Pass } from './pass'
+import { allOf, copyPart, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from './tensors'
+import type { Body, Region, TileTensor } from './tensors'
+
+const momentBytes = 24
+
+export const rowsOf = (node: Normalisation): number => {
+  const { groups, perImage } = normalisationOf(node)
+  return perImage === 1 ? node.input[0] * groups : groups
+}
+
+/** A place for the moments of every op that gathers them. */
+export const openMoments = ({ graph, emit }: Pick<Context, 'graph' | 'emit'>): ReadonlyMap<number, Buffer> =>
+  new Map(
+    graph.nodes.flatMap((node, position) =>
+      isNormalisation(node) && gathersMoments(node) ? [[position, emit.buffer(`moments of ${node.name}`, rowsOf(node) * momentBytes, 'statistics')] as const] : []
+    )
+  )
+
+/** Rows of statistics of a tile's images: all of them, unless images have their own. */
+export const rowsOfTile = (base: Virtual, node: Normalisation, { from, advance }: Region, bytesPerImage: number): Virtual =>
+  normalisationOf(node).perImage === 1 ? moved(base, from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0]) : base
+
+/** Where a tile's moments lie. */
+export const momentsAt = ({ moments }: Context, node: Normalisation, position: number, region: Region): Virtual =>
+  rowsOfTile(at(moments.get(position)!), node, region, normalisationOf(node).groups * momentBytes)
+
+const zero = (emit: Emitter, { bytes }: Buffer, destination: Virtual): void =>
+  emit.launch<'zero'>({ kind: 'zero', bytes }, { destination })
+
+/** Before the tiles of a pass: moments start at zero that they add to. */
+export const zeroMoments = (context: Context, { from, to }: Segment): void =>
+  context.graph.nodes.forEach((node, position) => {
+    if (!gathersMoments(node)) return
+    const [tensor] = node.inputs
+    const isMadeHere = (tensor! > from && tensor! <= to) || (tensor === 0 && from <= position && position < to)
+    if (isMadeHere) zero(context.emit, context.moments.get(position)!, at(context.moments.get(position)!))
+  })
+
+/** Adds what a tile owns of a tensor to the moments of all that normalise it. Recomputation leaves them as they are. */
+export const gatherMoments = (
+  context: Context,
+  { segment }: BoundSegment,
+  body: Body,
+  { mode }: Pass,
+  tensor: number,
+  tile: TileTensor
+): void => {
+  if (mode === 'recompute') return
+  const { graph, emit, elementBytes } = context
+  const wanted = graph.readers[tensor]!.filter((reader) => {
+    const node = graph.nodes[reader]!
+    return gathersMoments(node) && (tensor > 0 || (segment.from <= reader && reader < segment.to))
+  })
+  if (wanted.length === 0) return
+  const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
+  let source = tile
+  if (!isSameRegion(region, owned)) {
+    const extents = regionExtents(owned, tile.extents[1])
+    const buffer = emit.buffer('the owned part of a tile', tensorBytes(tile.layout, extents, elementBytes))
+    source = { address: at(buffer), extents, layout: tile.layout }
+    copyPart(emit, { tensor: tile, region: within(region, owned) }, allOf(source), 0, elementBytes)
+  }
+  for (const position of wanted) {
+    const node = graph.nodes[position] as Normalisation
+    const { groups, perImage } = normalisationOf(node)
+    emit.launch<'momentsForward'>(
+      { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
+      { source: source.address, moments: momentsAt(context, node, position, owned) }
+    )
+  }
+}
+
+/** After the tiles of a pass that gathered moments: running statistics take them in, once a step. */
+export const updateRunning = ({ emit, graph, moments, parameters }: Context, { from, to }: Segment): void =>
+  graph.nodes.forEach((node, position) => {
+    if (node.op !== 'batchNorm' || !gathersMoments(node)) return
+    const [tensor] = node.inputs
+    if (!(tensor! > from && tensor! <= to) && !(tensor === 0 && from <= position && position < to)) return
+    const { mean, variance } = parameters[position]!
+    emit.launch<'updateRunning'>(
+      { kind: 'updateRunning', channels: node.input[1], momentum: node.args.momentum ?? 0.1 },
+      { moments: at(moments.get(position)!), mean: at(mean!.buffer), variance: at(variance!.buffer) }
+    )
+  })
+
+/** The context of a pass over a segment whose frozen normalisations find moments made of their running statistics. */
+export const withFrozenMoments = (context: Context, { from, to }: Segment): Context => {
+  const { emit, graph, parameters } = context
+  const frozen = graph.nodes.flatMap((node, position) =>
+    from <= position && position < to && isNormalisation(node) && !gathersMoments(node) ? [{ node, position }] : []
+  )
+  if (frozen.length === 0) return context
+  const made = frozen.map(({ node, position }) => {
+    const moments = emit.buffer(`running moments of ${node.name}`, node.input[1] * momentBytes)
+    const { mean, variance } = parameters[position]!
+    emit.launch<'momentsOfRunning'>(
+      { kind: 'momentsOfRunning', channels: node.input[1] },
+      { mean: at(mean!.buffer), variance: at(variance!.buffer), moments: at(moments) }
+    )
+    return [position, moments] as const
+  })
+  return { ...context, moments: new Map([...context.moments, ...made]) }
+}
+
+/** Whether the gradient of a normalisation's input waits until that of its output is complete: its moments go beyond a tile. */
+export const isPending = ({ segment }: Pick<BoundSegment, 'segment'>, node: Normalisation): boolean =>
+  gathersMoments(node) && !isWithinTile(node, segment.grid)

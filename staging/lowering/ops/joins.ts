@@ -1,0 +1,78 @@
+import { activationElements, channelsAreApart, layoutCode } from '../../layout'
+import type { Context } from '../context'
+import { at } from '../emitter'
+import { reorderTile, tensorBytes, type TileTensor } from '../tensors'
+import { sameLayout, type OpLowering } from './op-lowering'
+
+const inLayout = ({ emit, elementBytes }: Context, tile: TileTensor, layout: TileTensor['layout']): TileTensor => {
+  if (tile.layout === layout) return tile
+  const bytes = tensorBytes(layout, tile.extents, elementBytes)
+  const copy = { address: at(emit.buffer('an operand in another layout', bytes)), extents: tile.extents, layout }
+  reorderTile(emit, tile, copy)
+  return copy
+}
+
+export const add: OpLowering<'add'> = {
+  keeps: {},
+  inPlace: true,
+  fusesRectifier: true,
+  passesGradient: true,
+  outputLayout: sameLayout,
+  forward: (context, { sources, destination, slope }) => {
+    const [first, second] = sources.map((tile) => inLayout(context, tile, destination.layout))
+    context.emit.launch<'addForward'>(
+      { kind: 'addForward', count: activationElements(destination.layout, destination.extents), slope },
+      { first: first!.address, second: second!.address, destination: destination.address }
+    )
+  },
+  backward: () => {
+    throw new Error('an add hands the gradient of its output on as it is')
+  }
+}
+
+/** The channels of one tile to, or from, those of another from `first` on. */
+const copyFields = (
+  { extents: [batch, count, height, width] }: TileTensor,
+  from: { readonly tile: TileTensor; readonly first: number },
+  to: { readonly tile: TileTensor; readonly first: number }
+) =>
+  ({
+    kind: 'copyChannels',
+    ...{ batch, height, width, count, add: 0 },
+    sourceChannels: from.tile.extents[1],
+    sourceFirst: from.first,
+    sourceLayout: layoutCode(from.tile.layout),
+    destinationChannels: to.tile.extents[1],
+    destinationFirst: to.first,
+    destinationLayout: layoutCode(to.tile.layout)
+  }) as const
+
+/** Each operand with its first channel in the whole. */
+const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: TileTensor; readonly first: number }[] =>
+  operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
+
+export const concat: OpLowering<'concat'> = {
+  keeps: {},
+  inPlace: false,
+  outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
+  forward: ({ emit, elementBytes }, { sources, destination }) => {
+    const { layout, extents } = destination
+    const places = placesOf(sources)
+    if (places.some(({ tile, first }) => !channelsAreApart(layout, extents[1], first, tile.extents[1])))
+      emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: destination.address })
+    for (const { tile, first } of places)
+      emit.launch<'copyChannels'>(copyFields(tile, { tile, first: 0 }, { tile: destination, first }), {
+        source: tile.address,
+        destination: destination.address
+      })
+  },
+  backward: ({ emit }, step, { destination, sources }) =>
+    placesOf(step.sources).forEach(({ first }, operand) => {
+      const tile = sources[operand]
+      if (tile === undefined) return
+      emit.launch<'copyChannels'>(copyFields(tile, { tile: destination!, first }, { tile, first: 0 }), {
+        source: destination!.address,
+        destination: tile.address
+      })
+    })
+}

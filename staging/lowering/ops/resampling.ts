@@ -1,0 +1,75 @@
+import { layoutCode } from '../../layout'
+import type { Step } from '../context'
+import { index } from '../emitter'
+import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
+import { globalAvgPool } from './pooling'
+
+const fields = ({ node, source, destination }: Step<NodeFor<'resize' | 'adaptiveAvgPool2d'>>) => ({
+  batch: source.extents[0],
+  channels: source.extents[1],
+  inHeight: source.extents[2],
+  inWidth: source.extents[3],
+  outHeight: destination.extents[2],
+  outWidth: destination.extents[3],
+  layout: layoutCode(source.layout),
+  fullInHeight: node.input[2],
+  fullInWidth: node.input[3],
+  fullOutHeight: node.output[2],
+  fullOutWidth: node.output[3]
+})
+
+/** Absolute coordinates of the tiles' first rows and columns. */
+const places = ({ sourceRegion, destinationRegion }: Step) => ({
+  sourceRow: index(sourceRegion.from[1], [0, sourceRegion.advance[1], 0]),
+  sourceColumn: index(sourceRegion.from[2], [0, 0, sourceRegion.advance[2]]),
+  destinationRow: index(destinationRegion.from[1], [0, destinationRegion.advance[1], 0]),
+  destinationColumn: index(destinationRegion.from[2], [0, 0, destinationRegion.advance[2]])
+})
+
+const resizeFields = (step: Step<NodeFor<'resize'>>) => ({
+  bilinear: step.node.args.mode === 'bilinear' ? 1 : 0,
+  alignCorners: step.node.args.alignCorners === true ? 1 : 0,
+  ...fields(step)
+})
+
+export const resize: OpLowering<'resize'> = {
+  keeps: {},
+  inPlace: false,
+  outputLayout: sameLayout,
+  forward: ({ emit }, step) =>
+    emit.launch<'resizeForward'>(
+      { kind: 'resizeForward', ...resizeFields(step) },
+      { source: step.source.address, destination: step.destination.address, ...places(step) }
+    ),
+  backward: ({ emit }, step, { destination, source }) =>
+    emit.launch<'resizeBackward'>(
+      { kind: 'resizeBackward', ...resizeFields(step) },
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...places(step) }
+    )
+}
+
+type AdaptiveStep = Step<NodeFor<'adaptiveAvgPool2d'>>
+
+/** To one pixel it is a mean over all of them, which tiles add to. */
+const isGlobal = ({ out }: NodeFor<'adaptiveAvgPool2d'>['args']): boolean => [out].flat().every((extent) => extent === 1)
+
+export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
+  keeps: {},
+  inPlace: false,
+  accumulates: isGlobal,
+  outputLayout: (_, source, { args }) => (isGlobal(args) ? plainLayout() : source),
+  forward: (context, step: AdaptiveStep) =>
+    isGlobal(step.node.args)
+      ? globalAvgPool.forward(context, step as never)
+      : context.emit.launch<'adaptivePoolForward'>(
+          { kind: 'adaptivePoolForward', ...fields(step) },
+          { source: step.source.address, destination: step.destination.address, ...places(step) }
+        ),
+  backward: (context, step: AdaptiveStep, gradients) =>
+    isGlobal(step.node.args)
+      ? globalAvgPool.backward(context, step as never, gradients)
+      : context.emit.launch<'adaptivePoolBackward'>(
+          { kind: 'adaptivePoolBackward', ...fields(step) },
+          { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...places(step) }
+        )
+}

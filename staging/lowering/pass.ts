@@ -1,0 +1,102 @@
+import { isLoss } from '../graph'
+import { isNormalisation } from '../normalisation'
+import { crossesAfter } from '../tiling'
+import type { Segment } from '../plan'
+import type { Context } from './context'
+import { loweringOf } from './ops'
+
+/**
+ * `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no
+ * output; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
+ */
+export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'evaluate'
+
+/** What each op of a segment does in a pass over it, whatever the tile. Positions are those of nodes in the graph. */
+export interface Pass {
+  readonly mode: ForwardMode
+  readonly runs: (position: number) => boolean
+  /** Whether the op's backward, in this step, reads its input. */
+  readonly readsInput: (position: number) => boolean
+  /** Whether the pass reads a tensor at all. */
+  readonly isRead: (tensor: number) => boolean
+  /** Whether a tensor is written to where it lies between segments. */
+  readonly writes: (tensor: number) => boolean
+  /** The op that may overwrite a tensor with its own output. */
+  readonly heirOf: (tensor: number) => number | undefined
+  /** Whether a rectifier is applied by the op before it. */
+  readonly fuses: (position: number) => boolean
+  /** What the op multiplies negative results by, for the rectifier after it; 1 where there is none. */
+  readonly slopeOf: (position: number) => number
+}
+
+/** Whether an op's backward reads its input: for the gradient of its input, or of a weight that learns. */
+const backwardReadsInput = ({ graph, parameters, gradients }: Context, position: number): boolean => {
+  const node = graph.nodes[position]!
+  const { input } = loweringOf(node).keeps
+  const both = parameters[position]
+  if (input === 'for-weights') return both?.weight?.learning !== undefined || both?.bias?.learning !== undefined
+  return input === 'always' && (isLoss(node.op) || gradients[position + 1] === true)
+}
+
+export const passOf = (context: Context, { from, to }: Pick<Segment, 'from' | 'to'>, mode: ForwardMode): Pass => {
+  const { graph, gradients, layouts } = context
+  const { nodes, readers } = graph
+  const keeps = mode === 'keep' || mode === 'recompute'
+  const inside = (tensor: number): readonly number[] => readers[tensor]!.filter((reader) => from <= reader && reader < to)
+  const leaves = (tensor: number): boolean => tensor > from && crossesAfter(graph, tensor, to)
+  const readsInput = (position: number): boolean => backwardReadsInput(context, position)
+
+  /** Rectifiers whose input nothing else reads and that the op before can apply. */
+  const rectifies = (position: number): boolean => {
+    const [tensor] = nodes[position]!.inputs
+    const producer = tensor! - 1
+    return (
+      loweringOf(nodes[position]!).slope !== undefined &&
+      producer >= from &&
+      loweringOf(nodes[producer]!).fusesRectifier === true &&
+      readers[tensor!]!.length === 1
+    )
+  }
+  const isAbsorbed = (position: number): boolean => rectifies(position) && isNormalisation(nodes[nodes[position]!.inputs[0]! - 1]!)
+  const keepsOutput = (position: number): boolean => loweringOf(nodes[position]!).keeps.output === true && !isAbsorbed(position)
+
+  const running = new Set<number>()
+  for (let position = to - 1; position >= from; position--) {
+    const own = gradients[position + 1]! && (keepsOutput(position) || loweringOf(nodes[position]!).keeps.winners === true)
+    const wanted = mode !== 'recompute' || own || isLoss(nodes[position]!.op)
+    if (wanted || inside(position + 1).some((reader) => running.has(reader) || readsInput(reader))) running.add(position)
+  }
+  const runs = (position: number): boolean => running.has(position)
+  const writes = (tensor: number): boolean => mode !== 'recompute' && leaves(tensor)
+
+  const heirOf = (tensor: number): number | undefined => {
+    const heirs = inside(tensor)
+    const heir = heirs[0]
+    if (heirs.length !== 1 || heir === undefined || leaves(tensor)) return undefined
+    const { inputs } = nodes[heir]!
+    const isKept = keeps && tensor > from && gradients[tensor]! && keepsOutput(tensor - 1)
+    return loweringOf(nodes[heir]!).inPlace &&
+      inputs[0] === tensor &&
+      !inputs.slice(1).includes(tensor) &&
+      layouts[tensor] === layouts[heir + 1] &&
+      !isKept &&
+      !(keeps && readsInput(heir))
+      ? heir
+      : undefined
+  }
+  const fuses = (position: number): boolean => rectifies(position) && (runs(position) || isAbsorbed(position))
+  const slopeOf = (position: number): number => {
+    const rectifier = inside(position + 1).find(fuses)
+    return rectifier === undefined ? 1 : loweringOf(nodes[rectifier]!).slope!(nodes[rectifier]!.args as never)
+  }
+  return {
+    mode,
+    runs,
+    readsInput,
+    isRead: (tensor) => inside(tensor).some((reader) => runs(reader) || readsInput(reader)),
+    writes,
+    heirOf,
+    fuses,
+    slopeOf
+  }
+}
