@@ -65,7 +65,8 @@ void fill(const Kernel& kernel, Operands& plain, const std::vector<Form>& forms,
   for (std::size_t i = 0; i < forms.size(); ++i) {
     Block& block = plain.blocks[i];
     if (forms[i].kind == Form::Kind::labels) {
-      const std::int64_t classes = decode<CrossEntropy>(kernel).classes;
+      const bool ofPixels = kernel.kind != KernelKind::softmaxCrossEntropyForward && kernel.kind != KernelKind::softmaxCrossEntropyBackward;
+      const std::int64_t classes = ofPixels ? decode<Tile>(kernel).channels : decode<CrossEntropy>(kernel).classes;
       for (std::size_t row = 0; row < block.bytes() / 4; ++row) {
         const auto label = static_cast<std::int32_t>(number(random, 0, classes - 1));
         std::memcpy(block.data() + 4 * row, &label, 4);
@@ -142,8 +143,10 @@ class Comparison {
  private:
   void setIndices(const Kernel& kernel, Operands& expected, Operands& actual) {
     const auto& table = kernelInfo(kernel.kind).operands;
+    const std::vector<OperandExtent> extents = operandExtents(kernel, device_);
     for (std::size_t i = 0; i < table.size(); ++i)
-      if (table[i].use == Use::index) expected.operands[i].index = actual.operands[i].index = number(random_, 0, 1);
+      if (table[i].use == Use::index)
+        expected.operands[i].index = actual.operands[i].index = number(random_, 0, std::min<std::int64_t>(1, extents[i].limit));
   }
 
   void transfer(const Form& form, const Block& plain, const Block& own) {

@@ -22,6 +22,9 @@ Form tile(const Tile& t) { return activation(t.layout, t.batch, t.channels, t.he
 Form poolSource(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.inHeight, w.inWidth); }
 Form poolDestination(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.outHeight, w.outWidth); }
 
+Form resampledSource(const Resampled& r) { return activation(r.layout, r.batch, r.channels, r.inHeight, r.inWidth); }
+Form resampledDestination(const Resampled& r) { return activation(r.layout, r.batch, r.channels, r.outHeight, r.outWidth); }
+
 const Form plain{Form::Kind::plain}, winners{Form::Kind::winners}, labels{Form::Kind::labels}, moment{Form::Kind::moment},
     doubles{Form::Kind::doubles}, statistics{Form::Kind::statistics}, other{Form::Kind::other};
 
@@ -129,15 +132,27 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {form, form, form};
     }
     case KernelKind::resizeForward:
+    case KernelKind::adaptivePoolForward: {
+      const auto r = decode<Resampled>(kernel);
+      return {resampledSource(r), resampledDestination(r), other, other, other, other};
+    }
     case KernelKind::resizeBackward:
-    case KernelKind::adaptivePoolForward:
-    case KernelKind::adaptivePoolBackward:
+    case KernelKind::adaptivePoolBackward: {
+      const auto r = decode<Resampled>(kernel);
+      return {resampledDestination(r), resampledSource(r), other, other, other, other};
+    }
     case KernelKind::addBias:
+      return {plain, tile(decode<Tile>(kernel))};
     case KernelKind::sumBias:
+      return {tile(decode<Tile>(kernel)), plain};
     case KernelKind::pixelCrossEntropyForward:
-    case KernelKind::pixelCrossEntropyBackward:
+      return {tile(decode<Tile>(kernel)), labels, plain, doubles, doubles};
+    case KernelKind::pixelCrossEntropyBackward: {
+      const Form form = tile(decode<Tile>(kernel));
+      return {form, labels, plain, doubles, form};
+    }
     case KernelKind::classesOfPixels:
-      return {};
+      return {tile(decode<Tile>(kernel)), other};
     case KernelKind::copyBox:
       return {plain, plain};
     case KernelKind::gather:

@@ -121,6 +121,34 @@ Numbers dropout(Random& random) {
   return append(t, {t[1], t[2] + 1, t[3] + 2, static_cast<double>(number(random, 0, 1000)), 0.5 * fraction(random)});
 }
 
+// All of the input, so that every output finds what it is made of; a gradient may be of a part.
+Numbers resampled(Random& random, bool backward) {
+  const auto number = [&](std::int64_t least, std::int64_t most) { return static_cast<double>(test::number(random, least, most)); };
+  const double height = number(1, 9), width = number(1, 9), outHeight = number(1, 12), outWidth = number(1, 12);
+  const double above = backward ? number(0, 1) : 0, beside = backward ? number(0, 1) : 0;
+  return {number(1, 2),
+          static_cast<double>(someChannels(random)),
+          height,
+          width,
+          outHeight,
+          outWidth,
+          0,
+          height + above,
+          width + beside,
+          outHeight + number(0, 1),
+          outWidth + number(0, 1)};
+}
+
+Numbers resize(Random& random, bool backward) {
+  const std::int64_t mode = number(random, 0, 2);
+  return append(resampled(random, backward), {mode == 0 ? 0.0 : 1.0, mode == 2 ? 1.0 : 0.0});
+}
+
+Numbers classified(Random& random) {
+  const Numbers t = tile(random);
+  return append(t, {t[2] + static_cast<double>(number(random, 0, 2)), t[3] + static_cast<double>(number(random, 0, 2))});
+}
+
 Numbers loadImage(Random& random) {
   Numbers t = tile(random);
   t[1] = static_cast<double>(number(random, 1, 4));
@@ -189,14 +217,18 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
       return append(tile(random), {static_cast<double>(number(random, 0, 3))});
     case KernelKind::resizeForward:
     case KernelKind::resizeBackward:
+      return resize(random, kind == KernelKind::resizeBackward);
     case KernelKind::adaptivePoolForward:
     case KernelKind::adaptivePoolBackward:
+      return resampled(random, kind == KernelKind::adaptivePoolBackward);
     case KernelKind::addBias:
     case KernelKind::sumBias:
+      return tile(random);
     case KernelKind::pixelCrossEntropyForward:
     case KernelKind::pixelCrossEntropyBackward:
+      return append(classified(random), {static_cast<double>(number(random, 0, 1) == 0 ? 255 : 0)});
     case KernelKind::classesOfPixels:
-      return {};
+      return classified(random);
     case KernelKind::copyBox:
       return copyBox(random);
     case KernelKind::gather:

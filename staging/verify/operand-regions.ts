@@ -100,6 +100,47 @@ const origin = ({ height, width, fullHeight, fullWidth }: Tile & Record<'fullHei
   columnOrigin: index(fullWidth - width)
 })
 
+type Resampled = Record<'batch' | 'channels' | 'inHeight' | 'inWidth' | 'outHeight' | 'outWidth' | 'layout', number> &
+  Record<'fullInHeight' | 'fullInWidth' | 'fullOutHeight' | 'fullOutWidth', number>
+const resampled = (k: Resampled, elementBytes: number) => ({
+  source: activation(k.layout, [k.batch, k.channels, k.inHeight, k.inWidth], elementBytes),
+  destination: activation(k.layout, [k.batch, k.channels, k.outHeight, k.outWidth], elementBytes),
+  at: {
+    sourceRow: index(k.fullInHeight - k.inHeight),
+    sourceColumn: index(k.fullInWidth - k.inWidth),
+    destinationRow: index(k.fullOutHeight - k.outHeight),
+    destinationColumn: index(k.fullOutWidth - k.outWidth)
+  }
+})
+const resampledForward = (k: Resampled, elementBytes: number) => {
+  const { source, destination, at } = resampled(k, elementBytes)
+  return { source, destination, ...at }
+}
+const resampledBackward = (k: Resampled, elementBytes: number) => {
+  const { source, destination, at } = resampled(k, elementBytes)
+  return { destinationGradient: destination, sourceGradient: source, ...at }
+}
+
+/** The classes of a tile's pixels, of so many bytes each, in a plane of the full extents. */
+const classesOf = (
+  { batch, height, width, fullHeight, fullWidth }: Record<'batch' | 'height' | 'width' | 'fullHeight' | 'fullWidth', number>,
+  bytes: number
+): Region => ({
+  kind: 'bytes',
+  repeats: [
+    { count: batch, stride: fullHeight * fullWidth * bytes },
+    { count: height, stride: fullWidth * bytes }
+  ],
+  run: width * bytes
+})
+
+const pixelLoss = (k: Tile & Record<'fullHeight' | 'fullWidth', number>, elementBytes: number) => ({
+  source: tile(k, elementBytes),
+  labels: classesOf(k, labelBytes),
+  classWeights: contiguous(k.channels * elementBytes),
+  normaliser: contiguous(doubleBytes)
+})
+
 /** One row a kernel; native/src/operand.cpp says the same in C++. */
 const rows: Rows = {
   convolutionForward: (k, e) => ({ ...convolution(k, e), scratch: rest }),
@@ -157,6 +198,15 @@ const rows: Rows = {
   }),
   meanSquaredErrorForward: (k, e) => ({ source: tile(k, e), target: strided(k, e), loss: contiguous(lossBytes) }),
   meanSquaredErrorBackward: (k, e) => ({ source: tile(k, e), target: strided(k, e), sourceGradient: tile(k, e) }),
+  resizeForward: resampledForward,
+  resizeBackward: resampledBackward,
+  adaptivePoolForward: resampledForward,
+  adaptivePoolBackward: resampledBackward,
+  addBias: (k, e) => ({ bias: contiguous(k.channels * e), destination: tile(k, e) }),
+  sumBias: (k, e) => ({ destinationGradient: tile(k, e), biasGradient: contiguous(k.channels * e) }),
+  pixelCrossEntropyForward: (k, e) => ({ ...pixelLoss(k, e), loss: contiguous(lossBytes) }),
+  pixelCrossEntropyBackward: (k, e) => ({ ...pixelLoss(k, e), sourceGradient: tile(k, e) }),
+  classesOfPixels: (k, e) => ({ source: tile(k, e), classes: classesOf(k, 1) }),
   copyBox: (k, e) => {
     const box = (strides: readonly [number, number, number]): Region => ({
       kind: 'bytes',
@@ -207,6 +257,6 @@ export const operandRegions = (kernel: Kernel, elementBytes: number): readonly O
 /** Kernels that work element by element, so that what they write may be exactly what they read. */
 export const worksInPlace = (kind: KernelKind): boolean => kind === 'rectifierForward' || kind === 'rectifierBackward' || kind === 'dropout'
 
-const optional: readonly string[] = ['bias', 'biasGradient', 'scratch', 'velocity', 'rowWeights']
+const optional: readonly string[] = ['bias', 'biasGradient', 'scratch', 'velocity', 'rowWeights', 'classWeights']
 
 export const isOptional = (operand: string): boolean => optional.includes(operand)
