@@ -50,6 +50,15 @@ const tile =
     return { flops: elements, elements: passes * elements }
   }
 
+/** An exponential takes about as many operations. */
+const exponential = 20
+const smooth =
+  (passes: number) =>
+  (k: Tile): Work => {
+    const { elements } = tile(1)(k)
+    return { flops: exponential * elements, elements: passes * elements }
+  }
+
 const linear = (k: Linear): Work => ({
   flops: 2 * k.batch * k.inFeatures * k.outFeatures,
   elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
@@ -89,6 +98,17 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   softmaxCrossEntropyBackward: rows(2),
   meanSquaredErrorForward: tile(2),
   meanSquaredErrorBackward: tile(3),
+  momentsForward: tile(1),
+  momentsOfRunning: ({ channels }) => ({ flops: 0, elements: 8 * channels }),
+  updateRunning: ({ channels }) => ({ flops: 0, elements: 10 * channels }),
+  normaliseForward: tile(2),
+  normaliseSums: tile(2),
+  normaliseParameters: ({ images, channels }) => ({ flops: 0, elements: (4 * images + 2) * channels }),
+  normaliseBackward: (k) => tile(k.add === 1 ? 4 : 3)(k),
+  addForward: counted(3),
+  copyChannels: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.batch * k.count * k.height * k.width }),
+  activationForward: smooth(2),
+  activationBackward: smooth(3),
   copyBox: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.n0 * k.n1 * k.n2 * k.n3 }),
   gather: tile(2),
   scatterAdd: tile(3),
