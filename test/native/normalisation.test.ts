@@ -63,7 +63,18 @@ const momentsOf = (kind: Kind, x: readonly number[]): Float64Array => {
   return moments
 }
 
-const normalised = (kind: Kind, x: readonly number[], slope: number, moments = momentsOf(kind, x)): readonly number[] => {
+interface Parameters {
+  readonly weights: readonly number[]
+  readonly bias: readonly number[]
+  readonly slope: number
+}
+
+const normalised = (
+  kind: Kind,
+  x: readonly number[],
+  { weights, bias, slope }: Parameters,
+  moments = momentsOf(kind, x)
+): readonly number[] => {
   const y = new Array<number>(x.length)
   each(channels, (image, channel, _, at) => {
     const [count, mean, deviations] = moments.subarray(3 * rowOf(kind, image, channel)) as unknown as readonly [number, number, number]
@@ -80,82 +91,69 @@ const slopes = (at: readonly number[], f: (x: readonly number[]) => readonly num
   return at.map((x, i) => (loss(at.with(i, x + h)) - loss(at.with(i, x - h))) / (2 * h))
 }
 
-for (const target of targets)
-  for (const layout of layoutsOf(target))
-    for (const [name, kind] of Object.entries(kinds)) {
-      const where = `${name}, ${target.device} ${target.precision} ${layout}`
-      const tile = { batch, channels, height, width, layout: layoutCode(layout), ...kind }
-      const lay = (plain: readonly number[]): readonly number[] => laidOut(plain, layout)
-      const moments = momentsOf(kind, source)
+for (const [name, kind] of Object.entries(kinds)) {
+  const moments = momentsOf(kind, source)
 
-      test(`moments of two tiles are those of both, ${where}`, async () => {
-        const kernel: Kernel = { kind: 'momentsForward', ...tile }
-        const [, first] = await runKernel(kernel, [lay(source), new Float64Array(moments.length)], target)
-        close(first!, [...moments], { ...target, tolerance: 1e-6 })
-        const [, both] = await runKernel(kernel, [lay(source.map((x) => -x)), Float64Array.from(first!)], target)
+  for (const target of targets)
+    for (const layout of layoutsOf(target))
+      test(`moments of two tiles are those of both, ${name}, ${target.device} ${target.precision} ${layout}`, async () => {
+        const kernel: Kernel = { kind: 'momentsForward', batch, channels, height, width, layout: layoutCode(layout), ...kind }
+        const slack = { ...target, tolerance: 1e-6 }
+        const [, first] = await runKernel(kernel, [laidOut(source, layout), new Float64Array(moments.length)], target)
+        close(first!, [...moments], slack)
+        const negative = source.map((x) => -x)
+        const [, both] = await runKernel(kernel, [laidOut(negative, layout), Float64Array.from(first!)], target)
         each(channels, (image, channel) => {
           const row = 3 * rowOf(kind, image, channel)
           const [count, mean, deviations] = [moments[row]!, moments[row + 1]!, moments[row + 2]!]
-          close(both!.slice(row, row + 3), [2 * count, 0, 2 * (deviations + count * mean * mean)], { ...target, tolerance: 1e-6 })
+          close(both!.slice(row, row + 3), [2 * count, 0, 2 * (deviations + count * mean * mean)], slack)
         })
       })
 
-      for (const slope of [1, 0.25, 0]) {
-        const fields = { ...tile, epsilon, slope }
+  for (const slope of [1, 0.25, 0]) {
+    const parameters = { weights, bias, slope }
+    const y = normalised(kind, source, parameters)
+    const bySource = slopes(source, (x) => normalised(kind, x, parameters))
+    const byConstant = slopes(source, (x) => normalised(kind, x, parameters, moments))
+    const byWeights = slopes(weights, (w) => normalised(kind, source, { ...parameters, weights: w }))
+    const byBias = slopes(bias, (b) => normalised(kind, source, { ...parameters, bias: b }))
 
-        test(`y follows from the statistics, slope ${slope}, ${where}`, async () => {
-          const operands = [lay(source), moments, weights, bias, lay(gradient)]
-          close((await runKernel({ kind: 'normaliseForward', ...fields }, operands, target))[4]!, lay(normalised(kind, source, slope)), target)
+    for (const target of targets)
+      for (const layout of layoutsOf(target)) {
+        const where = `slope ${slope}, ${name}, ${target.device} ${target.precision} ${layout}`
+        const fields = { batch, channels, height, width, layout: layoutCode(layout), ...kind, epsilon, slope }
+        const [x, dy] = [laidOut(source, layout), laidOut(gradient, layout)]
+        const read = [x, moments, weights, bias] as const
+        const slack = { ...target, tolerance: 2e-6 }
+
+        test(`y follows from the statistics, ${where}`, async () => {
+          close((await runKernel({ kind: 'normaliseForward', ...fields }, [...read, dy], target))[4]!, laidOut(y, layout), target)
         })
 
-        test(`gradients are those of finite differences, slope ${slope}, ${where}`, async () => {
-          const read = [lay(source), moments, weights, bias] as const
+        test(`gradients are those of finite differences, ${where}`, async () => {
           const images = kind.perImage === 1 ? batch : 1
-          const [, , , , , sums] = await runKernel(
-            { kind: 'normaliseSums', ...fields },
-            [...read, lay(gradient), new Float64Array(2 * images * channels)],
-            target
-          )
-          const [, weightGradient, biasGradient] = await runKernel(
-            { kind: 'normaliseParameters', images, channels },
-            [Float64Array.from(sums!), weights, weights],
-            target
-          )
-          const slack = { ...target, tolerance: 2e-6 }
-          const y = (w: readonly number[], b: readonly number[]): readonly number[] => {
-            const result = new Array<number>(source.length)
-            const plain = normalisedWith(kind, w, b)
-            each(channels, (_, __, ___, at) => (result[at] = plain[at]! > 0 ? plain[at]! : slope * plain[at]!))
-            return result
-          }
-          close(weightGradient!, slopes(weights, (w) => y(w, bias)), slack)
-          close(biasGradient!, slopes(bias, (b) => y(weights, b)), slack)
-          const expected = lay(slopes(source, (x) => normalised(kind, x, slope)))
-          const exact = Float64Array.from(sums!)
-          for (const add of [0, 1]) {
-            const kernel: Kernel = { kind: 'normaliseBackward', ...fields, add }
-            const before = lay(wave(source.length, 5))
-            const after = (await runKernel(kernel, [...read, exact, lay(gradient), before], target))[6]!
-            close(
-              after,
-              expected.map((dx, i) => dx + add * before[i]!),
-              slack
-            )
-          }
-          const constant = (await runKernel({ kind: 'normaliseBackward', ...fields, add: 0 }, [...read, undefined, lay(gradient), lay(gradient)], target))[6]!
-          close(constant, lay(slopes(source, (x) => normalised(kind, x, slope, moments))), slack)
+          const none = new Float64Array(2 * images * channels)
+          const sums = Float64Array.from((await runKernel({ kind: 'normaliseSums', ...fields }, [...read, dy, none], target))[5]!)
+          const ofParameters: Kernel = { kind: 'normaliseParameters', images, channels }
+          const [, weightGradient, biasGradient] = await runKernel(ofParameters, [sums, weights, weights], target)
+          close(weightGradient!, byWeights, slack)
+          close(biasGradient!, byBias, slack)
+          const before = laidOut(wave(source.length, 5), layout)
+          for (const add of [0, 1])
+            for (const [known, expected] of [
+              [sums, bySource],
+              [undefined, byConstant]
+            ] as const) {
+              const dx = (await runKernel({ kind: 'normaliseBackward', ...fields, add }, [...read, known, dy, before], target))[6]!
+              close(
+                dx,
+                laidOut(expected, layout).map((value, i) => value + add * before[i]!),
+                slack
+              )
+            }
         })
       }
-    }
-
-const normalisedWith = (kind: Kind, w: readonly number[], b: readonly number[]): readonly number[] => {
-  const y = new Array<number>(source.length)
-  const moments = momentsOf(kind, source)
-  each(channels, (image, channel, _, at) => {
-    const row = 3 * rowOf(kind, image, channel)
-    y[at] = ((source[at]! - moments[row + 1]!) / Math.sqrt(moments[row + 2]! / moments[row]! + epsilon)) * w[channel]! + b[channel]!
-  })
-  return y
+  }
 }
 
 for (const target of targets) {
@@ -204,7 +202,7 @@ for (const target of targets) {
     const tile = { batch, channels, height, width, layout: layoutCode(layout) }
     const x = wave(source.length, 6).map((value) => 4 * value)
 
-    // gelu of 1 and of -2, and so on, to the last digit of a double.
+    /** Of each function at 0, 1 and -2. */
     const values = [
       [0.5, 0.7310585786300049, 0.11920292202211755],
       [0, 0.7615941559557649, -0.9640275800758169],
@@ -216,7 +214,14 @@ for (const target of targets) {
         const forward = async (at: readonly number[]): Promise<readonly number[]> =>
           (await runKernel({ kind: 'activationForward', ...tile, function: code }, [laidOut(at, layout), laidOut(at, layout)], target))[1]!
         const known = await forward(x.map((_, i) => [0, 1, -2][i % 3]!))
-        close(known, laidOut(x.map((_, i) => expected[i % 3]!), layout), target)
+        close(
+          known,
+          laidOut(
+            x.map((_, i) => expected[i % 3]!),
+            layout
+          ),
+          target
+        )
         const kept = code < 2 ? await forward(x) : laidOut(x, layout)
         const [, , found] = await runKernel(
           { kind: 'activationBackward', ...tile, function: code },
