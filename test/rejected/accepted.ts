@@ -148,7 +148,7 @@ const fromFile = (batch: number, height: number, width: number, classes: number,
     y,
     joined,
     parallel([layers, layers]),
-    net(y, [parallel([layers]), residual(layers)]),
+    net(y, [parallel([layers, layers]), residual(layers)]),
     net(y, layers),
     builtIn['vgg11']!({ classes, head: 'gap' }),
     vgg11({ classes, head: 'gap' })

@@ -80,7 +80,7 @@ const randomHead = (draw: Draw): readonly dsl.AnyLayer[] => {
 
 const outputShape = (layer: dsl.AnyLayer, shape: readonly number[]): readonly number[] | undefined => {
   const rule = dsl.shapeRules[layer.op as dsl.Op] as dsl.ShapeRule<unknown>
-  const output = rule(layer.args, shape)
+  const output = rule(layer.args, [shape], shape)
   return output._tag === 'Right' ? output.right : undefined
 }
 
