@@ -33,6 +33,11 @@ const summed = (kernel: Kernel): { readonly pixels: number; readonly times: numb
     ? { pixels: kernel.height * kernel.width, times: Math.round(1 / kernel.scale) }
     : { pixels: 1, times: 1 }
 
+/** Whether a kernel makes the gradient of a normalisation's input of that of its output, in its place: only then is it one to seed from. */
+const completes = ({ kind }: Kernel, { store, range }: Access, all: readonly Access[]): boolean =>
+  kind === 'normaliseBackward' &&
+  all.some((one) => one.operand === 'sourceGradient' && one.store === store && one.range.every((bound, end) => bound === range[end]))
+
 const volume = ({ repeats, run }: Access, loops: readonly OpenLoop[]): number =>
   [...repeats, ...loops].reduce((product, { count }) => product * count, run)
 
@@ -102,7 +107,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           else if (access === event.seed) {
             take(seeding, event.kernel, access, loops)
             latest.set(store, access)
-          } else checkReread(event.place, access, latest.get(store))
+          } else if (!completes(event.kernel, access, event.accesses)) checkReread(event.place, access, latest.get(store))
           touched.add(store)
         }
     return touched
