@@ -5,10 +5,11 @@ import type { SegmentEstimate } from '../lowering/estimate'
 import { openContext } from '../lowering/lower'
 import { openPool } from '../lowering/emitter'
 import { poolBeforeRectifying } from '../order'
+import { gathersMoments } from '../normalisation'
 import { aligned } from '../placement/placement'
 import type { Segment } from '../plan'
 import { crossing, endsOf, tileCount, untiled, type Grid, type Span } from '../tiling'
-import { checkpointPositions, outputBytes } from './find-segments'
+import { checkpointPositions, isCut, outputBytes } from './find-segments'
 import { candidateGrids } from './grids'
 import type { Search, Segmentation, Strategy } from './strategy'
 
@@ -145,6 +146,9 @@ interface Boundaries {
   /** Whether backward reads weights of these nodes in another layout than forward. */
   readonly reorders: (span: Span) => boolean
 }
+
+/** Blocks between statistics that are computed again as one, at most. */
+const mostBlocks = 8
 
 /** Tiles of the images that are still loaded ahead: each is followed by itself when a Program is verified. */
 const mostLoadedAhead = 4096
@@ -287,6 +291,7 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   const hasGradient = (tensor: number): boolean => context.gradients[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
     context.parameters.slice(from, to).some((both) => both?.weight !== undefined && both.weight.layout !== both.weight.backwardLayout)
+  const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target), end]
   const ways = waysOf(search, positionsWithin(Infinity), {
     tensorBytes,
@@ -319,8 +324,13 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
 
   const spansWithin = (target: number): Spans => {
     const positions = positionsWithin(target)
-    const from = (start: number): readonly number[] =>
-      positions.filter((position) => position > start && !asked.some((at) => start < at && at < position))
+    const from = (start: number): readonly number[] => {
+      const after = positions.filter((position) => position > start && !asked.some((at) => start < at && at < position))
+      const barrier = after.find((position) => statistics.has(position)) ?? end
+      const cuts = isCut(graph, start) ? after.filter((position) => isCut(graph, position)).slice(0, mostBlocks) : []
+      // Tiles end where statistics are taken; beyond that only whole blocks are computed again.
+      return after.filter((position) => position <= barrier || cuts.includes(position))
+    }
     const leastNanoseconds = new Map([[end, 0]])
     for (const start of [...positions.slice(0, -1)].reverse())
       leastNanoseconds.set(
