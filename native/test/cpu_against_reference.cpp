@@ -393,6 +393,49 @@ void testMaxPool(Devices& devices) {
   expectActivation(devices, kernel, "sourceGradient", source, layout, found.second, expected.second);
 }
 
+// Statistics and sums over pieces of large tiles, of data far from zero: close to the reference, and the same bits for any number of
+// threads.
+void testNormalisation(Devices& devices, Devices& otherThreads) {
+  const Shape shape{draw(1, 2), pick<std::int64_t>({1, 24, 40}), draw(1, 90), draw(1, 90)};
+  const auto plain = Layout::plain, layout = pick({plain, Layout::nChw8c, Layout::nChw16c, Layout::nhwc});
+  const std::int64_t groups = pick<std::int64_t>({1, shape.channels}), perImage = draw(0, 1), images = perImage == 1 ? shape.batch : 1;
+  Buffer x = random(shape.elements(plain));
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] += 1000;
+  const Buffer dy = random(shape.elements(plain)), weights = random(shape.channels), bias = random(shape.channels);
+  const auto kernel = [&](KernelKind kind, Layout of, const std::vector<double>& more) {
+    Kernel result{kind, {real(shape.batch), real(shape.channels), real(shape.height), real(shape.width), code(of)}};
+    for (const double field : {real(groups), real(perImage)}) result.fields.push_back(field);
+    result.fields.insert(result.fields.end(), more.begin(), more.end());
+    return result;
+  };
+  using Doubles = std::vector<double>;
+  const auto operand = [](Doubles& doubles) { return Operand{reinterpret_cast<std::byte*>(doubles.data()), 0}; };
+  const auto compare = [&](KernelKind kind, const Doubles& zeroes, const std::vector<double>& more, const std::vector<Operand>& parameters,
+                           bool withGradient) {
+    const auto sum = [&](Device& device, Layout of) {
+      Doubles result = zeroes;
+      const Buffer source = reordered(device, shape, x, plain, of), gradient = reordered(device, shape, dy, plain, of);
+      std::vector<Operand> operands{source.operand()};
+      operands.insert(operands.end(), parameters.begin(), parameters.end());
+      if (withGradient) operands.push_back(gradient.operand());
+      operands.push_back(operand(result));
+      run(device, kernel(kind, of, more), operands);
+      return result;
+    };
+    const Doubles expected = sum(*devices.reference, plain), found = sum(*devices.cpu, layout), again = sum(*otherThreads.cpu, layout);
+    const Kernel tested = kernel(kind, layout, more);
+    if (std::memcmp(found.data(), again.data(), found.size() * sizeof(double)) != 0)
+      fail(tested, "its result depends on the number of threads");
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (!(std::fabs(found[i] - expected[i]) <= (withGradient ? 1e-4 : 1e-9) * (1 + std::fabs(expected[i]))))
+        fail(tested, "number " + std::to_string(i) + " is " + std::to_string(found[i]) + ", not " + std::to_string(expected[i]));
+    return expected;
+  };
+  Doubles moments = compare(KernelKind::momentsForward, Doubles(static_cast<std::size_t>(3 * images * groups)), {}, {}, false);
+  compare(KernelKind::normaliseSums, Doubles(static_cast<std::size_t>(2 * images * shape.channels)), {1e-5, randomSlope()},
+          {operand(moments), weights.operand(), bias.operand()}, true);
+}
+
 // Kernels on plain operands: the same launch on both devices, then every operand is compared.
 void testPlain(Devices& devices, const Kernel& kernel, const std::vector<std::int64_t>& counts, const StepParameters& step = {}) {
   std::vector<Buffer> mine, theirs;
@@ -488,6 +531,7 @@ int main(int count, char** arguments) {
     testConvolution(devices, randomConvolution());
     if (wide) testWinograd(devices, otherThreads);
     testMaxPool(devices);
+    testNormalisation(devices, otherThreads);
     testPlainKernels(devices);
     testClipping(devices);
   }

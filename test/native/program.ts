@@ -132,7 +132,7 @@ export const runKernel = async (
 }
 
 /** Every number within the target's tolerance, relative to 1 plus its size. */
-export const close = (found: readonly number[], expected: readonly number[], { tolerance }: Target): void => {
+export const close = (found: readonly number[], expected: readonly number[], { tolerance }: { readonly tolerance: number }): void => {
   assert.is(found.length, expected.length)
   expected.forEach((value, i) =>
     assert.ok(Math.abs(found[i]! - value) <= tolerance * (1 + Math.abs(value)), `element ${i} is ${found[i]}, not ${value}`)
