@@ -3,39 +3,12 @@
 #include <array>
 #include <cstring>
 
-#include "channel_pairs.hpp"
+#include "convolution_sides.hpp"
 #include "parallel.hpp"
 #include "vector_loops.hpp"
-#include "window_axis.hpp"
 
 namespace tilefold::cpu {
 namespace {
-
-// Forward: the result is the destination, the operand the source. Backward data: the other way round, and taps go back.
-struct Sides {
-  ActivationStrides result, operand;
-  WindowAxis rows, columns;
-  bool forward;
-
-  std::int64_t resultHeight() const { return forward ? rows.out : rows.in; }
-  std::int64_t resultWidth() const { return forward ? columns.out : columns.in; }
-  std::optional<std::int64_t> operandRow(std::int64_t resultRow, std::int64_t tap) const {
-    return forward ? rows.input(resultRow, tap) : rows.output(resultRow, tap);
-  }
-};
-
-std::int64_t blockOf(const Convolution& c) {
-  if (c.destinationLayout == Layout::plain) throw Failure("this device has no convolution with a destination in layout plain");
-  return channelBlock(c.destinationLayout);
-}
-
-ActivationStrides sourceOf(const Convolution& c) {
-  return activationStrides(c.sourceLayout, c.inChannels, c.inHeight, c.inWidth, blockOf(c));
-}
-
-ActivationStrides destinationOf(const Convolution& c) {
-  return activationStrides(c.destinationLayout, c.outChannels, c.outHeight, c.outWidth, blockOf(c));
-}
 
 ChannelPairs pairsOf(const Convolution& c, bool forward) {
   return forward ? ChannelPairs(c.outChannels, c.inChannels, c.groups, blockOf(c))
@@ -86,7 +59,7 @@ void storeRow(const float* row, std::int64_t width, std::int64_t lanes, const Ac
 }
 
 Launch compileCorrelation(const Convolution& c, bool forward, int threads) {
-  const Sides sides{forward ? destinationOf(c) : sourceOf(c), forward ? sourceOf(c) : destinationOf(c), rowsOf(c), columnsOf(c), forward};
+  const Sides sides = sidesOf(c, forward);
   const ChannelPairs pairs = pairsOf(c, forward);
   const WeightStrides weights = weightStrides(c);
   const std::int64_t taps = c.kernelHeight * c.kernelWidth, block = pairs.block();
