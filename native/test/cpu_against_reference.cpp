@@ -189,6 +189,27 @@ void testConvolution(Devices& devices, const ConvolutionCase& test) {
   if (withBias) expectClose(kernel, "biasGradient", foundDb, db);
 }
 
+// What random shapes seldom are: a transposed convolution is the gradient of one of these, whose input is one pixel longer than it needs
+// (outputPadding); dilations that reach past the tile; factored windows; depthwise.
+void testNetworkShapes(Devices& devices) {
+  const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t padding) {
+    return Axis{in, (in + 2 * padding - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, padding, padding};
+  };
+  const auto square = [&](std::int64_t in, std::int64_t out, std::int64_t groups, const Axis& a) {
+    testConvolution(devices, {windowFields(1, in, a, a), out, groups, randomSlope()});
+  };
+  for (const std::int64_t channels : {16, 21, 40}) {
+    square(32, channels, 1, axis(18, 2, 2, 1, 0));
+    square(32, channels, 1, axis(18, 3, 2, 1, 1));
+    square(channels, 16, 1, axis(18, 4, 2, 1, 1));
+    for (const std::int64_t dilation : {12, 24, 36}) square(64, channels, 1, axis(25, 3, 1, dilation, dilation));
+    square(channels, channels, channels, axis(17, 3, 1, 1, 1));
+    square(channels, channels, channels, axis(17, 3, 2, 2, 2));
+  }
+  testConvolution(devices, {windowFields(1, 80, axis(17, 1, 1, 1, 0), axis(19, 7, 1, 1, 3)), 192, 1});
+  testConvolution(devices, {windowFields(2, 192, axis(17, 7, 1, 1, 3), axis(19, 1, 1, 1, 0)), 32, 1});
+}
+
 // That training diverges must be seen: a rectifier leaves NaN (here the bias, as every buffer at its start) as it is, whatever computes
 // the convolution.
 void testNotANumber(Devices& devices) {
@@ -525,6 +546,7 @@ int main(int count, char** arguments) {
   Devices otherThreads(devices.threads == 1 ? 3 : 1);
   if (wide) testCompiledByLibrary(devices);
   testNotANumber(devices);
+  testNetworkShapes(devices);
   if (wide) testLongSums(devices);
   if (wide) testLargeWeights(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
