@@ -44,8 +44,8 @@ export const bottlenecks = <
   const O extends number,
   const N extends number,
   const S extends number,
-  const First extends number = 1,
-  const D extends number = 1
+  const First extends number,
+  const D extends number
 >(
   name: Name,
   {
@@ -53,13 +53,13 @@ export const bottlenecks = <
     out,
     count,
     s,
-    d: [first, d] = [1 as First, 1 as D]
+    d: [first, d]
   }: {
     readonly width: W
     readonly out: O
     readonly count: N
     readonly s: S
-    readonly d?: readonly [first: First, others: D]
+    readonly d: readonly [first: First, others: D]
   }
 ) =>
   seq(
@@ -99,10 +99,10 @@ const bottlenecked = <const A extends number, const B extends number, const C ex
 ) =>
   [
     ...stem,
-    bottlenecks('layer1', { width: 64, out: 256, s: 1, count: blocks[0] }),
-    bottlenecks('layer2', { width: 128, out: 512, s: 2, count: blocks[1] }),
-    bottlenecks('layer3', { width: 256, out: 1024, s: 2, count: blocks[2] }),
-    bottlenecks('layer4', { width: 512, out: 2048, s: 2, count: blocks[3] })
+    bottlenecks('layer1', { width: 64, out: 256, s: 1, d: [1, 1], count: blocks[0] }),
+    bottlenecks('layer2', { width: 128, out: 512, s: 2, d: [1, 1], count: blocks[1] }),
+    bottlenecks('layer3', { width: 256, out: 1024, s: 2, d: [1, 1], count: blocks[2] }),
+    bottlenecks('layer4', { width: 512, out: 2048, s: 2, d: [1, 1], count: blocks[3] })
   ] as const
 
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
