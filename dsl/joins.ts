@@ -6,7 +6,7 @@ import { showShape, type Shape, type ShowShape } from './shape'
 /** Of the main branch and the shortcut. */
 export const addShape = (inputs: readonly Shape[]): E.Either<string, Shape> => {
   const [main, shortcut] = inputs
-  if (main === undefined || shortcut === undefined) return E.left(`add: joins two branches, not ${inputs.length}`)
+  if (main === undefined || shortcut === undefined || inputs.length > 2) return E.left(`add: joins two branches, not ${inputs.length}`)
   if (main.length === 0 || shortcut.length === 0) return E.left('add: nothing can follow a loss')
   return main.join() === shortcut.join()
     ? E.right(main)

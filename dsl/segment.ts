@@ -1,4 +1,5 @@
 import type { Mark, Op, OpArguments } from './arguments'
+import type { Option } from './options'
 import type { Shape } from './shape'
 
 /** A dimension along which a segment can be tiled (paper 002's FT dimensions). */
@@ -64,11 +65,7 @@ export const statisticsOf = (op: Op, args: OpArguments[Op]): readonly Dim[] =>
 /** Ops that need statistics of their whole input in training. */
 export type Normalisation = { [P in Op]: (typeof opSegments)[P]['statistics'] extends readonly [] ? never : P }[Op]
 /** The type of what statisticsOf returns; what may be frozen passes. */
-export type StatisticsOf<P extends Op, A> = A extends { readonly frozen?: infer Frozen }
-  ? true extends Frozen
-    ? never
-    : (typeof opSegments)[P]['statistics'][number]
-  : (typeof opSegments)[P]['statistics'][number]
+export type StatisticsOf<P extends Op, A> = true extends Option<A, 'frozen', false> ? never : (typeof opSegments)[P]['statistics'][number]
 
 /** What a segment that starts from a tensor of this shape can be tiled along: images whole, vectors and losses by rows. */
 export const dimsAtStart = (shape: Shape): readonly Dim[] => (shape.length === 4 ? allDims : ['B'])

@@ -1,6 +1,6 @@
 import type { Exchanged, Section } from '../staging/program'
 
-export type Numbers = Float32Array | Float64Array | Int32Array
+export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
 
 /** The caller's buffer of one section, and its values by name, as views into it. */
 export interface Exchange {
@@ -11,6 +11,8 @@ export interface Exchange {
 const viewOf = (buffer: ArrayBuffer, { type, shape, offset }: Exchanged): Numbers => {
   const elements = shape.reduce((product, extent) => product * extent, 1)
   switch (type) {
+    case 'uint8':
+      return new Uint8Array(buffer, offset, elements)
     case 'int32':
       return new Int32Array(buffer, offset, elements)
     case 'float32':

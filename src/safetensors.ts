@@ -152,7 +152,7 @@ const halfToNumber = (bits: number): number => {
   return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
 }
 
-type Numbers = Float32Array | Float64Array | Int32Array
+type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
 
 const fill = (target: Numbers, source: ArrayLike<number>, convert: (value: number) => number = (value) => value): void => {
   for (let index = 0; index < target.length; index += 1) target[index] = convert(source[index]!)

@@ -1,6 +1,6 @@
 import { transposedWindowOf, windowOf, type ArgsOf, type Op } from '../dsl'
 import type { Extents } from './graph'
-import type { Resampling, Resizing } from './resampling'
+import type { ResampledAxis, ResizedAxis } from './resampling'
 import type { TileAxis } from './program'
 
 /**
@@ -28,8 +28,8 @@ export type Access =
       readonly padBefore: number
     }
   /** By absolute coordinates between whole tensors of these extents. */
-  | ({ readonly kind: 'resize' } & Resizing)
-  | ({ readonly kind: 'adaptive' } & Resampling)
+  | ({ readonly kind: 'resize' } & ResizedAxis)
+  | ({ readonly kind: 'adaptive' } & ResampledAxis)
   | { readonly kind: 'whole' }
   | { readonly kind: 'reduce' }
 

@@ -180,7 +180,10 @@ export const kernelTable = {
   },
   /** destination = rectified(first + second), which may be either. */
   addForward: { fields: ['count', 'slope'], operands: { first: 'read', second: 'read', destination: 'write' } },
-  /** `count` channels of every pixel from one dense tile to another of the same batch, height and width. `add` 1 adds. */
+  /**
+   * `count` channels of every pixel from one dense tile to another of the same batch, height and width. `add` 1 adds; 0 writes the
+   * channels, with the padding behind them where they are the last, so whole blocks where channelsAreApart (layout.ts).
+   */
   copyChannels: {
     fields: [
       'batch',

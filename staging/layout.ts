@@ -65,6 +65,12 @@ export const channelBlock = (layout: Layout, channels: number): number => (layou
 export const activationElements = (layout: Layout, shape: readonly number[]): number =>
   shape.reduce((product, extent, axis) => product * (axis === 1 ? roundUp(extent, blocks[layout].channels) : extent), 1)
 
+/** Of an activation [B, C, ...spatial]: a block of channels is shared by none but those from `first` on, `count` of them, and padding. */
+export const channelsAreApart = (layout: Layout, channels: number, first: number, count: number): boolean => {
+  const block = blocks[layout].channels ?? 1
+  return first % block === 0 && (count % block === 0 || first + count === channels)
+}
+
 /** Elements of convolution weights: `groups` matrices of [out/groups, in/groups, kh, kw], each padded to the layout's blocks. */
 export const weightElements = (
   layout: Layout,

@@ -105,6 +105,9 @@ export interface Resident {
   readonly bytes: number
 }
 
+/** Bytes of an element of an exchanged value. */
+export const exchangedBytes = (type: Exchanged['type']): number => (type === 'uint8' ? 1 : type === 'int32' ? 4 : bytesOf(type))
+
 /** Where a value lies in the exchange buffer of a section, in bytes; plain layout. */
 export interface Exchanged {
   readonly name: string

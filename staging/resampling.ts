@@ -1,5 +1,39 @@
 import type { Interval } from './region'
-export interface Resampling { readonly inExtent: number; readonly outExtent: number }
-export interface Resizing extends Resampling { readonly bilinear: boolean; readonly alignCorners: boolean }
-export const resizeInterval = (_: Resizing, output: Interval): Interval => output
-export const adaptiveInterval = (_: Resampling, output: Interval): Interval => output
+
+/** One dimension of the whole input and the whole output, in pixels. */
+export interface ResampledAxis {
+  readonly inExtent: number
+  readonly outExtent: number
+}
+
+export interface ResizedAxis extends ResampledAxis {
+  /** Else nearest. */
+  readonly bilinear: boolean
+  /** Of bilinear: the first and last pixels of input and output coincide. */
+  readonly alignCorners: boolean
+}
+
+/** Around numerator / denominator, within 0 .. inExtent - 1: two coordinates, or the one that it is. */
+const around = (numerator: number, denominator: number, inExtent: number): Interval => {
+  const from = Math.min(Math.floor(numerator / denominator), inExtent - 1)
+  return { from, to: Math.min(from + (numerator % denominator === 0 ? 1 : 2), inExtent) }
+}
+
+/** Of one output, as native/src/resampling.hpp has it, in whole numbers. */
+const resizeReading = ({ inExtent, outExtent, bilinear, alignCorners }: ResizedAxis, output: number): Interval => {
+  if (!bilinear) return around(Math.floor((output * inExtent) / outExtent), 1, inExtent)
+  if (alignCorners) return outExtent === 1 ? { from: 0, to: 1 } : around(output * (inExtent - 1), outExtent - 1, inExtent)
+  return around(Math.max((2 * output + 1) * inExtent - outExtent, 0), 2 * outExtent, inExtent)
+}
+
+/** Input coordinates that a range of outputs reads, at least one, as torch.nn.functional.interpolate maps them. */
+export const resizeInterval = (axis: ResizedAxis, { from, to }: Interval): Interval => ({
+  from: resizeReading(axis, from).from,
+  to: resizeReading(axis, to - 1).to
+})
+
+/** Likewise of adaptive average pooling, as torch.nn.functional.adaptive_avg_pool2d divides the input. */
+export const adaptiveInterval = ({ inExtent, outExtent }: ResampledAxis, { from, to }: Interval): Interval => ({
+  from: Math.floor((from * inExtent) / outExtent),
+  to: Math.ceil((to * inExtent) / outExtent)
+})

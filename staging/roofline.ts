@@ -20,6 +20,7 @@ const layoutOf = (code: number): Layout => layouts[code]!
 type Convolution = Omit<KernelOf<'convolutionBackwardData'>, 'kind'>
 type Pool = Omit<KernelOf<'maxPoolForward'>, 'kind'>
 type Tile = { readonly batch: number; readonly channels: number; readonly height: number; readonly width: number; readonly layout: number }
+type Resampled = Omit<KernelOf<'adaptivePoolForward'>, 'kind'>
 type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardWeights'>
 
 /** F(4x4, 3x3) has a quarter of the products; its transforms leave about this of the gain (native/test/winograd_bench.cpp). */
@@ -50,6 +51,15 @@ const tile =
     return { flops: elements, elements: passes * elements }
   }
 
+/** An exponential takes about as many operations. */
+const exponential = 20
+const smooth =
+  (passes: number) =>
+  (k: Tile): Work => {
+    const { elements } = tile(1)(k)
+    return { flops: exponential * elements, elements: passes * elements }
+  }
+
 const linear = (k: Linear): Work => ({
   flops: 2 * k.batch * k.inFeatures * k.outFeatures,
   elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
@@ -65,6 +75,25 @@ const rows =
     flops: 4 * k.batch * k.classes,
     elements: passes * k.batch * k.classes
   })
+
+/** `taps`: inputs that an output is made of. */
+const resampled =
+  (taps: (k: Resampled) => number) =>
+  (k: Resampled): Work => {
+    const outputs = k.batch * k.channels * k.outHeight * k.outWidth
+    return { flops: 2 * taps(k) * outputs, elements: k.batch * k.channels * k.inHeight * k.inWidth + outputs }
+  }
+const resized = (k: Resampled & { readonly bilinear: number }): Work => resampled(() => (k.bilinear === 1 ? 4 : 1))(k)
+const adaptive = resampled((k) => (Math.ceil(k.fullInHeight / k.fullOutHeight) + 1) * (Math.ceil(k.fullInWidth / k.fullOutWidth) + 1))
+
+/** Exponentials take about this many operations. */
+const exponentialFlops = 20
+const pixelLoss =
+  (passes: number) =>
+  (k: Tile): Work => {
+    const { flops, elements } = tile(passes)(k)
+    return { flops: exponentialFlops * flops, elements }
+  }
 
 /** One row a kernel: what it computes and moves. */
 const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = {
@@ -89,6 +118,26 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   softmaxCrossEntropyBackward: rows(2),
   meanSquaredErrorForward: tile(2),
   meanSquaredErrorBackward: tile(3),
+  resizeForward: resized,
+  resizeBackward: resized,
+  adaptivePoolForward: adaptive,
+  adaptivePoolBackward: adaptive,
+  addBias: tile(2),
+  sumBias: tile(1),
+  pixelCrossEntropyForward: pixelLoss(1),
+  pixelCrossEntropyBackward: pixelLoss(2),
+  classesOfPixels: tile(1),
+  momentsForward: tile(1),
+  momentsOfRunning: ({ channels }) => ({ flops: 0, elements: 8 * channels }),
+  updateRunning: ({ channels }) => ({ flops: 0, elements: 10 * channels }),
+  normaliseForward: tile(2),
+  normaliseSums: tile(2),
+  normaliseParameters: ({ images, channels }) => ({ flops: 0, elements: (4 * images + 2) * channels }),
+  normaliseBackward: (k) => tile(k.add === 1 ? 4 : 3)(k),
+  addForward: counted(3),
+  copyChannels: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.batch * k.count * k.height * k.width }),
+  activationForward: smooth(2),
+  activationBackward: smooth(3),
   copyBox: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.n0 * k.n1 * k.n2 * k.n3 }),
   gather: tile(2),
   scatterAdd: tile(3),

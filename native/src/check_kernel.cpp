@@ -235,6 +235,53 @@ void checkClasses(const ClassifiedTile& t) {
   if (t.channels > 256) throw Failure("a byte tells 256 classes apart, not " + text(t.channels));
 }
 
+void check(const GroupedTile& t) {
+  check(static_cast<const Tile&>(t));
+  positive("groups", t.groups);
+  if (t.channels % t.groups != 0) throw Failure(text(t.groups) + " groups do not divide " + text(t.channels) + " channels");
+}
+
+void check(const Normalise& n) {
+  check(static_cast<const GroupedTile&>(n));
+  notNegative("epsilon", n.epsilon);
+  notNegative("slope", n.slope);
+}
+
+void check(const ChannelCount& c) { positive("channels", c.channels); }
+
+void check(const UpdateRunning& u) {
+  check(static_cast<const ChannelCount&>(u));
+  if (!(u.momentum >= 0 && u.momentum <= 1)) throw Failure("momentum must lie in [0, 1], not " + std::to_string(u.momentum));
+}
+
+void check(const NormaliseParameters& p) {
+  positive("images", p.images);
+  positive("channels", p.channels);
+}
+
+void checkRange(const char* side, const ChannelRange& range, std::int64_t count) {
+  const std::string name = side;
+  positive((name + "Channels").c_str(), range.channels);
+  notNegative((name + "First").c_str(), range.first);
+  activationLayout((name + "Layout").c_str(), range.layout);
+  if (checkedAdd(range.first, count) > range.channels)
+    throw Failure(name + " has " + text(range.channels) + " channels, not " + text(count) + " from channel " + text(range.first) + " on");
+}
+
+void check(const CopyChannels& c) {
+  positive("batch", c.batch);
+  positive("height", c.height);
+  positive("width", c.width);
+  positive("count", c.count);
+  checkRange("source", c.source, c.count);
+  checkRange("destination", c.destination, c.count);
+}
+
+void check(const Activation& a) {
+  check(static_cast<const Tile&>(a));
+  if (a.function < 0 || a.function > 3) throw Failure("function is none of 0 .. 3: " + text(a.function));
+}
+
 void check(const CopyBox& b) {
   for (const std::int64_t n : b.extents) positive("an extent of the box", n);
   for (const std::int64_t s : b.sourceStrides) notNegative("a source stride", s);
@@ -328,6 +375,25 @@ void checkFields(const Kernel& kernel) {
       return check(decode<PixelCrossEntropy>(kernel));
     case KernelKind::classesOfPixels:
       return checkClasses(decode<ClassifiedTile>(kernel));
+    case KernelKind::momentsForward:
+      return check(decode<GroupedTile>(kernel));
+    case KernelKind::momentsOfRunning:
+      return check(decode<ChannelCount>(kernel));
+    case KernelKind::updateRunning:
+      return check(decode<UpdateRunning>(kernel));
+    case KernelKind::normaliseForward:
+    case KernelKind::normaliseSums:
+    case KernelKind::normaliseBackward:
+      return check(decode<Normalise>(kernel));
+    case KernelKind::normaliseParameters:
+      return check(decode<NormaliseParameters>(kernel));
+    case KernelKind::addForward:
+      return check(decode<Rectifier>(kernel));
+    case KernelKind::copyChannels:
+      return check(decode<CopyChannels>(kernel));
+    case KernelKind::activationForward:
+    case KernelKind::activationBackward:
+      return check(decode<Activation>(kernel));
     case KernelKind::copyBox:
       return check(decode<CopyBox>(kernel));
     case KernelKind::gather:

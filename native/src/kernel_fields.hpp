@@ -214,6 +214,65 @@ struct PixelCrossEntropy : ClassifiedTile {
   std::int64_t ignored;
 };
 
+// Rows of statistics are groups of channels, of each image by itself where perImage says so.
+struct GroupedTile : Tile {
+  explicit GroupedTile(Fields& f) : Tile(f), groups(f.integer()), perImage(f.flag()) {}
+  // How often each channel is counted apart.
+  std::int64_t images() const { return perImage ? batch : 1; }
+  std::int64_t rows() const { return images() * groups; }
+  std::int64_t row(std::int64_t image, std::int64_t channel) const {
+    return (perImage ? image * groups : 0) + channel / (channels / groups);
+  }
+  std::int64_t channelRow(std::int64_t image, std::int64_t channel) const { return (perImage ? image * channels : 0) + channel; }
+  std::int64_t groups;
+  bool perImage;
+};
+
+// normaliseForward, normaliseSums, normaliseBackward. `add`: of the last, whether it adds to the gradient.
+struct Normalise : GroupedTile {
+  explicit Normalise(Fields& f) : GroupedTile(f), epsilon(f.number()), slope(f.number()), add(!f.end() && f.flag()) {}
+  double epsilon, slope;
+  bool add;
+};
+
+struct ChannelCount {
+  explicit ChannelCount(Fields& f) : channels(f.integer()) {}
+  std::int64_t channels;
+};
+
+struct UpdateRunning : ChannelCount {
+  explicit UpdateRunning(Fields& f) : ChannelCount(f), momentum(f.number()) {}
+  double momentum;
+};
+
+struct NormaliseParameters {
+  explicit NormaliseParameters(Fields& f) : images(f.integer()), channels(f.integer()) {}
+  std::int64_t images, channels;
+};
+
+// Some channels of every pixel of a tile.
+struct ChannelRange {
+  explicit ChannelRange(Fields& f) : channels(f.integer()), first(f.integer()), layout(f.layout()) {}
+  std::int64_t channels, first;
+  Layout layout;
+};
+
+struct CopyChannels {
+  explicit CopyChannels(Fields& f)
+      : batch(f.integer()), height(f.integer()), width(f.integer()), count(f.integer()), source(f), destination(f), add(f.flag()) {}
+  std::int64_t batch, height, width, count;
+  ChannelRange source, destination;
+  bool add;
+};
+
+enum class ActivationFunction { sigmoid, tanh, silu, gelu };
+
+struct Activation : Tile {
+  explicit Activation(Fields& f) : Tile(f), function(f.integer()) {}
+  ActivationFunction kind() const { return static_cast<ActivationFunction>(function); }
+  std::int64_t function;
+};
+
 struct CopyBox {
   explicit CopyBox(Fields& f)
       : extents{f.integer(), f.integer(), f.integer(), f.integer()},

@@ -17,14 +17,16 @@ std::vector<KernelInfo> makeTable() {
   const Names convolution = window + Names{"outChannels", "groups", "sourceLayout", "destinationLayout", "weightLayout", "algorithm"};
   const Names tile{"batch", "channels", "height", "width", "layout"};
   const Names strided = tile + Names{"strideBatch", "strideChannel", "strideHeight"};
+  const Names groupedTile = tile + Names{"groups", "perImage"};
+  const Names normalised = groupedTile + Names{"epsilon", "slope"};
+  const Names activation = tile + Names{"function"};
+  const Names resampled{"batch",  "channels",     "inHeight",    "inWidth",       "outHeight",   "outWidth",
+                        "layout", "fullInHeight", "fullInWidth", "fullOutHeight", "fullOutWidth"};
+  const Names resized = resampled + Names{"bilinear", "alignCorners"};
+  const Names pixelCrossEntropy = tile + Names{"fullHeight", "fullWidth", "ignored"};
   const Names linear{"batch", "inFeatures", "outFeatures"};
   const Names averagePool = window + Names{"layout", "overhangBottom", "overhangRight", "countPadding"};
   const Names crossEntropy{"batch", "classes", "fullBatch"};
-  const Names normalised = tile + Names{"groups", "perImage", "epsilon", "slope"};
-  const Names resampled{"batch",  "channels",     "inHeight",    "inWidth",       "outHeight",   "outWidth",
-                        "layout", "fullInHeight", "fullInWidth", "fullOutHeight", "fullOutWidth"};
-  const Names resize = resampled + Names{"bilinear", "alignCorners"};
-  const Names pixelCrossEntropy = tile + Names{"fullHeight", "fullWidth", "ignored"};
   const Names optimizer{"count", "rate", "weightDecay"};
   const auto read = Use::read, write = Use::write, accumulate = Use::accumulate, scratch = Use::scratch, index = Use::index;
   using Operands = std::vector<OperandInfo>;
@@ -68,7 +70,7 @@ std::vector<KernelInfo> makeTable() {
       {"softmaxCrossEntropyBackward", crossEntropy, {{"source", read}, {"labels", read}, {"rowWeights", read}, {"sourceGradient", write}}},
       {"meanSquaredErrorForward", strided + Names{"count"}, {{"source", read}, {"target", read}, {"loss", accumulate}}},
       {"meanSquaredErrorBackward", strided + Names{"count"}, {{"source", read}, {"target", read}, {"sourceGradient", write}}},
-      {"momentsForward", tile + Names{"groups", "perImage"}, {{"source", read}, {"moments", accumulate}}},
+      {"momentsForward", groupedTile, {{"source", read}, {"moments", accumulate}}},
       {"momentsOfRunning", {"channels"}, {{"mean", read}, {"variance", read}, {"moments", write}}},
       {"updateRunning", {"channels", "momentum"}, {{"moments", read}, {"mean", accumulate}, {"variance", accumulate}}},
       {"normaliseForward", normalised, {{"source", read}, {"moments", read}, {"weights", read}, {"bias", read}, {"destination", write}}},
@@ -90,10 +92,10 @@ std::vector<KernelInfo> makeTable() {
        {"batch", "height", "width", "count", "sourceChannels", "sourceFirst", "sourceLayout", "destinationChannels", "destinationFirst",
         "destinationLayout", "add"},
        {{"source", read}, {"destination", accumulate}}},
-      {"activationForward", tile + Names{"function"}, {{"source", read}, {"destination", write}}},
-      {"activationBackward", tile + Names{"function"}, {{"kept", read}, {"destinationGradient", read}, {"sourceGradient", write}}},
-      {"resizeForward", resize, resampledAt({{"source", read}, {"destination", write}})},
-      {"resizeBackward", resize, resampledAt({{"destinationGradient", read}, {"sourceGradient", write}})},
+      {"activationForward", activation, {{"source", read}, {"destination", write}}},
+      {"activationBackward", activation, {{"kept", read}, {"destinationGradient", read}, {"sourceGradient", write}}},
+      {"resizeForward", resized, resampledAt({{"source", read}, {"destination", write}})},
+      {"resizeBackward", resized, resampledAt({{"destinationGradient", read}, {"sourceGradient", write}})},
       {"adaptivePoolForward", resampled, resampledAt({{"source", read}, {"destination", write}})},
       {"adaptivePoolBackward", resampled, resampledAt({{"destinationGradient", read}, {"sourceGradient", write}})},
       {"addBias", tile, {{"bias", read}, {"destination", accumulate}}},

@@ -54,6 +54,9 @@ class Extents {
   OperandExtent weights(const WeightReorder& r, Layout layout) const {
     return elements(weightElements(layout, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups));
   }
+  OperandExtent range(const CopyChannels& c, const ChannelRange& range) const {
+    return activation(range.layout, c.batch, range.channels, c.height, c.width);
+  }
   OperandExtent activation(const ActivationReorder& r, Layout layout) const {
     return activation(layout, r.batch, r.channels, r.height, r.width);
   }
@@ -69,7 +72,8 @@ OperandExtent classes(const ClassifiedTile& t, std::int64_t bytes) {
   const std::int64_t rows = checkedAdd(checkedMultiply(t.batch - 1, t.fullHeight), t.height - 1);
   return {checkedMultiply(checkedAdd(checkedMultiply(rows, t.fullWidth), t.width), bytes), bytes, false, 0};
 }
-OperandExtent doubles(std::int64_t count) { return {checkedMultiply(count, 8), 8, false, 0}; }
+OperandExtent doubles(std::int64_t count, bool optional = false) { return {checkedMultiply(count, 8), 8, optional, 0}; }
+OperandExtent moments(std::int64_t rows) { return doubles(checkedMultiply(rows, 3)); }
 OperandExtent index(std::int64_t limit) { return {0, 1, false, limit}; }
 
 std::vector<OperandExtent> resampled(const Resampled& r, const OperandExtent& read, const OperandExtent& written) {
@@ -194,6 +198,49 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     case KernelKind::classesOfPixels: {
       const auto t = decode<ClassifiedTile>(kernel);
       return {e.tile(t), classes(t, 1)};
+    }
+    case KernelKind::momentsForward: {
+      const auto t = decode<GroupedTile>(kernel);
+      return {e.tile(t), moments(t.rows())};
+    }
+    case KernelKind::momentsOfRunning: {
+      const std::int64_t channels = decode<ChannelCount>(kernel).channels;
+      return {e.elements(channels), e.elements(channels), moments(channels)};
+    }
+    case KernelKind::updateRunning: {
+      const std::int64_t channels = decode<UpdateRunning>(kernel).channels;
+      return {moments(channels), e.elements(channels), e.elements(channels)};
+    }
+    case KernelKind::normaliseForward:
+    case KernelKind::normaliseSums:
+    case KernelKind::normaliseBackward: {
+      const auto n = decode<Normalise>(kernel);
+      const OperandExtent tile = e.tile(n), rows = moments(n.rows()), parameters = e.elements(n.channels, true);
+      const std::int64_t sums = checkedMultiply(checkedMultiply(n.images(), n.channels), 2);
+      if (kernel.kind == KernelKind::normaliseForward) return {tile, rows, parameters, parameters, tile};
+      if (kernel.kind == KernelKind::normaliseSums) return {tile, rows, parameters, parameters, tile, doubles(sums)};
+      return {tile, rows, parameters, parameters, doubles(sums, true), tile, tile};
+    }
+    case KernelKind::normaliseParameters: {
+      const auto p = decode<NormaliseParameters>(kernel);
+      const std::int64_t sums = checkedMultiply(checkedMultiply(p.images, p.channels), 2);
+      return {doubles(sums), e.elements(p.channels), e.elements(p.channels, true)};
+    }
+    case KernelKind::addForward: {
+      const OperandExtent all = e.elements(decode<Rectifier>(kernel).count);
+      return {all, all, all};
+    }
+    case KernelKind::copyChannels: {
+      const auto c = decode<CopyChannels>(kernel);
+      return {e.range(c, c.source), e.range(c, c.destination)};
+    }
+    case KernelKind::activationForward: {
+      const OperandExtent tile = e.tile(decode<Activation>(kernel));
+      return {tile, tile};
+    }
+    case KernelKind::activationBackward: {
+      const OperandExtent tile = e.tile(decode<Activation>(kernel));
+      return {tile, tile, tile};
     }
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);

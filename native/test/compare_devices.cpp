@@ -65,7 +65,8 @@ void fill(const Kernel& kernel, Operands& plain, const std::vector<Form>& forms,
   for (std::size_t i = 0; i < forms.size(); ++i) {
     Block& block = plain.blocks[i];
     if (forms[i].kind == Form::Kind::labels) {
-      const std::int64_t classes = decode<CrossEntropy>(kernel).classes;
+      const bool ofPixels = kernel.kind != KernelKind::softmaxCrossEntropyForward && kernel.kind != KernelKind::softmaxCrossEntropyBackward;
+      const std::int64_t classes = ofPixels ? decode<Tile>(kernel).channels : decode<CrossEntropy>(kernel).classes;
       for (std::size_t row = 0; row < block.bytes() / 4; ++row) {
         const auto label = static_cast<std::int32_t>(number(random, 0, classes - 1));
         std::memcpy(block.data() + 4 * row, &label, 4);
@@ -73,6 +74,13 @@ void fill(const Kernel& kernel, Operands& plain, const std::vector<Form>& forms,
     } else if (forms[i].kind == Form::Kind::doubles) {
       std::uniform_real_distribution<double> values(0, 4);
       for (std::size_t k = 0; k < block.bytes() / sizeof(double); ++k) reinterpret_cast<double*>(block.data())[k] = values(random);
+    } else if (forms[i].kind == Form::Kind::statistics) {
+      std::uniform_real_distribution<double> means(-1, 1), variances(0.1, 2);
+      for (std::size_t row = 0; row < block.bytes() / (3 * sizeof(double)); ++row) {
+        const auto count = static_cast<double>(number(random, 2, 50));
+        const double moments[]{count, means(random), count * variances(random)};
+        std::memcpy(block.data() + row * sizeof(moments), moments, sizeof(moments));
+      }
     } else if (forms[i].kind != Form::Kind::other && forms[i].kind != Form::Kind::winners) {
       fillFloats(block, random);
       if (forms[i].kind != Form::Kind::moment) continue;
@@ -135,8 +143,10 @@ class Comparison {
  private:
   void setIndices(const Kernel& kernel, Operands& expected, Operands& actual) {
     const auto& table = kernelInfo(kernel.kind).operands;
+    const std::vector<OperandExtent> extents = operandExtents(kernel, device_);
     for (std::size_t i = 0; i < table.size(); ++i)
-      if (table[i].use == Use::index) expected.operands[i].index = actual.operands[i].index = number(random_, 0, 1);
+      if (table[i].use == Use::index)
+        expected.operands[i].index = actual.operands[i].index = number(random_, 0, std::min<std::int64_t>(1, extents[i].limit));
   }
 
   void transfer(const Form& form, const Block& plain, const Block& own) {
@@ -148,6 +158,7 @@ class Comparison {
       case Form::Kind::moment:
       case Form::Kind::labels:
       case Form::Kind::doubles:
+      case Form::Kind::statistics:
         std::memcpy(own.data(), plain.data(), plain.bytes());
         return;
       case Form::Kind::winners:
@@ -167,7 +178,7 @@ class Comparison {
     const auto expectClose = [&](double largest) {
       if (!(largest <= tolerance_)) fail("differs by " + std::to_string(largest));
     };
-    if (form.kind == Form::Kind::doubles) return expectClose(difference<double>(expected, actual));
+    if (form.kind == Form::Kind::doubles || form.kind == Form::Kind::statistics) return expectClose(difference<double>(expected, actual));
     if (form.kind == Form::Kind::plain || form.kind == Form::Kind::moment) return expectClose(difference<float>(expected, actual));
     const Block plain(expected.bytes()), again(actual.bytes());
     reorder(form.toPlain, device_, actual, plain);

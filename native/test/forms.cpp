@@ -22,8 +22,11 @@ Form tile(const Tile& t) { return activation(t.layout, t.batch, t.channels, t.he
 Form poolSource(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.inHeight, w.inWidth); }
 Form poolDestination(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.outHeight, w.outWidth); }
 
+Form resampledSource(const Resampled& r) { return activation(r.layout, r.batch, r.channels, r.inHeight, r.inWidth); }
+Form resampledDestination(const Resampled& r) { return activation(r.layout, r.batch, r.channels, r.outHeight, r.outWidth); }
+
 const Form plain{Form::Kind::plain}, winners{Form::Kind::winners}, labels{Form::Kind::labels}, moment{Form::Kind::moment},
-    doubles{Form::Kind::doubles}, other{Form::Kind::other};
+    doubles{Form::Kind::doubles}, statistics{Form::Kind::statistics}, other{Form::Kind::other};
 
 }  // namespace
 
@@ -93,6 +96,63 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       const Form form = tile(decode<SquaredError>(kernel));
       return {form, plain, form};
     }
+    case KernelKind::momentsForward:
+      return {tile(decode<GroupedTile>(kernel)), statistics};
+    case KernelKind::momentsOfRunning:
+      return {plain, moment, statistics};
+    case KernelKind::updateRunning:
+      return {statistics, plain, moment};
+    case KernelKind::normaliseForward: {
+      const Form form = tile(decode<Normalise>(kernel));
+      return {form, statistics, plain, plain, form};
+    }
+    case KernelKind::normaliseSums: {
+      const Form form = tile(decode<Normalise>(kernel));
+      return {form, statistics, plain, plain, form, doubles};
+    }
+    case KernelKind::normaliseParameters:
+      return {doubles, plain, plain};
+    case KernelKind::normaliseBackward: {
+      const Form form = tile(decode<Normalise>(kernel));
+      return {form, statistics, plain, plain, doubles, form, form};
+    }
+    case KernelKind::addForward:
+      return {plain, plain, plain};
+    case KernelKind::copyChannels: {
+      const auto c = decode<CopyChannels>(kernel);
+      const auto side = [&](const ChannelRange& range) { return activation(range.layout, c.batch, range.channels, c.height, c.width); };
+      return {side(c.source), side(c.destination)};
+    }
+    case KernelKind::activationForward: {
+      const Form form = tile(decode<Activation>(kernel));
+      return {form, form};
+    }
+    case KernelKind::activationBackward: {
+      const Form form = tile(decode<Activation>(kernel));
+      return {form, form, form};
+    }
+    case KernelKind::resizeForward:
+    case KernelKind::adaptivePoolForward: {
+      const auto r = decode<Resampled>(kernel);
+      return {resampledSource(r), resampledDestination(r), other, other, other, other};
+    }
+    case KernelKind::resizeBackward:
+    case KernelKind::adaptivePoolBackward: {
+      const auto r = decode<Resampled>(kernel);
+      return {resampledDestination(r), resampledSource(r), other, other, other, other};
+    }
+    case KernelKind::addBias:
+      return {plain, tile(decode<Tile>(kernel))};
+    case KernelKind::sumBias:
+      return {tile(decode<Tile>(kernel)), plain};
+    case KernelKind::pixelCrossEntropyForward:
+      return {tile(decode<Tile>(kernel)), labels, plain, doubles, doubles};
+    case KernelKind::pixelCrossEntropyBackward: {
+      const Form form = tile(decode<Tile>(kernel));
+      return {form, labels, plain, doubles, form};
+    }
+    case KernelKind::classesOfPixels:
+      return {tile(decode<Tile>(kernel)), other};
     case KernelKind::copyBox:
       return {plain, plain};
     case KernelKind::gather:

@@ -60,6 +60,8 @@ int checkHostileKernels(const std::string& name, Device& device) {
   raceOver({KernelKind::maxPoolBackward, {1, 1, 64, 64, 64, 64, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0}}, 1, device);
   raceOver({KernelKind::softmaxCrossEntropyForward, {512, 2, 512}}, 1, device);
   raceOver({KernelKind::softmaxCrossEntropyBackward, {512, 2, 512}}, 1, device);
+  raceOver({KernelKind::pixelCrossEntropyForward, {1, 2, 16, 32, 0, 16, 32, 255}}, 1, device);
+  raceOver({KernelKind::pixelCrossEntropyBackward, {1, 2, 16, 32, 0, 16, 32, 255}}, 1, device);
   alarm(60);  // a window of 2^82 places is no reason to take long
   launchOnce({KernelKind::maxPoolForward, farPadded()}, device);
   for (const KernelKind kind : {KernelKind::averagePoolForward, KernelKind::averagePoolBackward}) {
@@ -67,6 +69,9 @@ int checkHostileKernels(const std::string& name, Device& device) {
     pool.fields.insert(pool.fields.end(), {0, 0, 1});
     launchOnce(pool, device);
   }
+  const double far = 0x1p30;
+  launchOnce({KernelKind::adaptivePoolBackward, {1, 1, 2, 2, 1, 1, 0, far, far, 1, 1}}, device);
+  launchOnce({KernelKind::resizeBackward, {1, 1, 2, 2, 3, 3, 0, 2, 2, far, far, 1, 0}}, device);
   alarm(0);
   std::printf("%s: hostile kernels stayed inside\n", name.c_str());
   return 0;

@@ -19,6 +19,22 @@ std::vector<Kernel> largeKernels() {
                               {k::gather, {2, 40, 9, 37, 0, 20000, 400, 40}},
                               {k::gather, {2, 40, 9, 37, 0, 20000, 400, 37}},
                               {k::scatterAdd, {2, 40, 9, 37, 0, 20000, 400, 40}}};
+  for (const k kind : {k::resizeForward, k::resizeBackward}) {
+    kernels.push_back({kind, {1, 21, 33, 20, 257, 160, 0, 33, 20, 257, 160, 1, 0}});
+    kernels.push_back({kind, {1, 40, 90, 81, 30, 33, 0, 90, 81, 30, 33, 1, 1}});
+    kernels.push_back({kind, {2, 5, 40, 33, 77, 66, 0, 40, 33, 77, 66, 0, 0}});
+  }
+  for (const k kind : {k::adaptivePoolForward, k::adaptivePoolBackward}) {
+    kernels.push_back({kind, {1, 70, 150, 155, 1, 1, 0, 150, 155, 1, 1}});
+    kernels.push_back({kind, {1, 20, 61, 64, 7, 6, 0, 61, 64, 7, 6}});
+  }
+  kernels.push_back({k::addBias, {2, 70, 60, 61, 0}});
+  kernels.push_back({k::sumBias, {2, 70, 160, 161, 0}});
+  for (const k kind : {k::pixelCrossEntropyForward, k::pixelCrossEntropyBackward}) {
+    kernels.push_back({kind, {2, 21, 60, 77, 0, 100, 80, 255}});
+    kernels.push_back({kind, {1, 300, 20, 11, 0, 20, 11, 7}});
+  }
+  kernels.push_back({k::classesOfPixels, {2, 150, 60, 77, 0, 61, 90}});
   // Rows apart, rows in whole vectors, rows that follow each other on one side and on both.
   for (const double add : {0, 1}) {
     kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1500, 310, 6000, 1600, 305, add}});
@@ -26,6 +42,17 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1200, 300, 6000, 1500, 310, add}});
     kernels.push_back({k::copyBox, {2, 3, 4, 300, 3600, 1200, 300, 3600, 1200, 300, add}});
   }
+  for (const double channels : {24, 64}) {
+    kernels.push_back({k::momentsForward, {2, channels, 110, 93, 0, channels, 0}});
+    kernels.push_back({k::momentsForward, {2, channels, 110, 93, 0, 8, 1}});
+    kernels.push_back({k::normaliseForward, {2, channels, 110, 93, 0, 8, 1, 1e-5, 0}});
+    kernels.push_back({k::normaliseSums, {2, channels, 110, 93, 0, channels, 0, 1e-5, 0}});
+    kernels.push_back({k::normaliseBackward, {2, channels, 110, 93, 0, channels, 0, 1e-5, 0, 0}});
+    kernels.push_back({k::activationBackward, {2, channels, 110, 93, 0, 2}});
+    kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 16, 0, 160, 96, 0, 0}});
+    kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 3, 0, 160, 20, 0, 1}});
+  }
+  kernels.push_back({k::addForward, {100001, 0}});
   for (const k kind : {k::maxPoolForward, k::maxPoolBackward}) {
     for (const double channels : {3, 8}) {
       kernels.push_back({kind, {2, channels, 12, 16, 6, 8, 2, 2, 2, 2, 1, 1, 0, 0, 0, 0, 0}});

@@ -94,9 +94,59 @@ Numbers averagePool(Random& random) {
   return append(fields, {0, bottom, right, static_cast<double>(number(random, 0, 1))});
 }
 
+Numbers grouped(Random& random) {
+  const Numbers t = tile(random);
+  const auto channels = static_cast<std::int64_t>(t[1]);
+  std::int64_t groups = channels;
+  while (number(random, 0, 1) == 1 || channels % groups != 0) groups = number(random, 1, channels);
+  return append(t, {static_cast<double>(groups), static_cast<double>(number(random, 0, 1))});
+}
+
+Numbers normalise(Random& random) { return append(grouped(random), {1e-3, static_cast<double>(number(random, 0, 2)) / 2}); }
+
+// Ranges often begin and end with the blocks of layouts.
+Numbers copyChannels(Random& random) {
+  const auto d = [](std::int64_t value) { return static_cast<double>(value); };
+  const std::int64_t count = someChannels(random);
+  const auto side = [&]() -> Numbers {
+    const std::int64_t first = number(random, 0, 1) * someChannels(random), after = number(random, 0, 1) * someChannels(random);
+    return {d(first + count + after), d(first), 0};
+  };
+  const Numbers pixels{d(number(random, 1, 2)), d(number(random, 1, 5)), d(number(random, 1, 6)), d(count)};
+  return append(append(append(pixels, side()), side()), {d(number(random, 0, 1))});
+}
+
 Numbers dropout(Random& random) {
   const Numbers t = tile(random);
   return append(t, {t[1], t[2] + 1, t[3] + 2, static_cast<double>(number(random, 0, 1000)), 0.5 * fraction(random)});
+}
+
+// All of the input, so that every output finds what it is made of; a gradient may be of a part.
+Numbers resampled(Random& random, bool backward) {
+  const auto number = [&](std::int64_t least, std::int64_t most) { return static_cast<double>(test::number(random, least, most)); };
+  const double height = number(1, 9), width = number(1, 9), outHeight = number(1, 12), outWidth = number(1, 12);
+  const double above = backward ? number(0, 1) : 0, beside = backward ? number(0, 1) : 0;
+  return {number(1, 2),
+          static_cast<double>(someChannels(random)),
+          height,
+          width,
+          outHeight,
+          outWidth,
+          0,
+          height + above,
+          width + beside,
+          outHeight + number(0, 1),
+          outWidth + number(0, 1)};
+}
+
+Numbers resize(Random& random, bool backward) {
+  const std::int64_t mode = number(random, 0, 2);
+  return append(resampled(random, backward), {mode == 0 ? 0.0 : 1.0, mode == 2 ? 1.0 : 0.0});
+}
+
+Numbers classified(Random& random) {
+  const Numbers t = tile(random);
+  return append(t, {t[2] + static_cast<double>(number(random, 0, 2)), t[3] + static_cast<double>(number(random, 0, 2))});
 }
 
 Numbers loadImage(Random& random) {
@@ -145,6 +195,40 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
     case KernelKind::meanSquaredErrorForward:
     case KernelKind::meanSquaredErrorBackward:
       return append(strided(random), {count(100)});
+    case KernelKind::momentsForward:
+      return grouped(random);
+    case KernelKind::momentsOfRunning:
+      return {count(40)};
+    case KernelKind::updateRunning:
+      return {count(40), fraction(random)};
+    case KernelKind::normaliseForward:
+    case KernelKind::normaliseSums:
+      return normalise(random);
+    case KernelKind::normaliseParameters:
+      return {count(3), count(40)};
+    case KernelKind::normaliseBackward:
+      return append(normalise(random), {static_cast<double>(number(random, 0, 1))});
+    case KernelKind::addForward:
+      return {count(200), static_cast<double>(number(random, 0, 2)) / 2};
+    case KernelKind::copyChannels:
+      return copyChannels(random);
+    case KernelKind::activationForward:
+    case KernelKind::activationBackward:
+      return append(tile(random), {static_cast<double>(number(random, 0, 3))});
+    case KernelKind::resizeForward:
+    case KernelKind::resizeBackward:
+      return resize(random, kind == KernelKind::resizeBackward);
+    case KernelKind::adaptivePoolForward:
+    case KernelKind::adaptivePoolBackward:
+      return resampled(random, kind == KernelKind::adaptivePoolBackward);
+    case KernelKind::addBias:
+    case KernelKind::sumBias:
+      return tile(random);
+    case KernelKind::pixelCrossEntropyForward:
+    case KernelKind::pixelCrossEntropyBackward:
+      return append(classified(random), {static_cast<double>(number(random, 0, 1) == 0 ? 255 : 0)});
+    case KernelKind::classesOfPixels:
+      return classified(random);
     case KernelKind::copyBox:
       return copyBox(random);
     case KernelKind::gather:
@@ -177,7 +261,10 @@ void setField(Kernel& kernel, const char* name, Layout layout) { setField(kernel
 
 // Blocks of channels are for processors: a GPU takes its own layout and the plain one.
 Layout anyActivation(Device& device, Random& random) {
-  if (!device.properties()) return static_cast<Layout>(number(random, 0, 2));
+  if (!device.properties()) {
+    const std::int64_t layout = number(random, 0, 3);
+    return layout == 3 ? Layout::nhwc : static_cast<Layout>(layout);
+  }
   return number(random, 0, 1) == 0 ? Layout::plain : device.activationLayout(64, false);
 }
 

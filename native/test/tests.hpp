@@ -10,6 +10,8 @@ namespace tilefold::test {
 int compareDevice(const std::string& name, Device& device, int rounds, double tolerance = 2e-5);
 int fuzzPrograms(const std::string& name, Device& device, int programs);
 int checkHostileKernels(const std::string& name, Device& device);
+// Tiles of resized and pooled tensors against the whole, bit by bit.
+int checkResampledTiles(const std::string& name, Device& device, int rounds);
 int checkArena();
 
 }  // namespace tilefold::test

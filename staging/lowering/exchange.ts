@@ -1,5 +1,5 @@
 import { elementsOf, isLearnable, type Extents } from '../graph'
-import { bytesOf, type Exchanged } from '../program'
+import { exchangedBytes, type Exchanged } from '../program'
 import { aligned } from '../placement/placement'
 import type { Objective, Source, StepExchange } from './context'
 import type { Graph } from '../graph'
@@ -67,8 +67,7 @@ const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): ExchangeBuffer =>
   let bytes = 0
   for (const entry of wanted) {
     entries.push({ ...entry, offset: bytes })
-    const elementBytes = entry.type === 'uint8' ? 1 : entry.type === 'int32' ? 4 : bytesOf(entry.type)
-    bytes += aligned(entry.shape.reduce((product, extent) => product * extent, elementBytes))
+    bytes += aligned(entry.shape.reduce((product, extent) => product * extent, exchangedBytes(entry.type)))
   }
   const offsets = new Map(entries.map(({ name, offset }) => [name, offset]))
   const offsetOf = (name: string): number => offsets.get(name) ?? 0

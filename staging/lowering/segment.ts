@@ -133,8 +133,9 @@ export const emitBackward = (
   const pending = normalising.flatMap((position): readonly Pending[] => {
     const node = graph.nodes[position] as Normalisation
     const [tensor] = node.inputs
+    if (!isPending(code, node)) return []
     const whole = inputOf(tensor!)
-    if (whole === undefined || whole === 'exchange' || !isPending(code, node)) return []
+    if (whole === undefined || whole === 'exchange') return []
     if (graph.readers[tensor!]!.length === 1) return [{ position, tensor: tensor!, dy: whole }]
     const buffer = emit.buffer(`the gradient of the output of ${node.name}`, whole.buffer.bytes)
     return [{ position, tensor: tensor!, dy: { ...whole, buffer, address: at(buffer) } }]

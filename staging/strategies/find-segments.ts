@@ -2,7 +2,8 @@ import { activationElements } from '../layout'
 import type { Context } from '../lowering/context'
 import { isLoss, type Graph } from '../graph'
 import { checkpointsAsked, tilesAsked } from '../marks'
-import type { Span } from '../tiling'
+import { gathersMoments } from '../normalisation'
+import { crossing, type Span } from '../tiling'
 
 /** Bytes of the output of each node, in the device's layouts. */
 export const outputBytes = ({ graph, layouts, elementBytes }: Pick<Context, 'graph' | 'layouts' | 'elementBytes'>): readonly number[] =>
@@ -25,11 +26,15 @@ export const findSegments = (sizes: readonly number[], capacity: number): readon
   return spans
 }
 
+/** Whether one tensor alone goes on from here. */
+export const isCut = (graph: Graph, position: number): boolean => crossing(graph, position).every((tensor) => tensor === position)
+
 /**
  * A checkpoint here is never better than one op later: that op works in place or shrinks a feature map. (Except after a sum over
  * pixels, which only the last op of a tiled segment may be.)
  */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
+  if (gathersMoments(graph.nodes[position]!)) return false
   const { op, input } = graph.nodes[position]!
   if (graph.nodes[position - 1]!.access.H.kind === 'reduce') return false
   if (op === 'relu' || op === 'leakyRelu' || op === 'dropout') return true
@@ -39,7 +44,8 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
 
 /**
  * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a checkpoint: the union
- * of Listing 3's boundaries, without those that the next position dominates.
+ * of Listing 3's boundaries, without those that the next position dominates, and inside blocks of branches without those that no
+ * statistics ask for.
  */
 export const checkpointPositions = (graph: Graph, sizes: readonly number[], budget: number): readonly number[] => {
   const asked = checkpointsAsked(graph)
@@ -47,5 +53,6 @@ export const checkpointPositions = (graph: Graph, sizes: readonly number[], budg
   return findSegments(sizes, budget)
     .map(({ to }) => to)
     .filter((position) => position < graph.nodes.length && !tiled.some(({ from, to }) => from < position && position < to))
+    .filter((position) => asked.includes(position) || isCut(graph, position) || gathersMoments(graph.nodes[position]!))
     .filter((position) => asked.includes(position) || !isDominated(graph, sizes, position))
 }

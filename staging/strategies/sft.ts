@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { lazilyBy } from '../lazily'
 import { checkpointsAsked, tilesAsked } from '../marks'
 import type { SegmentEstimate } from '../lowering/estimate'
 import { openContext } from '../lowering/lower'
@@ -6,7 +7,7 @@ import { openPool } from '../lowering/emitter'
 import { poolBeforeRectifying } from '../order'
 import { aligned } from '../placement/placement'
 import type { Segment } from '../plan'
-import { tileCount, untiled, type Grid, type Span } from '../tiling'
+import { crossing, endsOf, tileCount, untiled, type Grid, type Span } from '../tiling'
 import { checkpointPositions, outputBytes } from './find-segments'
 import { candidateGrids } from './grids'
 import type { Search, Segmentation, Strategy } from './strategy'
@@ -136,8 +137,9 @@ const joined = (segments: Segmentation, asked: readonly number[], estimate: Sear
   }, [])
 
 interface Boundaries {
-  /** Of the tensor at a position, and of its gradient. */
-  readonly boundaryBytes: (position: number) => number
+  /** Of a tensor, and of its gradient. */
+  readonly tensorBytes: (tensor: number) => number
+  readonly hasGradient: (tensor: number) => boolean
   /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
   readonly firstLearning: number
   /** Whether backward reads weights of these nodes in another layout than forward. */
@@ -157,17 +159,24 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 const waysOf = (
   { lowering: { graph, source }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
-  { boundaryBytes, firstLearning, reorders }: Boundaries
+  { tensorBytes, hasGradient, firstLearning, reorders }: Boundaries
 ): ((span: Span) => Ways) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
   const isFrozen = ({ to }: Span): boolean => to <= firstLearning
-  const gradientBytes = ({ from, to }: Span): number => (from > firstLearning ? boundaryBytes(from) : 0) + boundaryBytes(to)
+  const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
+  const crossingAt = lazilyBy((position: number) => (position === end ? [] : crossing(graph, position)))
+  const outputBytesOf = (span: Span): number => bytesOf(endsOf(graph, span).outputs)
+  /** Gradients of all tensors that live on either side of a segment. */
+  const gradientBytes = ({ from, to }: Span): number =>
+    bytesOf(new Set([...crossingAt(from), ...crossingAt(to)].filter((tensor) => hasGradient(tensor))))
   /** What the tensors at a segment's ends take, however it runs. */
-  const endBytesOf = (span: Span): number => (isFrozen(span) ? boundaryBytes(span.to) : gradientBytes(span))
+  const endBytesOf = (span: Span): number => (isFrozen(span) ? outputBytesOf(span) : gradientBytes(span))
   const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
-    const [before, after] = [boundaryBytes(segment.from), boundaryBytes(segment.to)]
+    const after = outputBytesOf(segment)
     const frozen = isFrozen(segment)
+    const remaining = frozen ? new Set(crossingAt(segment.to)) : undefined
+    const freed = remaining === undefined ? 0 : bytesOf(crossingAt(segment.from).filter((tensor) => !remaining.has(tensor)))
     return {
       segment,
       addedBytes: () => {
@@ -175,7 +184,7 @@ const waysOf = (
         const backward = frozen ? 0 : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
         return Math.max(after + forwardBytes, backward)
       },
-      keptBytes: () => after + estimated.bytes().keptBytes - (frozen ? before : 0),
+      keptBytes: () => after + estimated.bytes().keptBytes - freed,
       nanoseconds: estimated.nanoseconds
     }
   }
@@ -274,11 +283,17 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   const sizes = outputBytes(context)
   const end = graph.nodes.length
   const asked = checkpointsAsked(graph)
-  const boundaryBytes = (position: number): number => (position === 0 || position === end ? 0 : aligned(sizes[position - 1]!))
+  const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
+  const hasGradient = (tensor: number): boolean => context.gradients[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
     context.parameters.slice(from, to).some((both) => both?.weight !== undefined && both.weight.layout !== both.weight.backwardLayout)
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target), end]
-  const ways = waysOf(search, positionsWithin(Infinity), { boundaryBytes, firstLearning: context.firstLearning, reorders })
+  const ways = waysOf(search, positionsWithin(Infinity), {
+    tensorBytes,
+    hasGradient,
+    firstLearning: context.firstLearning,
+    reorders
+  })
 
   /** The label of least time at the end that takes no more than `limit`; tiled are only segments that start where `mayTile` says. */
   const fastest = (target: number, spans: Spans, limit: number, mayTile: (from: number) => boolean): Label | undefined => {

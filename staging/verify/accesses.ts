@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { bytesOf, tileAxes, type BufferRole, type Copy, type Engine, type Instruction, type Offset, type Program } from '../program'
+import { bytesOf, exchangedBytes, tileAxes, type BufferRole, type Copy, type Engine, type Instruction, type Offset, type Program } from '../program'
 import { coordinatesOf, type Coordinates } from './boxes'
 import { fail, instructionFault, operandFault, proving, rangeText, type Place, type VerifierFault } from './fault'
 import { isOptional, operandRegions, type OperandRegion, type Repeat } from './operand-regions'
@@ -75,7 +75,7 @@ const storesOf = (program: Program): { readonly stores: readonly Store[]; readon
   const exchanges = sectionsOf(program).map(([, { exchanged }]) => {
     const first = stores.length
     for (const { name, type, shape, offset } of exchanged) {
-      const bytes = shape.reduce((product, extent) => product * extent, type === 'int32' ? 4 : bytesOf(type))
+      const bytes = shape.reduce((product, extent) => product * extent, exchangedBytes(type))
       stores.push({ space: 'exchange', name: `${name} of the exchange`, offset, bytes })
     }
     return [first, stores.length] as const
@@ -129,7 +129,7 @@ const readSection = (
     const [down, up] = movement(open, loops)
     const holder = space === 'arena' && buffer !== undefined ? stores[buffer] : undefined
     const rest = holder === undefined ? 0 : holder.offset + holder.bytes - base - up
-    const { repeats, run } = region.kind === 'bytes' ? region : { repeats: [], run: rest }
+    const { start = 0, repeats, run } = region.kind === 'bytes' ? region : { repeats: [], run: rest }
     const fault = (kind: 'form' | 'bounds', range: readonly [number, number], sentence: string): VerifierFault =>
       operandFault(kind, place, name, holder?.name ?? spaceNames[space], range, sentence)
     const sane = Number.isSafeInteger(base) && strides.every(Number.isSafeInteger)
@@ -137,7 +137,8 @@ const readSection = (
     if (!(sane && shaped && (region.kind === 'rest' || isCount(run))))
       fail(fault('form', [0, 0], 'has an address or extents that are not whole numbers'))
     const reach = repeats.reduce((sum, { count, stride }) => sum + (count - 1) * stride, run)
-    const range = [base + down, base + up + reach] as const
+    const first = base + start
+    const range = [first + down, first + up + reach] as const
     const store = storeOf(space, buffer, range)
     if (space === 'arena' && store === undefined) return fail(fault('form', range, 'does not say which buffer of the arena it means'))
     const limit = space === 'arena' ? program.peakBytes : space === 'host' ? program.hostBytes : exchangeBytes
@@ -154,7 +155,7 @@ const readSection = (
       store,
       operand: name,
       use: use === 'index' ? 'read' : use,
-      base: base - offset,
+      base: first - offset,
       repeats,
       run,
       strides: [open[0]!, open[1]!, open[2]!],
@@ -190,7 +191,7 @@ const readSection = (
             )
           )
       } else if (operand.space === 'none') {
-        if (!isOptional(region.name)) malformed('is absent')
+        if (!isOptional(kernel.kind, region.name)) malformed('is absent')
       } else if (operand.space === 'index') malformed('is an index instead of an address')
       else {
         const touched = access(place, loops, operand.space, operand, region)

@@ -1,5 +1,5 @@
 import { kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf, type Use } from '../kernels'
-import { activationElements, layouts, weightElements } from '../layout'
+import { activationElements, channelsAreApart, layouts, weightElements } from '../layout'
 
 /** `count` times, `stride` bytes apart. */
 export interface Repeat {
@@ -9,8 +9,8 @@ export interface Repeat {
 
 /** What a kernel touches of an operand. */
 export type Region =
-  /** Runs of `run` contiguous bytes, repeated; the outermost repetition first. */
-  | { readonly kind: 'bytes'; readonly repeats: readonly Repeat[]; readonly run: number }
+  /** Runs of `run` contiguous bytes, repeated; the outermost repetition first. The first begins `start` bytes (else 0) after the address. */
+  | { readonly kind: 'bytes'; readonly start?: number; readonly repeats: readonly Repeat[]; readonly run: number }
   /** As much as the device wants (scratch, winners): all of the buffer from here on. */
   | { readonly kind: 'rest' }
   /** A coordinate of 0 .. limit. */
@@ -100,6 +100,86 @@ const origin = ({ height, width, fullHeight, fullWidth }: Tile & Record<'fullHei
   columnOrigin: index(fullWidth - width)
 })
 
+type Resampled = Record<'batch' | 'channels' | 'inHeight' | 'inWidth' | 'outHeight' | 'outWidth' | 'layout', number> &
+  Record<'fullInHeight' | 'fullInWidth' | 'fullOutHeight' | 'fullOutWidth', number>
+const resampled = (k: Resampled, elementBytes: number) => ({
+  source: activation(k.layout, [k.batch, k.channels, k.inHeight, k.inWidth], elementBytes),
+  destination: activation(k.layout, [k.batch, k.channels, k.outHeight, k.outWidth], elementBytes),
+  at: {
+    sourceRow: index(k.fullInHeight - k.inHeight),
+    sourceColumn: index(k.fullInWidth - k.inWidth),
+    destinationRow: index(k.fullOutHeight - k.outHeight),
+    destinationColumn: index(k.fullOutWidth - k.outWidth)
+  }
+})
+const resampledForward = (k: Resampled, elementBytes: number) => {
+  const { source, destination, at } = resampled(k, elementBytes)
+  return { source, destination, ...at }
+}
+const resampledBackward = (k: Resampled, elementBytes: number) => {
+  const { source, destination, at } = resampled(k, elementBytes)
+  return { destinationGradient: destination, sourceGradient: source, ...at }
+}
+
+/** The classes of a tile's pixels, of so many bytes each, in a plane of the full extents. */
+const classesOf = (
+  { batch, height, width, fullHeight, fullWidth }: Record<'batch' | 'height' | 'width' | 'fullHeight' | 'fullWidth', number>,
+  bytes: number
+): Region => ({
+  kind: 'bytes',
+  repeats: [
+    { count: batch, stride: fullHeight * fullWidth * bytes },
+    { count: height, stride: fullWidth * bytes }
+  ],
+  run: width * bytes
+})
+
+const pixelLoss = (k: Tile & Record<'fullHeight' | 'fullWidth', number>, elementBytes: number) => ({
+  source: tile(k, elementBytes),
+  labels: classesOf(k, labelBytes),
+  classWeights: contiguous(k.channels * elementBytes),
+  normaliser: contiguous(doubleBytes)
+})
+
+type Normalised = Tile & Record<'groups' | 'perImage', number>
+/** A row of statistics is of an image by itself or of all. */
+const images = ({ batch, perImage }: Normalised): number => (perImage === 1 ? batch : 1)
+const moments = (rows: number): Region => contiguous(rows * 3 * doubleBytes)
+const gradientSums = (images: number, channels: number): Region => contiguous(images * channels * 2 * doubleBytes)
+const normalisation = (k: Normalised, elementBytes: number) => ({
+  source: tile(k, elementBytes),
+  moments: moments(images(k) * k.groups),
+  weights: contiguous(k.channels * elementBytes),
+  bias: contiguous(k.channels * elementBytes)
+})
+
+type CopyChannels = Omit<KernelOf<'copyChannels'>, 'kind'>
+const copiesApart = ({ destinationLayout, destinationChannels, destinationFirst, count }: CopyChannels): boolean => {
+  const layout = layouts[destinationLayout]
+  return layout !== undefined && channelsAreApart(layout, destinationChannels, destinationFirst, count)
+}
+/** Of channels that share blocks with others nothing less than the whole tile is said. */
+const copiedChannels = (k: CopyChannels, elementBytes: number): Region => {
+  const { batch, height, width, count, destinationChannels, destinationFirst, destinationLayout } = k
+  const whole = activation(destinationLayout, [batch, destinationChannels, height, width], elementBytes)
+  const layout = layouts[destinationLayout]
+  if (layout === undefined || !copiesApart(k)) return whole
+  if (layout === 'nhwc')
+    return {
+      kind: 'bytes',
+      start: destinationFirst * elementBytes,
+      repeats: [{ count: batch * height * width, stride: destinationChannels * elementBytes }],
+      run: count * elementBytes
+    }
+  const bytesOf = (channels: number) => activationElements(layout, [1, channels, height, width]) * elementBytes
+  return {
+    kind: 'bytes',
+    start: bytesOf(destinationFirst),
+    repeats: [{ count: batch, stride: bytesOf(destinationChannels) }],
+    run: bytesOf(count)
+  }
+}
+
 /** One row a kernel; native/src/operand.cpp says the same in C++. */
 const rows: Rows = {
   convolutionForward: (k, e) => ({ ...convolution(k, e), scratch: rest }),
@@ -157,6 +237,45 @@ const rows: Rows = {
   }),
   meanSquaredErrorForward: (k, e) => ({ source: tile(k, e), target: strided(k, e), loss: contiguous(lossBytes) }),
   meanSquaredErrorBackward: (k, e) => ({ source: tile(k, e), target: strided(k, e), sourceGradient: tile(k, e) }),
+  resizeForward: resampledForward,
+  resizeBackward: resampledBackward,
+  adaptivePoolForward: resampledForward,
+  adaptivePoolBackward: resampledBackward,
+  addBias: (k, e) => ({ bias: contiguous(k.channels * e), destination: tile(k, e) }),
+  sumBias: (k, e) => ({ destinationGradient: tile(k, e), biasGradient: contiguous(k.channels * e) }),
+  pixelCrossEntropyForward: (k, e) => ({ ...pixelLoss(k, e), loss: contiguous(lossBytes) }),
+  pixelCrossEntropyBackward: (k, e) => ({ ...pixelLoss(k, e), sourceGradient: tile(k, e) }),
+  classesOfPixels: (k, e) => ({ source: tile(k, e), classes: classesOf(k, 1) }),
+  momentsForward: (k, e) => ({ source: tile(k, e), moments: moments(images(k) * k.groups) }),
+  momentsOfRunning: ({ channels }, e) => ({
+    mean: contiguous(channels * e),
+    variance: contiguous(channels * e),
+    moments: moments(channels)
+  }),
+  updateRunning: ({ channels }, e) => ({ moments: moments(channels), mean: contiguous(channels * e), variance: contiguous(channels * e) }),
+  normaliseForward: (k, e) => ({ ...normalisation(k, e), destination: tile(k, e) }),
+  normaliseSums: (k, e) => ({ ...normalisation(k, e), destinationGradient: tile(k, e), sums: gradientSums(images(k), k.channels) }),
+  normaliseParameters: ({ images, channels }, e) => ({
+    sums: gradientSums(images, channels),
+    weightGradient: contiguous(channels * e),
+    biasGradient: contiguous(channels * e)
+  }),
+  normaliseBackward: (k, e) => ({
+    ...normalisation(k, e),
+    sums: gradientSums(images(k), k.channels),
+    destinationGradient: tile(k, e),
+    sourceGradient: tile(k, e)
+  }),
+  addForward: ({ count }, e) => {
+    const all = contiguous(count * e)
+    return { first: all, second: all, destination: all }
+  },
+  copyChannels: (k, e) => ({
+    source: activation(k.sourceLayout, [k.batch, k.sourceChannels, k.height, k.width], e),
+    destination: copiedChannels(k, e)
+  }),
+  activationForward: (k, e) => ({ source: tile(k, e), destination: tile(k, e) }),
+  activationBackward: (k, e) => ({ kept: tile(k, e), destinationGradient: tile(k, e), sourceGradient: tile(k, e) }),
   copyBox: (k, e) => {
     const box = (strides: readonly [number, number, number]): Region => ({
       kind: 'bytes',
@@ -191,22 +310,55 @@ export interface OperandRegion {
   readonly region: Region
 }
 
+/** What stands in the table as accumulated is only written where the kernel does not add, and writes all of its region. */
+const overwrites = (kernel: Kernel): boolean => {
+  switch (kernel.kind) {
+    case 'copyBox':
+    case 'normaliseBackward':
+      return kernel.add === 0
+    case 'copyChannels':
+      return kernel.add === 0 && copiesApart(kernel)
+    default:
+      return false
+  }
+}
+
 /** The operands of a kernel in order, with what it touches of each. */
 export const operandRegions = (kernel: Kernel, elementBytes: number): readonly OperandRegion[] => {
   // The row of a kernel's own kind takes that kernel.
   const row = rows[kernel.kind] as (kernel: Kernel, elementBytes: number) => Readonly<Record<string, Region>>
   const regions = row(kernel, elementBytes)
+  const written = overwrites(kernel)
   return Object.entries(kernelTable[kernel.kind].operands).map(([name, use]) => ({
     name,
-    // A box that is not added to is written.
-    use: kernel.kind === 'copyBox' && use === 'accumulate' && kernel.add === 0 ? 'write' : use,
+    use: written && use === 'accumulate' ? 'write' : use,
     region: regions[name]!
   }))
 }
 
-/** Kernels that work element by element, so that what they write may be exactly what they read. */
-export const worksInPlace = (kind: KernelKind): boolean => kind === 'rectifierForward' || kind === 'rectifierBackward' || kind === 'dropout'
+/** Kernels that work element by element, so that what they write may be exactly what they read: any of these operands. */
+const inPlace: { readonly [K in KernelKind]?: readonly OperandsOf<K>[] } = {
+  rectifierForward: ['source'],
+  rectifierBackward: ['destination', 'destinationGradient'],
+  dropout: ['source'],
+  normaliseForward: ['source'],
+  normaliseBackward: ['destinationGradient'],
+  addForward: ['first', 'second'],
+  activationForward: ['source'],
+  activationBackward: ['destinationGradient']
+}
 
-const optional: readonly string[] = ['bias', 'biasGradient', 'scratch', 'velocity', 'rowWeights']
+/** Whether a kernel may write in the very place where it reads this operand. */
+export const worksInPlace = (kernel: Kernel, operand: string): boolean =>
+  ((inPlace[kernel.kind] ?? []) as readonly string[]).includes(operand) && !(kernel.kind === 'normaliseBackward' && kernel.add === 1)
 
-export const isOptional = (operand: string): boolean => optional.includes(operand)
+/** Operands that may be absent, whatever the kernel. */
+const optional: readonly string[] = ['bias', 'biasGradient', 'scratch', 'velocity', 'rowWeights', 'classWeights']
+const optionalOf: { readonly [K in KernelKind]?: readonly OperandsOf<K>[] } = {
+  normaliseForward: ['weights'],
+  normaliseSums: ['weights'],
+  normaliseBackward: ['weights', 'sums']
+}
+
+export const isOptional = (kind: KernelKind, operand: string): boolean =>
+  optional.includes(operand) || ((optionalOf[kind] ?? []) as readonly string[]).includes(operand)

@@ -120,7 +120,7 @@ const proveApart = ({ stores, coordinates }: ProgramEvents, { events }: SectionE
           if (written.use === 'read') return
           event.accesses.forEach((other, otherPosition) => {
             if (position === otherPosition || written.store !== other.store) return
-            const elementwise = event.kernel !== undefined && worksInPlace(event.kernel.kind)
+            const elementwise = event.kernel !== undefined && worksInPlace(event.kernel, other.operand)
             if (!(elementwise && sameBytes(written, other))) check(event.place, written, other, loops)
           })
         })

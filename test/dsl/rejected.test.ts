@@ -69,7 +69,8 @@ cost('vgg19 at 20480 x 20480 checks within 3 s and 40,000 instantiations', () =>
 
 cost('vgg19 at 20480 x 20480 with a plan of many segments checks within 3 s and 40,000 instantiations', () => {
   const model = vgg19({ classes: 2, head: 'gap' })
-  const layers = [...flatLayers(model.layers), { name: 'loss', op: 'softmaxCrossEntropy', args: {} }] as readonly PlannedLayer[]
+  const written = flatLayers(model.layers)
+  const layers = [...written, { name: 'loss', op: 'softmaxCrossEntropy', args: {}, inputs: [written.length] }] as readonly PlannedLayer[]
   const ends = [5, 10, 19, 28, 38, layers.length]
   const plan: Plan = {
     model: 'vgg19',

@@ -5,9 +5,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { shapeRules, windowOf, type Op, type OpArguments, type Shape, type ShapeRule } from '../../dsl'
 
+type Sized = 'conv2d' | 'maxPool2d' | 'avgPool2d' | 'convTranspose2d' | 'resize' | 'adaptiveAvgPool2d'
 interface Case {
-  readonly op: 'conv2d' | 'maxPool2d' | 'avgPool2d'
-  readonly args: OpArguments['conv2d'] & OpArguments['maxPool2d'] & OpArguments['avgPool2d']
+  readonly op: Sized
+  readonly args: OpArguments[Sized]
   readonly size: readonly [number, number]
   readonly out: readonly [number, number] | null
 }
@@ -21,7 +22,7 @@ const shapeOf = <P extends Op>(op: P, args: OpArguments[P], input: Shape, start:
 
 const shapes = suite('shape rules')
 
-shapes('windows are counted as PyTorch counts them', () => {
+shapes("heights and widths are PyTorch's", () => {
   for (const { op, args, size, out } of cases) {
     const result = shapeOf(op, args, [1, 1, ...size])
     assert.equal(E.isRight(result) ? result.right.slice(2) : null, out, JSON.stringify({ op, args, size }))
@@ -32,7 +33,7 @@ shapes('the golden cases hold refusals and partial windows', () => {
   assert.ok(cases.some(({ out }) => out === null))
   assert.ok(
     cases.some(({ op, args, size, out }) => {
-      const floor = op === 'maxPool2d' && shapeOf('maxPool2d', { ...args, ceilMode: false }, [1, 1, ...size])
+      const floor = op === 'maxPool2d' && shapeOf(op, { ...(args as OpArguments['maxPool2d']), ceilMode: false }, [1, 1, ...size])
       return out !== null && floor && E.isRight(floor) && floor.right[2] !== out[0]
     })
   )
@@ -61,6 +62,52 @@ shapes('heads and losses drop the pixels', () => {
   assert.equal(shapeOf('linear', { out: 7, in: 60 }, [2, 60]), E.right([2, 7]))
   assert.equal(shapeOf('softmaxCrossEntropy', {}, [2, 7]), E.right([]))
   assert.equal(shapeOf('meanSquaredError', {}, [2, 3, 4, 5]), E.right([]))
+  assert.equal(shapeOf('pixelCrossEntropy', { ignore: 0, classWeights: [1, 0.5, 2] }, [2, 3, 4, 5]), E.right([]))
+})
+
+shapes("a transposed convolution has PyTorch's channels and groups", () => {
+  assert.equal(shapeOf('convTranspose2d', { out: 6, k: 2, s: 2, groups: 2 }, [2, 4, 5, 7]), E.right([2, 6, 10, 14]))
+  assert.equal(
+    shapeOf('convTranspose2d', { out: 6, k: 2, groups: 4 }, [2, 4, 5, 7]),
+    E.left('convTranspose2d: its 6 output channels do not divide into 4 groups')
+  )
+})
+
+shapes('branches meet with the same sizes, those of a parallel but for the channels', () => {
+  const shape = [2, 8, 5, 7]
+  assert.equal(shapeRules.add({}, [shape, shape], []), E.right(shape))
+  assert.equal(shapeRules.concat({}, [shape, [2, 1, 5, 7], shape], []), E.right([2, 17, 5, 7]))
+  assert.equal(
+    shapeRules.concat(
+      {},
+      [
+        [2, 3],
+        [2, 4]
+      ],
+      []
+    ),
+    E.right([2, 7])
+  )
+  assert.equal(shapeRules.add({}, [shape, [2, 1, 5, 7]], []), E.left('add: the branches differ, main 2x8x5x7 but shortcut 2x1x5x7'))
+  assert.equal(shapeRules.concat({}, [shape, shape, [2, 8, 7, 5]], []), E.left('concat: the branches differ, 2x8x5x7 and 2x8x7x5'))
+  assert.equal(shapeRules.concat({}, [shape], []), E.left('concat: joins at least two branches, not 1'))
+})
+
+shapes('to a block is to the height and width with which it starts', () =>
+  assert.equal(shapeOf('resize', { mode: 'nearest', to: 'block' }, [2, 8, 5, 7], [2, 3, 40, 30]), E.right([2, 8, 40, 30]))
+)
+
+shapes('statistics need more than one value, a frozen batchNorm none', () => {
+  const alone = [1, 512, 1, 1]
+  assert.equal(
+    shapeOf('batchNorm', {}, alone),
+    E.left('batchNorm: one value per channel, 1x512x1x1, has no variance; give it more pixels or images, or freeze it')
+  )
+  assert.equal(shapeOf('batchNorm', { frozen: true }, alone), E.right(alone))
+  assert.equal(shapeOf('batchNorm', {}, [2, 512, 1, 1]), E.right([2, 512, 1, 1]))
+  assert.ok(E.isLeft(shapeOf('instanceNorm', {}, [2, 512, 1, 1])))
+  assert.ok(E.isLeft(shapeOf('groupNorm', { groups: 512 }, [2, 512, 1, 1])))
+  assert.equal(shapeOf('groupNorm', { groups: 32 }, alone), E.right(alone))
 })
 
 shapes('options that no compiler saw are refused', () => {
@@ -79,6 +126,13 @@ shapes('options that no compiler saw are refused', () => {
       E.left('conv2d: sizes must be whole numbers above 0, and paddings at least 0'),
       JSON.stringify(args)
     )
+  const sentence = (op: Op, args: object) => shapeOf(op, args as OpArguments[Op], [1, 4, 4, 4])
+  assert.equal(sentence('resize', { mode: 'cubic', scale: 2 }), E.left('resize: the mode must be bilinear or nearest'))
+  assert.equal(sentence('resize', { mode: 'nearest', to: 'net' }), E.left('resize: to must be block, not net'))
+  assert.equal(sentence('resize', { mode: 'nearest', scale: [0.1, 2] }), E.left('resize: the scale 0.1x2 leaves nothing of 4x4'))
+  assert.equal(sentence('batchNorm', { eps: NaN }), E.left('batchNorm: eps must be above 0, not NaN'))
+  assert.equal(sentence('batchNorm', { momentum: '0.1x' }), E.left('batchNorm: the momentum 0.1x is not in [0, 1]'))
+  assert.equal(sentence('groupNorm', {}), E.left('groupNorm: groups must be a whole number above 0'))
 })
 
 shapes.run()

@@ -1,4 +1,4 @@
-"""Writes shapes.json: what PyTorch answers for random windows (output height and width, or null where it refuses).
+"""Writes shapes.json: what PyTorch answers for random options (output height and width, or null where it refuses).
 
 Run as `python3 shapes.py > shapes.json` with PyTorch 2.x.
 """
@@ -36,4 +36,35 @@ def case():
         return {"op": op, "args": args, "size": size, "out": None}
 
 
-print("[\n" + ",\n".join(json.dumps(case()) for _ in range(240)) + "\n]")
+def answer(op, args, size, run):
+    try:
+        return {"op": op, "args": args, "size": size, "out": list(run().shape[2:])}
+    except (RuntimeError, ValueError):
+        return {"op": op, "args": args, "size": size, "out": None}
+
+
+def transposed():
+    size, k, s, d, p, added = pair(1, 6), pair(1, 4), pair(1, 3), pair(1, 3), pair(0, 3), pair(0, 2)
+    x, weight = torch.zeros(1, 1, *size), torch.zeros(1, 1, *k)
+    args = {"out": 1, "k": k, "s": s, "p": p, "outputPadding": added, "d": d}
+    return answer("convTranspose2d", args, size, lambda: F.conv_transpose2d(x, weight, None, s, p, added, 1, d))
+
+
+def resized():
+    size, mode = pair(1, 40), random.choice(["bilinear", "nearest"])
+    x = torch.zeros(1, 1, *size)
+    if random.random() < 0.3:
+        target = pair(1, 9)
+        return answer("resize", {"mode": mode, "size": target}, size, lambda: F.interpolate(x, target, mode=mode))
+    scale = [random.choice([0.1, 0.29, 0.5, 0.7, 1.5, 2, 3, 1 / 3]) for _ in range(2)]
+    return answer("resize", {"mode": mode, "scale": scale}, size, lambda: F.interpolate(x, scale_factor=scale, mode=mode))
+
+
+def adaptive():
+    size, out = pair(1, 12), pair(1, 12)
+    x = torch.zeros(1, 1, *size)
+    return answer("adaptiveAvgPool2d", {"out": out}, size, lambda: F.adaptive_avg_pool2d(x, out))
+
+
+cases = [case() for _ in range(240)] + [make() for make in (transposed, resized) for _ in range(80)] + [adaptive() for _ in range(10)]
+print("[\n" + ",\n".join(json.dumps(one) for one in cases) + "\n]")

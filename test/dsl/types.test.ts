@@ -107,6 +107,8 @@ types('every op: the same shape, or the same sentence', () => {
   const windowed = { k: pair(0, 6), s: pair(1, 3), p: padding, d: pair(1, 2) }
   const options = (model: Record<string, fc.Arbitrary<unknown>>, required: readonly string[]) =>
     fc.record(model, { requiredKeys: [...required] })
+  const statistical = { eps: fc.constantFrom(1e-5, 1e-7, 1, 1, 0, -1), affine: fc.boolean() }
+  const mode = fc.constantFrom('bilinear', 'nearest')
   const argumentsOf: { readonly [P in Op]: fc.Arbitrary<object> } = {
     conv2d: options({ out: fc.nat(6), groups: fc.nat(3), ...windowed, bias: fc.boolean() }, ['out', 'k']),
     relu: fc.constant({}),
@@ -117,28 +119,75 @@ types('every op: the same shape, or the same sentence', () => {
     flatten: fc.constant({}),
     linear: options({ out: fc.integer({ min: -1, max: 9 }), in: fc.integer({ min: 1, max: 4 }) }, ['out']),
     dropout: options({ rate: fc.constantFrom(0, 0.5, 1e-7, 1, 1.5, -0.5) }, ['rate']),
+    convTranspose2d: options(
+      { out: fc.nat(6), groups: fc.nat(2), k: pair(0, 4), s: pair(1, 3), d: pair(1, 2), p: pair(-1, 3), outputPadding: pair(0, 2) },
+      ['out', 'k']
+    ),
+    batchNorm: options({ ...statistical, momentum: fc.constantFrom(0, 0.1, 1e-7, 1, 1.5, -0.5), frozen: fc.boolean() }, []),
+    groupNorm: options({ ...statistical, groups: fc.integer({ min: 0, max: 4 }) }, ['groups']),
+    instanceNorm: options(statistical, []),
+    sigmoid: fc.constant({}),
+    tanh: fc.constant({}),
+    silu: fc.constant({}),
+    gelu: fc.constant({}),
+    resize: fc.oneof(
+      fc.record({ mode, size: pair(0, 9) }),
+      fc.record({ mode, scale: pair(0, 3) }),
+      fc.record({ mode, to: fc.constant('block') }),
+      options({ mode, size: pair(1, 9), scale: pair(-1, 3), to: fc.constant('block'), alignCorners: fc.boolean() }, ['mode'])
+    ),
+    adaptiveAvgPool2d: fc.record({ out: pair(0, 4) }),
+    add: fc.constant({}),
+    concat: fc.constant({}),
     softmaxCrossEntropy: fc.constant({}),
+    pixelCrossEntropy: options(
+      {
+        ignore: fc.constantFrom(0, 255, -100, 1.5),
+        classWeights: fc.array(fc.constantFrom(0, 1, 2.5, 1e-7, -1), { minLength: 1, maxLength: 4 })
+      },
+      []
+    ),
     meanSquaredError: fc.constant({})
   }
+  const start = [2, 3, 6, 5]
   const size = fc.integer({ min: 1, max: 7 })
   const image = fc.tuple(size, size, size, size)
   const shape = fc.oneof({ weight: 3, arbitrary: image }, fc.tuple(size, size), fc.constant([]))
   const cases = (Object.keys(argumentsOf) as readonly Op[]).flatMap((op) => {
-    const simple = ['relu', 'globalAvgPool', 'flatten', 'softmaxCrossEntropy', 'meanSquaredError'].includes(op)
-    return sample(fc.tuple(argumentsOf[op], shape), simple ? 8 : 50).map(([args, input]) => ({ op, args, input }))
+    const isSimple = dsl.layerText(op, sample(argumentsOf[op], 1)[0]!) === op && shapeRules[op] !== shapeRules.batchNorm
+    return sample(fc.tuple(argumentsOf[op], shape), isSimple ? 8 : 50).map(([args, input]) => ({ op, args, input }))
   })
   const literal = (value: object): string => JSON.stringify(value).replace(/\[/g, 'readonly [')
   const found = answers(
     `import type { OutputShape } from '../../dsl/rules'`,
-    cases.map(({ op, args, input }) => `OutputShape<'${op}', ${literal(input)}, ${literal(args)}>`)
+    cases.map(({ op, args, input }) => `OutputShape<'${op}', ${literal(input)}, ${literal(args)}, ${literal(start)}>`)
   )
   const expected = cases.map(({ op, args, input }) => {
-    const result = (shapeRules[op] as ShapeRule<object>)(args, [input], [])
+    const result = (shapeRules[op] as ShapeRule<object>)(args, [input], start)
     return E.isLeft(result) ? `"${result.left}"` : `readonly [${result.right.join(', ')}]`
   })
   cases.forEach((example, index) => assert.is(found[index], expected[index], JSON.stringify(example)))
   assert.ok(expected.filter((answer) => answer.startsWith('"')).length > 50)
   assert.ok(expected.filter((answer) => !answer.startsWith('"')).length > 50)
+})
+
+types('joins: the same shape, or the same sentence', () => {
+  const size = fc.constantFrom(1, 1, 1, 2)
+  const shape = fc.oneof({ weight: 8, arbitrary: fc.tuple(size, fc.nat(9), size, size) }, fc.tuple(size, size), fc.constant([]))
+  const cases = sample(fc.tuple(fc.constantFrom('add', 'concat'), fc.array(shape, { maxLength: 4 })), 200)
+  const literal = (inputs: readonly (readonly number[])[]): string => JSON.stringify(inputs).replace(/\[/g, 'readonly [')
+  const found = answers(
+    `import type { OutputShape } from '../../dsl/rules'
+    import type { Shape } from '../../dsl'`,
+    cases.map(([op, inputs]) => `OutputShape<'${op}', Shape, {}, Shape, ${literal(inputs)}>`)
+  )
+  const expected = cases.map(([op, inputs]) => {
+    const result = shapeRules[op as 'add' | 'concat']({}, inputs, [])
+    return E.isLeft(result) ? `"${result.left}"` : `readonly [${result.right.join(', ')}]`
+  })
+  cases.forEach((example, index) => assert.is(found[index], expected[index], JSON.stringify(example)))
+  for (const part of ['but shortcut', ' and ', 'at least two', 'not 3', 'nothing can follow', 'readonly ['])
+    assert.ok(expected.filter((answer) => answer.includes(part)).length > 5, part)
 })
 
 types('segments: the same shape, or the same sentence', () => {
@@ -153,11 +202,25 @@ types('segments: the same shape, or the same sentence', () => {
     'checkpointWithin(1000)': dsl.checkpointWithin(1000),
     'tile({ H: 2 })': dsl.tile({ H: 2 }),
     'tile({ B: 2, W: 2 })': dsl.tile({ B: 2, W: 2 }),
-    'tile({ B: 1, C: 2 })': dsl.tile({ B: 1, C: 2 })
+    'tile({ B: 1, C: 2 })': dsl.tile({ B: 1, C: 2 }),
+    'batchNorm()': dsl.batchNorm(),
+    'batchNorm({ frozen: true })': dsl.batchNorm({ frozen: true }),
+    'groupNorm({ groups: 1 })': dsl.groupNorm({ groups: 1 }),
+    'residual([dsl.batchNorm()])': dsl.residual([dsl.batchNorm()]),
+    'residual([dsl.checkpoint, dsl.relu], [dsl.batchNorm()])': dsl.residual([dsl.checkpoint, dsl.relu], [dsl.batchNorm()]),
+    'residual([dsl.maxPool2d({ k: 3 })])': dsl.residual([dsl.maxPool2d({ k: 3 })]),
+    "dense([dsl.avgPool2d({ k: 2 }), dsl.resize({ mode: 'nearest', to: 'block' })])": dsl.dense([
+      dsl.avgPool2d({ k: 2 }),
+      dsl.resize({ mode: 'nearest', to: 'block' })
+    ]),
+    'dense([dsl.instanceNorm(), dsl.checkpointWithin(1000)])': dsl.dense([dsl.instanceNorm(), dsl.checkpointWithin(1000)]),
+    'parallel([[dsl.globalAvgPool], [dsl.flatten]])': dsl.parallel([[dsl.globalAvgPool], [dsl.flatten]]),
+    'parallel([[dsl.relu, dsl.tile({ H: 2 })], []])': dsl.parallel([[dsl.relu, dsl.tile({ H: 2 })], []]),
+    "resize({ mode: 'bilinear', to: 'block' })": dsl.resize({ mode: 'bilinear', to: 'block' })
   }
-  const common = ['relu', 'globalAvgPool', 'checkpoint', 'tile({ H: 2 })', 'tile({ B: 2, W: 2 })', 'linear({ out: 2 })']
+  const common = ['relu', 'globalAvgPool', 'checkpoint', 'tile({ H: 2 })', 'tile({ B: 2, W: 2 })', 'linear({ out: 2 })', 'batchNorm()']
   const expression = fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...common) }, fc.constantFrom(...Object.keys(layers)))
-  const lists = sample(fc.array(expression, { minLength: 2, maxLength: 7 }), 300)
+  const lists = sample(fc.array(expression, { minLength: 2, maxLength: 7 }), 400)
   const places = new Map(Object.keys(layers).map((name, place) => [name, place]))
   const found = answers(
     `import * as dsl from '../../dsl'
@@ -174,19 +237,30 @@ types('segments: the same shape, or the same sentence', () => {
       list.map((name) => layers[name]!),
       [2, 3, 8, 8]
     )
-    return E.isLeft(traced) ? traced.left.replace(/^\d+: /, '') : `readonly [${traced.right.at(-1)!.output.join(', ')}]`
+    return E.isLeft(traced) ? traced.left.replace(/^\S+: (?=\S+: )/, '') : `readonly [${traced.right.at(-1)!.output.join(', ')}]`
   })
   lists.forEach((list, index) => assert.is(found[index]!.replace(/^"(in \d+: )?|"$/g, ''), expected[index], list.join(', ')))
-  for (const part of ['sums over the pixels', 'tile: cannot tile along', 'readonly ['])
+  for (const part of [
+    'sums over the pixels',
+    'tile: cannot tile along',
+    'needs the statistics',
+    'stands inside',
+    'branches differ',
+    'readonly ['
+  ])
     assert.ok(expected.filter((answer) => answer.includes(part)).length > 5, part)
 })
 
 types('plans: right, or the same sentence', () => {
   const written = dsl.flatLayers(planned.layers).filter(({ op }) => op !== 'checkpoint') as readonly dsl.PlannedLayer[]
-  const layers = [...written, { name: 'loss', op: 'softmaxCrossEntropy', args: {} }] as readonly dsl.PlannedLayer[]
+  const layers = [
+    ...written,
+    { name: 'loss', op: 'softmaxCrossEntropy', args: {}, inputs: [written.length] }
+  ] as readonly dsl.PlannedLayer[]
+  const branching = layers.findIndex(({ name }) => name === 'block.0')
   const [position, count] = [fc.integer({ min: -1, max: layers.length + 1 }), fc.constantFrom(1, 1, 1, 1, 2, 3, 0, 2.5)]
   const name = fc.constantFrom(...layers.map((layer) => layer.name), '9', 'features.9', 'head.9', 'head')
-  const stay = { tensor: 'output of 1', swapOut: 'forward head.0', freed: 'backward loss', swapIn: 'backward 3' }
+  const stay = { tensor: 'output of 1', swapOut: 'forward head.0', freed: 'backward loss', swapIn: 'backward 4' }
   /** Mostly right: cuts at random, and then at most one field changed. */
   const plan = fc
     .record({
@@ -196,7 +270,7 @@ types('plans: right, or the same sentence', () => {
       recompute: fc.boolean(),
       budget: fc.oneof(fc.constant(null), fc.nat(2e9)),
       peak: fc.nat(2e9),
-      change: fc.nat(13),
+      change: fc.nat(14),
       position,
       place: fc.nat(3),
       name,
@@ -209,7 +283,7 @@ types('plans: right, or the same sentence', () => {
         from: ends[index - 1] ?? 0,
         to,
         checkpoint: layers[order[to - 1]!]!.name,
-        grid: change === 0 ? grids[index]! : { ...{ B: 1, H: 1, W: 1 }, ...(index === place ? grids[index] : {}) },
+        grid: change === 0 ? grids[index]! : { ...{ B: 1, H: 1, W: 1 }, ...(index === place && change !== 10 ? grids[index] : {}) },
         recompute: recompute || index < ends.length - 1,
         reorder: 'once' as const
       }))
@@ -254,6 +328,8 @@ types('plans: right, or the same sentence', () => {
           return { ...right, residence: [{ ...stay, tensor: `${['output', 'winners', 'weights'][place % 3]} of ${name}` }] }
         case 13:
           return { ...right, residence: [stay, { ...stay, freed: `${['forward', 'backward', 'beside'][place % 3]} ${name}` }] }
+        case 14:
+          return { ...right, order: order.with(branching, branching + 1).with(branching + 1, branching) }
         default:
           return right
       }
@@ -290,6 +366,7 @@ types('plans: right, or the same sentence', () => {
     'order: ',
     'input: ',
     'sums over',
+    'needs the statistics',
     'allows B',
     'follow each other',
     'end at',

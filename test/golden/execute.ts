@@ -95,7 +95,8 @@ interface Stepper {
 }
 
 /** Opens a session with the execution's weights, hands it over, and closes it whatever happens. */
-const withSession = async <A>(execution: Execution, { program }: Staged, use: (stepper: Stepper) => Promise<A>): Promise<A> => {
+const withSession = async <A>(execution: Execution, staged: Staged, use: (stepper: Stepper) => Promise<A>): Promise<A> => {
+  const { program } = staged
   const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes }))
   const run = async (section: 'step' | 'restore' | 'save', exchange: Exchange, step = 0, learningRate = 0): Promise<Exchange> => {
     must(await session.run(section, exchange.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
@@ -106,6 +107,13 @@ const withSession = async <A>(execution: Execution, { program }: Staged, use: (s
   const batch = exchangeFor(program.step)
   batch.view('input').set(execution.batch.input)
   batch.view('target').set(execution.batch.target)
+  const loss = staged.graph.nodes.at(-1)!
+  if (loss.op === 'pixelCrossEntropy') {
+    const { classWeights, ignore = 255 } = loss.args
+    const counted = Array.from(execution.batch.target).filter((label) => label !== ignore)
+    batch.view('normaliser')[0] = counted.reduce((sum, label) => sum + (classWeights?.[label] ?? 1), 0)
+    if (classWeights !== undefined) batch.view('classWeights').set(classWeights)
+  }
   try {
     await run('restore', restored)
     return await use({

@@ -15,16 +15,27 @@ export interface RandomExecution extends Execution {
   readonly draw: Draw
 }
 
-export const randomExecution = (seed: number): RandomExecution => {
+export const randomExecution = (seed: number, kind: 'chain' | 'graph' = 'chain'): RandomExecution => {
   const draw = drawsOf(seed)
-  const { model, input } = randomNet(draw)
+  const { model, input } = randomNet(draw, kind)
   const built = buildGraph(model, input)
   if (!isRight(built)) throw new Error(built.left.message)
   const { nodes, parameters } = built.right
   const loss = nodes[nodes.length - 1]!
+  const [rows, classes, height, width] = loss.input
+  const labels = (count: number): readonly number[] => Array.from({ length: count }, () => draw(0, classes - 1))
   const target =
-    loss.op === 'softmaxCrossEntropy' ? Array.from({ length: loss.input[0] }, () => draw(0, loss.input[1] - 1)) : values(draw, loss.input)
-  const weights = new Map(parameters.map(({ name, shape }) => [name, values(draw, shape)]))
+    loss.op === 'softmaxCrossEntropy'
+      ? labels(rows)
+      : loss.op === 'pixelCrossEntropy'
+        ? labels(rows * height * width)
+        : values(draw, loss.input)
+  const weights = new Map(
+    parameters.map(({ name, role, shape }) => {
+      const drawn = values(draw, shape)
+      return [name, role === 'runningVariance' ? drawn.map((value) => 0.2 + Math.abs(value)) : drawn]
+    })
+  )
   const batch = { input: values(draw, input), target }
   return { model, input, device: 'reference', threads: 1, weights, batch, seed, graph: built.right, draw }
 }

@@ -65,6 +65,101 @@ const randomLayer = (draw: Draw, [, channels, height, width]: readonly number[])
   }
 }
 
+const randomNormalisation = (draw: Draw, channels: number): dsl.AnyLayer => {
+  switch (draw(0, 5)) {
+    case 0:
+      return dsl.groupNorm({ groups: channels % 2 === 0 ? 2 : 1, eps: 0.01 })
+    case 1:
+      return dsl.instanceNorm({ eps: 0.01, affine: draw(0, 1) === 1 })
+    case 2:
+      return dsl.batchNorm({ eps: 0.01, frozen: true })
+    default:
+      return dsl.batchNorm({ eps: 0.01, affine: draw(0, 4) > 0 })
+  }
+}
+
+const activations = [dsl.relu, dsl.relu, dsl.silu, dsl.sigmoid, dsl.tanh, dsl.gelu]
+
+const randomActivation = (draw: Draw): dsl.AnyLayer => activations[draw(0, activations.length - 1)]!
+
+/** Layers that leave height and width as they are, ending in so many channels. */
+const randomBranch = (draw: Draw, channels: number, out: number, depth: number): dsl.Layers => {
+  const k = [1, 3][draw(0, 1)]!
+  const layers: dsl.AnyLayer[] = [dsl.conv2d({ out, k, p: k >> 1, bias: draw(0, 1) === 1 })]
+  if (draw(0, 1) === 1) layers.push(randomNormalisation(draw, out))
+  if (draw(0, 1) === 1) layers.push(randomActivation(draw))
+  if (depth > 0 && draw(0, 2) === 0) layers.push(...randomBranch(draw, out, out, depth - 1))
+  return draw(0, 3) === 0 && channels > 0 ? [dsl.maxPool2d({ k: 3, s: 1, p: 1 }), ...layers] : layers
+}
+
+/** Branches that meet again, and what may follow or precede them. */
+const randomBlock = (draw: Draw, [, channels, height, width]: readonly number[], depth: number): dsl.AnyLayer => {
+  const out = draw(1, 5)
+  switch (draw(0, 5)) {
+    case 0:
+      return dsl.residual(randomBranch(draw, channels!, channels!, depth), [])
+    case 1:
+      return dsl.residual(randomBranch(draw, channels!, out, depth), randomBranch(draw, channels!, out, 0))
+    case 2: {
+      // Strided, as where a ResNet's stages begin.
+      const stride = draw(2, 3)
+      return dsl.residual(
+        [dsl.conv2d({ out, k: 3, s: stride, p: 1 }), randomNormalisation(draw, out), dsl.relu, dsl.conv2d({ out, k: 3, p: 1 })],
+        [dsl.conv2d({ out, k: 1, s: stride }), dsl.batchNorm({ eps: 0.01 })]
+      )
+    }
+    case 3:
+      return dsl.dense(randomBranch(draw, channels!, out, depth))
+    case 4:
+      return dsl.parallel([
+        randomBranch(draw, channels!, out, depth),
+        ...(draw(0, 1) === 1 ? [randomBranch(draw, channels!, draw(1, 3), 0)] : []),
+        // A part of the image that comes back to its size.
+        [
+          dsl.adaptiveAvgPool2d({ out: [draw(1, Math.min(height!, 4)), draw(1, Math.min(width!, 4))] }),
+          dsl.conv2d({ out: draw(1, 3), k: 1 }),
+          dsl.resize({ mode: 'bilinear', to: 'block', alignCorners: draw(0, 1) === 1 })
+        ]
+      ])
+    default:
+      return dsl.parallel([
+        [],
+        [
+          dsl.conv2d({ out, k: 2, s: 2, p: [0, height! % 2, 0, width! % 2] }),
+          randomNormalisation(draw, out),
+          dsl.relu,
+          draw(0, 1) === 1
+            ? dsl.convTranspose2d({ out: 2, k: 2, s: 2, outputPadding: 0 })
+            : dsl.resize({ mode: draw(0, 1) === 1 ? 'nearest' : 'bilinear', scale: 2 }),
+          dsl.resize({ mode: 'nearest', to: 'block' })
+        ]
+      ])
+  }
+}
+
+/** What branching and normalised networks have beside a chain's layers. */
+const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer => {
+  switch (draw(0, 9)) {
+    case 0:
+      return randomNormalisation(draw, shape[1]!)
+    case 1:
+      return dsl.seq([randomNormalisation(draw, shape[1]!), randomActivation(draw)])
+    case 2:
+      return randomActivation(draw)
+    case 3:
+      return dsl.convTranspose2d({
+        ...{ out: draw(1, 3), k: draw(2, 3), s: draw(1, 2), p: draw(0, 1) },
+        bias: draw(0, 1) === 1
+      })
+    case 4:
+      return dsl.resize({ mode: draw(0, 1) === 1 ? 'nearest' : 'bilinear', size: [draw(3, 24), draw(3, 24)] })
+    case 5:
+      return dsl.adaptiveAvgPool2d({ out: [draw(1, 5), draw(1, 5)] })
+    default:
+      return randomBlock(draw, shape, draw(0, 2))
+  }
+}
+
 const randomHead = (draw: Draw): readonly dsl.AnyLayer[] => {
   switch (draw(0, 3)) {
     case 0:
@@ -79,22 +174,24 @@ const randomHead = (draw: Draw): readonly dsl.AnyLayer[] => {
 }
 
 const outputShape = (layer: dsl.AnyLayer, shape: readonly number[]): readonly number[] | undefined => {
-  const rule = dsl.shapeRules[layer.op as dsl.Op] as dsl.ShapeRule<unknown>
-  const output = rule(layer.args, shape)
-  return output._tag === 'Right' ? output.right : undefined
+  const traced = dsl.trace([layer], shape)
+  return traced._tag === 'Right' ? traced.right.at(-1)!.output : undefined
 }
 
-export const randomNet = (draw: Draw): RandomNet => {
+/** A chain; or a graph, with blocks of branches, normalisation, resizing and the loss of pixels. */
+export const randomNet = (draw: Draw, kind: 'chain' | 'graph' = 'chain'): RandomNet => {
   const input = [draw(1, 3), draw(1, 4), draw(5, 23), draw(5, 23)] as const
   const layers: dsl.AnyLayer[] = [dsl.conv2d({ out: draw(1, 5), k: 3, p: 1 })]
   let shape = outputShape(layers[0]!, input)!
   const wanted = draw(1, 7)
   for (let tries = 0; layers.length < wanted && tries < 40; tries++) {
-    const layer = randomLayer(draw, shape)
+    const layer = kind === 'graph' && draw(0, 2) > 0 ? randomGraphLayer(draw, shape) : randomLayer(draw, shape)
     const output = outputShape(layer, shape)
     if (output === undefined) continue
     layers.push(layer)
     shape = output
   }
-  return { model: { name: 'random', layers: [...layers, ...randomHead(draw)] }, input }
+  const head = kind === 'graph' && draw(0, 3) === 0 ? [dsl.pixelCrossEntropy({ ignore: 1, classWeights: [1, 2, 0.5] })] : randomHead(draw)
+  const scores = kind === 'graph' && head.length === 1 && head[0]!.op === 'pixelCrossEntropy' ? [dsl.conv2d({ out: 3, k: 1 })] : []
+  return { model: { name: 'random', layers: [...layers, ...scores, ...head] }, input }
 }

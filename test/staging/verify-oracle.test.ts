@@ -34,7 +34,7 @@ const soundByCounting = (program: Program): boolean => {
     if (region.kind === 'rest') return touch(use, buffer!, start, end)
     const runs = region.repeats.reduce<readonly number[]>(
       (starts, { count, stride }) => starts.flatMap((first) => Array.from({ length: count }, (_, index) => first + index * stride)),
-      [start]
+      [start + (region.start ?? 0)]
     )
     for (const run of runs) touch(use, buffer!, run, run + region.run)
   }

@@ -7,11 +7,14 @@
 #include "../reference/device.hpp"
 #include "../reference/pooling.hpp"
 #include "bias.hpp"
+#include "activation.hpp"
 #include "clipping.hpp"
 #include "convolution.hpp"
 #include "copy_box.hpp"
+#include "copy_channels.hpp"
 #include "linear.hpp"
 #include "max_pool.hpp"
+#include "normalisation.hpp"
 #include "onednn.hpp"
 #include "pixel_loss.hpp"
 #include "pointwise.hpp"
@@ -90,6 +93,22 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return inBlocks<PixelCrossEntropy>(kernel, cpu::pixelCrossEntropyForward);
     case KernelKind::pixelCrossEntropyBackward:
       return inBlocks<PixelCrossEntropy>(kernel, cpu::pixelCrossEntropyBackward);
+    case KernelKind::momentsForward:
+      return {cpu::momentsForward(decode<GroupedTile>(kernel)), "tilefold"};
+    case KernelKind::normaliseForward:
+      return {cpu::normaliseForward(decode<Normalise>(kernel)), "tilefold"};
+    case KernelKind::normaliseSums:
+      return {cpu::normaliseSums(decode<Normalise>(kernel)), "tilefold"};
+    case KernelKind::normaliseBackward:
+      return {cpu::normaliseBackward(decode<Normalise>(kernel)), "tilefold"};
+    case KernelKind::addForward:
+      return {cpu::addForward(decode<Rectifier>(kernel)), "tilefold"};
+    case KernelKind::copyChannels:
+      return {cpu::copyChannels(decode<CopyChannels>(kernel)), "tilefold"};
+    case KernelKind::activationForward:
+      return {cpu::activationForward(decode<Activation>(kernel)), "tilefold"};
+    case KernelKind::activationBackward:
+      return {cpu::activationBackward(decode<Activation>(kernel)), "tilefold"};
     case KernelKind::copyBox:
       return {cpu::copyBox(decode<CopyBox>(kernel)), "tilefold"};
     case KernelKind::zero:
@@ -112,6 +131,9 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::softmaxCrossEntropyBackward:
     case KernelKind::meanSquaredErrorForward:
     case KernelKind::meanSquaredErrorBackward:
+    case KernelKind::momentsOfRunning:
+    case KernelKind::updateRunning:
+    case KernelKind::normaliseParameters:
     case KernelKind::classesOfPixels:
     case KernelKind::gather:
     case KernelKind::scatterAdd:

@@ -13,7 +13,10 @@ using reference::Planes;
 // A winner is its place in the window, ky * kernelWidth + kx; this one (as maxPoolRow has it) stands for a window that sees only padding.
 constexpr std::uint8_t nothing = 255;
 
-bool fits(const MaxPool& p) { return p.layout != Layout::plain && p.kernelHeight <= nothing && p.kernelHeight * p.kernelWidth <= nothing; }
+bool fits(const MaxPool& p) {
+  const bool blocked = p.layout != Layout::plain && p.layout != Layout::nhwc;
+  return blocked && p.kernelHeight <= nothing && p.kernelHeight * p.kernelWidth <= nothing;
+}
 
 void forward(const MaxPool& p, const float* source, float* destination, std::uint8_t* winners) {
   const Planes planes(p.layout, p.batch, p.inChannels);

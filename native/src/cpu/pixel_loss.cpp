@@ -51,16 +51,17 @@ void gradientOf(PixelLabels::Row& labels, const Rows& rows, const float* scores,
   for (std::int64_t x = 0; x < rows.width; ++x, scores += block, gradient += block) {
     const std::int32_t label = labels(x);
     const double weight = label == ignoredPixel ? 0 : weightOf(classWeights, label);
-    float scale = 0;
-    if (weight != 0) {
-      const PixelSoftmax softmax = softmaxOfPixel({scores, rows.blockStride(), classes}, gradient, block);
-      scale = static_cast<float>(weight / (softmax.sum * normaliser));
+    if (weight == 0) {
+      for (std::int64_t b = 0; b < rows.planes.blocks; ++b) std::fill_n(gradient + b * rows.blockStride(), block, 0.0F);
+      continue;
     }
+    const PixelSoftmax softmax = softmaxOfPixel({scores, rows.blockStride(), classes}, gradient, block);
+    const float scale = static_cast<float>(weight / (softmax.sum * normaliser));
     for (std::int64_t b = 0; b < rows.planes.blocks; ++b) {
       float* lanes = gradient + b * rows.blockStride();
-      for (std::int64_t lane = 0; lane < block; ++lane) lanes[lane] = weight == 0 ? 0 : scale * lanes[lane];
+      for (std::int64_t lane = 0; lane < rows.planes.lanes(b); ++lane) lanes[lane] *= scale;
     }
-    if (weight != 0) gradient[label / block * rows.blockStride() + label % block] -= static_cast<float>(weight / normaliser);
+    gradient[label / block * rows.blockStride() + label % block] -= static_cast<float>(weight / normaliser);
   }
 }
 

@@ -37,6 +37,17 @@ Launch rectifierBackward(const Rectifier& r) {
   };
 }
 
+Launch addForward(const Rectifier& r) {
+  return [r](const std::vector<Operand>& operands, const StepParameters&) {
+    const float* first = elements<const float>(operands, 0);
+    const float* second = elements<const float>(operands, 1);
+    float* destination = elements(operands, 2);
+    parallelRanges(r.count, grain, [&](std::int64_t begin, std::int64_t end) {
+      addRectified(first + begin, second + begin, destination + begin, end - begin, static_cast<float>(r.slope));
+    });
+  };
+}
+
 Launch sgd(const Sgd& s) {
   return [s](const std::vector<Operand>& operands, const StepParameters& parameters) {
     float* weights = elements(operands, 0);

@@ -1,4 +1,4 @@
-// Kernels that touch every element once, in order: rectifiers, optimizers, zero.
+// Kernels that touch every element once, in order: rectifiers, sums, optimizers, zero.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "launch.hpp"
@@ -10,6 +10,7 @@ void rectifyAll(const float* source, float* destination, std::int64_t count, flo
 
 Launch rectifierForward(const Rectifier& r);
 Launch rectifierBackward(const Rectifier& r);
+Launch addForward(const Rectifier& r);
 // torch.optim.SGD and torch.optim.Adam / AdamW, coefficients in double, elements in float.
 Launch sgd(const Sgd& s);
 Launch adam(const Adam& a);

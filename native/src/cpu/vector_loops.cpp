@@ -1,50 +1,21 @@
 #include "vector_loops.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
-// Clones are chosen by a resolver that runs before main, so a build needs no flags for the machine that it will run on.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define TILEFOLD_CLONES
-#endif
+#include "lanes.hpp"
 
 namespace tilefold::cpu {
 namespace {
 
-// Vectors of `Block` floats; the compiler splits them where registers are narrower.
 template <int Block>
-struct Lanes {
-  typedef float Floats __attribute__((vector_size(Block * sizeof(float))));
-  typedef std::int32_t Integers __attribute__((vector_size(Block * sizeof(std::int32_t))));
-#ifdef __clang__
-  // It forgets `aligned(4)` at a reference, and takes the address for one of the vector's full alignment.
-  typedef float Type __attribute__((vector_size(Block * sizeof(float))));
-  static Type at(const float* address) {
-    Type value;
-    std::memcpy(&value, address, sizeof(value));
-    return value;
-  }
-  static void put(float* address, const Type& value) { std::memcpy(address, &value, sizeof(value)); }
-#else
-  // `aligned(4)`: any float's address will do.
-  typedef float Type __attribute__((vector_size(Block * sizeof(float)), aligned(4), may_alias));
-  static const Type& at(const float* address) { return *reinterpret_cast<const Type*>(address); }
-  static void put(float* address, const Type& value) { *reinterpret_cast<Type*>(address) = value; }
-#endif
-};
-
-template <int Block>
-inline __attribute__((always_inline)) void addLanes(const typename Lanes<Block>::Type& sum, double* lanes) {
+TILEFOLD_INLINE void addLanes(const typename Lanes<Block>::Type& sum, double* lanes) {
   for (int lane = 0; lane < Block; ++lane) lanes[lane] += static_cast<double>(sum[lane]);
 }
 
 // The matrix stays in registers while the row streams past.
 template <int Block>
-inline __attribute__((always_inline)) void multiplyRowBlock(const MatrixRow& row, const float* matrix, float* result,
-                                                            std::int64_t resultStep) {
+TILEFOLD_INLINE void multiplyRowBlock(const MatrixRow& row, const float* matrix, float* result, std::int64_t resultStep) {
   using Vector = Lanes<Block>;
   if (row.lanes == Block && row.laneStep == 1) {
     typename Vector::Type weights[Block];
@@ -66,7 +37,7 @@ inline __attribute__((always_inline)) void multiplyRowBlock(const MatrixRow& row
 }
 
 template <int Block>
-inline __attribute__((always_inline)) void multiplyGradientBlock(const GradientRows& rows, double* matrix) {
+TILEFOLD_INLINE void multiplyGradientBlock(const GradientRows& rows, double* matrix) {
   using Vector = Lanes<Block>;
   if (rows.lanes == Block && rows.laneStep == 1) {
     typename Vector::Type sums[Block] = {};
@@ -98,7 +69,7 @@ inline __attribute__((always_inline)) void multiplyGradientBlock(const GradientR
 
 // A run of pixels is summed in float and the runs in double: fast, and exact enough for millions of pixels.
 template <int Block>
-inline __attribute__((always_inline)) void addPixelsBlock(const float* pixels, double* lanes, std::int64_t count) {
+TILEFOLD_INLINE void addPixelsBlock(const float* pixels, double* lanes, std::int64_t count) {
   constexpr std::int64_t run = 64;
   for (std::int64_t begin = 0; begin < count; begin += run) {
     const std::int64_t end = begin + run < count ? begin + run : count;
@@ -108,8 +79,34 @@ inline __attribute__((always_inline)) void addPixelsBlock(const float* pixels, d
   }
 }
 
+template <int Block, bool Sum>
+TILEFOLD_INLINE void copyPixels(const PixelsFrom& from, const PixelsTo& to, std::int64_t count) {
+  for (std::int64_t p = 0; p < count; ++p) {
+    float* pixel = to.first + p * to.step;
+    const typename Lanes<Block>::Floats value = Lanes<Block>::at(from.first + p * from.step);
+    Lanes<Block>::put(pixel, Sum ? Lanes<Block>::at(pixel) + value : value);
+  }
+}
+
+template <bool Sum>
+TILEFOLD_INLINE void copyLanesAs(const PixelsFrom& from, const PixelsTo& to, std::int64_t lanes, std::int64_t count) {
+  if (lanes == from.step && lanes == to.step) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < lanes * count; ++i) to.first[i] = Sum ? to.first[i] + from.first[i] : from.first[i];
+    return;
+  }
+  std::int64_t lane = 0;
+  for (; lane + 16 <= lanes; lane += 16) copyPixels<16, Sum>({from.first + lane, from.step}, {to.first + lane, to.step}, count);
+  for (; lane + 8 <= lanes; lane += 8) copyPixels<8, Sum>({from.first + lane, from.step}, {to.first + lane, to.step}, count);
+  for (; lane < lanes; ++lane)
+    for (std::int64_t p = 0; p < count; ++p) {
+      float& element = to.first[p * to.step + lane];
+      element = Sum ? element + from.first[p * from.step + lane] : from.first[p * from.step + lane];
+    }
+}
+
 template <int Block>
-inline __attribute__((always_inline)) void maxPoolRowBlock(const PoolRow& row, float* values, std::uint8_t* winners) {
+TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow& row, float* values, std::uint8_t* winners) {
   using Vector = Lanes<Block>;
   using Floats = typename Vector::Floats;
   using Integers = typename Vector::Integers;
@@ -158,6 +155,14 @@ TILEFOLD_CLONES void add(const float* source, float* destination, std::int64_t c
   for (std::int64_t i = 0; i < count; ++i) destination[i] += source[i];
 }
 
+TILEFOLD_CLONES void addRectified(const float* first, const float* second, float* destination, std::int64_t count, float slope) {
+#pragma omp simd
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float sum = first[i] + second[i], scaled = slope * sum;
+    destination[i] = sum > 0 ? sum : scaled;
+  }
+}
+
 TILEFOLD_CLONES void addScaled(float scale, const float* source, float* destination, std::int64_t count) {
 #pragma omp simd
   for (std::int64_t i = 0; i < count; ++i) destination[i] += scale * source[i];
@@ -204,6 +209,13 @@ TILEFOLD_CLONES double squares(const float* values, std::int64_t count) {
   for (int lane = 0; lane < width; ++lane) sum += total[lane];
   for (; i < count; ++i) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
   return sum;
+}
+
+TILEFOLD_CLONES void copyLanes(const PixelsFrom& from, const PixelsTo& to, std::int64_t lanes, std::int64_t count, bool sum) {
+  if (sum)
+    copyLanesAs<true>(from, to, lanes, count);
+  else
+    copyLanesAs<false>(from, to, lanes, count);
 }
 
 TILEFOLD_CLONES void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block) {

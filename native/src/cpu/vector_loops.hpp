@@ -12,12 +12,25 @@ void rectify(const float* source, float* destination, std::int64_t count, float 
 void rectifyGradient(const float* output, const float* outputGradient, float* sourceGradient, std::int64_t count, float slope);
 
 void add(const float* source, float* destination, std::int64_t count);
+// destination = rectified(first + second), which may be either.
+void addRectified(const float* first, const float* second, float* destination, std::int64_t count, float slope);
 void addScaled(float scale, const float* source, float* destination, std::int64_t count);
 void multiply(float scale, const float* source, float* destination, std::int64_t count);
 void fill(float value, float* destination, std::int64_t count);
 float dot(const float* left, const float* right, std::int64_t count);
 // The sum of the squares, in double.
 double squares(const float* values, std::int64_t count);
+
+// `lanes` floats of each of `count` pixels, `step` floats apart on each side; `sum`: added to what is there.
+struct PixelsFrom {
+  const float* first;
+  std::int64_t step;
+};
+struct PixelsTo {
+  float* first;
+  std::int64_t step;
+};
+void copyLanes(const PixelsFrom& from, const PixelsTo& to, std::int64_t lanes, std::int64_t count, bool sum);
 
 // pixels [count, block] with block 8 or 16: fill every pixel with `lanes`, or add all pixels to `lanes`.
 void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block);

@@ -1,11 +1,6 @@
 #include "winograd_loops.hpp"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define TILEFOLD_CLONES
-#endif
-#define TILEFOLD_INLINE inline __attribute__((always_inline))
+#include "lanes.hpp"
 
 namespace tilefold::cpu::winograd {
 namespace {

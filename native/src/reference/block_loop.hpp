@@ -9,9 +9,10 @@ namespace tilefold::reference {
 
 struct Planes {
   Planes(Layout layout, std::int64_t batch, std::int64_t channelCount)
-      : block(channelBlock(layout)), channels(channelCount), blocks((channelCount + block - 1) / block), count(batch * blocks) {
-    if (layout == Layout::nhwc) throw Failure("this device has no activations in layout nhwc");
-  }
+      : block(channelBlock(layout, channelCount)),
+        channels(channelCount),
+        blocks((channelCount + block - 1) / block),
+        count(batch * blocks) {}
   std::int64_t block, channels, blocks, count;
   std::int64_t image(std::int64_t plane) const { return plane / blocks; }
   std::int64_t firstChannel(std::int64_t plane) const { return plane % blocks * block; }

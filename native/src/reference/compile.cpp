@@ -3,6 +3,7 @@
 
 #include "bias.hpp"
 #include "block_loop.hpp"
+#include "activation.hpp"
 #include "clipping.hpp"
 #include "convolution.hpp"
 #include "device.hpp"
@@ -10,6 +11,7 @@
 #include "linear.hpp"
 #include "loss.hpp"
 #include "movement.hpp"
+#include "normalisation.hpp"
 #include "optimizer.hpp"
 #include "pixel_loss.hpp"
 #include "pointwise.hpp"
@@ -161,6 +163,36 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
       });
     case KernelKind::classesOfPixels:
       return compiled([t = inBlocks<ClassifiedTile>(kernel)](const A& a) { classesOfPixels<T>(t, a.at<T>(0), a.at<std::uint8_t>(1)); });
+    case KernelKind::momentsForward:
+      return compiled([t = decode<GroupedTile>(kernel)](const A& a) { momentsForward<T>(t, a.at<T>(0), a.at<Moments>(1)); });
+    case KernelKind::momentsOfRunning:
+      return compiled([c = decode<ChannelCount>(kernel)](const A& a) { momentsOfRunning<T>(c, a.at<T>(0), a.at<T>(1), a.at<Moments>(2)); });
+    case KernelKind::updateRunning:
+      return compiled([u = decode<UpdateRunning>(kernel)](const A& a) { updateRunning<T>(u, a.at<Moments>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::normaliseForward:
+      return compiled([n = decode<Normalise>(kernel)](const A& a) {
+        normaliseForward<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<T>(2), a.at<T>(3), nullptr}, a.at<T>(4));
+      });
+    case KernelKind::normaliseSums:
+      return compiled([n = decode<Normalise>(kernel)](const A& a) {
+        normaliseSums<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<T>(2), a.at<T>(3), a.at<T>(4)}, a.at<GradientSums>(5));
+      });
+    case KernelKind::normaliseParameters:
+      return compiled([p = decode<NormaliseParameters>(kernel)](const A& a) {
+        normaliseParameters<T>(p, a.at<GradientSums>(0), a.at<T>(1), a.at<T>(2));
+      });
+    case KernelKind::normaliseBackward:
+      return compiled([n = decode<Normalise>(kernel)](const A& a) {
+        normaliseBackward<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<T>(2), a.at<T>(3), a.at<T>(5)}, a.at<GradientSums>(4), a.at<T>(6));
+      });
+    case KernelKind::addForward:
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { addForward<T>(r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::copyChannels:
+      return compiled([c = decode<CopyChannels>(kernel)](const A& a) { copyChannels<T>(c, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::activationForward:
+      return compiled([f = decode<Activation>(kernel)](const A& a) { activationForward<T>(f, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::activationBackward:
+      return compiled([f = decode<Activation>(kernel)](const A& a) { activationBackward<T>(f, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::copyBox:
       return compiled([b = decode<CopyBox>(kernel)](const A& a) { copyBox<T>(b, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::gather:

@@ -34,6 +34,23 @@ void reorderActivation(const ActivationReorder& r, const T* source, T* destinati
 }
 
 template <class T>
+void copyChannels(const CopyChannels& c, const T* source, T* destination) {
+  const std::int64_t pixels = c.height * c.width;
+  const Position from(c.source.layout, c.batch, c.source.channels, pixels),
+      to(c.destination.layout, c.batch, c.destination.channels, pixels);
+  const bool pads = !c.add && c.destination.first + c.count == c.destination.channels;
+  const std::int64_t written = pads ? to.planes.blocks * to.planes.block - c.destination.first : c.count;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t image = 0; image < c.batch; ++image)
+    for (std::int64_t channel = 0; channel < written; ++channel)
+      for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
+        const T value = channel < c.count ? source[from(image, c.source.first + channel, pixel)] : T(0);
+        T& element = destination[to(image, c.destination.first + channel, pixel)];
+        element = c.add ? element + value : value;
+      }
+}
+
+template <class T>
 void copyBox(const CopyBox& box, const T* source, T* destination) {
   const auto& n = box.extents;
 #pragma omp parallel for collapse(3) schedule(static)
@@ -84,6 +101,7 @@ void scatterAdd(const StridedTile& t, const T* source, T* destination) {
 
 #define TILEFOLD_INSTANTIATE(T)                                               \
   template void reorderActivation<T>(const ActivationReorder&, const T*, T*); \
+  template void copyChannels<T>(const CopyChannels&, const T*, T*);           \
   template void copyBox<T>(const CopyBox&, const T*, T*);                     \
   template void gather<T>(const StridedTile&, const T*, T*);                  \
   template void scatterAdd<T>(const StridedTile&, const T*, T*);

@@ -7,6 +7,10 @@ namespace tilefold::reference {
 template <class T>
 void reorderActivation(const ActivationReorder& r, const T* source, T* destination);
 
+// Some channels of one dense tile to some of another. Where they are the last of a blocked one and not added, its padding is zeroed.
+template <class T>
+void copyChannels(const CopyChannels& c, const T* source, T* destination);
+
 // A box of rows; adds where the fields say so.
 template <class T>
 void copyBox(const CopyBox& box, const T* source, T* destination);

@@ -20,6 +20,16 @@ void rectifierBackward(const Rectifier& r, const T* destination, const T* destin
 }
 
 template <class T>
+void addForward(const Rectifier& r, const T* first, const T* second, T* destination) {
+  const T slope = static_cast<T>(r.slope);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < r.count; ++i) {
+    const T sum = first[i] + second[i];
+    destination[i] = sum > 0 ? sum : slope * sum;
+  }
+}
+
+template <class T>
 void dropout(const Dropout& d, const TileOrigin& origin, std::uint64_t seed, std::uint64_t step, const T* source, T* destination) {
   const Planes planes = planesOf(d);
   const std::int64_t block = planes.block;
@@ -45,6 +55,7 @@ void dropout(const Dropout& d, const TileOrigin& origin, std::uint64_t seed, std
 #define TILEFOLD_INSTANTIATE(T)                                                 \
   template void rectifierForward<T>(const Rectifier&, const T*, T*);            \
   template void rectifierBackward<T>(const Rectifier&, const T*, const T*, T*); \
+  template void addForward<T>(const Rectifier&, const T*, const T*, T*);        \
   template void dropout<T>(const Dropout&, const TileOrigin&, std::uint64_t, std::uint64_t, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

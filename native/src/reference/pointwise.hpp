@@ -1,4 +1,4 @@
-// Element by element: rectifiers and dropout.
+// Element by element: rectifiers, sums and dropout.
 #pragma once
 #include <cstdint>
 
@@ -12,6 +12,10 @@ void rectifierForward(const Rectifier& r, const T* source, T* destination);
 // Either gradient may be the other.
 template <class T>
 void rectifierBackward(const Rectifier& r, const T* destination, const T* destinationGradient, T* sourceGradient);
+
+// The destination may be either operand.
+template <class T>
+void addForward(const Rectifier& r, const T* first, const T* second, T* destination);
 
 // Where a tile lies in its tensor.
 struct TileOrigin {

@@ -8,8 +8,6 @@
 namespace tilefold::reference {
 namespace {
 
-constexpr std::int64_t widestBlock = 16;
-
 // The part of an average window that lies inside the input, and what its sum is divided by.
 struct AverageAxis {
   std::int64_t from, to, size;
@@ -125,17 +123,18 @@ void averagePoolForward(const AveragePool& p, const T* source, T* destination) {
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     const T* in = source + plane * p.inHeight * p.inWidth * block;
     T* out = destination + plane * p.outHeight * p.outWidth * block;
+    std::vector<double> sums(static_cast<std::size_t>(block));
     for (std::int64_t y = 0; y < p.outHeight; ++y) {
       const AverageAxis rows = rowsOf(p, y);
       for (std::int64_t x = 0; x < p.outWidth; ++x, out += block) {
         const AverageAxis columns = columnsOf(p, x);
-        double sums[widestBlock] = {};
+        std::fill(sums.begin(), sums.end(), 0.0);
         for (std::int64_t row = rows.from; row < rows.to; ++row)
           for (std::int64_t column = columns.from; column < columns.to; ++column)
             for (std::int64_t lane = 0; lane < block; ++lane)
-              sums[lane] += static_cast<double>(in[(row * p.inWidth + column) * block + lane]);
+              sums[static_cast<std::size_t>(lane)] += static_cast<double>(in[(row * p.inWidth + column) * block + lane]);
         const double scale = share(rows, columns);
-        for (std::int64_t lane = 0; lane < block; ++lane) out[lane] = static_cast<T>(sums[lane] * scale);
+        for (std::int64_t lane = 0; lane < block; ++lane) out[lane] = static_cast<T>(sums[static_cast<std::size_t>(lane)] * scale);
       }
     }
   }
@@ -170,12 +169,13 @@ void sumPixelsForward(const SumPixels& s, const T* source, T* sum) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     const T* in = source + plane * pixels * block;
-    double sums[widestBlock] = {};
+    std::vector<double> sums(static_cast<std::size_t>(block));
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
-      for (std::int64_t lane = 0; lane < block; ++lane) sums[lane] += static_cast<double>(in[pixel * block + lane]);
+      for (std::int64_t lane = 0; lane < block; ++lane)
+        sums[static_cast<std::size_t>(lane)] += static_cast<double>(in[pixel * block + lane]);
     T* out = sum + planes.image(plane) * s.channels + planes.firstChannel(plane);
     for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
-      out[lane] = static_cast<T>(static_cast<double>(out[lane]) + s.scale * sums[lane]);
+      out[lane] = static_cast<T>(static_cast<double>(out[lane]) + s.scale * sums[static_cast<std::size_t>(lane)]);
   }
 }
 
@@ -186,12 +186,12 @@ void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradie
 #pragma omp parallel for schedule(static)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     const T* from = sumGradient + planes.image(plane) * s.channels + planes.firstChannel(plane);
-    T values[widestBlock] = {};
+    std::vector<T> values(static_cast<std::size_t>(block));
     for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
-      values[lane] = static_cast<T>(s.scale * static_cast<double>(from[lane]));
+      values[static_cast<std::size_t>(lane)] = static_cast<T>(s.scale * static_cast<double>(from[lane]));
     T* gradient = sourceGradient + plane * pixels * block;
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
-      for (std::int64_t lane = 0; lane < block; ++lane) gradient[pixel * block + lane] = values[lane];
+      for (std::int64_t lane = 0; lane < block; ++lane) gradient[pixel * block + lane] = values[static_cast<std::size_t>(lane)];
   }
 }
 

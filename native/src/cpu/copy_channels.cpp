@@ -1,0 +1,67 @@
+#include "copy_channels.hpp"
+
+#include "../reference/block_loop.hpp"
+#include "parallel.hpp"
+#include "vector_loops.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+// Some channels of a tile as its planes hold them.
+class Side {
+ public:
+  Side(const CopyChannels& c, const ChannelRange& range)
+      : planes_(range.layout, c.batch, range.channels), pixels_(c.height * c.width), first_(range.first) {}
+
+  std::int64_t step() const { return planes_.block; }
+  // Where a channel's first pixel is, in elements; channels of the range are counted from 0.
+  std::int64_t at(std::int64_t image, std::int64_t channel) const {
+    const std::int64_t c = first_ + channel;
+    return (image * planes_.blocks + c / planes_.block) * pixels_ * planes_.block + c % planes_.block;
+  }
+  // Channels that lie together from this one on.
+  std::int64_t together(std::int64_t channel) const { return planes_.block - (first_ + channel) % planes_.block; }
+  // Of the last block, where the range ends with the tensor.
+  std::int64_t padding(std::int64_t count) const {
+    return first_ + count == planes_.channels ? planes_.blocks * planes_.block - planes_.channels : 0;
+  }
+
+ private:
+  reference::Planes planes_;
+  std::int64_t pixels_, first_;
+};
+
+// Channels that lie together on both sides.
+struct Run {
+  std::int64_t channel, lanes;
+};
+
+std::vector<Run> runsOf(const Side& source, const Side& destination, std::int64_t count) {
+  std::vector<Run> runs;
+  for (std::int64_t channel = 0; channel < count; channel += runs.back().lanes)
+    runs.push_back({channel, std::min({count - channel, source.together(channel), destination.together(channel)})});
+  return runs;
+}
+
+}  // namespace
+
+Launch copyChannels(const CopyChannels& c) {
+  constexpr std::int64_t grain = 1024;  // pixels
+  const Side from(c, c.source), to(c, c.destination);
+  const std::int64_t pixels = c.height * c.width, ranges = (pixels + grain - 1) / grain, padding = c.add ? 0 : to.padding(c.count);
+  // By ranges of pixels: runs that share a block of the destination are one thread's.
+  return [=, runs = runsOf(from, to, c.count)](const std::vector<Operand>& operands, const StepParameters&) {
+    const float* source = elements<const float>(operands, 0);
+    float* destination = elements(operands, 1);
+    parallelFor(c.batch * ranges, [&](std::int64_t index) {
+      const std::int64_t image = index / ranges, begin = index % ranges * grain, count = std::min(grain, pixels - begin);
+      for (const Run& run : runs)
+        copyLanes({source + from.at(image, run.channel) + begin * from.step(), from.step()},
+                  {destination + to.at(image, run.channel) + begin * to.step(), to.step()}, run.lanes, count, c.add);
+      float* last = destination + to.at(image, c.count - 1) + begin * to.step() + 1;
+      for (std::int64_t p = 0; padding > 0 && p < count; ++p) std::fill_n(last + p * to.step(), padding, 0.0F);
+    });
+  };
+}
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,11 @@
+// Channels from one activation to another, of any layouts: concatenation and its gradient.
+#pragma once
+#include "../kernel_fields.hpp"
+#include "launch.hpp"
+
+namespace tilefold::cpu {
+
+// Where the channels are the last of a blocked destination and not added, its padding is zeroed.
+Launch copyChannels(const CopyChannels& c);
+
+}  // namespace tilefold::cpu

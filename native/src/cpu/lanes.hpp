@@ -1,0 +1,38 @@
+// Vectors of floats at any float's address, and loops that are compiled for several instruction sets.
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+// Clones are chosen by a resolver that runs before main, so a build needs no flags for the machine that it will run on.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TILEFOLD_CLONES
+#endif
+#define TILEFOLD_INLINE inline __attribute__((always_inline))
+
+namespace tilefold::cpu {
+
+// Vectors of `Block` floats; the compiler splits them where registers are narrower.
+template <int Block>
+struct Lanes {
+  typedef float Floats __attribute__((vector_size(Block * sizeof(float))));
+  typedef std::int32_t Integers __attribute__((vector_size(Block * sizeof(std::int32_t))));
+#ifdef __clang__
+  // It forgets `aligned(4)` at a reference, and takes the address for one of the vector's full alignment.
+  typedef float Type __attribute__((vector_size(Block * sizeof(float))));
+  static Type at(const float* address) {
+    Type value;
+    std::memcpy(&value, address, sizeof(value));
+    return value;
+  }
+  static void put(float* address, const Type& value) { std::memcpy(address, &value, sizeof(value)); }
+#else
+  // `aligned(4)`: any float's address will do.
+  typedef float Type __attribute__((vector_size(Block * sizeof(float)), aligned(4), may_alias));
+  static const Type& at(const float* address) { return *reinterpret_cast<const Type*>(address); }
+  static void put(float* address, const Type& value) { *reinterpret_cast<Type*>(address) = value; }
+#endif
+};
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,196 @@
+#include "normalisation_loops.hpp"
+
+#include "lanes.hpp"
+
+// Vectors cross no call, since all that takes them is inlined.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace tilefold::cpu {
+namespace {
+
+// Eight floats make eight doubles in one register of AVX-512.
+constexpr std::int64_t width = 8;
+using Floats = Lanes<width>::Floats;
+typedef double Doubles __attribute__((vector_size(width * sizeof(double))));
+
+template <bool Whole>
+TILEFOLD_INLINE Floats load(const float* address, std::int64_t lanes) {
+  if constexpr (Whole) return Lanes<width>::at(address);
+  Floats value = {};
+  std::memcpy(&value, address, static_cast<std::size_t>(lanes) * sizeof(float));
+  return value;
+}
+
+template <bool Whole>
+TILEFOLD_INLINE void store(float* address, const Floats& value, std::int64_t lanes) {
+  if constexpr (Whole)
+    Lanes<width>::put(address, value);
+  else
+    std::memcpy(address, &value, static_cast<std::size_t>(lanes) * sizeof(float));
+}
+
+TILEFOLD_INLINE Doubles widened(const Floats& value) { return __builtin_convertvector(value, Doubles); }
+
+// One coefficient of each lane.
+template <int Vectors>
+struct Coefficients {
+  TILEFOLD_INLINE explicit Coefficients(const float* lanes) {
+    for (int v = 0; v < Vectors; ++v) values[v] = Lanes<width>::at(lanes + v * width);
+  }
+  Floats values[Vectors];
+};
+
+template <int Vectors>
+struct Sums {
+  TILEFOLD_INLINE void addTo(LaneSums& sums, std::int64_t lane) const {
+    for (std::int64_t i = 0; i < Vectors * width; ++i) {
+      sums.first[lane + i] += first[i / width][i % width];
+      sums.second[lane + i] += second[i / width][i % width];
+    }
+  }
+  Doubles first[Vectors] = {}, second[Vectors] = {};
+};
+
+// body(vectors, whether they are whole, first lane, lanes) over a strip's lanes: both vectors in one go where there are two.
+template <class Body>
+TILEFOLD_INLINE void forVectors(const Strip& strip, const Body& body) {
+  if (strip.lanes == 2 * width) return body.template run<2, true>(0, width);
+  for (std::int64_t lane = 0; lane < strip.lanes; lane += width) {
+    const std::int64_t lanes = strip.lanes - lane;
+    if (lanes >= width)
+      body.template run<1, true>(lane, width);
+    else
+      body.template run<1, false>(lane, lanes);
+  }
+}
+
+// As Normaliser of ../normalisation.hpp.
+TILEFOLD_INLINE Floats normalised(const Floats& fromMean, const Floats& scale, const Floats& shift) { return fromMean * scale + shift; }
+
+// A float is above 0 where its bits are, as a signed number. (GCC 12 fails over comparisons here, whose masks differ between clones.)
+TILEFOLD_INLINE Floats rectified(const Floats& decides, const Floats& value, float slope) {
+  typedef std::uint32_t Bits __attribute__((vector_size(width * sizeof(std::uint32_t))));
+  using Integers = Lanes<width>::Integers;
+  const Bits bits = reinterpret_cast<Bits>(decides);
+  const Integers passes = reinterpret_cast<Integers>(-bits & ~bits) >> 31;
+  const Floats scaled = slope * value;
+  return reinterpret_cast<Floats>((passes & reinterpret_cast<Integers>(value)) | (~passes & reinterpret_cast<Integers>(scaled)));
+}
+
+struct AddDeviations {
+  const Strip strip;
+  const float *source, *origin;
+  LaneSums& sums;
+
+  template <int Vectors, bool Whole>
+  TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
+    Sums<Vectors> own;
+    Doubles from[Vectors];
+    for (int v = 0; v < Vectors; ++v) from[v] = widened(load<true>(origin + lane + v * width, lanes));
+    for (std::int64_t p = 0; p < strip.count; ++p)
+      for (int v = 0; v < Vectors; ++v) {
+        const Doubles apart = widened(load<Whole>(source + p * strip.step + lane + v * width, lanes)) - from[v];
+        own.first[v] += apart;
+        own.second[v] += apart * apart;
+      }
+    own.addTo(sums, lane);
+  }
+};
+
+struct NormaliseStrip {
+  const Strip strip;
+  const LaneNormalisers& n;
+  const float* source;
+  float* destination;
+
+  template <int Vectors, bool Whole>
+  TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
+    const Coefficients<Vectors> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
+    const float slope = n.slope;
+    for (std::int64_t p = 0; p < strip.count; ++p)
+      for (int v = 0; v < Vectors; ++v) {
+        const std::int64_t at = p * strip.step + lane + v * width;
+        const Floats y = normalised(load<Whole>(source + at, lanes) - mean.values[v], scale.values[v], shift.values[v]);
+        store<Whole>(destination + at, rectified(y, y, slope), lanes);
+      }
+  }
+};
+
+struct AddGradients {
+  const Strip strip;
+  const LaneNormalisers& n;
+  const float *source, *gradient;
+  LaneSums& sums;
+
+  template <int Vectors, bool Whole>
+  TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
+    const Coefficients<Vectors> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
+    const float slope = n.slope;
+    Sums<Vectors> own;
+    for (std::int64_t p = 0; p < strip.count; ++p)
+      for (int v = 0; v < Vectors; ++v) {
+        const std::int64_t at = p * strip.step + lane + v * width;
+        const Floats fromMean = load<Whole>(source + at, lanes) - mean.values[v];
+        const Floats dy = load<Whole>(gradient + at, lanes);
+        const Doubles passed = widened(rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy, slope));
+        own.first[v] += passed;
+        own.second[v] += passed * widened(fromMean);
+      }
+    own.addTo(sums, lane);
+  }
+};
+
+struct NormaliseGradient {
+  const Strip strip;
+  const LaneNormalisers& n;
+  const LaneGradients& g;
+  const float *source, *gradient;
+  float* sourceGradient;
+
+  template <int Vectors, bool Whole>
+  TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
+    if (g.add)
+      runAs<Vectors, Whole, true>(lane, lanes);
+    else
+      runAs<Vectors, Whole, false>(lane, lanes);
+  }
+
+  template <int Vectors, bool Whole, bool Add>
+  TILEFOLD_INLINE void runAs(std::int64_t lane, std::int64_t lanes) const {
+    const Coefficients<Vectors> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
+    const Coefficients<Vectors> ofGradient(g.gradient + lane), ofSource(g.source + lane), constant(g.constant + lane);
+    const float slope = n.slope;
+    for (std::int64_t p = 0; p < strip.count; ++p)
+      for (int v = 0; v < Vectors; ++v) {
+        const std::int64_t at = p * strip.step + lane + v * width;
+        const Floats fromMean = load<Whole>(source + at, lanes) - mean.values[v];
+        const Floats dy = load<Whole>(gradient + at, lanes);
+        const Floats passed = rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy, slope);
+        Floats dx = ofGradient.values[v] * passed + (fromMean * ofSource.values[v] + constant.values[v]);
+        if constexpr (Add) dx += load<Whole>(sourceGradient + at, lanes);
+        store<Whole>(sourceGradient + at, dx, lanes);
+      }
+  }
+};
+
+}  // namespace
+
+TILEFOLD_CLONES void addDeviations(const Strip& strip, const float* source, const float* origin, LaneSums& sums) {
+  forVectors(strip, AddDeviations{strip, source, origin, sums});
+}
+
+TILEFOLD_CLONES void normalise(const Strip& strip, const LaneNormalisers& n, const float* source, float* destination) {
+  forVectors(strip, NormaliseStrip{strip, n, source, destination});
+}
+
+TILEFOLD_CLONES void addGradients(const Strip& strip, const LaneNormalisers& n, const float* source, const float* gradient,
+                                  LaneSums& sums) {
+  forVectors(strip, AddGradients{strip, n, source, gradient, sums});
+}
+
+TILEFOLD_CLONES void normaliseGradient(const Strip& strip, const LaneNormalisers& n, const LaneGradients& g, const float* source,
+                                       const float* gradient, float* sourceGradient) {
+  forVectors(strip, NormaliseGradient{strip, n, g, source, gradient, sourceGradient});
+}
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,147 @@
+#include "normalisation.hpp"
+
+#include "block_loop.hpp"
+
+namespace tilefold::reference {
+namespace {
+
+// visit(image, channel, first element, distance between pixels) for every channel of every image.
+template <class Visit>
+void forChannels(const Tile& t, const Visit& visit) {
+  const Planes planes = planesOf(t);
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t image = 0; image < t.batch; ++image)
+    for (std::int64_t channel = 0; channel < t.channels; ++channel) {
+      const std::int64_t plane = image * planes.blocks + channel / planes.block;
+      visit(image, channel, plane * t.height * t.width * planes.block + channel % planes.block, planes.block);
+    }
+}
+
+// Channels that only pad a block.
+template <class T>
+void zeroPadding(const Tile& t, T* destination) {
+  const Planes planes = planesOf(t);
+  const std::int64_t pixels = t.height * t.width;
+  for (std::int64_t plane = 0; plane < planes.count; ++plane)
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+      for (std::int64_t lane = planes.lanes(plane); lane < planes.block; ++lane)
+        destination[(plane * pixels + pixel) * planes.block + lane] = 0;
+}
+
+// y's gradient before the rectifier.
+template <class T>
+T unrectified(const Normalise& n, const Normaliser<T>& normaliser, T x, T gradient) {
+  return n.slope == 1 || normaliser(x) > 0 ? gradient : static_cast<T>(n.slope) * gradient;
+}
+
+}  // namespace
+
+template <class T>
+void momentsForward(const GroupedTile& t, const T* source, Moments* moments) {
+  const std::int64_t pixels = t.height * t.width;
+  std::vector<Moments> channels(static_cast<std::size_t>(t.batch * t.channels));
+  forChannels(t, [&](std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t step) {
+    Moments own{static_cast<double>(pixels)};
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel) own.mean += static_cast<double>(source[first + pixel * step]);
+    own.mean /= own.count;
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
+      const double apart = static_cast<double>(source[first + pixel * step]) - own.mean;
+      own.deviations += apart * apart;
+    }
+    channels[static_cast<std::size_t>(image * t.channels + channel)] = own;
+  });
+  for (std::int64_t image = 0; image < t.batch; ++image)
+    for (std::int64_t channel = 0; channel < t.channels; ++channel)
+      moments[t.row(image, channel)].merge(channels[static_cast<std::size_t>(image * t.channels + channel)]);
+}
+
+template <class T>
+void momentsOfRunning(const ChannelCount& c, const T* mean, const T* variance, Moments* moments) {
+  for (std::int64_t channel = 0; channel < c.channels; ++channel)
+    moments[channel] = {1, static_cast<double>(mean[channel]), static_cast<double>(variance[channel])};
+}
+
+template <class T>
+void updateRunning(const UpdateRunning& u, const Moments* moments, T* mean, T* variance) {
+  const auto mix = [&](T running, double batch) {
+    return static_cast<T>((1 - u.momentum) * static_cast<double>(running) + u.momentum * batch);
+  };
+  for (std::int64_t channel = 0; channel < u.channels; ++channel) {
+    const Moments& batch = moments[channel];
+    mean[channel] = mix(mean[channel], batch.mean);
+    variance[channel] = mix(variance[channel], batch.deviations / (batch.count - 1));
+  }
+}
+
+template <class T>
+void normaliseForward(const Normalise& n, const NormaliseOperands<T>& operands, T* destination) {
+  const T slope = static_cast<T>(n.slope);
+  zeroPadding(n, destination);
+  forChannels(n, [&](std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t step) {
+    const Normaliser<T> normaliser = operands.normaliser(n, image, channel);
+    for (std::int64_t pixel = 0; pixel < n.height * n.width; ++pixel) {
+      const T y = normaliser(operands.source[first + pixel * step]);
+      destination[first + pixel * step] = y > 0 ? y : slope * y;
+    }
+  });
+}
+
+template <class T>
+void normaliseSums(const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
+  std::vector<GradientSums> channels(static_cast<std::size_t>(n.batch * n.channels));
+  forChannels(n, [&](std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t step) {
+    const Moments& row = operands.row(n, image, channel);
+    const Normaliser<T> normaliser = operands.normaliser(n, image, channel);
+    const double scale = row.reciprocalDeviation(n.epsilon);
+    GradientSums own;
+    for (std::int64_t at = first; at < first + n.height * n.width * step; at += step) {
+      const double gradient = static_cast<double>(unrectified(n, normaliser, operands.source[at], operands.gradient[at]));
+      own.add({gradient, gradient * (static_cast<double>(operands.source[at]) - row.mean) * scale});
+    }
+    channels[static_cast<std::size_t>(image * n.channels + channel)] = own;
+  });
+  for (std::int64_t image = 0; image < n.batch; ++image)
+    for (std::int64_t channel = 0; channel < n.channels; ++channel)
+      sums[n.channelRow(image, channel)].add(channels[static_cast<std::size_t>(image * n.channels + channel)]);
+}
+
+template <class T>
+void normaliseParameters(const NormaliseParameters& p, const GradientSums* sums, T* weightGradient, T* biasGradient) {
+  for (std::int64_t channel = 0; channel < p.channels; ++channel) {
+    GradientSums total;
+    for (std::int64_t image = 0; image < p.images; ++image) total.add(sums[image * p.channels + channel]);
+    if (weightGradient != nullptr) weightGradient[channel] = static_cast<T>(total.product);
+    if (biasGradient != nullptr) biasGradient[channel] = static_cast<T>(total.gradient);
+  }
+}
+
+template <class T>
+void normaliseBackward(const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums, T* sourceGradient) {
+  if (!n.add) zeroPadding(n, sourceGradient);
+  forChannels(n, [&](std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t step) {
+    const Moments& row = operands.row(n, image, channel);
+    const Normaliser<T> normaliser = operands.normaliser(n, image, channel);
+    const GradientSums mean = sums == nullptr ? GradientSums{} : meanGradients(n, operands, sums, image, channel);
+    const double scale = row.reciprocalDeviation(n.epsilon), weight = operands.weight(channel);
+    for (std::int64_t at = first; at < first + n.height * n.width * step; at += step) {
+      const double normalised = (static_cast<double>(operands.source[at]) - row.mean) * scale;
+      const double gradient = static_cast<double>(unrectified(n, normaliser, operands.source[at], operands.gradient[at]));
+      const T change = static_cast<T>(scale * (weight * gradient - mean.gradient - normalised * mean.product));
+      sourceGradient[at] = n.add ? sourceGradient[at] + change : change;
+    }
+  });
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                                                  \
+  template void momentsForward<T>(const GroupedTile&, const T*, Moments*);                       \
+  template void momentsOfRunning<T>(const ChannelCount&, const T*, const T*, Moments*);          \
+  template void updateRunning<T>(const UpdateRunning&, const Moments*, T*, T*);                  \
+  template void normaliseForward<T>(const Normalise&, const NormaliseOperands<T>&, T*);          \
+  template void normaliseSums<T>(const Normalise&, const NormaliseOperands<T>&, GradientSums*);  \
+  template void normaliseParameters<T>(const NormaliseParameters&, const GradientSums*, T*, T*); \
+  template void normaliseBackward<T>(const Normalise&, const NormaliseOperands<T>&, const GradientSums*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(double)
+#undef TILEFOLD_INSTANTIATE
+
+}  // namespace tilefold::reference

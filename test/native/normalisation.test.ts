@@ -1,0 +1,306 @@
+import * as assert from 'uvu/assert'
+import { test } from 'uvu'
+import type { Kernel } from '../../staging/kernels'
+import { activationElements, channelBlock, layoutCode, type Layout } from '../../staging/layout'
+import { operandRegions } from '../../staging/verify/operand-regions'
+import { close, runKernel, targets, type Target } from './program'
+
+const [batch, channels, height, width] = [2, 6, 3, 7]
+const pixels = height * width
+const wave = (count: number, phase: number): readonly number[] => Array.from({ length: count }, (_, i) => Math.sin(3 * i + phase))
+
+const layoutsOf = ({ device }: Target): readonly Layout[] => (device === 'cpu' ? ['plain', 'nChw8c', 'nChw16c', 'nhwc'] : ['plain'])
+
+/** Where an element of [batch, of, pixels] lies. */
+const place = (layout: Layout, of: number, image: number, channel: number, pixel: number): number => {
+  const block = channelBlock(layout, of)
+  return ((image * Math.ceil(of / block) + Math.floor(channel / block)) * pixels + pixel) * block + (channel % block)
+}
+
+const each = (of: number, visit: (image: number, channel: number, pixel: number, plain: number) => void): void => {
+  for (let image = 0; image < batch; image++)
+    for (let channel = 0; channel < of; channel++)
+      for (let pixel = 0; pixel < pixels; pixel++) visit(image, channel, pixel, place('plain', of, image, channel, pixel))
+}
+
+const laidOut = (plain: readonly number[], layout: Layout, of = channels): readonly number[] => {
+  const result = new Array<number>(activationElements(layout, [batch, of, height, width])).fill(0)
+  each(of, (image, channel, pixel, at) => (result[place(layout, of, image, channel, pixel)] = plain[at]!))
+  return result
+}
+
+const kinds = {
+  'batch normalisation': { groups: channels, perImage: 0 },
+  'instance normalisation': { groups: channels, perImage: 1 },
+  'group normalisation': { groups: 2, perImage: 1 },
+  'layer normalisation': { groups: 1, perImage: 1 }
+} as const
+const epsilon = 0.1
+const [weights, bias] = [wave(channels, 1), wave(channels, 2)]
+/** Not about zero. */
+const source = wave(batch * channels * pixels, 3).map((x) => x + 2)
+const gradient = wave(source.length, 4)
+
+type Kind = (typeof kinds)[keyof typeof kinds]
+const rows = ({ groups, perImage }: Kind): number => (perImage === 1 ? batch : 1) * groups
+const rowOf = ({ groups, perImage }: Kind, image: number, channel: number): number =>
+  perImage * image * groups + Math.floor((channel * groups) / channels)
+
+/** Count, mean and sum of squared deviations of each row. */
+const momentsOf = (kind: Kind, x: readonly number[]): Float64Array => {
+  const moments = new Float64Array(3 * rows(kind))
+  const gather = (visit: (row: Float64Array, value: number) => void): void =>
+    each(channels, (image, channel, _, at) => {
+      const row = rowOf(kind, image, channel)
+      visit(moments.subarray(3 * row, 3 * row + 3), x[at]!)
+    })
+  gather((row, value) => {
+    row[0]! += 1
+    row[1]! += value
+  })
+  for (let row = 0; row < rows(kind); row++) moments[3 * row + 1]! /= moments[3 * row]!
+  gather((row, value) => (row[2]! += (value - row[1]!) ** 2))
+  return moments
+}
+
+interface Parameters {
+  readonly weights: readonly number[]
+  readonly bias: readonly number[]
+  readonly slope: number
+}
+
+const normalised = (
+  kind: Kind,
+  x: readonly number[],
+  { weights, bias, slope }: Parameters,
+  moments = momentsOf(kind, x)
+): readonly number[] => {
+  const y = new Array<number>(x.length)
+  each(channels, (image, channel, _, at) => {
+    const [count, mean, deviations] = moments.subarray(3 * rowOf(kind, image, channel)) as unknown as readonly [number, number, number]
+    const value = ((x[at]! - mean) / Math.sqrt(deviations / count + epsilon)) * weights[channel]! + bias[channel]!
+    y[at] = value > 0 ? value : slope * value
+  })
+  return y
+}
+
+/** How sum(dy y) changes with each number, by differences. */
+const slopes = (at: readonly number[], f: (x: readonly number[]) => readonly number[]): readonly number[] => {
+  const h = 1e-5
+  const loss = (x: readonly number[]): number => f(x).reduce((sum, y, i) => sum + y * gradient[i]!, 0)
+  return at.map((x, i) => (loss(at.with(i, x + h)) - loss(at.with(i, x - h))) / (2 * h))
+}
+
+for (const [name, kind] of Object.entries(kinds)) {
+  const moments = momentsOf(kind, source)
+
+  for (const target of targets)
+    for (const layout of layoutsOf(target))
+      test(`moments of two tiles are those of both, ${name}, ${target.device} ${target.precision} ${layout}`, async () => {
+        const kernel: Kernel = { kind: 'momentsForward', batch, channels, height, width, layout: layoutCode(layout), ...kind }
+        const slack = { ...target, tolerance: 1e-6 }
+        const [, first] = await runKernel(kernel, [laidOut(source, layout), new Float64Array(moments.length)], target)
+        close(first!, [...moments], slack)
+        const negative = source.map((x) => -x)
+        const [, both] = await runKernel(kernel, [laidOut(negative, layout), Float64Array.from(first!)], target)
+        each(channels, (image, channel) => {
+          const row = 3 * rowOf(kind, image, channel)
+          const [count, mean, deviations] = [moments[row]!, moments[row + 1]!, moments[row + 2]!]
+          close(both!.slice(row, row + 3), [2 * count, 0, 2 * (deviations + count * mean * mean)], slack)
+        })
+      })
+
+  for (const slope of [1, 0.25, 0]) {
+    const parameters = { weights, bias, slope }
+    const y = normalised(kind, source, parameters)
+    const bySource = slopes(source, (x) => normalised(kind, x, parameters))
+    const byConstant = slopes(source, (x) => normalised(kind, x, parameters, moments))
+    const byWeights = slopes(weights, (w) => normalised(kind, source, { ...parameters, weights: w }))
+    const byBias = slopes(bias, (b) => normalised(kind, source, { ...parameters, bias: b }))
+
+    for (const target of targets)
+      for (const layout of layoutsOf(target)) {
+        const where = `slope ${slope}, ${name}, ${target.device} ${target.precision} ${layout}`
+        const fields = { batch, channels, height, width, layout: layoutCode(layout), ...kind, epsilon, slope }
+        const [x, dy] = [laidOut(source, layout), laidOut(gradient, layout)]
+        const read = [x, moments, weights, bias] as const
+        const slack = { ...target, tolerance: 2e-6 }
+
+        test(`y follows from the statistics, ${where}`, async () => {
+          close((await runKernel({ kind: 'normaliseForward', ...fields }, [...read, dy], target))[4]!, laidOut(y, layout), target)
+        })
+
+        test(`gradients are those of finite differences, ${where}`, async () => {
+          const images = kind.perImage === 1 ? batch : 1
+          const none = new Float64Array(2 * images * channels)
+          const sums = Float64Array.from((await runKernel({ kind: 'normaliseSums', ...fields }, [...read, dy, none], target))[5]!)
+          const ofParameters: Kernel = { kind: 'normaliseParameters', images, channels }
+          const [, weightGradient, biasGradient] = await runKernel(ofParameters, [sums, weights, weights], target)
+          close(weightGradient!, byWeights, slack)
+          close(biasGradient!, byBias, slack)
+          const before = laidOut(wave(source.length, 5), layout)
+          for (const add of [0, 1])
+            for (const [known, expected] of [
+              [sums, bySource],
+              [undefined, byConstant]
+            ] as const) {
+              const dx = (await runKernel({ kind: 'normaliseBackward', ...fields, add }, [...read, known, dy, before], target))[6]!
+              close(
+                dx,
+                laidOut(expected, layout).map((value, i) => value + add * before[i]!),
+                slack
+              )
+            }
+        })
+      }
+  }
+}
+
+for (const target of targets) {
+  const name = `${target.device} ${target.precision}`
+
+  // The mean is a million deviations from zero, as far as float32 tells the values apart at all.
+  test(`data far from zero keep their statistics and their digits, ${name}`, async () => {
+    const count = 5000
+    const far = wave(count, 1).map((x) => Math.fround(4096 + 4 * x))
+    const mean = far.reduce((sum, x) => sum + x, 0) / count
+    const deviations = far.reduce((sum, x) => sum + (x - mean) ** 2, 0)
+    const tile = { batch: 1, channels: 1, height: 1, width: count, layout: 0, groups: 1, perImage: 0 }
+    const [, moments] = await runKernel({ kind: 'momentsForward', ...tile }, [far, new Float64Array(3)], target)
+    assert.is(moments![0], count)
+    assert.ok(Math.abs(moments![1]! / mean - 1) < 1e-12)
+    assert.ok(Math.abs(moments![2]! / deviations - 1) < 1e-9)
+    const kernel: Kernel = { kind: 'normaliseForward', ...tile, epsilon: 0, slope: 1 }
+    const [, , , , y] = await runKernel(kernel, [far, Float64Array.from(moments!), undefined, undefined, far], target)
+    close(
+      y!,
+      far.map((x) => (x - mean) / Math.sqrt(deviations / count)),
+      target
+    )
+  })
+
+  test(`running statistics move towards the batch's, and stand for moments, ${name}`, async () => {
+    const moments = Float64Array.of(4, 0.5, 6, 11, -2, 20)
+    const kernel: Kernel = { kind: 'updateRunning', channels: 2, momentum: 0.25 }
+    const [, mean, variance] = await runKernel(kernel, [moments, [1, 2], [3, 4]], target)
+    close(mean!, [0.75 + 0.125, 1.5 - 0.5], target)
+    close(variance!, [2.25 + 0.5, 3 + 0.5], target)
+    const [, , running] = await runKernel({ kind: 'momentsOfRunning', channels: 2 }, [[1, 2], [3, 4], new Float64Array(6)], target)
+    assert.equal(running, [1, 1, 3, 1, 2, 4])
+  })
+
+  test(`two tensors are added and rectified, into either of them, ${name}`, async () => {
+    const [first, second] = [wave(100, 1), wave(100, 2)]
+    for (const slope of [1, 0, 0.5]) {
+      const kernel: Kernel = { kind: 'addForward', count: 100, slope }
+      const sum = first.map((x, i) => x + second[i]!).map((x) => (x > 0 ? x : slope * x))
+      close((await runKernel(kernel, [first, second, first], target))[2]!, sum, target)
+    }
+  })
+
+  for (const layout of layoutsOf(target)) {
+    const tile = { batch, channels, height, width, layout: layoutCode(layout) }
+    const x = wave(source.length, 6).map((value) => 4 * value)
+
+    /** Of each function at 0, 1 and -2. */
+    const values = [
+      [0.5, 0.7310585786300049, 0.11920292202211755],
+      [0, 0.7615941559557649, -0.9640275800758169],
+      [0, 0.7310585786300049, -0.2384058440442351],
+      [0, 0.8413447460685429, -0.04550026389635842]
+    ]
+    for (const [code, expected] of values.entries())
+      test(`activation function ${code} and its gradient, ${name} ${layout}`, async () => {
+        const forward = async (at: readonly number[]): Promise<readonly number[]> =>
+          (await runKernel({ kind: 'activationForward', ...tile, function: code }, [laidOut(at, layout), laidOut(at, layout)], target))[1]!
+        const known = await forward(x.map((_, i) => [0, 1, -2][i % 3]!))
+        close(
+          known,
+          laidOut(
+            x.map((_, i) => expected[i % 3]!),
+            layout
+          ),
+          target
+        )
+        const kept = code < 2 ? await forward(x) : laidOut(x, layout)
+        const [, , found] = await runKernel(
+          { kind: 'activationBackward', ...tile, function: code },
+          [kept, laidOut(gradient, layout), laidOut(gradient, layout)],
+          target
+        )
+        // Differences of float64 values, whatever the target's own precision.
+        const [double, h] = [targets[0], 1e-5]
+        const at = async (shift: number): Promise<readonly number[]> => {
+          const plain = { ...tile, layout: 0, function: code }
+          const moved = x.map((value) => value + shift)
+          return (await runKernel({ kind: 'activationForward', ...plain }, [moved, moved], double))[1]!
+        }
+        const [above, below] = [await at(h), await at(-h)]
+        const slope = laidOut(
+          above.map((value, i) => (gradient[i]! * (value - below[i]!)) / (2 * h)),
+          layout
+        )
+        close(found!, slope, { ...target, tolerance: 1e-6 })
+      })
+  }
+
+  const ranges = [
+    [16, 0, 32],
+    [16, 3, 20],
+    [20, 16, 36],
+    [8, 24, 40],
+    [5, 0, 5]
+  ] as const
+  for (const from of layoutsOf(target))
+    for (const to of layoutsOf(target))
+      for (const [count, first, of] of ranges)
+        for (const add of [0, 1])
+          test(`${count} channels from ${from} into ${to} at ${first} of ${of}, add ${add}, write what they say, ${name}`, async () => {
+            const [sourceChannels, sourceFirst] = [count + 9, 4]
+            const kernel: Kernel = {
+              kind: 'copyChannels',
+              batch,
+              height,
+              width,
+              count,
+              sourceChannels,
+              sourceFirst,
+              sourceLayout: layoutCode(from),
+              destinationChannels: of,
+              destinationFirst: first,
+              destinationLayout: layoutCode(to),
+              add
+            }
+            const plain = wave(batch * sourceChannels * pixels, 7)
+            const untouched = 100
+            const before = new Array<number>(activationElements(to, [batch, of, height, width])).fill(untouched)
+            const expected = [...before]
+            each(count, (image, channel, pixel) => {
+              const value = plain[place('plain', sourceChannels, image, sourceFirst + channel, pixel)]!
+              expected[place(to, of, image, first + channel, pixel)] = value + add * untouched
+            })
+            const after = (await runKernel(kernel, [laidOut(plain, from, sourceChannels), before], target))[1]!
+            const inBlock = channelBlock(to, of)
+            const written = new Set<number>()
+            const { region, use } = operandRegions(kernel, 1)[1]!
+            if (region.kind !== 'bytes') throw new Error('not bytes')
+            const starts = region.repeats.reduce<readonly number[]>(
+              (known, repeat) => known.flatMap((start) => Array.from({ length: repeat.count }, (_, i) => start + i * repeat.stride)),
+              [region.start ?? 0]
+            )
+            for (const start of starts) for (let i = 0; i < region.run; i++) written.add(start + i)
+            const isPadding = (at: number): boolean =>
+              Math.floor(Math.floor(at / inBlock / pixels) % Math.ceil(of / inBlock)) * inBlock + (at % inBlock) >= of
+            close(
+              after,
+              expected.map((value, at) => (isPadding(at) && add === 0 && first + count === of ? 0 : value)),
+              target
+            )
+            after.forEach((value, at) => {
+              if (value !== untouched) assert.ok(written.has(at), `element ${at} is written, but not said`)
+              else if (use === 'write') assert.not(written.has(at), `element ${at} is said to be written`)
+            })
+          })
+}
+
+test.run()
