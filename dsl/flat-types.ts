@@ -106,15 +106,15 @@ type FlatBlock<
     : never
   : Block[1] extends readonly []
     ? Block[0] extends 'add'
-      ? readonly [readonly [...Out, readonly [`${Prefix}add${Number<Adds>}`, 'add', 'add']], Places, readonly [...Adds, unknown], Concats]
+      ? readonly [readonly [...Out, readonly [`${Prefix}add${Numbered<Adds>}`, 'add', 'add']], Places, readonly [...Adds, unknown], Concats]
       : readonly [
-          readonly [...Out, readonly [`${Prefix}concat${Number<Concats>}`, 'concat', 'concat']],
+          readonly [...Out, readonly [`${Prefix}concat${Numbered<Concats>}`, 'concat', 'concat']],
           Places,
           Adds,
           readonly [...Concats, unknown]
         ]
     : Unknown
-type Number<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlier['length'] & number
+type Numbered<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlier['length'] & number
 
 type Losses = 'softmaxCrossEntropy' | 'meanSquaredError' | 'pixelCrossEntropy'
 /** E, and the loss that training appends where it has none: of images, which nothing has flattened, one by pixels. */

@@ -97,10 +97,11 @@ const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number): Re
   const parts = partition(ownedExtent(last, axis), tiles)
   const summed = graph.nodes.slice(span.from, span.to).flatMap((node) => (reduces(node, axis) ? node.inputs : []))
   const leaving = endsOf(graph, span).outputs.filter((tensor) => !reduces(graph.nodes[tensor - 1]!, axis))
-  // Moments are those of all elements, whatever else reads them.
-  const normalised = graph.nodes
-    .slice(span.from, span.to)
-    .flatMap((node) => (gathersMoments(node) ? node.inputs.filter((tensor) => tensor > span.from || tensor === 0) : []))
+  // Moments are those of all elements, and so are the gradients that depend on them, whatever else reads them.
+  const normalised = graph.nodes.slice(span.from, span.to).flatMap((node, index) => {
+    const isMadeHere = node.inputs[0]! > span.from || node.inputs[0] === 0
+    return gathersMoments(node) && (isMadeHere || parts.length === 1) ? [...node.inputs, span.from + index + 1] : []
+  })
   return new Map(
     [...summed, ...leaving, ...normalised].map((tensor) => [tensor, partitionAlongside(extentsOfTensor(graph, tensor)[axisIndex[axis]], parts)])
   )

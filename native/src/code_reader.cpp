@@ -19,9 +19,17 @@ bool mayCoincide(KernelKind kind, std::size_t i, std::size_t j) {
   switch (kind) {
     case KernelKind::rectifierForward:
     case KernelKind::dropout:
+    case KernelKind::activationForward:
       return i == 0 && j == 1;
     case KernelKind::rectifierBackward:
+    case KernelKind::activationBackward:
       return i == 1 && j == 2;
+    case KernelKind::addForward:
+      return i < 2 && j == 2;
+    case KernelKind::normaliseForward:
+      return i == 0 && j == 4;
+    case KernelKind::normaliseBackward:
+      return i == 5 && j == 6;
     default:
       return false;
   }

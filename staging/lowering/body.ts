@@ -55,9 +55,16 @@ const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners' | 's
   return at(context.emit.buffer(`winners of ${node.name}`, context.device.winnersBytes(kernel)))
 }
 
+/** The op that overwrites a tile of a tensor: one that reads just what is held of it. */
+const heirIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: number): number | undefined => {
+  const heir = pass.heirOf(tensor)
+  return heir !== undefined && isSameRegion(regionOf(body, tensor), readRegionOf(body, heir - segment.from, tensor)) ? heir : undefined
+}
+
 /** Where the output of each op of a tile goes: a whole tensor itself where that can be, else a buffer, shared by ops that work in place. */
-const homesOf = (context: Context, { segment, boundaries }: BoundSegment, body: Body, pass: Pass): ReadonlyMap<number, Virtual> => {
+const homesOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass): ReadonlyMap<number, Virtual> => {
   const { graph, layouts, elementBytes } = context
+  const { segment, boundaries } = bound
   const homes = new Map<number, Virtual>()
   for (let position = segment.to - 1; position >= segment.from; position--) {
     const [node, tensor] = [graph.nodes[position]!, position + 1]
@@ -65,7 +72,7 @@ const homesOf = (context: Context, { segment, boundaries }: BoundSegment, body: 
     const region = regionOf(body, tensor)
     const direct =
       whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? viewOf(whole, region, elementBytes) : undefined
-    const heir = pass.heirOf(tensor)
+    const heir = heirIn(bound, body, pass, tensor)
     if (direct !== undefined) homes.set(tensor, direct.address)
     else if (isLoss(node.op)) homes.set(tensor, none)
     else if (heir !== undefined) homes.set(tensor, homes.get(heir + 1)!)
@@ -92,7 +99,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     const view = whole && viewOf(whole, region, elementBytes)
     if (view !== undefined) return view
     const extents = regionExtents(region, tensor === 0 ? graph.input[1] : whole!.extents[1])
-    const heir = pass.heirOf(tensor)
+    const heir = heirIn(bound, body, pass, tensor)
     const reader = graph.nodes[graph.readers[tensor]!.find((position) => position >= segment.from)!]!
     const home = (): TileTensor =>
       heir === undefined
@@ -131,7 +138,8 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
   const handOut = (tensor: number, tile: TileTensor): void => {
     const whole = boundaries.get(tensor)!.tensor
     const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
-    if (isSameRegion(region, owned) && viewOf(whole, region, elementBytes) !== undefined) return
+    const view = viewOf(whole, region, elementBytes)
+    if (view?.address.space === 'arena' && tile.address.space === 'arena' && view.address.buffer === tile.address.buffer) return
     copyPart(emit, { tensor: tile, region: within(region, owned) }, { tensor: whole, region: owned }, 0, elementBytes)
   }
 
@@ -147,11 +155,9 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
       position,
       sources,
       source: sources[0]!,
-      destination: {
-        address: homes.get(tensor)!,
-        extents: regionExtents(destinationRegion, node.output[1]),
-        layout: layouts[tensor]!
-      },
+      destination: pass.fuses(position)
+        ? sources[0]!
+        : { address: homes.get(tensor)!, extents: regionExtents(destinationRegion, node.output[1]), layout: layouts[tensor]! },
       rows: body.runs[1].readings[position - segment.from]!,
       columns: body.runs[2].readings[position - segment.from]!,
       sourceRegion: readRegionOf(body, position - segment.from, node.inputs[0]!),

@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { flatLayers, layerText, type Plan, type PlannedLayer } from '../../dsl'
+import { flatLayers, layerText, type Model, type Plan, type PlannedLayer } from '../../dsl'
 import { vgg19 } from '../../models'
+import { deepLayers } from './deep-model'
 import { compile, root, type Mistake } from './compile'
 
 /**
@@ -25,7 +26,7 @@ const { mistakes } = compile(files)
 
 const rejected = suite('rejected programs')
 
-rejected('every mistake is annotated', () => assert.ok(files.flatMap(expectedIn).length > 40))
+rejected('every mistake is annotated', () => assert.ok(files.flatMap(expectedIn).length > 80))
 
 for (const file of files) {
   rejected(file, () => {
@@ -47,34 +48,44 @@ rejected.run()
 
 const cost = suite('cost of types')
 
-/** A busy machine only adds time, so the best of some runs counts. */
+/** A busy machine only adds time, so the best of up to three runs counts. */
 const checksWithin = (text: string, instantiations: number, seconds: number): void => {
-  const runs = [1, 2, 3].map(() => compile([], { 'test/dsl/large.ts': text }))
-  const fastest = Math.min(...runs.map((run) => run.seconds))
-  assert.equal(runs[0]!.mistakes, [])
-  assert.ok(runs[0]!.instantiations < instantiations, `${runs[0]!.instantiations} instantiations`)
-  assert.ok(fastest < seconds, `${fastest} s`)
+  const run = () => compile([], { 'test/dsl/large.ts': text })
+  const first = run()
+  assert.equal(first.mistakes, [])
+  assert.ok(first.instantiations < instantiations, `${first.instantiations} instantiations`)
+  assert.ok(first.seconds < seconds || run().seconds < seconds || run().seconds < seconds, `over ${seconds} s, thrice`)
 }
 
-cost('vgg19 at 20480 x 20480 checks within 3 s and 40,000 instantiations', () =>
+cost('vgg19 at 20480 x 20480 checks within 3 s and 55,000 instantiations', () =>
   checksWithin(
     `
     import { input, net } from '../../dsl'
     import { vgg19 } from '../../models'
     export const y = net(input([1, 3, 20480, 20480]), vgg19({ classes: 2, head: 'gap' }).layers)`,
-    40_000,
+    55_000,
     3
   )
 )
 
-cost('vgg19 at 20480 x 20480 with a plan of many segments checks within 3 s and 40,000 instantiations', () => {
-  const model = vgg19({ classes: 2, head: 'gap' })
+cost('152 layers in residual blocks with the sum of their bytes check within 6 s and 500,000 instantiations', () =>
+  checksWithin(
+    `
+    import { checkpointWithin, input, net } from '../../dsl'
+    import { deepLayers } from './deep-model'
+    export const y = net(input([1, 3, 8192, 8192]), [...deepLayers, checkpointWithin(1e12)])`,
+    500_000,
+    6
+  )
+)
+
+/** A plan of segments that end before `ends` and at the end, all but the last one in tiles of `rows` rows. */
+const planOf = (model: Model, ends: readonly number[], input: readonly number[], rows: number): Plan => {
   const written = flatLayers(model.layers)
   const layers = [...written, { name: 'loss', op: 'softmaxCrossEntropy', args: {}, inputs: [written.length] }] as readonly PlannedLayer[]
-  const ends = [5, 10, 19, 28, 38, layers.length]
-  const plan: Plan = {
-    model: 'vgg19',
-    input: [1, 3, 20480, 20480],
+  return {
+    model: model.name,
+    input,
     layers: layers.map(({ op, args }) => layerText(op, args)),
     order: layers.map((_, place) => place),
     strategy: 'by hand',
@@ -83,24 +94,40 @@ cost('vgg19 at 20480 x 20480 with a plan of many segments checks within 3 s and 
     graph: '0'.repeat(64),
     budget: 2 ** 30,
     peak: 987654321,
-    segments: ends.map((to, index) => ({
+    segments: [...ends, layers.length].map((to, index) => ({
       from: ends[index - 1] ?? 0,
       to,
       checkpoint: layers[to - 1]!.name,
-      grid: to === layers.length ? { B: 1, H: 1, W: 1 } : { B: 1, H: 40, W: 40 },
+      grid: to === layers.length ? { B: 1, H: 1, W: 1 } : { B: 1, H: rows, W: rows },
       recompute: to !== layers.length,
       reorder: 'each-tile',
       winograd: layers.slice(ends[index - 1] ?? 0, to).flatMap(({ name, op }) => (op === 'conv2d' ? [name] : []))
     })),
     predicted: { stepMilliseconds: 1234.5 }
   }
+}
+
+cost('vgg19 at 20480 x 20480 with a plan of many segments checks within 3 s and 50,000 instantiations', () =>
   checksWithin(
     `
     import { planFor } from '../../dsl'
     import { vgg19 } from '../../models'
-    export default planFor(vgg19({ classes: 2, head: 'gap' }))(${JSON.stringify(plan)})`,
-    40_000,
+    export default planFor(vgg19({ classes: 2, head: 'gap' }))(${JSON.stringify(planOf(vgg19({ classes: 2 }), [5, 10, 19, 28, 38], [1, 3, 20480, 20480], 40))})`,
+    50_000,
     3
+  )
+)
+
+cost('152 layers in residual blocks with a plan of a segment a batchNorm check within 6 s and 500,000 instantiations', () => {
+  const deep = { name: 'deep', layers: deepLayers }
+  const norms = flatLayers(deepLayers).flatMap(({ op }, place) => (op === 'batchNorm' ? [place] : []))
+  checksWithin(
+    `
+    import { planFor } from '../../dsl'
+    import { deepLayers } from './deep-model'
+    export default planFor({ name: 'deep', layers: deepLayers })(${JSON.stringify(planOf(deep, norms, [1, 3, 8192, 8192], 4))})`,
+    500_000,
+    6
   )
 })
 

@@ -187,7 +187,7 @@ types('joins: the same shape, or the same sentence', () => {
   })
   cases.forEach((example, index) => assert.is(found[index], expected[index], JSON.stringify(example)))
   for (const part of ['but shortcut', ' and ', 'at least two', 'not 3', 'nothing can follow', 'readonly ['])
-    assert.ok(expected.filter((answer) => answer.includes(part)).length > 5, part)
+    assert.ok(expected.filter((answer) => answer.includes(part)).length > 2, part)
 })
 
 types('segments: the same shape, or the same sentence', () => {

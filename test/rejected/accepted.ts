@@ -1,13 +1,20 @@
 import { pipe } from 'fp-ts/function'
 import {
+  adaptiveAvgPool2d,
   avgPool2d,
+  batchNorm,
   checkpoint,
   checkpointWithin,
   conv2d,
+  convTranspose2d,
+  dense,
   dropout,
   flatten,
+  gelu,
   globalAvgPool,
+  groupNorm,
   input,
+  instanceNorm,
   leakyRelu,
   linear,
   maxPool2d,
@@ -16,9 +23,16 @@ import {
   modelOf,
   named,
   net,
+  parallel,
+  pixelCrossEntropy,
   relu,
+  residual,
+  resize,
   seq,
+  sigmoid,
+  silu,
   softmaxCrossEntropy,
+  tanh,
   tile,
   type HeldBytes,
   type Layers,
@@ -90,6 +104,31 @@ holds<Same<ShapeOf<typeof tiledAfter>, readonly [2, 2]>>()
 const lossTiledAfter = pipe(input([2, 3, 64, 64]), relu, meanSquaredError, tile({ B: 2, H: 4, W: 4 }), checkpoint)
 holds<Same<ShapeOf<typeof lossTiledAfter>, readonly []>>()
 
+const branching = net(input([2, 3, 65, 48]), [
+  seq('encoder', [conv2d({ out: 8, k: 3, s: 2, p: 1, bias: false }), batchNorm(), silu]),
+  checkpoint,
+  residual([batchNorm({ momentum: 0.01 }), gelu, conv2d({ out: 8, k: 3, p: 12, d: 12, groups: 8 })], [seq('downsample', [tanh])]),
+  tile({ H: 2 }),
+  checkpoint,
+  dense([groupNorm({ groups: 4, eps: 1e-6 }), relu, conv2d({ out: 4, k: 1 })]),
+  tile({ B: 2, H: 4, W: 4 }),
+  checkpoint,
+  parallel([
+    [adaptiveAvgPool2d({ out: 1 }), named('scores', conv2d({ out: 2, k: 1 })), sigmoid, resize({ mode: 'bilinear', to: 'block' })],
+    [instanceNorm(), checkpointWithin(1000000)],
+    []
+  ]),
+  convTranspose2d({ out: 5, k: 2, s: 2, outputPadding: 1 }),
+  resize({ mode: 'nearest', to: 'block' })
+])
+holds<Same<ShapeOf<typeof branching>, readonly [2, 5, 65, 48]>>()
+const pixels = pipe(
+  branching,
+  resize({ mode: 'bilinear', scale: [2, 0.5] }),
+  pixelCrossEntropy({ ignore: 0, classWeights: [1, 2, 3, 4, 5] })
+)
+holds<Same<ShapeOf<typeof pixels>, readonly []>>()
+
 const fromFile = (batch: number, height: number, width: number, classes: number, layers: Layers, kernel: number) => {
   const y = net(input([batch, 3, height, width]), [
     conv2d({ out: 8, k: kernel, p: 1 }),
@@ -99,7 +138,21 @@ const fromFile = (batch: number, height: number, width: number, classes: number,
     linear({ out: classes })
   ])
   holds<Same<ShapeOf<typeof y>, readonly [number, number]>>()
-  return [y, net(y, layers), builtIn['vgg11']!({ classes, head: 'gap' }), vgg11({ classes, head: 'gap' })] as const
+  const joined = net(input([batch, 3, height, 64]), [
+    dense([batchNorm({ frozen: height > 9 }), ...layers]),
+    residual([conv2d({ out: classes, k: 1 })]),
+    parallel([[conv2d({ out: 4, k: 1 })], [conv2d({ out: classes, k: 1 })]])
+  ])
+  holds<Same<ShapeOf<typeof joined>, readonly number[]>>()
+  return [
+    y,
+    joined,
+    parallel([layers, layers]),
+    net(y, [parallel([layers, layers]), residual(layers)]),
+    net(y, layers),
+    builtIn['vgg11']!({ classes, head: 'gap' }),
+    vgg11({ classes, head: 'gap' })
+  ] as const
 }
 
 export const values = [

@@ -1,5 +1,5 @@
 import { pipe } from 'fp-ts/function'
-import { globalAvgPool, input, linear, meanSquaredError, net, relu, softmaxCrossEntropy } from '../../dsl'
+import { globalAvgPool, input, linear, meanSquaredError, net, pixelCrossEntropy, relu, softmaxCrossEntropy } from '../../dsl'
 
 const x = input([2, 3, 8, 8])
 
@@ -14,3 +14,15 @@ pipe(x, globalAvgPool, linear({ out: 2 }), softmaxCrossEntropy, relu)
 
 // expects: meanSquaredError: nothing can follow a loss
 pipe(x, meanSquaredError, meanSquaredError)
+
+// expects: pixelCrossEntropy: takes scores BxNxHxW, not 2x3
+net(x, [globalAvgPool, pixelCrossEntropy()])
+
+// expects: pixelCrossEntropy: has 2 class weights for 3 classes
+net(x, [pixelCrossEntropy({ classWeights: [1, 2] })])
+
+// expects: pixelCrossEntropy: class weights must be at least 0
+net(x, [pixelCrossEntropy({ classWeights: [1, -2, 1] })])
+
+// expects: pixelCrossEntropy: the ignored label must be a whole number
+pipe(x, pixelCrossEntropy({ ignore: 0.5 }))

@@ -1,4 +1,20 @@
-import { checkpoint, conv2d, globalAvgPool, leakyRelu, linear, maxPool2d, model, named, planFor, relu, seq, tile } from '../../dsl'
+import {
+  batchNorm,
+  checkpoint,
+  conv2d,
+  dense,
+  globalAvgPool,
+  leakyRelu,
+  linear,
+  maxPool2d,
+  model,
+  named,
+  planFor,
+  relu,
+  residual,
+  seq,
+  tile
+} from '../../dsl'
 import { vgg16 } from '../../models'
 
 const network = model({
@@ -403,6 +419,85 @@ planFor(network)({
 
 // expects: Property 'segments' is missing
 planFor(network)({ ...made, input, layers, order, budget: null, peak: 1 })
+
+const branching = model({
+  name: 'branching',
+  layers: [
+    conv2d({ out: 8, k: 3, p: 1 }),
+    seq('layer1', [residual([named('bn1', batchNorm()), relu, conv2d({ out: 8, k: 1 })], [batchNorm({ frozen: true })]), relu]),
+    dense([maxPool2d({ k: 3, s: 1, p: 1 }), batchNorm()])
+  ]
+})
+const convolutionOnly = { ...first, to: 1, checkpoint: '0', grid: { B: 1, H: 4, W: 1 } } as const
+const block = { ...first, from: 1, to: 8, checkpoint: '2', grid: { B: 1, H: 4, W: 1 } } as const
+const ending = { ...last, from: 8, to: 10, checkpoint: 'loss' } as const
+const split = {
+  ...right,
+  layers: [
+    'conv2d 8 k3 p1',
+    'batchNorm',
+    'relu',
+    'conv2d 8 k1',
+    'batchNorm frozen',
+    'add',
+    'relu',
+    'maxPool2d k3 s1 p1',
+    'batchNorm',
+    'concat',
+    'pixelCrossEntropy'
+  ],
+  order: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+  segments: [convolutionOnly, block, { ...ending, to: 11 }]
+} as const
+
+export const alsoAccepted = planFor(branching)(split)
+
+planFor(branching)({
+  ...split,
+  segments: [
+    {
+      ...convolutionOnly,
+      to: 8,
+      checkpoint: '2',
+      // expects: segment 0..8: cannot tile along H; batchNorm needs the statistics of the whole tensor before it, so a segment must end before it
+      grid: { B: 1, H: 4, W: 1 }
+    },
+    { ...ending, to: 11 }
+  ]
+})
+
+planFor(branching)({
+  ...split,
+  segments: [
+    convolutionOnly,
+    {
+      ...block,
+      to: 11,
+      checkpoint: 'loss',
+      // expects: segment 1..11: cannot tile along B; batchNorm needs the statistics of the whole tensor before it, so a segment must end before it
+      grid: { B: 2, H: 1, W: 1 }
+    }
+  ]
+})
+
+planFor(branching)({
+  ...split,
+  // expects: order: 7 cannot run at position 6; only a max pool may run before the rectifier that it follows
+  order: [0, 1, 2, 3, 4, 5, 7, 6, 8, 9, 10]
+})
+
+planFor(branching)({
+  ...split,
+  segments: [
+    convolutionOnly,
+    {
+      ...block,
+      // expects: segment 1..8: there is no layer layer1.add1; its last one is 2
+      checkpoint: 'layer1.add1'
+    },
+    { ...ending, to: 11 }
+  ]
+})
 
 // What only run time knows is accepted: sizes from a file, a plan that no compiler saw.
 export const fromFile = (classes: number, plan: import('../../dsl').Plan, budget: number, models: import('../../dsl').Model) => [

@@ -18,8 +18,21 @@ export const kernels: { readonly [P in Op]: string } = {
   flatten: 'reorder',
   linear: 'linear',
   dropout: 'dropout',
-  softmaxCrossEntropy: 'softmaxCrossEntropy'
+  convTranspose2d: 'transposedConvolution',
+  batchNorm: 'normalise',
+  groupNorm: 'normalise',
+  instanceNorm: 'normalise',
+  sigmoid: 'activation',
+  tanh: 'activation',
+  silu: 'activation',
+  gelu: 'activation',
+  resize: 'resize',
+  adaptiveAvgPool2d: 'adaptivePool',
+  add: 'add',
+  concat: 'copyChannels',
+  softmaxCrossEntropy: 'softmaxCrossEntropy',
+  pixelCrossEntropy: 'pixelCrossEntropy'
 }
 
 // expects: Property 'upsample' does not exist
-export type Upsampled = ShapeRules<readonly [1, 3, 8, 8], {}>['upsample']
+export type Upsampled = ShapeRules<readonly [1, 3, 8, 8], {}, readonly [], readonly []>['upsample']

@@ -175,27 +175,6 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
     case KernelKind::linearBackwardData:
     case KernelKind::linearBackwardWeights:
       break;
-    case KernelKind::momentsForward:
-    case KernelKind::momentsOfRunning:
-    case KernelKind::updateRunning:
-    case KernelKind::normaliseForward:
-    case KernelKind::normaliseSums:
-    case KernelKind::normaliseParameters:
-    case KernelKind::normaliseBackward:
-    case KernelKind::addForward:
-    case KernelKind::copyChannels:
-    case KernelKind::activationForward:
-    case KernelKind::activationBackward:
-    case KernelKind::resizeForward:
-    case KernelKind::resizeBackward:
-    case KernelKind::adaptivePoolForward:
-    case KernelKind::adaptivePoolBackward:
-    case KernelKind::addBias:
-    case KernelKind::sumBias:
-    case KernelKind::pixelCrossEntropyForward:
-    case KernelKind::pixelCrossEntropyBackward:
-    case KernelKind::classesOfPixels:
-      throw Failure("the cuda device does not have " + std::string(kernelInfo(kernel.kind).name) + "; take --device cpu");
   }
   throw Failure(std::string(kernelInfo(kernel.kind).name) + " is no kernel of the cuda device's own, but of its libraries");
 }
