@@ -12,7 +12,7 @@ const main = () => {
   for (const f of fractions) {
     t = Date.now()
     const [strategy, fraction] = f.split(':')
-    const s: any = stage({ ...base, strategy, ...(fraction === undefined ? {} : { budget: Math.floor(plain * +fraction) }) })
+    const s: any = stage({ ...base, strategy, hostBudget: process.env.HOST ? +process.env.HOST : undefined, ...(fraction === undefined ? {} : { budget: Math.floor(plain * +fraction) }) })
     const ms = Date.now() - t
     if (s._tag === 'Left') { console.log(f, s.left.message, ms, 'ms'); continue }
     const { plan, program } = s.right

@@ -278,9 +278,10 @@ const waysOf = (
 /**
  * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
  * target; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
- * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed.
+ * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where nothing that is kept stays in
+ * memory (`isKept` false), the target is for each segment by itself.
  */
-const within = (search: Search): ((target: number) => readonly Segmentation[]) => {
+export const fastestWithin = (search: Search, isKept = true): ((target: number) => readonly Segmentation[]) => {
   const { lowering, residentBytes } = search
   const { graph } = lowering
   const context = openContext(lowering, openPool())
@@ -313,7 +314,7 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
           const available = target - residentBytes - before.residentBytes
           for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
             insert(labels.get(to)!, {
-              residentBytes: rounded(before.residentBytes + keptBytes()),
+              residentBytes: isKept ? rounded(before.residentBytes + keptBytes()) : 0,
               nanoseconds: before.nanoseconds + nanoseconds(),
               last: { segment, before }
             })
@@ -353,4 +354,9 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   }
 }
 
-export const sft: Strategy = { order: poolBeforeRectifying, obeysMarks: true, kind: 'targeted', within }
+export const sft: Strategy = {
+  order: poolBeforeRectifying,
+  obeysMarks: true,
+  kind: 'targeted',
+  within: (search) => fastestWithin(search)
+}
