@@ -42,9 +42,9 @@ def image(seed, shape):
 
 
 def parameter(seed, name, shape):
-    """As src/initialise.ts: convolutions He et al. (2015) by fan out, linear layers of deviation 0.01, biases zero, normalisation the identity."""
+    """As src/initialise.ts: convolutions He et al. (2015) by fan out, linear layers of deviation 0.01, biases zero."""
     if len(shape) == 1:
-        return np.full(shape, 0 if name.endswith(('.bias', '.running_mean')) else 1, np.float32)
+        return np.zeros(shape, np.float32)
     deviation = math.sqrt(2 / (shape[0] * shape[2] * shape[3])) if len(shape) == 4 else 0.01
     return normal(seed, name, math.prod(shape), deviation).reshape(shape)
 
