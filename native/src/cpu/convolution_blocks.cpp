@@ -112,7 +112,8 @@ struct PairTap {
   std::int64_t result, operand, tap;
 };
 
-constexpr std::int64_t mostSums = 32;  // matrices that are summed side by side, so that they share the pixels that they read
+// Matrices that are summed side by side, so that they share the pixels that they read; more would not stay in the innermost cache.
+constexpr std::int64_t mostSums = 9;
 constexpr std::int64_t longest = 256;  // pixels in one float sum
 
 // Neighbours share a block of either side, or both: squares of pairs, each with all its taps.
