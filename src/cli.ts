@@ -122,7 +122,7 @@ const program = (): Command => {
 
   addPlanning('gradients', 'one forward and backward without dropout; writes the loss and all gradients')
     .requiredOption('--weights <file>', 'safetensors of the parameters')
-    .requiredOption('--batch <file>', 'safetensors of input [B, C, H, W] and target [B]')
+    .requiredOption('--batch <file>', 'safetensors of input [B, C, H, W] and target [B], or [B, H, W]')
     .requiredOption('--out <file>', 'safetensors to write')
     .action((model: string, options) =>
       answer(options.json ?? false, (require('./commands/gradients') as typeof Gradients).gradientsCommand({ ...options, model }))
