@@ -107,7 +107,8 @@ const emitStep = (context: Context, segments: readonly SegmentCode[], residents:
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
       return reorderParameter(emit, parameter, [at(gradient), parameter.layout], [exchanged(exchange.gradient(parameter.name)), 'plain'])
-    if (parameter.gradient === undefined) updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(residents, parameter))
+    if (objective.kind === 'train' && parameter.gradient === undefined)
+      updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(residents, parameter))
   }
   emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
   if (context.gradients[0]!)
@@ -216,6 +217,12 @@ const emitSections = (
   residence: Residence
 ): readonly VirtualSection[] => {
   const { objective } = context
+  const evaluation = (name: 'step' | 'evaluate'): VirtualSection => {
+    const evaluate = emitter(pool)
+    emitEvaluation(context, evaluate, codes)
+    return { name, code: evaluate.code(), exchange: evaluationExchangeOf(context) }
+  }
+  if (objective.kind === 'evaluate') return [evaluation('step')]
   const step = emitStep(context, codes, residents)
   const sections: VirtualSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: exchangeOf(context) }]
   if (objective.kind !== 'train') return sections
@@ -224,12 +231,7 @@ const emitSections = (
     emitUpdate(update, objective, context.parameters.flatMap(learningTensors), (parameter) => stateOf(residents, parameter))
     sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
   }
-  if (objective.evaluate === true) {
-    const evaluate = emitter(pool)
-    emitEvaluation(context, evaluate, codes)
-    sections.push({ name: 'evaluate', code: evaluate.code(), exchange: evaluationExchangeOf(context) })
-  }
-  return sections
+  return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }
 
 /**
