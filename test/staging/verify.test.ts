@@ -296,6 +296,22 @@ test('tiles that are loaded ahead are sound, and no wait of theirs is in vain', 
   assert.ok(sound <= 4, 'only the first two tiles of each pass may find their places empty')
 })
 
+// Both places were once as large as the largest tile, so that the arena was larger than what is touched.
+test('each place for tiles that are loaded ahead is as large as what is loaded there', () => {
+  const tiles = program(
+    [conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })],
+    [
+      { from: 0, to: 1, grid: { B: 1, H: 1, W: 3 }, recompute: true, reorder: 'once', loadsAhead: true },
+      { from: 1, to: 4, ...whole }
+    ]
+  )
+  const columnBytes = 4 * 2 * 3 * 32
+  const places = tiles.buffers.flatMap(({ name, bytes }) => (name === 'input tile' ? [bytes / columnBytes] : []))
+  // The second of three tiles has a halo on either side.
+  assert.equal(places.slice(0, 2), [9, 10])
+  assert.is(refusal(tiles), '')
+})
+
 test('a tile that is loaded to the wrong one of two places is refused', () => {
   const { path, launch } = launches(ahead).find(({ launch }) => launch.engine === 'to-device')!
   const other = ahead.buffers.findIndex(({ name }, buffer) => name === 'input tile' && buffer !== launch.operands[0]!.buffer)
