@@ -26,7 +26,7 @@ import {
   shifted,
   type SectionName
 } from './edit-program'
-import { drawsOf, randomNet, type Draw } from './random-nets'
+import { drawsOf, netKind, randomNet, type Draw } from './random-nets'
 import { asWritten } from '../golden/execute'
 import { randomSegments } from './random-segments'
 
@@ -232,7 +232,7 @@ test('every Program that staging makes is sound: random nets, devices of two pre
   const objectives: readonly Objective[] = [{ kind: 'gradients' }, momentum, adam]
   for (let seed = 0; seed < 60; seed++) {
     const draw = drawsOf(seed)
-    const { model, input } = randomNet(draw)
+    const { model, input } = randomNet(draw, netKind(seed))
     const graph = buildGraph(model, input)
     if (isLeft(graph)) throw new Error(graph.left.message)
     const strategy = strategyNames[draw(0, strategyNames.length - 1)]!
