@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { lazilyBy } from '../lazily'
+import { lazily, lazilyBy } from '../lazily'
 import { checkpointsAsked, tilesAsked } from '../marks'
 import type { SegmentEstimate } from '../lowering/estimate'
 import { openContext } from '../lowering/lower'
@@ -183,11 +183,11 @@ const waysOf = (
     const freed = remaining === undefined ? 0 : bytesOf(crossingAt(segment.from).filter((tensor) => !remaining.has(tensor)))
     return {
       segment,
-      addedBytes: () => {
+      addedBytes: lazily(() => {
         const { forwardBytes, backwardBytes } = estimated.bytes()
         const backward = frozen ? 0 : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
         return Math.max(after + forwardBytes, backward)
-      },
+      }),
       keptBytes: () => after + estimated.bytes().keptBytes - freed,
       nanoseconds: estimated.nanoseconds
     }
@@ -211,7 +211,7 @@ const waysOf = (
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map(
-          (loading) => () => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading })
+          (loading) => lazily(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
         )
       )
     /** From the fastest to the slowest; only tiles that the model asks for must be looked at for that. */
@@ -224,6 +224,7 @@ const waysOf = (
     const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
     const coarsest = again.length > 0 ? again : kept
     let grids: readonly Grid[] | undefined
+    const gridOptions = new Map<string, (index: number) => Option | undefined>()
     const tiles = (
       variant: number,
       decided: Pick<Segment, 'reorder' | 'loadsAhead'>,
@@ -233,8 +234,11 @@ const waysOf = (
       const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
       if (nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span)
-      const gridOption = (index: number): Option | undefined =>
-        optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] })
+      const key = `${variant},${decided.reorder},${decided.loadsAhead}`
+      const gridOption =
+        gridOptions.get(key) ??
+        lazilyBy((index) => optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] }))
+      gridOptions.set(key, gridOption)
       return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
     }
     /** Of the variants before `end`, in tiles; all leave the same in memory. */
