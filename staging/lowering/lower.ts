@@ -4,6 +4,7 @@ import type { Layout } from '../layout'
 import { updatesLater } from '../objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import { alignment, maxLive } from '../placement/placement'
+import { firstFit } from '../placement/first-fit'
 import { placeStatic } from '../placement/static'
 import type { Residence, Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
@@ -245,7 +246,7 @@ export const place = (lifetimes: readonly BufferLifetime[]) =>
   placeStatic(lifetimes, { alignment, stepLimit: stepLimitOf(lifetimes.length) })
 
 /** The peak of a placement that is found at once. */
-export const placedBytes = (lifetimes: readonly BufferLifetime[]): number => placeStatic(lifetimes, { alignment, stepLimit: 0 }).peakBytes
+export const placedBytes = (lifetimes: readonly BufferLifetime[]): number => firstFit(lifetimes, { alignment }).peakBytes
 
 /** The step without transfers, and what is in the arena beside what its code makes. */
 export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {

@@ -105,8 +105,9 @@ export const estimatedNanoseconds = (
   return Math.max(compute, out, back)
 }
 
-/** What takes up to this much less on the host alone is not worth lowering. */
+/** What takes up to this much less on the host alone is not worth lowering; of bytes on the device the same. */
 const hostSlack = 1.1
+const deviceSlack = 1.005
 
 /**
  * Of many schedules those that are worth lowering: none needs less time, fewer bytes on the device and fewer on the host. A slower one is
@@ -126,7 +127,7 @@ const worthLowering = (
   rated.sort((a, b) => a.nanoseconds - b.nanoseconds || a.device - b.device || a.host - b.host)
   const worth: { readonly residence: Residence; readonly device: number; readonly host: number }[] = []
   for (const { stays, device, host } of rated) {
-    const isBeaten = (bytes: number): boolean => worth.some((one) => one.device <= bytes && one.host <= hostSlack * host)
+    const isBeaten = (bytes: number): boolean => worth.some((one) => one.device <= deviceSlack * bytes && one.host <= hostSlack * host)
     if (isBeaten(device)) continue
     const residence = residenceOf(timeline, stays)
     const placed = timeline.peakBytes(residence)
