@@ -56,13 +56,16 @@ const usesOf = (code: readonly VirtualInstruction[], { kernels }: Pick<Pool, 'ke
   return [...known.values()]
 }
 
+/** What a residence can name (see HostStay in plan.ts); moments and copies of parts stay on the device. */
+const namedInPlans = /^(output|winners|input) of /
+
 /** What a step keeps from forward to backward, in the order in which it is made: all that may wait on the host between. */
 export const keptTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly KeptTensor[] => {
   const turn = positionOf(step, step.nodes)
   return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly KeptTensor[] => {
     const [forward, backward] = [at.findLast((position) => position < turn), at.find((position) => position >= turn)]
-    if (buffer.scope === 'resident' || buffer.scope === 'statistics' || forward === undefined || backward === undefined || written >= turn) return []
     const name = buffer.name.replace(/^the /, '')
+    if (!namedInPlans.test(name) || forward === undefined || backward === undefined || written >= turn) return []
     return [{ name, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward }]
   })
 }

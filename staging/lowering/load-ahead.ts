@@ -21,15 +21,33 @@ const loadsAhead = (context: Context, code: Tiled, mode: ForwardMode): boolean =
   return loadsAhead && from === 0 && tileCount(grid) > 1 && context.source.kind === 'image' && passOf(context, code.segment, mode).isRead(0)
 }
 
-/** Two places for the largest tile, both free. */
-const openInputTiles = ({ emit, graph, layouts, elementBytes }: Context, bodies: readonly Body[]): readonly [InputTile, InputTile] => {
-  const sizes = bodies.map((body) => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), elementBytes))
-  const open = (): InputTile => {
+/** How a body's tiles take turns in two places: where the first goes, and which of its loops is the innermost, -1 for a single tile. */
+interface Turns {
+  readonly body: Body
+  readonly first: number
+  readonly innermost: number
+}
+
+const turnsOf = (bodies: readonly Body[]): readonly Turns[] => {
+  let next = 0
+  return bodies.map((body) => {
+    const counts = body.runs.map(({ count }) => count)
+    const [first, innermost] = [next, counts.findLastIndex((count) => count > 1)]
+    next = (first + (counts[innermost] ?? 1)) % 2
+    return { body, first, innermost }
+  })
+}
+
+/** Two places, each for the largest tile that goes there, both free. */
+const openInputTiles = ({ emit, graph, layouts, elementBytes }: Context, turns: readonly Turns[]): readonly [InputTile, InputTile] => {
+  const open = (place: number): InputTile => {
+    const bodies = turns.filter(({ first, innermost }) => first === place || innermost >= 0)
+    const sizes = bodies.map(({ body }) => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), elementBytes))
     const tile = { buffer: emit.buffer('input tile', Math.max(...sizes)), free: emit.freshEvent(), loaded: emit.freshEvent() }
     emit.record('compute', tile.free, tile.buffer)
     return tile
   }
-  return [open(), open()]
+  return [open(0), open(1)]
 }
 
 /**
@@ -38,23 +56,20 @@ const openInputTiles = ({ emit, graph, layouts, elementBytes }: Context, bodies:
  */
 export const emitTiles = (context: Context, code: Tiled, mode: ForwardMode, run: (body: Body, input?: InputTile) => void): void => {
   const { emit } = context
-  const places = loadsAhead(context, code, mode) ? openInputTiles(context, code.bodies) : undefined
-  let next = 0
-  for (const body of code.bodies) {
-    const counts = body.runs.map(({ count }) => count)
-    const innermost = counts.findLastIndex((count) => count > 1)
-    const first = next
+  const turns = turnsOf(code.bodies)
+  const places = loadsAhead(context, code, mode) ? openInputTiles(context, turns) : undefined
+  for (const { body, first, innermost } of turns) {
     const runIn = (turn: number): void => {
       const place = places?.[(first + turn) % 2]
       run(body, place)
       if (place !== undefined) emit.record('compute', place.free, place.buffer)
     }
     const nest = (axis: number): void => {
-      if (axis === counts.length) runIn(0)
-      else if (places !== undefined && axis === innermost) emit.pairs(tileAxes[axis]!, counts[axis]!, runIn)
-      else emit.loop(tileAxes[axis]!, counts[axis]!, () => nest(axis + 1))
+      if (axis === body.runs.length) return runIn(0)
+      const { count } = body.runs[axis]!
+      if (places !== undefined && axis === innermost) emit.pairs(tileAxes[axis]!, count, runIn)
+      else emit.loop(tileAxes[axis]!, count, () => nest(axis + 1))
     }
     nest(0)
-    next = (first + (counts[innermost] ?? 1)) % 2
   }
 }

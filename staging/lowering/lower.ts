@@ -234,12 +234,18 @@ const emitSections = (
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }
 
-/** Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. */
-const stepsPerBuffer = 16
+/**
+ * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. Of
+ * many buffers a step takes longer.
+ */
+const stepLimitOf = (buffers: number): number => Math.min(16 * buffers, Math.max(2 * buffers, 4800))
 
 /** Where a Program's buffers lie. */
 export const place = (lifetimes: readonly BufferLifetime[]) =>
-  placeStatic(lifetimes, { alignment, stepLimit: stepsPerBuffer * lifetimes.length })
+  placeStatic(lifetimes, { alignment, stepLimit: stepLimitOf(lifetimes.length) })
+
+/** The peak of a placement that is found at once. */
+export const placedBytes = (lifetimes: readonly BufferLifetime[]): number => placeStatic(lifetimes, { alignment, stepLimit: 0 }).peakBytes
 
 /** The step without transfers, and what is in the arena beside what its code makes. */
 export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {

@@ -30,11 +30,11 @@ export const findSegments = (sizes: readonly number[], capacity: number): readon
 export const isCut = (graph: Graph, position: number): boolean => crossing(graph, position).every((tensor) => tensor === position)
 
 /**
- * A checkpoint here is never better than one op later: that op works in place or shrinks a feature map. (Except after a sum over
- * pixels, which only the last op of a tiled segment may be.)
+ * A checkpoint here is never better than one op later, where one tensor alone goes on too: that op works in place or shrinks a feature
+ * map. (Except after a sum over pixels, which only the last op of a tiled segment may be, and before statistics.)
  */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
-  if (gathersMoments(graph.nodes[position]!)) return false
+  if (gathersMoments(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isCut(graph, position + 1))) return false
   const { op, input } = graph.nodes[position]!
   if (graph.nodes[position - 1]!.access.H.kind === 'reduce') return false
   if (op === 'relu' || op === 'leakyRelu' || op === 'dropout') return true

@@ -135,16 +135,21 @@ const worthLowering = (
   return worth.map(({ residence }) => residence)
 }
 
-/** Each variant of a segmentation, with what waits on the host by each schedule that is worth lowering. */
-export const withStays = (
-  { lowering: { device }, variants, timeline }: Search,
-  segmentation: Segmentation,
-  schedulesOf: (timeline: Timeline) => readonly (readonly Stay[])[]
-): readonly Decisions[] =>
-  withVariants(variants, segmentation).flatMap((segments) => {
-    const seen = timeline(segments)
-    return worthLowering(seen, device.linkBytesPerSecond, schedulesOf(seen)).map((residence) => ({ segments, residence }))
-  })
+type SchedulesOf = (timeline: Timeline) => readonly (readonly Stay[])[]
+
+/** A segmentation with what waits on the host by each schedule that is worth lowering. */
+export const withSchedules = (
+  { lowering: { device }, timeline }: Search,
+  segments: Segmentation,
+  schedulesOf: SchedulesOf
+): readonly Decisions[] => {
+  const seen = timeline(segments)
+  return worthLowering(seen, device.linkBytesPerSecond, schedulesOf(seen)).map((residence) => ({ segments, residence }))
+}
+
+/** The same for each variant of a segmentation. */
+export const withStays = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly Decisions[] =>
+  withVariants(search.variants, segmentation).flatMap((segments) => withSchedules(search, segments, schedulesOf))
 
 /** Numbers of bytes from the fewest that a step can do with, when all that it does not use is on the host, to all that it keeps. */
 export const targets = (timeline: Timeline, count: number): readonly number[] => {

@@ -2,7 +2,7 @@ import { isRight } from 'fp-ts/Either'
 import * as assert from 'uvu/assert'
 import { buildGraph, type Graph } from '../../staging'
 import type { Execution, Gradients, Tensors } from '../golden/execute'
-import { drawsOf, randomNet, type Draw } from '../staging/random-nets'
+import { drawsOf, netKind, randomNet, type Draw } from '../staging/random-nets'
 
 const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
 
@@ -15,7 +15,7 @@ export interface RandomExecution extends Execution {
   readonly draw: Draw
 }
 
-export const randomExecution = (seed: number, kind: 'chain' | 'graph' = 'chain'): RandomExecution => {
+export const randomExecution = (seed: number, kind = netKind(seed)): RandomExecution => {
   const draw = drawsOf(seed)
   const { model, input } = randomNet(draw, kind)
   const built = buildGraph(model, input)

@@ -7,13 +7,14 @@ import { gradients, trainSteps } from '../golden/execute'
 import { randomSegments } from '../staging/random-segments'
 import { assertClose, assertTensorsClose, randomExecution } from './random-execution'
 
+/** With a large epsilon: a bias before a batchNorm has a gradient of nothing but rounding, and Adam would learn from it. */
 const optimizers: readonly Optimizer[] = [
   { kind: 'sgd', momentum: 0.9, weightDecay: 1e-3 },
-  { kind: 'adam', beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 },
-  { kind: 'adamw', beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 1e-2 }
+  { kind: 'adam', beta1: 0.9, beta2: 0.999, epsilon: 1e-3, weightDecay: 0 },
+  { kind: 'adamw', beta1: 0.9, beta2: 0.999, epsilon: 1e-3, weightDecay: 1e-2 }
 ]
 
-test('random nets, sizes and grids: loss, gradients and optimizer steps of tiles equal the untiled ones', async () => {
+test('random nets, sizes and grids: loss, gradients, running statistics and optimizer steps of tiles equal the untiled ones', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       const { draw, graph, ...execution } = randomExecution(seed)

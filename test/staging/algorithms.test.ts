@@ -20,7 +20,7 @@ import {
 import { withFastestFirst } from '../../staging/algorithms'
 import { refusedBytes } from '../../staging/device-model'
 import { algorithmDevice, nhwc } from './algorithm-device'
-import { drawsOf, randomNet } from './random-nets'
+import { drawsOf, netKind, randomNet } from './random-nets'
 
 const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
 const block = (out: number) => [conv2d({ out, k: 3, p: 1 }), relu, conv2d({ out, k: 3, p: 1 }), relu, maxPool2d({ k: 2 })]
@@ -127,7 +127,7 @@ test('where the device refuses kernels of the whole image plans tile, and plain 
 test('Programs with channels innermost are proven, whole and in tiles, and tiles are copied by whole rows', () => {
   fc.assert(
     fc.property(fc.nat({ max: 2 ** 31 - 1 }), fc.double({ min: 0.3, max: 1.1, noNaN: true }), (seed, share) => {
-      const request = { ...base, ...randomNet(drawsOf(seed)) }
+      const request = { ...base, ...randomNet(drawsOf(seed), netKind(seed)) }
       const { plan } = must(stage({ ...request, strategy: 'plain' }))
       const tight = stage({ ...request, strategy: 'sft', budget: Math.floor(share * plan.predicted.peakDeviceBytes) })
       if (E.isLeft(tight)) return

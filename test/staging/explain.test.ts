@@ -6,7 +6,7 @@ import { model } from '../../dsl'
 import { explain, referenceModel, stage, strategyNames, type Explanation, type StageRequest } from '../../staging'
 import { candidateOf } from '../../staging/search'
 import { convolutions } from './convolutions'
-import { drawsOf, randomNet } from './random-nets'
+import { drawsOf, netKind, randomNet } from './random-nets'
 
 const common = {
   device: referenceModel('float32'),
@@ -81,7 +81,7 @@ test("a decision's cost is what the simulator says of the plan with it and with 
       fc.double({ min: 0.3, max: 1, noNaN: true }),
       (seed, strategy, accumulate, share) => {
         const accumulating = { ...common, objective: { ...common.objective, accumulate } }
-        const wanted: StageRequest = { ...accumulating, ...randomNet(drawsOf(seed)), strategy }
+        const wanted: StageRequest = { ...accumulating, ...randomNet(drawsOf(seed), netKind(seed)), strategy }
         const plain = stage({ ...wanted, strategy: 'plain' })
         if (isLeft(plain)) throw new Error(plain.left.message)
         const result = explain({ ...wanted, budget: Math.floor(share * plain.right.program.peakBytes) })

@@ -14,7 +14,7 @@ export const drawsOf = (seed: number): Draw => {
   }
 }
 
-/** A random chain and an input for it; built layer by layer so that every shape fits. */
+/** A random net and an input for it; built layer by layer so that every shape fits. */
 export interface RandomNet {
   readonly model: dsl.Model
   readonly input: readonly [number, number, number, number]
@@ -178,8 +178,13 @@ const outputShape = (layer: dsl.AnyLayer, shape: readonly number[]): readonly nu
   return traced._tag === 'Right' ? traced.right.at(-1)!.output : undefined
 }
 
+export type NetKind = 'chain' | 'graph'
+
+/** Half of all seeds stand for chains, half for graphs. */
+export const netKind = (seed: number): NetKind => (drawsOf(~seed)(0, 1) === 1 ? 'graph' : 'chain')
+
 /** A chain; or a graph, with blocks of branches, normalisation, resizing and the loss of pixels. */
-export const randomNet = (draw: Draw, kind: 'chain' | 'graph' = 'chain'): RandomNet => {
+export const randomNet = (draw: Draw, kind: NetKind = 'chain'): RandomNet => {
   const input = [draw(1, 3), draw(1, 4), draw(5, 23), draw(5, 23)] as const
   const layers: dsl.AnyLayer[] = [dsl.conv2d({ out: draw(1, 5), k: 3, p: 1 })]
   let shape = outputShape(layers[0]!, input)!

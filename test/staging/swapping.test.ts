@@ -1,11 +1,11 @@
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, maxPool2d, model, relu, type AnyLayer } from '../../dsl'
+import { batchNorm, conv2d, maxPool2d, model, parallel, relu, silu, type AnyLayer } from '../../dsl'
 import { builtIn } from '../../models'
 import { referenceModel, stage, verify, type HostStay, type Staged, type StageRequest, type StrategyName } from '../../staging'
 import type { Graph } from '../../staging/graph'
-import type { Timeline } from '../../staging/lowering/timeline'
+import { timelineOf, type Timeline } from '../../staging/lowering/timeline'
 import type { Instruction } from '../../staging/program'
 import { dymemStays } from '../../staging/strategies/dymem'
 import { greedyStays } from '../../staging/strategies/greedy'
@@ -213,6 +213,24 @@ test('given stays that cannot be are refused with the tensor and the reason', ()
     [[stay(1, 2, backward(1)), stay(1, 2, backward(1))], 'residence: output of 0 is listed twice.']
   ] as const)
     assert.is(given(...residence), sentence)
+})
+
+test('only what a plan can name waits on the host: no moments, and no copy of the part that a layer reads', () => {
+  // silu reads all but the last row and column of what the other branch reads whole, and its backward reads them again.
+  const strided = parallel([[silu, conv2d({ out: 2, k: 1, s: 2 })], [conv2d({ out: 2, k: 3, s: 2, p: 1 })]])
+  const layers = [conv2d({ out: 3, k: 3, p: 1 }), batchNorm({ frozen: true }), strided, batchNorm(), ...convolutions.slice(-2)]
+  const { graph, program } = staged(request('plain', {}, layers))
+  for (const name of ['running moments of 1', 'what 2 reads'])
+    assert.ok(
+      program.buffers.some((buffer) => buffer.name === name),
+      name
+    )
+  const { device, objective, source } = request('plain')
+  const { tensors } = timelineOf({ graph, device, objective, source }, [
+    { from: 0, to: graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+  ])
+  assert.ok(tensors.length > 3)
+  for (const { name } of tensors) assert.match(name, /^(output|winners|input) of /)
 })
 
 test('a tensor may wait while tiled segments run, and what tiles share waits as a whole', () => {

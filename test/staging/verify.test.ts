@@ -26,7 +26,7 @@ import {
   shifted,
   type SectionName
 } from './edit-program'
-import { drawsOf, randomNet, type Draw } from './random-nets'
+import { drawsOf, netKind, randomNet, type Draw } from './random-nets'
 import { asWritten } from '../golden/execute'
 import { randomSegments } from './random-segments'
 
@@ -232,7 +232,7 @@ test('every Program that staging makes is sound: random nets, devices of two pre
   const objectives: readonly Objective[] = [{ kind: 'gradients' }, momentum, adam]
   for (let seed = 0; seed < 60; seed++) {
     const draw = drawsOf(seed)
-    const { model, input } = randomNet(draw)
+    const { model, input } = randomNet(draw, netKind(seed))
     const graph = buildGraph(model, input)
     if (isLeft(graph)) throw new Error(graph.left.message)
     const strategy = strategyNames[draw(0, strategyNames.length - 1)]!
@@ -294,6 +294,22 @@ test('tiles that are loaded ahead are sound, and no wait of theirs is in vain', 
     else assert.match(sentence, /writes .* of "input tile", but nothing has waited for the compute engine/)
   }
   assert.ok(sound <= 4, 'only the first two tiles of each pass may find their places empty')
+})
+
+// Both places were once as large as the largest tile, so that the arena was larger than what is touched.
+test('each place for tiles that are loaded ahead is as large as what is loaded there', () => {
+  const tiles = program(
+    [conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })],
+    [
+      { from: 0, to: 1, grid: { B: 1, H: 1, W: 3 }, recompute: true, reorder: 'once', loadsAhead: true },
+      { from: 1, to: 4, ...whole }
+    ]
+  )
+  const columnBytes = 4 * 2 * 3 * 32
+  const places = tiles.buffers.flatMap(({ name, bytes }) => (name === 'input tile' ? [bytes / columnBytes] : []))
+  // The second of three tiles has a halo on either side.
+  assert.equal(places.slice(0, 2), [9, 10])
+  assert.is(refusal(tiles), '')
 })
 
 test('a tile that is loaded to the wrong one of two places is refused', () => {
