@@ -185,7 +185,8 @@ const waysOf = (
       segment,
       addedBytes: lazily(() => {
         const { forwardBytes, backwardBytes } = estimated.bytes()
-        const backward = frozen ? 0 : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
+        // The last segment's forward is a part of its backward, even where nothing is learnt.
+        const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
         return Math.max(after + forwardBytes, backward)
       }),
       keptBytes: () => after + estimated.bytes().keptBytes - freed,
