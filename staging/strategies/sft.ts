@@ -185,7 +185,8 @@ const waysOf = (
       segment,
       addedBytes: lazily(() => {
         const { forwardBytes, backwardBytes } = estimated.bytes()
-        const backward = frozen ? 0 : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
+        // The last segment's forward is a part of its backward, even where nothing is learnt.
+        const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
         return Math.max(after + forwardBytes, backward)
       }),
       keptBytes: () => after + estimated.bytes().keptBytes - freed,
@@ -210,8 +211,8 @@ const waysOf = (
     const loadings: readonly Pick<Segment, 'loadsAhead'>[] = span.from === 0 && source.kind === 'image' ? [{ loadsAhead: true }, {}] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
-        (tileCount(grid) > 1 ? loadings : [{}]).map(
-          (loading) => lazily(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
+        (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
+          lazily(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
         )
       )
     /** From the fastest to the slowest; only tiles that the model asks for must be looked at for that. */

@@ -66,7 +66,10 @@ test('balanced weights are those of scikit-learn; row weights make the weighted 
   // sklearn.utils.class_weight.compute_class_weight('balanced', classes=[0, 1, 2], y=[0, 0, 0, 1, 1, 2])
   assert.equal(rightOf(weightsOfClasses('balanced', classCounts(dataset(0, 0, 0, 1, 1, 2), 3))), [6 / 9, 1, 2])
   assert.equal(rightOf(weightsOfClasses('balanced', classCounts(dataset(0, 0, 2), 3))), [0.75, 0, 1.5])
-  assert.match((weightsOfClasses([1, 2], [1, 1, 1]) as E.Left<{ message: string }>).left.message, /gives 2 weights but the model has 3 classes/)
+  assert.match(
+    (weightsOfClasses([1, 2], [1, 1, 1]) as E.Left<{ message: string }>).left.message,
+    /gives 2 weights but the model has 3 classes/
+  )
   assert.match((weightsOfClasses([0, 0], [1, 1]) as E.Left<{ message: string }>).left.message, /are all 0/)
   const [weights, labels, losses] = [
     [1, 3],
