@@ -22,7 +22,61 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
   linear: [dsl.flatten, dsl.linear({ out: 3 }), dsl.linear({ out: 2, bias: false }), dsl.meanSquaredError],
   dropout: [dsl.dropout({ rate: 0.4 }), dsl.meanSquaredError],
   softmaxCrossEntropy: [dsl.globalAvgPool, dsl.linear({ out: 5 }), dsl.softmaxCrossEntropy],
+  convTranspose2d: [
+    dsl.convTranspose2d({ out: 4, k: [3, 2], s: [2, 3], p: [1, 0], outputPadding: [1, 0], d: [2, 1], groups: 2 }),
+    dsl.meanSquaredError
+  ],
+  // A bias right before statistics has no gradient.
+  batchNorm: [dsl.silu, dsl.batchNorm({ eps: 0.01 }), dsl.tanh, dsl.meanSquaredError],
+  groupNorm: [dsl.silu, dsl.groupNorm({ groups: 2 }), dsl.tanh, dsl.meanSquaredError],
+  instanceNorm: [dsl.silu, dsl.instanceNorm({ affine: true }), dsl.tanh, dsl.meanSquaredError],
+  sigmoid: [dsl.sigmoid, dsl.meanSquaredError],
+  tanh: [dsl.tanh, dsl.meanSquaredError],
+  silu: [dsl.silu, dsl.meanSquaredError],
+  gelu: [dsl.gelu, dsl.meanSquaredError],
+  resize: [dsl.resize({ mode: 'bilinear', size: [5, 11] }), dsl.meanSquaredError],
+  adaptiveAvgPool2d: [dsl.adaptiveAvgPool2d({ out: [3, 5] }), dsl.meanSquaredError],
+  add: [dsl.residual([dsl.conv2d({ out: 6, k: 3, p: 1 }), dsl.tanh]), dsl.meanSquaredError],
+  concat: [dsl.parallel([[], [dsl.conv2d({ out: 5, k: 3, p: 1 })], [dsl.avgPool2d({ k: 3, s: 1, p: 1 })]]), dsl.meanSquaredError],
+  pixelCrossEntropy: [dsl.pixelCrossEntropy({ ignore: 2, classWeights: [1, 2, 0.5, 3, 0.25, 1] })],
   meanSquaredError: [dsl.meanSquaredError]
+}
+
+/** Other forms of ops, and ops that meet. */
+const others: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
+  'frozen batchNorm': [dsl.batchNorm({ frozen: true }), dsl.meanSquaredError],
+  'batchNorm without weights': [dsl.silu, dsl.batchNorm({ affine: false }), dsl.tanh, dsl.meanSquaredError],
+  'instanceNorm without weights': [dsl.silu, dsl.instanceNorm(), dsl.tanh, dsl.meanSquaredError],
+  'groupNorm of all channels': [dsl.silu, dsl.groupNorm({ groups: 1, affine: false }), dsl.tanh, dsl.meanSquaredError],
+  'a rectified batchNorm': [dsl.silu, dsl.batchNorm(), dsl.leakyRelu({ slope: 0.2 }), dsl.meanSquaredError],
+  'depthwise convolution': [dsl.conv2d({ out: 6, k: 3, p: 3, d: 3, groups: 6, bias: false }), dsl.meanSquaredError],
+  'depthwise transposed convolution': [dsl.convTranspose2d({ out: 6, k: 2, s: 2, groups: 6, bias: false }), dsl.meanSquaredError],
+  'bilinear resizing by its corners': [dsl.resize({ mode: 'bilinear', size: [5, 11], alignCorners: true }), dsl.meanSquaredError],
+  'bilinear resizing by a factor': [dsl.resize({ mode: 'bilinear', scale: [2, 3] }), dsl.meanSquaredError],
+  'nearest resizing': [dsl.resize({ mode: 'nearest', size: [5, 11] }), dsl.meanSquaredError],
+  'pixelCrossEntropy without weights': [dsl.pixelCrossEntropy()],
+  'normalised branches of a normalised tensor': [
+    dsl.silu,
+    dsl.batchNorm(),
+    dsl.residual(
+      [dsl.conv2d({ out: 4, k: 3, s: 2, p: 1, bias: false }), dsl.batchNorm(), dsl.tanh, dsl.conv2d({ out: 5, k: 1 })],
+      [dsl.batchNorm(), dsl.tanh, dsl.conv2d({ out: 5, k: 1, s: 2 })]
+    ),
+    dsl.silu,
+    dsl.batchNorm(),
+    dsl.globalAvgPool,
+    dsl.linear({ out: 3 }),
+    dsl.softmaxCrossEntropy
+  ],
+  'what a block and its own layers share': [
+    dsl.parallel([
+      [dsl.residual([dsl.tanh, dsl.conv2d({ out: 6, k: 3, p: 1 })], [dsl.sigmoid])],
+      [dsl.adaptiveAvgPool2d({ out: 2 }), dsl.resize({ mode: 'bilinear', to: 'block' })],
+      []
+    ]),
+    dsl.dense([dsl.groupNorm({ groups: 3 }), dsl.conv2d({ out: 2, k: 3, p: 1 })]),
+    dsl.meanSquaredError
+  ]
 }
 
 const seed = 3
@@ -38,13 +92,25 @@ const executionOf = (layers: readonly dsl.AnyLayer[]): Execution => {
   if (!isRight(built)) throw new Error(built.left.message)
   const { nodes, parameters } = built.right
   const loss = nodes[nodes.length - 1]!
-  const target = loss.op === 'softmaxCrossEntropy' ? [4, 0] : values(loss.input)
-  const weights = new Map(parameters.map(({ name, shape }) => [name, values(shape)] as const))
+  const [, classes, rows, columns] = loss.input
+  const target =
+    loss.op === 'softmaxCrossEntropy'
+      ? [2, 0]
+      : loss.op === 'pixelCrossEntropy'
+        ? Array.from({ length: batch * rows * columns }, () => draw(0, classes - 1))
+        : values(loss.input)
+  const weights = new Map(
+    parameters.map(({ name, role, shape }) => {
+      const drawn = values(shape)
+      return [name, role === 'runningVariance' ? drawn.map((value) => 0.2 + Math.abs(value)) : drawn] as const
+    })
+  )
   return { model, input, device: 'reference', strategy: 'plain', threads: 1, seed, weights, batch: { input: values(input), target } }
 }
 
-/** What is differentiated: `input`, and every parameter by its name. */
-const variablesOf = ({ weights, batch }: Execution): ReadonlyMap<string, ArrayLike<number>> => new Map([['input', batch.input], ...weights])
+/** What is differentiated: `input`, and every parameter that learns by its name. */
+const variablesOf = ({ weights, batch }: Execution): ReadonlyMap<string, ArrayLike<number>> =>
+  new Map([['input', batch.input], ...[...weights].filter(([name]) => !name.includes('running'))])
 
 const withVariable = (execution: Execution, name: string, values: Float64Array): Execution =>
   name === 'input'
@@ -97,7 +163,7 @@ const compare = async (execution: Execution, evaluate: (execution: Execution) =>
   }
 }
 
-for (const [op, layers] of Object.entries(layersOf))
-  test(`finite differences: ${op}`, () => compare(executionOf(layers), op === 'dropout' ? descended : handedOut))
+for (const [name, layers] of Object.entries({ ...layersOf, ...others }))
+  test(`finite differences: ${name}`, () => compare(executionOf(layers), name === 'dropout' ? descended : handedOut))
 
 test.run()
