@@ -2,7 +2,7 @@
 
 import numpy as np
 
-BUCKETS = 1024
+BUCKETS = 512
 
 
 def mixed(h):
@@ -28,7 +28,7 @@ def uniform(name, shape, deviation):
 
 def sketch(tensors):
     """
-    Tensors by name as one vector of 1024 float64 (the count sketch of Charikar, Chen and Farach-Colton, 2002): each element is added to, or
+    Tensors by name as one vector of 512 float64 (the count sketch of Charikar, Chen and Farach-Colton, 2002): each element is added to, or
     subtracted from, a bucket, both as its hash says. It is linear, and the norm of a sketch is that of the tensors within some percent.
     """
     total = np.zeros(BUCKETS)

@@ -1,6 +1,6 @@
 /** The counterpart of hashed.py, whose docstrings say what these are. */
 
-const buckets = 1024
+const buckets = 512
 
 const mixed = (hash: number): number => {
   const first = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

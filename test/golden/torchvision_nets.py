@@ -3,15 +3,17 @@ Makes torchvision.safetensors and torchvision.json of test/golden/data from PyTo
 
     python3 test/golden/torchvision_nets.py       # needs torch, torchvision (made with 2.13.0, CPU, and 0.29.1), numpy, safetensors
 
-Networks of torchvision in training mode (without dropout), from five seeds. Weights, images and labels are drawn by hashed.py and not
-stored. In float64: the loss; sketches of all gradients and, after some SGD steps, of all weights' displacements; four samples of every
-running statistic after one step. And PyTorch's float32 errors in either memory format: of the loss |l32 - l64|, of all gradients together
-||g32 - g64|| / ||g64||, of all weights together ||w32 - w64|| / ||w64 - w0||.
+Networks of torchvision in training mode (without dropout) from five seeds, as they are and smooth: with silu for each rectifier and average
+pooling for maximum, so that nothing but rounding separates float32 from float64. Weights, images and labels are drawn by hashed.py and not
+stored. In float64: the loss; the sketch of all gradients; two samples of every running statistic after the step. And PyTorch's float32
+errors in either memory format: of the loss |l32 - l64|, of all gradients together ||g32 - g64|| / ||g64||.
 """
 
+import functools
 import json
 import pathlib
 import sys
+from unittest import mock
 
 import numpy as np
 import torch
@@ -24,8 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'dsl'))
 from state_dicts import deeplabv3_resnet50, models  # noqa: E402
 from make import DATA, FORMATS, relative, sampled, together  # noqa: E402
 
-CLASSES, SEEDS, STEPS = 5, [1, 2, 3, 4, 5], 3
-SGD = {'lr': 0.02, 'momentum': 0.9, 'weight_decay': 5e-4}
+CLASSES, SEEDS = 5, [1, 2, 3, 4, 5]
 
 NETS = {
     'resnet18': ([2, 3, 64, 64], lambda: models.resnet18(num_classes=CLASSES)),
@@ -69,69 +70,63 @@ def opened(make, seed, dtype, memory_format):
     return net.to(dtype).to(memory_format=memory_format).train()
 
 
-def loss_of(net, x, target):
-    scores = net(x)
-    return F.cross_entropy(scores['out'] if isinstance(scores, dict) else scores, target, ignore_index=255)
+def average(x, kernel_size, stride, padding=0, *_, **__):
+    return F.avg_pool2d(x, kernel_size, stride, padding)
 
 
-def named(tensors):
-    return {own_name(key): value.detach().contiguous() for key, value in tensors}
+def smoothed(call):
+    """Calls with other functions in the place of F.relu and F.max_pool2d, which torchvision's modules all use."""
+    with mock.patch.object(F, 'relu', F.silu), mock.patch.object(F, 'max_pool2d', average):
+        return call()
 
 
 def run(make, shape, target, seed, dtype=torch.float64, memory_format=torch.contiguous_format):
-    """Of one network, in float64: loss, {grad.input, grad.<parameter>}, running statistics after one step, weights before and after all."""
+    """Loss, {grad.input, grad.<parameter>} in float64, {running statistic} after the step."""
     net = opened(make, seed, dtype, memory_format)
-    x = torch.from_numpy(hashed.uniform(f'{seed}/input', shape, 1.0)).to(dtype).to(memory_format=memory_format)
-    leaf = x.clone().requires_grad_()
-    loss = loss_of(net, leaf, target)
+    x = torch.from_numpy(hashed.uniform(f'{seed}/input', shape, 1.0)).to(dtype).to(memory_format=memory_format).requires_grad_()
+    scores = net(x)
+    loss = F.cross_entropy(scores['out'] if isinstance(scores, dict) else scores, target, ignore_index=255)
     loss.backward()
-    gradients = {'grad.input': leaf.grad.contiguous()} | {
-        f'grad.{own_name(key)}': value.grad.contiguous() for key, value in net.named_parameters()
-    }
-    running = named((key, value.double()) for key, value in net.named_buffers() if not key.endswith('num_batches_tracked'))
-    net = opened(make, seed, dtype, memory_format)
-    before = named((key, value.double().clone()) for key, value in net.named_parameters())
-    optimizer = torch.optim.SGD(net.parameters(), **SGD)
-    for _ in range(STEPS):
-        optimizer.zero_grad()
-        loss_of(net, x, target).backward()
-        optimizer.step()
-    after = named((key, value.double()) for key, value in net.named_parameters())
-    doubled = {key: value.double() for key, value in gradients.items()}
-    return loss.item(), doubled, running, {key: value - before[key] for key, value in after.items()}
+    leaves = {'input': x, **dict(net.named_parameters())}
+    gradients = {f'grad.{own_name(key)}': leaf.grad.contiguous().double() for key, leaf in leaves.items()}
+    return loss.item(), gradients, {key: value for key, value in net.named_buffers() if not key.endswith('num_batches_tracked')}
 
 
-def network_seed(make, shape, seed):
-    target = labels(seed, [shape[0], *shape[2:]] if make is NETS['deeplabv3_resnet50'][1] else shape[:1])
-    loss, gradients, running, moved = run(make, shape, target, seed)
+def network_seed(make, shape, seed, pixels):
+    target = labels(seed, [shape[0], *shape[2:]] if pixels else shape[:1])
+    loss, gradients, running = run(make, shape, target, seed)
     errors = {}
     for label, memory_format in FORMATS.items():
-        rounded_loss, rounded, _, rounded_moved = run(make, shape, target, seed, torch.float32, memory_format)
+        rounded_loss, rounded, _ = run(make, shape, target, seed, torch.float32, memory_format)
         errors[label] = {
             'loss': abs(rounded_loss - loss),
             'gradients': relative(together(rounded.values()), together(gradients.values())),
-            'weights': relative(together(rounded_moved.values()), together(moved.values())),
         }
-    arrays = lambda tensors: {key: value.numpy() for key, value in tensors.items()}
     samples = {
-        'gradients': torch.from_numpy(hashed.sketch(arrays(gradients))),
-        'weights': torch.from_numpy(hashed.sketch(arrays(moved))),
-        'running': torch.cat([sampled(running[key], 4) for key in sorted(running)]),
+        'gradients': torch.from_numpy(hashed.sketch({key: value.numpy() for key, value in gradients.items()})),
+        'running': torch.cat([sampled(running[key], 2) for key in sorted(running)]),
     }
     return samples, {'seed': seed, 'loss': loss, 'pytorchErrors': errors}
 
 
-if __name__ == '__main__':
-    torch.set_num_threads(2)
+def networks():
     tensors, rows = {}, []
     for name, (shape, make) in NETS.items():
-        seeds = []
-        for seed in SEEDS:
-            samples, row = network_seed(make, shape, seed)
-            tensors |= {f'{name}/{seed}/{key}': value for key, value in samples.items()}
-            seeds.append(row)
-            print(name, seed, row['loss'], row['pytorchErrors'], flush=True)
-        rows.append({'name': name, 'input': shape, 'seeds': seeds})
+        for smooth in (False, True):
+            seeds = []
+            for seed in SEEDS:
+                call = functools.partial(network_seed, make, shape, seed, name.startswith('deeplab'))
+                samples, row = smoothed(call) if smooth else call()
+                tensors |= {f'{name}/{"smooth" if smooth else "as it is"}/{seed}/{key}': value for key, value in samples.items()}
+                seeds.append(row)
+                print(name, smooth, seed, row['loss'], row['pytorchErrors'], flush=True)
+            rows.append({'name': name, 'smooth': smooth, 'input': shape, 'seeds': seeds})
+    return tensors, rows
+
+
+if __name__ == '__main__':
+    torch.set_num_threads(2)
+    tensors, rows = networks()
     save_file(tensors, DATA / 'torchvision.safetensors')
-    content = {'torch': torch.__version__, 'classes': CLASSES, 'steps': STEPS, 'sgd': SGD, 'networks': rows}
+    content = {'torch': torch.__version__, 'classes': CLASSES, 'networks': rows}
     (DATA / 'torchvision.json').write_text(json.dumps(content, indent=1) + '\n')
