@@ -7,18 +7,24 @@ const atrous = <const N extends string, const D extends number>(name: N, d: D) =
  * Atrous spatial pyramid pooling (Chen et al., "Rethinking atrous convolution for semantic image segmentation", 2017) to 256 channels,
  * layers named as in torchvision. The branch of the whole image normalises one value per channel and image: training takes two images.
  */
-export const aspp = <const N extends string, const R extends readonly [number, number, number], const D extends number>(
+export const aspp = <
+  const N extends string,
+  const A extends number,
+  const B extends number,
+  const C extends number,
+  const D extends number
+>(
   name: N,
-  rates: R,
+  dilations: readonly [A, B, C],
   rate: D
 ) =>
   seq(name, [
     seq('convs', [
       parallel([
         [seq('0', [conv2d({ out: 256, k: 1, bias: false }), batchNorm(), relu])],
-        [atrous('1', rates[0])],
-        [atrous('2', rates[1])],
-        [atrous('3', rates[2])],
+        [atrous('1', dilations[0])],
+        [atrous('2', dilations[1])],
+        [atrous('3', dilations[2])],
         [
           seq('4', [
             adaptiveAvgPool2d({ out: 1 }),

@@ -10,8 +10,8 @@ const whole = resize({ mode: 'bilinear', to: 'block' })
 const dilatedBackbone = <const N extends number>(layer3: N) =>
   seq('backbone', [
     ...stem,
-    bottlenecks('layer1', { width: 64, out: 256, s: 1, count: 3 }),
-    bottlenecks('layer2', { width: 128, out: 512, s: 2, count: 4 }),
+    bottlenecks('layer1', { width: 64, out: 256, s: 1, d: [1, 1], count: 3 }),
+    bottlenecks('layer2', { width: 128, out: 512, s: 2, d: [1, 1], count: 4 }),
     bottlenecks('layer3', { width: 256, out: 1024, s: 1, d: [1, 2], count: layer3 }),
     bottlenecks('layer4', { width: 512, out: 2048, s: 1, d: [2, 4], count: 3 })
   ])
@@ -44,13 +44,13 @@ export const deeplabv3_resnet101 = <const C extends number>({ classes }: HeadOpt
 
 const plusLayers = <const C extends number>(classes: C) =>
   [
-    seq('backbone', [...stem, bottlenecks('layer1', { width: 64, out: 256, s: 1, count: 3 })]),
+    seq('backbone', [...stem, bottlenecks('layer1', { width: 64, out: 256, s: 1, d: [1, 1], count: 3 })]),
     parallel([
       [seq('classifier', [seq('project', [conv2d({ out: 48, k: 1, bias: false }), batchNorm(), relu])])],
       [
         seq('backbone', [
-          bottlenecks('layer2', { width: 128, out: 512, s: 2, count: 4 }),
-          bottlenecks('layer3', { width: 256, out: 1024, s: 2, count: 6 }),
+          bottlenecks('layer2', { width: 128, out: 512, s: 2, d: [1, 1], count: 4 }),
+          bottlenecks('layer3', { width: 256, out: 1024, s: 2, d: [1, 1], count: 6 }),
           bottlenecks('layer4', { width: 512, out: 2048, s: 1, d: [1, 2], count: 3 })
         ]),
         seq('classifier', [aspp('aspp', [6, 12, 18], 0.1), named('resize', whole)])

@@ -14,7 +14,11 @@ const denseLayer = <const N extends number, const B extends number, const G exte
   ])
 
 /** denselayer1 to denselayerN. */
-type DenseLayers<N extends number, B extends number, G extends number> = Numbered<N, B, G> extends infer All extends Layers ? All : never
+type DenseLayers<N extends number, B extends number, G extends number> = number extends N
+  ? Layers
+  : Numbered<N, B, G> extends infer All extends Layers
+    ? All
+    : never
 type Numbered<N extends number, B extends number, G extends number, All extends readonly unknown[] = readonly []> = All['length'] extends N
   ? All
   : Numbered<N, B, G, readonly [...All, ReturnType<typeof denseLayer<[...All, unknown]['length'] & number, B, G>>]>
@@ -31,34 +35,23 @@ const transition = <const Name extends string, const O extends number>(name: Nam
     named('pool', avgPool2d({ k: 2 }))
   ])
 
-interface Widths<I extends number, G extends number, B extends number, N extends Four, T extends Three> {
-  /** Channels of the first convolution. */
-  readonly initial: I
-  /** Channels that each dense layer adds. */
-  readonly growth: G
-  /** Channels inside a dense layer, four times its growth. */
-  readonly bottleneck: B
-  /** Dense layers of each block. */
-  readonly counts: N
-  /** Channels after each transition. */
-  readonly halves: T
-}
-type Four = readonly [number, number, number, number]
-type Three = readonly [number, number, number]
-
+/** `widths`: channels of the first convolution, that a dense layer adds, and inside of it; `halves`: channels after each transition. */
 const densenetFeatures = <
   const I extends number,
   const G extends number,
+  const W extends number,
+  const A extends number,
   const B extends number,
-  const N extends Four,
-  const T extends Three
->({
-  initial,
-  growth,
-  bottleneck,
-  counts,
-  halves
-}: Widths<I, G, B, N, T>) =>
+  const C extends number,
+  const D extends number,
+  const X extends number,
+  const Y extends number,
+  const Z extends number
+>(
+  [initial, growth, bottleneck]: readonly [I, G, W],
+  counts: readonly [A, B, C, D],
+  halves: readonly [X, Y, Z]
+) =>
   [
     seq('features', [
       named('conv0', conv2d({ out: initial, k: 7, s: 2, p: 3, bias: false })),
@@ -86,10 +79,10 @@ const densenet =
     layers: [...features, ...gapHead(classes)]
   })
 
-const features121 = densenetFeatures({ initial: 64, growth: 32, bottleneck: 128, counts: [6, 12, 24, 16], halves: [128, 256, 512] })
-const features161 = densenetFeatures({ initial: 96, growth: 48, bottleneck: 192, counts: [6, 12, 36, 24], halves: [192, 384, 1056] })
-const features169 = densenetFeatures({ initial: 64, growth: 32, bottleneck: 128, counts: [6, 12, 32, 32], halves: [128, 256, 640] })
-const features201 = densenetFeatures({ initial: 64, growth: 32, bottleneck: 128, counts: [6, 12, 48, 32], halves: [128, 256, 896] })
+const features121 = densenetFeatures([64, 32, 128], [6, 12, 24, 16], [128, 256, 512])
+const features161 = densenetFeatures([96, 48, 192], [6, 12, 36, 24], [192, 384, 1056])
+const features169 = densenetFeatures([64, 32, 128], [6, 12, 32, 32], [128, 256, 640])
+const features201 = densenetFeatures([64, 32, 128], [6, 12, 48, 32], [128, 256, 896])
 
 /** DenseNet-BC (Huang et al., 2016), layers named as in torchvision, where its two heads are one. */
 export const densenet121 = densenet('densenet121', features121)

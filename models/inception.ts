@@ -16,40 +16,39 @@ import {
 } from '../dsl'
 import { gapHead, headed, type Head, type Headed, type HeadOptions } from './heads'
 
-/** torchvision's BasicConv2d: without bias, normalised, rectified. */
-const convolution = <
-  const N extends string,
-  const O extends number,
-  const K extends Pair,
-  const P extends Padding = 0,
-  const S extends number = 1
->(
+/** What torchvision's BasicConv2d does after its convolution. */
+const rectified = [named('bn', batchNorm({ eps: 0.001 })), named('relu', relu)] as const
+
+const pointwise = <const N extends string, const O extends number>(name: N, out: O) =>
+  seq(name, [named('conv', conv2d({ out, k: 1, bias: false })), ...rectified])
+const padded = <const N extends string, const O extends number, const K extends Pair, const P extends Padding>(
   name: N,
   out: O,
   k: K,
-  p: P = 0 as P,
-  s: S = 1 as S
-) => seq(name, [named('conv', conv2d({ out, k, s, p, bias: false })), named('bn', batchNorm({ eps: 0.001 })), named('relu', relu)])
+  p: P
+) => seq(name, [named('conv', conv2d({ out, k, p, bias: false })), ...rectified])
+const halved = <const N extends string, const O extends number>(name: N, out: O) =>
+  seq(name, [named('conv', conv2d({ out, k: 3, s: 2, bias: false })), ...rectified])
 
 const mean = named('pool', avgPool2d({ k: 3, s: 1, p: 1 }))
-const halving = maxPool2d({ k: 3, s: 2 })
+const pool = maxPool2d({ k: 3, s: 2 })
 
 /** 35x35 for images of 299x299. */
 const blockA = <const N extends string, const O extends number>(name: N, pooled: O) =>
   seq(name, [
     parallel([
-      [convolution('branch1x1', 64, 1)],
-      [convolution('branch5x5_1', 48, 1), convolution('branch5x5_2', 64, 5, 2)],
-      [convolution('branch3x3dbl_1', 64, 1), convolution('branch3x3dbl_2', 96, 3, 1), convolution('branch3x3dbl_3', 96, 3, 1)],
-      [mean, convolution('branch_pool', pooled, 1)]
+      [pointwise('branch1x1', 64)],
+      [pointwise('branch5x5_1', 48), padded('branch5x5_2', 64, 5, 2)],
+      [pointwise('branch3x3dbl_1', 64), padded('branch3x3dbl_2', 96, 3, 1), padded('branch3x3dbl_3', 96, 3, 1)],
+      [mean, pointwise('branch_pool', pooled)]
     ])
   ])
 
 const blockB = seq('Mixed_6a', [
   parallel([
-    [convolution('branch3x3', 384, 3, 0, 2)],
-    [convolution('branch3x3dbl_1', 64, 1), convolution('branch3x3dbl_2', 96, 3, 1), convolution('branch3x3dbl_3', 96, 3, 0, 2)],
-    [named('pool', halving)]
+    [halved('branch3x3', 384)],
+    [pointwise('branch3x3dbl_1', 64), padded('branch3x3dbl_2', 96, 3, 1), halved('branch3x3dbl_3', 96)],
+    [named('pool', pool)]
   ])
 ])
 
@@ -57,33 +56,29 @@ const blockB = seq('Mixed_6a', [
 const blockC = <const N extends string, const W extends number>(name: N, width: W) =>
   seq(name, [
     parallel([
-      [convolution('branch1x1', 192, 1)],
+      [pointwise('branch1x1', 192)],
+      [pointwise('branch7x7_1', width), padded('branch7x7_2', width, [1, 7], [0, 3]), padded('branch7x7_3', 192, [7, 1], [3, 0])],
       [
-        convolution('branch7x7_1', width, 1),
-        convolution('branch7x7_2', width, [1, 7], [0, 3]),
-        convolution('branch7x7_3', 192, [7, 1], [3, 0])
+        pointwise('branch7x7dbl_1', width),
+        padded('branch7x7dbl_2', width, [7, 1], [3, 0]),
+        padded('branch7x7dbl_3', width, [1, 7], [0, 3]),
+        padded('branch7x7dbl_4', width, [7, 1], [3, 0]),
+        padded('branch7x7dbl_5', 192, [1, 7], [0, 3])
       ],
-      [
-        convolution('branch7x7dbl_1', width, 1),
-        convolution('branch7x7dbl_2', width, [7, 1], [3, 0]),
-        convolution('branch7x7dbl_3', width, [1, 7], [0, 3]),
-        convolution('branch7x7dbl_4', width, [7, 1], [3, 0]),
-        convolution('branch7x7dbl_5', 192, [1, 7], [0, 3])
-      ],
-      [mean, convolution('branch_pool', 192, 1)]
+      [mean, pointwise('branch_pool', 192)]
     ])
   ])
 
 const blockD = seq('Mixed_7a', [
   parallel([
-    [convolution('branch3x3_1', 192, 1), convolution('branch3x3_2', 320, 3, 0, 2)],
+    [pointwise('branch3x3_1', 192), halved('branch3x3_2', 320)],
     [
-      convolution('branch7x7x3_1', 192, 1),
-      convolution('branch7x7x3_2', 192, [1, 7], [0, 3]),
-      convolution('branch7x7x3_3', 192, [7, 1], [3, 0]),
-      convolution('branch7x7x3_4', 192, 3, 0, 2)
+      pointwise('branch7x7x3_1', 192),
+      padded('branch7x7x3_2', 192, [1, 7], [0, 3]),
+      padded('branch7x7x3_3', 192, [7, 1], [3, 0]),
+      halved('branch7x7x3_4', 192)
     ],
-    [named('pool', halving)]
+    [named('pool', pool)]
   ])
 ])
 
@@ -91,28 +86,28 @@ const blockD = seq('Mixed_7a', [
 const blockE = <const N extends string>(name: N) =>
   seq(name, [
     parallel([
-      [convolution('branch1x1', 320, 1)],
+      [pointwise('branch1x1', 320)],
       [
-        convolution('branch3x3_1', 384, 1),
-        parallel([[convolution('branch3x3_2a', 384, [1, 3], [0, 1])], [convolution('branch3x3_2b', 384, [3, 1], [1, 0])]])
+        pointwise('branch3x3_1', 384),
+        parallel([[padded('branch3x3_2a', 384, [1, 3], [0, 1])], [padded('branch3x3_2b', 384, [3, 1], [1, 0])]])
       ],
       [
-        convolution('branch3x3dbl_1', 448, 1),
-        convolution('branch3x3dbl_2', 384, 3, 1),
-        parallel([[convolution('branch3x3dbl_3a', 384, [1, 3], [0, 1])], [convolution('branch3x3dbl_3b', 384, [3, 1], [1, 0])]])
+        pointwise('branch3x3dbl_1', 448),
+        padded('branch3x3dbl_2', 384, 3, 1),
+        parallel([[padded('branch3x3dbl_3a', 384, [1, 3], [0, 1])], [padded('branch3x3dbl_3b', 384, [3, 1], [1, 0])]])
       ],
-      [mean, convolution('branch_pool', 192, 1)]
+      [mean, pointwise('branch_pool', 192)]
     ])
   ])
 
 const features = [
-  convolution('Conv2d_1a_3x3', 32, 3, 0, 2),
-  convolution('Conv2d_2a_3x3', 32, 3),
-  convolution('Conv2d_2b_3x3', 64, 3, 1),
-  named('maxpool1', halving),
-  convolution('Conv2d_3b_1x1', 80, 1),
-  convolution('Conv2d_4a_3x3', 192, 3),
-  named('maxpool2', halving),
+  halved('Conv2d_1a_3x3', 32),
+  padded('Conv2d_2a_3x3', 32, 3, 0),
+  padded('Conv2d_2b_3x3', 64, 3, 1),
+  named('maxpool1', pool),
+  pointwise('Conv2d_3b_1x1', 80),
+  padded('Conv2d_4a_3x3', 192, 3, 0),
+  named('maxpool2', pool),
   blockA('Mixed_5b', 32),
   blockA('Mixed_5c', 64),
   blockA('Mixed_5d', 64),

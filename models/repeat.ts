@@ -1,7 +1,11 @@
 import type { AnyLayer, Layers } from '../dsl'
 
-/** L, N times over; N is a literal. */
-export type Repeat<L extends Layers, N extends number> = Grown<L, N> extends infer All extends Layers ? All : never
+/** L, N times over. */
+export type Repeat<L extends Layers, N extends number> = number extends N
+  ? Layers
+  : Grown<L, N> extends infer All extends Layers
+    ? All
+    : never
 type Grown<
   L extends Layers,
   N extends number,
@@ -15,7 +19,7 @@ export const repeat = <const L extends Layers, const N extends number>(layers: L
 
 /** First, and then Next until there are N. */
 export type Stacked<First extends AnyLayer, Next extends AnyLayer, N extends number> =
-  Repeat<readonly [Next], N> extends readonly [AnyLayer, ...infer Others extends Layers] ? readonly [First, ...Others] : never
+  Repeat<readonly [Next], N> extends readonly [AnyLayer, ...infer Others extends Layers] ? readonly [First, ...Others] : Layers
 
 /** `count` layers, at least one, of which only the first differs. */
 export const stacked = <const First extends AnyLayer, const Next extends AnyLayer, const N extends number>(

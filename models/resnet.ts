@@ -44,8 +44,8 @@ export const bottlenecks = <
   const O extends number,
   const N extends number,
   const S extends number,
-  const First extends number = 1,
-  const D extends number = 1
+  const First extends number,
+  const D extends number
 >(
   name: Name,
   {
@@ -53,13 +53,13 @@ export const bottlenecks = <
     out,
     count,
     s,
-    d: [first, d] = [1 as First, 1 as D]
+    d: [first, d]
   }: {
     readonly width: W
     readonly out: O
     readonly count: N
     readonly s: S
-    readonly d?: readonly [first: First, others: D]
+    readonly d: readonly [first: First, others: D]
   }
 ) =>
   seq(
@@ -82,25 +82,27 @@ export const stem = [
   named('maxpool', maxPool2d({ k: 3, s: 2, p: 1 }))
 ] as const
 
-/** Blocks of layer1 to layer4. */
-type Counts = readonly [number, number, number, number]
-
-const basic = <const N extends Counts>(counts: N) =>
+/** `blocks`: of layer1 to layer4. */
+const basic = <const A extends number, const B extends number, const C extends number, const D extends number>(
+  blocks: readonly [A, B, C, D]
+) =>
   [
     ...stem,
-    seq('layer1', repeat([identityBlock(basicBranch(64, 1))], counts[0])),
-    basicLayer('layer2', 128, counts[1]),
-    basicLayer('layer3', 256, counts[2]),
-    basicLayer('layer4', 512, counts[3])
+    seq('layer1', repeat([identityBlock(basicBranch(64, 1))], blocks[0])),
+    basicLayer('layer2', 128, blocks[1]),
+    basicLayer('layer3', 256, blocks[2]),
+    basicLayer('layer4', 512, blocks[3])
   ] as const
 
-const bottlenecked = <const N extends Counts>(counts: N) =>
+const bottlenecked = <const A extends number, const B extends number, const C extends number, const D extends number>(
+  blocks: readonly [A, B, C, D]
+) =>
   [
     ...stem,
-    bottlenecks('layer1', { width: 64, out: 256, s: 1, count: counts[0] }),
-    bottlenecks('layer2', { width: 128, out: 512, s: 2, count: counts[1] }),
-    bottlenecks('layer3', { width: 256, out: 1024, s: 2, count: counts[2] }),
-    bottlenecks('layer4', { width: 512, out: 2048, s: 2, count: counts[3] })
+    bottlenecks('layer1', { width: 64, out: 256, s: 1, d: [1, 1], count: blocks[0] }),
+    bottlenecks('layer2', { width: 128, out: 512, s: 2, d: [1, 1], count: blocks[1] }),
+    bottlenecks('layer3', { width: 256, out: 1024, s: 2, d: [1, 1], count: blocks[2] }),
+    bottlenecks('layer4', { width: 512, out: 2048, s: 2, d: [1, 1], count: blocks[3] })
   ] as const
 
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>

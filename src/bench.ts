@@ -5,6 +5,7 @@ import { pipe } from 'fp-ts/function'
 import type { Image } from '../native'
 import { type KernelTime, breakdownOf } from './breakdown'
 import { type Failure, type Outcome, inputFailure, interrupted } from './failure'
+import { pixelLossOf, setPixelWeights, weightOfPixels } from './pixel-loss'
 import { type Planned, type RunnableSetup, imageSource, planNetwork } from './planning'
 import { type Watching, measureFirst } from './profile'
 import { stream } from './random'
@@ -64,6 +65,15 @@ const updateOnce = (
   )
 }
 
+/** Labels of pixels go through the classes in turn. */
+const fillPixels = (planned: Planned, network: RunningNetwork, accumulate: number): void => {
+  const pixels = pixelLossOf(planned)
+  if (pixels === undefined) return
+  const target = network.exchange.view('target')
+  for (let index = 0; index < target.length; index += 1) target[index] = index % pixels.classes
+  setPixelWeights(pixels, accumulate * weightOfPixels(pixels, target), network.exchange)
+}
+
 const runSteps = async (
   options: BenchOptions,
   planned: Planned,
@@ -71,6 +81,7 @@ const runSteps = async (
   image: Image
 ): Promise<E.Either<Failure, BenchReport>> => {
   const { program, plan } = planned.staged
+  fillPixels(planned, network, options.accumulate ?? 1)
   const images = Array.from({ length: program.input[0] }, () => image)
   const stepMs: number[] = []
   let before = network.kernelMilliseconds()
@@ -97,7 +108,7 @@ const runSteps = async (
   })
 }
 
-/** Real training steps (with a learning rate of zero) on noise, all of label 0. A step is an update of the weights. */
+/** Real training steps (with a learning rate of zero) on noise; images are of class 0, their pixels of all classes in turn. A step is an update of the weights. */
 export const bench = (options: BenchOptions): Outcome<BenchReport> =>
   pipe(
     TE.Do,

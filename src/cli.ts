@@ -20,6 +20,7 @@ import {
 } from './commands/options'
 import type * as Place from './commands/place'
 import type * as Plan from './commands/plan'
+import type * as Predict from './commands/predict'
 import type * as Profile from './commands/profile'
 import type * as Train from './commands/train'
 import { type Failure, exitStatus, inputFailure, reasonOf } from './failure'
@@ -81,8 +82,8 @@ const program = (): Command => {
     answer(options.json ?? false, (require('./commands/compare') as typeof Compare).compareCommand({ ...options, model }))
   )
 
-  addOptimizerOptions(addPlanning('train', 'train on labelled images'))
-    .requiredOption('--data <path>', 'a CSV of path,label rows, or a folder with one folder of images a class')
+  addOptimizerOptions(addPlanning('train', 'train on labelled images, or on images with masks of their pixels'))
+    .requiredOption('--data <path>', 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class')
     .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1)))
     .option('--epochs <n>', 'how many times through the data (default: 1)', orInvalid(positiveNumber))
     .option('--lr <value>', 'learning rate (default: sgd 0.01, adam and adamw 0.001)', orInvalid(positiveNumber))
@@ -104,11 +105,11 @@ const program = (): Command => {
       'random brightness, contrast, saturation (factors 1-x to 1+x) and hue (turns from -h to h, linear in YIQ)',
       orInvalid(parseColourJitter)
     )
-    .option('--class-weights <list>', 'balanced, or one number a class, such as 1,2.5', orInvalid(parseClassWeights))
+    .option('--class-weights <list>', 'balanced (by images, or pixels), or one number a class, such as 1,2.5', orInvalid(parseClassWeights))
     .option('--validation <path|share>', 'images like --data, or a share of its own such as 0.2, drawn by class from the seed')
     .option('--validate-every <n>', 'steps between validations (default: an epoch)', orInvalid(wholeNumber(1)))
     .option('--best <file>', 'safetensors to write the weights of the best validation to')
-    .addOption(new Option('--best-by <measure>', 'what is best (default: loss)').choices(['loss', 'accuracy', 'auc']))
+    .addOption(new Option('--best-by <measure>', 'what is best (default: loss)').choices(['loss', 'accuracy', 'auc', 'iou']))
     .option('--early-stop <n>', 'stop after so many validations in a row without a better one', orInvalid(wholeNumber(1)))
     .option('--metrics <file>', 'JSON lines to write: an object a step and a validation')
     .option('--weights <file>', 'safetensors to start from (default: drawn from the seed)')
@@ -122,10 +123,18 @@ const program = (): Command => {
 
   addPlanning('gradients', 'one forward and backward without dropout; writes the loss and all gradients')
     .requiredOption('--weights <file>', 'safetensors of the parameters')
-    .requiredOption('--batch <file>', 'safetensors of input [B, C, H, W] and target [B]')
+    .requiredOption('--batch <file>', 'safetensors of input [B, C, H, W] and target [B], or [B, H, W]')
     .requiredOption('--out <file>', 'safetensors to write')
     .action((model: string, options) =>
       answer(options.json ?? false, (require('./commands/gradients') as typeof Gradients).gradientsCommand({ ...options, model }))
+    )
+
+  addPlanning('predict', 'one forward pass over a whole image, within the budget: a mask of its classes, or its scores')
+    .requiredOption('--weights <file>', 'safetensors of the parameters and running statistics')
+    .requiredOption('--image <file>', 'PNG, JPEG, TIFF or WebP; its size is the input')
+    .option('--out <file>', 'of a model that scores pixels, the mask to write: *.tif (in tiles) or *.png, 8-bit grey')
+    .action((model: string, options) =>
+      answer(options.json ?? false, (require('./commands/predict') as typeof Predict).predictCommand({ ...options, model }))
     )
 
   addOptimizerOptions(addPlanning('bench', 'time real training steps on noise'))
@@ -218,7 +227,7 @@ export const main = async (argv: readonly string[]): Promise<void> => {
         json,
         inputFailure(
           noCommand
-            ? 'give a command: plan, explain, compare, train, gradients, bench, place, profile, chain or offload; --help says more'
+            ? 'give a command: plan, explain, compare, train, predict, gradients, bench, place, profile, chain or offload; --help says more'
             : usageMessage(thrown.message)
         )
       )

@@ -1,11 +1,13 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Numbers } from './exchange'
+import { isLearnable } from '../staging'
+import { type Numbers, exchangeFor } from './exchange'
 import { type Failure, type Outcome, inputFailure } from './failure'
+import { pixelLossOf, setPixelWeights, weightOfPixels } from './pixel-loss'
 import { type Planned, type RunnableSetup, planNetwork } from './planning'
 import { type Watching, measureFirst } from './profile'
-import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
+import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
 import { checkWritable } from './whole-file'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { tensorOf } from './weights'
@@ -13,9 +15,9 @@ import { tensorOf } from './weights'
 export interface GradientsOptions extends RunnableSetup, Watching {
   /** Safetensors of the parameters. */
   readonly weights: string
-  /** Safetensors of `input` [B, C, H, W] (taken as it is) and `target` int64 [B]. */
+  /** Safetensors of `input` [B, C, H, W] (taken as it is) and `target` int64 [B], or [B, H, W] of a loss over pixels. */
   readonly batch: string
-  /** Safetensors to write: loss, grad.input, grad.<parameter>. */
+  /** Safetensors to write: loss, grad.input, grad.<parameter>, after.<running statistics>. */
   readonly out: string
   readonly onPlan?: (planned: Planned) => void
 }
@@ -44,34 +46,69 @@ const inputOf = (options: GradientsOptions, file: TensorFile): E.Either<Failure,
     )
   )
 
+/** What labels there are, and how many; `ignored` ones do not count. */
+interface Labels {
+  readonly count: number
+  readonly classes: number
+  readonly ignored?: number
+}
+
 /** Labels are read as float64, which holds what int32 would wrap around, and checked before they are handed over. */
-const fillLabels = (file: TensorFile, batch: number, classes: number, target: Numbers): Outcome<void> => {
-  const labels = new Float64Array(batch)
+const fillLabels = (file: TensorFile, { count, classes, ignored }: Labels, target: Numbers): Outcome<void> => {
+  const labels = new Float64Array(count)
   const fail = (fault: string): E.Either<Failure, void> => E.left(inputFailure(`${file.path}: ${fault}`))
   return pipe(
     readTensor(file, 'target', labels),
     TE.chainEitherK(() => {
       const fractional = labels.find((label) => !Number.isInteger(label))
       if (fractional !== undefined) return fail(`the label ${fractional} is not a whole number; store target as int64`)
-      const wrong = labels.find((label) => label < 0 || label >= classes)
-      if (wrong !== undefined) return fail(`the label ${wrong} is out of range: the model's classes are 0 to ${classes - 1}`)
+      const wrong = labels.find((label) => label !== ignored && (label < 0 || label >= classes))
+      if (wrong !== undefined)
+        return fail(
+          `the label ${wrong} is out of range: the model's classes are 0 to ${classes - 1}${ignored === undefined ? '' : `, and ${ignored} is ignored`}`
+        )
       return E.right(target.set(labels))
     })
   )
 }
 
-const fillBatch = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
-  const loss = planned.staged.graph.nodes.at(-1)!
-  const [batch, classes] = loss.input
+const fillTarget = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
+  const { op, input } = planned.staged.graph.nodes.at(-1)!
+  const [batch, classes] = input
   const target = network.exchange.view('target')
+  const pixels = pixelLossOf(planned)
+  if (pixels !== undefined)
+    return pipe(
+      fillLabels(file, { count: target.length, classes, ignored: pixels.ignored }, target),
+      TE.map(() => setPixelWeights(pixels, weightOfPixels(pixels, target), network.exchange))
+    )
+  return op === 'softmaxCrossEntropy' ? fillLabels(file, { count: batch, classes }, target) : readTensor(file, 'target', target)
+}
+
+const targetShapeOf = ({ staged }: Planned): readonly number[] => staged.program.step.exchanged.find(({ name }) => name === 'target')!.shape
+
+const fillBatch = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
+  const wanted = targetShapeOf(planned)
+  const isLabels = planned.staged.graph.nodes.at(-1)!.op !== 'meanSquaredError'
   return pipe(
     TE.fromEither(shapeOf(file, 'target')),
     TE.filterOrElse(
-      (shape) => loss.op !== 'softmaxCrossEntropy' || shape.join() === `${batch}`,
-      (shape) => inputFailure(`${file.path}: target is [${shape.join(', ')}] where the model needs [${batch}]`)
+      (shape) => !isLabels || shape.join() === wanted.join(),
+      (shape) => inputFailure(`${file.path}: target is [${shape.join(', ')}] where the model needs [${wanted.join(', ')}]`)
     ),
     TE.chain(() => readTensor(file, 'input', network.exchange.view('input'))),
-    TE.chain(() => (loss.op === 'softmaxCrossEntropy' ? fillLabels(file, batch, classes, target) : readTensor(file, 'target', target)))
+    TE.chain(() => fillTarget(file, planned, network))
+  )
+}
+
+/** What a training step makes of the running statistics. */
+const runningStatistics = (planned: Planned, network: RunningNetwork): Outcome<readonly TensorData[]> => {
+  const running = network.parameters.filter((parameter) => !isLearnable(parameter))
+  if (running.length === 0) return TE.right([])
+  const exchange = exchangeFor(planned.staged.program.save)
+  return pipe(
+    network.save(exchange),
+    TE.map(() => running.map(({ name, shape }) => tensorOf(`after.${name}`, shape, exchange.view(name))))
   )
 }
 
@@ -89,7 +126,12 @@ const writeGradients = (path: string, planned: Planned, network: RunningNetwork)
           code: 'loss',
           message: `the loss is ${loss}; look at the weights and the batch for values that are not finite`
         }),
-    TE.chainFirst(() => writeTensorFile(path, [tensorOf('loss', [], lossData), ...gradients]))
+    TE.chainFirst(() =>
+      pipe(
+        runningStatistics(planned, network),
+        TE.chain((statistics) => writeTensorFile(path, [tensorOf('loss', [], lossData), ...gradients, ...statistics]))
+      )
+    )
   )
 }
 

@@ -35,6 +35,13 @@ export const enlarged = (image: Extent2, least: Extent2): Extent2 => {
     : { height: Math.max(least.height, Math.round(image.height * scale)), width: Math.max(least.width, Math.round(image.width * scale)) }
 }
 
+/** Height and width, from an image's header. */
+export const readExtent = (path: string): Outcome<Extent2> =>
+  pipe(
+    TE.tryCatch(() => loadSharp()(path, { limitInputPixels: false }).metadata(), unreadable(path)),
+    TE.map(({ height, width }) => ({ height, width }))
+  )
+
 /**
  * Decodes PNG, JPEG, TIFF or WebP: transparency dropped, greyscale made RGB, 16 bits reduced to 8, and resized up (bicubic) where
  * smaller than `least`. A file that is cut or damaged is a failure, never a half-grey image.

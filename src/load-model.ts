@@ -13,8 +13,20 @@ const leaves = new Set([...Object.keys(shapeRules), 'checkpoint', 'tile'])
 const isLayer = (value: unknown): boolean => {
   const { op, args } = (value ?? {}) as { readonly op?: unknown; readonly args?: unknown }
   if (typeof op !== 'string' || typeof args !== 'object' || args === null) return false
-  const { layer, layers } = args as { readonly layer?: unknown; readonly layers?: unknown }
-  return op === 'named' ? isLayer(layer) : op === 'seq' ? Array.isArray(layers) && layers.every(isLayer) : leaves.has(op)
+  const { layer, layers, main, shortcut, branches } = args as Readonly<Record<string, unknown>>
+  const areLayers = (list: unknown): boolean => Array.isArray(list) && list.every(isLayer)
+  switch (op) {
+    case 'named':
+      return isLayer(layer)
+    case 'seq':
+      return areLayers(layers)
+    case 'residual':
+      return areLayers(main) && areLayers(shortcut)
+    case 'parallel':
+      return Array.isArray(branches) && branches.every(areLayers)
+    default:
+      return leaves.has(op)
+  }
 }
 
 const Layers = t.refinement(t.array(t.any), (layers) => layers.every(isLayer), 'layers')

@@ -5,6 +5,7 @@ import type { DeviceName, MathMode } from '../native'
 import {
   type DeviceFile,
   type Given,
+  type Graph,
   type Kernel,
   type Objective,
   type ProfiledModel,
@@ -14,6 +15,7 @@ import {
   type StagingError,
   type StrategyName,
   checkPlanFile,
+  graphOf,
   plainPeakBytes,
   stage,
   verify
@@ -139,6 +141,12 @@ const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> =>
       () => performance.now() - started
     )
   )
+}
+
+/** The graph of a setup, before anything is planned. */
+export const graphOfSetup = (setup: Setup, objective: Objective): E.Either<Failure, Graph> => {
+  const input = setup.input ?? setup.plan?.input
+  return E.mapLeft(stagingFailure)(graphOf({ model: setup.model, objective, ...(input === undefined ? {} : { input }) }))
 }
 
 interface Request extends StageRequest {

@@ -1,17 +1,19 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Dataset, checkLabels } from './dataset'
+import type { Graph, Objective } from '../staging'
+import { type Dataset, checkLabels, labelsOf } from './dataset'
 import { type Failure, type Outcome, inputFailure } from './failure'
-import { pictureCache } from './picture-cache'
-import { type Planned, imageSource, planNetwork } from './planning'
+import { withClassWeights } from './model-layers'
+import { pixelLossOf } from './pixel-loss'
+import { type Planned, graphOfSetup, imageSource, planNetwork } from './planning'
 import { measureFirst } from './profile'
 import { type Opening, type RunningNetwork, withNetwork } from './session'
 import { type Choices, agreement, rates } from './training/agreement'
-import { leastExtent, trainingBatches } from './training/batches'
+import { type Batches, picturesFor, trainingBatches } from './training/batches'
 import type { Best } from './training/best'
 import { checkOptions } from './training/check-options'
-import { weightsOfClasses } from './training/class-weights'
+import { classCounts, weightsOfClasses } from './training/class-weights'
 import { keeping } from './training/keeping'
 import { type Trained, runTraining } from './training/loop'
 import { type MetricsFile, openMetrics } from './training/metrics-file'
@@ -20,6 +22,7 @@ import type { TrainOptions } from './training/options'
 import { type TrainingRecord, bestSoFar, emptyRecord } from './training/record'
 import { stateToResume } from './training/resume'
 import { type State, readResidents } from './training/state'
+import { type UpdateWeights, byClass, byPixel, evenly } from './training/update-weights'
 import { validate } from './training/validation'
 import { type Split, datasetsOf } from './training/validation-split'
 import { checkWritable } from './whole-file'
@@ -35,16 +38,19 @@ export interface TrainReport extends TrainingRecord {
   readonly planned: Planned
 }
 
-/** Classes that the loss tells apart, or a sentence where the model cannot be trained on labelled RGB images. */
-const classesOf = ({ staged }: Planned): E.Either<Failure, number> => {
-  const { nodes, input, model } = staged.graph
-  const loss = nodes[nodes.length - 1]
-  if (loss === undefined || loss.op !== 'softmaxCrossEntropy' || loss.input[2] * loss.input[3] !== 1)
-    return E.left(
-      inputFailure(`${model} does not end in scores of one class an image, which labelled images train; end it in [B, classes]`)
-    )
+/** Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels of RGB images. */
+const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Either<Failure, number> => {
+  const { op, input: scores } = nodes.at(-1)!
+  const [wanted, labelled] =
+    labelsOf(training) === undefined
+      ? (['scores of each class for every pixel, which masks train; end it in [B, classes, H, W]', op === 'pixelCrossEntropy'] as const)
+      : ([
+          'scores of one class an image, which labelled images train; end it in [B, classes]',
+          op === 'softmaxCrossEntropy' && scores[2] * scores[3] === 1
+        ] as const)
+  if (!labelled) return E.left(inputFailure(`${model} does not end in ${wanted}`))
   return input[1] === 3
-    ? E.right(loss.input[1])
+    ? E.right(scores[1])
     : E.left(inputFailure(`images are read with 3 channels but the input of ${model} has ${input[1]}`))
 }
 
@@ -65,26 +71,30 @@ const rowsOf = ({ staged }: Planned, { accumulate = 1 }: TrainOptions): number =
 const stepsOf = ({ steps, epochs = 1 }: TrainOptions, training: Dataset, rows: number): number =>
   steps ?? Math.ceil((epochs * training.examples.length) / rows)
 
-const plan = (options: TrainOptions): Outcome<Planned> => {
-  const extra = {
-    ...(options.classWeights === undefined ? {} : { rowWeights: true as const }),
+const objectiveFor = (options: TrainOptions, { training }: Split): Objective =>
+  trainingObjective(options, {
+    ...(options.classWeights === undefined || labelsOf(training) === undefined ? {} : { rowWeights: true as const }),
     ...(options.validation === undefined ? {} : { evaluate: true as const })
-  }
-  const objective = trainingObjective(options, extra)
-  return pipe(
+  })
+
+/** The class weights of pixels are a part of the model. */
+const setupFor = (options: TrainOptions, { training }: Split, { input }: Graph, weights: readonly number[] | undefined): TrainOptions =>
+  weights === undefined || labelsOf(training) !== undefined
+    ? options
+    : { ...options, model: withClassWeights(options.model, input, weights) }
+
+const plan = (options: TrainOptions, objective: Objective): Outcome<Planned> =>
+  pipe(
     measureFirst(options, objective, imageSource),
     TE.chainEitherK(() => planNetwork(options, objective, imageSource))
   )
-}
-
-const labelsOf = ({ examples }: Dataset): readonly number[] => examples.map(({ label }) => label)
 
 const warnOfOneClass = ({ onNotice }: TrainOptions, { training, validation }: Split): void => {
   for (const [name, dataset, consequence] of [
     ['training', training, 'nothing can be told apart'],
     ['validation', validation, 'there is no AUC']
   ] as const) {
-    const labels = dataset === undefined ? [] : labelsOf(dataset)
+    const labels = (dataset && labelsOf(dataset)) ?? []
     if (new Set(labels).size === 1) onNotice?.(`all ${labels.length} ${name} images are of class ${labels[0]}: ${consequence}`)
   }
 }
@@ -99,6 +109,14 @@ const findState = (options: TrainOptions, choices: Pick<Prepared, 'agreed' | 'ra
         notice: (sentence) => options.onNotice?.(sentence)
       })
 
+/** What is best must be measured. */
+const checkMeasure = ({ bestBy }: TrainOptions, { training }: Split): E.Either<Failure, void> => {
+  const [absent, instead] = labelsOf(training) === undefined ? ['auc', 'iou'] : ['iou', 'auc']
+  return bestBy === absent
+    ? E.left(inputFailure(`--best-by ${absent} is not measured on such data; take loss, accuracy or ${instead}`))
+    : E.right(undefined)
+}
+
 /** Everything that can be refused before anything runs. */
 const prepare = (options: TrainOptions): Outcome<Prepared> =>
   pipe(
@@ -106,16 +124,21 @@ const prepare = (options: TrainOptions): Outcome<Prepared> =>
     TE.chainFirstEitherK(() => checkOptions(options)),
     TE.chainFirst(() => TE.traverseSeqArray(checkWritable)([options.save, options.best].filter((path) => path !== undefined))),
     TE.bind('split', () => TE.fromEither(datasetsOf(options))),
-    TE.bind('planned', () => plan(options)),
-    TE.bind('classes', ({ planned }) => TE.fromEither(classesOf(planned))),
+    TE.chainFirstEitherK(({ split }) => checkMeasure(options, split)),
+    TE.let('objective', ({ split }) => objectiveFor(options, split)),
+    TE.bind('graph', ({ objective }) => TE.fromEither(graphOfSetup(options, objective))),
+    TE.bind('classes', ({ graph, split }) => TE.fromEither(classesOf(graph, split))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
     ),
     TE.bind('classWeights', ({ classes, split }) =>
       TE.fromEither(
-        options.classWeights === undefined ? E.right(undefined) : weightsOfClasses(options.classWeights, labelsOf(split.training), classes)
+        options.classWeights === undefined
+          ? E.right(undefined)
+          : weightsOfClasses(options.classWeights, classCounts(split.training, classes))
       )
     ),
+    TE.bind('planned', ({ split, graph, classWeights, objective }) => plan(setupFor(options, split, graph, classWeights), objective)),
     TE.let('steps', ({ planned, split }) => stepsOf(options, split.training, rowsOf(planned, options))),
     TE.let('agreed', ({ planned, split }) => agreement(options, planned, split)),
     TE.let('rates', ({ steps }) => rates(options, steps)),
@@ -125,32 +148,40 @@ const prepare = (options: TrainOptions): Outcome<Prepared> =>
         () =>
           warnOfOneClass(options, split)
     ),
-    TE.map(({ split, ...rest }) => ({ options, ...split, ...rest }))
+    TE.map(({ split, objective: _, graph: __, ...rest }) => ({ options, ...split, ...rest }))
   )
+
+/** How rows, or pixels, count. */
+const weightsFor = ({ planned, classWeights }: Prepared, batches: Batches): UpdateWeights => {
+  const pixels = pixelLossOf(planned)
+  if (pixels !== undefined) return byPixel(pixels, batches)
+  return classWeights === undefined ? evenly : byClass(classWeights, batches)
+}
 
 const trainOn =
   (prepared: Prepared, metrics: MetricsFile | undefined) =>
   (network: RunningNetwork): Outcome<Trained> => {
-    const { options, planned, training, validation, classes, classWeights, steps, agreed, state } = prepared
+    const { options, planned, training, validation, classes, steps, agreed, state } = prepared
     const { seed, flip, rotate = false, colourJitter, signal, save, best } = options
     const { program } = planned.staged
     const [batch, , height, width] = program.input
     const rows = rowsOf(planned, options)
     const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
     const [crop, { evaluate }] = [{ height, width }, program]
-    const picture = pictureCache(leastExtent(crop, rotate))
+    const pictures = picturesFor(crop, rotate)
+    const batches = trainingBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, pictures })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
     const run = runTraining({
       options,
       network,
-      batches: trainingBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, picture }),
+      batches,
       steps,
       accumulate: options.accumulate ?? 1,
       isEpochEnd: (done) => epochs(done) > epochs(done - 1),
-      classWeights,
+      weights: weightsFor(prepared, batches),
       validate:
-        validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, picture, signal }),
+        validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, pictures, signal }),
       metrics,
       keeping: keeping(network, program, {
         state: options.state,
@@ -192,7 +223,8 @@ const run = (prepared: Prepared): Outcome<TrainReport> => {
 }
 
 /**
- * Plans and trains: mean softmax cross-entropy over random crops of the dataset's images. The same options and seed give the
+ * Plans and trains: mean softmax cross-entropy over random crops of the dataset's images, or of
+ * their pixels. The same options and seed give the
  * same bits on the same machine, whether the training ran through or was resumed from its states.
  */
 export const train = (options: TrainOptions): Outcome<TrainReport> =>

@@ -8,7 +8,11 @@ import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTens
 
 const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`
 
-/** The file must hold exactly the model's parameters, each in its shape. */
+/** What PyTorch saves beside the running statistics of a batch normalisation; nothing here reads it. */
+const isBatchCount = (name: string, names: ReadonlySet<string>): boolean =>
+  name.endsWith('.num_batches_tracked') && names.has(name.replace(/num_batches_tracked$/, 'running_mean'))
+
+/** The file must hold exactly the model's parameters and running statistics, each in its shape. */
 export const matchParameters =
   (model: string, parameters: readonly Parameter[]) =>
   (file: TensorFile): E.Either<Failure, TensorFile> => {
@@ -21,7 +25,7 @@ export const matchParameters =
         return fail(`${name} is ${shapeText(stored.shape)} where ${model} needs ${shapeText(shape)}`)
       if (!['F32', 'F64', 'F16', 'BF16'].includes(stored.type)) return fail(`${name} is ${stored.type}; weights are F32, F64, F16 or BF16`)
     }
-    const extra = [...file.tensors.keys()].find((name) => !names.has(name))
+    const extra = [...file.tensors.keys()].find((name) => !names.has(name) && !isBatchCount(name, names))
     return extra === undefined ? E.right(file) : fail(`holds ${extra}, which ${model} has not`)
   }
 

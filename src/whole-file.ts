@@ -50,21 +50,17 @@ export const checkWritable = (path: string): Outcome<void> =>
   }, unwritable(path))
 
 /**
- * Writes a file whole or not at all: a temporary name in the same folder, flushed to disk, then renamed over `path`, so that a
- * crash at any moment leaves the old file or the new one. Parts are asked for as they are written.
+ * Lets `write` fill a file under a temporary name in the same folder, flushes it to disk and renames it over `path`, so that a crash at
+ * any moment leaves the old file or the new one.
  */
-export const writeWhole = (path: string, parts: () => Iterable<Uint8Array>): Outcome<void> =>
+export const replaceWhole = (path: string, write: (temporary: string) => Promise<void>): Outcome<void> =>
   TE.tryCatch(async () => {
     const temporary = temporaryName(path)
     await refuseSpecial(path)
     try {
-      const file = await open(temporary, 'w')
-      try {
-        for (const part of parts()) await file.writeFile(part)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
+      await write(temporary)
+      const file = await open(temporary, 'r+')
+      await file.sync().finally(() => file.close())
       await rename(temporary, path)
     } catch (thrown) {
       await rm(temporary, { force: true })
@@ -72,3 +68,14 @@ export const writeWhole = (path: string, parts: () => Iterable<Uint8Array>): Out
     }
     await syncFolder(dirname(path))
   }, unwritable(path))
+
+/** Writes a file whole or not at all. Parts are asked for as they are written. */
+export const writeWhole = (path: string, parts: () => Iterable<Uint8Array>): Outcome<void> =>
+  replaceWhole(path, async (temporary) => {
+    const file = await open(temporary, 'w')
+    try {
+      for (const part of parts()) await file.writeFile(part)
+    } finally {
+      await file.close()
+    }
+  })

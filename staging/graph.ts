@@ -163,7 +163,7 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
  * A loss is appended where there is none, per pixel where the model makes images; where the model asks for tiles, after a checkpoint, so
  * that its last segment stays as written.
  */
-const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
+export const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
   const flat = flatLayers(layers)
   const ops = flat.filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
   const last = ops[ops.length - 1]
@@ -180,10 +180,13 @@ export const withoutDropout = (graph: Graph): Graph => ({
   nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))
 })
 
-/** What is evaluated: without dropout, normalised by running statistics. */
+/** What is evaluated: without dropout, normalised by running statistics, and where there is a loss, each pixel counts alike. */
 export const forEvaluation = (graph: Graph): Graph => ({
   ...withoutDropout(graph),
-  nodes: withoutDropout(graph).nodes.map((node) => (node.op === 'batchNorm' ? { ...node, args: { ...node.args, frozen: true } } : node))
+  nodes: withoutDropout(graph).nodes.map((node) => {
+    if (node.op === 'batchNorm') return { ...node, args: { ...node.args, frozen: true } }
+    return node.op === 'pixelCrossEntropy' ? { ...node, args: { ignore: node.args.ignore ?? 255 } } : node
+  })
 })
 
 /** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */

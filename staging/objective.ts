@@ -23,9 +23,10 @@ export interface Learning {
   readonly weightDecay: number
 }
 
-/** Undefined for a frozen parameter; where gradients are handed out, every parameter learns. */
+/** Undefined for a frozen parameter; where gradients are handed out, every parameter learns, and where a step evaluates, none. */
 export const learningOf = (objective: Objective, parameter: string): Learning | undefined => {
   if (objective.kind === 'gradients') return { rate: 1, weightDecay: 0 }
+  if (objective.kind === 'evaluate') return undefined
   const group = (objective.groups ?? [])
     .filter(matches(parameter))
     .reduce<ParameterGroup>((longest, one) => (one.prefix.length >= longest.prefix.length ? one : longest), { prefix: '' })
@@ -39,7 +40,7 @@ const firstAndLast = (names: readonly string[]): string =>
   names.length === 0 ? 'there is none' : `the first is ${names[0]}, the last ${names[names.length - 1]}`
 
 const reasonAgainst = (graph: Graph, objective: Objective): string | undefined => {
-  if (objective.kind === 'gradients') return undefined
+  if (objective.kind !== 'train') return undefined
   const { accumulate = 1, clipNorm = 1, groups = [], rowWeights } = objective
   const names = graph.parameters.filter(isLearnable).map(({ name }) => name)
   const loss = graph.nodes[graph.nodes.length - 1]!

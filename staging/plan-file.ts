@@ -72,7 +72,7 @@ const trainingText = ({ optimizer, accumulate = 1, clipNorm, groups = [], rowWei
   ].join(', ')
 
 /** What a step does, in words: all of it that changes bytes. */
-export const objectiveText = (objective: Objective): string => (objective.kind === 'train' ? trainingText(objective) : 'gradients')
+export const objectiveText = (objective: Objective): string => (objective.kind === 'train' ? trainingText(objective) : objective.kind)
 
 const rounded = (value: number): number => Number(value.toPrecision(6))
 

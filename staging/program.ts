@@ -139,11 +139,11 @@ export interface Program {
   readonly kernels: readonly Kernel[]
   readonly buffers: readonly ArenaBuffer[]
   readonly residents: readonly Resident[]
-  /** One training step (or one forward and backward); where there is an `update`, it leaves the gradients for it. */
+  /** One training step (or one forward and backward, or an evaluation); where there is an `update`, it leaves the gradients for it. */
   readonly step: Section
   /** After the last of an update's micro-batches: clips the gradients, updates the parameters, and zeroes the gradients. */
   readonly update?: Section
-  /** Forward alone, without dropout and loss: hands out the `scores` that the loss would read. */
+  /** Forward alone, without dropout: hands out the `scores` that the loss would read, or of pixels `classes` and `loss`. */
   readonly evaluate?: Section
   /** Weights and optimizer state from, and to, plain tensors of the Program's precision; restoring zeroes what gradients are kept. */
   readonly restore: Section

@@ -5,7 +5,7 @@ import { withExactKernels, withFastestFirst } from './algorithms'
 import { checkGiven, checkInputs, residenceMistake, winogradMistake, type Given } from './check-segments'
 import { refusedBytes, type DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
-import { buildGraph, graphHash, withoutDropout, type Graph } from './graph'
+import { buildGraph, forEvaluation, graphHash, withoutDropout, type Graph } from './graph'
 import type { Kernel } from './kernels'
 import type { Objective, Source } from './lowering/context'
 import type { Lowering } from './lowering/lower'
@@ -92,7 +92,7 @@ export interface Decided {
 
 const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest, written: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
-  graph: objective.kind === 'gradients' ? withoutDropout(written) : written,
+  graph: objective.kind === 'gradients' ? withoutDropout(written) : objective.kind === 'evaluate' ? forEvaluation(written) : written,
   device: withFastestFirst(exactKernels ? withExactKernels(device) : device),
   objective,
   source
@@ -132,7 +132,8 @@ const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingErr
   return E.left(needed === undefined ? misfit(planner, answers.least()) : hostTooSmall(graph, planner, hostBudget!, needed))
 }
 
-const graphOf = ({ model, input, objective }: LoweringRequest): E.Either<StagingError, Graph> =>
+/** The model's graph for its objective. Fails as `loweringFor` does. */
+export const graphOf = ({ model, input, objective }: Pick<StageRequest, 'model' | 'input' | 'objective'>): E.Either<StagingError, Graph> =>
   pipe(
     input ?? model.input,
     E.fromNullable(inputError(`the model ${model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),

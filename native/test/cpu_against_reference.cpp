@@ -189,6 +189,27 @@ void testConvolution(Devices& devices, const ConvolutionCase& test) {
   if (withBias) expectClose(kernel, "biasGradient", foundDb, db);
 }
 
+// What random shapes seldom are: a transposed convolution is the gradient of one of these, whose input is one pixel longer than it needs
+// (outputPadding); dilations that reach past the tile; factored windows; depthwise.
+void testNetworkShapes(Devices& devices) {
+  const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t padding) {
+    return Axis{in, (in + 2 * padding - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, padding, padding};
+  };
+  const auto square = [&](std::int64_t in, std::int64_t out, std::int64_t groups, const Axis& a) {
+    testConvolution(devices, {windowFields(1, in, a, a), out, groups, randomSlope()});
+  };
+  for (const std::int64_t channels : {16, 21, 40}) {
+    square(32, channels, 1, axis(18, 2, 2, 1, 0));
+    square(32, channels, 1, axis(18, 3, 2, 1, 1));
+    square(channels, 16, 1, axis(18, 4, 2, 1, 1));
+    for (const std::int64_t dilation : {12, 24, 36}) square(64, channels, 1, axis(25, 3, 1, dilation, dilation));
+    square(channels, channels, channels, axis(17, 3, 1, 1, 1));
+    square(channels, channels, channels, axis(17, 3, 2, 2, 2));
+  }
+  testConvolution(devices, {windowFields(1, 80, axis(17, 1, 1, 1, 0), axis(19, 7, 1, 1, 3)), 192, 1});
+  testConvolution(devices, {windowFields(2, 192, axis(17, 7, 1, 1, 3), axis(19, 1, 1, 1, 0)), 32, 1});
+}
+
 // That training diverges must be seen: a rectifier leaves NaN (here the bias, as every buffer at its start) as it is, whatever computes
 // the convolution.
 void testNotANumber(Devices& devices) {
@@ -393,6 +414,49 @@ void testMaxPool(Devices& devices) {
   expectActivation(devices, kernel, "sourceGradient", source, layout, found.second, expected.second);
 }
 
+// Statistics and sums over pieces of large tiles, of data far from zero: close to the reference, and the same bits for any number of
+// threads.
+void testNormalisation(Devices& devices, Devices& otherThreads) {
+  const Shape shape{draw(1, 2), pick<std::int64_t>({1, 24, 40}), draw(1, 90), draw(1, 90)};
+  const auto plain = Layout::plain, layout = pick({plain, Layout::nChw8c, Layout::nChw16c, Layout::nhwc});
+  const std::int64_t groups = pick<std::int64_t>({1, shape.channels}), perImage = draw(0, 1), images = perImage == 1 ? shape.batch : 1;
+  Buffer x = random(shape.elements(plain));
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] += 1000;
+  const Buffer dy = random(shape.elements(plain)), weights = random(shape.channels), bias = random(shape.channels);
+  const auto kernel = [&](KernelKind kind, Layout of, const std::vector<double>& more) {
+    Kernel result{kind, {real(shape.batch), real(shape.channels), real(shape.height), real(shape.width), code(of)}};
+    for (const double field : {real(groups), real(perImage)}) result.fields.push_back(field);
+    result.fields.insert(result.fields.end(), more.begin(), more.end());
+    return result;
+  };
+  using Doubles = std::vector<double>;
+  const auto operand = [](Doubles& doubles) { return Operand{reinterpret_cast<std::byte*>(doubles.data()), 0}; };
+  const auto compare = [&](KernelKind kind, const Doubles& zeroes, const std::vector<double>& more, const std::vector<Operand>& parameters,
+                           bool withGradient) {
+    const auto sum = [&](Device& device, Layout of) {
+      Doubles result = zeroes;
+      const Buffer source = reordered(device, shape, x, plain, of), gradient = reordered(device, shape, dy, plain, of);
+      std::vector<Operand> operands{source.operand()};
+      operands.insert(operands.end(), parameters.begin(), parameters.end());
+      if (withGradient) operands.push_back(gradient.operand());
+      operands.push_back(operand(result));
+      run(device, kernel(kind, of, more), operands);
+      return result;
+    };
+    const Doubles expected = sum(*devices.reference, plain), found = sum(*devices.cpu, layout), again = sum(*otherThreads.cpu, layout);
+    const Kernel tested = kernel(kind, layout, more);
+    if (std::memcmp(found.data(), again.data(), found.size() * sizeof(double)) != 0)
+      fail(tested, "its result depends on the number of threads");
+    for (std::size_t i = 0; i < found.size(); ++i)
+      if (!(std::fabs(found[i] - expected[i]) <= (withGradient ? 1e-4 : 1e-9) * (1 + std::fabs(expected[i]))))
+        fail(tested, "number " + std::to_string(i) + " is " + std::to_string(found[i]) + ", not " + std::to_string(expected[i]));
+    return expected;
+  };
+  Doubles moments = compare(KernelKind::momentsForward, Doubles(static_cast<std::size_t>(3 * images * groups)), {}, {}, false);
+  compare(KernelKind::normaliseSums, Doubles(static_cast<std::size_t>(2 * images * shape.channels)), {1e-5, randomSlope()},
+          {operand(moments), weights.operand(), bias.operand()}, true);
+}
+
 // Kernels on plain operands: the same launch on both devices, then every operand is compared.
 void testPlain(Devices& devices, const Kernel& kernel, const std::vector<std::int64_t>& counts, const StepParameters& step = {}) {
   std::vector<Buffer> mine, theirs;
@@ -482,12 +546,14 @@ int main(int count, char** arguments) {
   Devices otherThreads(devices.threads == 1 ? 3 : 1);
   if (wide) testCompiledByLibrary(devices);
   testNotANumber(devices);
+  testNetworkShapes(devices);
   if (wide) testLongSums(devices);
   if (wide) testLargeWeights(devices);
   for (std::int64_t i = 0; i < cases && failures < 10; ++i) {
     testConvolution(devices, randomConvolution());
     if (wide) testWinograd(devices, otherThreads);
     testMaxPool(devices);
+    testNormalisation(devices, otherThreads);
     testPlainKernels(devices);
     testClipping(devices);
   }

@@ -68,7 +68,10 @@ const deviceText = (text: string): E.Either<string, string> =>
 /** What is trained, and on which device. */
 export const addModelOptions = (command: Command): Command =>
   command
-    .argument('<model>', 'vgg11, vgg13, vgg16, vgg19, darknet19, or a TypeScript module whose default export is a model')
+    .argument(
+      '<model>',
+      'a built-in name, such as vgg16, resnet50 or deeplabv3plus, or a TypeScript module whose default export is a model'
+    )
     .option('--input <BxCxHxW>', 'batch, channels, height, width', orInvalid(extents(4, '1x3x1024x1024')))
     .option('--classes <n>', 'classes of a built-in model', orInvalid(wholeNumber(1)))
     .addOption(new Option('--head <kind>', 'end of a built-in model').choices(['gap', 'classic']).default('gap'))

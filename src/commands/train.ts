@@ -4,11 +4,16 @@ import { type TrainOptions, type TrainReport, train } from '../library/train'
 import { trainingProgress } from '../progress'
 import { planText } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
+import type { Quality } from '../training/scores'
 import { type CommandResult, interruptible, sayChange, sayKernel } from './command-result'
 import type { CommandOptions } from './options'
 
-const qualityText = ({ loss, accuracy, auc }: { readonly loss: number; readonly accuracy: number; readonly auc: number | null }): string =>
-  `loss ${loss.toFixed(4)}, accuracy ${accuracy.toFixed(3)}${auc === null ? '' : `, AUC ${auc.toFixed(3)}`}`
+const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
+  [
+    `loss ${loss.toFixed(4)}, accuracy ${accuracy.toFixed(3)}`,
+    ...(auc === undefined || auc === null ? [] : [`AUC ${auc.toFixed(3)}`]),
+    ...(iou === undefined || iou === null ? [] : [`mean IoU ${iou.toFixed(3)}`])
+  ].join(', ')
 
 const reportText = ({ steps, loss, stepMs, best, peakDeviceBytes, predictedPeakBytes }: TrainReport): string => {
   const time = stepMs.reduce((sum, milliseconds) => sum + milliseconds, 0)

@@ -41,7 +41,7 @@ const direct = [
 type Direct = Pick<Training, (typeof direct)[number]>
 
 export interface TrainOptions extends SetupOptions, OptimizerOptions, Direct {
-  /** A folder with one folder of images a class, a CSV file of `path,label` rows, or what `readDataset` made of either. */
+  /** A folder with one folder of images a class, a CSV file of `path,label` or `path,mask` rows, or what `readDataset` made of either. */
   readonly data: string | Dataset
   /** Learning rate; of sgd 0.01, of adam and adamw 0.001 where absent. */
   readonly lr?: number
@@ -94,7 +94,7 @@ const validationOf = ({ validation }: TrainOptions): Outcome<Dataset | number | 
 }
 
 /**
- * Plans and trains: mean softmax cross-entropy over random crops of labelled images. The same options and seed give the same bits on
+ * Plans and trains: mean softmax cross-entropy over random crops of labelled images, or of pixels with masks. The same options and seed give the same bits on
  * the same machine, whether the training ran through or was resumed. Fails with code `input`, `budget` (does not fit), `loss` (not
  * finite) or `interrupted` (by `signal`).
  */

@@ -66,7 +66,7 @@ const codecs: Readonly<Record<string, t.Mixed>> = {
     'a path, a share above 0 and below 1, or a dataset'
   ),
   validateEvery: whole(1),
-  bestBy: oneOf('loss', 'accuracy', 'auc'),
+  bestBy: oneOf('loss', 'accuracy', 'auc', 'iou'),
   earlyStop: whole(1),
   stateEvery: whole(1),
   capacity: whole(1),

@@ -16,9 +16,13 @@ const fieldsText = (fields: object): string =>
 
 const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
 
+/** Masks are told apart by what they hold: a file may change under its name. */
+const labelText = ({ label }: Dataset['examples'][number]): string =>
+  typeof label === 'number' ? `${label}` : `${basename(label.path)} ${label.counts.join()}`
+
 /** Names and labels in order; folders may move. */
 const dataText = ({ examples }: Dataset): string =>
-  `${examples.length} images of hash ${shortHash(examples.map(({ path, label }) => `${basename(path)}:${label}`).join('\n'))}`
+  `${examples.length} images of hash ${shortHash(examples.map((example) => `${basename(example.path)}:${labelText(example)}`).join('\n'))}`
 
 /** Options that are not set have no entry, so that a state stays good when an option is added. */
 const given = (choices: Readonly<Record<string, string | undefined>>): Choices =>

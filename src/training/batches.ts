@@ -4,19 +4,29 @@ import type { Image } from '../../native'
 import type { Dataset, Example } from '../dataset'
 import type { Outcome } from '../failure'
 import { type Extent2, type Picture } from '../images'
+import type { ClassMap } from '../masks'
+import { maskCache, pictureCache } from '../picture-cache'
 import { cropCorner, sampler } from '../sampling'
 import { type ColourJitter, augmenter } from './augmentation'
+import { type Placing, cropMask } from './crop-mask'
+
+/** Decoded images and masks by path, each at least as large as the network's input. */
+export interface Pictures {
+  readonly image: (path: string) => Outcome<Picture>
+  readonly mask: (path: string) => Outcome<ClassMap>
+}
 
 export interface Batch {
   readonly images: readonly Image[]
-  readonly labels: readonly number[]
+  /** Labels [B], or [B, H, W] where pixels have them. */
+  readonly target: ArrayLike<number>
 }
 
 export interface Batches {
   /** Images and labels of a micro-step, as a function of the seed and its number alone. */
   readonly load: (microStep: number) => Outcome<Batch>
   /** Its labels, without its images. */
-  readonly labels: (microStep: number) => readonly number[]
+  readonly target: (microStep: number) => Outcome<Batch['target']>
 }
 
 export interface BatchOptions {
@@ -27,54 +37,109 @@ export interface BatchOptions {
   readonly flip: boolean
   readonly rotate: boolean
   readonly colourJitter: ColourJitter | undefined
-  readonly picture: (path: string) => Outcome<Picture>
+  readonly pictures: Pictures
 }
 
 /** What an image must hold, so that a crop fits into it however it is turned. */
-export const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
+const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
   rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
 
-/** Random crops of the training images, flipped, turned and coloured as was asked. */
-export const trainingBatches = ({ dataset, crop, picture, ...options }: BatchOptions): Batches => {
+export const picturesFor = (crop: Extent2, rotate: boolean): Pictures => {
+  const least = leastExtent(crop, rotate)
+  return { image: pictureCache(least), mask: maskCache(least) }
+}
+
+/** The labels of some examples, each of which lies in its image as `place` says. */
+const targetOf = (
+  examples: readonly Example[],
+  { mask }: Pictures,
+  crop: Extent2,
+  place: (row: number, image: Extent2) => Placing
+): Outcome<Batch['target']> =>
+  pipe(
+    examples,
+    TE.traverseSeqArrayWithIndex((row, { label }) =>
+      typeof label === 'number'
+        ? TE.right([label])
+        : pipe(
+            mask(label.path),
+            TE.map((classes): ArrayLike<number> => cropMask(classes, place(row, classes), crop))
+          )
+    ),
+    TE.map((rows) => {
+      const length = rows.reduce((sum, row) => sum + row.length, 0)
+      const target = new Int32Array(length)
+      let at = 0
+      for (const row of rows) {
+        target.set(row, at)
+        at += row.length
+      }
+      return target
+    })
+  )
+
+/** Random crops of the training images, flipped, turned and coloured as was asked; their masks are cropped, flipped and turned alike. */
+export const trainingBatches = ({ dataset, crop, pictures, ...options }: BatchOptions): Batches => {
   const { examples } = dataset
   const draws = sampler({ ...options, examples: examples.length })
   const augmentations = augmenter(options)
-  const load = (microStep: number): Outcome<readonly Image[]> => {
-    const drawn = draws(microStep)
+  const placed = (microStep: number): ((row: number, image: Extent2) => Placing) => {
+    const [drawn, augmented] = [draws(microStep), augmentations(microStep)]
+    return (row, image) => {
+      const [draw, { quarterTurns }] = [drawn[row]!, augmented[row]!]
+      // A crop that is turned by 90 or 270 degrees lies across the image.
+      const across = quarterTurns % 2 === 0 ? crop : { height: crop.width, width: crop.height }
+      const { flipHorizontal, flipVertical } = draw
+      return { ...cropCorner(draw, image, across), flipHorizontal, flipVertical, quarterTurns }
+    }
+  }
+  const drawnExamples = (microStep: number): readonly Example[] => draws(microStep).map(({ example }) => examples[example]!)
+  const images = (microStep: number): Outcome<readonly Image[]> => {
+    const place = placed(microStep)
+    const augmented = augmentations(microStep)
     return pipe(
-      augmentations(microStep),
-      TE.traverseSeqArrayWithIndex((row, augmentation) => {
-        const draw = drawn[row]!
-        // A crop that is turned by 90 or 270 degrees lies across the image.
-        const across = augmentation.quarterTurns % 2 === 0 ? crop : { height: crop.width, width: crop.height }
-        return pipe(
-          picture(examples[draw.example]!.path),
-          TE.map((image) => ({
-            ...image,
-            ...cropCorner(draw, image, across),
-            ...augmentation,
-            flipHorizontal: draw.flipHorizontal,
-            flipVertical: draw.flipVertical
-          }))
-        )
-      })
+      drawnExamples(microStep),
+      TE.traverseSeqArrayWithIndex((row, { path }) =>
+        TE.map((image: Picture) => ({ ...image, ...augmented[row]!, ...place(row, image) }))(pictures.image(path))
+      )
     )
   }
-  const labels = (microStep: number): readonly number[] => draws(microStep).map(({ example }) => examples[example]!.label)
-  return { labels, load: (microStep) => TE.map((images: readonly Image[]) => ({ images, labels: labels(microStep) }))(load(microStep)) }
+  const target = (microStep: number): Outcome<Batch['target']> => targetOf(drawnExamples(microStep), pictures, crop, placed(microStep))
+  return {
+    target,
+    load: (microStep) =>
+      pipe(
+        TE.Do,
+        TE.bind('images', () => images(microStep)),
+        TE.bind('target', () => target(microStep))
+      )
+  }
 }
 
 /** The middle of an image. */
-export const centreCrop =
+export const centred =
   (crop: Extent2) =>
-  (image: Picture): Image => ({
-    ...image,
+  (image: Extent2): Placing => ({
     cropTop: Math.floor((image.height - crop.height) / 2),
     cropLeft: Math.floor((image.width - crop.width) / 2),
     flipHorizontal: false,
     flipVertical: false,
     quarterTurns: 0
   })
+
+/** The middles of images, with their labels. */
+export const middles = (examples: readonly Example[], crop: Extent2, pictures: Pictures): Outcome<Batch> => {
+  const place = centred(crop)
+  return pipe(
+    TE.Do,
+    TE.bind('images', () =>
+      TE.traverseSeqArray(({ path }: Example) => TE.map((image: Picture): Image => ({ ...image, ...place(image) }))(pictures.image(path)))(
+        examples
+      )
+    ),
+    TE.bind('target', () => targetOf(examples, pictures, crop, (_, image) => place(image)))
+  )
+}
 
 /** Consecutive examples, `batch` at a time; the last batch is filled up with its last example. */
 export const inBatches = (examples: readonly Example[], batch: number): readonly (readonly Example[])[] =>

@@ -5,7 +5,7 @@ export interface Validation extends Quality {
   readonly step: number
 }
 
-/** What says that one validation is better than another: a lower loss, or a higher accuracy or AUC. */
+/** What says that one validation is better than another: a lower loss, or a higher accuracy, AUC or IoU. */
 export type BestBy = keyof Quality
 
 export interface Best extends Validation {
@@ -14,7 +14,7 @@ export interface Best extends Validation {
 }
 
 const isBetter = (by: BestBy, candidate: Quality, than: Quality): boolean => {
-  const [value, previous] = [candidate[by], than[by]]
+  const [value, previous] = [candidate[by] ?? null, than[by] ?? null]
   if (value === null || previous === null) return value !== null
   return by === 'loss' ? value < previous : value > previous
 }

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/Either'
+import type { Dataset } from '../dataset'
 import { type Failure, inputFailure } from '../failure'
 
-/** `balanced`: images / (classes that have images x images of the class), as scikit-learn's; or one weight a class. */
+/** `balanced`: images / (classes that have images x images of the class), as scikit-learn's, or the same of pixels; or one weight a class. */
 export type ClassWeights = 'balanced' | readonly number[]
 
 export const parseClassWeights = (text: string): E.Either<string, ClassWeights> => {
@@ -12,20 +13,22 @@ export const parseClassWeights = (text: string): E.Either<string, ClassWeights> 
     : E.left(`"${text}" is not class weights: write balanced, or one number from 0 upwards a class, such as 1,2.5`)
 }
 
-const balanced = (labels: readonly number[], classes: number): readonly number[] => {
-  const counts = new Array<number>(classes).fill(0)
-  for (const label of labels) counts[label]! += 1
+/** Images, or pixels, of each class. */
+export const classCounts = ({ examples }: Dataset, classes: number): readonly number[] =>
+  Array.from({ length: classes }, (_, wanted) =>
+    examples.reduce((sum, { label }) => sum + (typeof label === 'number' ? (label === wanted ? 1 : 0) : label.counts[wanted]!), 0)
+  )
+
+const balanced = (counts: readonly number[]): readonly number[] => {
+  const total = counts.reduce((sum, count) => sum + count, 0)
   const present = counts.filter((count) => count > 0).length
-  return counts.map((count) => (count === 0 ? 0 : labels.length / (present * count)))
+  return counts.map((count) => (count === 0 ? 0 : total / (present * count)))
 }
 
-/** One weight a class. */
-export const weightsOfClasses = (
-  wanted: ClassWeights,
-  labels: readonly number[],
-  classes: number
-): E.Either<Failure, readonly number[]> => {
-  if (wanted === 'balanced') return E.right(balanced(labels, classes))
+/** One weight a class, by what there is of each. */
+export const weightsOfClasses = (wanted: ClassWeights, counts: readonly number[]): E.Either<Failure, readonly number[]> => {
+  const classes = counts.length
+  if (wanted === 'balanced') return E.right(balanced(counts))
   if (wanted.length !== classes)
     return E.left(inputFailure(`--class-weights gives ${wanted.length} weights but the model has ${classes} classes: give one a class`))
   return wanted.some((weight) => weight > 0) ? E.right(wanted) : E.left(inputFailure('--class-weights are all 0: nothing would be learnt'))

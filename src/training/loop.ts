@@ -4,12 +4,12 @@ import { learningRate } from '../schedule'
 import type { RunningNetwork } from '../session'
 import type { Batches } from './batches'
 import { type Validation } from './best'
-import { rowWeights } from './class-weights'
 import type { Keeping } from './keeping'
 import type { MetricsFile } from './metrics-file'
 import type { TrainOptions } from './options'
 import { type TrainingRecord, bestSoFar, isExhausted } from './record'
 import type { Quality } from './scores'
+import type { UpdateWeights } from './update-weights'
 
 /** All that steps need, made ready. */
 export interface Training {
@@ -22,8 +22,7 @@ export interface Training {
   readonly accumulate: number
   /** Steps that end an epoch. */
   readonly isEpochEnd: (steps: number) => boolean
-  /** One a class; every row counts alike where absent. */
-  readonly classWeights: readonly number[] | undefined
+  readonly weights: UpdateWeights
   readonly validate: Outcome<Quality> | undefined
   readonly metrics: MetricsFile | undefined
   readonly keeping: Keeping
@@ -49,21 +48,22 @@ interface Update {
 }
 
 /** Runs update after update; the next micro-batch is decoded while the current one runs. */
-const updates = ({ options, network, batches, steps, accumulate, classWeights, before }: Training) => {
+const updates = ({ options, network, batches, steps, accumulate, weights, before }: Training) => {
   const { seed, signal, clipNorm } = options
   let next = batches.load(before.loss.length * accumulate)()
   return async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
     const parameters = { learningRate: rate, seed }
     const microSteps = Array.from({ length: accumulate }, (_, index) => step * accumulate + index)
-    const weights = classWeights && rowWeights(classWeights, microSteps.flatMap(batches.labels))
+    const weighted = await weights(microSteps)()
+    if (E.isLeft(weighted)) return weighted
     let [loss, milliseconds] = [0, 0]
     for (const [index, microStep] of microSteps.entries()) {
       const batch = await next
       if (E.isLeft(batch)) return batch
       if (signal?.aborted) return E.left(interrupted(step, steps))
-      const { images, labels } = batch.right
-      network.exchange.view('target').set(labels)
-      if (weights !== undefined) network.exchange.view('rowWeights').set(weights.slice(index * labels.length, (index + 1) * labels.length))
+      const { images, target } = batch.right
+      network.exchange.view('target').set(target)
+      weighted.right(index, network.exchange)
       const running = network.step({ ...parameters, step: microStep }, images)()
       if (microStep + 1 < steps * accumulate) next = batches.load(microStep + 1)()
       const ran = await running

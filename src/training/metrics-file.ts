@@ -15,7 +15,7 @@ export interface StepMetrics {
   readonly gradientNorm?: number
 }
 
-/** JSON lines: one object a step, and one `{step, validation: {loss, accuracy, auc}}` a validation. */
+/** JSON lines: one object a step, and one `{step, validation: {loss, accuracy, auc}}` (of masks `iou` in place of `auc`) a validation. */
 export interface MetricsFile {
   readonly step: (metrics: StepMetrics) => Outcome<void>
   readonly validation: (validation: Validation) => Outcome<void>
@@ -62,7 +62,7 @@ export const openMetrics = (path: string, steps: number): Outcome<MetricsFile> =
     const append = (value: object): Outcome<void> => TE.tryCatch(() => write(file, value), unwritable(path))
     return {
       step: append,
-      validation: ({ step, loss, accuracy, auc }: Validation) => append({ step, validation: { loss, accuracy, auc } }),
+      validation: ({ step, ...validation }: Validation) => append({ step, validation }),
       sync: TE.tryCatch(() => file.sync(), unwritable(path)),
       close: () => file.close()
     }

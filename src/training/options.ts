@@ -31,7 +31,7 @@ export interface TrainOptions extends RunnableSetup, ObjectiveOptions, Watching 
   readonly validateEvery?: number
   /** Where the weights of the best validation go. */
   readonly best?: string
-  /** Lowest `loss` (where absent), highest `accuracy` or `auc`. */
+  /** Lowest `loss` (where absent), highest `accuracy`, `auc` of labels or `iou` of masks. */
   readonly bestBy?: BestBy
   /** Stops after that many validations in a row without a better one. */
   readonly earlyStop?: number

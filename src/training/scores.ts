@@ -1,11 +1,13 @@
 /** What scores of a validation set are worth. */
 export interface Quality {
-  /** Mean softmax cross-entropy, each image counted alike. */
+  /** Mean softmax cross-entropy, each image, or pixel that is not ignored, counted alike. */
   readonly loss: number
-  /** Share of images whose highest score is their class's. */
+  /** Share of images, or pixels, whose highest score is their class's. */
   readonly accuracy: number
-  /** Area under the ROC curve: of class 1 with two classes, else the mean over classes of one against the rest; null where all are of one class. */
-  readonly auc: number | null
+  /** Of masks: mean intersection over union of the classes; null where no pixel counts. */
+  readonly iou?: number | null
+  /** Of labels: area under the ROC curve: of class 1 with two classes, else the mean over classes of one against the rest; null where all are of one class. */
+  readonly auc?: number | null
 }
 
 /** Row-major [images, classes]. */

@@ -28,7 +28,11 @@ export interface State {
 
 const Step = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'number of steps')
 const Texts = t.record(t.string, t.string)
-const StoredValidation = t.type({ step: Step, loss: t.number, accuracy: t.number, auc: t.union([t.number, t.null]) })
+const Measure = t.union([t.number, t.null])
+const StoredValidation = t.intersection([
+  t.type({ step: Step, loss: t.number, accuracy: t.number }),
+  t.partial({ auc: Measure, iou: Measure })
+])
 const Stored = t.type({ version: t.literal(1), steps: Step, agreed: Texts, rates: Texts, validations: t.array(StoredValidation) })
 
 const metadataKey = 'tilefold'

@@ -50,7 +50,7 @@ const measure = (context: Context, pool: Pool, { from, to }: { readonly from: nu
   const kept = emitForward(inside, code)
   const launched = emit.code().length
   emitBackward(inside, code, kept, (parameter, gradient) => {
-    if (objective.kind === 'gradients' || parameter.gradient !== undefined) return
+    if (objective.kind !== 'train' || parameter.gradient !== undefined) return
     const state = stateNames(objective.optimizer).map((name) => emit.buffer(name, gradient.bytes, 'resident'))
     updateParameter(emit, objective.optimizer, parameter, gradient, state)
   })

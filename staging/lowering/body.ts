@@ -7,6 +7,7 @@ import type { Segment } from '../plan'
 import { tileCount, type Ends } from '../tiling'
 import { windowFields, type Context, type Step } from './context'
 import { at, none, type Virtual } from './emitter'
+import { handsOutLoss } from './exchange'
 import { openImageTile } from './image-tile'
 import type { InputTile } from './load-ahead'
 import { gatherMoments } from './moments'
@@ -176,13 +177,20 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     if (!pass.runs(position)) continue
     if (mode === 'evaluate' && isLoss(node.op)) {
       if (node.op === 'pixelCrossEntropy') {
-        const { fields, address } = inExchange(step.source, [node.input[0], 1, node.input[2], node.input[3]], step.sourceRegion, exchange.classes, 1)
+        const { fields, address } = inExchange(
+          step.source,
+          [node.input[0], 1, node.input[2], node.input[3]],
+          step.sourceRegion,
+          exchange.classes,
+          1
+        )
         const { batch, height, width, layout } = fields
         const kernel = { kind: 'classesOfPixels', batch, channels: node.input[1], height, width, layout } as const
         emit.launch<'classesOfPixels'>(
           { ...kernel, fullHeight: node.input[2], fullWidth: node.input[3] },
           { source: step.source.address, classes: address }
         )
+        if (handsOutLoss(context)) lowering.forward(context, step as never)
       } else {
         const { fields, address } = inExchange(step.source, node.input, step.sourceRegion, exchange.scores, elementBytes)
         emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: step.source.address, destination: address })

@@ -43,12 +43,15 @@ export interface Training {
   readonly groups?: readonly ParameterGroup[]
   /** A factor for each row's loss comes with the step, [B] `rowWeights`. */
   readonly rowWeights?: true
-  /** A section `evaluate` is wanted: forward alone without dropout, which hands out the loss layer's input as `scores`. */
+  /** A section `evaluate` is wanted: forward alone as for the objective `evaluate`, and of pixels with a `target` their `loss` too. */
   readonly evaluate?: true
 }
 
-/** What a step is for: training with an optimizer, or handing out every gradient. */
-export type Objective = Training | { readonly kind: 'gradients' }
+/**
+ * What a step is for: training with an optimizer, handing out every gradient, or forward alone, without dropout and by running
+ * statistics, which hands out the loss layer's input as `scores`, or of pixels the best class as `classes`.
+ */
+export type Objective = Training | { readonly kind: 'gradients' } | { readonly kind: 'evaluate' }
 
 /** A parameter in the arena; its gradient and optimizer state have the same layout and bytes. */
 export interface ParameterTensor {

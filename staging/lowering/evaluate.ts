@@ -2,13 +2,13 @@ import { elementsOf, forEvaluation } from '../graph'
 import { allBoundaries } from './bind'
 import type { Context } from './context'
 import { exchanged, type Emitter } from './emitter'
-import { evaluationExchangeOf } from './exchange'
+import { evaluationExchangeOf, handsOutLoss } from './exchange'
 import { openMoments } from './moments'
 import { emitForward, type SegmentCode } from './segment'
 
 /**
  * Forward alone through a step's segments, in tensors of its own: nothing is kept, dropout is off, batches are normalised by running
- * statistics, and the loss's input is handed out, of pixels the best class.
+ * statistics, and the loss's input is handed out, of pixels the best class, beside their loss where there is a target for them.
  */
 export const emitEvaluation = (training: Context, emit: Emitter, codes: readonly SegmentCode[]): void => {
   const exchange = evaluationExchangeOf(training).offsets
@@ -19,11 +19,9 @@ export const emitEvaluation = (training: Context, emit: Emitter, codes: readonly
     context,
     codes.map(({ segment }) => segment)
   )
+  if (handsOutLoss(training)) emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
   // Tiles add their scores.
   if (loss.op !== 'pixelCrossEntropy')
-    emit.launch<'zero'>(
-      { kind: 'zero', bytes: elementsOf(loss.input) * context.elementBytes },
-      { destination: exchanged(exchange.scores) }
-    )
+    emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(loss.input) * context.elementBytes }, { destination: exchanged(exchange.scores) })
   codes.forEach((code) => emitForward(context, { ...code, boundaries }, 'evaluate'))
 }

@@ -50,14 +50,30 @@ export const exchangeOf = ({ graph, device, objective, source }: Exchanging): Ex
   ])
 }
 
-/** What an evaluation's holds: the scores, or the best class of each pixel, and a float input. */
-export const evaluationExchangeOf = ({ graph, device: { precision }, source }: Exchanging): ExchangeBuffer => {
+/** Whether an evaluation is given the classes of pixels and hands out their loss: beside training, where it validates. */
+export const handsOutLoss = ({ graph, objective }: Pick<Exchanging, 'graph' | 'objective'>): boolean =>
+  objective.kind === 'train' && graph.nodes.at(-1)?.op === 'pixelCrossEntropy'
+
+/** What an evaluation's holds: the scores, or the best class of each pixel and what their loss takes, and a float input. */
+export const evaluationExchangeOf = (exchanging: Exchanging): ExchangeBuffer => {
+  const {
+    graph,
+    device: { precision },
+    source
+  } = exchanging
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, , height, width] = loss.input
   return layOut([
     loss.op === 'pixelCrossEntropy'
       ? { name: 'classes', type: 'uint8', shape: [batch, height, width] }
       : { name: 'scores', type: precision, shape: flat(loss.input) },
+    ...(handsOutLoss(exchanging)
+      ? [
+          { name: 'target', type: 'int32' as const, shape: [batch, height, width] },
+          { name: 'normaliser', type: 'float64' as const, shape: [1] },
+          { name: 'loss', type: 'float64' as const, shape: [2] }
+        ]
+      : []),
     ...(source.kind === 'float' ? [{ name: 'input', type: precision, shape: graph.input }] : [])
   ])
 }

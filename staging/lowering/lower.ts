@@ -4,6 +4,7 @@ import type { Layout } from '../layout'
 import { updatesLater } from '../objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import { alignment, maxLive } from '../placement/placement'
+import { firstFit } from '../placement/first-fit'
 import { placeStatic } from '../placement/static'
 import type { Residence, Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
@@ -107,7 +108,8 @@ const emitStep = (context: Context, segments: readonly SegmentCode[], residents:
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
       return reorderParameter(emit, parameter, [at(gradient), parameter.layout], [exchanged(exchange.gradient(parameter.name)), 'plain'])
-    if (parameter.gradient === undefined) updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(residents, parameter))
+    if (objective.kind === 'train' && parameter.gradient === undefined)
+      updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(residents, parameter))
   }
   emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
   if (context.gradients[0]!)
@@ -216,6 +218,12 @@ const emitSections = (
   residence: Residence
 ): readonly VirtualSection[] => {
   const { objective } = context
+  const evaluation = (name: 'step' | 'evaluate'): VirtualSection => {
+    const evaluate = emitter(pool)
+    emitEvaluation(context, evaluate, codes)
+    return { name, code: evaluate.code(), exchange: evaluationExchangeOf(context) }
+  }
+  if (objective.kind === 'evaluate') return [evaluation('step')]
   const step = emitStep(context, codes, residents)
   const sections: VirtualSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: exchangeOf(context) }]
   if (objective.kind !== 'train') return sections
@@ -224,20 +232,21 @@ const emitSections = (
     emitUpdate(update, objective, context.parameters.flatMap(learningTensors), (parameter) => stateOf(residents, parameter))
     sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
   }
-  if (objective.evaluate === true) {
-    const evaluate = emitter(pool)
-    emitEvaluation(context, evaluate, codes)
-    sections.push({ name: 'evaluate', code: evaluate.code(), exchange: evaluationExchangeOf(context) })
-  }
-  return sections
+  return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }
 
-/** Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. */
-const stepsPerBuffer = 16
+/**
+ * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. Of
+ * many buffers a step takes longer.
+ */
+const stepLimitOf = (buffers: number): number => Math.min(16 * buffers, Math.max(2 * buffers, 4800))
 
 /** Where a Program's buffers lie. */
 export const place = (lifetimes: readonly BufferLifetime[]) =>
-  placeStatic(lifetimes, { alignment, stepLimit: stepsPerBuffer * lifetimes.length })
+  placeStatic(lifetimes, { alignment, stepLimit: stepLimitOf(lifetimes.length) })
+
+/** The peak of a placement that is found at once. */
+export const placedBytes = (lifetimes: readonly BufferLifetime[]): number => firstFit(lifetimes, { alignment }).peakBytes
 
 /** The step without transfers, and what is in the arena beside what its code makes. */
 export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {

@@ -4,7 +4,7 @@ import type { Residence, Segment } from '../plan'
 import { nanoseconds } from '../simulate'
 import type { VirtualInstruction } from './emitter'
 import { keptTensors } from './kept'
-import { place, stepOf, type Lowering } from './lower'
+import { placedBytes, stepOf, type Lowering } from './lower'
 import { withSwaps } from './swap'
 
 /** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
@@ -37,7 +37,7 @@ export interface Timeline {
   readonly residentBytes: number
   /** In the order in which they are made. */
   readonly tensors: readonly SwappableTensor[]
-  /** The step's exact peak in the arena, as it is placed. */
+  /** The step's peak in the arena, as it is placed at once; a search for a better placement may lower it. */
   readonly peakBytes: (residence: Residence) => number
 }
 
@@ -77,12 +77,12 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
       return { moment, bytes: Math.max(...live.slice(from, to)), nanoseconds: timeOf(code.slice(from, to)) }
     }),
     peakBytes: (residence) =>
-      place(
+      placedBytes(
         lifetimesOf(
           withSwaps(step, pool, residence),
           residents.map(({ buffer }) => buffer)
         )
-      ).peakBytes,
+      ),
     turn: stages.findIndex(([moment]) => moment >= nodes),
     residentBytes: residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0),
     tensors: kept.map(({ name, buffer, from, to, written, forward, backward }): SwappableTensor => {

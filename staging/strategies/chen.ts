@@ -22,11 +22,18 @@ export const chenSquareRoot: Strategy = {
     withVariants(variants, equalSegments(graph.nodes.length, Math.round(Math.sqrt(graph.nodes.length))))
 }
 
-/** The best of all numbers of segments s. */
+/** Numbers of segments that are tried: of deep networks not every one. */
+const countsUpTo = (ops: number): readonly number[] => {
+  const counts: number[] = []
+  for (let count = 1; count <= ops; count = ops <= 48 ? count + 1 : Math.max(count + 1, Math.round(count * 1.3))) counts.push(count)
+  return counts
+}
+
+/** The best of the numbers of segments s. */
 export const chen: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'fixed',
   all: ({ lowering: { graph }, variants }) =>
-    graph.nodes.flatMap((_, index) => withVariants(variants, equalSegments(graph.nodes.length, index + 1)))
+    countsUpTo(graph.nodes.length).flatMap((count) => withVariants(variants, equalSegments(graph.nodes.length, count)))
 }

@@ -29,14 +29,16 @@ export const findSegments = (sizes: readonly number[], capacity: number): readon
 /** Whether one tensor alone goes on from here. */
 export const isCut = (graph: Graph, position: number): boolean => crossing(graph, position).every((tensor) => tensor === position)
 
+const sumsPixels = ({ nodes }: Graph, position: number): boolean => nodes[position]!.access.H.kind === 'reduce'
+
 /**
- * A checkpoint here is never better than one op later: that op works in place or shrinks a feature map. (Except after a sum over
- * pixels, which only the last op of a tiled segment may be.)
+ * A checkpoint here is never better than one op later, where one tensor alone goes on too: that op works in place or shrinks a feature
+ * map. (Except after a sum over pixels, which only the last op of a tiled segment may be, and before statistics.)
  */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
-  if (gathersMoments(graph.nodes[position]!)) return false
+  if (gathersMoments(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isCut(graph, position + 1))) return false
   const { op, input } = graph.nodes[position]!
-  if (graph.nodes[position - 1]!.access.H.kind === 'reduce') return false
+  if (sumsPixels(graph, position - 1)) return false
   if (op === 'relu' || op === 'leakyRelu' || op === 'dropout') return true
   const flat = input[2] * input[3] === 1
   return !flat && !isLoss(op) && op !== 'flatten' && sizes[position]! < sizes[position - 1]!
@@ -45,7 +47,7 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
 /**
  * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a checkpoint: the union
  * of Listing 3's boundaries, without those that the next position dominates, and inside blocks of branches without those that no
- * statistics ask for.
+ * statistics ask for, nor a sum over pixels, which ends a tiled segment.
  */
 export const checkpointPositions = (graph: Graph, sizes: readonly number[], budget: number): readonly number[] => {
   const asked = checkpointsAsked(graph)
@@ -53,6 +55,9 @@ export const checkpointPositions = (graph: Graph, sizes: readonly number[], budg
   return findSegments(sizes, budget)
     .map(({ to }) => to)
     .filter((position) => position < graph.nodes.length && !tiled.some(({ from, to }) => from < position && position < to))
-    .filter((position) => asked.includes(position) || isCut(graph, position) || gathersMoments(graph.nodes[position]!))
+    .filter(
+      (position) =>
+        asked.includes(position) || isCut(graph, position) || gathersMoments(graph.nodes[position]!) || sumsPixels(graph, position - 1)
+    )
     .filter((position) => asked.includes(position) || !isDominated(graph, sizes, position))
 }

@@ -105,8 +105,9 @@ export const estimatedNanoseconds = (
   return Math.max(compute, out, back)
 }
 
-/** What takes up to this much less on the host alone is not worth lowering. */
+/** What takes up to this much less on the host alone is not worth lowering; of bytes on the device the same. */
 const hostSlack = 1.1
+const deviceSlack = 1.005
 
 /**
  * Of many schedules those that are worth lowering: none needs less time, fewer bytes on the device and fewer on the host. A slower one is
@@ -126,7 +127,7 @@ const worthLowering = (
   rated.sort((a, b) => a.nanoseconds - b.nanoseconds || a.device - b.device || a.host - b.host)
   const worth: { readonly residence: Residence; readonly device: number; readonly host: number }[] = []
   for (const { stays, device, host } of rated) {
-    const isBeaten = (bytes: number): boolean => worth.some((one) => one.device <= bytes && one.host <= hostSlack * host)
+    const isBeaten = (bytes: number): boolean => worth.some((one) => one.device <= deviceSlack * bytes && one.host <= hostSlack * host)
     if (isBeaten(device)) continue
     const residence = residenceOf(timeline, stays)
     const placed = timeline.peakBytes(residence)
@@ -135,16 +136,21 @@ const worthLowering = (
   return worth.map(({ residence }) => residence)
 }
 
-/** Each variant of a segmentation, with what waits on the host by each schedule that is worth lowering. */
-export const withStays = (
-  { lowering: { device }, variants, timeline }: Search,
-  segmentation: Segmentation,
-  schedulesOf: (timeline: Timeline) => readonly (readonly Stay[])[]
-): readonly Decisions[] =>
-  withVariants(variants, segmentation).flatMap((segments) => {
-    const seen = timeline(segments)
-    return worthLowering(seen, device.linkBytesPerSecond, schedulesOf(seen)).map((residence) => ({ segments, residence }))
-  })
+type SchedulesOf = (timeline: Timeline) => readonly (readonly Stay[])[]
+
+/** A segmentation with what waits on the host by each schedule that is worth lowering. */
+export const withSchedules = (
+  { lowering: { device }, timeline }: Search,
+  segments: Segmentation,
+  schedulesOf: SchedulesOf
+): readonly Decisions[] => {
+  const seen = timeline(segments)
+  return worthLowering(seen, device.linkBytesPerSecond, schedulesOf(seen)).map((residence) => ({ segments, residence }))
+}
+
+/** The same for each variant of a segmentation. */
+export const withStays = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly Decisions[] =>
+  withVariants(search.variants, segmentation).flatMap((segments) => withSchedules(search, segments, schedulesOf))
 
 /** Numbers of bytes from the fewest that a step can do with, when all that it does not use is on the host, to all that it keeps. */
 export const targets = (timeline: Timeline, count: number): readonly number[] => {

@@ -6,6 +6,7 @@ import { lmsHybrid } from './lms-hybrid'
 import type { StrategyName } from './names'
 import { plain } from './plain'
 import { sft } from './sft'
+import { sftOffload } from './sft-offload'
 import type { Strategy } from './strategy'
 import { vdnn } from './vdnn'
 import { window } from './window'
@@ -20,6 +21,7 @@ export const strategies: Readonly<Record<Planner, Strategy>> = {
   chen,
   'chen-sqrt': chenSquareRoot,
   sft,
+  'sft-offload': sftOffload,
   vdnn,
   lms,
   'lms-hybrid': lmsHybrid,

@@ -25,9 +25,14 @@ export const lmsStays = (
   return { soon, late: freedWhenNeeded(timeline, open, peakOf(timeline, soon)) }
 }
 
+/** Of deep networks not every threshold is tried. */
+const mostThresholds = 48
+
 /** Every threshold that makes a difference, with swap-ins ahead that grow by a factor: the automatic tuning, by simulation. */
 export const lmsSchedules = (timeline: Timeline, growth = 1.3): readonly (readonly Stay[])[] => {
-  const thresholds = [...new Set(timeline.tensors.map(({ forward, backward }) => backward - forward))]
+  const distances = [...new Set(timeline.tensors.map(({ forward, backward }) => backward - forward))].sort((a, b) => a - b)
+  const every = Math.ceil(distances.length / mostThresholds)
+  const thresholds = distances.filter((_, index) => index % every === 0)
   const aheads: number[] = []
   for (let ahead = 0; ahead < timeline.stages.length; ahead = Math.max(ahead + 1, Math.round(ahead * growth))) aheads.push(ahead)
   return [[], ...thresholds.flatMap((threshold) => aheads.flatMap((ahead) => Object.values(lmsStays(timeline, threshold, ahead))))]

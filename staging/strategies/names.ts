@@ -5,6 +5,7 @@ export const strategyNames = [
   'chen',
   'chen-sqrt',
   'sft',
+  'sft-offload',
   'vdnn',
   'lms',
   'lms-hybrid',

@@ -1,14 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
-import { lazilyBy } from '../lazily'
+import { lazily, lazilyBy } from '../lazily'
 import { checkpointsAsked, tilesAsked } from '../marks'
 import type { SegmentEstimate } from '../lowering/estimate'
 import { openContext } from '../lowering/lower'
 import { openPool } from '../lowering/emitter'
 import { poolBeforeRectifying } from '../order'
+import { gathersMoments } from '../normalisation'
 import { aligned } from '../placement/placement'
 import type { Segment } from '../plan'
 import { crossing, endsOf, tileCount, untiled, type Grid, type Span } from '../tiling'
-import { checkpointPositions, outputBytes } from './find-segments'
+import { checkpointPositions, isCut, outputBytes } from './find-segments'
 import { candidateGrids } from './grids'
 import type { Search, Segmentation, Strategy } from './strategy'
 
@@ -146,6 +147,9 @@ interface Boundaries {
   readonly reorders: (span: Span) => boolean
 }
 
+/** Blocks between statistics that are computed again as one, at most. */
+const mostBlocks = 8
+
 /** Tiles of the images that are still loaded ahead: each is followed by itself when a Program is verified. */
 const mostLoadedAhead = 4096
 
@@ -179,11 +183,12 @@ const waysOf = (
     const freed = remaining === undefined ? 0 : bytesOf(crossingAt(segment.from).filter((tensor) => !remaining.has(tensor)))
     return {
       segment,
-      addedBytes: () => {
+      addedBytes: lazily(() => {
         const { forwardBytes, backwardBytes } = estimated.bytes()
-        const backward = frozen ? 0 : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
+        // The last segment's forward is a part of its backward, even where nothing is learnt.
+        const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
         return Math.max(after + forwardBytes, backward)
-      },
+      }),
       keptBytes: () => after + estimated.bytes().keptBytes - freed,
       nanoseconds: estimated.nanoseconds
     }
@@ -206,8 +211,8 @@ const waysOf = (
     const loadings: readonly Pick<Segment, 'loadsAhead'>[] = span.from === 0 && source.kind === 'image' ? [{ loadsAhead: true }, {}] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
-        (tileCount(grid) > 1 ? loadings : [{}]).map(
-          (loading) => () => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading })
+        (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
+          lazily(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
         )
       )
     /** From the fastest to the slowest; only tiles that the model asks for must be looked at for that. */
@@ -220,6 +225,7 @@ const waysOf = (
     const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
     const coarsest = again.length > 0 ? again : kept
     let grids: readonly Grid[] | undefined
+    const gridOptions = new Map<string, (index: number) => Option | undefined>()
     const tiles = (
       variant: number,
       decided: Pick<Segment, 'reorder' | 'loadsAhead'>,
@@ -229,8 +235,11 @@ const waysOf = (
       const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
       if (nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span)
-      const gridOption = (index: number): Option | undefined =>
-        optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] })
+      const key = `${variant},${decided.reorder},${decided.loadsAhead}`
+      const gridOption =
+        gridOptions.get(key) ??
+        lazilyBy((index) => optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] }))
+      gridOptions.set(key, gridOption)
       return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
     }
     /** Of the variants before `end`, in tiles; all leave the same in memory. */
@@ -274,9 +283,10 @@ const waysOf = (
 /**
  * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
  * target; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
- * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed.
+ * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where nothing that is kept stays in
+ * memory (`isKept` false), the target is for each segment by itself.
  */
-const within = (search: Search): ((target: number) => readonly Segmentation[]) => {
+export const fastestWithin = (search: Search, isKept = true): ((target: number) => readonly Segmentation[]) => {
   const { lowering, residentBytes } = search
   const { graph } = lowering
   const context = openContext(lowering, openPool())
@@ -287,6 +297,7 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   const hasGradient = (tensor: number): boolean => context.gradients[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
     context.parameters.slice(from, to).some((both) => both?.weight !== undefined && both.weight.layout !== both.weight.backwardLayout)
+  const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target), end]
   const ways = waysOf(search, positionsWithin(Infinity), {
     tensorBytes,
@@ -308,7 +319,7 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
           const available = target - residentBytes - before.residentBytes
           for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
             insert(labels.get(to)!, {
-              residentBytes: rounded(before.residentBytes + keptBytes()),
+              residentBytes: isKept ? rounded(before.residentBytes + keptBytes()) : 0,
               nanoseconds: before.nanoseconds + nanoseconds(),
               last: { segment, before }
             })
@@ -319,8 +330,13 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
 
   const spansWithin = (target: number): Spans => {
     const positions = positionsWithin(target)
-    const from = (start: number): readonly number[] =>
-      positions.filter((position) => position > start && !asked.some((at) => start < at && at < position))
+    const from = (start: number): readonly number[] => {
+      const after = positions.filter((position) => position > start && !asked.some((at) => start < at && at < position))
+      const barrier = after.find((position) => statistics.has(position)) ?? end
+      const cuts = isCut(graph, start) ? after.filter((position) => isCut(graph, position)).slice(0, mostBlocks) : []
+      // Tiles end where statistics are taken; beyond that only whole blocks are computed again.
+      return after.filter((position) => position <= barrier || cuts.includes(position))
+    }
     const leastNanoseconds = new Map([[end, 0]])
     for (const start of [...positions.slice(0, -1)].reverse())
       leastNanoseconds.set(
@@ -343,4 +359,9 @@ const within = (search: Search): ((target: number) => readonly Segmentation[]) =
   }
 }
 
-export const sft: Strategy = { order: poolBeforeRectifying, obeysMarks: true, kind: 'targeted', within }
+export const sft: Strategy = {
+  order: poolBeforeRectifying,
+  obeysMarks: true,
+  kind: 'targeted',
+  within: (search) => fastestWithin(search)
+}

@@ -9,6 +9,8 @@ import { WrittenBytes } from './initialised'
 const targetOperands: { readonly [K in KernelKind]?: string } = {
   softmaxCrossEntropyForward: 'labels',
   softmaxCrossEntropyBackward: 'labels',
+  pixelCrossEntropyForward: 'labels',
+  pixelCrossEntropyBackward: 'labels',
   meanSquaredErrorForward: 'target',
   meanSquaredErrorBackward: 'target'
 }

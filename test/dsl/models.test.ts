@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { flatLayers, trace, type Model } from '../../dsl'
+import { checkpointWithin, flatLayers, trace, type Layers, type Model, type Shape } from '../../dsl'
 import { builtIn, darknet19, vgg16, type Head } from '../../models'
-import { buildGraph, isLearnable, type Parameter } from '../../staging'
-import { compile, exportedTypes } from './compile'
+import { buildGraph } from '../../staging'
+import { isLearnable, type Parameter } from '../../staging/graph'
+import { compile, exportedTypes, type Compilation } from './compile'
 
 /** Weights, biases and running statistics of a model for two images of 224 x 224. */
 const stateOf = (model: Model): readonly Parameter[] => {
@@ -96,7 +98,7 @@ models('features take images whose sides do not divide', () => {
   for (const [name, make] of Object.entries(builtIn)) {
     const traced = trace(make({ classes: 3, head: 'gap' }).layers, [2, 3, 197, 211])
     const output = E.isLeft(traced) ? traced.left : traced.right.at(-1)!.output
-    if (name.startsWith('unet')) assert.is(output, 'concat: concat: the branches differ, 2x512x24x26 and 2x512x24x26')
+    if (name.startsWith('unet')) assert.is(output, 'concat1: concat: the branches differ, 2x256x49x52 and 2x256x48x52')
     else assert.equal(output, name.startsWith('deeplab') ? [2, 3, 197, 211] : [2, 3])
   }
 })
@@ -113,16 +115,28 @@ models.run()
 
 const types = suite('types of models')
 
-/** A busy machine only adds time, so the best of some runs counts. */
+/** The types that a text exports. A busy machine only adds time, so a slow run has a second chance. */
 const checked = (text: string, instantiations: number, seconds: number): ReadonlyMap<string, string> => {
-  const runs = [1, 2].map(() => compile([], { 'test/dsl/typed-models.ts': text }))
-  const { mistakes, instantiations: found, program } = runs[0]!
-  assert.equal(mistakes, [])
-  assert.ok(found < instantiations, `${found} instantiations`)
-  const fastest = Math.min(...runs.map((run) => run.seconds))
-  assert.ok(fastest < seconds, `${fastest} s`)
-  return exportedTypes(program, 'test/dsl/typed-models.ts')
+  const once = (): Compilation => compile([], { 'test/dsl/typed-models.ts': text })
+  const first = once()
+  assert.equal(first.mistakes, [])
+  assert.ok(first.instantiations < instantiations, `${first.instantiations} instantiations`)
+  if (first.seconds >= seconds) {
+    const second = once()
+    assert.ok(second.seconds < seconds, `${first.seconds} s, then ${second.seconds} s`)
+  }
+  return exportedTypes(first.program, 'test/dsl/typed-models.ts')
 }
+
+/** What a segment of the whole model writes, in the words of the mark that refuses it. */
+const heldBytes = (layers: Layers, input: Shape): string =>
+  pipe(
+    trace([...layers, checkpointWithin(1)], input),
+    E.match(
+      (sentence) => /holds (\d+) bytes/.exec(sentence)?.[1] ?? sentence,
+      () => 'fits one byte'
+    )
+  )
 
 types('all models together: the shape of their scores, under 10 s', () => {
   const names = Object.keys(builtIn)
@@ -138,26 +152,47 @@ types('all models together: the shape of their scores, under 10 s', () => {
     export type ${name} = ShapeOf<typeof scores_${name}>`
       )
       .join('')}`,
-    900_000,
+    2_000_000,
     10
   )
   for (const name of names) assert.is(found.get(name), `readonly [2, 5${/^(deeplab|unet)/.test(name) ? ', 224, 224' : ''}]`, name)
 })
 
-types('ResNet-152 with byte sums', () => {
+for (const [name, ceiling] of [
+  ['resnet152', 900_000],
+  ['densenet121', 900_000],
+  ['inception_v3', 500_000],
+  ['deeplabv3_resnet101', 400_000],
+  ['deeplabv3plus', 400_000],
+  ['unet_bn', 300_000],
+  ['vgg19_bn', 200_000]
+] as const)
+  types(`${name} with byte sums`, () => {
+    const found = checked(
+      `
+      import { input, net, type HeldBytes } from '../../dsl'
+      import { ${name} } from '../../models'
+      const scores = net(input([2, 3, 8192, 8192]), ${name}({ classes: 1000 }).layers)
+      export type Bytes = HeldBytes<typeof scores>`,
+      ceiling,
+      10
+    )
+    assert.is(found.get('Bytes'), heldBytes(builtIn[name]!({ classes: 1000 }).layers, [2, 3, 8192, 8192]))
+  })
+
+types('a size of run time makes number', () => {
   const found = checked(
     `
-    import { checkpointWithin, input, net, type HeldBytes } from '../../dsl'
-    import { resnet152 } from '../../models'
-    const scores = net(input([1, 3, 8192, 8192]), resnet152({ classes: 1000, head: 'classic' }).layers)
-    export type Held = HeldBytes<typeof scores>
-    export const kept = net(scores, [checkpointWithin(1e15)])`,
+    import { input, net, type ShapeOf } from '../../dsl'
+    import { densenet121, resnet50 } from '../../models'
+    const images = input([2, 3, Number(process.argv[2]), 224])
+    const scores = [net(images, resnet50({ classes: Number(process.argv[3]) }).layers), net(images, densenet121({ classes: 5 }).layers)] as const
+    export type ResNet = ShapeOf<(typeof scores)[0]>
+    export type DenseNet = ShapeOf<(typeof scores)[1]>`,
     900_000,
     10
   )
-  const traced = trace(builtIn['resnet152']!({ classes: 1000, head: 'classic' }).layers, [1, 3, 8192, 8192])
-  assert.ok(E.isRight(traced))
-  console.log(found.get('Held'))
+  assert.equal([found.get('ResNet'), found.get('DenseNet')], ['readonly [2, number]', 'readonly [2, 5]'])
 })
 
 types.run()

@@ -49,5 +49,25 @@ def parameter(seed, name, shape):
     return normal(seed, name, math.prod(shape), deviation).reshape(shape)
 
 
+def spread(seed, name, shape):
+    """Parameters and buffers none of which is the identity: what a gradient must not leave out."""
+    count = math.prod(shape)
+    if name.endswith('.running_var'):
+        return (0.5 + uniform(seed, name, count)).astype(np.float32)
+    if len(shape) > 1:
+        return normal(seed, name, count, math.prod(shape[1:]) ** -0.5).reshape(shape)
+    around = 1.0 if name.endswith('.weight') else 0.0
+    return (around + normal(seed, name, count, 0.3).astype(np.float64)).astype(np.float32)
+
+
+def labels(seed, prefix, shape, classes, ignored=None):
+    """Classes; of pixels a fifth is `ignored`."""
+    count = math.prod(shape)
+    drawn = np.floor(uniform(seed, f'{prefix}target', count) * classes).astype(np.int64)
+    if ignored is not None:
+        drawn[uniform(seed, f'{prefix}ignored', count) < 0.2] = ignored
+    return drawn.reshape(shape)
+
+
 def sha256(values):
     return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()

@@ -33,7 +33,7 @@ export interface Execution {
   readonly threads?: number
   readonly exactKernels?: true
   readonly seed?: number
-  /** Every parameter by name, plain. */
+  /** Every parameter and running statistic by name, plain. */
   readonly weights: ReadonlyMap<string, ArrayLike<number>>
   readonly batch: { readonly input: ArrayLike<number>; readonly target: ArrayLike<number> }
 }
@@ -42,7 +42,7 @@ export type Tensors = ReadonlyMap<string, Numbers>
 
 export interface Gradients {
   readonly loss: number
-  /** grad.input and grad.<parameter>, plain. */
+  /** grad.input, grad.<parameter>, and after.<running statistic>, plain. */
   readonly tensors: Tensors
   readonly staged: Staged
   readonly measuredPeakBytes: number
@@ -133,12 +133,13 @@ const tensorsOf = (exchange: Exchange, entries: readonly { readonly name: string
 /** Loss and every gradient of one forward and backward run. */
 export const gradients = async (execution: Execution): Promise<Gradients> => {
   const staged = must(stageFor(execution, { kind: 'gradients' }))
-  return withSession(execution, staged, async ({ step, measuredPeakBytes, measuredHostPeakBytes }) => {
+  return withSession(execution, staged, async ({ step, save, measuredPeakBytes, measuredHostPeakBytes }) => {
     const exchange = await step(0, 0)
+    const running = [...(await save())].filter(([name]) => /\.running_(mean|var)$/.test(name))
     const entries = staged.program.step.exchanged.filter(({ name }) => name.startsWith('grad.'))
     return {
       loss: exchange.view('loss')[0]!,
-      tensors: tensorsOf(exchange, entries),
+      tensors: new Map([...tensorsOf(exchange, entries), ...running.map(([name, values]) => [`after.${name}`, values] as const)]),
       staged,
       measuredPeakBytes: measuredPeakBytes(),
       measuredHostPeakBytes: measuredHostPeakBytes()

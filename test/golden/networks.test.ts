@@ -11,6 +11,7 @@ import { fastDevices, testsDevice } from '../devices'
 import { distance, median, norm } from './errors'
 import { type Execution, gradients, stageFor, trainSteps } from './execute'
 import { goldenJson, goldenTensors } from './files'
+import { sampled } from './sampled'
 
 /** Relative errors; make.py's docstring has the formulas. */
 interface Errors {
@@ -43,13 +44,6 @@ const training = {
 } as const
 
 const sha256 = (values: Float32Array): string => createHash('sha256').update(values).digest('hex')
-
-/** make.py's sampled(): elements at a Weyl sequence of positions. */
-const sampled = (values: ArrayLike<number>): readonly number[] =>
-  Array.from(
-    { length: Math.min(64, values.length) },
-    (_, index) => values[Math.floor((((index + 1) * 0.6180339887498949) % 1) * values.length)]!
-  )
 
 const batchOf = (input: readonly number[], { seed, target }: Seed): Execution['batch'] => {
   const image = new Float32Array(input.reduce((product, extent) => product * extent))

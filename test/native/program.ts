@@ -107,8 +107,8 @@ export const targets = [
 ] as const
 export type Target = (typeof targets)[number]
 
-/** Plain numbers are of the program's precision; an operand that is absent is undefined. */
-export type Tensor = readonly number[] | Float64Array | Int32Array | undefined
+/** Plain numbers are of the program's precision, a number by itself is an index; an operand that is absent is undefined. */
+export type Tensor = readonly number[] | Float64Array | Int32Array | Uint8Array | number | undefined
 
 /** Launches one kernel on `tensors`, which lie in the exchange buffer, and returns what they then hold. */
 export const runKernel = async (
@@ -118,10 +118,14 @@ export const runKernel = async (
   step: StepParameters = parameters
 ): Promise<readonly (readonly number[])[]> => {
   const elements = precision === 'float64' ? Float64Array : Float32Array
-  const arrays = tensors.map((tensor) => (Array.isArray(tensor) ? elements.from(tensor as readonly number[]) : (tensor as Float64Array)))
+  const arrays = tensors.map((tensor) =>
+    typeof tensor === 'number' ? undefined : Array.isArray(tensor) ? elements.from(tensor as readonly number[]) : (tensor as Float64Array)
+  )
   const starts = arrays.map((_, i) => arrays.slice(0, i).reduce((sum, array) => sum + Math.ceil((array?.byteLength ?? 0) / 64) * 64, 0))
   const exchangeBytes = starts.at(-1)! + (arrays.at(-1)?.byteLength ?? 0)
-  const operands = arrays.map((array, i) => (array === undefined ? none : exchange(starts[i]!)))
+  const operands = tensors.map((tensor, i) =>
+    tensor === undefined ? none : typeof tensor === 'number' ? index(tensor) : exchange(starts[i]!)
+  )
   const session = right(open({ kernels: [kernel], code: [launch(0, ...operands)], exchangeBytes, precision }, device))
   const buffer = new ArrayBuffer(exchangeBytes)
   const views = arrays.map((array, i) => array && new (array.constructor as Float64ArrayConstructor)(buffer, starts[i], array.length))
@@ -132,7 +136,7 @@ export const runKernel = async (
 }
 
 /** Every number within the target's tolerance, relative to 1 plus its size. */
-export const close = (found: readonly number[], expected: readonly number[], { tolerance }: Target): void => {
+export const close = (found: readonly number[], expected: readonly number[], { tolerance }: { readonly tolerance: number }): void => {
   assert.is(found.length, expected.length)
   expected.forEach((value, i) =>
     assert.ok(Math.abs(found[i]! - value) <= tolerance * (1 + Math.abs(value)), `element ${i} is ${found[i]}, not ${value}`)

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import type { Dataset } from '../../src/dataset'
 import { augmenter, colourMatrix, parseColourJitter } from '../../src/training/augmentation'
 import { inBatches } from '../../src/training/batches'
-import { parseClassWeights, rowWeights, weightsOfClasses } from '../../src/training/class-weights'
+import { classCounts, parseClassWeights, rowWeights, weightsOfClasses } from '../../src/training/class-weights'
 import { parseGroup } from '../../src/training/parameter-groups'
 import { datasetsOf, parseFraction, splitDataset } from '../../src/training/validation-split'
 
@@ -64,10 +64,13 @@ test('folders of validation must be those of training, for classes are numbered 
 
 test('balanced weights are those of scikit-learn; row weights make the weighted mean of torch', () => {
   // sklearn.utils.class_weight.compute_class_weight('balanced', classes=[0, 1, 2], y=[0, 0, 0, 1, 1, 2])
-  assert.equal(rightOf(weightsOfClasses('balanced', [0, 0, 0, 1, 1, 2], 3)), [6 / 9, 1, 2])
-  assert.equal(rightOf(weightsOfClasses('balanced', [0, 0, 2], 3)), [0.75, 0, 1.5])
-  assert.match((weightsOfClasses([1, 2], [], 3) as E.Left<{ message: string }>).left.message, /gives 2 weights but the model has 3 classes/)
-  assert.match((weightsOfClasses([0, 0], [], 2) as E.Left<{ message: string }>).left.message, /are all 0/)
+  assert.equal(rightOf(weightsOfClasses('balanced', classCounts(dataset(0, 0, 0, 1, 1, 2), 3))), [6 / 9, 1, 2])
+  assert.equal(rightOf(weightsOfClasses('balanced', classCounts(dataset(0, 0, 2), 3))), [0.75, 0, 1.5])
+  assert.match(
+    (weightsOfClasses([1, 2], [1, 1, 1]) as E.Left<{ message: string }>).left.message,
+    /gives 2 weights but the model has 3 classes/
+  )
+  assert.match((weightsOfClasses([0, 0], [1, 1]) as E.Left<{ message: string }>).left.message, /are all 0/)
   const [weights, labels, losses] = [
     [1, 3],
     [0, 1, 1, 0],

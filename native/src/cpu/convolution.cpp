@@ -2,6 +2,7 @@
 
 #include "convolution_blocks.hpp"
 #include "convolution_direct.hpp"
+#include "convolution_strips.hpp"
 #include "winograd.hpp"
 
 namespace tilefold::cpu {
@@ -12,7 +13,8 @@ Layout firstSupported(KernelKind kind, Convolution c, const std::vector<Layout>&
     c.weightLayout = layout;
     if (findDirectConvolution(kind, c)) return layout;
   }
-  return Layout::plain;
+  c.weightLayout = stripWeightLayout(kind);
+  return fitsStrips(kind, c) ? c.weightLayout : Layout::plain;
 }
 
 // oneDNN sums a weight gradient one float after another: over 1024 x 1024 pixels it keeps four digits, ours all, and ours is faster
@@ -45,7 +47,8 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int t
   requireOurs(c);
   if (c.winograd()) return winogradScratchBytes(kind, c, threads);
   const std::optional<Recipe> recipe = findRecipe(kind, c, threads);
-  return recipe ? recipe->scratchBytes() : blockConvolutionScratchBytes(kind, c, threads);
+  if (recipe) return recipe->scratchBytes();
+  return fitsStrips(kind, c) ? 0 : blockConvolutionScratchBytes(kind, c, threads);
 }
 
 Implementation compileConvolution(KernelKind kind, const Convolution& c, int threads) {
@@ -53,6 +56,7 @@ Implementation compileConvolution(KernelKind kind, const Convolution& c, int thr
   if (c.winograd()) return {compileWinograd(kind, c, threads), "winograd"};
   const std::optional<Recipe> recipe = findRecipe(kind, c, threads);
   if (recipe) return {compileDirectConvolution(kind, c, *recipe), recipe->name()};
+  if (fitsStrips(kind, c)) return {compileStripConvolution(kind, c, threads), "strips"};
   return {compileBlockConvolution(kind, c, threads), "blocks"};
 }
 

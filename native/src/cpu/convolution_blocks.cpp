@@ -3,39 +3,12 @@
 #include <array>
 #include <cstring>
 
-#include "channel_pairs.hpp"
+#include "convolution_sides.hpp"
 #include "parallel.hpp"
 #include "vector_loops.hpp"
-#include "window_axis.hpp"
 
 namespace tilefold::cpu {
 namespace {
-
-// Forward: the result is the destination, the operand the source. Backward data: the other way round, and taps go back.
-struct Sides {
-  ActivationStrides result, operand;
-  WindowAxis rows, columns;
-  bool forward;
-
-  std::int64_t resultHeight() const { return forward ? rows.out : rows.in; }
-  std::int64_t resultWidth() const { return forward ? columns.out : columns.in; }
-  std::optional<std::int64_t> operandRow(std::int64_t resultRow, std::int64_t tap) const {
-    return forward ? rows.input(resultRow, tap) : rows.output(resultRow, tap);
-  }
-};
-
-std::int64_t blockOf(const Convolution& c) {
-  if (c.destinationLayout == Layout::plain) throw Failure("this device has no convolution with a destination in layout plain");
-  return channelBlock(c.destinationLayout);
-}
-
-ActivationStrides sourceOf(const Convolution& c) {
-  return activationStrides(c.sourceLayout, c.inChannels, c.inHeight, c.inWidth, blockOf(c));
-}
-
-ActivationStrides destinationOf(const Convolution& c) {
-  return activationStrides(c.destinationLayout, c.outChannels, c.outHeight, c.outWidth, blockOf(c));
-}
 
 ChannelPairs pairsOf(const Convolution& c, bool forward) {
   return forward ? ChannelPairs(c.outChannels, c.inChannels, c.groups, blockOf(c))
@@ -86,7 +59,7 @@ void storeRow(const float* row, std::int64_t width, std::int64_t lanes, const Ac
 }
 
 Launch compileCorrelation(const Convolution& c, bool forward, int threads) {
-  const Sides sides{forward ? destinationOf(c) : sourceOf(c), forward ? sourceOf(c) : destinationOf(c), rowsOf(c), columnsOf(c), forward};
+  const Sides sides = sidesOf(c, forward);
   const ChannelPairs pairs = pairsOf(c, forward);
   const WeightStrides weights = weightStrides(c);
   const std::int64_t taps = c.kernelHeight * c.kernelWidth, block = pairs.block();
@@ -134,40 +107,76 @@ void sumBias(const Convolution& c, const ActivationStrides& destination, const f
   });
 }
 
-Launch compileWeightGradient(const Convolution& c) {
+// One tap's matrix between two blocks of channels.
+struct PairTap {
+  std::int64_t result, operand, tap;
+};
+
+// Matrices that are summed side by side, so that they share the pixels that they read; more would not stay in the innermost cache.
+constexpr std::int64_t mostSums = 9;
+constexpr std::int64_t longest = 256;  // pixels in one float sum
+
+// Neighbours share a block of either side, or both: squares of pairs, each with all its taps.
+std::vector<PairTap> sumsInOrder(const ChannelPairs& pairs, std::int64_t taps) {
+  std::int64_t side = 1;
+  while ((side + 1) * (side + 1) * taps <= mostSums) ++side;
+  std::int64_t mostOperands = 0;
+  for (std::int64_t r = 0; r < pairs.resultBlocks(); ++r) mostOperands = std::max(mostOperands, pairs[r].operands);
+  std::vector<PairTap> sums;
+  sums.reserve(static_cast<std::size_t>(pairs.matrices() * taps));
+  for (std::int64_t firstResult = 0; firstResult < pairs.resultBlocks(); firstResult += side)
+    for (std::int64_t first = 0; first < mostOperands; first += side)
+      for (std::int64_t r = firstResult; r < std::min(firstResult + side, pairs.resultBlocks()); ++r)
+        for (std::int64_t n = first; n < std::min(first + side, pairs[r].operands); ++n)
+          for (std::int64_t tap = 0; tap < taps; ++tap) sums.push_back({r, pairs[r].firstOperand + n, tap});
+  return sums;
+}
+
+Launch compileWeightGradient(const Convolution& c, int threads) {
   const ActivationStrides source = sourceOf(c), destination = destinationOf(c);
   const ChannelPairs pairs = pairsOf(c, true);
   const WeightStrides weights = weightStrides(c);
   const WindowAxis rows = rowsOf(c), columns = columnsOf(c);
-  const std::int64_t taps = c.kernelHeight * c.kernelWidth, block = pairs.block();
-  std::vector<std::array<std::int64_t, 2>> blocks;
-  for (std::int64_t r = 0; r < pairs.resultBlocks(); ++r)
-    for (std::int64_t n = 0; n < pairs[r].operands; ++n) blocks.push_back({r, pairs[r].firstOperand + n});
+  const std::int64_t block = pairs.block(), area = block * block;
+  const std::vector<PairTap> sums = sumsInOrder(pairs, c.kernelHeight * c.kernelWidth);
+  const auto count = static_cast<std::int64_t>(sums.size());
+  // Several runs a thread even out; how sums are shared among them changes no bit.
+  const std::int64_t atOnce = std::clamp<std::int64_t>(count / (4 * threads), 1, mostSums);
+  const std::int64_t rowsAtOnce = std::max<std::int64_t>(1, longest / c.outWidth);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {
     const float* input = elements<const float>(operands, 0);
     const float* gradient = elements<const float>(operands, 1);
     float* weightGradient = elements(operands, 2);
     std::memset(weightGradient, 0, static_cast<std::size_t>(weights.elements) * sizeof(float));
-    parallelFor(static_cast<std::int64_t>(blocks.size()) * taps, [&](std::int64_t index) {
-      const auto [r, q] = blocks[static_cast<std::size_t>(index / taps)];
-      const std::int64_t tap = index % taps;
-      const TapRange ys = rows.range(tap / c.kernelWidth), xs = columns.range(tap % c.kernelWidth);
-      std::array<double, 16 * 16> matrix{};
-      constexpr std::int64_t longest = 256;  // pixels in one float sum
-      const std::int64_t rowsAtOnce = std::max<std::int64_t>(1, longest / std::max<std::int64_t>(1, xs.end - xs.begin));
+    // Of the pixels [top, top + rowsAtOnce) x [left, left + longest), those that the tap gives.
+    const auto addPart = [&](const PairTap& sum, std::int64_t image, std::int64_t top, std::int64_t left, double* matrix) {
+      const TapRange ys = rows.range(sum.tap / c.kernelWidth), xs = columns.range(sum.tap % c.kernelWidth);
+      const std::int64_t y = std::max(top, ys.begin), x = std::max(left, xs.begin);
+      const std::int64_t height = std::min(top + rowsAtOnce, ys.end) - y, width = std::min(left + longest, xs.end) - x;
+      if (height <= 0 || width <= 0) return;
+      multiplyGradient(
+          {input + image * source.batchStride + sum.operand * source.blockStride + (y * rows.stride + ys.shift) * source.rowStride +
+               (x * columns.stride + xs.shift) * source.pixelStride,
+           rows.stride * source.rowStride, columns.stride * source.pixelStride, source.laneStride, lanesToRead(source, sum.operand),
+           gradient + image * destination.batchStride + sum.result * destination.blockStride + y * destination.rowStride + x * block,
+           destination.rowStride, height, width},
+          matrix, block);
+    };
+    parallelRanges(count, atOnce, [&](std::int64_t begin, std::int64_t end) {
+      std::array<double, mostSums * 16 * 16> matrices;
+      std::fill_n(matrices.begin(), (end - begin) * area, 0.0);
       for (std::int64_t image = 0; image < c.batch; ++image)
-        for (std::int64_t y = ys.begin; y < ys.end; y += rowsAtOnce)
-          for (std::int64_t x = xs.begin; x < xs.end; x += longest)
-            multiplyGradient(
-                {input + image * source.batchStride + q * source.blockStride + (y * rows.stride + ys.shift) * source.rowStride +
-                     (x * columns.stride + xs.shift) * source.pixelStride,
-                 rows.stride * source.rowStride, columns.stride * source.pixelStride, source.laneStride, lanesToRead(source, q),
-                 gradient + image * destination.batchStride + r * destination.blockStride + y * destination.rowStride + x * block,
-                 destination.rowStride, std::min(rowsAtOnce, ys.end - y), std::min(longest, xs.end - x)},
-                matrix.data(), block);
-      pairs.forShared(r, q, weights, true, [&](std::size_t lane, std::size_t resultLane, std::int64_t weight) {
-        weightGradient[weight + tap * weights.tapStride] = static_cast<float>(matrix[lane * static_cast<std::size_t>(block) + resultLane]);
-      });
+        for (std::int64_t top = 0; top < c.outHeight; top += rowsAtOnce)
+          for (std::int64_t left = 0; left < c.outWidth; left += longest)
+            for (std::int64_t i = begin; i < end; ++i)
+              addPart(sums[static_cast<std::size_t>(i)], image, top, left, matrices.data() + (i - begin) * area);
+      for (std::int64_t i = begin; i < end; ++i) {
+        const auto [result, operand, tap] = sums[static_cast<std::size_t>(i)];
+        const double* matrix = matrices.data() + (i - begin) * area;
+        pairs.forShared(result, operand, weights, true, [&, at = tap](std::size_t lane, std::size_t resultLane, std::int64_t weight) {
+          weightGradient[weight + at * weights.tapStride] = static_cast<float>(matrix[lane * static_cast<std::size_t>(block) + resultLane]);
+        });
+      }
     });
     if (float* biasGradient = elements(operands, 3)) sumBias(c, destination, gradient, biasGradient);
   };
@@ -185,7 +194,7 @@ std::size_t blockConvolutionScratchBytes(KernelKind kind, const Convolution& c, 
 }
 
 Launch compileBlockConvolution(KernelKind kind, const Convolution& c, int threads) {
-  if (kind == KernelKind::convolutionBackwardWeights) return compileWeightGradient(c);
+  if (kind == KernelKind::convolutionBackwardWeights) return compileWeightGradient(c, threads);
   return compileCorrelation(c, kind == KernelKind::convolutionForward, threads);
 }
 

@@ -21,17 +21,17 @@ struct Lanes {
 #ifdef __clang__
   // It forgets `aligned(4)` at a reference, and takes the address for one of the vector's full alignment.
   typedef float Type __attribute__((vector_size(Block * sizeof(float))));
-  static Type at(const float* address) {
+  TILEFOLD_INLINE static Type at(const float* address) {
     Type value;
     std::memcpy(&value, address, sizeof(value));
     return value;
   }
-  static void put(float* address, const Type& value) { std::memcpy(address, &value, sizeof(value)); }
+  TILEFOLD_INLINE static void put(float* address, const Type& value) { std::memcpy(address, &value, sizeof(value)); }
 #else
   // `aligned(4)`: any float's address will do.
   typedef float Type __attribute__((vector_size(Block * sizeof(float)), aligned(4), may_alias));
-  static const Type& at(const float* address) { return *reinterpret_cast<const Type*>(address); }
-  static void put(float* address, const Type& value) { *reinterpret_cast<Type*>(address) = value; }
+  TILEFOLD_INLINE static const Type& at(const float* address) { return *reinterpret_cast<const Type*>(address); }
+  TILEFOLD_INLINE static void put(float* address, const Type& value) { *reinterpret_cast<Type*>(address) = value; }
 #endif
 };
 

@@ -1,0 +1,85 @@
+#include "strip_loops.hpp"
+
+// As in vector_loops.cpp.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TILEFOLD_CLONES
+#endif
+#define TILEFOLD_INLINE inline __attribute__((always_inline))
+
+namespace tilefold::cpu {
+namespace {
+
+typedef float Vector __attribute__((vector_size(stripLanes * sizeof(float)), aligned(4), may_alias));
+
+TILEFOLD_INLINE Vector& at(float* address) { return *reinterpret_cast<Vector*>(address); }
+// As in winograd_loops.cpp: a load a product would take longer than the products.
+TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *reinterpret_cast<const volatile Vector*>(address); }
+
+template <int Blocks, int Pixels>
+TILEFOLD_INLINE void addStrip(const Strips& s, std::int64_t first) {
+  Vector sums[Pixels][Blocks];
+  for (int p = 0; p < Pixels; ++p)
+    for (int b = 0; b < Blocks; ++b) sums[p][b] = at(s.result + b * s.resultBlockStride + (first + p) * stripLanes);
+  for (std::int64_t block = 0; block < s.operandBlocks; ++block)
+    for (std::int64_t tap = 0; tap < s.taps; ++tap) {
+      const float* operand = s.operand + block * s.operandBlockStride + s.operandOffsets[tap] + first * s.pixelStride;
+      const float* matrix = s.weights + block * s.operandMatrixStride + s.matrixOffsets[tap];
+      const float* pixels[Pixels];
+      for (int p = 0; p < Pixels; ++p) pixels[p] = operand + p * s.pixelStride;
+      for (int lane = 0; lane < stripLanes; ++lane) {
+        Vector row[Blocks];
+        for (int b = 0; b < Blocks; ++b) loadOnce(matrix + b * s.resultMatrixStride + lane * stripLanes, row[b]);
+#pragma GCC unroll 6
+        for (int p = 0; p < Pixels; ++p)
+          for (int b = 0; b < Blocks; ++b) sums[p][b] += pixels[p][lane] * row[b];
+      }
+    }
+  for (int p = 0; p < Pixels; ++p)
+    for (int b = 0; b < Blocks; ++b) at(s.result + b * s.resultBlockStride + (first + p) * stripLanes) = sums[p][b];
+}
+
+template <int Blocks>
+TILEFOLD_INLINE void addStripsBy(const Strips& s) {
+  const std::int64_t count = (s.pixels + stripPixels - 1) / stripPixels;
+  for (std::int64_t strip = 0; strip < count; ++strip) {
+    const std::int64_t first = s.pixels * strip / count, pixels = s.pixels * (strip + 1) / count - first;
+    switch (pixels) {
+      case 1:
+        addStrip<Blocks, 1>(s, first);
+        break;
+      case 2:
+        addStrip<Blocks, 2>(s, first);
+        break;
+      case 3:
+        addStrip<Blocks, 3>(s, first);
+        break;
+      case 4:
+        addStrip<Blocks, 4>(s, first);
+        break;
+      case 5:
+        addStrip<Blocks, 5>(s, first);
+        break;
+      default:
+        addStrip<Blocks, 6>(s, first);
+    }
+  }
+}
+
+}  // namespace
+
+TILEFOLD_CLONES void addStrips(const Strips& strips) {
+  switch (strips.resultBlocks) {
+    case 1:
+      return addStripsBy<1>(strips);
+    case 2:
+      return addStripsBy<2>(strips);
+    case 3:
+      return addStripsBy<3>(strips);
+    default:
+      return addStripsBy<4>(strips);
+  }
+}
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,40 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type PredictOptions, predict } from '../library/predict'
+import type { PredictReport } from '../predict'
+import { percent, table } from '../report'
+import { formatBytes, formatMilliseconds } from '../sizes'
+import { type CommandResult, interruptible, sayKernel } from './command-result'
+
+const shown = 5
+
+/** The highest scores, as probabilities too (softmax). */
+const scoresText = (scores: readonly number[]): string => {
+  const highest = Math.max(...scores)
+  const sum = scores.reduce((total, score) => total + Math.exp(score - highest), 0)
+  const ranked = [...scores.entries()].sort(([, a], [, b]) => b - a).slice(0, shown)
+  return table(
+    ['class', 'score', 'probability'],
+    ranked.map(([index, score]) => [`${index}`, score.toFixed(4), percent(Math.exp(score - highest) / sum)])
+  )
+}
+
+const pixelsText = (pixels: readonly number[], { height, width }: PredictReport): string =>
+  table(
+    ['class', 'share of pixels'],
+    [...pixels.entries()].filter(([, count]) => count > 0).map(([index, count]) => [`${index}`, percent(count / (height * width))])
+  )
+
+export const predictCommand = (options: PredictOptions): CommandResult =>
+  interruptible((signal) =>
+    pipe(
+      predict({ ...options, onKernel: sayKernel, signal }),
+      TE.map((report) => {
+        const { height, width, milliseconds, peakDeviceBytes, predictedPeakBytes, scores, pixels = [] } = report
+        const run = `${height}x${width} in ${formatMilliseconds(milliseconds)}, peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
+        const text =
+          scores === undefined ? `${pixelsText(pixels, report)}\n${run}; classes are in ${options.out}` : `${scoresText(scores)}\n${run}`
+        return { json: report, text }
+      })
+    )
+  )

@@ -1,0 +1,122 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Objective } from '../staging'
+import { type Outcome, inputFailure } from './failure'
+import { type Picture, decodeImage } from './images'
+import { checkMaskName, writeMask } from './masks'
+import { frozenModel } from './model-layers'
+import { pixelLossOf } from './pixel-loss'
+import { type Planned, type RunnableSetup, imageSource, planNetwork } from './planning'
+import { type Watching, measureFirst } from './profile'
+import { type RunningNetwork, stoppable, withNetwork } from './session'
+import { centred } from './training/batches'
+import { checkWritable } from './whole-file'
+
+export interface PredictOptions extends Omit<RunnableSetup, 'input'>, Watching {
+  /** Safetensors of the parameters and running statistics. */
+  readonly weights: string
+  /** One image file, of any size that the model takes. */
+  readonly image: string
+  /** Where classes of pixels go: *.tif or *.png, 8-bit grey. */
+  readonly out?: string
+  readonly onPlan?: (planned: Planned) => void
+}
+
+export interface PredictReport {
+  readonly height: number
+  readonly width: number
+  readonly strategy: string
+  readonly milliseconds: number
+  readonly peakDeviceBytes: number
+  readonly predictedPeakBytes: number
+  /** Of a model that scores images: one a class, before softmax. */
+  readonly scores?: readonly number[]
+  /** The index of the highest score. */
+  readonly class?: number
+  /** Of a model that scores pixels: how many are of each class. */
+  readonly pixels?: readonly number[]
+}
+
+const objective: Objective = { kind: 'evaluate' }
+
+type Predicted = Pick<PredictReport, 'scores' | 'class' | 'pixels'>
+
+const scoresOf = (network: RunningNetwork): Predicted => {
+  const scores = Array.from(network.exchange.view('scores'))
+  return { scores, class: scores.indexOf(Math.max(...scores)) }
+}
+
+/** Writes the classes of pixels, or answers with scores. */
+const handOut = ({ out }: PredictOptions, { height, width }: Picture, planned: Planned, network: RunningNetwork): Outcome<Predicted> => {
+  const loss = pixelLossOf(planned)
+  if (loss === undefined) return TE.right(scoresOf(network))
+  const pixels = network.exchange.view('classes') as Uint8Array
+  const counts = new Array<number>(loss.classes).fill(0)
+  for (const one of pixels) counts[one]! += 1
+  return TE.map(() => ({ pixels: counts }))(writeMask(out!, { pixels, height, width }))
+}
+
+/** What a model makes goes to a file where it scores pixels, and only then. */
+const checkOut = ({ out }: PredictOptions, planned: Planned): Outcome<void> => {
+  const { model, nodes } = planned.staged.graph
+  const { op, input } = nodes.at(-1)!
+  if (op === 'meanSquaredError') return TE.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
+  if (op === 'pixelCrossEntropy' && out === undefined)
+    return TE.left(inputFailure(`${model} scores every pixel: give --out, *.tif or *.png`))
+  if (op === 'pixelCrossEntropy' && input[1] > 256)
+    return TE.left(inputFailure(`${model} tells ${input[1]} classes apart, but a mask holds 256 at most`))
+  return op === 'softmaxCrossEntropy' && out !== undefined
+    ? TE.left(inputFailure(`${model} scores whole images, which are printed: leave out --out`))
+    : TE.right(undefined)
+}
+
+/**
+ * One forward pass over a whole image, normalised by running statistics and without dropout, in tiles as the plan says: the result is that
+ * of the image untiled, and the device's memory stays within the budget. The image and the mask are in host memory beside it.
+ */
+export const predict = (options: PredictOptions): Outcome<PredictReport> =>
+  pipe(
+    TE.Do,
+    TE.chainFirst(() =>
+      options.out === undefined
+        ? TE.right(undefined)
+        : pipe(
+            TE.fromEither(checkMaskName(options.out)),
+            TE.chain(() => checkWritable(options.out!))
+          )
+    ),
+    TE.bind('picture', () => decodeImage(options.image, { height: 1, width: 1 })),
+    TE.let('setup', ({ picture: { height, width, channels } }): RunnableSetup & Watching => {
+      return { ...options, model: frozenModel(options.model), input: [1, channels, height, width] }
+    }),
+    TE.chainFirst(({ setup }) => measureFirst(setup, objective, imageSource)),
+    TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
+    TE.chainFirst(({ planned }) => checkOut(options, planned)),
+    TE.chainFirstIOK(
+      ({ planned }) =>
+        () =>
+          options.onPlan?.(planned)
+    ),
+    TE.chain(({ picture, planned }) =>
+      withNetwork({ planned, device: options.device, weights: options.weights, seed: 0 }, (network) =>
+        pipe(
+          stoppable(
+            options.signal,
+            network,
+            network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...picture, ...centred(picture)(picture) }])
+          ),
+          TE.bindTo('milliseconds'),
+          TE.bind('predicted', () => handOut(options, picture, planned, network)),
+          TE.map(({ milliseconds, predicted }) => ({
+            height: picture.height,
+            width: picture.width,
+            strategy: planned.staged.plan.strategy,
+            milliseconds,
+            peakDeviceBytes: network.measuredPeakBytes(),
+            predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+            ...predicted
+          }))
+        )
+      )
+    )
+  )

@@ -1,0 +1,28 @@
+import type { Image } from '../../native'
+import type { Extent2 } from '../images'
+import type { ClassMap } from '../masks'
+
+/** Where a crop lies in an image, and what is done to it. */
+export type Placing = Pick<Image, 'cropTop' | 'cropLeft' | 'flipHorizontal' | 'flipVertical' | 'quarterTurns'>
+
+/**
+ * The classes of a crop [H, W], flipped and then turned counter-clockwise as devices do it to the image (see Image): pixel (row, column)
+ * lies at origin + row * rowStep + column * columnStep of the mask.
+ */
+export const cropMask = ({ pixels, width: maskWidth }: ClassMap, placing: Placing, { height, width }: Extent2): Uint8Array => {
+  const { cropTop, cropLeft, flipHorizontal, flipVertical, quarterTurns } = placing
+  const across = quarterTurns % 2 === 1
+  let [high, wide] = across ? [width, height] : [height, width]
+  let [origin, rowStep, columnStep] = [cropTop * maskWidth + cropLeft, maskWidth, 1]
+  if (flipVertical) [origin, rowStep] = [origin + (high - 1) * rowStep, -rowStep]
+  if (flipHorizontal) [origin, columnStep] = [origin + (wide - 1) * columnStep, -columnStep]
+  for (let turn = 0; turn < quarterTurns; turn += 1) {
+    origin += (wide - 1) * columnStep
+    ;[rowStep, columnStep] = [-columnStep, rowStep]
+    ;[high, wide] = [wide, high]
+  }
+  const cropped = new Uint8Array(height * width)
+  for (let row = 0; row < height; row += 1)
+    for (let column = 0; column < width; column += 1) cropped[row * width + column] = pixels[origin + row * rowStep + column * columnStep]!
+  return cropped
+}

@@ -1,0 +1,43 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Exchange } from '../exchange'
+import type { Outcome } from '../failure'
+import { type PixelLoss, setPixelWeights, weightOfPixels } from '../pixel-loss'
+import type { Batches } from './batches'
+import { rowWeights } from './class-weights'
+
+/** What must be known of all micro-steps of an update before the first one: fills the weights of the one at `index` into the step's exchange. */
+export type UpdateWeights = (microSteps: readonly number[]) => Outcome<(index: number, exchange: Exchange) => void>
+
+/** Each row counts alike. */
+export const evenly: UpdateWeights = () => TE.right(() => undefined)
+
+/** Rows weighted by their labels' classes. */
+export const byClass =
+  (classWeights: readonly number[], { target }: Batches): UpdateWeights =>
+  (microSteps) =>
+    pipe(
+      microSteps,
+      TE.traverseSeqArray(target),
+      TE.map((targets) => {
+        const weights = rowWeights(
+          classWeights,
+          targets.flatMap((labels) => Array.from(labels))
+        )
+        const rows = targets[0]!.length
+        return (index, exchange) => exchange.view('rowWeights').set(weights.slice(index * rows, (index + 1) * rows))
+      })
+    )
+
+/** Pixels weighted by the loss's class weights, and ignored ones not counted. */
+export const byPixel =
+  (loss: PixelLoss, { target }: Batches): UpdateWeights =>
+  (microSteps) =>
+    pipe(
+      microSteps,
+      TE.traverseSeqArray((microStep) => TE.map((labels: ArrayLike<number>) => weightOfPixels(loss, labels))(target(microStep))),
+      TE.map((weights) => {
+        const weight = weights.reduce((sum, one) => sum + one, 0)
+        return (_, exchange) => setPixelWeights(loss, weight, exchange)
+      })
+    )

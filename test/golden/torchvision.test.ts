@@ -1,0 +1,137 @@
+import { suite } from 'uvu'
+import { equal, ok } from 'uvu/assert'
+import type { AnyLayer, ArgsOf, Layers, Model } from '../../dsl'
+import { builtIn } from '../../models'
+import { buildGraph, fusedTiledAxes, type Graph, type Segment } from '../../staging'
+import type { Parameter } from '../../staging/graph'
+import { ownedExtent, segmentTiling } from '../../staging/tiling'
+import { fastDevices, testsDevice } from '../devices'
+import { distance, median, norm } from './errors'
+import { type Execution, type Gradients, gradients, must, type Tensors } from './execute'
+import { goldenJson, goldenTensors } from './files'
+import { hashes, sketch, uniform } from './hashed'
+import { sampled } from './sampled'
+
+/** torchvision_nets.py's docstring says what these are. */
+interface Errors {
+  readonly loss: number
+  readonly gradients: number
+}
+
+interface Golden {
+  readonly classes: number
+  readonly networks: readonly {
+    readonly name: string
+    readonly smooth: boolean
+    readonly input: readonly number[]
+    readonly seeds: readonly { readonly seed: number; readonly loss: number; readonly pytorchErrors: Readonly<Record<string, Errors>> }[]
+  }[]
+}
+
+const { classes, networks } = goldenJson<Golden>('torchvision')
+const vectors = goldenTensors('torchvision')
+
+const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
+
+/** torchvision_nets.py's drawn(). */
+const drawn = (seed: number, { name, shape, role }: Parameter): Float32Array => {
+  const [out = 1, , height = 1, width = 1] = shape
+  if (shape.length === 1) return new Float32Array(out).fill(role === 'bias' || role === 'runningMean' ? 0 : 1)
+  return uniform(`${seed}/${name}`, product(shape), shape.length === 4 ? (2 / (out * height * width)) ** 0.5 : 0.01)
+}
+
+/** torchvision_nets.py's labels(). */
+const labels = (seed: number, count: number, ofPixels: boolean): readonly number[] => {
+  const hash = hashes(`${seed}/target`)
+  return Array.from({ length: count }, (_, index) => (ofPixels && hash(index) >>> 29 === 0 ? 255 : hash(index) % classes))
+}
+
+/** Dropout draws otherwise than PyTorch, so none is dropped; smooth: silu for rectifiers, and means for maxima. */
+const changed =
+  (smooth: boolean) =>
+  ({ op, args }: AnyLayer): AnyLayer => {
+    const all = (layers: Layers): Layers => layers.map(changed(smooth))
+    if (op === 'dropout') return { op, args: { rate: 0 } }
+    if (op === 'relu') return smooth ? { op: 'silu', args } : { op, args }
+    if (op === 'maxPool2d') return { op: smooth ? 'avgPool2d' : op, args }
+    if (op === 'named') return { op, args: { ...(args as ArgsOf<'named'>), layer: changed(smooth)((args as ArgsOf<'named'>).layer) } }
+    if (op === 'seq') return { op, args: { ...args, layers: all((args as ArgsOf<'seq'>).layers) } }
+    if (op === 'parallel') return { op, args: { branches: (args as ArgsOf<'parallel'>).branches.map(all) } }
+    if (op !== 'residual') return { op, args }
+    const { main, shortcut } = args as ArgsOf<'residual'>
+    return { op, args: { main: all(main), shortcut: all(shortcut) } }
+  }
+
+/** Segments that begin at normalisations, whose statistics are there by then, each in tiles that do not divide where it can be. */
+const cutAtStatistics = (graph: Graph): readonly Segment[] => {
+  const starts = graph.nodes.flatMap(({ op }, position) => (position > 0 && op === 'batchNorm' ? [position] : []))
+  return [0, ...starts].map((from, index) => {
+    const to = starts[index] ?? graph.nodes.length
+    const allowed = fusedTiledAxes(graph, { from, to })
+    const count = (axis: 'H' | 'W', most: number): number =>
+      allowed.includes(axis) ? Math.min(most, ownedExtent(graph.nodes[to - 1]!, axis)) : 1
+    const wanted = { B: 1, H: count('H', 3), W: count('W', 2) }
+    const grid = segmentTiling(graph, { from, to }, wanted) === undefined ? { B: 1, H: 1, W: 1 } : wanted
+    return { from, to, grid, recompute: grid.H * grid.W > 1, reorder: index % 2 === 0 ? 'once' : 'each-tile' }
+  })
+}
+
+const devices = fastDevices.filter(testsDevice)
+
+networks.forEach(({ name, smooth, input, seeds }) => {
+  const kind = smooth ? 'smooth' : 'as it is'
+  const compared = suite(`PyTorch's training: ${name}, ${kind}`)
+  const model: Model = { name, layers: builtIn[name]!({ classes, head: 'gap' }).layers.map(changed(smooth)) }
+  const graph = must(buildGraph(model, input))
+  const ofPixels = graph.nodes.at(-1)!.op === 'pixelCrossEntropy'
+
+  const execution = (seed: number): Pick<Execution, 'model' | 'input' | 'weights' | 'batch'> => ({
+    model,
+    input,
+    weights: new Map(graph.parameters.map((parameter) => [parameter.name, drawn(seed, parameter)])),
+    batch: {
+      input: uniform(`${seed}/input`, product(input), 1),
+      target: labels(seed, input[0]! * (ofPixels ? input[2]! * input[3]! : 1), ofPixels)
+    }
+  })
+
+  /** Of one step; its running statistics are within 1e-5 of PyTorch's. */
+  const errorsOf = ({ loss, tensors }: Gradients, seed: number, golden: number): Errors => {
+    const exact = (what: string): Float64Array => vectors.get(`${name}/${kind}/${seed}/${what}`) as Float64Array
+    const named = (prefix: string): Tensors => new Map([...tensors].filter(([key]) => key.startsWith(prefix)))
+    const running = [...named('after.')]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([key, values]) => sampled(values, 2).map((value) => ({ key, value })))
+    equal(running.length, exact('running').length)
+    running.forEach(({ key, value }, index) => {
+      const expected = exact('running')[index]!
+      ok(Math.abs(value - expected) <= 1e-5 * Math.max(1, Math.abs(expected)), `seed ${seed}, ${key}: ${value}, PyTorch ${expected}`)
+    })
+    return {
+      loss: Math.abs(loss - golden),
+      gradients: distance([sketch(named('grad.'))], [exact('gradients')]) / norm([exact('gradients')])
+    }
+  }
+
+  devices
+    .flatMap((device) => [
+      { device, variant: 'untiled', decisions: { strategy: 'plain' } } as const,
+      { device, variant: 'tiled', decisions: { segments: cutAtStatistics(graph) } } as const
+    ])
+    .forEach(({ device, variant, decisions }) =>
+      compared(`${device}, ${variant}: the median error is at most twice PyTorch's largest`, async () => {
+        const ours: number[] = []
+        for (const { seed, loss: golden, pytorchErrors } of seeds) {
+          const { loss, gradients: error } = errorsOf(await gradients({ ...execution(seed), device, ...decisions }), seed, golden)
+          const bound = Math.max(1e-5, ...Object.values(pytorchErrors).map((theirs) => theirs.loss))
+          ok(loss <= bound, `seed ${seed}: the loss is off by ${loss}, over ${bound}`)
+          ours.push(error)
+        }
+        const bound = 2 * Math.max(...seeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors).map((theirs) => theirs.gradients)))
+        const all = ours.map((error) => error.toExponential(2)).join(', ')
+        ok(median(ours) <= bound, `gradients: the median of ${all} is over ${bound.toExponential(2)}`)
+        if (process.env.SHOW_ERRORS) console.log(name, kind, device, variant, all, bound.toExponential(2))
+      })
+    )
+  compared.run()
+})

@@ -1,0 +1,344 @@
+/** Masks beside images: how they are read, trained on, validated, and predicted over whole images. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import sharp from 'sharp'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type BenchOptions, bench, gradients, predict, readDataset, train, type TensorData, writeTensorFile } from '../../src'
+import { checkLabels } from '../../src/dataset'
+import { decodeMask } from '../../src/masks'
+import { frozenModel } from '../../src/model-layers'
+import { openTensorFile } from '../../src/safetensors'
+import { cropMask } from '../../src/training/crop-mask'
+import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../../src/training/segmentation-scores'
+import { failureOf, valueOf } from './outcome'
+import segmenting from './segmenting-model'
+import { temporaryFolder } from './temporary-folder'
+import { weightsOf } from './weights-of'
+
+const folder = temporaryFolder()
+const at = (...names: readonly string[]): string => join(folder, ...names)
+const [height, width] = [40, 32]
+
+/** Where an image is bright, and what is left out at the border. */
+const classAt = (row: number, column: number, image: number): number =>
+  row === 0 ? 255 : (row + 8 * image) % height < height / 2 ? 0 : column < width / 2 ? 1 : 2
+const levels = [
+  [40, 40, 40],
+  [200, 60, 60],
+  [60, 60, 200]
+] as const
+
+const grey = (pixels: Uint8Array, high = height, wide = width) =>
+  sharp(pixels, { raw: { height: high, width: wide, channels: 1 } }).toColourspace('b-w')
+
+const colours = (classes: Uint8Array): Uint8Array =>
+  Uint8Array.from(
+    { length: 3 * classes.length },
+    (_, index) => levels[classes[Math.floor(index / 3)]! % 3]![index % 3]! + ((index * 7919) % 31)
+  )
+
+test.before(async () => {
+  for (let image = 0; image < 4; image += 1) {
+    const classes = Uint8Array.from({ length: height * width }, (_, index) => classAt(Math.floor(index / width), index % width, image))
+    await sharp(colours(classes), { raw: { height, width, channels: 3 } })
+      .png()
+      .toFile(at(`${image}.png`))
+    await grey(classes)
+      .png()
+      .toFile(at(`${image}.mask.png`))
+  }
+  writeFileSync(at('data.csv'), `path,mask\n${[0, 1, 2, 3].map((image) => `${image}.png,${image}.mask.png`).join('\n')}\n`)
+})
+
+/** A palette PNG of 2 bits, as Pillow writes it: colours of 0 and 2 are the same. */
+const palettePng = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAMAAAACAgMAAADgGo6JAAAADFBMVEUAAAD/AAAAAAAA/wDvgsavAAAADElEQVR4nGOQYJgDAADoALXdEKOOAAAAAElFTkSuQmCC',
+  'base64'
+)
+
+test('a mask holds the values that are stored: of grey, and of a palette its indices', async () => {
+  const { pixels, ...extent } = await valueOf(decodeMask(at('1.mask.png')))
+  assert.equal(extent, { height, width })
+  assert.equal(
+    pixels,
+    Buffer.from(Uint8Array.from({ length: height * width }, (_, index) => classAt(Math.floor(index / width), index % width, 1)))
+  )
+  writeFileSync(at('palette.png'), palettePng)
+  const palette = await valueOf(decodeMask(at('palette.png')))
+  assert.equal([palette.height, palette.width, [...palette.pixels]], [2, 3, [0, 1, 2, 2, 1, 3]])
+})
+
+test('a mask grows with its image, each pixel twice', async () => {
+  writeFileSync(at('palette.png'), palettePng)
+  const { pixels, ...extent } = await valueOf(decodeMask(at('palette.png'), { height: 4, width: 6 }))
+  assert.equal(extent, { height: 4, width: 6 })
+  const rows = [
+    [0, 0, 1, 1, 2, 2],
+    [2, 2, 1, 1, 3, 3]
+  ]
+  assert.equal([...pixels], [rows[0], rows[0], rows[1], rows[1]].flat())
+})
+
+test('a data file names masks in its header, or by their ending', async () => {
+  for (const text of ['path,mask\n0.png,0.mask.png\n', '0.png,0.mask.png\n']) {
+    writeFileSync(at('one.csv'), text)
+    const { examples, classes } = await valueOf(readDataset(at('one.csv')))
+    const [{ path, label }] = examples as readonly [(typeof examples)[0]]
+    assert.equal([path, classes], [at('0.png'), 3])
+    assert.ok(typeof label === 'object')
+    assert.is(
+      label.counts.reduce((sum, count) => sum + count, 0),
+      height * width
+    )
+    assert.is(label.counts[255], width)
+  }
+})
+
+test('refuses masks of another size, of colours, of no PNG, and classes that the model has not', async () => {
+  await grey(new Uint8Array(12), 3, 4).png().toFile(at('small.png'))
+  for (const [name, sentence] of [
+    ['small.png', /bad\.csv line 2: the mask .*small\.png is 3x4 but its image is 40x32/],
+    ['0.png', /the mask .*0\.png has colours or 16 bits: store the class of each pixel as 8-bit grey/],
+    ['bad.csv', /the mask .*bad\.csv is no PNG/],
+    ['nowhere.png', /the mask .*nowhere\.png cannot be read: no such file/]
+  ] as const) {
+    writeFileSync(at('bad.csv'), `path,mask\n0.png,${name}\n`)
+    const { code, message } = await failureOf(readDataset(at('bad.csv')))
+    assert.is(code, 'input')
+    assert.match(message, sentence)
+  }
+  const refused = checkLabels(2)(await valueOf(readDataset(at('data.csv'))))
+  assert.match(
+    (refused as { readonly left: { readonly message: string } }).left.message,
+    /data\.csv line 2: the mask .*0\.mask\.png holds the class 2, out of range: the model's classes are 0 to 1, and 255 is ignored$/
+  )
+})
+
+test('a crop of a mask is flipped, then turned counter-clockwise', () => {
+  const mask = { pixels: Uint8Array.from({ length: 12 }, (_, index) => index), height: 3, width: 4 }
+  const crop = (quarterTurns: 0 | 1 | 2 | 3, flipHorizontal: boolean, flipVertical: boolean, high: number, wide: number) => [
+    ...cropMask(mask, { cropTop: 1, cropLeft: 1, quarterTurns, flipHorizontal, flipVertical }, { height: high, width: wide })
+  ]
+  // The crop is 5 6 7 over 9 10 11.
+  assert.equal(crop(0, false, false, 2, 3), [5, 6, 7, 9, 10, 11])
+  assert.equal(crop(0, true, false, 2, 3), [7, 6, 5, 11, 10, 9])
+  assert.equal(crop(0, false, true, 2, 3), [9, 10, 11, 5, 6, 7])
+  assert.equal(crop(1, false, false, 3, 2), [7, 11, 6, 10, 5, 9])
+  assert.equal(crop(2, false, false, 2, 3), [11, 10, 9, 7, 6, 5])
+  assert.equal(crop(3, true, false, 3, 2), [11, 7, 10, 6, 9, 5])
+})
+
+test('mean intersection over union, by its definition', () => {
+  const pixels = fc.array(fc.record({ label: fc.constantFrom(0, 1, 2, 255), predicted: fc.integer({ min: 0, max: 2 }) }), { maxLength: 30 })
+  fc.assert(
+    fc.property(pixels, (all) => {
+      const confusion = emptyConfusion(4)
+      for (const { label, predicted } of all) countPixels(confusion, [label], [predicted])
+      const counted = all.filter(({ label }) => label !== 255)
+      const shares = [0, 1, 2, 3].flatMap((one) => {
+        const either = counted.filter(({ label, predicted }) => label === one || predicted === one)
+        return either.length === 0 ? [] : [either.filter(({ label, predicted }) => label === predicted).length / either.length]
+      })
+      const mean = meanIntersectionOverUnion(confusion)
+      if (shares.length === 0) assert.is(mean, null)
+      else assert.ok(Math.abs(mean! - shares.reduce((sum, share) => sum + share, 0) / shares.length) < 1e-12)
+    })
+  )
+})
+
+const training = {
+  model: segmenting,
+  input: [2, 3, 24, 16],
+  data: at('data.csv'),
+  device: 'reference',
+  precision: 'float32',
+  strategy: 'plain',
+  threads: 1,
+  flip: true,
+  rotate: true,
+  seed: 3,
+  optimizer: 'adam',
+  lr: 0.02
+} as const
+
+test('it learns what the masks say: loss falls, IoU rises, the weights have running statistics', async () => {
+  mkdirSync(at('learn'), { recursive: true })
+  const options = {
+    ...training,
+    classWeights: 'balanced',
+    bestBy: 'iou',
+    validateEvery: 10,
+    best: at('learn/best'),
+    save: at('learn/last')
+  } as const
+  const report = await valueOf(train({ ...options, validation: at('data.csv'), steps: 40 }))
+  const [first, last] = [report.validations![0]!, report.validations!.at(-1)!]
+  assert.ok(report.loss.at(-1)! < 0.6 * report.loss[0]!, `${report.loss}`)
+  assert.ok(report.best!.iou! > 0.6 && last.loss < first.loss, JSON.stringify(report.validations))
+  assert.is(last.auc, undefined)
+  assert.is(report.peakDeviceBytes <= report.predictedPeakBytes, true)
+  const saved = await weightsOf(at('learn/last'))
+  assert.ok(saved.get('norm.running_var')!.every((value) => value !== 1))
+  assert.ok(saved.get('norm.running_mean')!.some((value) => value !== 0))
+})
+
+test('micro-batches that are accumulated count every pixel alike, as one batch does', async () => {
+  // Without normalisation over the batch, two micro-batches of one are one of two.
+  const once = {
+    ...training,
+    model: frozenModel(segmenting),
+    optimizer: 'sgd',
+    steps: 1,
+    flip: false,
+    rotate: false,
+    classWeights: '1,5,2'
+  } as const
+  const whole = await valueOf(train({ ...once, input: [4, 3, 24, 16] }))
+  const parts = await valueOf(train({ ...once, input: [2, 3, 24, 16], accumulate: 2 }))
+  // The order of examples is the same, but crops are drawn by micro-step.
+  assert.ok(Math.abs(whole.loss[0]! / parts.loss[0]! - 1) < 0.5)
+  assert.is.not(whole.loss[0], parts.loss[0])
+})
+
+test('a training on masks that was stopped goes on with the same bits', async () => {
+  const to = (name: string, steps: number, state: string, resume: boolean) =>
+    valueOf(train({ ...training, steps, save: at(name), state: at(state), resume, stateEvery: 2, validation: 0.5 }))
+  const through = await to('through.safetensors', 4, 'through', false)
+  await to('half.safetensors', 2, 'resumed', false)
+  const resumed = await to('resumed.safetensors', 4, 'resumed', true)
+  assert.equal(resumed.loss, through.loss)
+  assert.equal(resumed.validations!.at(-1), through.validations!.at(-1))
+  assert.equal(readFileSync(at('resumed.safetensors')), readFileSync(at('through.safetensors')))
+})
+
+test('the measures of labels and of masks are told apart', async () => {
+  const { message } = await failureOf(train({ ...training, steps: 1, validation: 0.5, bestBy: 'auc' }))
+  assert.match(message, /^--best-by auc is not measured on such data; take loss, accuracy or iou$/)
+})
+
+/** Weights that make every class win somewhere. */
+const writeWeights = async (path: string, changes: readonly TensorData[] = []): Promise<void> => {
+  await valueOf(train({ ...training, steps: 1, save: path }))
+  if (changes.length === 0) return
+  const stored = [...(await weightsOf(path))]
+  const { tensors } = await valueOf(openTensorFile(path))
+  await valueOf(
+    writeTensorFile(path, [
+      ...stored.map(([name, data]) => ({ name, type: 'F64' as const, shape: tensors.get(name)!.shape, data })),
+      ...changes
+    ])
+  )
+}
+
+test('predict over a whole image: in tiles within a budget as untiled, in both formats', async () => {
+  await writeWeights(at('w.safetensors'))
+  const pixels = Uint8Array.from({ length: 117 * 93 * 3 }, (_, index) => ((index * 7919) % 251) ^ (Math.floor(index / 900) % 2 ? 128 : 0))
+  await sharp(pixels, { raw: { height: 117, width: 93, channels: 3 } })
+    .png()
+    .toFile(at('large.png'))
+  const common = { model: segmenting, device: 'reference', threads: 1, weights: at('w.safetensors'), image: at('large.png') } as const
+  const whole = await valueOf(predict({ ...common, strategy: 'plain', out: at('whole.png') }))
+  const tiled = await valueOf(predict({ ...common, budget: '35%', out: at('tiled.tif') }))
+  assert.ok(tiled.peakDeviceBytes <= 0.35 * whole.peakDeviceBytes, `${tiled.peakDeviceBytes} of ${whole.peakDeviceBytes}`)
+  assert.equal(tiled.pixels, whole.pixels)
+  assert.ok(whole.pixels!.filter((count) => count > 0).length > 1, `${whole.pixels}`)
+  const classes = await valueOf(decodeMask(at('whole.png')))
+  const { channels, format } = await sharp(at('tiled.tif')).metadata()
+  assert.equal([format, channels], ['tiff', 1])
+  assert.equal(await sharp(at('tiled.tif')).toColourspace('b-w').raw().toBuffer(), classes.pixels)
+})
+
+test('predict says what is wrong', async () => {
+  await writeWeights(at('w.safetensors'))
+  const common = { model: segmenting, device: 'reference', threads: 1, weights: at('w.safetensors'), image: at('0.png') } as const
+  for (const [changes, code, sentence] of [
+    [{}, 'input', /segmenting scores every pixel: give --out, \*\.tif or \*\.png$/],
+    [{ out: at('mask.jpg') }, 'input', /mask\.jpg: a mask is named \*\.tif or \*\.png$/],
+    [{ out: at('mask.png'), budget: '1%' }, 'budget', /does not fit the budget/],
+    [{ out: at('mask.png'), image: at('data.csv') }, 'input', /the image .*data\.csv cannot be read/]
+  ] as const) {
+    const failure = await failureOf(predict({ ...common, ...changes }))
+    assert.is(failure.code, code)
+    assert.match(failure.message, sentence)
+  }
+})
+
+const input: TensorData = {
+  name: 'input',
+  type: 'F64',
+  shape: [2, 3, 24, 16],
+  data: Float64Array.from({ length: 2 * 3 * 24 * 16 }, (_, index) => Math.sin(index))
+}
+const target = (labels: readonly number[], shape: readonly number[] = [2, 24, 16]): TensorData => ({
+  name: 'target',
+  type: 'I64',
+  shape,
+  data: BigInt64Array.from(labels, BigInt)
+})
+const labels = Array.from({ length: 2 * 24 * 16 }, (_, index) => (index % 7 === 0 ? 255 : index % 3))
+
+test('gradients of pixels: running statistics afterwards, files with batch counts', async () => {
+  const count: TensorData = { name: 'norm.num_batches_tracked', type: 'I64', shape: [], data: BigInt64Array.of(7n) }
+  await writeWeights(at('g.safetensors'), [count])
+  const before = await weightsOf(at('g.safetensors'))
+  await valueOf(writeTensorFile(at('batch.safetensors'), [input, target(labels)]))
+  const common = {
+    model: segmenting,
+    device: 'reference',
+    threads: 1,
+    weights: at('g.safetensors'),
+    batch: at('batch.safetensors')
+  } as const
+  const { loss } = await valueOf(gradients({ ...common, strategy: 'plain', out: at('plain') }))
+  const tiled = await valueOf(gradients({ ...common, strategy: 'sft', budget: '80%', out: at('tiled') }))
+  assert.ok(Math.abs(loss - tiled.loss) < 1e-12)
+  const [plain, other] = [await weightsOf(at('plain')), await weightsOf(at('tiled'))]
+  assert.equal([...plain.keys()].sort(), [...other.keys()].sort())
+  for (const [name, values] of plain)
+    assert.ok(
+      values.every((value, index) => Math.abs(value - other.get(name)![index]!) < 1e-10),
+      name
+    )
+  const values = input.data as Float64Array
+  for (const channel of [0, 1, 2]) {
+    const of = [0, 1].flatMap((image) => [...values.subarray((3 * image + channel) * 384, (3 * image + channel + 1) * 384)])
+    const mean = of.reduce((sum, value) => sum + value, 0) / of.length
+    const variance = of.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (of.length - 1)
+    const expected = (name: string, now: number): number => 0.9 * before.get(name)![channel]! + 0.1 * now
+    assert.ok(Math.abs(plain.get('after.norm.running_mean')![channel]! - expected('norm.running_mean', mean)) < 1e-12)
+    assert.ok(Math.abs(plain.get('after.norm.running_var')![channel]! - expected('norm.running_var', variance)) < 1e-12)
+  }
+  assert.ok(plain.has('grad.head.weight') && plain.has('grad.input') && !plain.has('grad.norm.running_mean'))
+})
+
+test('gradients refuse targets that do not fit, and one value per channel', async () => {
+  await writeWeights(at('w.safetensors'))
+  const common = {
+    model: segmenting,
+    device: 'reference',
+    threads: 1,
+    weights: at('w.safetensors'),
+    strategy: 'plain',
+    out: at('none')
+  } as const
+  const refused = async (tensors: readonly TensorData[], sentence: RegExp): Promise<void> => {
+    await valueOf(writeTensorFile(at('bad.safetensors'), tensors))
+    const { code, message } = await failureOf(gradients({ ...common, batch: at('bad.safetensors') }))
+    assert.is(code, 'input')
+    assert.match(message, sentence)
+  }
+  await refused([input, target(labels.slice(0, 384), [1, 24, 16])], /target is \[1, 24, 16\] where the model needs \[2, 24, 16\]$/)
+  await refused([input, target(labels.map(() => 3))], /the label 3 is out of range: the model's classes are 0 to 2, and 255 is ignored$/)
+  const single: TensorData = { ...input, shape: [1, 3, 24, 16], data: (input.data as Float64Array).subarray(0, 3 * 384) }
+  await refused([single, target(labels.slice(0, 384), [1, 24, 16])], /one value per channel, 1x8x1x1, has no variance/)
+})
+
+test('bench of pixels runs what plan predicts', async () => {
+  const options: BenchOptions = { model: segmenting, device: 'reference', threads: 1, strategy: 'plain', steps: 1 }
+  const { peakDeviceBytes, predictedPeakBytes } = await valueOf(bench(options))
+  assert.ok(peakDeviceBytes <= predictedPeakBytes && peakDeviceBytes > predictedPeakBytes - 4096)
+})
+
+test.run()
