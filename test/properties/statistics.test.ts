@@ -261,7 +261,7 @@ for (const [name, segments] of Object.entries(ways)) {
     const moved = (one: string, values: Numbers): Numbers =>
       values.map((value, at) => (1 - momentum) * before.get(one)![at]! + momentum * value)
     // The variance that runs along is that of the population.
-    const running = new Map(
+    const running: ReadonlyMap<string, Numbers> = new Map<string, Numbers>(
       [...statistics].flatMap(([one, { mean, variance, count }]) => [
         [`${one}.running_mean`, moved(`${one}.running_mean`, mean)] as const,
         [
