@@ -118,12 +118,7 @@ const normalisation = (name: string, source: Image, { mean, variance }: Statisti
   return {
     output,
     backward: (dy, tell) => {
-      const [dw, db, dMean, dVariance] = [0, 1, 2, 3].map(() => new Float64Array(channels)) as [
-        Numbers,
-        Numbers,
-        Numbers,
-        Numbers
-      ]
+      const [dw, db, dMean, dVariance] = [0, 1, 2, 3].map(() => new Float64Array(channels)) as [Numbers, Numbers, Numbers, Numbers]
       eachElement(source, (b, c, y, x) => {
         const at = place(source, b, c, y, x)
         const distance = values[at]! - mean[c]!
@@ -261,16 +256,12 @@ for (const [name, segments] of Object.entries(ways)) {
     const moved = (one: string, values: Numbers): Numbers =>
       values.map((value, at) => (1 - momentum) * before.get(one)![at]! + momentum * value)
     // The variance that runs along is that of the population.
-    const running: ReadonlyMap<string, Numbers> = new Map<string, Numbers>(
-      [...statistics].flatMap(([one, { mean, variance, count }]) => [
-        [`${one}.running_mean`, moved(`${one}.running_mean`, mean)] as const,
-        [
-          `${one}.running_var`,
-          moved(
-            `${one}.running_var`,
-            variance.map((value) => (value * count) / (count - 1))
-          )
-        ] as const
+    const unbiased = ({ variance, count }: { readonly variance: Numbers; readonly count: number }): Numbers =>
+      variance.map((value) => (value * count) / (count - 1))
+    const running: Values = new Map(
+      [...statistics].flatMap(([one, own]): readonly (readonly [string, Numbers])[] => [
+        [`${one}.running_mean`, moved(`${one}.running_mean`, own.mean)],
+        [`${one}.running_var`, moved(`${one}.running_var`, unbiased(own))]
       ])
     )
     const wanted = new Map([...found.tensors.keys()].map((one) => [one, (after.get(one) ?? running.get(one))!]))
