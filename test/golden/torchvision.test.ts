@@ -103,9 +103,7 @@ wanted.forEach(({ name, smooth, input, seeds }) => {
   const errorsOf = ({ loss, tensors }: Gradients, seed: number, golden: number): Errors => {
     const exact = (what: string): Float64Array => vectors.get(`${name}/${kind}/${seed}/${what}`) as Float64Array
     const named = (prefix: string): Tensors => new Map([...tensors].filter(([key]) => key.startsWith(prefix)))
-    const running = [...named('after.')]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .flatMap(([, values]) => [...sampled(values, 2)])
+    const running = [...named('after.')].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, values]) => [...sampled(values, 2)])
     equal(running.length, exact('running').length)
     const statistics = Float64Array.from(running)
     const off = distance([statistics], [exact('running')]) / norm([exact('running')])

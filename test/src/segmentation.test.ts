@@ -259,9 +259,7 @@ test('predict over a whole image: in tiles within a budget as untiled, in both f
 test('predict by a built-in network within a budget that takes tiles: as untiled', async () => {
   const size = 192
   const pixels = Uint8Array.from({ length: size * size }, (_, index) => ((index * 7919) % 61) + (Math.floor(index / 3000) % 3) * 80)
-  await grey(pixels, size, size)
-    .png()
-    .toFile(at('built-in.png'))
+  await grey(pixels, size, size).png().toFile(at('built-in.png'))
   const network = { model: 'deeplabv3plus', classes: 3, threads: 1 } as const
   const weights = at('built-in.safetensors')
   await valueOf(train({ ...network, input: [2, 3, 32, 32], data: at('data.csv'), strategy: 'plain', steps: 1, seed: 1, save: weights }))
