@@ -203,8 +203,7 @@ export const backwardBody = (
     const [tensor] = node.inputs
     if (!context.gradients[tensor!]!) return
     const pending = gradients.pendingOf(position)
-    if (pending !== undefined)
-      return copyPart(emit, allOf(destination), { tensor: pending, region: step.sourceRegion }, 1, elementBytes)
+    if (pending !== undefined) return copyPart(emit, allOf(destination), { tensor: pending, region: step.sourceRegion }, 1, elementBytes)
     const place = placeFor(step, 0, destination)
     emit.launch<'normaliseBackward'>(
       { kind: 'normaliseBackward', ...fields, add: 0 },

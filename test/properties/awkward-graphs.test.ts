@@ -49,7 +49,9 @@ const executionOf = (layers: readonly dsl.AnyLayer[]): Execution & { readonly op
   const built = buildGraph(model, input)
   if (!isRight(built)) throw new Error(built.left.message)
   const { nodes, parameters } = built.right
-  const weights = new Map(parameters.map(({ name, role, shape }) => [name, role === 'runningVariance' ? values(shape).fill(1) : values(shape)]))
+  const weights = new Map(
+    parameters.map(({ name, role, shape }) => [name, role === 'runningVariance' ? values(shape).fill(1) : values(shape)])
+  )
   const batch = { input: values(input), target: values(nodes.at(-1)!.input) }
   return { model, input, device: 'reference', threads: 1, weights, batch, ops: nodes.length }
 }
