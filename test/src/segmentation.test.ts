@@ -256,31 +256,6 @@ test('predict over a whole image: in tiles within a budget as untiled, in both f
   assert.equal(await sharp(at('tiled.tif')).toColourspace('b-w').raw().toBuffer(), classes.pixels)
 })
 
-test('predict by a built-in network within a budget that takes tiles: as untiled', async () => {
-  const size = 192
-  const pixels = Uint8Array.from({ length: size * size }, (_, index) => ((index * 7919) % 61) + (Math.floor(index / 3000) % 3) * 80)
-  await grey(pixels, size, size).png().toFile(at('built-in.png'))
-  const network = { model: 'deeplabv3plus', classes: 3, threads: 1 } as const
-  const weights = at('built-in.safetensors')
-  await valueOf(train({ ...network, input: [2, 3, 32, 32], data: at('data.csv'), strategy: 'plain', steps: 1, seed: 1, save: weights }))
-  const common = { ...network, weights, image: at('built-in.png') } as const
-  const whole = await valueOf(predict({ ...common, strategy: 'plain', out: at('built-in.mask.png') }))
-  const tiles: number[] = []
-  const tiled = await valueOf(
-    predict({
-      ...common,
-      strategy: 'sft',
-      budget: '92%',
-      out: at('built-in.tiled.png'),
-      onPlan: ({ staged }) => tiles.push(...staged.plan.segments.map(({ grid }) => grid.H * grid.W))
-    })
-  )
-  assert.ok(tiles.some((count) => count > 1) && tiled.peakDeviceBytes <= 0.92 * whole.peakDeviceBytes, `${tiles}`)
-  assert.ok(whole.pixels!.filter((count) => count > 0).length > 1, `${whole.pixels}`)
-  const [mask, other] = await Promise.all([at('built-in.mask.png'), at('built-in.tiled.png')].map((path) => valueOf(decodeMask(path))))
-  assert.equal(other, mask)
-})
-
 /** Like segmenting, of other depths. */
 const [body, [head, resized]] = [segmenting.layers.slice(0, -2), segmenting.layers.slice(-2)] as const
 const deeper: Model = { name: 'deeper', layers: [...body, named('more', conv2d({ out: 8, k: 1, bias: false })), head!, resized!] }
