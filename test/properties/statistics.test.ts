@@ -224,6 +224,18 @@ const inputGradient = layers.reduceRight(
   output.map((value, at) => (2 * (value - target[at]!)) / target.length)
 )
 
+const moved = (one: string, values: Numbers): Numbers =>
+  values.map((value, at) => (1 - momentum) * before.get(one)![at]! + momentum * value)
+// The variance that runs along is that of the population.
+const unbiased = ({ variance, count }: { readonly variance: Numbers; readonly count: number }): Numbers =>
+  variance.map((value) => (value * count) / (count - 1))
+const running: Values = new Map(
+  [...statistics].flatMap(([one, own]): readonly (readonly [string, Numbers])[] => [
+    [`${one}.running_mean`, moved(`${one}.running_mean`, own.mean)],
+    [`${one}.running_var`, moved(`${one}.running_var`, unbiased(own))]
+  ])
+)
+
 const tiles = { B: 1, H: 3, W: 2 }
 const inTiles = [0, 1, 4].map((from, index): Segment => {
   return { from, to: [1, 4, 8][index]!, grid: tiles, recompute: true, reorder: 'once' }
@@ -238,11 +250,13 @@ const executionOf = (segments: readonly Segment[]): Execution => {
 }
 
 for (const [name, segments] of Object.entries(ways)) {
-  test(`loss and gradients through the statistics, ${name}`, async () => {
+  test(`loss, gradients through the statistics and what becomes of them, ${name}`, async () => {
     const found = await gradients(executionOf(segments))
     assert.ok(Math.abs(found.loss - loss) <= 1e-12 * loss, `loss ${found.loss} is not ${loss}`)
-    const wanted = new Map([...found.tensors.keys()].map((one) => [one, one === 'grad.input' ? inputGradient : expected.get(one)!]))
-    assert.is(wanted.size, 9)
+    const after = [...running].map(([one, values]) => [`after.${one}`, values] as const)
+    const all = new Map([['grad.input', inputGradient], ...expected, ...after])
+    const wanted = new Map([...found.tensors.keys()].map((one) => [one, all.get(one)!]))
+    assert.is(wanted.size, 13)
     assertTensorsClose(found.tensors, wanted, 1e-12)
   })
 
@@ -252,17 +266,6 @@ for (const [name, segments] of Object.entries(ways)) {
     const found = await runSections(executionOf(segments), objective, [...update(rate, { input, target }), { section: 'evaluate', input }])
     const after = new Map(
       [...learnt].map(([one, values]) => [one, values.map((value, at) => value - rate * expected.get(`grad.${one}`)![at]!)])
-    )
-    const moved = (one: string, values: Numbers): Numbers =>
-      values.map((value, at) => (1 - momentum) * before.get(one)![at]! + momentum * value)
-    // The variance that runs along is that of the population.
-    const unbiased = ({ variance, count }: { readonly variance: Numbers; readonly count: number }): Numbers =>
-      variance.map((value) => (value * count) / (count - 1))
-    const running: Values = new Map(
-      [...statistics].flatMap(([one, own]): readonly (readonly [string, Numbers])[] => [
-        [`${one}.running_mean`, moved(`${one}.running_mean`, own.mean)],
-        [`${one}.running_var`, moved(`${one}.running_var`, unbiased(own))]
-      ])
     )
     const wanted = new Map([...found.tensors.keys()].map((one) => [one, (after.get(one) ?? running.get(one))!]))
     assert.is(wanted.size, 12)

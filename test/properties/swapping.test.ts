@@ -15,7 +15,7 @@ import { randomExecution } from './random-execution'
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Numbers): Buffer => Buffer.from(buffer, byteOffset, byteLength)
 
-const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 300), includeErrorInReport: true }
+const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 200), includeErrorInReport: true }
 
 test('random nets, tiles and stays on the host: verified, every number to the bit, memory on both sides as planned', async () => {
   let stays = 0
