@@ -1,9 +1,9 @@
 /**
  * How far the planner's tile grid is from the best of all near it, when each is run:
  *
- *     npx ts-node bench/grids.ts [--model vgg16] [--size 512] [--batch 2] [--fraction 0.2] [--within 1.25] [--rounds 5] [--threads 2] [--json]
+ *     npx ts-node bench/grids.ts [--model vgg16] [--size 512] [--batch 2] [--momentum 0] [--fraction 0.2] [--within 1.25] [--rounds 5] [--threads 2] [--json]
  *
- * Of one image, a fifth of VGG-16's plain memory is less than its weights take, so a step has two.
+ * Of one image, a fifth of VGG-16's plain memory is less than its weights take, so a step has two, and descent no momentum.
  * Takes the plan of sft in this fraction of plain's memory, and for every grid that the search considers for its largest tiled segment
  * the best plan with that grid, of those that are predicted to take at most `within` times as long. Each runs as a plan file, all
  * interleaved; a step during which something else used the machine is taken again.
@@ -31,13 +31,18 @@ interface Row {
 const textOf = ({ B, H, W }: Grid): string => `${B}x${H}x${W}`
 
 /** The first is the chosen one. */
-const measure = async (plans: readonly GridPlan[], options: readonly string[], rounds: number): Promise<readonly Row[]> => {
+const measure = async (
+  plans: readonly GridPlan[],
+  options: readonly string[],
+  momentum: number,
+  rounds: number
+): Promise<readonly Row[]> => {
   const folder = mkdtempSync(join(tmpdir(), 'tilefold-grids-'))
   try {
     const started: (Contender | Skipped)[] = []
     for (const [index, { grid, staged }] of plans.entries()) {
       const path = join(folder, `${index}.json`)
-      writeFileSync(path, planFileText(planFileOf(staged, benchObjective), { kind: 'json' }))
+      writeFileSync(path, planFileText(planFileOf(staged, benchObjective(momentum)), { kind: 'json' }))
       started.push(await startTilefold(textOf(grid), [...options, '--plan', path]))
     }
     const contenders = started.filter((one): one is Contender => 'step' in one)
@@ -83,12 +88,16 @@ const main = async (): Promise<void> => {
       rounds: { type: 'string', default: '5' },
       threads: { type: 'string', default: '2' },
       batch: { type: 'string', default: '2' },
+      momentum: { type: 'string', default: '0' },
       json: { type: 'boolean', default: false }
     }
   })
-  const { model, size, threads, batch, fraction } = values
+  const { model, size, threads, batch, momentum, fraction } = values
   const request = must(
-    requestFor({ model, size: Number(size), threads: Number(threads), batch: Number(batch), fraction: Number(fraction) })
+    requestFor({
+      ...{ model, size: Number(size), threads: Number(threads), batch: Number(batch) },
+      ...{ momentum: Number(momentum), fraction: Number(fraction) }
+    })
   )
   const plans = plansByGrid(request, Number(values.within))
   if (plans === undefined) {
@@ -97,8 +106,8 @@ const main = async (): Promise<void> => {
   }
   const { nodes } = plans.chosen.staged.graph
   const layers = `${model}, ${nodes[plans.segment.from]!.name} to ${nodes[plans.segment.to - 1]!.name}`
-  const options = ['--model', model, '--size', size, '--threads', threads, '--batch', batch, '--fraction', fraction]
-  const rows = await measure([plans.chosen, ...plans.others], options, Number(values.rounds))
+  const options = ['--model', model, '--size', size, '--threads', threads, '--batch', batch, '--momentum', momentum, '--fraction', fraction]
+  const rows = await measure([plans.chosen, ...plans.others], options, Number(momentum), Number(values.rounds))
   process.stdout.write(`${values.json ? JSON.stringify({ layers, rows }) : report(rows, layers)}\n`)
 }
 

@@ -1,7 +1,7 @@
 /**
  * Predicted and measured training steps, plain and by sft in a third and a fifth of plain's memory:
  *
- *     npx ts-node bench/predictions.ts [--models vgg16,darknet19] [--sizes 512,1024] [--batch 1] [--rounds 5] [--threads 2] [--json]
+ *     npx ts-node bench/predictions.ts [--models vgg16,darknet19] [--sizes 512,1024] [--batch 1] [--momentum 0.9] [--rounds 5] [--threads 2] [--json]
  *
  * Run `tilefold profile MODEL --classes 2 --input 1x3xSIZExSIZE` of each first: predictions are by what this machine's profile knows. The three
  * steps of a model and size are interleaved; a step during which something else used the machine is taken again.
@@ -65,10 +65,11 @@ const main = async (): Promise<void> => {
       rounds: { type: 'string', default: '5' },
       threads: { type: 'string', default: '2' },
       batch: { type: 'string', default: '1' },
+      momentum: { type: 'string', default: '0.9' },
       json: { type: 'boolean', default: false }
     }
   })
-  const common = ['--threads', values.threads, '--batch', values.batch]
+  const common = ['--threads', values.threads, '--batch', values.batch, '--momentum', values.momentum]
   const measured: (Row | Skipped)[] = []
   for (const model of values.models.split(','))
     for (const size of values.sizes.split(',')) measured.push(...(await measure(model, Number(size), common, Number(values.rounds))))

@@ -17,11 +17,13 @@ export interface Benchmarked {
   readonly batch?: number
   /** Strategy sft within this part of what plain needs; strategy plain where absent. */
   readonly fraction?: number
+  /** Of SGD; 0.9 where absent. Without any, there is no velocity in memory. */
+  readonly momentum?: number
   /** Whether kernels that round differently are refused. */
   readonly exactKernels?: boolean
 }
 
-export const benchObjective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
+export const benchObjective = (momentum = 0.9): Objective => ({ kind: 'train', optimizer: { kind: 'sgd', momentum, weightDecay: 0 } })
 
 export const benchModel = (name: string): Model => builtIn[name]!({ classes: 2, head: 'gap' })
 
@@ -38,6 +40,7 @@ export const requestFor = ({
   size,
   threads,
   batch = 1,
+  momentum,
   fraction,
   exactKernels = false
 }: Benchmarked): E.Either<Failure, StageRequest & { readonly input: readonly number[] }> =>
@@ -52,7 +55,7 @@ export const requestFor = ({
       device,
       input: [batch, 3, size, size],
       strategy: fraction === undefined ? ('plain' as const) : ('sft' as const),
-      objective: benchObjective,
+      objective: benchObjective(momentum),
       source: imageSource,
       ...(exactKernels && { exactKernels: true as const })
     })),

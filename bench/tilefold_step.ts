@@ -1,7 +1,7 @@
 /**
- * One training step of a model (head gap, two classes; SGD with momentum 0.9) for each line on standard input:
+ * One training step of a model (head gap, two classes; SGD) for each line on standard input:
  *
- *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--fraction 0.2] [--exact-kernels] [--plan FILE]
+ *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--exact-kernels] [--plan FILE]
  *
  * `fraction`: strategy sft within this part of what plain needs; strategy plain where absent. `plan`: the decisions of this file
  * instead. Prints one JSON object a step, as pytorch_vgg16.py does: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak
@@ -25,6 +25,7 @@ const main = async (): Promise<void> => {
       size: { type: 'string', default: '1024' },
       threads: { type: 'string', default: '2' },
       batch: { type: 'string', default: '1' },
+      momentum: { type: 'string', default: '0.9' },
       fraction: { type: 'string' },
       'exact-kernels': { type: 'boolean', default: false },
       plan: { type: 'string' }
@@ -38,6 +39,7 @@ const main = async (): Promise<void> => {
       size,
       threads: Number(values.threads),
       batch: Number(values.batch),
+      momentum: Number(values.momentum),
       exactKernels: values['exact-kernels'],
       ...(values.fraction !== undefined && { fraction: Number(values.fraction) })
     })

@@ -95,7 +95,11 @@ export const accessMaps: { readonly [P in Op]: AccessRule<P> } = {
   linear: pointwise,
   convTranspose2d: transposed,
   resize: ({ mode, alignCorners = false }, input, output) =>
-    resampled((inExtent, outExtent) => ({ kind: 'resize', bilinear: mode === 'bilinear', alignCorners, inExtent, outExtent }), input, output),
+    resampled(
+      (inExtent, outExtent) => ({ kind: 'resize', bilinear: mode === 'bilinear', alignCorners, inExtent, outExtent }),
+      input,
+      output
+    ),
   adaptiveAvgPool2d: (_, input, output) =>
     output[2] === 1 && output[3] === 1
       ? summed

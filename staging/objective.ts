@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from './error'
-import type { Graph } from './graph'
+import { isLearnable, type Graph } from './graph'
 import type { Objective, ParameterGroup } from './lowering/context'
 
 /** Micro-batches whose gradients are added before an update. */
@@ -42,7 +42,7 @@ const firstAndLast = (names: readonly string[]): string =>
 const reasonAgainst = (graph: Graph, objective: Objective): string | undefined => {
   if (objective.kind !== 'train') return undefined
   const { accumulate = 1, clipNorm = 1, groups = [], rowWeights } = objective
-  const names = graph.parameters.map(({ name }) => name)
+  const names = graph.parameters.filter(isLearnable).map(({ name }) => name)
   const loss = graph.nodes[graph.nodes.length - 1]!
   if (!Number.isSafeInteger(accumulate) || accumulate < 1)
     return `gradients cannot be accumulated over ${accumulate} micro-batches; take a whole number above zero`

@@ -86,15 +86,6 @@ const resampled =
 const resized = (k: Resampled & { readonly bilinear: number }): Work => resampled(() => (k.bilinear === 1 ? 4 : 1))(k)
 const adaptive = resampled((k) => (Math.ceil(k.fullInHeight / k.fullOutHeight) + 1) * (Math.ceil(k.fullInWidth / k.fullOutWidth) + 1))
 
-/** Exponentials take about this many operations. */
-const exponentialFlops = 20
-const pixelLoss =
-  (passes: number) =>
-  (k: Tile): Work => {
-    const { flops, elements } = tile(passes)(k)
-    return { flops: exponentialFlops * flops, elements }
-  }
-
 /** One row a kernel: what it computes and moves. */
 const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = {
   convolutionForward: convolution,
@@ -124,8 +115,8 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   adaptivePoolBackward: adaptive,
   addBias: tile(2),
   sumBias: tile(1),
-  pixelCrossEntropyForward: pixelLoss(1),
-  pixelCrossEntropyBackward: pixelLoss(2),
+  pixelCrossEntropyForward: smooth(1),
+  pixelCrossEntropyBackward: smooth(2),
   classesOfPixels: tile(1),
   momentsForward: tile(1),
   momentsOfRunning: ({ channels }) => ({ flops: 0, elements: 8 * channels }),

@@ -67,11 +67,10 @@ const largestTensorBytes = (lowering: Lowering): number => {
   }, 0)
 }
 
-/** All of a strategy's decisions are lowered; they are few. */
-const fixedAnswers = (search: Search, hostBudget: number, all: () => readonly Candidate[]): Answers => {
+/** All of a strategy's decisions are lowered; they are few. None does with fewer bytes than `leastBytes`. */
+const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Candidate[]): Answers => {
   const lowered = lazily(all)
   const candidates = (): readonly Candidate[] => lowered().filter(({ hostBytes }) => hostBytes <= hostBudget)
-  const leastBytes = search.residentBytes + largestTensorBytes(search.lowering)
   return {
     within: (budget) => (budget < leastBytes ? undefined : fastestOf(candidates().filter(({ peakBytes }) => peakBytes <= budget))),
     least: () => {
@@ -191,11 +190,14 @@ const answersOf = (
     return candidate
   }
   const onDevice = (segments: Segmentation): Candidate => lowered({ segments, residence: [] })
+  const wholeBytes = (): number => search.residentBytes + largestTensorBytes(lowering)
   switch (strategy.kind) {
     case 'fixed':
-      return fixedAnswers(search, hostBudget, () => strategy.all(search).map(onDevice))
+      return fixedAnswers(hostBudget, wholeBytes(), () => strategy.all(search).map(onDevice))
     case 'swapping':
-      return fixedAnswers(search, hostBudget, () => strategy.all(search).map(lowered))
+      return fixedAnswers(hostBudget, strategy.tiles === true ? search.residentBytes : wholeBytes(), () =>
+        strategy.all(search).map(lowered)
+      )
     case 'targeted': {
       // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
       const [fastest] = withVariants(search.variants, wholeGraph(lowering.graph))

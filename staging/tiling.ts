@@ -103,7 +103,10 @@ const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number): Re
     return gathersMoments(node) && (isMadeHere || parts.length === 1) ? [...node.inputs, span.from + index + 1] : []
   })
   return new Map(
-    [...summed, ...leaving, ...normalised].map((tensor) => [tensor, partitionAlongside(extentsOfTensor(graph, tensor)[axisIndex[axis]], parts)])
+    [...summed, ...leaving, ...normalised].map((tensor) => [
+      tensor,
+      partitionAlongside(extentsOfTensor(graph, tensor)[axisIndex[axis]], parts)
+    ])
   )
 }
 

@@ -11,8 +11,8 @@ import type { CommandOptions } from './options'
 const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
   [
     `loss ${loss.toFixed(4)}, accuracy ${accuracy.toFixed(3)}`,
-    ...(auc == null ? [] : [`AUC ${auc.toFixed(3)}`]),
-    ...(iou == null ? [] : [`mean IoU ${iou.toFixed(3)}`])
+    ...(auc === undefined || auc === null ? [] : [`AUC ${auc.toFixed(3)}`]),
+    ...(iou === undefined || iou === null ? [] : [`mean IoU ${iou.toFixed(3)}`])
   ].join(', ')
 
 const reportText = ({ steps, loss, stepMs, best, peakDeviceBytes, predictedPeakBytes }: TrainReport): string => {

@@ -14,8 +14,8 @@ export interface Best extends Validation {
 }
 
 const isBetter = (by: BestBy, candidate: Quality, than: Quality): boolean => {
-  const [value, previous] = [candidate[by], than[by]]
-  if (value == null || previous == null) return value != null
+  const [value, previous] = [candidate[by] ?? null, than[by] ?? null]
+  if (value === null || previous === null) return value !== null
   return by === 'loss' ? value < previous : value > previous
 }
 

@@ -150,7 +150,10 @@ export const backwardBody = (
     const shape = { extents: source.extents, layout: layoutOf(step, operand) }
     const region = readRegionOf(body, step.position - segment.from, tensor)
     const whole = tensor <= segment.from ? gradients.inputOf(tensor) : undefined
-    if (whole !== undefined && whole !== 'exchange' && startsAt(tensor, whole, region)) return viewOf(whole, region, elementBytes)!
+    // An op that reads a tensor twice adds to it the second time.
+    const isFirstOperand = step.node.inputs.indexOf(tensor) === operand
+    if (whole !== undefined && whole !== 'exchange' && isFirstOperand && startsAt(tensor, whole, region))
+      return viewOf(whole, region, elementBytes)!
     if (operand === 0 && loweringOf(step.node).inPlace && destination !== undefined) return { address: destination.address, ...shape }
     return freshTile(context, `gradient of the input of ${step.node.name}`, shape.extents, shape.layout)
   }
@@ -200,8 +203,7 @@ export const backwardBody = (
     const [tensor] = node.inputs
     if (!context.gradients[tensor!]!) return
     const pending = gradients.pendingOf(position)
-    if (pending !== undefined)
-      return copyPart(emit, allOf(destination), { tensor: pending, region: step.sourceRegion }, 1, elementBytes)
+    if (pending !== undefined) return copyPart(emit, allOf(destination), { tensor: pending, region: step.sourceRegion }, 1, elementBytes)
     const place = placeFor(step, 0, destination)
     emit.launch<'normaliseBackward'>(
       { kind: 'normaliseBackward', ...fields, add: 0 },

@@ -18,7 +18,9 @@ export const rowsOf = (node: Normalisation): number => {
 export const openMoments = ({ graph, emit }: Pick<Context, 'graph' | 'emit'>): ReadonlyMap<number, Buffer> =>
   new Map(
     graph.nodes.flatMap((node, position) =>
-      isNormalisation(node) && gathersMoments(node) ? [[position, emit.buffer(`moments of ${node.name}`, rowsOf(node) * momentBytes, 'statistics')] as const] : []
+      isNormalisation(node) && gathersMoments(node)
+        ? [[position, emit.buffer(`moments of ${node.name}`, rowsOf(node) * momentBytes, 'statistics')] as const]
+        : []
     )
   )
 
@@ -30,8 +32,7 @@ export const rowsOfTile = (base: Virtual, node: Normalisation, { from, advance }
 export const momentsAt = ({ moments }: Context, node: Normalisation, position: number, region: Region): Virtual =>
   rowsOfTile(at(moments.get(position)!), node, region, normalisationOf(node).groups * momentBytes)
 
-const zero = (emit: Emitter, { bytes }: Buffer, destination: Virtual): void =>
-  emit.launch<'zero'>({ kind: 'zero', bytes }, { destination })
+const zero = (emit: Emitter, { bytes }: Buffer, destination: Virtual): void => emit.launch<'zero'>({ kind: 'zero', bytes }, { destination })
 
 /** Before the tiles of a pass: moments start at zero that they add to. */
 export const zeroMoments = (context: Context, { from, to }: Segment): void =>

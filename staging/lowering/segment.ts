@@ -99,7 +99,10 @@ export const emitBackward = (
   )
   const sumOf = (tensor: ParameterTensor): Buffer => gradientSums.get(tensor)!
   const forBackward = (weight: ParameterTensor): Virtual => weightsIn(context, weight, weight.backwardLayout)
-  const withSourceGradient = parametersOf((position) => gradients[graph.nodes[position]!.inputs[0]!]!)
+  // The gradient of a transposed convolution's input is a convolution, with the weights as they are stored.
+  const withSourceGradient = parametersOf(
+    (position) => gradients[graph.nodes[position]!.inputs[0]!]! && graph.nodes[position]!.op !== 'convTranspose2d'
+  )
   if (partial)
     others
       .flatMap(learningTensors)

@@ -26,7 +26,9 @@ export const withWinograd = (
   const inLayout = (layout: TransformedLayout) => {
     const made = new Map(
       shared[layout].flatMap((both) =>
-        once && both?.weight !== undefined && chosen.has(both.weight) ? [[both.weight, weightsIn(context, both.weight, layout)] as const] : []
+        once && both?.weight !== undefined && chosen.has(both.weight)
+          ? [[both.weight, weightsIn(context, both.weight, layout)] as const]
+          : []
       )
     )
     return (weight: ParameterTensor) => () => made.get(weight) ?? weightsIn(context, weight, layout)

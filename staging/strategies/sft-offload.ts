@@ -27,6 +27,7 @@ export const sftOffload: Strategy = {
   order: poolBeforeRectifying,
   obeysMarks: true,
   kind: 'swapping',
+  tiles: true,
   all: (search) => {
     const { lowering } = search
     const within = fastestWithin(search, false)

@@ -38,6 +38,8 @@ export type Strategy = {
   | {
       /** All that may be worth a look, whatever the budget, with what waits on the host. */
       readonly kind: 'swapping'
+      /** Whether tensors may be made in tiles: then even the largest need not be there whole. */
+      readonly tiles?: true
       readonly all: (search: Search) => readonly Decisions[]
     }
   | {

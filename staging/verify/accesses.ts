@@ -1,5 +1,15 @@
 import * as E from 'fp-ts/Either'
-import { bytesOf, exchangedBytes, tileAxes, type BufferRole, type Copy, type Engine, type Instruction, type Offset, type Program } from '../program'
+import {
+  bytesOf,
+  exchangedBytes,
+  tileAxes,
+  type BufferRole,
+  type Copy,
+  type Engine,
+  type Instruction,
+  type Offset,
+  type Program
+} from '../program'
 import { coordinatesOf, type Coordinates } from './boxes'
 import { fail, instructionFault, operandFault, proving, rangeText, type Place, type VerifierFault } from './fault'
 import { isOptional, operandRegions, type OperandRegion, type Repeat } from './operand-regions'

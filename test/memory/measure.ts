@@ -70,7 +70,12 @@ const measure = async ({ device, network, input, strategy, budget, segments, tra
   const arenaBytes = program.peakBytes + slackBytes
   const session = must(openSession({ device, program, arenaBytes }))
   const restored = exchangeFor(program.restore)
-  graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))
+  graph.parameters.forEach(({ name, role, shape }) => {
+    const values = restored.view(name) as Float32Array
+    // Normalisation starts as the identity.
+    if (role === 'runningVariance' || (role === 'weight' && shape.length === 1)) values.fill(1)
+    else initialise(1, name, shape, values)
+  })
   const [batch, channels, height, width] = input
   const images = Array.from({ length: batch }, (_, index) => ({
     pixels: Uint8Array.from({ length: height * width * channels }, (__, position) => ((position + 1) * (index + 7) * 2654435761) >>> 24),

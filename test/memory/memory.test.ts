@@ -43,6 +43,25 @@ const byHand: readonly Segment[] = [
 /** The same with the images' tiles loaded ahead. */
 const loadedAhead = byHand.map((segment): Segment => (segment.from === 0 ? { ...segment, loadsAhead: true } : segment))
 
+/** Segments of ResNet-18 that end at each statistics barrier, in tiles but for the head. */
+const resnetCuts = [1, 5, 8, 12, 15, 19, 22, 24, 28, 31, 35, 38, 40, 44, 47, 51, 54, 56, 60, 63, 67, 69]
+const atStatistics = resnetCuts.map((to, index): Segment => {
+  const [from, isHead] = [resnetCuts[index - 1] ?? 0, to > 67]
+  return {
+    from,
+    to,
+    grid: { B: 1, H: isHead ? 1 : 2, W: isHead ? 1 : 3 },
+    recompute: !isHead,
+    reorder: index % 2 === 0 ? 'once' : 'each-tile'
+  }
+})
+const resnetOptions: Wanted['training'] = {
+  accumulate: 2,
+  clipNorm: 0.1,
+  evaluate: true,
+  groups: ['conv1', 'bn1', 'layer1'].map((prefix) => ({ prefix, frozen: true }))
+}
+
 /** Half the net frozen, a micro-batch's gradients added to those before, clipped, and evaluations. */
 const everything: Wanted['training'] = {
   accumulate: 2,
@@ -70,7 +89,30 @@ const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: loadedAhead, tiled: true },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', training: everything, tiled: false },
   { device: 'cpu', network: 'vgg16', input: [2, 3, 161, 127], strategy: 'sft', budget: 196e6, training: everything, tiled: true },
-  { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: byHand, training: { clipNorm: 1 }, tiled: true }
+  {
+    device: 'cpu',
+    network: 'darknet19',
+    input: [2, 3, 131, 97],
+    strategy: 'sft',
+    segments: byHand,
+    training: { clipNorm: 1 },
+    tiled: true
+  },
+  { device: 'cpu', network: 'resnet18', input: [2, 3, 129, 97], strategy: 'plain', tiled: false },
+  { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'vdnn', budget: 110e6, tiled: false, swaps: true },
+  { device: 'cpu', network: 'resnet18', input: [2, 3, 129, 97], strategy: 'chen-sqrt', training: resnetOptions, tiled: false },
+  { device: 'cpu', network: 'resnet18', input: [2, 3, 161, 127], strategy: 'sft', segments: atStatistics, tiled: true },
+  {
+    device: 'cpu',
+    network: 'resnet18',
+    input: [1, 3, 225, 191],
+    strategy: 'sft',
+    segments: atStatistics,
+    training: resnetOptions,
+    tiled: true
+  },
+  { device: 'reference', network: 'resnet18', input: [1, 3, 97, 97], strategy: 'sft', segments: atStatistics, tiled: true },
+  { device: 'reference', network: 'resnet18', input: [1, 3, 65, 65], strategy: 'plain', training: resnetOptions, tiled: false }
 ]
 
 cases.forEach((wanted) =>

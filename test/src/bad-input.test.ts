@@ -274,7 +274,11 @@ test('no command', async () => {
   const { status, stdout, stderr } = await tilefold([])
   assert.equal(
     [status, stdout, stderr],
-    [2, '', 'give a command: plan, explain, compare, train, gradients, bench, place, profile, chain or offload; --help says more.\n']
+    [
+      2,
+      '',
+      'give a command: plan, explain, compare, train, predict, gradients, bench, place, profile, chain or offload; --help says more.\n'
+    ]
   )
 })
 

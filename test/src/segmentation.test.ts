@@ -5,7 +5,8 @@ import * as fc from 'fast-check'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type BenchOptions, bench, gradients, predict, readDataset, train, type TensorData, writeTensorFile } from '../../src'
+import { type Model, conv2d, named } from '../../dsl'
+import { type BenchOptions, bench, exitStatus, gradients, predict, readDataset, train, type TensorData, writeTensorFile } from '../../src'
 import { checkLabels } from '../../src/dataset'
 import { decodeMask } from '../../src/masks'
 import { frozenModel } from '../../src/model-layers'
@@ -185,21 +186,26 @@ test('it learns what the masks say: loss falls, IoU rises, the weights have runn
 })
 
 test('micro-batches that are accumulated count every pixel alike, as one batch does', async () => {
-  // Without normalisation over the batch, two micro-batches of one are one of two.
+  // Crops are drawn by micro-step: here each is its whole image. Statistics over a batch would tell the two apart.
   const once = {
     ...training,
     model: frozenModel(segmenting),
+    precision: 'float64',
     optimizer: 'sgd',
     steps: 1,
     flip: false,
-    rotate: false,
-    classWeights: '1,5,2'
+    rotate: false
   } as const
-  const whole = await valueOf(train({ ...once, input: [4, 3, 24, 16] }))
-  const parts = await valueOf(train({ ...once, input: [2, 3, 24, 16], accumulate: 2 }))
-  // The order of examples is the same, but crops are drawn by micro-step.
-  assert.ok(Math.abs(whole.loss[0]! / parts.loss[0]! - 1) < 0.5)
-  assert.is.not(whole.loss[0], parts.loss[0])
+  const weighted = { ...once, classWeights: '1,5,2' } as const
+  const whole = await valueOf(train({ ...weighted, input: [4, 3, height, width], save: at('whole.safetensors') }))
+  const parts = await valueOf(train({ ...weighted, input: [2, 3, height, width], accumulate: 2, save: at('parts.safetensors') }))
+  assert.ok(Math.abs(whole.loss[0]! - parts.loss[0]!) < 1e-12 * whole.loss[0]!, `${whole.loss} against ${parts.loss}`)
+  const [one, other] = [await weightsOf(at('whole.safetensors')), await weightsOf(at('parts.safetensors'))]
+  for (const [name, values] of one)
+    assert.ok(
+      values.every((value, index) => Math.abs(value - other.get(name)![index]!) < 1e-12),
+      name
+    )
 })
 
 test('a training on masks that was stopped goes on with the same bits', async () => {
@@ -250,6 +256,11 @@ test('predict over a whole image: in tiles within a budget as untiled, in both f
   assert.equal(await sharp(at('tiled.tif')).toColourspace('b-w').raw().toBuffer(), classes.pixels)
 })
 
+/** Like segmenting, of other depths. */
+const [body, [head, resized]] = [segmenting.layers.slice(0, -2), segmenting.layers.slice(-2)] as const
+const deeper: Model = { name: 'deeper', layers: [...body, named('more', conv2d({ out: 8, k: 1, bias: false })), head!, resized!] }
+const shallower: Model = { name: 'shallower', layers: segmenting.layers.slice(1) }
+
 test('predict says what is wrong', async () => {
   await writeWeights(at('w.safetensors'))
   const common = { model: segmenting, device: 'reference', threads: 1, weights: at('w.safetensors'), image: at('0.png') } as const
@@ -257,11 +268,15 @@ test('predict says what is wrong', async () => {
     [{}, 'input', /segmenting scores every pixel: give --out, \*\.tif or \*\.png$/],
     [{ out: at('mask.jpg') }, 'input', /mask\.jpg: a mask is named \*\.tif or \*\.png$/],
     [{ out: at('mask.png'), budget: '1%' }, 'budget', /does not fit the budget/],
-    [{ out: at('mask.png'), image: at('data.csv') }, 'input', /the image .*data\.csv cannot be read/]
+    [{ out: at('mask.png'), image: at('data.csv') }, 'input', /the image .*data\.csv cannot be read/],
+    [{ out: at('mask.png'), input: [1, 3, 40, 32] as never }, 'input', /^--input: predict takes the whole image as it is; leave it out$/],
+    [{ out: at('mask.png'), model: deeper }, 'input', /w\.safetensors: lacks more\.weight \[8, 8, 1, 1\], which deeper needs$/],
+    [{ out: at('mask.png'), model: shallower }, 'input', /w\.safetensors: holds norm\.weight, which shallower has not$/]
   ] as const) {
     const failure = await failureOf(predict({ ...common, ...changes }))
     assert.is(failure.code, code)
     assert.match(failure.message, sentence)
+    assert.is(exitStatus[failure.code], code === 'budget' ? 3 : 2)
   }
 })
 

@@ -1,7 +1,20 @@
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { checkpoint, conv2d, dropout, flatten, globalAvgPool, linear, maxPool2d, model, relu, tile, type AnyLayer } from '../../dsl'
+import {
+  batchNorm,
+  checkpoint,
+  conv2d,
+  dropout,
+  flatten,
+  globalAvgPool,
+  linear,
+  maxPool2d,
+  model,
+  relu,
+  tile,
+  type AnyLayer
+} from '../../dsl'
 import { builtIn } from '../../models'
 import { buildGraph, fusedTiledAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
 import { inOrder, poolBeforeRectifying } from '../../staging/order'
@@ -158,6 +171,26 @@ test('what would see nothing but padding is refused by its layer, whole or in ti
     'net on 1x3x32x32: tile: of 1x34x1 tiles from 0 to 1 some see nothing but padding; take fewer tiles.'
   )
   assert.is(refusal([padded, relu, tile({ H: 8 }), checkpoint, ...head], [1, 3, 32, 32]), 'staged')
+})
+
+test("what normalises the network's input cannot stand in tiles of it, asked for or given", () => {
+  const asked = stage(request([batchNorm(), relu, tile({ H: 2 }), checkpoint, globalAvgPool, linear({ out: 2 })], [1, 3, 32, 32]))
+  assert.is(
+    isLeft(asked) && asked.left.message,
+    'net on 1x3x32x32: tile: cannot tile along H; 0: batchNorm needs the statistics of the whole input, so a segment must end after it.'
+  )
+  const [first, rest] = [
+    { from: 0, to: 2, grid: { B: 1, H: 1, W: 4 }, recompute: true, reorder: 'once' as const },
+    { from: 2, to: 5, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' as const }
+  ]
+  const given = stage({
+    ...request([batchNorm(), relu, globalAvgPool, linear({ out: 2 })], [1, 3, 32, 32]),
+    given: { order: [0, 1, 2, 3, 4], segments: [first, rest] }
+  })
+  assert.is(
+    isLeft(given) && given.left.message,
+    'segment 0..2: cannot tile along W; 0: batchNorm needs the statistics of the whole input, so a segment must end after it.'
+  )
 })
 
 test('a segment may end in a sum over pixels, whatever follows it', () => {

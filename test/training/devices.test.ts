@@ -6,14 +6,14 @@ import { onFastDevices } from '../devices'
 import { assertTensorsClose } from '../properties/random-execution'
 import { randomSegments } from '../staging/random-segments'
 import { runSections, update, type Action } from './execute'
-import { randomTraining } from './random-training'
+import { learnable, randomTraining } from './random-training'
 
 onFastDevices(test, 'accumulates, clips, freezes and evaluates as the reference device does, up to float32 rounding', async (device) => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
-      const { draw, execution, batches } = randomTraining(seed, { dropout: true })
+      const { draw, execution, batches } = randomTraining(seed, { dropout: true, batchStatistics: true })
       const { graph, ...one } = execution(2)
-      const names = graph.parameters.map(({ name }) => name)
+      const names = learnable(graph)
       const objective: Training = {
         kind: 'train',
         optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 1e-2 },

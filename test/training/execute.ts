@@ -1,3 +1,4 @@
+import type { ArgsOf } from '../../dsl'
 import { openSession } from '../../native'
 import { exchangeFor, type Exchange } from '../../src/exchange'
 import type { SectionName, Staged, Training } from '../../staging'
@@ -20,7 +21,7 @@ export interface Outcome {
   readonly losses: readonly number[]
   /** Of each update that clips: the norm before. */
   readonly norms: readonly number[]
-  /** Of each evaluation. */
+  /** Of each evaluation: the loss's input, or of pixels the best class. */
   readonly scores: readonly ArrayLike<number>[]
   /** Parameters and optimizer state in the end. */
   readonly tensors: Tensors
@@ -28,10 +29,21 @@ export interface Outcome {
   readonly measuredPeakBytes: number
 }
 
+/** The weights of all pixels that count, of all micro-batches until the next update. */
+const normaliserOf = ({ classWeights, ignore = 255 }: ArgsOf<'pixelCrossEntropy'>, actions: readonly Action[], index: number): number => {
+  const isUpdate = ({ section }: Action): boolean => section === 'update'
+  const [before, after] = [actions.slice(0, index).findLastIndex(isUpdate), actions.slice(index).findIndex(isUpdate)]
+  const labels = actions
+    .slice(before + 1, after === -1 ? undefined : index + after)
+    .flatMap((action) => (action.section === 'step' ? Array.from(action.batch.target) : []))
+  return labels.filter((label) => label !== ignore).reduce((sum, label) => sum + (classWeights?.[label] ?? 1), 0)
+}
+
 /** Runs sections on a session with the execution's weights. Where a step updates by itself, it takes the rate of the update after it. */
 export const runSections = async (execution: Execution, objective: Training, actions: readonly Action[]): Promise<Outcome> => {
   const staged = must(stageFor(execution, objective))
-  const { program } = staged
+  const { program, graph } = staged
+  const loss = graph.nodes.at(-1)!
   const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes }))
   const run = async (section: SectionName, exchange: Exchange, step: number, learningRate = 0): Promise<Exchange> => {
     must(await session.run(section, exchange.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
@@ -52,6 +64,10 @@ export const runSections = async (execution: Execution, objective: Training, act
         exchange.view('target').set(action.batch.target)
         if (action.batch.rowWeights !== undefined) exchange.view('rowWeights').set(action.batch.rowWeights)
         const next = actions[index + 1]
+        if (loss.op === 'pixelCrossEntropy') {
+          exchange.view('normaliser')[0] = normaliserOf(loss.args, actions, index)
+          if (loss.args.classWeights !== undefined) exchange.view('classWeights').set(loss.args.classWeights)
+        }
         await run('step', exchange, steps++, program.update === undefined && next?.section === 'update' ? next.learningRate : 0)
         losses.push(exchange.view('loss')[0]!)
       } else if (action.section === 'update') {
@@ -62,7 +78,7 @@ export const runSections = async (execution: Execution, objective: Training, act
         const exchange = exchangeFor(program.evaluate!)
         exchange.view('input').set(action.input)
         await run('evaluate', exchange, steps)
-        scores.push(exchange.view('scores'))
+        scores.push(exchange.view(loss.op === 'pixelCrossEntropy' ? 'classes' : 'scores'))
       }
     const saved = await run('save', exchangeFor(program.save), 0)
     const tensors = new Map(program.save.exchanged.map(({ name }) => [name, saved.view(name)]))

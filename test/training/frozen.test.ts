@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { batchNorm, conv2d, globalAvgPool } from '../../dsl'
 import { builtIn } from '../../models'
 import {
   referenceModel,
@@ -15,16 +16,16 @@ import {
 import { assertTensorsClose } from '../properties/random-execution'
 import { randomSegments } from '../staging/random-segments'
 import { runSections, update } from './execute'
-import { optimizers, randomTraining } from './random-training'
+import { learnable, optimizers, randomTraining } from './random-training'
 
 const optimizer = optimizers[1]!
 
 test('frozen parameters keep every bit, the others learn as if nothing were frozen, and nothing costs more', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
-      const { draw, execution, batches } = randomTraining(seed, { dropout: true })
+      const { draw, execution, batches } = randomTraining(seed, { dropout: true, batchStatistics: true })
       const { graph, ...one } = execution(2)
-      const names = graph.parameters.map(({ name }) => name)
+      const names = learnable(graph)
       const spared = draw(0, names.length - 1)
       // A prefix of the net, or any of its parameters.
       const prefix = draw(0, 1) === 1
@@ -35,7 +36,7 @@ test('frozen parameters keep every bit, the others learn as if nothing were froz
       for (const decisions of [{}, { segments: randomSegments(draw, graph) }, { strategy: 'chen' as const }]) {
         const all = await runSections({ ...one, ...decisions }, { kind: 'train', optimizer, ...accumulate }, actions)
         const some = await runSections({ ...one, ...decisions }, { kind: 'train', optimizer, ...accumulate, groups }, actions)
-        const kept = [...all.tensors].filter(([name]) => !frozen.some((one) => name === one || name.endsWith(`.${one}`)))
+        const kept = [...all.tensors].filter(([name]) => !frozen.some((one) => name === one || name === `velocity.${one}`))
         const learnt = new Map([...some.tensors].filter(([name]) => !frozen.includes(name)))
         assertTensorsClose(learnt, new Map(kept), 1e-13)
         assert.equal(some.losses, all.losses)
@@ -92,6 +93,15 @@ test('where features are frozen, plans are found for budgets that their training
   const { program, plan } = staged(request('sft', features, { budget: needed }))
   assert.ok(program.peakBytes <= needed)
   assert.ok(plan.segments.some(({ grid }) => grid.H * grid.W > 1))
+})
+
+test('where only running statistics are not frozen there is nothing to train', () => {
+  const refused = stage({
+    ...request('plain', []),
+    model: { name: 'normalised', layers: [conv2d({ out: 4, k: 3 }), batchNorm(), globalAvgPool] },
+    objective: { kind: 'train', optimizer, groups: ['0', '1.weight', '1.bias'].map((prefix) => ({ prefix, frozen: true })) }
+  })
+  assert.match(isLeft(refused) ? refused.left.message : '', /^normalised: every parameter is frozen, so there is nothing to train/)
 })
 
 const refusals: readonly (readonly [string, Objective, string])[] = [

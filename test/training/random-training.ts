@@ -1,8 +1,9 @@
 import { isRight } from 'fp-ts/Either'
-import type { AnyLayer, Model } from '../../dsl'
-import { buildGraph, type Graph, type Optimizer } from '../../staging'
+import type { AnyLayer, Layers } from '../../dsl'
+import { buildGraph, type Graph, type Node, type Optimizer } from '../../staging'
+import { isLearnable } from '../../staging/graph'
 import type { Execution } from '../golden/execute'
-import { drawsOf, randomNet, type Draw } from '../staging/random-nets'
+import { drawsOf, netKind, randomNet, type Draw } from '../staging/random-nets'
 import type { Batch } from './execute'
 
 export const optimizers: readonly Optimizer[] = [
@@ -21,15 +22,52 @@ export interface RandomTraining {
 
 const size = (shape: readonly number[]): number => shape.reduce((product, extent) => product * extent, 1)
 
-/** A random net that is the same function at every step, unless it keeps its dropout. */
-export const randomTraining = (seed: number, options: { readonly dropout?: true } = {}): RandomTraining => {
+/** Layers as they are, blocks' among them, after a change of each. */
+const changed = (layers: Layers, change: (one: AnyLayer) => readonly AnyLayer[]): Layers =>
+  layers.flatMap((one) => {
+    const inside = (list: Layers): Layers => changed(list, change)
+    const {
+      layers: list,
+      main,
+      shortcut,
+      branches
+    } = one.args as { readonly [K in 'layers' | 'main' | 'shortcut']?: Layers } & {
+      readonly branches?: readonly Layers[]
+    }
+    return change({
+      op: one.op,
+      args: {
+        ...one.args,
+        ...(list && { layers: inside(list) }),
+        ...(main && shortcut && { main: inside(main), shortcut: inside(shortcut) }),
+        ...(branches && { branches: branches.map(inside) })
+      } as AnyLayer['args']
+    })
+  })
+
+/** The layers without dropout. */
+export const withoutDropout = (layers: Layers): Layers => changed(layers, (one) => (one.op === 'dropout' ? [] : [one]))
+
+/** The layers as they are evaluated: batches are normalised by running statistics. */
+export const byRunningStatistics = (layers: Layers): Layers =>
+  changed(layers, (one) => [one.op === 'batchNorm' ? { ...one, args: { ...one.args, frozen: true } } : one])
+
+/** Options: what makes a step depend on more than the weights and the row, kept where asked for. */
+export interface Kept {
+  readonly dropout?: true
+  /** A row's result then depends on the rows beside it. */
+  readonly batchStatistics?: true
+}
+
+/** A random net that is the same function of each row at every step, unless it keeps more. */
+export const randomTraining = (seed: number, kept: Kept = {}): RandomTraining => {
   const draw = drawsOf(seed)
   const {
     model: drawn,
     input: [, ...extents]
-  } = randomNet(draw)
-  const model: Model =
-    options.dropout === true ? drawn : { ...drawn, layers: (drawn.layers as readonly AnyLayer[]).filter(({ op }) => op !== 'dropout') }
+  } = randomNet(draw, netKind(seed))
+  const layers = kept.dropout === true ? (drawn.layers as Layers) : withoutDropout(drawn.layers as Layers)
+  const model = { ...drawn, layers: kept.batchStatistics === true ? layers : byRunningStatistics(layers) }
   const values = (shape: readonly number[]): Float64Array => Float64Array.from({ length: size(shape) }, () => draw(-1000, 1000) / 1000)
   const graphOf = (rows: number): Graph => {
     const built = buildGraph(model, [rows, ...extents])
@@ -41,10 +79,21 @@ export const randomTraining = (seed: number, options: { readonly dropout?: true 
     const loss = nodes[nodes.length - 1]!
     return Array.from({ length: count }, () => ({
       input: values([rows, ...extents]),
-      target: loss.op === 'softmaxCrossEntropy' ? Array.from({ length: rows }, () => draw(0, loss.input[1] - 1)) : values(loss.input)
+      target: targetOf(loss)
     }))
   }
-  const weights = new Map(graphOf(1).parameters.map(({ name, shape }) => [name, values(shape)]))
+  const targetOf = ({ op, input }: Node): ArrayLike<number> => {
+    const [rows, classes, height, width] = input
+    const labels = (count: number): readonly number[] => Array.from({ length: count }, () => draw(0, classes - 1))
+    if (op === 'softmaxCrossEntropy') return labels(rows)
+    return op === 'pixelCrossEntropy' ? labels(rows * height * width) : values(input)
+  }
+  const weights = new Map(
+    graphOf(2).parameters.map(({ name, role, shape }) => {
+      const drawn = values(shape)
+      return [name, role === 'runningVariance' ? drawn.map((value) => 0.2 + Math.abs(value)) : drawn]
+    })
+  )
   const execution = (rows: number) => ({
     model,
     input: [rows, ...extents],
@@ -58,6 +107,9 @@ export const randomTraining = (seed: number, options: { readonly dropout?: true 
   })
   return { draw, execution, batches }
 }
+
+/** Names of what learns. */
+export const learnable = ({ parameters }: Graph): readonly string[] => parameters.filter(isLearnable).map(({ name }) => name)
 
 /** Batches behind each other, as one. */
 export const joined = (batches: readonly Batch[]): Batch => ({

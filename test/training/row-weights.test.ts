@@ -39,7 +39,8 @@ test('weighted rows: loss and gradients are the weighted mean of torch.nn.CrossE
         const share = weightOf(batch.target[0]!) / total
         expectedLoss += share * row.loss
         for (const [name, values] of expected) {
-          const gradient = row.tensors.get(`grad.${name}`)!
+          const gradient = row.tensors.get(`grad.${name}`)
+          if (gradient === undefined) continue
           values.forEach((value, index) => (values[index] = value - share * gradient[index]!))
         }
       }

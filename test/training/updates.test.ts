@@ -6,7 +6,7 @@ import { gradients, type Execution, type Tensors } from '../golden/execute'
 import { assertTensorsClose } from '../properties/random-execution'
 import { randomSegments } from '../staging/random-segments'
 import { runSections, update, type Batch } from './execute'
-import { joined, norm, optimize, optimizers, randomTraining } from './random-training'
+import { joined, learnable, norm, optimize, optimizers, randomTraining } from './random-training'
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
 const runs = (count: number) => ({ numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? count), includeErrorInReport: true })
@@ -28,7 +28,7 @@ const byHand = async (
       [...groups]
         .sort((a, b) => b.prefix.length - a.prefix.length)
         .find(({ prefix }) => prefix === '' || `${name}.`.startsWith(`${prefix}.`))
-    const learning = [...weights.keys()].filter((name) => groupOf(name)?.frozen !== true)
+    const learning = [...weights.keys()].filter((name) => tensors.has(`grad.${name}`) && groupOf(name)?.frozen !== true)
     norms.push(norm(learning.map((name) => tensors.get(`grad.${name}`)!)))
     const scale = clipNorm === undefined ? 1 : Math.min(1, clipNorm / (norms[step]! + 1e-6))
     weights = new Map(
@@ -105,7 +105,7 @@ test("groups' rates and weight decays, and what they freeze, are as updates by h
     fc.asyncProperty(seeds, async (seed) => {
       const { draw, execution, batches } = randomTraining(seed)
       const { graph, ...whole } = execution(2)
-      const layers = [...new Set(graph.parameters.map(({ name }) => name.split('.')[0]!))]
+      const layers = [...new Set(learnable(graph).map((name) => name.replace(/\.[a-z]+$/, '')))]
       const one = layers[draw(0, layers.length - 1)]!
       const groups: ParameterGroup[] = [
         { prefix: '', rate: draw(0, 20) / 10, weightDecay: draw(0, 10) / 100 },

@@ -25,8 +25,12 @@ const chosen = <K extends ConvolutionKernel>(context: Context, isTransformed: bo
 }
 
 /** Of an op that always has weights. */
-export const weighted = (parameters: NodeParameters | undefined): { readonly weight: ParameterTensor; readonly bias: ParameterTensor | undefined } =>
-  ({ weight: parameters!.weight!, bias: parameters!.bias })
+export const weighted = (
+  parameters: NodeParameters | undefined
+): { readonly weight: ParameterTensor; readonly bias: ParameterTensor | undefined } => ({
+  weight: parameters!.weight!,
+  bias: parameters!.bias
+})
 
 export const conv2d: OpLowering<'conv2d'> = {
   keeps: { input: 'for-weights' },

@@ -54,7 +54,9 @@ const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: Ti
 export const concat: OpLowering<'concat'> = {
   keeps: {},
   inPlace: false,
-  outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
+  // Flat tensors stay plain, as linear layers and losses read them.
+  outputLayout: ({ device }, source, { output }) =>
+    source === 'plain' && output[2] === 1 && output[3] === 1 ? 'plain' : device.activationLayout(output[1], false),
   forward: ({ emit, elementBytes }, { sources, destination }) => {
     const { layout, extents } = destination
     const places = placesOf(sources)

@@ -12,10 +12,7 @@ const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(): 
   forward: (context: Context, step: Step) => {
     const { node, position, source, sourceRegion, slope, destination } = step
     const { fields, operands } = normalisationKernel(context, node as Normalisation, position, source, sourceRegion, slope)
-    context.emit.launch<'normaliseForward'>(
-      { kind: 'normaliseForward', ...fields },
-      { ...operands, destination: destination.address }
-    )
+    context.emit.launch<'normaliseForward'>({ kind: 'normaliseForward', ...fields }, { ...operands, destination: destination.address })
   },
   backward: () => {
     throw new Error('backward of a normalisation is not a step of its own')
