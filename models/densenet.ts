@@ -26,7 +26,6 @@ type Numbered<N extends number, B extends number, G extends number, All extends 
 const denseLayers = <const N extends number, const B extends number, const G extends number>(count: N, bottleneck: B, growth: G) =>
   Array.from({ length: count }, (_, index) => denseLayer(index + 1, bottleneck, growth)) as Layers as DenseLayers<N, B, G>
 
-/** `out` channels, half of those that come. */
 const transition = <const Name extends string, const O extends number>(name: Name, out: O) =>
   seq(name, [
     named('norm', batchNorm()),
@@ -35,7 +34,7 @@ const transition = <const Name extends string, const O extends number>(name: Nam
     named('pool', avgPool2d({ k: 2 }))
   ])
 
-/** `widths`: channels of the first convolution, that a dense layer adds, and inside of it; `halves`: channels after each transition. */
+/** `counts`: dense layers of each block; `halves`: channels after each transition, half of those before it. */
 const densenetFeatures = <
   const I extends number,
   const G extends number,

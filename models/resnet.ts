@@ -37,7 +37,10 @@ const identityBlock = <const M extends Layers>(main: M) => seq([residual(main), 
 const projectionBlock = <const M extends Layers, const S extends Layers>(main: M, shortcut: S) =>
   seq([residual(main, shortcut), named('relu', relu)])
 
-/** torchvision's "layerN" of `count` bottlenecks: the first has the stride, and the dilation of the layer before. */
+/**
+ * torchvision's "layerN" of `count` bottlenecks: the first has the stride, and the dilation of the layer before. Every option is given:
+ * within a list the compiler takes what is left out for any number, not for its default.
+ */
 export const bottlenecks = <
   const Name extends string,
   const W extends number,
