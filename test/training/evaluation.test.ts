@@ -80,10 +80,11 @@ test('an evaluation between steps and updates changes no bit of what is trained'
       ]
       assert.equal(with_.tensors, without.tensors)
       assert.equal(with_.losses, without.losses)
-      // Every step moves running statistics; classes of pixels may stay what they were.
+      // Every step moves running statistics.
       const nodes = graph.nodes.slice(0, -1)
       if (!nodes.some(({ op }) => op === 'batchNorm')) assert.equal(with_.scores[1], with_.scores[0], 'a step changed weights')
-      if (graph.nodes.at(-1)!.op !== 'pixelCrossEntropy') assert.not.equal(with_.scores[3], with_.scores[0])
+      // A block may be dead from the start.
+      if (graph.nodes.every(({ inputs }, position) => inputs[0] === position)) assert.not.equal(with_.scores[3], with_.scores[0])
     }),
     { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 40), includeErrorInReport: true }
   )
