@@ -4,13 +4,9 @@ import { segmentEstimator } from './lowering/estimate'
 import { lazily } from './lazily'
 import { activationElements } from './layout'
 import { lower, openContext, type Lowered, type Lowering } from './lowering/lower'
-import { microBatches } from './objective'
 import { inOrder, type Order } from './order'
 import { timelineOf } from './lowering/timeline'
-import { aligned } from './placement/placement'
 import type { Residence, Segment } from './plan'
-import type { Program } from './program'
-import { simulate } from './simulate'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import type { Decisions, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
@@ -24,14 +20,12 @@ export interface Candidate extends Lowered {
   readonly order: Order
   readonly segments: readonly Segment[]
   readonly residence: Residence
-  /** Predicted time of a step, all micro-batches of an update. */
-  readonly milliseconds: () => number
 }
 
 /** What a strategy answers to budgets in bytes. */
 export interface Answers {
-  /** The fastest that fits. Never slower for a larger budget. */
-  readonly within: (budget: number) => Candidate | undefined
+  /** The fastest that fits, beyond `slowest` milliseconds perhaps none. Never slower for a larger budget. */
+  readonly within: (budget: number, slowest?: number) => Candidate | undefined
   /** The smallest budget for which there is an answer, and that answer. */
   readonly least: () => { readonly budget: number; readonly candidate: Candidate } | undefined
   /** The fewest bytes on the host with which anything fits the budget; undefined where nothing does. */
@@ -41,10 +35,7 @@ export interface Answers {
 /** `lowering` has the graph as written. */
 export const candidateOf = (lowering: Lowering, order: Order, segments: readonly Segment[], residence: Residence = []): Candidate => {
   const graph = inOrder(lowering.graph, order)
-  const lowered = lower({ ...lowering, graph }, segments, residence)
-  const program = lazily((): Program => lowered.program())
-  const milliseconds = lazily(() => simulate(program(), lowering.device, microBatches(lowering.objective)))
-  return { ...lowered, graph, order, segments, residence, program, milliseconds }
+  return { ...lower({ ...lowering, graph }, segments, residence), graph, order, segments, residence }
 }
 
 const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
@@ -70,20 +61,26 @@ const largestTensorBytes = (lowering: Lowering): number => {
 /** All of a strategy's decisions are lowered; they are few. None does with fewer bytes than `leastBytes`. */
 const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Candidate[]): Answers => {
   const lowered = lazily(all)
-  const candidates = (): readonly Candidate[] => lowered().filter(({ hostBytes }) => hostBytes <= hostBudget)
+  const isWithin = (budget: number, { liveBytes, liveHostBytes, peakBytes, hostBytes }: Candidate): boolean =>
+    liveBytes() <= budget && liveHostBytes() <= hostBudget && peakBytes() <= budget && hostBytes() <= hostBudget
   return {
-    within: (budget) => (budget < leastBytes ? undefined : fastestOf(candidates().filter(({ peakBytes }) => peakBytes <= budget))),
+    within: (budget, slowest = Infinity) => {
+      if (budget < leastBytes) return undefined
+      const fast = lowered().filter(({ milliseconds }) => milliseconds() <= slowest)
+      return fast.sort((a, b) => a.milliseconds() - b.milliseconds()).find((one) => isWithin(budget, one))
+    },
     least: () => {
-      const candidate = candidates().reduce<Candidate | undefined>(
-        (least, one) => (least === undefined || one.peakBytes < least.peakBytes ? one : least),
+      const fewestFirst = [...lowered()].sort((a, b) => a.liveBytes() - b.liveBytes())
+      const candidate = fewestFirst.reduce<Candidate | undefined>(
+        (least, one) => (isWithin((least?.peakBytes() ?? Infinity) - 1, one) ? one : least),
         undefined
       )
-      return candidate && { budget: candidate.peakBytes, candidate }
+      return candidate && { budget: candidate.peakBytes(), candidate }
     },
     leastHost: (budget) =>
       lowered()
-        .filter(({ peakBytes }) => peakBytes <= budget)
-        .reduce<number | undefined>((least, { hostBytes }) => Math.min(least ?? hostBytes, hostBytes), undefined)
+        .filter(({ liveBytes, peakBytes }) => liveBytes() <= budget && peakBytes() <= budget)
+        .reduce<number | undefined>((least, { hostBytes }) => Math.min(least ?? hostBytes(), hostBytes()), undefined)
   }
 }
 
@@ -126,14 +123,14 @@ const ladderAnswers = (
     for (let rung = startFor(budget); rung >= 0; rung--) {
       const candidates = candidatesAt(rung)
       if (candidates.length === 0) return undefined
-      const fitting = candidates.find(({ peakBytes }) => peakBytes <= budget)
+      const fitting = candidates.find(({ liveBytes, peakBytes }) => liveBytes() <= budget && peakBytes() <= budget)
       if (fitting !== undefined) return fitting
     }
     return undefined
   }
   return {
     within,
-    leastHost: (budget) => within(budget)?.hostBytes,
+    leastHost: (budget) => within(budget)?.hostBytes(),
     least: () => {
       let [low, high] = [0, top]
       while (low < high) {
@@ -144,7 +141,7 @@ const ladderAnswers = (
       let least: { readonly budget: number; readonly candidate: Candidate } | undefined
       for (let rung = low; rung <= top && (least === undefined || reaching(rung) < least.budget); rung++)
         for (const candidate of candidatesAt(rung)) {
-          const budget = Math.max(candidate.peakBytes, reaching(rung))
+          const budget = Math.max(candidate.peakBytes(), reaching(rung))
           if (least === undefined || budget < least.budget) least = { budget, candidate }
         }
       return least
@@ -201,27 +198,36 @@ const answersOf = (
     case 'targeted': {
       // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
       const [fastest] = withVariants(search.variants, wholeGraph(lowering.graph))
-      return ladderAnswers(search, strategy.within(search), onDevice, Math.max(plainPeakBytes, onDevice(fastest!).peakBytes))
+      return ladderAnswers(search, strategy.within(search), onDevice, Math.max(plainPeakBytes, onDevice(fastest!).liveBytes()))
     }
   }
 }
-
-/** The bytes of parameters and optimizer state. */
-const residentBytesOf = (program: Program): number => program.residents.reduce((sum, { bytes }) => sum + aligned(bytes), 0)
 
 /**
  * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers, or of those that obey the model's
  * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
  */
 export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): Answers => {
-  const searchIn = searches(written, residentBytesOf(plain.program()))
+  const searchIn = searches(written, plain.residentBytes)
   const mayTake = (name: Planner): boolean =>
     (written.graph.marks.length === 0 || strategies[name].obeysMarks) && (hostBudget !== undefined || strategies[name].kind !== 'swapping')
-  const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) =>
-    answersOf(written, strategies[name], searchIn, plain.peakBytes, hostBudget ?? Infinity)
-  )
+  const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) => ({
+    kind: strategies[name].kind,
+    ...answersOf(written, strategies[name], searchIn, plain.peakBytes(), hostBudget ?? Infinity)
+  }))
+  // What a search finds that looks for it spares the others' slower candidates their placement.
+  const guidedFirst = [...all].sort((a, b) => Number(b.kind === 'targeted') - Number(a.kind === 'targeted'))
   return {
-    within: (budget) => fastestOf(all.flatMap((answers) => answers.within(budget) ?? [])),
+    within: (budget) => {
+      const found = new Map<Answers, Candidate | undefined>()
+      let slowest = Infinity
+      for (const answers of guidedFirst) {
+        const candidate = answers.within(budget, slowest)
+        found.set(answers, candidate)
+        slowest = Math.min(slowest, candidate?.milliseconds() ?? Infinity)
+      }
+      return fastestOf(all.flatMap((answers) => found.get(answers) ?? []))
+    },
     least: () =>
       all
         .flatMap((answers) => answers.least() ?? [])

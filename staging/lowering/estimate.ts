@@ -8,6 +8,7 @@ import { segmentTiling, tileRuns, untiled, type SegmentTiling, type TileRun } fr
 import { bindAlone } from './bind'
 import type { Context } from './context'
 import { emitter, openPool, type Pool, type VirtualInstruction } from './emitter'
+import { likenessOf } from './likeness'
 import { openContext, type Lowering } from './lower'
 import { emitBackward, emitForward } from './segment'
 import { stopwatch, type Stopwatch } from './stopwatch'
@@ -40,12 +41,13 @@ const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [larges
 
 /**
  * Estimates segments: bytes by lowering their largest tile alone, time by going through all of them. Returns undefined for a grid
- * with tiles that see only padding. Answers are remembered.
+ * with tiles that see only padding. Answers are remembered for all segments that are alike.
  */
 export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => SegmentEstimate | undefined) => {
   const pool = openPool()
   const context = openContext(lowering, pool)
   const timed = withoutScratch(context)
+  const keyOf = segmentKeys(context)
   const known = new Map<string, SegmentEstimate | undefined>()
   const knownRuns = new Map<string, readonly TileRun[] | undefined>()
   const runsOf = ({ from, to, grid }: Segment, axis: TileAxis): readonly TileRun[] | undefined => {
@@ -54,8 +56,7 @@ export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => Seg
     return knownRuns.get(key)
   }
   return (segment) => {
-    const { from, to, grid, recompute, reorder, winograd = [], workspace, loadsAhead } = segment
-    const key = `${from},${to},${grid.B},${grid.H},${grid.W},${recompute},${reorder},${winograd},${workspace},${loadsAhead}`
+    const key = keyOf(segment)
     if (!known.has(key)) {
       const [B, H, W] = [runsOf(segment, 'B'), runsOf(segment, 'H'), runsOf(segment, 'W')]
       const tiling = B && H && W && { B, H, W }
@@ -68,6 +69,16 @@ export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => Seg
       )
     }
     return known.get(key)
+  }
+}
+
+/** The same for segments that are alike and run in the same way. */
+const segmentKeys = (context: Context): ((segment: Segment) => string) => {
+  const likeness = likenessOf(context)
+  return (segment) => {
+    const { from, grid, recompute, reorder, winograd = [], workspace, loadsAhead } = segment
+    const positions = winograd.map((position) => position - from)
+    return `${likeness(segment)},${grid.B},${grid.H},${grid.W},${recompute},${reorder},${positions},${workspace},${loadsAhead}`
   }
 }
 
@@ -98,10 +109,17 @@ const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling):
   return { ...watch, nanoseconds: (kind) => (kind === undefined ? whole : watch.nanoseconds(kind)) }
 }
 
-/** What a segment's kernels take, exactly; its tiles must see more than padding. */
+/** What a segment's kernels take, exactly; its tiles must see more than padding. Answers are remembered as an estimator's. */
 export const segmentTimer = (lowering: Lowering): ((segment: Segment) => Stopwatch) => {
   const context = withoutScratch(openContext(lowering, openPool()))
-  return (segment) => timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!)
+  const keyOf = segmentKeys(context)
+  const known = new Map<string, Stopwatch>()
+  return (segment) => {
+    const key = keyOf(segment)
+    const watch = known.get(key) ?? timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!)
+    known.set(key, watch)
+    return watch
+  }
 }
 
 /** Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding. */

@@ -4,7 +4,7 @@ import type { Residence, Segment } from '../plan'
 import { nanoseconds } from '../simulate'
 import type { VirtualInstruction } from './emitter'
 import { keptTensors } from './kept'
-import { placedBytes, stepOf, type Lowering } from './lower'
+import { bytesOfResidents, placedBytes, stepOf, type Lowering } from './lower'
 import { withSwaps } from './swap'
 
 /** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
@@ -84,7 +84,7 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
         )
       ),
     turn: stages.findIndex(([moment]) => moment >= nodes),
-    residentBytes: residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0),
+    residentBytes: bytesOfResidents(residents),
     tensors: kept.map(({ name, buffer, from, to, written, forward, backward }): SwappableTensor => {
       return {
         name,
