@@ -4,11 +4,13 @@ import { segmentEstimator } from './lowering/estimate'
 import { lazily } from './lazily'
 import { activationElements } from './layout'
 import { lower, openContext, type Lowered, type Lowering } from './lowering/lower'
+import { microBatches } from './objective'
 import { inOrder, type Order } from './order'
 import { timelineOf } from './lowering/timeline'
 import type { Residence, Segment } from './plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
-import type { Decisions, Search, Segmentation, Strategy } from './strategies/strategy'
+import { leastBytesOf } from './strategies/least-bytes'
+import type { Decisions, Prospect, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { variantsOf, withVariants } from './strategies/variants'
 import { segmentTiling, untiled, type TileRun } from './tiling'
@@ -58,29 +60,50 @@ const largestTensorBytes = (lowering: Lowering): number => {
   }, 0)
 }
 
-/** All of a strategy's decisions are lowered; they are few. None does with fewer bytes than `leastBytes`. */
-const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Candidate[]): Answers => {
-  const lowered = lazily(all)
+/** A prospect that is lowered when it comes into question. */
+interface Lowerable extends Omit<Prospect, 'decisions' | 'nanoseconds'> {
+  /** What it takes at least. */
+  readonly milliseconds: () => number
+  readonly lowered: () => Candidate
+}
+
+/** The best of all that a strategy may decide. None does with fewer bytes than `leastBytes`. */
+const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Lowerable[]): Answers => {
+  const mayFit = lazily(() => all().filter(({ hostBytes }) => hostBytes <= hostBudget))
   const isWithin = (budget: number, { liveBytes, liveHostBytes, peakBytes, hostBytes }: Candidate): boolean =>
     liveBytes() <= budget && liveHostBytes() <= hostBudget && peakBytes() <= budget && hostBytes() <= hostBudget
+  const fewestFirst = (bytes: (one: Lowerable) => number, among: readonly Lowerable[]): readonly Lowerable[] =>
+    [...among].sort((a, b) => bytes(a) - bytes(b))
   return {
     within: (budget, slowest = Infinity) => {
       if (budget < leastBytes) return undefined
-      const fast = lowered().filter(({ milliseconds }) => milliseconds() <= slowest)
-      return fast.sort((a, b) => a.milliseconds() - b.milliseconds()).find((one) => isWithin(budget, one))
+      const small = mayFit().filter(({ deviceBytes }) => deviceBytes <= budget)
+      let best: Candidate | undefined
+      for (const { milliseconds, lowered } of small.sort((a, b) => a.milliseconds() - b.milliseconds())) {
+        const mayBeBest = (time: number): boolean => (best === undefined ? time <= slowest : time < best.milliseconds())
+        if (!mayBeBest(milliseconds())) break
+        if (mayBeBest(lowered().milliseconds()) && isWithin(budget, lowered())) best = lowered()
+      }
+      return best
     },
     least: () => {
-      const fewestFirst = [...lowered()].sort((a, b) => a.liveBytes() - b.liveBytes())
-      const candidate = fewestFirst.reduce<Candidate | undefined>(
-        (least, one) => (isWithin((least?.peakBytes() ?? Infinity) - 1, one) ? one : least),
-        undefined
-      )
-      return candidate && { budget: candidate.peakBytes(), candidate }
+      let least: Candidate | undefined
+      for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, mayFit())) {
+        const most = (least?.peakBytes() ?? Infinity) - 1
+        if (deviceBytes > most) break
+        if (isWithin(most, lowered())) least = lowered()
+      }
+      return least && { budget: least.peakBytes(), candidate: least }
     },
-    leastHost: (budget) =>
-      lowered()
-        .filter(({ liveBytes, peakBytes }) => liveBytes() <= budget && peakBytes() <= budget)
-        .reduce<number | undefined>((least, { hostBytes }) => Math.min(least ?? hostBytes(), hostBytes()), undefined)
+    leastHost: (budget) => {
+      const small = all().filter(({ deviceBytes }) => deviceBytes <= budget)
+      let least: number | undefined
+      for (const { hostBytes, lowered } of fewestFirst((one) => one.hostBytes, small)) {
+        if (hostBytes >= (least ?? Infinity)) break
+        if (lowered().liveBytes() <= budget && lowered().peakBytes() <= budget) least = Math.min(least ?? Infinity, lowered().hostBytes())
+      }
+      return least
+    }
   }
 }
 
@@ -173,7 +196,7 @@ const answersOf = (
   written: Lowering,
   strategy: Strategy,
   searchIn: (order: Order) => Search,
-  plainPeakBytes: number,
+  plain: Candidate,
   hostBudget: number
 ): Answers => {
   const order = strategy.order(written.graph)
@@ -188,17 +211,35 @@ const answersOf = (
   }
   const onDevice = (segments: Segmentation): Candidate => lowered({ segments, residence: [] })
   const wholeBytes = (): number => search.residentBytes + largestTensorBytes(lowering)
+  const milliseconds = (nanoseconds: number): number => (microBatches(lowering.objective) * nanoseconds) / 1e6
   switch (strategy.kind) {
-    case 'fixed':
-      return fixedAnswers(hostBudget, wholeBytes(), () => strategy.all(search).map(onDevice))
+    case 'fixed': {
+      const estimated = (segments: Segmentation): number =>
+        milliseconds(segments.reduce((sum, segment) => sum + search.estimate(segment)!.nanoseconds(), 0))
+      // What every plan does beside its segments.
+      const common = lazily(() => plain.milliseconds() - estimated(wholeGraph(lowering.graph)))
+      const bytesOf = leastBytesOf(lowering, search.residentBytes)
+      return fixedAnswers(hostBudget, wholeBytes(), () =>
+        strategy.all(search).map((segments) => ({
+          deviceBytes: bytesOf(segments),
+          hostBytes: 0,
+          milliseconds: lazily(() => common() + estimated(segments)),
+          lowered: () => onDevice(segments)
+        }))
+      )
+    }
     case 'swapping':
       return fixedAnswers(hostBudget, strategy.tiles === true ? search.residentBytes : wholeBytes(), () =>
-        strategy.all(search).map(lowered)
+        strategy.all(search).map(({ decisions, nanoseconds, ...bytes }) => ({
+          ...bytes,
+          milliseconds: () => milliseconds(nanoseconds()),
+          lowered: lazily(() => lowered(decisions()))
+        }))
       )
     case 'targeted': {
       // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
       const [fastest] = withVariants(search.variants, wholeGraph(lowering.graph))
-      return ladderAnswers(search, strategy.within(search), onDevice, Math.max(plainPeakBytes, onDevice(fastest!).liveBytes()))
+      return ladderAnswers(search, strategy.within(search), onDevice, Math.max(plain.peakBytes(), onDevice(fastest!).liveBytes()))
     }
   }
 }
@@ -213,7 +254,7 @@ export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Ca
     (written.graph.marks.length === 0 || strategies[name].obeysMarks) && (hostBudget !== undefined || strategies[name].kind !== 'swapping')
   const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) => ({
     kind: strategies[name].kind,
-    ...answersOf(written, strategies[name], searchIn, plain.peakBytes(), hostBudget ?? Infinity)
+    ...answersOf(written, strategies[name], searchIn, plain, hostBudget ?? Infinity)
   }))
   // What a search finds that looks for it spares the others' slower candidates their placement.
   const guidedFirst = [...all].sort((a, b) => Number(b.kind === 'targeted') - Number(a.kind === 'targeted'))

@@ -5,7 +5,6 @@ import { lazily } from '../lazily'
 import { microBatches, updatesLater } from '../objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import { aligned, alignment, maxLive } from '../placement/placement'
-import { firstFit } from '../placement/first-fit'
 import { placeStatic } from '../placement/static'
 import type { Residence, Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
@@ -256,9 +255,6 @@ const stepLimitOf = (buffers: number): number => Math.min(16 * buffers, Math.max
 /** Where a Program's buffers lie. */
 export const place = (lifetimes: readonly BufferLifetime[]) =>
   placeStatic(lifetimes, { alignment, stepLimit: stepLimitOf(lifetimes.length) })
-
-/** The peak of a placement that is found at once. */
-export const placedBytes = (lifetimes: readonly BufferLifetime[]): number => firstFit(lifetimes, { alignment }).peakBytes
 
 /** The step without transfers, and what is in the arena beside what its code makes. */
 export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {

@@ -1,10 +1,9 @@
 import type { Timeline } from '../lowering/timeline'
 import type { Graph } from '../graph'
 import { asWritten } from '../order'
-import { residenceOf, type Stay } from './host-stays'
+import { withStays, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
-import { withVariants } from './variants'
 
 /** The layer that runs in a stage, forward or backward. */
 export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): Graph['nodes'][number] => {
@@ -45,12 +44,10 @@ export const vdnn: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'swapping',
-  all: ({ lowering: { graph }, variants, timeline }) =>
-    withVariants(variants, wholeGraph(graph)).flatMap((segments) => {
-      const seen = timeline(segments)
-      return [() => true, (op: string) => op === 'conv2d'].map((offloads) => ({
-        segments,
-        residence: residenceOf(seen, vdnnStays(graph, seen, offloads))
-      }))
-    })
+  all: (search) => {
+    const { graph } = search.lowering
+    return withStays(search, wholeGraph(graph), (seen) =>
+      [() => true, (op: string) => op === 'conv2d'].map((offloads) => vdnnStays(graph, seen, offloads))
+    )
+  }
 }

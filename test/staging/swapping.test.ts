@@ -17,17 +17,18 @@ import { convolutions } from './convolutions'
 
 /** Four layers that take a second each, with outputs of 10 bytes between them and 5 bytes of their own: stages 0 .. 3 forward, 4 .. 7 back. */
 const seen: Timeline = {
-  stages: Array.from({ length: 8 }, (_, moment) => ({ moment, bytes: 5, nanoseconds: 1e9 })),
+  stages: Array.from({ length: 8 }, (_, moment) => ({ moment, bytes: 5, liveBytes: 5, nanoseconds: 1e9 })),
   turn: 4,
   residentBytes: 0,
-  peakBytes: () => 0,
   tensors: [0, 1, 2].map((made) => ({
     name: `output of ${made}`,
     bytes: 10,
+    movedBytes: 10,
     from: made,
     written: made,
     forward: made + 1,
     backward: 6 - made,
+    nanosecondsBefore: 0,
     to: 7 - made
   }))
 }
