@@ -52,7 +52,7 @@ export const windowStays = (timeline: Timeline, target: number, windowBytes: num
 }
 
 /** Windows as shares of what the budget leaves beside the parameters. */
-const shares = [0.25, 0.5, 1, 2]
+export const shares = [0.25, 0.5, 1, 2]
 const targetCount = 32
 
 export const window: Strategy = swappingWhole((seen) =>

@@ -6,11 +6,10 @@ import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual, type M
 import { darknet19, vgg16, vgg19 } from '../../models'
 import type { Numbers } from '../../src/exchange'
 import { initialise } from '../../src/initialise'
-import { buildGraph, referenceModel, strategyNames, verify, type StrategyName } from '../../staging'
+import { buildGraph, referenceModel, verify, type Staged, type StrategyName } from '../../staging'
 import { withoutDropout } from '../../staging/graph'
 import { timelineOf } from '../../staging/lowering/timeline'
-import { strategies, type Planner } from '../../staging/strategies'
-import { gradients, stageFor, type Execution } from '../golden/execute'
+import { gradients, must, stageFor, type Execution } from '../golden/execute'
 import { randomResidence } from '../staging/random-residence'
 import { randomSegments } from '../staging/random-segments'
 import { randomExecution } from './random-execution'
@@ -58,7 +57,7 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
   assert.ok(stays > runs.numRuns / 4, `only ${stays} tensors were swapped`)
 })
 
-const swapping = strategyNames.filter((name): name is Planner => name !== 'auto' && strategies[name].kind === 'swapping')
+const swapping = ['vdnn', 'lms', 'lms-hybrid', 'dymem', 'window', 'greedy', 'dynprog'] as const
 
 /** Two residual blocks, the second over half the pixels, with statistics of the whole image between all convolutions. */
 const branching = (): Model => {
@@ -96,7 +95,7 @@ const executionOf = (network: Model, device: 'reference' | 'cpu'): Execution => 
   return { model: network, input, device, threads: 1, exactKernels: true, weights, batch: { input: pixels, target: [1] } }
 }
 
-/** The smallest budget of each strategy, one half way to plain's peak, and that. */
+/** The smallest budget of a strategy, one half way to plain's peak, and that. */
 const budgetsOf = (execution: Execution, strategy: StrategyName, plainPeak: number): readonly number[] => {
   const refused = stageFor({ ...execution, strategy, budget: 4096 }, { kind: 'gradients' })
   const least = isRight(refused) ? 0 : refused.left.smallestFeasibleBudgetBytes!
@@ -113,17 +112,23 @@ const networks: Readonly<Record<string, () => Model>> = {
 
 for (const [name, network] of Object.entries(networks))
   for (const device of ['reference', 'cpu'] as const)
-    test(`${name} on ${device}: every strategy at budgets from its least to plain's: verified, memory as planned, to the bit as plain`, async () => {
+    test(`${name} on ${device}: every strategy at budgets from its least on: verified, memory as planned, to the bit as plain`, async () => {
       const execution = executionOf(network(), device)
       const plain = await gradients({ ...execution, strategy: 'plain' })
+      const decisionsOf = ({ plan: { segments, residence } }: Staged): string => JSON.stringify([segments, residence])
+      const ran = new Set([decisionsOf(plain.staged)])
       for (const strategy of swapping)
         for (const [index, budget] of budgetsOf(execution, strategy, plain.staged.program.peakBytes).entries()) {
-          const swapped = await gradients({ ...execution, strategy, budget })
-          const { program, plan } = swapped.staged
           const label = `${strategy} in ${budget} bytes`
+          const planned = must(stageFor({ ...execution, strategy, budget }, { kind: 'gradients' }))
+          const { program, plan } = planned
           if (index === 0) assert.ok(plan.residence.length > 0, `${label} swaps nothing`)
           const verified = verify(program)
           assert.ok(isRight(verified), isRight(verified) ? '' : `${label}: ${verified.left.message}`)
+          // Strategies agree where there is little to decide.
+          if (ran.has(decisionsOf(planned))) continue
+          ran.add(decisionsOf(planned))
+          const swapped = await gradients({ ...execution, segments: plan.segments, residence: plan.residence })
           for (const [measured, planned] of [
             [swapped.measuredPeakBytes, program.peakBytes],
             [swapped.measuredHostPeakBytes, program.hostBytes]

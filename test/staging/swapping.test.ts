@@ -21,7 +21,7 @@ import type { Instruction } from '../../staging/program'
 import { dymemStays } from '../../staging/strategies/dymem'
 import { dynprogStays, stepChain } from '../../staging/strategies/dynprog'
 import { greedyStays } from '../../staging/strategies/greedy'
-import { estimatedNanoseconds, occupancy, type Stay } from '../../staging/strategies/host-stays'
+import { estimatedNanoseconds, occupancy, peakOf, type Stay } from '../../staging/strategies/host-stays'
 import { lmsStays } from '../../staging/strategies/lms'
 import { vdnnStays } from '../../staging/strategies/vdnn'
 import { windowStays } from '../../staging/strategies/window'
@@ -99,23 +99,25 @@ test('GREEDY: the first tensors whose bytes are too many, out at once, freed whe
   assert.equal(figures(greedyStays(seen, 25)), [['output of 0', 1, 2, 6]])
 })
 
-test('DYNPROG: of a step as a chain, the set that waits least, and no more than that', () => {
-  const six = layersOf(5, 10, 10, 10, 10)
-  const spans = Array.from({ length: 6 }, (_, from) => ({ from, to: from + 1 }))
-  const chain = stepChain(six, spans, { toDevice: 20, toHost: 10 })
+test('DYNPROG: of a step as a chain, a set that waits least, and no more than that', () => {
+  const seven = layersOf(5, 10, 10, 10, 10, 10)
+  const spans = Array.from({ length: 7 }, (_, from) => ({ from, to: from + 1 }))
+  const link = { toDevice: 20, toHost: 10 }
+  const chain = stepChain(seven, spans, link)
   const stage = { u_F: 1000, u_B: 1000, y: 0, ex_F: 5, ex_B: 5 }
   assert.equal(chain.chain, {
     name: 'step',
-    stages: [0, 5, 10, 10, 10, 10].map((x, i) => ({ name: `${i}`, ...stage, x })),
+    stages: [0, 5, 10, 10, 10, 10, 10].map((x, i) => ({ name: `${i}`, ...stage, x })),
     output: { x: 0, y: 0 },
     beta: 10
   })
-  // The second output alone is out in time, and back in time; the first and the second together are GREEDY's.
-  assert.equal(figures(dynprogStays(six, chain, 40)), [['output of 1', 2, 4, 8]])
-  assert.is(greedyStays(six, 40).length, 2)
-  assert.equal(figures(dynprogStays(six, chain, 50)), [])
-  // Less than any operation needs: everything goes.
-  assert.is(dynprogStays(six, chain, 20).length, 4)
+  // Ten bytes too many: one activation, where GREEDY takes the first two.
+  const stays = dynprogStays(seven, chain, 50)
+  assert.equal([stays.length, stays[0]!.tensor.bytes, peakOf(seven, stays), estimatedNanoseconds(seven, stays, link)], [1, 10, 50, 14e9])
+  assert.is(greedyStays(seven, 50).length, 2)
+  assert.equal(figures(dynprogStays(seven, chain, 60)), [])
+  // Less than any operation needs: all that is ever free goes.
+  assert.is(dynprogStays(seven, chain, 20).length, 5)
 })
 
 test('the chain of a step has its peak, its time and all that it keeps, each once', () => {
