@@ -1,9 +1,8 @@
 import type { Timeline } from '../lowering/timeline'
 import type { Graph } from '../graph'
-import { asWritten } from '../order'
-import { withStays, type Stay } from './host-stays'
-import { wholeGraph } from './plain'
+import type { Stay } from './host-stays'
 import type { Strategy } from './strategy'
+import { swappingWhole } from './whole-model'
 
 /** The layer that runs in a stage, forward or backward. */
 export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): Graph['nodes'][number] => {
@@ -40,14 +39,6 @@ export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: strin
 }
 
 /** Of everything (vDNN_all), or of the convolutions' inputs alone (vDNN_conv). */
-export const vdnn: Strategy = {
-  obeysMarks: false,
-  order: asWritten,
-  kind: 'swapping',
-  all: (search) => {
-    const { graph } = search.lowering
-    return withStays(search, wholeGraph(graph), (seen) =>
-      [() => true, (op: string) => op === 'conv2d'].map((offloads) => vdnnStays(graph, seen, offloads))
-    )
-  }
-}
+export const vdnn: Strategy = swappingWhole((seen, graph) =>
+  [() => true, (op: string) => op === 'conv2d'].map((offloads) => vdnnStays(graph, seen, offloads))
+)
