@@ -1,4 +1,5 @@
 import { extentsOfTensor } from '../graph'
+import { gathersMoments } from '../normalisation'
 import type { Segment } from '../plan'
 import type { BufferRole } from '../program'
 import { endsOf, type SegmentTiling } from '../tiling'
@@ -6,6 +7,7 @@ import type { Boundary } from './body'
 import type { Context } from './context'
 import { at } from './emitter'
 import { bodiesOf, type SegmentCode } from './segment'
+import { expectPending, readingOf, regularRuns, streamedBy, streamsOf, type IntervalOf } from './streams'
 import { tensorBytes, type WholeTensor } from './tensors'
 
 /** Where the gradient of the network's input is handed out. */
@@ -29,19 +31,39 @@ export const boundariesOf = (context: Context, tensors: Iterable<number>): Reado
   return new Map([...tensors].filter((tensor) => tensor > 0).map((tensor) => [tensor, open(tensor)]))
 }
 
+type Between = Pick<SegmentCode, 'boundaries' | 'streams'>
+
 /** Of the tensors that leave any of the segments. */
-export const allBoundaries = (context: Context, segments: readonly Segment[]): ReadonlyMap<number, Boundary> =>
-  boundariesOf(context, new Set(segments.flatMap((segment) => endsOf(context.graph, segment).outputs)))
+export const allBetween = (context: Context, segments: readonly Segment[]): Between => {
+  const streams = streamsOf(context, segments.flatMap(streamedBy))
+  const leaving = new Set(segments.flatMap((segment) => endsOf(context.graph, segment).outputs))
+  return { boundaries: boundariesOf(context, [...leaving].filter((tensor) => !streams.has(tensor))), streams }
+}
 
-export const bindSegment = (
-  context: Context,
-  segment: Segment,
-  tiling: SegmentTiling,
-  boundaries: ReadonlyMap<number, Boundary>
-): SegmentCode => ({ segment, bodies: bodiesOf(tiling), ends: endsOf(context.graph, segment), boundaries })
+export const bindSegment = (context: Context, segment: Segment, tiling: SegmentTiling, between: Between): SegmentCode => ({
+  segment,
+  bodies: bodiesOf(inBands(context, segment, tiling, between.streams)),
+  ends: endsOf(context.graph, segment),
+  ...between
+})
 
-/** A segment by itself, with whole tensors at its ends. */
-export const bindAlone = (context: Context, segment: Segment, tiling: SegmentTiling): SegmentCode => {
+/** Tiles of which each run leaves the same of the gradients that go to the host. */
+const inBands = ({ graph }: Context, segment: Segment, tiling: SegmentTiling, streams: Between['streams']): SegmentTiling => {
+  const bands = endsOf(graph, segment)
+    .inputs.filter((tensor) => streams.get(tensor)?.gradient !== undefined)
+    .flatMap((tensor) => {
+      const held: IntervalOf = (run) => run.held.get(tensor)!
+      const normalising = graph.readers[tensor]!.filter((reader) => reader < segment.to && gathersMoments(graph.nodes[reader]!))
+      return [held, ...normalising.map((reader) => readingOf(segment, reader))].map((intervalOf) => ({ tensor, intervalOf }))
+    })
+  return bands.length === 0 ? tiling : { ...tiling, H: regularRuns(graph, segment, tiling.H, bands) }
+}
+
+/** A segment by itself, with whole tensors at its ends, but for those that are `streamed`. */
+export const bindAlone = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentCode => {
   const { inputs, outputs } = endsOf(context.graph, segment)
-  return bindSegment(context, segment, tiling, boundariesOf(context, [...inputs, ...outputs]))
+  const [onHost, whole] = [[...inputs, ...outputs].filter((tensor) => streamed.has(tensor)), (tensor: number) => !streamed.has(tensor)]
+  const streams = streamsOf(context, onHost)
+  outputs.forEach((tensor) => expectPending(context, streams.get(tensor), tensor))
+  return bindSegment(context, segment, tiling, { boundaries: boundariesOf(context, [...inputs, ...outputs].filter(whole)), streams })
 }

@@ -10,8 +10,8 @@ import type { Residence, Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
 import { segmentTiling } from '../tiling'
 import type { Context, Objective, ParameterTensor, Source } from './context'
-import { allBoundaries, bindSegment, exportsInput } from './bind'
-import { at, emitter, exchanged, openPool, type Buffer, type Emitter, type Pool, type Virtual, type VirtualInstruction } from './emitter'
+import { allBetween, bindSegment, exportsInput } from './bind'
+import { at, emitter, exchanged, openPool, type Buffer, type Emitter, type InBuffer, type Pool, type Virtual, type VirtualInstruction } from './emitter'
 import { emitEvaluation } from './evaluate'
 import { evaluationExchangeOf, exchangeOf } from './exchange'
 import { openMoments } from './moments'
@@ -90,11 +90,11 @@ const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Conte
 
 /** Segments with their tiles and the boundaries between them. */
 const bindSegments = (context: Context, segments: readonly Segment[]): readonly SegmentCode[] => {
-  const boundaries = allBoundaries(context, segments)
+  const between = allBetween(context, segments)
   return segments.map((segment) => {
     const tiling = segmentTiling(context.graph, segment, segment.grid)
     if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
-    return bindSegment(context, segment, tiling, boundaries)
+    return bindSegment(context, segment, tiling, between)
   })
 }
 
@@ -121,8 +121,8 @@ const emitStep = (context: Context, segments: readonly SegmentCode[], residents:
   return { code: emit.code(), nodes: graph.nodes.length, moments: emit.moments() }
 }
 
-/** Where each virtual buffer lies, and on the device its index in the Program, by its id. */
-type Placed = ReadonlyMap<number, { readonly offset: number; readonly buffer?: number }>
+/** Where each virtual buffer lies, and its index in the Program's list, by its id. */
+type Placed = ReadonlyMap<number, { readonly offset: number; readonly buffer: number }>
 
 const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly Instruction[] => {
   const address = (operand: Virtual): Address => {
@@ -131,9 +131,9 @@ const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly 
     const { offset, ...buffer } = placed.get(operand.buffer.id)!
     return { space: 'arena', base: offset + operand.base, strides: operand.strides, ...buffer }
   }
-  const whole = ({ id }: Buffer): Offset => {
-    const { offset: base, ...buffer } = placed.get(id)!
-    return { base, strides: [0, 0, 0], ...buffer }
+  const side = ({ buffer: { id }, base, strides }: InBuffer): Offset => {
+    const { offset, ...buffer } = placed.get(id)!
+    return { base: offset + base, strides, ...buffer }
   }
   return code.map((instruction): Instruction => {
     switch (instruction.kind) {
@@ -141,11 +141,8 @@ const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly 
         return { ...instruction, operands: instruction.operands.map(address) }
       case 'loop':
         return { ...instruction, body: resolve(instruction.body, placed) }
-      case 'copy': {
-        const { kind, engine, rows, rowBytes, device, host } = instruction
-        const strides = { deviceRowStride: rowBytes, hostRowStride: rowBytes }
-        return { kind, engine, rows, rowBytes, ...strides, device: whole(device), host: whole(host) }
-      }
+      case 'copy':
+        return { ...instruction, device: side(instruction.device), host: side(instruction.host) }
       default: {
         const { kind, engine, event } = instruction
         return { kind, engine, event }
@@ -188,6 +185,9 @@ const largestOf = (live: readonly Buffer[]): string =>
   live
     .filter(({ scope }) => scope !== 'resident')
     .reduce((largest, buffer) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 }).name
+
+const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] =>
+  lifetimes.map(({ buffer: { name, bytes, scope } }, index) => ({ name, offset: offsets[index]!, bytes, role: scope }))
 
 export interface Lowered {
   /** Highest byte that any section touches in the arena, plus one. */
@@ -275,7 +275,7 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
   const program = (): Program => {
     const placed: Placed = new Map([
       ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
-      ...onHost.map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]! }] as const)
+      ...onHost.map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]!, buffer: index }] as const)
     ])
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }): readonly [string, Section] => [
       name,
@@ -287,7 +287,8 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
       hostBytes,
       peakBytes,
       input: lowering.graph.input,
-      buffers: lifetimes.map(({ buffer: { name, bytes, scope } }, index) => ({ name, offset: offsets[index]!, bytes, role: scope })),
+      buffers: buffersOf(lifetimes, offsets),
+      hostBuffers: buffersOf(onHost, hostOffsets),
       residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
         return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),
