@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Graph } from '../graph'
+import { lazilyBy } from '../lazily'
+import { openPool } from '../lowering/emitter'
+import { openContext } from '../lowering/lower'
+import { tilesAsked } from '../marks'
 import { poolBeforeRectifying } from '../order'
+import { outputBytes } from './find-segments'
 import { noWait, targets, withSchedules } from './host-stays'
 import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
@@ -14,6 +20,19 @@ const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation
 
 const growth = 1.5
 const mostTargets = 14
+
+/** Larger tensors are on the host: of bytes for a segment, what its input, output and their gradients may take each; rounded, as few differ. */
+const thresholdFor = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes / 6))
+
+/** Tensors of more than so many bytes that can pass in bands of rows. */
+const streamable = (graph: Graph, sizes: readonly number[], bytes: number): ReadonlySet<number> =>
+  new Set(
+    tilesAsked(graph).length > 0
+      ? []
+      : graph.nodes.flatMap(({ access, output }, position) =>
+          sizes[position]! > bytes && output[2] > 1 && access.H.kind !== 'reduce' ? [position + 1] : []
+        )
+  )
 
 /** Numbers of bytes for which the transfers of one segmentation are scheduled. */
 const scheduleCount = 12
@@ -31,9 +50,11 @@ export const sftOffload: Strategy = {
   all: (search) => {
     const { lowering } = search
     const within = fastestWithin(search, false)
+    const sizes = outputBytes(openContext(lowering, openPool()))
+    const inBands = lazilyBy((largest: number) => fastestWithin(search, false, streamable(lowering.graph, sizes, largest)))
     const whole = [{ from: 0, to: lowering.graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }] as const
     const segmentations = segmentTargets(search, whole)
-      .flatMap(within)
+      .flatMap((target) => [...within(target), ...inBands(thresholdFor(target - search.residentBytes))(target)])
       .reduce<readonly Segmentation[]>(
         (found, segments) => (found.some((one) => isDeepStrictEqual(one, segments)) ? found : [...found, segments]),
         []

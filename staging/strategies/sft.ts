@@ -131,7 +131,7 @@ const joined = (segments: Segmentation, asked: readonly number[], estimate: Sear
   segments.reduce<Segmentation>((list, segment) => {
     const before = list[list.length - 1]
     const one =
-      before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && !asked.includes(segment.from)
+      before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && before.streams === undefined && !asked.includes(segment.from)
         ? asOne(before, segment, estimate)
         : undefined
     return one === undefined ? [...list, segment] : [...list.slice(0, -1), one]
@@ -141,6 +141,7 @@ interface Boundaries {
   /** Of a tensor, and of its gradient. */
   readonly tensorBytes: (tensor: number) => number
   readonly hasGradient: (tensor: number) => boolean
+  readonly onHost: ReadonlySet<number>
   /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
   readonly firstLearning: number
   /** Whether backward reads weights of these nodes in another layout than forward. */
@@ -163,7 +164,7 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 const waysOf = (
   { lowering: { graph, source }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
-  { tensorBytes, hasGradient, firstLearning, reorders }: Boundaries
+  { tensorBytes, hasGradient, onHost, firstLearning, reorders }: Boundaries
 ): ((span: Span) => Ways) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
@@ -194,8 +195,9 @@ const waysOf = (
     }
   }
   const optionOf = (segment: Segment): Option | undefined => {
-    const estimated = segment.loadsAhead === true && tileCount(segment.grid) > mostLoadedAhead ? undefined : estimate(segment)
-    return estimated && asOption(segment, estimated)
+    const streams = endsOf(graph, segment).outputs.flatMap((tensor) => (onHost.has(tensor) ? [tensor - 1] : []))
+    const estimated = segment.loadsAhead === true && tileCount(segment.grid) > mostLoadedAhead ? undefined : estimate(segment, onHost)
+    return estimated && asOption(streams.length === 0 ? segment : { ...segment, streams }, estimated)
   }
 
   const open = (span: Span): Ways => {
@@ -224,6 +226,8 @@ const waysOf = (
         : fastestFirst(inVariants(wanted.grid, !isLast || tileCount(wanted.grid) > 1))
     const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
     const coarsest = again.length > 0 ? again : kept
+    const { inputs, outputs } = endsOf(graph, span)
+    const inRows = [...inputs, ...outputs].some((tensor) => onHost.has(tensor))
     let grids: readonly Grid[] | undefined
     const gridOptions = new Map<string, (index: number) => Option | undefined>()
     const tiles = (
@@ -234,7 +238,7 @@ const waysOf = (
     ): Option | undefined => {
       const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
       if (nanoseconds > slowest) return undefined
-      grids ??= candidateGrids(graph, span)
+      grids ??= candidateGrids(graph, span, inRows)
       const key = `${variant},${decided.reorder},${decided.loadsAhead}`
       const gridOption =
         gridOptions.get(key) ??
@@ -284,24 +288,25 @@ const waysOf = (
  * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
  * target; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
  * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where nothing that is kept stays in
- * memory (`isKept` false), the target is for each segment by itself.
+ * memory (`isKept` false), the target is for each segment by itself; tensors `onHost` are there but for bands of rows.
  */
-export const fastestWithin = (search: Search, isKept = true): ((target: number) => readonly Segmentation[]) => {
+export const fastestWithin = (search: Search, isKept = true, onHost: ReadonlySet<number> = new Set()): ((target: number) => readonly Segmentation[]) => {
   const { lowering, residentBytes } = search
   const { graph } = lowering
   const context = openContext(lowering, openPool())
   const sizes = outputBytes(context)
   const end = graph.nodes.length
   const asked = checkpointsAsked(graph)
-  const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
+  const tensorBytes = (tensor: number): number => (onHost.has(tensor) ? 0 : aligned(sizes[tensor - 1]!))
   const hasGradient = (tensor: number): boolean => context.gradients[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
     context.parameters.slice(from, to).some((both) => both?.weight !== undefined && both.weight.layout !== both.weight.backwardLayout)
   const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
-  const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target), end]
+  const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
   const ways = waysOf(search, positionsWithin(Infinity), {
     tensorBytes,
     hasGradient,
+    onHost,
     firstLearning: context.firstLearning,
     reorders
   })

@@ -40,6 +40,6 @@ export const randomSegments = (
 export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.map((segment) => {
     const positions = endsOf(graph, segment).outputs.map((tensor) => tensor - 1)
-    const streams = positions.filter((position) => streamMistake(graph, segments, position) === undefined && draw(0, 3) > 0)
+    const streams = positions.filter((position) => streamMistake(graph, segments, segment, position) === undefined && draw(0, 3) > 0)
     return streams.length === 0 ? segment : { ...segment, streams }
   })
