@@ -131,7 +131,10 @@ const bytesOf = (
   streamed: ReadonlySet<number>
 ): SegmentBytes => {
   const emit = emitter(pool)
-  const forwardEnd = emitSegment({ ...context, emit }, segment, largestTile(tiling), streamed)
+  const { inputs, outputs } = endsOf(context.graph, segment)
+  // What a tile leaves to the next one, and to the host, the largest alone does not tell.
+  const inBands = [...inputs, ...outputs].some((tensor) => streamed.has(tensor))
+  const forwardEnd = emitSegment({ ...context, emit }, segment, inBands ? tiling : largestTile(tiling), streamed)
   const local = lifetimesOf(emit.code(), []).filter(({ buffer: { scope } }) => scope === 'local' || scope === 'unwanted')
   const [forward, backward] = [local.filter(({ from }) => from < forwardEnd), local.filter(({ to }) => to > forwardEnd)]
   const across = local.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)

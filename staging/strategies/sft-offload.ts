@@ -21,6 +21,9 @@ const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation
 const growth = 1.5
 const mostTargets = 14
 
+/** Of the host's budget for what is kept. */
+const hostShares = [0.95, 0.85, 0.7]
+
 /** Larger tensors are on the host: of bytes for a segment, what its input, output and their gradients may take each; rounded, as few differ. */
 const thresholdFor = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes / 6))
 
@@ -49,12 +52,18 @@ export const sftOffload: Strategy = {
   tiles: true,
   all: (search) => {
     const { lowering } = search
-    const within = fastestWithin(search, false)
     const sizes = outputBytes(openContext(lowering, openPool()))
-    const inBands = lazilyBy((largest: number) => fastestWithin(search, false, streamable(lowering.graph, sizes, largest)))
+    const all = sizes.reduce((sum, bytes) => sum + bytes, 0)
+    // Gradients are on the host too, two or three at a time.
+    const capacities = [Infinity, ...hostShares.map((share) => share * search.hostBudget).filter((bytes) => bytes < all)]
+    const within = lazilyBy((largest: number) => {
+      const onHost = streamable(lowering.graph, sizes, largest)
+      const searches = capacities.map((bytes) => fastestWithin(search, { bytes, onHost }))
+      return (target: number): readonly Segmentation[] => searches.flatMap((one) => one(target))
+    })
     const whole = [{ from: 0, to: lowering.graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }] as const
     const segmentations = segmentTargets(search, whole)
-      .flatMap((target) => [...within(target), ...inBands(thresholdFor(target - search.residentBytes))(target)])
+      .flatMap((target) => [Infinity, thresholdFor(target - search.residentBytes)].flatMap((largest) => within(largest)(target)))
       .reduce<readonly Segmentation[]>(
         (found, segments) => (found.some((one) => isDeepStrictEqual(one, segments)) ? found : [...found, segments]),
         []

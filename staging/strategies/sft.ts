@@ -19,6 +19,8 @@ interface Option {
   /** The most that it adds to what is resident, the tensors at its ends included. */
   readonly addedBytes: () => number
   readonly keptBytes: () => number
+  /** The same, wherever it is. */
+  readonly storedBytes: () => number
   readonly nanoseconds: () => number
 }
 
@@ -39,7 +41,7 @@ interface Spans {
   readonly leastNanoseconds: ReadonlyMap<number, number>
 }
 
-/** A plan of everything before a position: what it leaves in memory, what it costs in all. */
+/** A plan of everything before a position: what it leaves in memory (of what is stored elsewhere: there), what it costs in all. */
 interface Label {
   readonly residentBytes: number
   readonly nanoseconds: number
@@ -108,6 +110,19 @@ const firstFitting = (
   return found
 }
 
+/** The coarsest grid that fits, by bisection. */
+const coarsestFitting = (count: number, optionOf: (index: number) => Option | undefined, available: number): Option | undefined => {
+  let [low, high] = [0, count]
+  let found: Option | undefined
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const option = optionOf(middle)
+    if (option !== undefined && option.addedBytes() > available) low = middle + 1
+    else [found, high] = [option ?? found, middle]
+  }
+  return found
+}
+
 const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1
 
 /** Two segments as one in which their convolutions run as they do; undefined where no workspace of the two does for both. */
@@ -137,9 +152,17 @@ const joined = (segments: Segmentation, asked: readonly number[], estimate: Sear
     return one === undefined ? [...list, segment] : [...list.slice(0, -1), one]
   }, [])
 
+/** Where what is kept waits: in so many bytes of the host; tensors `onHost` are there throughout, but for bands of rows. */
+export interface Storage {
+  readonly bytes: number
+  readonly onHost: ReadonlySet<number>
+}
+
 interface Boundaries {
   /** Of a tensor, and of its gradient. */
   readonly tensorBytes: (tensor: number) => number
+  /** Of a tensor, wherever it is. */
+  readonly storedBytes: (tensor: number) => number
   readonly hasGradient: (tensor: number) => boolean
   readonly onHost: ReadonlySet<number>
   /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
@@ -164,13 +187,14 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 const waysOf = (
   { lowering: { graph, source }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
-  { tensorBytes, hasGradient, onHost, firstLearning, reorders }: Boundaries
+  { tensorBytes, storedBytes, hasGradient, onHost, firstLearning, reorders }: Boundaries
 ): ((span: Span) => Ways) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
   const isFrozen = ({ to }: Span): boolean => to <= firstLearning
   const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
   const crossingAt = lazilyBy((position: number) => (position === end ? [] : crossing(graph, position)))
+  const storedBytesOf = (tensors: readonly number[]): number => tensors.reduce((sum, tensor) => sum + storedBytes(tensor), 0)
   const outputBytesOf = (span: Span): number => bytesOf(endsOf(graph, span).outputs)
   /** Gradients of all tensors that live on either side of a segment. */
   const gradientBytes = ({ from, to }: Span): number =>
@@ -191,6 +215,7 @@ const waysOf = (
         return Math.max(after + forwardBytes, backward)
       }),
       keptBytes: () => after + estimated.bytes().keptBytes - freed,
+      storedBytes: () => storedBytesOf(endsOf(graph, segment).outputs) + estimated.bytes().keptBytes - freed,
       nanoseconds: estimated.nanoseconds
     }
   }
@@ -237,14 +262,16 @@ const waysOf = (
       slowest: number
     ): Option | undefined => {
       const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
-      if (nanoseconds > slowest) return undefined
+      if (!inRows && nanoseconds > slowest) return undefined
       grids ??= candidateGrids(graph, span, inRows)
       const key = `${variant},${decided.reorder},${decided.loadsAhead}`
       const gridOption =
         gridOptions.get(key) ??
         lazilyBy((index) => optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] }))
       gridOptions.set(key, gridOption)
-      return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
+      if (!inRows) return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
+      const found = coarsestFitting(grids.length, gridOption, available)
+      return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
     }
     /** Of the variants before `end`, in tiles; all leave the same in memory. */
     const fastestTiles = (end: number, available: number, slowest: number): Option | undefined => {
@@ -287,17 +314,19 @@ const waysOf = (
 /**
  * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
  * target; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
- * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where nothing that is kept stays in
- * memory (`isKept` false), the target is for each segment by itself; tensors `onHost` are there but for bands of rows.
+ * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where what is kept waits elsewhere
+ * (`storage`), the target is for each segment by itself.
  */
-export const fastestWithin = (search: Search, isKept = true, onHost: ReadonlySet<number> = new Set()): ((target: number) => readonly Segmentation[]) => {
+export const fastestWithin = (search: Search, storage?: Storage): ((target: number) => readonly Segmentation[]) => {
   const { lowering, residentBytes } = search
   const { graph } = lowering
   const context = openContext(lowering, openPool())
   const sizes = outputBytes(context)
   const end = graph.nodes.length
   const asked = checkpointsAsked(graph)
-  const tensorBytes = (tensor: number): number => (onHost.has(tensor) ? 0 : aligned(sizes[tensor - 1]!))
+  const onHost = storage?.onHost ?? new Set()
+  const storedBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
+  const tensorBytes = (tensor: number): number => (onHost.has(tensor) ? 0 : storedBytes(tensor))
   const hasGradient = (tensor: number): boolean => context.gradients[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
     context.parameters.slice(from, to).some((both) => both?.weight !== undefined && both.weight.layout !== both.weight.backwardLayout)
@@ -305,6 +334,7 @@ export const fastestWithin = (search: Search, isKept = true, onHost: ReadonlySet
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
   const ways = waysOf(search, positionsWithin(Infinity), {
     tensorBytes,
+    storedBytes,
     hasGradient,
     onHost,
     firstLearning: context.firstLearning,
@@ -321,13 +351,13 @@ export const fastestWithin = (search: Search, isKept = true, onHost: ReadonlySet
         for (const before of labels.get(from)!) {
           const slack = limit - before.nanoseconds - spans.leastNanoseconds.get(to)!
           if (leastNanoseconds > slack) continue
-          const available = target - residentBytes - before.residentBytes
-          for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
-            insert(labels.get(to)!, {
-              residentBytes: isKept ? rounded(before.residentBytes + keptBytes()) : 0,
-              nanoseconds: before.nanoseconds + nanoseconds(),
-              last: { segment, before }
-            })
+          const available = target - residentBytes - (storage === undefined ? before.residentBytes : 0)
+          for (const { segment, keptBytes, storedBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity)) {
+            const bytes = storage === undefined ? keptBytes() : storage.bytes === Infinity ? 0 : storedBytes()
+            const after = rounded(before.residentBytes + bytes)
+            if (storage !== undefined && after > storage.bytes) continue
+            insert(labels.get(to)!, { residentBytes: after, nanoseconds: before.nanoseconds + nanoseconds(), last: { segment, before } })
+          }
         }
       }
     return labels.get(end)!.at(-1)
@@ -368,5 +398,5 @@ export const sft: Strategy = {
   order: poolBeforeRectifying,
   obeysMarks: true,
   kind: 'targeted',
-  within: (search) => fastestWithin(search)
+  within: fastestWithin
 }
