@@ -28,6 +28,8 @@ export interface PlanSegment {
   readonly loadsAhead?: true
   /** Names of layers whose outputs leave the segment for the host, where they and their gradients stay: tiles take and bring bands of their rows. */
   readonly streams?: readonly string[]
+  /** Nothing that leaves the segment is kept for backward: before the backward of the segment that follows such ones, they run forward again. */
+  readonly repeats?: true
 }
 
 /**

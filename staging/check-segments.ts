@@ -11,7 +11,7 @@ import { momentText } from './moments'
 import { barriers, gathersMoments } from './normalisation'
 import { inOrder, type Order } from './order'
 import type { Residence, Segment } from './plan'
-import { streamMistake } from './streams'
+import { repeatMistake, streamMistake } from './streams'
 import { nodeWithoutInput, segmentTiling, type Grid, type Span } from './tiling'
 
 /**
@@ -77,12 +77,11 @@ export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<S
     return reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]
   })[0]
   if (cut !== undefined) return E.left(inputError(`${cut}.`))
-  const streamed = segments.flatMap((segment) =>
-    (segment.streams ?? []).flatMap((position) => {
-      const reason = streamMistake(inOrder(graph, order), segments, segment, position)
-      return reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]
-    })
-  )[0]
+  const streamed = segments.flatMap((segment, place) => {
+    const repeated = segment.repeats === undefined ? undefined : repeatMistake(inOrder(graph, order), segments, place)
+    const reasons = (segment.streams ?? []).map((position) => streamMistake(inOrder(graph, order), segments, segment, position))
+    return [repeated, ...reasons].flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
+  })[0]
   if (streamed !== undefined) return E.left(inputError(`${streamed}.`))
   const blind = segments.find((segment) => segmentTiling(inOrder(graph, order), segment, segment.grid) === undefined)
   return blind === undefined

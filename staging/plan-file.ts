@@ -29,7 +29,13 @@ const Segment = t.intersection([
     recompute: Flag,
     reorder: Reorder
   }),
-  t.partial({ winograd: t.array(t.string), workspace: Count, loadsAhead: t.literal(true), streams: t.array(t.string) })
+  t.partial({
+    winograd: t.array(t.string),
+    workspace: Count,
+    loadsAhead: t.literal(true),
+    streams: t.array(t.string),
+    repeats: t.literal(true)
+  })
 ])
 const HostStay = t.type({ tensor: t.string, swapOut: t.string, freed: t.string, swapIn: t.string })
 const Decided = t.type({
@@ -127,10 +133,11 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
           return {
             order,
-            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, loadsAhead, streams }) => ({
+            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, loadsAhead, streams, repeats }) => ({
               ...{ from, to, grid, recompute, reorder },
               ...(workspace !== undefined && { workspace }),
               ...(loadsAhead && { loadsAhead }),
+              ...(repeats && { repeats }),
               ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) }),
               ...(streams && { streams: streams.map(positionOf).sort((a, b) => a - b) })
             })),

@@ -6,8 +6,9 @@ import { endsOf, type SegmentTiling } from '../tiling'
 import type { Boundary } from './body'
 import type { Context } from './context'
 import { at } from './emitter'
-import { bodiesOf, type SegmentCode } from './segment'
-import { expectPending, readingOf, regularRuns, streamedBy, streamsOf, type IntervalOf } from './streams'
+import { passOf } from './pass'
+import { bodiesOf, emitForward, type SegmentCode } from './segment'
+import { expectPending, readingOf, regularRuns, streamedBy, streamsOf, type IntervalOf, type Stream } from './streams'
 import { tensorBytes, type WholeTensor } from './tensors'
 
 /** Where the gradient of the network's input is handed out. */
@@ -15,7 +16,7 @@ export const exportsInput = ({ objective, source }: Pick<Context, 'objective' | 
   objective.kind === 'gradients' && source.kind === 'float'
 
 /** Places for whole tensors between segments. */
-export const boundariesOf = (context: Context, tensors: Iterable<number>): ReadonlyMap<number, Boundary> => {
+export const boundariesOf = (context: Context, tensors: Iterable<number>): Map<number, Boundary> => {
   const { graph, layouts, gradients, emit, elementBytes } = context
   const open = (tensor: number): Boundary => {
     const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
@@ -31,13 +32,22 @@ export const boundariesOf = (context: Context, tensors: Iterable<number>): Reado
   return new Map([...tensors].filter((tensor) => tensor > 0).map((tensor) => [tensor, open(tensor)]))
 }
 
-type Between = Pick<SegmentCode, 'boundaries' | 'streams'>
+interface Between {
+  readonly boundaries: Map<number, Boundary>
+  readonly streams: ReadonlyMap<number, Stream>
+}
 
 /** Of the tensors that leave any of the segments. */
 export const allBetween = (context: Context, segments: readonly Segment[]): Between => {
   const streams = streamsOf(context, segments.flatMap(streamedBy))
   const leaving = new Set(segments.flatMap((segment) => endsOf(context.graph, segment).outputs))
-  return { boundaries: boundariesOf(context, [...leaving].filter((tensor) => !streams.has(tensor))), streams }
+  return {
+    boundaries: boundariesOf(
+      context,
+      [...leaving].filter((tensor) => !streams.has(tensor))
+    ),
+    streams
+  }
 }
 
 export const bindSegment = (context: Context, segment: Segment, tiling: SegmentTiling, between: Between): SegmentCode => ({
@@ -46,6 +56,34 @@ export const bindSegment = (context: Context, segment: Segment, tiling: SegmentT
   ends: endsOf(context.graph, segment),
   ...between
 })
+
+/**
+ * Segments forward once more, to new places, for the backward of the segment `before` which they stand and for their own: what forward
+ * made is no longer there. What nothing reads is not made.
+ */
+export const repeatForward = (context: Context, codes: readonly SegmentCode[], before: SegmentCode, between: Between): void => {
+  const wanted = new Set<number>()
+  const want = (code: SegmentCode, mode: 'recompute' | 'repeat'): void => {
+    const { isRead } = passOf(context, { ...code, wanted }, mode)
+    code.ends.inputs.filter(isRead).forEach((tensor) => wanted.add(tensor))
+  }
+  // What is kept has its inputs, and what learns nothing has no backward.
+  const readsAgain = ({ segment: { from, to, recompute } }: SegmentCode): boolean =>
+    recompute && context.gradients.slice(from + 1, to + 1).some((wants) => wants)
+  for (const code of [...codes, before].filter(readsAgain)) want(code, 'recompute')
+  for (const code of [...codes].reverse()) want(code, 'repeat')
+  for (const code of codes) if (code.ends.outputs.some((tensor) => wanted.has(tensor))) repeatOne(context, { ...code, wanted }, between)
+}
+
+const repeatOne = (context: Context, code: SegmentCode, { boundaries, streams }: Between): void => {
+  const { ends } = code
+  for (const [tensor, { tensor: again }] of boundariesOf(context, ends.outputs)) {
+    const boundary = boundaries.get(tensor)
+    if (boundary !== undefined) boundaries.set(tensor, { ...boundary, tensor: again })
+  }
+  for (const tensor of ends.outputs) streams.get(tensor)?.reopen()
+  emitForward(context, code, 'repeat')
+}
 
 /** Tiles of which each run leaves the same of the gradients that go to the host. */
 const inBands = ({ graph }: Context, segment: Segment, tiling: SegmentTiling, streams: Between['streams']): SegmentTiling => {

@@ -45,6 +45,8 @@ export interface BoundSegment {
   readonly boundaries: ReadonlyMap<number, Boundary>
   /** Those of them that are on the host instead. */
   readonly streams: ReadonlyMap<number, Stream>
+  /** The outputs that a pass `repeat` is for. */
+  readonly wanted?: ReadonlySet<number>
 }
 
 export const freshTile = (context: Context, name: string, extents: TileTensor['extents'], layout: Layout): TileTensor => ({
@@ -103,7 +105,7 @@ const bringTile = (context: Context, { tensor }: Stream, region: Region, tile: T
 export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode, ahead?: InputTile): readonly Step[] => {
   const { emit, elementBytes, layouts, exchange, graph } = context
   const { segment, boundaries, streams } = bound
-  const pass = passOf(context, segment, mode)
+  const pass = passOf(context, bound, mode)
   const homes = homesOf(context, bound, body, pass)
   const tiles = new Map<number, TileTensor>()
 

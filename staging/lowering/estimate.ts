@@ -123,13 +123,7 @@ export const segmentScratch = (lowering: Lowering): ((segment: Segment) => numbe
   }
 }
 
-const bytesOf = (
-  context: Context,
-  pool: Pool,
-  segment: Segment,
-  tiling: SegmentTiling,
-  streamed: ReadonlySet<number>
-): SegmentBytes => {
+const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentBytes => {
   const emit = emitter(pool)
   const { inputs, outputs } = endsOf(context.graph, segment)
   // What a tile leaves to the next one, and to the host, the largest alone does not tell.

@@ -10,8 +10,19 @@ import type { Residence, Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
 import { segmentTiling } from '../tiling'
 import type { Context, Objective, ParameterTensor, Source } from './context'
-import { allBetween, bindSegment, exportsInput } from './bind'
-import { at, emitter, exchanged, openPool, type Buffer, type Emitter, type InBuffer, type Pool, type Virtual, type VirtualInstruction } from './emitter'
+import { allBetween, bindSegment, exportsInput, repeatForward } from './bind'
+import {
+  at,
+  emitter,
+  exchanged,
+  openPool,
+  type Buffer,
+  type Emitter,
+  type InBuffer,
+  type Pool,
+  type Virtual,
+  type VirtualInstruction
+} from './emitter'
 import { emitEvaluation } from './evaluate'
 import { evaluationExchangeOf, exchangeOf } from './exchange'
 import { openMoments } from './moments'
@@ -88,14 +99,21 @@ const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Conte
   ]
 }
 
+interface Bound {
+  readonly segments: readonly SegmentCode[]
+  /** Runs segments forward once more, for the backward of the one that follows them. */
+  readonly repeat: (codes: readonly SegmentCode[], before: SegmentCode) => void
+}
+
 /** Segments with their tiles and the boundaries between them. */
-const bindSegments = (context: Context, segments: readonly Segment[]): readonly SegmentCode[] => {
+const bindSegments = (context: Context, segments: readonly Segment[]): Bound => {
   const between = allBetween(context, segments)
-  return segments.map((segment) => {
+  const bound = segments.map((segment) => {
     const tiling = segmentTiling(context.graph, segment, segment.grid)
     if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
     return bindSegment(context, segment, tiling, between)
   })
+  return { segments: bound, repeat: (codes, before) => repeatForward(context, codes, before, between) }
 }
 
 /** The optimizer's buffers of a parameter, in the order of `stateNames`. */
@@ -105,7 +123,7 @@ const stateOf = (residents: readonly StatePart[], parameter: ParameterTensor): r
   )
 
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
-const emitStep = (context: Context, segments: readonly SegmentCode[], residents: readonly StatePart[]): StepCode => {
+const emitStep = (context: Context, { segments, repeat }: Bound, residents: readonly StatePart[]): StepCode => {
   const { emit, objective, exchange, graph, elementBytes } = context
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
@@ -117,7 +135,13 @@ const emitStep = (context: Context, segments: readonly SegmentCode[], residents:
   if (context.gradients[0]!)
     emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(graph.input) * elementBytes }, { destination: exchanged(exchange.inputGradient) })
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
-  for (const [index, code] of [...segments.entries()].reverse()) emitBackward(context, code, kept[index], finish)
+  for (const [index, code] of [...segments.entries()].reverse()) {
+    const repeats = (at: number): boolean => segments[at]?.segment.repeats === true
+    let first = index
+    while (!repeats(index) && repeats(first - 1)) first--
+    repeat(segments.slice(first, index), code)
+    emitBackward(context, code, kept[index], finish)
+  }
   return { code: emit.code(), nodes: graph.nodes.length, moments: emit.moments() }
 }
 
@@ -215,18 +239,18 @@ interface VirtualSection {
 const emitSections = (
   context: Context,
   pool: Pool,
-  codes: readonly SegmentCode[],
+  bound: Bound,
   residents: readonly StatePart[],
   residence: Residence
 ): readonly VirtualSection[] => {
   const { objective } = context
   const evaluation = (name: 'step' | 'evaluate'): VirtualSection => {
     const evaluate = emitter(pool)
-    emitEvaluation(context, evaluate, codes)
+    emitEvaluation(context, evaluate, bound.segments)
     return { name, code: evaluate.code(), exchange: evaluationExchangeOf(context) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
-  const step = emitStep(context, codes, residents)
+  const step = emitStep(context, bound, residents)
   const sections: VirtualSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: exchangeOf(context) }]
   if (objective.kind !== 'train') return sections
   if (updatesLater(objective)) {

@@ -54,7 +54,7 @@ export const gatherMoments = (
   tensor: number,
   tile: TileTensor
 ): void => {
-  if (mode === 'recompute') return
+  if (mode === 'recompute' || mode === 'repeat') return
   const { graph, emit, elementBytes } = context
   const wanted = graph.readers[tensor]!.filter((reader) => {
     const node = graph.nodes[reader]!

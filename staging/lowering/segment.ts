@@ -45,19 +45,18 @@ export const emitForward = (
     const node = context.graph.nodes[tensor - 1]!
     if (loweringOf(node).accumulates?.(node.args as never) === true) zero(context, boundaries.get(tensor)!.tensor.buffer)
   }
-  zeroMoments(context, segment)
+  if (mode !== 'repeat') zeroMoments(context, segment)
   const shared = context.parameters.slice(segment.from, segment.to)
   const inside = inSegment(context, segment, { winogradForward: shared, winogradBackward: [] })
   let kept: readonly Step[] | undefined
   emitTiles(context, code, mode, (body, input) => {
     kept = forwardBody(inside, code, body, mode, input)
   })
-  if (mode !== 'evaluate') updateRunning(context, segment)
+  if (mode !== 'evaluate' && mode !== 'repeat') updateRunning(context, segment)
   return mode === 'keep' ? kept : undefined
 }
 
 const isTiled = ({ grid }: Segment): boolean => tileCount(grid) > 1
-
 
 /** The gradient of an output that is not complete before all tiles are done, and where it goes then. */
 interface Pending {
@@ -87,7 +86,7 @@ export const emitBackward = (
   if (partial || !isLast) emit.moment(2 * graph.nodes.length - segment.to)
   if (isLast) zeroMoments(context, segment)
   const mode = isLast ? 'keep' : 'recompute'
-  const pass = passOf(context, segment, mode)
+  const pass = passOf(context, code, mode)
   const parametersOf = (wanted: (position: number) => boolean) => positions.map((at) => (wanted(at) ? context.parameters[at] : undefined))
   const normalising = positions.filter((position) => isNormalisation(graph.nodes[position]!) && gradients[position + 1]!)
   const others = parametersOf((position) => !isNormalisation(graph.nodes[position]!))

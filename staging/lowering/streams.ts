@@ -24,8 +24,10 @@ export interface PendingStream {
 
 /** A tensor between segments that is on the host, as is its gradient: tiles take and bring bands of rows. */
 export interface Stream {
-  readonly tensor: WholeTensor
+  tensor: WholeTensor
   readonly gradient: WholeTensor | undefined
+  /** Takes a new place for the tensor, which is made once more. */
+  readonly reopen: () => void
   /** What backward has come across so far. */
   readonly pending: PendingStream[]
   /** Whether a segment's backward has written to the gradient. */
@@ -38,12 +40,7 @@ export const streamedBy = ({ streams = [] }: Segment): readonly number[] => stre
 export const streamsOf = (context: Context, tensors: readonly number[]): ReadonlyMap<number, Stream> =>
   new Map(tensors.map((tensor) => [tensor, openStream(context, tensor)] as const))
 
-const hostTensor = (
-  { graph, layouts, emit, elementBytes }: Context,
-  tensor: number,
-  name: string,
-  scope: BufferRole
-): WholeTensor => {
+const hostTensor = ({ graph, layouts, emit, elementBytes }: Context, tensor: number, name: string, scope: BufferRole): WholeTensor => {
   const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
   const buffer = emit.buffer(name, tensorBytes(layout, extents, elementBytes), scope)
   return { buffer, address: at(buffer), extents, layout }
@@ -52,12 +49,16 @@ const hostTensor = (
 const openStream = (context: Context, tensor: number): Stream => {
   const named = (name: string, scope: BufferRole) =>
     hostTensor(context, tensor, `${name} of ${context.graph.nodes[tensor - 1]!.name} on the host`, scope)
-  return {
+  const stream: Stream = {
     tensor: named('the output', 'boundary'),
     gradient: context.gradients[tensor]! ? named('the gradient of the output', 'output-gradient') : undefined,
+    reopen: () => {
+      stream.tensor = named('the output', 'boundary')
+    },
     pending: [],
     isWritten: false
   }
+  return stream
 }
 
 /** Of a segment by itself: what the normalisations that read its output will have left to it. */
@@ -162,8 +163,7 @@ const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: nu
 export const bandsOf = (graph: Graph, runs: readonly TileRun[], tensor: number, intervalOf: IntervalOf): readonly Band[] =>
   runs.map((_, run) => bandAt(runs, run, 0, extentsOfTensor(graph, tensor)[2], intervalOf, tensor))
 
-const isSameBand = (a: Band, b: Band): boolean =>
-  a.lead === b.lead && a.before === b.before && a.rows === b.rows && a.strip === b.strip
+const isSameBand = (a: Band, b: Band): boolean => a.lead === b.lead && a.before === b.before && a.rows === b.rows && a.strip === b.strip
 
 /** Runs of rows of which every tile has the same band of each of these: the first and the last of a run may stand for themselves. */
 export const regularRuns = (

@@ -53,7 +53,16 @@ const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => 
       const { device, event } = ends(stay)
       const { bytes } = device
       return [
-        { kind: 'copy', engine, rows: 1, rowBytes: bytes, deviceRowStride: bytes, hostRowStride: bytes, device: at(device), host: at(stay.host) },
+        {
+          kind: 'copy',
+          engine,
+          rows: 1,
+          rowBytes: bytes,
+          deviceRowStride: bytes,
+          hostRowStride: bytes,
+          device: at(device),
+          host: at(stay.host)
+        },
         { kind: 'record', engine, event }
       ]
     })

@@ -4,9 +4,11 @@ import { lazilyBy } from '../lazily'
 import { openPool } from '../lowering/emitter'
 import { openContext } from '../lowering/lower'
 import { tilesAsked } from '../marks'
+import { aligned } from '../placement/placement'
 import { poolBeforeRectifying } from '../order'
 import { outputBytes } from './find-segments'
 import { noWait, targets, withSchedules } from './host-stays'
+import { withRepeats } from './repeats'
 import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
@@ -21,7 +23,7 @@ const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation
 const growth = 1.5
 const mostTargets = 14
 
-/** Of the host's budget for what is kept. */
+/** Of the host's budget, for what is kept: two or three gradients, and what runs forward again, take the rest. */
 const hostShares = [0.95, 0.85, 0.7]
 
 /** Larger tensors are on the host: of bytes for a segment, what its input, output and their gradients may take each; rounded, as few differ. */
@@ -53,13 +55,14 @@ export const sftOffload: Strategy = {
   all: (search) => {
     const { lowering } = search
     const sizes = outputBytes(openContext(lowering, openPool()))
-    const all = sizes.reduce((sum, bytes) => sum + bytes, 0)
-    // Gradients are on the host too, two or three at a time.
-    const capacities = [Infinity, ...hostShares.map((share) => share * search.hostBudget).filter((bytes) => bytes < all)]
     const within = lazilyBy((largest: number) => {
       const onHost = streamable(lowering.graph, sizes, largest)
-      const searches = capacities.map((bytes) => fastestWithin(search, { bytes, onHost }))
-      return (target: number): readonly Segmentation[] => searches.flatMap((one) => one(target))
+      const fastest = fastestWithin(search, onHost)
+      const repeated = (segments: Segmentation): readonly Segmentation[] =>
+        hostShares.flatMap(
+          (share) => withRepeats(search, segments, (tensor) => aligned(sizes[tensor - 1]!), onHost, share * search.hostBudget) ?? []
+        )
+      return (target: number): readonly Segmentation[] => fastest(target).flatMap((segments) => [segments, ...repeated(segments)])
     })
     const whole = [{ from: 0, to: lowering.graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }] as const
     const segmentations = segmentTargets(search, whole)

@@ -19,8 +19,6 @@ interface Option {
   /** The most that it adds to what is resident, the tensors at its ends included. */
   readonly addedBytes: () => number
   readonly keptBytes: () => number
-  /** The same, wherever it is. */
-  readonly storedBytes: () => number
   readonly nanoseconds: () => number
 }
 
@@ -41,7 +39,7 @@ interface Spans {
   readonly leastNanoseconds: ReadonlyMap<number, number>
 }
 
-/** A plan of everything before a position: what it leaves in memory (of what is stored elsewhere: there), what it costs in all. */
+/** A plan of everything before a position: what it leaves in memory, what it costs in all. */
 interface Label {
   readonly residentBytes: number
   readonly nanoseconds: number
@@ -152,17 +150,9 @@ const joined = (segments: Segmentation, asked: readonly number[], estimate: Sear
     return one === undefined ? [...list, segment] : [...list.slice(0, -1), one]
   }, [])
 
-/** Where what is kept waits: in so many bytes of the host; tensors `onHost` are there throughout, but for bands of rows. */
-export interface Storage {
-  readonly bytes: number
-  readonly onHost: ReadonlySet<number>
-}
-
 interface Boundaries {
   /** Of a tensor, and of its gradient. */
   readonly tensorBytes: (tensor: number) => number
-  /** Of a tensor, wherever it is. */
-  readonly storedBytes: (tensor: number) => number
   readonly hasGradient: (tensor: number) => boolean
   readonly onHost: ReadonlySet<number>
   /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
@@ -187,14 +177,13 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 const waysOf = (
   { lowering: { graph, source }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
-  { tensorBytes, storedBytes, hasGradient, onHost, firstLearning, reorders }: Boundaries
+  { tensorBytes, hasGradient, onHost, firstLearning, reorders }: Boundaries
 ): ((span: Span) => Ways) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
   const isFrozen = ({ to }: Span): boolean => to <= firstLearning
   const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
   const crossingAt = lazilyBy((position: number) => (position === end ? [] : crossing(graph, position)))
-  const storedBytesOf = (tensors: readonly number[]): number => tensors.reduce((sum, tensor) => sum + storedBytes(tensor), 0)
   const outputBytesOf = (span: Span): number => bytesOf(endsOf(graph, span).outputs)
   /** Gradients of all tensors that live on either side of a segment. */
   const gradientBytes = ({ from, to }: Span): number =>
@@ -215,7 +204,6 @@ const waysOf = (
         return Math.max(after + forwardBytes, backward)
       }),
       keptBytes: () => after + estimated.bytes().keptBytes - freed,
-      storedBytes: () => storedBytesOf(endsOf(graph, segment).outputs) + estimated.bytes().keptBytes - freed,
       nanoseconds: estimated.nanoseconds
     }
   }
@@ -314,19 +302,17 @@ const waysOf = (
 /**
  * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
  * target; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
- * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where what is kept waits elsewhere
- * (`storage`), the target is for each segment by itself.
+ * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where what is kept waits on the host,
+ * the target is for each segment by itself; the tensors `onHost` are there throughout, but for bands of rows.
  */
-export const fastestWithin = (search: Search, storage?: Storage): ((target: number) => readonly Segmentation[]) => {
+export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
   const { lowering, residentBytes } = search
   const { graph } = lowering
   const context = openContext(lowering, openPool())
   const sizes = outputBytes(context)
   const end = graph.nodes.length
   const asked = checkpointsAsked(graph)
-  const onHost = storage?.onHost ?? new Set()
-  const storedBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
-  const tensorBytes = (tensor: number): number => (onHost.has(tensor) ? 0 : storedBytes(tensor))
+  const tensorBytes = (tensor: number): number => (onHost?.has(tensor) === true ? 0 : aligned(sizes[tensor - 1]!))
   const hasGradient = (tensor: number): boolean => context.gradients[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
     context.parameters.slice(from, to).some((both) => both?.weight !== undefined && both.weight.layout !== both.weight.backwardLayout)
@@ -334,9 +320,8 @@ export const fastestWithin = (search: Search, storage?: Storage): ((target: numb
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
   const ways = waysOf(search, positionsWithin(Infinity), {
     tensorBytes,
-    storedBytes,
     hasGradient,
-    onHost,
+    onHost: onHost ?? new Set(),
     firstLearning: context.firstLearning,
     reorders
   })
@@ -351,13 +336,13 @@ export const fastestWithin = (search: Search, storage?: Storage): ((target: numb
         for (const before of labels.get(from)!) {
           const slack = limit - before.nanoseconds - spans.leastNanoseconds.get(to)!
           if (leastNanoseconds > slack) continue
-          const available = target - residentBytes - (storage === undefined ? before.residentBytes : 0)
-          for (const { segment, keptBytes, storedBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity)) {
-            const bytes = storage === undefined ? keptBytes() : storage.bytes === Infinity ? 0 : storedBytes()
-            const after = rounded(before.residentBytes + bytes)
-            if (storage !== undefined && after > storage.bytes) continue
-            insert(labels.get(to)!, { residentBytes: after, nanoseconds: before.nanoseconds + nanoseconds(), last: { segment, before } })
-          }
+          const available = target - residentBytes - before.residentBytes
+          for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
+            insert(labels.get(to)!, {
+              residentBytes: onHost === undefined ? rounded(before.residentBytes + keptBytes()) : 0,
+              nanoseconds: before.nanoseconds + nanoseconds(),
+              last: { segment, before }
+            })
         }
       }
     return labels.get(end)!.at(-1)
@@ -398,5 +383,5 @@ export const sft: Strategy = {
   order: poolBeforeRectifying,
   obeysMarks: true,
   kind: 'targeted',
-  within: fastestWithin
+  within: (search) => fastestWithin(search)
 }

@@ -125,7 +125,9 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
         }
     for (const { place, access } of lent.values()) {
       const { name } = stores[access.store]!
-      fail(operandFault('seed', place, access.operand, name, access.range, `brings a part of "${name}" that is neither a seed nor goes back`))
+      fail(
+        operandFault('seed', place, access.operand, name, access.range, `brings a part of "${name}" that is neither a seed nor goes back`)
+      )
     }
     return touched
   }

@@ -4,19 +4,20 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verify } from '../../staging'
 import { gradients, trainSteps } from '../golden/execute'
-import { randomSegments, withStreams } from '../staging/random-segments'
+import { randomSegments, withRepeats, withStreams } from '../staging/random-segments'
 import { assertClose, assertTensorsClose, randomExecution } from './random-execution'
 
 const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 200), includeErrorInReport: true }
 
-test('random nets in bands of rows that pass from and to the host: verified, exact, memory on both sides as planned', async () => {
-  let streamed = 0
+test('random nets in bands of rows that pass from and to the host, or are made again: verified, exact, memory on both sides as planned', async () => {
+  let [streamed, repeated] = [0, 0]
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       const { draw, graph, ...execution } = randomExecution(seed)
       const whole = randomSegments(draw, graph, ['H'])
-      const segments = withStreams(draw, graph, whole)
+      const segments = withRepeats(draw, graph, withStreams(draw, graph, whole))
       streamed += segments.reduce((sum, { streams = [] }) => sum + streams.length, 0)
+      repeated += segments.filter(({ repeats }) => repeats).length
       const [plain, passed] = [await gradients({ ...execution, segments: whole }), await gradients({ ...execution, segments })]
       const { program, plan } = passed.staged
       assert.equal(plan.segments, segments)
@@ -39,6 +40,7 @@ test('random nets in bands of rows that pass from and to the host: verified, exa
     runs
   )
   assert.ok(streamed > runs.numRuns / 4, `only ${streamed} tensors were on the host`)
+  assert.ok(repeated > runs.numRuns / 16, `only ${repeated} segments ran forward again`)
 })
 
 test.run()

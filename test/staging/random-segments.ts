@@ -1,7 +1,7 @@
 import type { Graph, Grid, Segment } from '../../staging'
 import { fusedTiledAxes } from '../../staging'
 import type { TileAxis } from '../../staging/program'
-import { streamMistake } from '../../staging/streams'
+import { repeatMistake, streamMistake } from '../../staging/streams'
 import { endsOf, ownedExtent, segmentTiling } from '../../staging/tiling'
 import type { Draw } from './random-nets'
 
@@ -14,11 +14,7 @@ const randomGrid = (draw: Draw, graph: Graph, from: number, to: number, axes: re
 }
 
 /** Segments that cover a graph, each with a random grid that does not divide anything in particular. */
-export const randomSegments = (
-  draw: Draw,
-  graph: Graph,
-  axes: readonly TileAxis[] = ['B', 'H', 'W']
-): readonly Segment[] => {
+export const randomSegments = (draw: Draw, graph: Graph, axes: readonly TileAxis[] = ['B', 'H', 'W']): readonly Segment[] => {
   const ops = graph.nodes.length
   const segments: Segment[] = []
   for (let from = 0; from < ops;) {
@@ -35,6 +31,14 @@ export const randomSegments = (
   }
   return segments
 }
+
+/** The same, some of them forward once more before backward. */
+export const withRepeats = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
+  segments.reduceRight<readonly Segment[]>((after, segment, place) => {
+    const repeating: Segment = { ...segment, repeats: true }
+    const all = [...segments.slice(0, place), repeating, ...after]
+    return [draw(0, 2) > 0 && repeatMistake(graph, all, place) === undefined ? repeating : segment, ...after]
+  }, [])
 
 /** The same, some of the tensors between them on the host. */
 export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>

@@ -35,7 +35,12 @@ const at = (buffer: number, reuse = true, base = 0, strides: Address['strides'] 
 const zero = (buffer: number, reuse = true): Instruction => launch(0, at(buffer, reuse))
 const record = (engine: Engine, event: number): Instruction => ({ kind: 'record', engine, event })
 const wait = (engine: Engine, event: number): Instruction => ({ kind: 'wait', engine, event })
-const transfer = (engine: Copy['engine'], buffer: number, reuse = true, host: Offset = { base: 0, strides: [0, 0, 0], buffer: 0 }): Instruction => ({
+const transfer = (
+  engine: Copy['engine'],
+  buffer: number,
+  reuse = true,
+  host: Offset = { base: 0, strides: [0, 0, 0], buffer: 0 }
+): Instruction => ({
   kind: 'copy',
   engine,
   rows: 1,
