@@ -58,10 +58,12 @@ export const sftOffload: Strategy = {
     const within = lazilyBy((largest: number) => {
       const onHost = streamable(lowering.graph, sizes, largest)
       const fastest = fastestWithin(search, onHost)
+      const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
       const repeated = (segments: Segmentation): readonly Segmentation[] =>
-        hostShares.flatMap(
-          (share) => withRepeats(search, segments, (tensor) => aligned(sizes[tensor - 1]!), onHost, share * search.hostBudget) ?? []
-        )
+        hostShares.flatMap((share) => {
+          const one = withRepeats(search, segments, tensorBytes, onHost, share * search.hostBudget)
+          return one === undefined ? [] : [one]
+        })
       return (target: number): readonly Segmentation[] => fastest(target).flatMap((segments) => [segments, ...repeated(segments)])
     })
     const whole = [{ from: 0, to: lowering.graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }] as const
