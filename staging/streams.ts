@@ -19,6 +19,9 @@ export const repeatMistake = (graph: Graph, segments: readonly Segment[], place:
     : `repeats: the output of ${graph.nodes[far - 1]!.name} is read after segment ${before.from}..${before.to}, so it must be kept`
 }
 
+/** The tensors that a segment leaves on the host. */
+export const streamedBy = ({ streams = [] }: Segment): readonly number[] => streams.map((position) => position + 1)
+
 /** Why the output of a layer of a segment cannot stay on the host and pass by bands of rows. The graph is in the order in which it runs. */
 export const streamMistake = (graph: Graph, segments: readonly Segment[], { from, to }: Segment, position: number): string | undefined => {
   const node = graph.nodes[position]

@@ -56,10 +56,10 @@ export const segmentEstimator = (
     return knownRuns.get(key)
   }
   return (segment, streamed = new Set()) => {
-    const { from, to, grid, recompute, reorder, winograd = [], workspace, loadsAhead } = segment
+    const { from, to, grid, recompute, reorder, winograd = [], workspace, loadsAhead, repeats } = segment
     const { inputs, outputs } = endsOf(lowering.graph, segment)
     const onHost = [...inputs, ...outputs].filter((tensor) => streamed.has(tensor))
-    const key = [from, to, grid.B, grid.H, grid.W, recompute, reorder, winograd, workspace, loadsAhead, onHost].join(';')
+    const key = [from, to, grid.B, grid.H, grid.W, recompute, reorder, winograd, workspace, loadsAhead, repeats, onHost].join(';')
     if (!known.has(key)) {
       const [B, H, W] = [runsOf(segment, 'B'), runsOf(segment, 'H'), runsOf(segment, 'W')]
       const tiling = B && H && W && { B, H, W }
@@ -80,6 +80,7 @@ const emitSegment = (context: Context, segment: Segment, tiling: SegmentTiling, 
   const code = bindAlone(context, segment, tiling, streamed)
   const kept = segment.to === context.graph.nodes.length ? undefined : emitForward(context, code)
   const forwardEnd = instructions(context.emit.code())
+  if (segment.repeats === true) emitForward(context, { ...code, wanted: new Set(code.ends.outputs) }, 'repeat')
   emitBackward(context, code, kept, () => undefined)
   return forwardEnd
 }
@@ -93,7 +94,8 @@ const withoutScratch = (context: Context): Context => ({
 const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number> = new Set()): Stopwatch => {
   const watch = stopwatch(context.device)
   emitSegment({ ...context, emit: watch }, segment, tiling, streamed)
-  if (segment.loadsAhead !== true && streamed.size === 0) return watch
+  const { inputs, outputs } = endsOf(context.graph, segment)
+  if (segment.loadsAhead !== true && ![...inputs, ...outputs].some((tensor) => streamed.has(tensor))) return watch
   // Engines that run beside each other are simulated.
   const pool = openPool()
   const emit = emitter(pool)
@@ -102,10 +104,10 @@ const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling, 
   return { ...watch, nanoseconds: (kind) => (kind === undefined ? whole : watch.nanoseconds(kind)) }
 }
 
-/** What a segment's kernels take, exactly; its tiles must see more than padding. */
-export const segmentTimer = (lowering: Lowering): ((segment: Segment) => Stopwatch) => {
+/** What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more than padding. */
+export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number>): ((segment: Segment) => Stopwatch) => {
   const context = withoutScratch(openContext(lowering, openPool()))
-  return (segment) => timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!)
+  return (segment) => timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!, onHost)
 }
 
 /** Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding. */

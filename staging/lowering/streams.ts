@@ -1,7 +1,6 @@
 import { extentsOfTensor, type Graph } from '../graph'
 import { channelBlock } from '../layout'
 import { gathersMoments } from '../normalisation'
-import type { Segment } from '../plan'
 import type { BufferRole, Copy } from '../program'
 import type { Interval, Reading } from '../region'
 import type { Span, TileRun } from '../tiling'
@@ -33,9 +32,6 @@ export interface Stream {
   /** Whether a segment's backward has written to the gradient. */
   isWritten: boolean
 }
-
-/** The tensors that a segment leaves on the host. */
-export const streamedBy = ({ streams = [] }: Segment): readonly number[] => streams.map((position) => position + 1)
 
 export const streamsOf = (context: Context, tensors: readonly number[]): ReadonlyMap<number, Stream> =>
   new Map(tensors.map((tensor) => [tensor, openStream(context, tensor)] as const))
