@@ -7,6 +7,7 @@ import { lower, openContext, type Lowered, type Lowering } from './lowering/lowe
 import { microBatches } from './objective'
 import { inOrder, type Order } from './order'
 import { timelineOf } from './lowering/timeline'
+import { alignment } from './placement/placement'
 import type { Residence, Segment } from './plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { leastBytesOf } from './strategies/least-bytes'
@@ -60,6 +61,9 @@ const largestTensorBytes = (lowering: Lowering): number => {
   }, 0)
 }
 
+/** Whether what is live at once may be placed in a budget: a placement ends before the padding of its last buffer. */
+const mayLieIn = (budget: number, liveBytes: number): boolean => liveBytes < budget + alignment
+
 /** A prospect that is lowered when it comes into question. */
 interface Lowerable extends Omit<Prospect, 'decisions' | 'nanoseconds'> {
   /** What it takes at least. */
@@ -69,15 +73,15 @@ interface Lowerable extends Omit<Prospect, 'decisions' | 'nanoseconds'> {
 
 /** The best of all that a strategy may decide. None does with fewer bytes than `leastBytes`. */
 const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Lowerable[]): Answers => {
-  const mayFit = lazily(() => all().filter(({ hostBytes }) => hostBytes <= hostBudget))
+  const mayFit = lazily(() => all().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
   const isWithin = (budget: number, { liveBytes, liveHostBytes, peakBytes, hostBytes }: Candidate): boolean =>
-    liveBytes() <= budget && liveHostBytes() <= hostBudget && peakBytes() <= budget && hostBytes() <= hostBudget
+    mayLieIn(budget, liveBytes()) && mayLieIn(hostBudget, liveHostBytes()) && peakBytes() <= budget && hostBytes() <= hostBudget
   const fewestFirst = (bytes: (one: Lowerable) => number, among: readonly Lowerable[]): readonly Lowerable[] =>
     [...among].sort((a, b) => bytes(a) - bytes(b))
   return {
     within: (budget, slowest = Infinity) => {
       if (budget < leastBytes) return undefined
-      const small = mayFit().filter(({ deviceBytes }) => deviceBytes <= budget)
+      const small = mayFit().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
       let best: Candidate | undefined
       for (const { milliseconds, lowered } of small.sort((a, b) => a.milliseconds() - b.milliseconds())) {
         const mayBeBest = (time: number): boolean => (best === undefined ? time <= slowest : time < best.milliseconds())
@@ -90,17 +94,18 @@ const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonl
       let least: Candidate | undefined
       for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, mayFit())) {
         const most = (least?.peakBytes() ?? Infinity) - 1
-        if (deviceBytes > most) break
+        if (!mayLieIn(most, deviceBytes)) break
         if (isWithin(most, lowered())) least = lowered()
       }
       return least && { budget: least.peakBytes(), candidate: least }
     },
     leastHost: (budget) => {
-      const small = all().filter(({ deviceBytes }) => deviceBytes <= budget)
+      const small = all().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
       let least: number | undefined
       for (const { hostBytes, lowered } of fewestFirst((one) => one.hostBytes, small)) {
-        if (hostBytes >= (least ?? Infinity)) break
-        if (lowered().liveBytes() <= budget && lowered().peakBytes() <= budget) least = Math.min(least ?? Infinity, lowered().hostBytes())
+        if (!mayLieIn((least ?? Infinity) - 1, hostBytes)) break
+        if (mayLieIn(budget, lowered().liveBytes()) && lowered().peakBytes() <= budget)
+          least = Math.min(least ?? Infinity, lowered().hostBytes())
       }
       return least
     }
@@ -146,7 +151,7 @@ const ladderAnswers = (
     for (let rung = startFor(budget); rung >= 0; rung--) {
       const candidates = candidatesAt(rung)
       if (candidates.length === 0) return undefined
-      const fitting = candidates.find(({ liveBytes, peakBytes }) => liveBytes() <= budget && peakBytes() <= budget)
+      const fitting = candidates.find(({ liveBytes, peakBytes }) => mayLieIn(budget, liveBytes()) && peakBytes() <= budget)
       if (fitting !== undefined) return fitting
     }
     return undefined
@@ -173,7 +178,7 @@ const ladderAnswers = (
 }
 
 /** What strategies ask of a graph in an order; answers are remembered over all that want the same one. */
-const searches = (written: Lowering, residentBytes: number): ((order: Order) => Search) => {
+const searches = (written: Lowering, residentBytes: number, hostBudget: number): ((order: Order) => Search) => {
   const known = new Map<string, Search>()
   return (order) => {
     const found = known.get(order.join())
@@ -183,6 +188,7 @@ const searches = (written: Lowering, residentBytes: number): ((order: Order) => 
     const search: Search = {
       lowering,
       residentBytes,
+      hostBudget,
       estimate: segmentEstimator(lowering),
       variants: (span) => variants()(span),
       timeline: (segments) => timelineOf(lowering, segments)
@@ -249,7 +255,7 @@ const answersOf = (
  * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
  */
 export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): Answers => {
-  const searchIn = searches(written, plain.residentBytes)
+  const searchIn = searches(written, plain.residentBytes, hostBudget ?? Infinity)
   const mayTake = (name: Planner): boolean =>
     (written.graph.marks.length === 0 || strategies[name].obeysMarks) && (hostBudget !== undefined || strategies[name].kind !== 'swapping')
   const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) => ({

@@ -23,8 +23,9 @@ export const leastBytesOf = (lowering: Lowering, residentBytes: number): ((segme
   return (segments) => {
     const again = new Set<number>()
     let least = 0
-    for (const { from, to, recompute } of segments) {
-      const pass = passOf(context, { from, to }, recompute ? 'recompute' : 'keep')
+    for (const segment of segments) {
+      const { from, to, recompute } = segment
+      const pass = passOf(context, { segment }, recompute ? 'recompute' : 'keep')
       const readsItself = (tensor: number): boolean =>
         graph.readers[tensor]!.some((reader) => from <= reader && reader < to && pass.readsInput(reader))
       const inside = Array.from({ length: to - from }, (_, index) => from + 1 + index).filter(readsItself)

@@ -32,6 +32,7 @@ const searchIn = (written: Lowering, order: readonly number[]): Search => {
   return {
     lowering,
     residentBytes,
+    hostBudget: Infinity,
     variants,
     estimate: segmentEstimator(lowering),
     timeline: (segments) => timelineOf(lowering, segments)
@@ -57,7 +58,9 @@ test('no prospect of a strategy that swaps takes less, in time or in memory, tha
         assert.ok(hostBytes <= lowered.liveHostBytes(), `${hostBytes} bytes on the host, but ${lowered.liveHostBytes()}`)
         const simulated = Math.round(1e6 * lowered.milliseconds())
         assert.ok(nanoseconds() <= simulated, `${nanoseconds()} ns, but ${simulated}`)
-        if (segments.every(({ loadsAhead = false }) => !loadsAhead)) assert.is(nanoseconds(), simulated)
+        // What is loaded, or passes in bands of rows, shares the link.
+        if (segments.every(({ loadsAhead, streams }) => loadsAhead === undefined && streams === undefined))
+          assert.is(nanoseconds(), simulated)
       }
     }),
     { numRuns: 80, includeErrorInReport: true }
