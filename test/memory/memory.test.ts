@@ -23,7 +23,7 @@ memory.after(() => rmSync(folder, { recursive: true }))
 const measured = (wanted: Wanted): Measured => {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['-r', 'ts-node/register', join(__dirname, 'measure.ts'), JSON.stringify(wanted)],
+    ['-r', join(__dirname, '..', 'transpile.js'), join(__dirname, 'measure.ts'), JSON.stringify(wanted)],
     {
       encoding: 'utf8',
       env: { ...process.env, LD_PRELOAD: counter, MALLOC_COUNTS: join(folder, 'counts') }
