@@ -55,7 +55,7 @@ const randomCase = (seed: number) => {
 }
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
-const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 60), includeErrorInReport: true }
+const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 30), includeErrorInReport: true }
 
 const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => {
   if (isLeft(staged)) throw new Error(staged.left.message)
