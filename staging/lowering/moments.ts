@@ -98,11 +98,12 @@ export const updateRunning = (context: Context, segment: Segment): void =>
   })
 
 /** The context of a pass over a segment whose frozen normalisations find moments made of their running statistics. */
-export const withFrozenMoments = (context: Context, { from, to }: Segment): Context => {
+export const withFrozenMoments = (context: Context, { from, to }: Segment, runs: (position: number) => boolean): Context => {
   const { emit, graph, parameters } = context
-  const frozen = graph.nodes
-    .slice(from, to)
-    .flatMap((node, index) => (isNormalisation(node) && !gathersMoments(node) ? [{ node, position: from + index }] : []))
+  const frozen = graph.nodes.slice(from, to).flatMap((node, index) => {
+    const position = from + index
+    return isNormalisation(node) && !gathersMoments(node) && runs(position) ? [{ node, position }] : []
+  })
   if (frozen.length === 0) return context
   const made = frozen.map(({ node, position }) => {
     const moments = emit.buffer(`running moments of ${node.name}`, node.input[1] * momentBytes)
