@@ -35,7 +35,7 @@ type ApplyOp<N extends Op, A, F extends Dim, G extends Segment, O extends Origin
   ? [G[1]] extends [InsideDims<G[2]>]
     ? [G[1]] extends [LastDims<N>]
       ? N extends Normalisation
-        ? O[0]['length'] extends G[4]['length']
+        ? O[0]['length'] extends 0 | G[4]['length']
           ? Normalised<N, F, G, O, Y, StatisticsOf<N, A>>
           : After<N, F, G, O, Y, G[3]>
         : After<N, F, G, O, Y, G[3]>
@@ -45,20 +45,21 @@ type ApplyOp<N extends Op, A, F extends Dim, G extends Segment, O extends Origin
     ? Bad<Y>
     : never
 
-type After<N extends Op, F extends Dim, G extends Segment, O extends Origin, Y extends Shape, Statistical extends Op> = Tensor<
+type After<N extends Op, F extends Dim, G extends Segment, O extends Origin, Y extends Shape, Statistical extends string> = Tensor<
   Y,
   Extract<F, InsideDims<G[2]> & LastDims<N>>,
   readonly [InPlace<N> extends true ? G[0] : readonly [Y, G[0]], G[1], N, Statistical, G[4]],
   readonly [G[4], O[1], O[2]]
 >
 
-/** An op that needs statistics along D of what this segment makes. */
+/** An op that needs statistics along D of what this segment makes, or of the net's input. */
 type Normalised<N extends Op, F extends Dim, G extends Segment, O extends Origin, Y extends Shape, D extends Dim> = [G[1] & D] extends [
   never
 ]
-  ? After<N, Exclude<F, D>, G, O, Y, [F & D] extends [never] ? G[3] : N>
-  : Bad<`${N}: cannot tile along ${ShowDims<G[1] & D>}; ${NeedsStatistics<N>}`>
-type NeedsStatistics<N extends Op> = `${N} needs the statistics of the whole tensor before it, so put a checkpoint before it`
+  ? After<N, Exclude<F, D>, G, O, Y, [F & D] extends [never] ? G[3] : NeedsStatistics<N, O[0]['length']>>
+  : Bad<`${N}: cannot tile along ${ShowDims<G[1] & D>}; ${NeedsStatistics<N, O[0]['length']>}`>
+type NeedsStatistics<N extends Op, Made extends number> =
+  `${N} needs the statistics of the whole ${Made extends 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
 
 type Checkpoint<S extends Shape, G extends Segment, O extends Origin, A> = A extends { readonly budget: infer Budget extends number }
   ? BytesWritten<G[0]> extends infer Bytes extends number
@@ -85,9 +86,7 @@ type Tile<S extends Shape, F extends Dim, G extends Segment, O extends Origin, A
       : never
 /** The dimensions that are to be cut into more than one tile. */
 type Wanted<A> = { [D in keyof A]: A[D] extends 1 ? never : D }[keyof A]
-type Why<F extends Dim, Statistical extends Op> = [Statistical] extends [never]
-  ? `this segment allows ${ShowDims<F>}`
-  : NeedsStatistics<Statistical>
+type Why<F extends Dim, Statistical extends string> = [Statistical] extends [never] ? `this segment allows ${ShowDims<F>}` : Statistical
 
 /** What the branches of a block make of X, joined. Y: the end of the branch before, whose segment goes on; X at first. */
 type Branches<

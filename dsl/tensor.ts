@@ -32,13 +32,16 @@ export type Segment = readonly [
   tiled: Dim,
   /** Its last op so far; never at its start. */
   last: Op,
-  /** The op that needs statistics of what the segment itself makes; never where none does. */
-  statistical: Op,
+  /** Why it cannot be tiled along all dimensions where an op in it needs statistics; never where none does. */
+  statistical: string,
   /** As long as there are checkpoints before it, plus one. */
   number: readonly unknown[]
 ]
 
-/** How a tensor came about: the number of the segment that made it, as of Segment; and what it stands in, with the shape with which that starts. */
+/**
+ * How a tensor came about: the number of the segment that made it, as of Segment, and none for the net's input; and what it stands in, with
+ * the shape with which that starts.
+ */
 export type Origin = readonly [segment: readonly unknown[], around: 'net' | 'block', start: Shape]
 
 /**
@@ -49,7 +52,7 @@ export interface Tensor<
   S extends Shape = Shape,
   F extends Dim = Dim,
   G extends Segment = readonly [Written, never, never, never, readonly [unknown]],
-  O extends Origin = readonly [readonly [], 'net', Shape]
+  O extends Origin = readonly [readonly unknown[], 'net', Shape]
 > extends AnyTensor {
   readonly [segment]: readonly [shape: S, dims: F, segment: G, origin: O]
 }
