@@ -91,9 +91,9 @@ const applyTile = (counts: MarkArguments['tile'], isInBlock: boolean, segment: S
       )
 }
 
-/** "features.0: conv2d: ..."; of a join, whose name says what it does, "add1: ...". */
+/** "features.0: conv2d: ..."; where the name says what it is, as a block's join's does, "add1: ...". */
 const under = ({ name, op }: FlatOp, sentence: string): string =>
-  `${name}: ${op === 'add' || op === 'concat' ? sentence.slice(`${op}: `.length) : sentence}`
+  `${name}: ${/[^.]*$/.exec(name)![0].replace(/\d+$/, '') === op ? sentence.slice(`${op}: `.length) : sentence}`
 
 /** The layer's output and the segment that ends with it; `shapes` are those of all tensors so far. */
 const apply = (
