@@ -63,8 +63,10 @@ type Normalised<N extends Op, F extends Dim, G extends Segment, O extends Origin
 ]
   ? After<N, Exclude<F, D>, G, O, W, Y, [F & D] extends [never] ? G[2] : NeedsStatistics<N, O[0]['length']>>
   : `${N}: cannot tile along ${ShowDims<G[0] & D>}; ${NeedsStatistics<N, O[0]['length']>}`
-type NeedsStatistics<N extends Op, Made extends number> =
-  `${N} needs the statistics of the whole ${Made extends 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
+type NeedsStatistics<
+  N extends Op,
+  Made extends number
+> = `${N} needs the statistics of the whole ${Made extends 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
 
 type Checkpoint<S extends Shape, G extends Segment, O extends Origin, W, A> = A extends { readonly budget: infer Budget extends number }
   ? BytesWritten<W> extends infer Bytes extends number

@@ -230,8 +230,7 @@ export const segmentMultiplyAdds = (graph: Graph, span: Span, tiling: SegmentTil
     .slice(span.from, span.to)
     .reduce(
       (sum, node, position) =>
-        sum +
-        multiplyAddsPerOutput(node) * node.output[1] * product(tileAxes.map((axis) => heldExtent(axis, span.from + position + 1))),
+        sum + multiplyAddsPerOutput(node) * node.output[1] * product(tileAxes.map((axis) => heldExtent(axis, span.from + position + 1))),
       0
     )
 }

@@ -237,7 +237,9 @@ types('segments: the same shape, or the same sentence', () => {
       list.map((name) => layers[name]!),
       [2, 3, 8, 8]
     )
-    return E.isLeft(traced) ? traced.left.replace(/^\S+: (?=\S+: )/, '').replace(/^(add|concat)\d+/, '$1') : `readonly [${traced.right.at(-1)!.output.join(', ')}]`
+    return E.isLeft(traced)
+      ? traced.left.replace(/^\S+: (?=\S+: )/, '').replace(/^(add|concat)\d+/, '$1')
+      : `readonly [${traced.right.at(-1)!.output.join(', ')}]`
   })
   lists.forEach((list, index) => assert.is(found[index]!.replace(/^"(in \d+: )?|"$/g, ''), expected[index], list.join(', ')))
   for (const part of [

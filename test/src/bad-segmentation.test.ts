@@ -90,7 +90,11 @@ const cases: readonly (readonly [name: string, args: readonly string[], sentence
     predict('resnet34', 'resnet18'),
     /^.*resnet18\.safetensors: lacks layer1\.2\.conv1\.weight \[64, 64, 3, 3\], which resnet34 needs\.$/
   ],
-  ['weights of a deeper network', predict('resnet18', 'resnet34'), /^.*resnet34\.safetensors: holds layer1\.2\.\S+, which resnet18 has not\.$/]
+  [
+    'weights of a deeper network',
+    predict('resnet18', 'resnet34'),
+    /^.*resnet34\.safetensors: holds layer1\.2\.\S+, which resnet18 has not\.$/
+  ]
 ]
 
 for (const [name, args, sentence] of cases)

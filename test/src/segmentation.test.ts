@@ -281,7 +281,12 @@ const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' |
       planNetwork({ model, device, threads: 1, input: [1, 3, 117, 93], ...decisions }, { kind: 'evaluate' }, imageSource),
       TE.fromEither,
       TE.chainFirst((planned) =>
-        TE.fromIO(() => assert.is(planned.staged.plan.segments.some(({ grid }) => grid.H * grid.W > 1), 'budget' in decisions))
+        TE.fromIO(() =>
+          assert.is(
+            planned.staged.plan.segments.some(({ grid }) => grid.H * grid.W > 1),
+            'budget' in decisions
+          )
+        )
       ),
       TE.chain((planned) =>
         withNetwork({ planned, device, weights: at('w.safetensors'), seed: 0 }, (network) =>
@@ -298,7 +303,10 @@ const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' |
 for (const device of ['cpu', 'reference'] as const)
   test(`${device}: scores in tiles are those of the image untiled, without seams`, async () => {
     await writeWeights(at('w.safetensors'))
-    const [whole, tiled] = [await scoresOf(device, { strategy: 'plain' }), await scoresOf(device, { budget: { kind: 'ofPlain', fraction: 0.5 } })]
+    const [whole, tiled] = [
+      await scoresOf(device, { strategy: 'plain' }),
+      await scoresOf(device, { budget: { kind: 'ofPlain', fraction: 0.5 } })
+    ]
     const largest = whole.reduce((most, score) => Math.max(most, Math.abs(score)), 0)
     const off = whole.reduce((most, score, index) => Math.max(most, Math.abs(score - tiled[index]!)), 0)
     assert.is(whole.length, 3 * 117 * 93)
@@ -332,7 +340,7 @@ test('predict runs a plan: of an evaluation, or of the training at the same size
     predict({ ...common, ...image, image: at('other-size.png'), plan: at('evaluation.json'), out: at('x.png') })
   )
   assert.match(message, /^input: the model takes 1x3x50x60, the plan is for 1x3x40x32/)
-  const typed = await failureOf(plan({ ...made, out: at('evaluation.plan.ts') }))
+  const typed = await failureOf(plan({ ...made, model: 'unet', out: at('evaluation.plan.ts') }))
   assert.match(typed.message, /evaluation\.plan\.ts: .* write the plan of an evaluation to a \*\.json file$/)
 })
 
