@@ -76,7 +76,7 @@ const main = async (): Promise<void> => {
     optimizer: 'adamw',
     lr: 0.0005,
     schedule: 'cosine',
-    steps: 120,
+    steps: 80,
     flip: true,
     rotate: true,
     classWeights: 'balanced',
