@@ -10,6 +10,7 @@ import { tilesAsked } from './marks'
 import { momentText } from './moments'
 import { inOrder, type Order } from './order'
 import type { Residence, Segment } from './plan'
+import { repeatMistake, streamMistake } from './streams'
 import { nodeWithoutInput, segmentTiling } from './tiling'
 
 /** A graph that can run, whole and with the tiles that its model asks for: every layer of every tile must see some of its input. */
@@ -44,7 +45,7 @@ export interface Given {
 /** A segment as plan files write it: the layers that run by Winograd by their names. */
 const named =
   ({ nodes }: Graph) =>
-  ({ winograd, ...segment }: Segment) => ({
+  ({ winograd, streams: _, ...segment }: Segment) => ({
     ...segment,
     ...(winograd && { winograd: winograd.map((position) => nodes[position]?.name ?? `at position ${position}`) })
   })
@@ -57,6 +58,12 @@ export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<S
   const mistake =
     orderMistake(graph.nodes, order) ?? segmentsMistake(inOrder(graph, order).nodes, segments.map(named(inOrder(graph, order))))
   if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
+  const streamed = segments.flatMap((segment, place) => {
+    const repeated = segment.repeats === undefined ? undefined : repeatMistake(inOrder(graph, order), segments, place)
+    const reasons = (segment.streams ?? []).map((position) => streamMistake(inOrder(graph, order), segments, segment, position))
+    return [repeated, ...reasons].flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
+  })[0]
+  if (streamed !== undefined) return E.left(inputError(`${streamed}.`))
   const blind = segments.find((segment) => segmentTiling(inOrder(graph, order), segment, segment.grid) === undefined)
   return blind === undefined
     ? E.right({ order, segments })
