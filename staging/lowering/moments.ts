@@ -93,10 +93,10 @@ export const updateRunning = ({ emit, graph, moments, parameters }: Context, { f
   })
 
 /** The context of a pass over a segment whose frozen normalisations find moments made of their running statistics. */
-export const withFrozenMoments = (context: Context, { from, to }: Segment): Context => {
+export const withFrozenMoments = (context: Context, { from, to }: Segment, runs: (position: number) => boolean): Context => {
   const { emit, graph, parameters } = context
   const frozen = graph.nodes.flatMap((node, position) =>
-    from <= position && position < to && isNormalisation(node) && !gathersMoments(node) ? [{ node, position }] : []
+    from <= position && position < to && isNormalisation(node) && !gathersMoments(node) && runs(position) ? [{ node, position }] : []
   )
   if (frozen.length === 0) return context
   const made = frozen.map(({ node, position }) => {
