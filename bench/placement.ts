@@ -70,9 +70,9 @@ const programs = (size: number): readonly Instance[] =>
     }
     const { plain } = must(decide(request))
     return shares.map((share): Instance => {
-      const budget = Math.floor(share * plain.peakBytes)
+      const budget = Math.floor(share * plain.peakBytes())
       const { chosen } = share === 1 ? { chosen: plain } : must(decide({ ...request, strategy: 'auto', budget }))
-      return { name: `${network} in ${Math.round(100 * share)}%`, lifetimes: chosen.lifetimes, alignment, chunkBytes: leastCudaChunk }
+      return { name: `${network} in ${Math.round(100 * share)}%`, lifetimes: chosen.lifetimes(), alignment, chunkBytes: leastCudaChunk }
     })
   })
 

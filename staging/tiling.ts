@@ -40,9 +40,24 @@ export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
 export const crossesAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
   readers[tensor]!.some((reader) => reader >= position)
 
-/** The tensors, the network's input left out, that are made before a position and read from there on. */
-export const crossing = (graph: Graph, position: number): readonly number[] =>
-  Array.from({ length: position }, (_, index) => index + 1).filter((tensor) => crossesAfter(graph, tensor, position))
+/** The tensors, the network's input left out, that are made before a position and read from there on: of every position at once. */
+const allCrossing = ({ nodes, readers }: Graph): readonly (readonly number[])[] => {
+  let alive: readonly number[] = []
+  return [...nodes.keys(), nodes.length].map((position) => {
+    const before = position === 0 ? alive : [...alive, position]
+    alive = before.filter((tensor) => readers[tensor]!.at(-1)! >= position)
+    return alive
+  })
+}
+
+const knownCrossing = new WeakMap<Graph, readonly (readonly number[])[]>()
+
+/** The same of one position; answers are remembered. */
+export const crossing = (graph: Graph, position: number): readonly number[] => {
+  const known = knownCrossing.get(graph) ?? allCrossing(graph)
+  knownCrossing.set(graph, known)
+  return known[position]!
+}
 
 const reduces = (node: Node, axis: TileAxis): boolean => node.access[axis].kind === 'reduce'
 
