@@ -41,6 +41,8 @@ export interface StageRequest {
 type LoweringRequest = Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source' | 'exactKernels'>
 
 export interface Staged {
+  /** The graph as the model has it: an evaluation changes what its ops are told, and gradients go without dropout. */
+  readonly written: Graph
   readonly graph: Graph
   readonly plan: MemoryPlan
   readonly program: Program
@@ -203,5 +205,10 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
 export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
   pipe(
     decide(request),
-    E.map((decided) => ({ graph: decided.lowering.graph, plan: planOf(request, decided), program: decided.chosen.program() }))
+    E.map((decided) => ({
+      written: decided.written,
+      graph: decided.lowering.graph,
+      plan: planOf(request, decided),
+      program: decided.chosen.program()
+    }))
   )

@@ -1,4 +1,5 @@
-import { extentsOfTensor, isLoss, type Graph, type Node } from './graph'
+import { transposedWindowOf } from '../dsl'
+import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './normalisation'
 import { tileAxes, type TileAxis } from './program'
 import { hull, inputInterval, partition, partitionAlongside, unpadded, withLeftover, type Interval, type Reading } from './region'
@@ -215,10 +216,25 @@ export const nodeWithoutInput = (graph: Graph, span: Span): Node | undefined => 
   return graph.nodes.slice(span.from, span.to)[Math.max(...positions)]
 }
 
-/** Multiply-adds of a node's forward per output element; 0 for ops without weights. */
+const product = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1)
+
+/** Multiply-adds of a node's forward per output element, on average over a transposed convolution's; 0 for ops without weights. */
 const multiplyAddsPerOutput = (node: Node): number => {
-  const weight = node.op === 'conv2d' || node.op === 'linear' ? node.parameters.find(({ role }) => role === 'weight') : undefined
-  return weight === undefined ? 0 : weight.shape.slice(1).reduce((product, extent) => product * extent, 1)
+  switch (node.op) {
+    case 'conv2d':
+    case 'linear':
+      return product(node.parameters[0]!.shape.slice(1))
+    case 'convTranspose2d': {
+      const { kernel, stride } = transposedWindowOf(node.args)
+      return ((node.input[1] / (node.args.groups ?? 1)) * product(kernel)) / product(stride)
+    }
+    case 'batchNorm':
+    case 'groupNorm':
+    case 'instanceNorm':
+      return 1
+    default:
+      return 0
+  }
 }
 
 /** Forward multiply-adds of a segment when tiled: halos are computed once a tile. */
@@ -229,10 +245,7 @@ export const segmentMultiplyAdds = (graph: Graph, span: Span, tiling: SegmentTil
     .slice(span.from, span.to)
     .reduce(
       (sum, node, position) =>
-        sum +
-        (isLoss(node.op) ? 0 : multiplyAddsPerOutput(node)) *
-          node.output[1] *
-          tileAxes.reduce((product, axis) => product * heldExtent(axis, span.from + position + 1), 1),
+        sum + multiplyAddsPerOutput(node) * node.output[1] * product(tileAxes.map((axis) => heldExtent(axis, span.from + position + 1))),
       0
     )
 }
