@@ -10,7 +10,7 @@ import { tilesAsked } from './marks'
 import { momentText } from './moments'
 import { barriers, gathersMoments } from './normalisation'
 import { inOrder, type Order } from './order'
-import type { Residence, Segment } from './plan'
+import type { PlacementChoice, Residence, Segment } from './plan'
 import { nodeWithoutInput, segmentTiling, type Grid, type Span } from './tiling'
 
 /**
@@ -51,6 +51,8 @@ export interface Given {
   readonly segments: readonly Segment[]
   /** What waits on the host; nothing where absent. */
   readonly residence?: Residence
+  /** The request's where absent. */
+  readonly placement?: PlacementChoice
   /** What the resulting plan calls its strategy; the request's where absent. */
   readonly strategy?: string
 }

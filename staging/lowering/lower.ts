@@ -3,10 +3,8 @@ import { elementsOf, type Graph } from '../graph'
 import type { Layout } from '../layout'
 import { updatesLater } from '../objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
-import { alignment, maxLive } from '../placement/placement'
-import { firstFit } from '../placement/first-fit'
-import { placeStatic } from '../placement/static'
-import type { Residence, Segment } from '../plan'
+import { maxLive } from '../placement/placement'
+import type { PlacementChoice, Residence, Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
 import { segmentTiling } from '../tiling'
 import type { Context, Objective, ParameterTensor, Source } from './context'
@@ -15,9 +13,11 @@ import { at, emitter, exchanged, openPool, type Buffer, type Emitter, type Pool,
 import { emitEvaluation } from './evaluate'
 import { evaluationExchangeOf, exchangeOf } from './exchange'
 import { openMoments } from './moments'
+import type { Insertions } from './chunks'
 import { loweringOf } from './ops'
 import type { StepCode } from './kept'
 import { learningTensors, parameterTensors, reorderParameter, stateNames, tensorsOf, updateParameter } from './parameters'
+import { place, placeBuffers } from './place'
 import { emitBackward, emitForward, type SegmentCode } from './segment'
 import { withSwaps } from './swap'
 import { emitUpdate, updateExchange } from './update'
@@ -27,6 +27,8 @@ export interface Lowering {
   readonly device: DeviceModel
   readonly objective: Objective
   readonly source: Source
+  /** Of the buffers; `static` where absent. */
+  readonly placement?: PlacementChoice
 }
 
 /** Layout of tensor k, from the network's input on. */
@@ -237,19 +239,6 @@ const emitSections = (
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }
 
-/**
- * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. Of
- * many buffers a step takes longer.
- */
-const stepLimitOf = (buffers: number): number => Math.min(16 * buffers, Math.max(2 * buffers, 4800))
-
-/** Where a Program's buffers lie. */
-export const place = (lifetimes: readonly BufferLifetime[]) =>
-  placeStatic(lifetimes, { alignment, stepLimit: stepLimitOf(lifetimes.length) })
-
-/** The peak of a placement that is found at once. */
-export const placedBytes = (lifetimes: readonly BufferLifetime[]): number => firstFit(lifetimes, { alignment }).peakBytes
-
 /** The step without transfers, and what is in the arena beside what its code makes. */
 export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
   const pool = openPool()
@@ -258,7 +247,13 @@ export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
   return { pool, residents, step: emitStep(context, bindSegments(context, segments), residents) }
 }
 
-/** Lowers a plan's segments: instructions for every tile, placed by `static`; sections never run at the same time. */
+/** The same code with what stands before instructions at its top, and at its end. */
+const inserted = (code: readonly Instruction[], before: Insertions = new Map()): readonly Instruction[] => [
+  ...code.flatMap((one, position) => [...(before.get(position) ?? []), one]),
+  ...(before.get(code.length) ?? [])
+]
+
+/** Lowers a plan's segments: instructions for every tile, with their buffers placed; sections never run at the same time. */
 export const lower = (lowering: Lowering, segments: readonly Segment[], residence: Residence = []): Lowered => {
   const pool = openPool()
   const context = openContext(lowering, pool)
@@ -270,22 +265,24 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
     residents.map(({ buffer }) => buffer)
   )
   const onHost = lifetimesOf(all, [], 'host')
-  const { offsets, peakBytes } = place(lifetimes)
+  const codes = sections.map(({ code }) => code)
+  const { offsets, peakBytes, chunks, before } = placeBuffers(lowering.placement, codes, lifetimes, pool)
   const { offsets: hostOffsets, peakBytes: hostBytes } = place(onHost)
   const program = (): Program => {
     const placed: Placed = new Map([
       ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
       ...onHost.map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]! }] as const)
     ])
-    const resolved = sections.map(({ name, code, exchange: { bytes, entries } }): readonly [string, Section] => [
+    const resolved = sections.map(({ name, code, exchange: { bytes, entries } }, index): readonly [string, Section] => [
       name,
-      { code: resolve(code, placed), exchangeBytes: bytes, exchanged: entries }
+      { code: inserted(resolve(code, placed), before?.[index]), exchangeBytes: bytes, exchanged: entries }
     ])
     return {
       precision: lowering.device.precision,
       threads: lowering.device.threads,
       hostBytes,
       peakBytes,
+      ...(chunks && { chunks }),
       input: lowering.graph.input,
       buffers: lifetimes.map(({ buffer: { name, bytes, scope } }, index) => ({ name, offset: offsets[index]!, bytes, role: scope })),
       residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {

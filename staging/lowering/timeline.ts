@@ -4,7 +4,8 @@ import type { Residence, Segment } from '../plan'
 import { nanoseconds } from '../simulate'
 import type { VirtualInstruction } from './emitter'
 import { keptTensors } from './kept'
-import { placedBytes, stepOf, type Lowering } from './lower'
+import { stepOf, type Lowering } from './lower'
+import { placedBytes } from './place'
 import { withSwaps } from './swap'
 
 /** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
@@ -76,13 +77,14 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
       const [from, to] = between(index)
       return { moment, bytes: Math.max(...live.slice(from, to)), nanoseconds: timeOf(code.slice(from, to)) }
     }),
-    peakBytes: (residence) =>
-      placedBytes(
-        lifetimesOf(
-          withSwaps(step, pool, residence),
-          residents.map(({ buffer }) => buffer)
-        )
-      ),
+    peakBytes: (residence) => {
+      const swapped = withSwaps(step, pool, residence)
+      const lifetimes = lifetimesOf(
+        swapped,
+        residents.map(({ buffer }) => buffer)
+      )
+      return placedBytes(lowering.placement, swapped, lifetimes)
+    },
     turn: stages.findIndex(([moment]) => moment >= nodes),
     residentBytes: residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0),
     tensors: kept.map(({ name, buffer, from, to, written, forward, backward }): SwappableTensor => {
