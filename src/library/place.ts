@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type AllocatorName, allocators, maxLive, unusableFreeSpace } from '../../staging'
 import { type NamedBuffer, readBuffers, writeBuffers } from '../buffer-file'
-import { type Outcome } from '../failure'
+import { type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../whole-file'
 import { checkValues } from './values'
 
@@ -76,6 +76,10 @@ const tooHigh = ({ placement, height, maxLive, capacity }: PlaceReport): string 
 export const place = (options: PlaceOptions): Outcome<PlaceReport> =>
   pipe(
     TE.fromEither(checkValues(options)),
+    TE.filterOrElse(
+      () => options.chunk === undefined || typeof options.chunk === 'number',
+      () => inputFailure('chunk: give a number of bytes')
+    ),
     TE.chain(() => (options.out === undefined ? TE.right(undefined) : checkWritable(options.out))),
     TE.chain(() => readBuffers(options.file, options.capacity)),
     TE.chain((buffers) => {
