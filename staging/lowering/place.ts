@@ -10,7 +10,7 @@ import { chunkedRanges, placeInChunks, type PlacedInChunks } from './chunks'
  * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. Of
  * many buffers a step takes longer.
  */
-const stepLimitOf = (buffers: number): number => Math.min(16 * buffers, Math.max(2 * buffers, 4800))
+const stepLimitOf = (buffers: number): number => Math.max(2 * buffers, 4800)
 
 /** Where a Program's buffers lie by `static`. */
 export const place = (lifetimes: readonly Lifetime[]): Placement =>
