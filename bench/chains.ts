@@ -1,4 +1,4 @@
-/** Offloading by the strategies of paper 004 over the memory range: relative makespans of networks' chains and of drawn ones. */
+/** Every strategy that offloads over the memory range: relative makespans of networks' chains and of drawn ones. */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
@@ -6,6 +6,7 @@ import { chain } from '../src'
 import { formatMilliseconds } from '../src/sizes'
 import { table } from '../src/report'
 import { stream } from '../src/random'
+import { relativeMakespans, swapStrategies } from './chain-timeline'
 import { leastBytes, offload, offloadStrategies, orderedSchedule, peakBytes, type Chain, type OffloadStrategy } from '../staging/chain'
 
 /** Shares of the way from the least memory to M_peak. */
@@ -59,19 +60,35 @@ const drawn = (stages: number, kind: 'shrinking' | 'uneven'): Chain => {
 
 interface Row {
   readonly chain: string
-  readonly strategy: OffloadStrategy
-  /** By share of the memory range. */
-  readonly relativeMakespans: readonly number[]
-  /** The same of its sets where transfers may be interrupted: for dynprog, what no ordered schedule is below, but for its slots. */
+  readonly strategy: string
+  /** By share of the memory range; null where nothing fits. */
+  readonly relativeMakespans: readonly (number | null)[]
+  /** Of paper 004's strategies, the same of its sets where transfers may be interrupted: for dynprog, what no ordered schedule is below, but for its slots. */
   readonly relaxed: readonly number[]
   /** The longest of all memories. */
   readonly planningMs: number
 }
 
-const rowOf = (chain: Chain, strategy: OffloadStrategy, slots: number): Row => {
+const memoriesOf = (chain: Chain): readonly number[] => {
   const [least, most] = [leastBytes(chain), peakBytes(chain)]
-  const points = shares.map((share) => {
-    const memory = Math.floor(least + share * (most - least))
+  return shares.map((share) => Math.floor(least + share * (most - least)))
+}
+
+const swapRowOf = (chain: Chain, strategy: string): Row => {
+  const started = performance.now()
+  const relative = relativeMakespans(chain, strategy)
+  const planningMs = performance.now() - started
+  return {
+    chain: chain.name,
+    strategy,
+    relativeMakespans: memoriesOf(chain).map((memory) => relative(memory) ?? null),
+    relaxed: [],
+    planningMs
+  }
+}
+
+const rowOf = (chain: Chain, strategy: OffloadStrategy, slots: number): Row => {
+  const points = memoriesOf(chain).map((memory) => {
     const started = performance.now()
     const { schedule, lowerBound } = must(offload({ chain, memory, strategy, slots }))
     const planningMs = performance.now() - started
@@ -92,18 +109,20 @@ const report = (rows: readonly Row[]): string => {
   const cells = rows.map(({ chain, strategy, relativeMakespans, planningMs }, index) => [
     rows[index - 1]?.chain === chain ? '' : chain,
     strategy,
-    ...relativeMakespans.map((ratio) => ratio.toFixed(3)),
+    ...relativeMakespans.map((ratio) => ratio?.toFixed(3) ?? ''),
     formatMilliseconds(planningMs)
   ])
   const points = rows
     .filter(({ strategy }) => strategy === 'dynprog')
-    .flatMap(({ relativeMakespans, relaxed }) => relativeMakespans.map((relative, index) => ({ relative, relaxed: relaxed[index]! })))
+    .flatMap(({ relativeMakespans, relaxed }) =>
+      relativeMakespans.map((relative, index) => ({ relative: relative!, relaxed: relaxed[index]! }))
+    )
   const over = points.filter(({ relative }) => relative >= paperMost)
   const most = Math.max(...points.map(({ relative }) => relative))
   const inherent = over.filter(({ relaxed }) => relaxed >= paperMost)
   return [
     table(head, cells),
-    'Makespan over lower bound, at shares of the way from the least memory to M_peak.',
+    'Makespan over lower bound, at shares of the way from the least memory to M_peak; empty where nothing fits.',
     `The paper finds dynprog below ${paperMost} throughout, on its networks. Here it is at ${most.toFixed(3)} at most, and at ${paperMost} or above in ${over.length} of ${points.length}; in ${inherent.length} of these its relaxation is too, so that the bound is what cannot be reached.`
   ].join('\n')
 }
@@ -115,7 +134,10 @@ const main = async (): Promise<void> => {
     ...(await networks()),
     ...(['shrinking', 'uneven'] as const).flatMap((kind) => lengths.map((length) => drawn(length, kind)))
   ]
-  const rows = chains.flatMap((one) => offloadStrategies.map((strategy) => rowOf(one, strategy, Number(values.slots))))
+  const rows = chains.flatMap((one) => [
+    ...offloadStrategies.map((strategy) => rowOf(one, strategy, Number(values.slots))),
+    ...swapStrategies.map((strategy) => swapRowOf(one, strategy))
+  ])
   process.stdout.write(`${values.json ? JSON.stringify({ shares, rows }) : report(rows)}\n`)
 }
 

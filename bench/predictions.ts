@@ -1,20 +1,24 @@
 /**
- * Predicted and measured training steps, plain and by sft in a third and a fifth of plain's memory:
+ * Predicted and measured training steps, plain and by strategies in parts of plain's memory:
  *
- *     npx ts-node bench/predictions.ts [--models vgg16,darknet19] [--sizes 512,1024] [--batch 1] [--momentum 0.9] [--rounds 5] [--threads 2] [--json]
+ *     npx ts-node bench/predictions.ts [--models vgg16,darknet19] [--sizes 512,1024] [--strategies sft] [--fractions 0.3333,0.2] [--link 2GB/s]
+ *         [--batch 1] [--momentum 0.9] [--rounds 5] [--threads 2] [--json]
  *
- * Run `tilefold profile MODEL --classes 2 --input 1x3xSIZExSIZE` of each first: predictions are by what this machine's profile knows. The three
+ * Run `tilefold profile MODEL --classes 2 --input 1x3xSIZExSIZE` of each first: predictions are by what this machine's profile knows. The
  * steps of a model and size are interleaved; a step during which something else used the machine is taken again.
  */
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { type Contender, type Skipped, startTilefold } from './contender'
+import { percent } from '../src/report'
 import { discardedText, interleaved } from './rounds'
 
 interface Row {
   readonly model: string
   readonly size: number
-  readonly memory: string
+  readonly strategy: string
+  /** Of plain's memory. */
+  readonly fraction: number
   readonly predictedMs: number
   readonly medianMs: number
   /** Predicted over measured. */
@@ -23,36 +27,46 @@ interface Row {
   readonly discarded: number
 }
 
-const memories = [
-  { memory: 'plain', options: [] },
-  { memory: 'a third', options: ['--fraction', '0.3333'] },
-  { memory: 'a fifth', options: ['--fraction', '0.2'] }
-] as const
+interface Wanted {
+  readonly strategy: string
+  readonly fraction: number
+}
 
-const measure = async (model: string, size: number, common: readonly string[], rounds: number): Promise<readonly (Row | Skipped)[]> => {
-  const started: (Contender | Skipped)[] = []
-  for (const { memory, options } of memories)
-    started.push(await startTilefold(memory, ['--model', model, '--size', `${size}`, ...common, ...options]))
-  const contenders = started.filter((one): one is Contender => 'step' in one)
-  const taken = await interleaved(contenders, rounds)
-  const rows = contenders.map(({ name, predictedMs }, index): Row => {
+const measure = async (
+  model: string,
+  size: number,
+  wanted: readonly Wanted[],
+  common: readonly string[],
+  rounds: number
+): Promise<readonly (Row | Skipped)[]> => {
+  const started: (readonly [Wanted, Contender | Skipped])[] = []
+  for (const one of wanted) {
+    const within = one.strategy === 'plain' ? [] : ['--strategy', one.strategy, '--fraction', `${one.fraction}`]
+    const name = `${model}, ${size}x${size}, ${one.strategy}, ${percent(one.fraction)}`
+    started.push([one, await startTilefold(name, ['--model', model, '--size', `${size}`, ...common, ...within])])
+  }
+  const running = started.flatMap(([one, contender]) => ('step' in contender ? [{ one, contender }] : []))
+  const taken = await interleaved(
+    running.map(({ contender }) => contender),
+    rounds
+  )
+  const rows = running.map(({ one, contender: { predictedMs } }, index): Row => {
     const { steps, medianMs, discarded } = taken[index]!
     const stepMs = steps.map(({ ms }) => ms)
-    return { model, size, memory: name, predictedMs: predictedMs!, medianMs, ratio: predictedMs! / medianMs, stepMs, discarded }
+    return { model, size, ...one, predictedMs: predictedMs!, medianMs, ratio: predictedMs! / medianMs, stepMs, discarded }
   })
-  const skipped = started.flatMap((one) => ('reason' in one ? [{ ...one, name: `${model}, ${size}x${size}, ${one.name}` }] : []))
-  return [...rows, ...skipped]
+  return [...rows, ...started.flatMap(([, contender]) => ('reason' in contender ? [contender] : []))]
 }
 
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(3)} s`
 
 const report = (rows: readonly Row[], skipped: readonly Skipped[]): string => {
   const table = new Table({
-    head: ['model', 'size', 'memory', 'predicted', 'median step', 'predicted / measured'],
+    head: ['model', 'size', 'strategy', 'of plain', 'predicted', 'median step', 'predicted / measured'],
     style: { head: [], border: [] }
   })
-  rows.forEach(({ model, size, memory, predictedMs, medianMs, ratio }) =>
-    table.push([model, `${size}x${size}`, memory, seconds(predictedMs), seconds(medianMs), ratio.toFixed(2)])
+  rows.forEach(({ model, size, strategy, fraction, predictedMs, medianMs, ratio }) =>
+    table.push([model, `${size}x${size}`, strategy, percent(fraction), seconds(predictedMs), seconds(medianMs), ratio.toFixed(2)])
   )
   return [table.toString(), ...skipped.map(({ name, reason }) => `${name}: skipped, ${reason}`), ...discardedText(rows)].join('\n')
 }
@@ -62,6 +76,9 @@ const main = async (): Promise<void> => {
     options: {
       models: { type: 'string', default: 'vgg16,darknet19' },
       sizes: { type: 'string', default: '512,1024' },
+      strategies: { type: 'string', default: 'sft' },
+      fractions: { type: 'string', default: '0.3333,0.2' },
+      link: { type: 'string' },
       rounds: { type: 'string', default: '5' },
       threads: { type: 'string', default: '2' },
       batch: { type: 'string', default: '1' },
@@ -69,14 +86,21 @@ const main = async (): Promise<void> => {
       json: { type: 'boolean', default: false }
     }
   })
-  const common = ['--threads', values.threads, '--batch', values.batch, '--momentum', values.momentum]
+  const link = values.link === undefined ? [] : ['--link', values.link]
+  const common = ['--threads', values.threads, '--batch', values.batch, '--momentum', values.momentum, ...link]
+  const fractions = values.fractions.split(',').map(Number)
+  const wanted = [
+    { strategy: 'plain', fraction: 1 },
+    ...fractions.flatMap((fraction) => values.strategies.split(',').map((strategy) => ({ strategy, fraction })))
+  ]
   const measured: (Row | Skipped)[] = []
   for (const model of values.models.split(','))
-    for (const size of values.sizes.split(',')) measured.push(...(await measure(model, Number(size), common, Number(values.rounds))))
+    for (const size of values.sizes.split(','))
+      measured.push(...(await measure(model, Number(size), wanted, common, Number(values.rounds))))
   const rows = measured.filter((one): one is Row => 'ratio' in one)
   const skipped = measured.filter((one): one is Skipped => 'reason' in one)
   // A part of plain's memory may be less than the weights take.
-  if (skipped.some(({ name }) => name.endsWith(' plain'))) process.exitCode = 1
+  if (skipped.some(({ name }) => name.includes(' plain,'))) process.exitCode = 1
   process.stdout.write(`${values.json ? JSON.stringify({ rows, skipped }) : report(rows, skipped)}\n`)
 }
 

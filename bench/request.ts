@@ -2,10 +2,9 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { builtIn } from '../models'
-import { deviceOf } from '../src/device'
 import { type Failure, inputFailure } from '../src/failure'
-import { imageSource, stagingFailure } from '../src/planning'
-import { type Objective, type StageRequest, plainPeakBytes } from '../staging'
+import { imageSource, stageRequest } from '../src/planning'
+import type { Objective, StageRequest, StrategyName } from '../staging'
 
 /** What is benchmarked: a training step of a built-in model (head gap, two classes) on square images. */
 export interface Benchmarked {
@@ -15,8 +14,12 @@ export interface Benchmarked {
   readonly threads: number
   /** Images of a step; 1 where absent. */
   readonly batch?: number
-  /** Strategy sft within this part of what plain needs; strategy plain where absent. */
+  /** The strategy within this part of what plain needs; strategy plain where absent. */
   readonly fraction?: number
+  /** `sft` where absent. */
+  readonly strategy?: StrategyName
+  /** Bytes a second of either direction between device and host pool; as fast as memory where absent. */
+  readonly link?: number
   /** Of SGD; 0.9 where absent. Without any, there is no velocity in memory. */
   readonly momentum?: number
   /** Whether kernels that round differently are refused. */
@@ -42,29 +45,25 @@ export const requestFor = ({
   batch = 1,
   momentum,
   fraction,
+  strategy = 'sft',
+  link,
   exactKernels = false
-}: Benchmarked): E.Either<Failure, StageRequest & { readonly input: readonly number[] }> =>
-  pipe(
+}: Benchmarked): E.Either<Failure, StageRequest & { readonly input: readonly number[] }> => {
+  const input = [batch, 3, size, size]
+  return pipe(
     Object.hasOwn(builtIn, name)
       ? E.right(benchModel(name))
       : E.left(inputFailure(`${name} is none of the built-in models ${Object.keys(builtIn).join(', ')}`)),
-    E.bindTo('model'),
-    E.bind('device', ({ model }) => deviceOf({ model, device: 'cpu', threads })),
-    E.map(({ model, device }) => ({
+    E.map((model) => ({
       model,
-      device,
-      input: [batch, 3, size, size],
-      strategy: fraction === undefined ? ('plain' as const) : ('sft' as const),
-      objective: benchObjective(momentum),
-      source: imageSource,
+      input,
+      device: 'cpu' as const,
+      threads,
+      ...(fraction === undefined ? { strategy: 'plain' as const } : { strategy, budget: { kind: 'ofPlain', fraction } as const }),
+      ...(link === undefined ? {} : { link }),
       ...(exactKernels && { exactKernels: true as const })
     })),
-    E.chain((request) =>
-      fraction === undefined
-        ? E.right(request)
-        : pipe(
-            plainPeakBytes(request),
-            E.bimap(stagingFailure, (bytes) => ({ ...request, budget: Math.floor(fraction * bytes) }))
-          )
-    )
+    E.chain((setup) => stageRequest(setup, benchObjective(momentum), imageSource)),
+    E.map((request) => ({ ...request, input }))
   )
+}

@@ -1,19 +1,21 @@
 /**
  * One training step of a model (head gap, two classes; SGD) for each line on standard input:
  *
- *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--exact-kernels] [--plan FILE]
+ *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--strategy sft] [--link 2GB/s] [--exact-kernels] [--plan FILE]
  *
- * `fraction`: strategy sft within this part of what plain needs; strategy plain where absent. `plan`: the decisions of this file
+ * `fraction`: the strategy within this part of what plain needs; strategy plain where absent. `plan`: the decisions of this file
  * instead. Prints one JSON object a step, as pytorch_vgg16.py does: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak
  * resident set less what was resident before the session was opened.
  */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
+import * as E from 'fp-ts/Either'
 import { openSession } from '../native'
 import { exchangeFor } from '../src/exchange'
 import { initialise } from '../src/initialise'
 import { loadPlan } from '../src/plan-file'
-import { checkPlanFile, stage } from '../staging'
+import { parseRate } from '../src/sizes'
+import { checkPlanFile, stage, strategyNames } from '../staging'
 import { benchModel, must, requestFor } from './request'
 
 const say = (values: object): void => void process.stdout.write(`${JSON.stringify(values)}\n`)
@@ -27,11 +29,18 @@ const main = async (): Promise<void> => {
       batch: { type: 'string', default: '1' },
       momentum: { type: 'string', default: '0.9' },
       fraction: { type: 'string' },
+      strategy: { type: 'string', default: 'sft' },
+      link: { type: 'string' },
       'exact-kernels': { type: 'boolean', default: false },
       plan: { type: 'string' }
     }
   })
   const size = Number(values.size)
+  const known = E.mapLeft((message: string) => ({ message }))
+  const strategy = must(
+    known(E.fromNullable(`there is no strategy ${values.strategy}`)(strategyNames.find((one) => one === values.strategy)))
+  )
+  const link = values.link === undefined ? undefined : must(known(parseRate(values.link)))
   const file = values.plan === undefined ? undefined : must(loadPlan(values.plan))
   const request = must(
     requestFor({
@@ -41,14 +50,15 @@ const main = async (): Promise<void> => {
       batch: Number(values.batch),
       momentum: Number(values.momentum),
       exactKernels: values['exact-kernels'],
-      ...(values.fraction !== undefined && { fraction: Number(values.fraction) })
+      ...(values.fraction !== undefined && { fraction: Number(values.fraction), strategy }),
+      ...(link !== undefined && { link })
     })
   )
   const given = file === undefined ? {} : { given: must(checkPlanFile({ ...benchModel(values.model), input: request.input }, file)) }
   const { program, graph, plan } = must(stage({ ...request, ...given }))
   const arenaBytes = request.budget ?? program.peakBytes
   const before = process.memoryUsage.rss()
-  const session = must(openSession({ device: 'cpu', program, arenaBytes }))
+  const session = must(openSession({ device: 'cpu', program, arenaBytes, ...(link !== undefined && { linkBytesPerSecond: link }) }))
 
   const restored = exchangeFor(program.restore)
   graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))

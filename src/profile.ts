@@ -190,6 +190,8 @@ const measure = (wanted: Wanted): Outcome<ProfileReport> => {
         TE.fromEither
       )
     ),
+    // The link's rate is new, whether or not any kernel is.
+    TE.chainFirst(({ before }) => writeProfile(before)),
     TE.bind(
       'profile',
       ({ meter, before }) =>

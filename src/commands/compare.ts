@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { type CompareOptions, type CompareRow, compare } from '../library/compare'
 import { table } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
-import type { CommandResult } from './command-result'
+import { type CommandResult, interruptible } from './command-result'
 
 const orNone = (value: number | null, text: (value: number) => string): string => (value === null ? '' : text(value))
 
@@ -21,7 +21,9 @@ const cells = ({ strategy, budgetBytes, feasible, ...row }: CompareRow): readonl
 const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'computed again']
 
 export const compareCommand = (options: CompareOptions): CommandResult =>
-  pipe(
-    compare(options),
-    TE.map((report) => ({ json: report, text: table(head, report.rows.map(cells)) }))
+  interruptible((signal) =>
+    pipe(
+      compare({ ...options, signal }),
+      TE.map((report) => ({ json: report, text: table(head, report.rows.map(cells)) }))
+    )
   )

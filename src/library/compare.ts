@@ -1,10 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Objective, type Staged, type StrategyName, productFlops, stage, strategyNames } from '../../staging'
+import { type StageRequest, type Staged, type StrategyName, productFlops, stage, strategyNames } from '../../staging'
 import { launchCounts, movedBytes } from '../device'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type Setup, imageSource, stageRequest, stagingFailure } from '../planning'
+import { imageSource, stageRequest, stagingFailure } from '../planning'
 import { type Size, parseSize } from '../sizes'
 import { trainingObjective } from '../training/objective'
 import { type OptimizerOptions, objectiveOf } from './objective'
@@ -15,6 +16,8 @@ export interface CompareOptions extends Omit<SetupOptions, 'budget' | 'strategy'
   readonly budgets: readonly (string | number | Size)[]
   /** All where absent. */
   readonly strategies?: readonly StrategyName[]
+  /** Aborting stops after the current row. */
+  readonly signal?: AbortSignal
 }
 
 export interface CompareRow {
@@ -62,23 +65,20 @@ const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plai
   }
 }
 
-const compareRow = (setup: Setup, objective: Objective, plainFlops: number): E.Either<Failure, CompareRow> => {
-  const { strategy = 'auto' } = setup
-  return pipe(
-    E.Do,
-    E.bind('request', () => stageRequest(setup, objective, imageSource)),
-    E.chain(({ request }) => {
-      const budgetBytes = request.budget!
-      return pipe(
-        stage(request),
-        E.map((staged) => rowOf(strategy, budgetBytes, staged, plainFlops)),
-        E.orElse((error) =>
-          error.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(stagingFailure(error))
-        )
-      )
-    })
+/** `request` has no budget but a described device's memory, which bounds every other. */
+const compareRow = (
+  request: StageRequest,
+  strategy: StrategyName,
+  budgetBytes: number,
+  plainFlops: number
+): E.Either<Failure, CompareRow> =>
+  pipe(
+    stage({ ...request, strategy, budget: Math.min(budgetBytes, request.budget ?? Infinity) }),
+    E.map((staged) => rowOf(strategy, budgetBytes, staged, plainFlops)),
+    E.orElse((error) =>
+      error.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(stagingFailure(error))
+    )
   )
-}
 
 const sizes = (budgets: CompareOptions['budgets']): E.Either<Failure, readonly Size[]> =>
   budgets.length === 0
@@ -94,10 +94,27 @@ const known = (strategies: readonly StrategyName[]): E.Either<Failure, void> => 
     : E.left(inputFailure(`strategies: there is no strategy ${String(unknown)}; take some of ${strategyNames.join(', ')}`))
 }
 
-/** Every strategy within every budget, by the simulator; runs nothing. Fails with code `input` where an option or the model is wrong. */
+/** Row by row; an interrupt is heard before each. */
+const compareRows = (
+  rows: readonly (() => E.Either<Failure, CompareRow>)[],
+  signal: AbortSignal | undefined
+): Outcome<readonly CompareRow[]> =>
+  pipe(
+    rows.map((row, done): Outcome<CompareRow> => async () => {
+      await setImmediate()
+      return signal?.aborted ? E.left({ code: 'interrupted', message: `interrupted after ${done} of ${rows.length} rows` }) : row()
+    }),
+    TE.sequenceSeqArray
+  )
+
+/**
+ * Every strategy within every budget, by the simulator; runs nothing. A described device has no more than its memory, whatever the budget.
+ * Fails with code `input` where an option or the model is wrong, or `interrupted`.
+ */
 export const compare = ({
   budgets,
   strategies = strategyNames,
+  signal,
   ...options
 }: CompareOptions): Outcome<{ readonly rows: readonly CompareRow[] }> =>
   pipe(
@@ -106,20 +123,18 @@ export const compare = ({
     TE.chainFirst(() => TE.fromEither(known(strategies))),
     TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(trainingObjective))),
     TE.bind('setup', () => TE.fromEither(setupOf(options))),
-    TE.bind('plainFlops', ({ setup, objective }) =>
-      pipe(
-        stageRequest({ ...setup, strategy: 'plain' }, objective, imageSource),
-        // A device of a file has a budget of its own, which plain need not fit.
-        E.chain(({ budget: _, ...request }) => E.mapLeft(stagingFailure)(stage(request))),
-        E.map(forwardFlops),
-        TE.fromEither
-      )
+    TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
+    TE.bind('plain', ({ request: { budget: _, ...unlimited } }) =>
+      TE.fromEither(E.mapLeft(stagingFailure)(stage({ ...unlimited, strategy: 'plain' })))
     ),
-    TE.chain(({ sizes, setup, objective, plainFlops }) =>
-      pipe(
-        strategies.flatMap((strategy) => sizes.map((budget) => ({ ...setup, strategy, budget }))),
-        TE.traverseSeqArray((one) => TE.fromEither(compareRow(one, objective, plainFlops)))
+    TE.chain(({ sizes, request, plain }) => {
+      const { plainPeakBytes } = plain.plan.predicted
+      const budgetOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
+      const plainFlops = forwardFlops(plain)
+      return compareRows(
+        strategies.flatMap((strategy) => sizes.map((size) => () => compareRow(request, strategy, budgetOf(size), plainFlops))),
+        signal
       )
-    ),
+    }),
     TE.map((rows) => ({ rows }))
   )

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Chain, type OffloadStrategy, computeMilliseconds, leastBytes, offload as offloadStaging, peakBytes } from '../../staging'
 import { loadChain } from '../chain-file'
-import { type Failure, type Outcome } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { stagingFailure } from '../planning'
 import { type Size, parseSize } from '../sizes'
 import { checkValues, orText, present } from './values'
@@ -77,6 +77,11 @@ const report = (chain: Chain, memory: number, { strategy = 'dynprog', slots }: O
   )
 }
 
+const checkSlots = ({ strategy = 'dynprog', slots }: OffloadOptions): E.Either<Failure, void> =>
+  strategy === 'dynprog' || slots === undefined
+    ? E.right(undefined)
+    : E.left(inputFailure(`--slots: strategy ${strategy} divides no memory; leave it out, or take --strategy dynprog`))
+
 /**
  * Which activations of a chain go to the host, and when, so that a training step fits into `memory` and waits little: the strategies of
  * Beaumont et al., "Optimal GPU-CPU offloading strategies for deep neural network training" (Euro-Par 2020). Runs nothing. Fails with code
@@ -85,6 +90,7 @@ const report = (chain: Chain, memory: number, { strategy = 'dynprog', slots }: O
 export const offload = (options: OffloadOptions): Outcome<OffloadReport> =>
   pipe(
     checkValues({ offloadStrategy: options.strategy, slots: options.slots }),
+    E.chain(() => checkSlots(options)),
     E.chain(() => orText('memory', typeof options.memory === 'number' ? `${options.memory}` : options.memory, parseSize)),
     E.bindTo('memory'),
     E.bind('chain', () => loadChain(options.chain)),

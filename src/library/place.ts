@@ -1,9 +1,11 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type AllocatorName, allocators, maxLive, unusableFreeSpace } from '../../staging'
 import { type NamedBuffer, readBuffers, writeBuffers } from '../buffer-file'
-import { type Outcome, inputFailure } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../whole-file'
+import { noChunks } from './placement'
 import { checkValues } from './values'
 
 export interface PlaceOptions {
@@ -68,6 +70,11 @@ const tooHigh = ({ placement, height, maxLive, capacity }: PlaceReport): string 
     : `${placement} places the buffers in ${height} bytes, over the capacity of ${capacity}; raise --capacity` +
       (placement === 'static' ? '' : ' or use --placement static')
 
+const checkChunk = ({ placement = 'static', chunk }: PlaceOptions): E.Either<Failure, void> => {
+  if (chunk !== undefined && placement !== 'virtual') return E.left(noChunks(placement))
+  return chunk === undefined || typeof chunk === 'number' ? E.right(undefined) : E.left(inputFailure('--chunk: give a number of bytes'))
+}
+
 /**
  * Places buffers with known lifetimes in as few bytes as it can. `static` stops at the capacity, at the most bytes live at once, or
  * after a fixed number of steps, so that the same file gives the same offsets. Fails with code `input` where the file or an option is
@@ -76,10 +83,7 @@ const tooHigh = ({ placement, height, maxLive, capacity }: PlaceReport): string 
 export const place = (options: PlaceOptions): Outcome<PlaceReport> =>
   pipe(
     TE.fromEither(checkValues(options)),
-    TE.filterOrElse(
-      () => options.chunk === undefined || typeof options.chunk === 'number',
-      () => inputFailure('chunk: give a number of bytes')
-    ),
+    TE.chainEitherK(() => checkChunk(options)),
     TE.chain(() => (options.out === undefined ? TE.right(undefined) : checkWritable(options.out))),
     TE.chain(() => readBuffers(options.file, options.capacity)),
     TE.chain((buffers) => {

@@ -25,8 +25,11 @@ const chunkBytes = (size: Size | undefined): E.Either<Failure, number> => {
   const isWhole = size.kind === 'bytes' && size.bytes % pageBytes === 0 && size.bytes <= mostChunkBytes
   return isWhole
     ? E.right(size.bytes)
-    : E.left(inputFailure(`chunk: give a multiple of ${pageBytes} bytes, which is a page, such as 64KiB`))
+    : E.left(inputFailure(`--chunk: give a multiple of ${pageBytes} bytes, which is a page, such as 64KiB`))
 }
+
+export const noChunks = (placement: string): Failure =>
+  inputFailure(`--chunk: ${placement} has no chunks of memory; leave it out, or take --placement virtual`)
 
 /** Fails for chunks without `virtual`, or of no whole pages, and for a device that maps none. */
 export const placementOf = (
@@ -36,11 +39,10 @@ export const placementOf = (
 ): E.Either<Failure, PlacementChoice | undefined> => {
   const isVirtual = placement === 'virtual'
   if (placement !== undefined && !isVirtual && placement !== 'static')
-    return E.left(inputFailure(`placement: a step is placed by static or virtual, not by ${String(placement)}`))
+    return E.left(inputFailure(`--placement: a step is placed by static or virtual, not by ${String(placement)}`))
   if (device === 'cuda' && (isVirtual || plan?.placement !== undefined))
-    return E.left(inputFailure('placement: the cuda device maps no chunks of memory; take static, or --device cpu or reference'))
-  if (chunk !== undefined && !isVirtual)
-    return E.left(inputFailure('chunk: only --placement virtual has chunks; give it too, or leave --chunk out'))
+    return E.left(inputFailure('--placement: the cuda device maps no chunks of memory; take static, or --device cpu or reference'))
+  if (chunk !== undefined && !isVirtual) return E.left(noChunks('static'))
   if (!isVirtual) return E.right(undefined)
   return pipe(
     orTextIfPresent('chunk', typeof chunk === 'number' ? `${chunk}` : chunk, parseSize),

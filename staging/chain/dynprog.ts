@@ -1,19 +1,7 @@
 import type { Chain } from './chain'
 import { leastIdle } from './least-idle'
-import { backwardBytes, forwardBytes } from './memory'
-import type { OffloadSet } from './schedule'
+import { orderedSchedule, type OffloadSet, type Schedule } from './schedule'
 import { discretise, type SlotChain } from './slots'
-
-/** Whether what is kept before each stage leaves room for its two operations. */
-const fits = (chain: Chain, memory: number, offload: OffloadSet): boolean => {
-  const [forward, backward] = [forwardBytes(chain).own, backwardBytes(chain).own]
-  let kept = 0
-  return chain.stages.every(({ x }, i) => {
-    const fitsHere = kept + Math.max(forward[i]!, backward[i]!) <= memory
-    kept += offload[i] ? 0 : x
-    return fitsHere
-  })
-}
 
 /** Of the activations that were rounded down, the one closest to its true size: one slot more. */
 const roundedUp = (slots: SlotChain, chain: Chain, memory: number): SlotChain | undefined => {
@@ -23,14 +11,18 @@ const roundedUp = (slots: SlotChain, chain: Chain, memory: number): SlotChain | 
 }
 
 /**
- * DYNPROG of section 5.3: the best set of the relaxation in `count` slots. Sizes are rounded optimistically first; while the set that
- * comes of it does not fit in bytes, another activation is rounded up.
+ * DYNPROG of section 5.3: the best set of the relaxation in `count` slots; of several, which the paper leaves open, the one whose ordered
+ * schedule of whole activations is the shortest, and moves least. Sizes are rounded optimistically first; while no set that comes of it
+ * fits in bytes, another activation is rounded up.
  */
 export const dynprog = (chain: Chain, memory: number, count: number): OffloadSet => {
   let slots: SlotChain | undefined = discretise(chain, memory, count)
   while (slots !== undefined) {
-    const { offload } = leastIdle(slots)
-    if (fits(chain, memory, offload)) return offload
+    const best = leastIdle(slots).sets.reduce<Schedule | undefined>((best, set) => {
+      const one = orderedSchedule(chain, memory, set)
+      return one !== undefined && one.makespan <= (best?.makespan ?? Infinity) ? one : best
+    }, undefined)
+    if (best !== undefined) return best.offload
     slots = roundedUp(slots, chain, memory)
   }
   return chain.stages.map(() => true)

@@ -137,13 +137,14 @@ const roomsOf = ({ x, roomF, roomB, count }: SlotChain): Int32Array => {
 }
 
 export interface LeastIdle {
-  readonly offload: OffloadSet
+  /** Sets that are equally good, by increasing slots that they keep. */
+  readonly sets: readonly OffloadSet[]
   /** Slots that the link moves while operations wait. */
   readonly idle: number
 }
 
 /**
- * Algorithm 1 of section 5.3.1: the offload set whose ordered schedule waits least, where transfers may be interrupted and free memory
+ * Algorithm 1 of section 5.3.1: the offload sets whose ordered schedule waits least, where transfers may be interrupted and free memory
  * slot by slot. The paper keeps states in hash tables; here those that others make needless are dropped, and the rest lie in typed
  * arrays. Each operation must fit by itself.
  */
@@ -158,16 +159,19 @@ export const leastIdle = (chain: SlotChain): LeastIdle => {
     cameFrom.push(layer.cameFrom.slice(0, layer.length))
   }
   const gap = gapAfter(chain)
-  let [best, idle] = [0, Infinity]
-  for (let state = 0; state < layer.length; state++) {
-    const total = layer.idle[state]! + gap(layer, state)
-    if (total < idle) [best, idle] = [state, total]
+  const totals = Array.from({ length: layer.length }, (_, state) => layer.idle[state]! + gap(layer, state))
+  const idle = totals.reduce((least, total) => Math.min(least, total), Infinity)
+  const setOf = (last: number): OffloadSet => {
+    const offload: boolean[] = []
+    for (let [i, state] = [stages - 1, last]; i >= 0; i--) {
+      const successor = cameFrom[i]![state]!
+      offload[i] = successor % 2 === 1
+      state = successor >> 1
+    }
+    return offload
   }
-  const offload: boolean[] = []
-  for (let i = stages - 1; i >= 0; i--) {
-    const successor = cameFrom[i]![best]!
-    offload[i] = successor % 2 === 1
-    best = successor >> 1
-  }
-  return { offload, idle }
+  const best = [...totals.keys()].filter((state) => totals[state] === idle)
+  // One for each number of slots that are kept.
+  const sets = best.filter((state, index) => index === 0 || layer.kept[state] !== layer.kept[best[index - 1]!]).map(setOf)
+  return { sets, idle }
 }

@@ -1,12 +1,10 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { StagingError } from '../error'
-import type { Graph } from '../graph'
 import { bindAlone } from '../lowering/bind'
 import type { Context } from '../lowering/context'
 import { emitter, openPool, type Buffer, type Pool, type VirtualInstruction } from '../lowering/emitter'
 import { openContext } from '../lowering/lower'
-import { loweringOf } from '../lowering/ops'
 import { learningTensors, stateNames, tensorsOf, updateParameter } from '../lowering/parameters'
 import { emitBackward, emitForward } from '../lowering/segment'
 import { tensorBytes } from '../lowering/tensors'
@@ -14,24 +12,14 @@ import { maxLive } from '../placement/placement'
 import { lifetimesOf } from '../placement/lifetimes'
 import { nanoseconds } from '../simulate'
 import { loweringFor, type StageRequest } from '../stage'
-import { crossing, segmentTiling, untiled } from '../tiling'
+import { segmentTiling, untiled, type Span } from '../tiling'
 import type { Chain, Stage } from './chain'
+import { stageSpans } from './stage-spans'
 
 export interface ModelChain {
   readonly chain: Chain
   /** Parameters, optimizer state and gradients kept over a step: bytes that stand beside the chain's in the device's memory. */
   readonly residentBytes: number
-}
-
-/** Half-open ranges of nodes: each op, with those after it that work in place on its output, and each block of branches. */
-const stageSpans = (graph: Graph): readonly { readonly from: number; readonly to: number }[] => {
-  const { nodes } = graph
-  const joins = (position: number): boolean =>
-    position > 0 &&
-    (crossing(graph, position).some((tensor) => tensor !== position) ||
-      (loweringOf(nodes[position]!).inPlace && loweringOf(nodes[position - 1]!).keeps.output !== true))
-  const starts = nodes.flatMap((_, position) => (joins(position) ? [] : [position]))
-  return starts.map((from, index) => ({ from, to: starts[index + 1] ?? nodes.length }))
 }
 
 /** What one stage takes, with what it leaves for its backward beside its output. */
@@ -40,7 +28,7 @@ interface Measured extends Omit<Stage, 'x' | 'y'> {
 }
 
 /** Runs a span by itself, whole, on no device: forward as it is kept for backward, then backward with the parameters' updates. */
-const measure = (context: Context, pool: Pool, { from, to }: { readonly from: number; readonly to: number }): Measured => {
+const measure = (context: Context, pool: Pool, { from, to }: Span): Measured => {
   const emit = emitter(pool)
   const inside: Context = { ...context, emit }
   const { graph, objective, device } = context

@@ -1,10 +1,9 @@
 import type { Graph } from '../graph'
 import type { Timeline } from '../lowering/timeline'
-import { asWritten } from '../order'
-import { freedWhenNeeded, targets, withStays, type Stay } from './host-stays'
-import { wholeGraph } from './plain'
+import { freedWhenNeeded, targets, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
 import { layerOf } from './vdnn'
+import { swappingWhole } from './whole-model'
 
 /**
  * Paper 003's Algorithm 2: while a layer runs backward, what the layers after it miss is swapped in, up to the second convolution; the
@@ -41,12 +40,4 @@ export const dymemStays = (graph: Graph, timeline: Timeline, target: number): re
 
 const targetCount = 48
 
-export const dymem: Strategy = {
-  obeysMarks: false,
-  order: asWritten,
-  kind: 'swapping',
-  all: (search) => {
-    const { graph } = search.lowering
-    return withStays(search, wholeGraph(graph), (seen) => targets(seen, targetCount).map((target) => dymemStays(graph, seen, target)))
-  }
-}
+export const dymem: Strategy = swappingWhole((seen, graph) => targets(seen, targetCount).map((target) => dymemStays(graph, seen, target)))

@@ -1,8 +1,7 @@
 import type { Timeline } from '../lowering/timeline'
-import { asWritten } from '../order'
-import { noWait, occupancy, targets, withStays, type Stay } from './host-stays'
-import { wholeGraph } from './plain'
+import { noWait, occupancy, targets, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
+import { swappingWhole } from './whole-model'
 
 /**
  * GREEDY (Beaumont et al. 2020, paper 004, section 4.2): the no-wait, ordered schedule that offloads the first k activations, for the
@@ -20,10 +19,4 @@ export const greedyStays = (timeline: Timeline, target: number): readonly Stay[]
 
 const targetCount = 48
 
-export const greedy: Strategy = {
-  obeysMarks: false,
-  order: asWritten,
-  kind: 'swapping',
-  all: (search) =>
-    withStays(search, wholeGraph(search.lowering.graph), (seen) => targets(seen, targetCount).map((target) => greedyStays(seen, target)))
-}
+export const greedy: Strategy = swappingWhole((seen) => targets(seen, targetCount).map((target) => greedyStays(seen, target)))

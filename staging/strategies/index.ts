@@ -1,5 +1,6 @@
 import { chen, chenSquareRoot } from './chen'
 import { dymem } from './dymem'
+import { dynprog } from './dynprog'
 import { greedy } from './greedy'
 import { lms } from './lms'
 import { lmsHybrid } from './lms-hybrid'
@@ -27,7 +28,8 @@ export const strategies: Readonly<Record<Planner, Strategy>> = {
   'lms-hybrid': lmsHybrid,
   dymem,
   window,
-  greedy
+  greedy,
+  dynprog
 }
 
 export const planners = Object.keys(strategies) as readonly Planner[]

@@ -1,8 +1,7 @@
 import type { Timeline } from '../lowering/timeline'
-import { asWritten } from '../order'
-import { freedWhenNeeded, peakOf, withStays, type Stay } from './host-stays'
-import { wholeGraph } from './plain'
+import { freedWhenNeeded, peakOf, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
+import { swappingWhole } from './whole-model'
 
 /**
  * TFLMS (paper 001, section 3.1). Distances count layers in the order in which they run. `swapoutThreshold`: what backward reads at this
@@ -38,9 +37,4 @@ export const lmsSchedules = (timeline: Timeline, growth = 1.3): readonly (readon
   return [[], ...thresholds.flatMap((threshold) => aheads.flatMap((ahead) => Object.values(lmsStays(timeline, threshold, ahead))))]
 }
 
-export const lms: Strategy = {
-  obeysMarks: false,
-  order: asWritten,
-  kind: 'swapping',
-  all: (search) => withStays(search, wholeGraph(search.lowering.graph), lmsSchedules)
-}
+export const lms: Strategy = swappingWhole((seen) => lmsSchedules(seen))

@@ -11,6 +11,7 @@ export const strategyNames = [
   'lms-hybrid',
   'dymem',
   'window',
-  'greedy'
+  'greedy',
+  'dynprog'
 ] as const
 export type StrategyName = (typeof strategyNames)[number]

@@ -1,10 +1,8 @@
 import type { Timeline } from '../lowering/timeline'
 import type { Graph } from '../graph'
-import { asWritten } from '../order'
-import { residenceOf, type Stay } from './host-stays'
-import { wholeGraph } from './plain'
+import type { Stay } from './host-stays'
 import type { Strategy } from './strategy'
-import { withVariants } from './variants'
+import { swappingWhole } from './whole-model'
 
 /** The layer that runs in a stage, forward or backward. */
 export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): Graph['nodes'][number] => {
@@ -41,16 +39,6 @@ export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: strin
 }
 
 /** Of everything (vDNN_all), or of the convolutions' inputs alone (vDNN_conv). */
-export const vdnn: Strategy = {
-  obeysMarks: false,
-  order: asWritten,
-  kind: 'swapping',
-  all: ({ lowering: { graph }, variants, timeline }) =>
-    withVariants(variants, wholeGraph(graph)).flatMap((segments) => {
-      const seen = timeline(segments)
-      return [() => true, (op: string) => op === 'conv2d'].map((offloads) => ({
-        segments,
-        residence: residenceOf(seen, vdnnStays(graph, seen, offloads))
-      }))
-    })
-}
+export const vdnn: Strategy = swappingWhole((seen, graph) =>
+  [() => true, (op: string) => op === 'conv2d'].map((offloads) => vdnnStays(graph, seen, offloads))
+)

@@ -1,8 +1,7 @@
 import type { SwappableTensor, Timeline } from '../lowering/timeline'
-import { asWritten } from '../order'
-import { occupancy, targets, withStays, type Stay } from './host-stays'
-import { wholeGraph } from './plain'
+import { occupancy, targets, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
+import { swappingWhole } from './whole-model'
 
 /** Stages that use a tensor lie next to each other, in forward and in backward. */
 const isUsed = ({ from, forward, backward, to }: SwappableTensor, stage: number): boolean =>
@@ -53,17 +52,9 @@ export const windowStays = (timeline: Timeline, target: number, windowBytes: num
 }
 
 /** Windows as shares of what the budget leaves beside the parameters. */
-const shares = [0.25, 0.5, 1, 2]
+export const shares = [0.25, 0.5, 1, 2]
 const targetCount = 32
 
-export const window: Strategy = {
-  obeysMarks: false,
-  order: asWritten,
-  kind: 'swapping',
-  all: (search) =>
-    withStays(search, wholeGraph(search.lowering.graph), (seen) =>
-      targets(seen, targetCount).flatMap((target) =>
-        shares.map((share) => windowStays(seen, target, share * (target - seen.residentBytes)))
-      )
-    )
-}
+export const window: Strategy = swappingWhole((seen) =>
+  targets(seen, targetCount).flatMap((target) => shares.map((share) => windowStays(seen, target, share * (target - seen.residentBytes))))
+)

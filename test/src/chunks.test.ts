@@ -49,17 +49,17 @@ test('what is wrong is one sentence with its exit status', async () => {
   for (const [status, sentence, ...args] of [
     [2, /^--placement: Allowed choices are static, virtual\.$/, '--placement', 'gtbm'],
     [2, /^--chunk: "much" is not a size/, '--placement', 'virtual', '--chunk', 'much'],
-    [2, /^chunk: give a multiple of 4096 bytes, which is a page, such as 64KiB\.$/, '--placement', 'virtual', '--chunk', '5000'],
-    [2, /^chunk: give a multiple of 4096/, '--placement', 'virtual', '--chunk', '20%'],
-    [2, /^chunk: only --placement virtual has chunks/, '--chunk', '64KiB'],
+    [2, /^--chunk: give a multiple of 4096 bytes, which is a page, such as 64KiB\.$/, '--placement', 'virtual', '--chunk', '5000'],
+    [2, /^--chunk: give a multiple of 4096/, '--placement', 'virtual', '--chunk', '20%'],
+    [2, /^--chunk: static has no chunks of memory; leave it out, or take --placement virtual\.$/, '--chunk', '64KiB'],
     [
       2,
-      /^placement: the cuda device maps no chunks of memory; take static, or --device cpu or reference\.$/,
+      /^--placement: the cuda device maps no chunks of memory; take static, or --device cpu or reference\.$/,
       ...chunks,
       '--device',
       'cuda'
     ],
-    [2, /^placement: the cuda device maps no chunks/, '--plan', at('chunks.json'), '--device', 'cuda'],
+    [2, /^--placement: the cuda device maps no chunks/, '--plan', at('chunks.json'), '--device', 'cuda'],
     [2, /^option '--plan <file>' cannot be used with option '--placement <name>'\.$/, '--plan', at('chunks.json'), ...chunks],
     [
       2,

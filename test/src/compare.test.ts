@@ -1,8 +1,11 @@
 /** `compare` beside what each strategy plans by itself. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { compare, plan } from '../../src'
 import { strategyNames } from '../../staging'
+import { root } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { failureOf, valueOf } from './outcome'
 import small from './small-model'
@@ -35,6 +38,34 @@ test('every row is what its strategy plans within its budget', async () => {
   assert.match((await failureOf(unknown)).message, /^strategies: there is no strategy best; take some of auto, plain/)
   const fits = rows.filter(({ feasible }) => feasible)
   assert.ok(fits.length > 0 && fits.length < rows.length)
+})
+
+test('a described device has no more than its memory, whatever the budget, and a budget over it spoils no other row', async () => {
+  const file = JSON.parse(readFileSync(join(root, 'devices', 'v100-16gb.json'), 'utf8'))
+  const options = { model: small, strategies: ['plain', 'chen'], device: file } as const
+  const plain = (await valueOf(compare({ ...options, budgets: ['100%'] }))).rows[0]!.peakDeviceBytes!
+  const tight = { ...file, memoryBytes: plain - 1 }
+  const { rows } = await valueOf(compare({ ...options, device: tight, budgets: ['200%', plain - 1] }))
+  assert.equal(
+    rows.map(({ strategy, budgetBytes, feasible }) => [strategy, budgetBytes, feasible]),
+    [
+      ['plain', 2 * plain, false],
+      ['plain', plain - 1, false],
+      ['chen', 2 * plain, true],
+      ['chen', plain - 1, true]
+    ]
+  )
+  assert.equal({ ...rows[2], budgetBytes: 0 }, { ...rows[3], budgetBytes: 0 })
+})
+
+test('an interrupt is heard between rows', async () => {
+  const controller = new AbortController()
+  setImmediate(() => controller.abort())
+  const { code, message } = await failureOf(
+    compare({ model: small, device: 'reference', budgets: ['70%', '100%'], signal: controller.signal })
+  )
+  assert.is(code, 'interrupted')
+  assert.match(message, /^interrupted after \d+ of \d+ rows$/)
 })
 
 test('the command prints the same rows, and says what is wrong with its options', async () => {

@@ -87,37 +87,39 @@ const written = (name: string, value: unknown): string => {
   return at(name)
 }
 
+/** Exit 2 with one sentence. */
+const refused = async (args: readonly string[], sentence: RegExp): Promise<void> => {
+  const { status, stderr } = await run(args)
+  assert.is(status, 2)
+  assert.match(stderr, sentence)
+  assert.match(stderr, /^[^\n]+\.\n$/)
+}
+
 test('files of another shape are a sentence with the place that is wrong', async () => {
   const good = JSON.parse(readFileSync(at('vgg16.json'), 'utf8'))
   const [first] = good.stages
   const chains: readonly (readonly [value: unknown, sentence: RegExp])[] = [
     [
       { ...good, stages: [{ ...first, x: -1 }] },
-      /^the chain .*file\.json: stages\[0\]\.x is -1, not a whole number of bytes from 0 .*; tilefold chain writes one$/
+      /^the chain .*file\.json: stages\[0\]\.x is -1, not a whole number of bytes from 0 .*; tilefold chain writes one\.$/m
     ],
+    [{ ...good, stages: [{ ...first, u_F: -0.5 }] }, /: stages\[0\]\.u_F is -0\.5, not a number of milliseconds from 0 /],
     [{ ...good, stages: [{ ...first, u_B: undefined }] }, /: stages\[0\]\.u_B is missing; /],
+    [{ ...good, beta: null }, /: beta is null, not a number of bytes a second/],
+    [{ ...good, output: undefined }, /: output is missing; /],
     [[1, 2], /: it holds no chain; /],
     ['{', /^the chain .*file\.json is no JSON: /]
   ]
-  for (const [value, sentence] of chains) {
-    const failure = await failureOf(offload({ chain: written('file.json', value), memory: '1GiB' }))
-    assert.is(failure.code, 'input')
-    assert.match(failure.message, sentence)
-  }
+  for (const [value, sentence] of chains) await refused(['offload', written('file.json', value), '--memory', '1GiB'], sentence)
   const v100 = JSON.parse(readFileSync(device, 'utf8'))
   const otherFile = { device: 'cpu', library: 'x', threads: 2, linkBytesPerSecond: v100.linkBytesPerSecond, kernels: [] }
   const devices: readonly (readonly [value: unknown, sentence: RegExp])[] = [
-    [otherFile, /^the device .*file\.json: name is missing; write it as devices\/v100-16gb\.json is written$/],
+    [otherFile, /^the device .*file\.json: name is missing; write it as devices\/v100-16gb\.json is written\.$/m],
     [{ ...v100, bytesPerSecond: 0 }, /: bytesPerSecond is 0, not a number above 0; /],
     [{ ...v100, flopsPerSecond: { float32: '1e13', float64: 1 } }, /: flopsPerSecond\.float32 is "1e13", not a number above 0; /],
     [[], /: it holds no device; /]
   ]
-  for (const [value, sentence] of devices) {
-    written('file.json', value)
-    const failure = await failureOf(plan({ model: small, device: at('file.json') as `${string}.json` }))
-    assert.is(failure.code, 'input')
-    assert.match(failure.message, sentence)
-  }
+  for (const [value, sentence] of devices) await refused(['plan', smallModel, '--device', written('file.json', value)], sentence)
 })
 
 test('a device of a file runs nothing', async () => {
@@ -140,6 +142,11 @@ test('what is wrong is one sentence, and the promised exit status', async () => 
       /^vgg16 does not fit into 1048576 bytes: its largest operation alone needs \d+;/
     ],
     [['offload', at('vgg16.json')], 2, /^required option '--memory <size>' not specified/],
+    [
+      ['offload', at('vgg16.json'), '--memory', '1GiB', '--slots', '50', '--strategy', 'greedy'],
+      2,
+      /^--slots: strategy greedy divides no memory; leave it out, or take --strategy dynprog\.$/m
+    ],
     [['offload', at('vgg16.json'), '--memory', '1GiB', '--slots', '0'], 2, /^--slots: "0" is not a whole number from 1/],
     [[...vgg, '--out', at('chain.ts')], 2, /chain\.ts: a chain file is named \*\.json/],
     [['plan', smallModel, '--device', at('nowhere.json')], 2, /^the device .*nowhere\.json cannot be read/],

@@ -62,7 +62,8 @@ test('what exceeds the capacity is exit 3 with the figures all the same, and not
 test('each placement is there, and in words too', async () => {
   const heights = { static: 90, 'best-fit': 110, gtbm: 90, virtual: 98 }
   for (const [placement, height] of Object.entries(heights)) {
-    const { status, stdout } = await run(['place', csv('parted.csv', ...parted), '--placement', placement, '--chunk', '7'])
+    const chunk = placement === 'virtual' ? ['--chunk', '7'] : []
+    const { status, stdout } = await run(['place', csv('parted.csv', ...parted), '--placement', placement, ...chunk])
     assert.is(status, 0)
     assert.match(stdout, new RegExp(`^${placement}: 3 buffers in ${height} bytes, [\\d.]+ of the 90 live at once`))
   }
@@ -91,6 +92,7 @@ const wrong: readonly (readonly [name: string, args: () => readonly string[], se
   ['two buffers of one id', () => [csv('twice.csv', 'a,0,1,8', 'a,0,1,8')], /more than one buffer with the id a/],
   ['a size over the capacity', () => [csv('over.csv', 'a,0,1,8'), '--capacity', '7'], /line 2: the size 8 is over the capacity of 7/],
   ['a capacity of nothing', () => [hardest, '--capacity', '0'], /^--capacity: "0" is not a whole number from 1 upwards/],
+  ['chunks of what has none', () => [hardest, '--chunk', '7'], /^--chunk: static has no chunks of memory; .*--placement virtual/],
   ['an unknown placement', () => [hardest, '--placement', 'luck'], /^--placement: Allowed choices are static, best-fit, gtbm, virtual/],
   ['nowhere to write', () => [hardest, '--out', at('nowhere/o.csv')], /nowhere\/o\.csv: cannot be written \(no such file or directory\)/]
 ]

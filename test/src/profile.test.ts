@@ -35,8 +35,10 @@ test('a plan says that its times are a rough model, until the kernels are measur
   assert.ok(timesFrom.measured > 0.9999, JSON.stringify(timesFrom))
   assert.is.not(predictedStepMs, JSON.parse(before.stdout).predictedStepMs)
 
-  const again = await run(['profile', ...setup])
-  assert.is(JSON.parse(again.stdout).measured, 0, 'what is known is measured again')
+  const again = JSON.parse((await run(['profile', ...setup])).stdout)
+  assert.is(again.measured, 0, 'what is known is measured again')
+  assert.is.not(again.linkBytesPerSecond.toHost, linkBytesPerSecond.toHost)
+  assert.equal(JSON.parse(readFileSync(path, 'utf8')).linkBytesPerSecond, again.linkBytesPerSecond)
 })
 
 test('--measure measures the kernels of the plan first, those that are missing, and says so', async () => {
@@ -91,7 +93,15 @@ test('a damaged profile is a sentence that says what to do', async () => {
   mkdirSync(join(cache, 'tilefold'), { recursive: true })
   for (const [text, sentence] of [
     ['{', /cannot be read as JSON .*; delete it, and run tilefold profile again\.\n$/],
-    ['{"device":"cpu"}', /is not a profile; delete it, and run tilefold profile again\.\n$/]
+    ['{"device":"cpu"}', /is not a profile; delete it, and run tilefold profile again\.\n$/],
+    [
+      '{"device":"cpu","library":"x","threads":2,"linkBytesPerSecond":{"toDevice":-1,"toHost":1},"kernels":[]}',
+      /is not a profile; delete it, and run tilefold profile again\.\n$/
+    ],
+    [
+      '{"device":"cpu","library":"x","threads":2,"linkBytesPerSecond":{"toDevice":1,"toHost":1},"kernels":[]}',
+      /is of x with 2 threads; delete it, and run tilefold profile again\.\n$/
+    ]
   ] as const) {
     writeFileSync(cached(), text)
     const { status, stderr } = await run(['plan', ...setup])

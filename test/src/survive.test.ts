@@ -153,6 +153,10 @@ for (const [moments, args] of [
     [100, 400],
     ['train', 'vgg16', '--data', at('images'), '--crop', '512x512', '--steps', '1000']
   ],
+  [
+    [100, 400],
+    ['compare', 'vgg16', '--input', '1x3x512x512', '--budgets', '70%,80%,100%', '--strategies', 'plain,vdnn,greedy']
+  ],
   [[100], ['gradients', 'vgg16', '--weights', at('none'), '--batch', at('none'), '--out', at('none')]]
 ] as const) {
   test(`Ctrl-C in the first second of ${args[0]}: exit 130`, async () => {

@@ -3,34 +3,51 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, maxPool2d, model, parallel, relu, silu, type AnyLayer } from '../../dsl'
 import { builtIn } from '../../models'
-import { referenceModel, stage, verify, type HostStay, type Staged, type StageRequest, type StrategyName } from '../../staging'
+import {
+  computeMilliseconds,
+  peakBytes,
+  referenceModel,
+  stage,
+  verify,
+  type HostStay,
+  type Staged,
+  type StageRequest,
+  type StrategyName
+} from '../../staging'
+import { stageSpans } from '../../staging/chain/stage-spans'
 import type { Graph } from '../../staging/graph'
 import { timelineOf, type Timeline } from '../../staging/lowering/timeline'
 import type { Instruction } from '../../staging/program'
 import { dymemStays } from '../../staging/strategies/dymem'
+import { dynprogStays, stepChain } from '../../staging/strategies/dynprog'
 import { greedyStays } from '../../staging/strategies/greedy'
-import { estimatedNanoseconds, occupancy, type Stay } from '../../staging/strategies/host-stays'
+import { estimatedNanoseconds, occupancy, peakOf, type Stay } from '../../staging/strategies/host-stays'
 import { lmsStays } from '../../staging/strategies/lms'
 import { vdnnStays } from '../../staging/strategies/vdnn'
 import { windowStays } from '../../staging/strategies/window'
 import { convolutions } from './convolutions'
 
-/** Four layers that take a second each, with outputs of 10 bytes between them and 5 bytes of their own: stages 0 .. 3 forward, 4 .. 7 back. */
-const seen: Timeline = {
-  stages: Array.from({ length: 8 }, (_, moment) => ({ moment, bytes: 5, nanoseconds: 1e9 })),
-  turn: 4,
-  residentBytes: 0,
-  peakBytes: () => 0,
-  tensors: [0, 1, 2].map((made) => ({
-    name: `output of ${made}`,
-    bytes: 10,
-    from: made,
-    written: made,
-    forward: made + 1,
-    backward: 6 - made,
-    to: 7 - made
-  }))
+/** Layers that take a second each, with outputs of so many bytes between them and 5 bytes of their own: as many stages forward as back. */
+const layersOf = (...outputs: readonly number[]): Timeline => {
+  const last = 2 * outputs.length + 1
+  return {
+    stages: Array.from({ length: last + 1 }, (_, moment) => ({ moment, bytes: 5, nanoseconds: 1e9 })),
+    turn: outputs.length + 1,
+    residentBytes: 0,
+    peakBytes: () => 0,
+    tensors: outputs.map((bytes, made) => ({
+      name: `output of ${made}`,
+      bytes,
+      from: made,
+      written: made,
+      forward: made + 1,
+      backward: last - made - 1,
+      to: last - made
+    }))
+  }
 }
+/** Stages 0 .. 3 forward, 4 .. 7 back. */
+const seen = layersOf(10, 10, 10)
 const graphOf = (...ops: readonly string[]): Graph => ({ nodes: ops.map((op) => ({ op })) }) as unknown as Graph
 const allConvolutions = graphOf('conv2d', 'conv2d', 'conv2d', 'conv2d')
 const figures = (stays: readonly Stay[]): readonly (readonly [string, number, number, number])[] =>
@@ -82,6 +99,43 @@ test('GREEDY: the first tensors whose bytes are too many, out at once, freed whe
   assert.equal(figures(greedyStays(seen, 25)), [['output of 0', 1, 2, 6]])
 })
 
+test('DYNPROG: of a step as a chain, a set that waits least, and no more than that', () => {
+  const seven = layersOf(5, 10, 10, 10, 10, 10)
+  const spans = Array.from({ length: 7 }, (_, from) => ({ from, to: from + 1 }))
+  const link = { toDevice: 20, toHost: 10 }
+  const chain = stepChain(seven, spans, link)
+  const stage = { u_F: 1000, u_B: 1000, y: 0, ex_F: 5, ex_B: 5 }
+  assert.equal(chain.chain, {
+    name: 'step',
+    stages: [0, 5, 10, 10, 10, 10, 10].map((x, i) => ({ name: `${i}`, ...stage, x })),
+    output: { x: 0, y: 0 },
+    beta: 10
+  })
+  // Ten bytes too many: one activation, where GREEDY takes the first two.
+  const stays = dynprogStays(seven, chain, 50)
+  assert.equal([stays.length, stays[0]!.tensor.bytes, peakOf(seven, stays), estimatedNanoseconds(seven, stays, link)], [1, 10, 50, 14e9])
+  assert.is(greedyStays(seven, 50).length, 2)
+  assert.equal(figures(dynprogStays(seven, chain, 60)), [])
+  // Less than any operation needs: all that is ever free goes.
+  assert.is(dynprogStays(seven, chain, 20).length, 5)
+})
+
+test('the chain of a step has its peak, its time and all that it keeps, each once', () => {
+  const branches = parallel([[conv2d({ out: 2, k: 1 }), relu], [conv2d({ out: 3, k: 3, p: 1 })]])
+  const layers = [conv2d({ out: 3, k: 3, p: 1 }), relu, branches, batchNorm(), ...convolutions]
+  const { device, objective, source } = request('plain')
+  const { graph, plan } = staged(request('plain', {}, layers))
+  const timeline = timelineOf({ graph, device, objective, source }, plan.segments)
+  const { chain, activations } = stepChain(timeline, stageSpans(graph), device.linkBytesPerSecond)
+  assert.ok(chain.stages.length < graph.nodes.length)
+  assert.equal(
+    activations.flat().sort((a, b) => timeline.tensors.indexOf(a) - timeline.tensors.indexOf(b)),
+    timeline.tensors
+  )
+  assert.is(peakBytes(chain) + timeline.residentBytes, Math.max(...occupancy(timeline, [])))
+  assert.ok(Math.abs(computeMilliseconds(chain) - plan.predicted.stepMilliseconds) < 1e-6)
+})
+
 test('LMS: what is read again far away, back some layers before', () => {
   assert.equal(figures(lmsStays(seen, 4, 0).soon), [['output of 0', 1, 2, 6]])
   assert.equal(figures(lmsStays(seen, 3, 1).soon), [
@@ -99,7 +153,7 @@ test('Dymem: no waiting before bytes are needed, at most two convolutions ahead'
   assert.equal(figures(dymemStays(graphOf('relu', 'relu', 'conv2d', 'conv2d'), seen, 25)), [['output of 0', 1, 2, 4]])
 })
 
-const swapping = ['vdnn', 'lms', 'lms-hybrid', 'dymem', 'window', 'greedy'] as const
+const swapping = ['vdnn', 'lms', 'lms-hybrid', 'dymem', 'window', 'greedy', 'dynprog'] as const
 /** Deep enough that two convolutions ahead are not everything. */
 const deep = [...Array.from({ length: 5 }, () => [conv2d({ out: 16, k: 3, p: 1 }), relu]).flat(), ...convolutions.slice(4)]
 const request = (strategy: StrategyName, rest: Partial<StageRequest> = {}, layers: readonly AnyLayer[] = deep): StageRequest => ({
@@ -245,8 +299,8 @@ test('a tensor may wait while tiled segments run, and what tiles share waits as 
   assert.is(copies(program.step.code), 2)
 })
 
-test('VGG-16 and DarkNet-19: every strategy at budgets from its least to plain is verified', () => {
-  for (const name of ['vgg16', 'darknet19'] as const) {
+test('VGG-16, VGG-19 and DarkNet-19: every strategy at budgets from its least to plain is verified', () => {
+  for (const name of ['vgg16', 'vgg19', 'darknet19'] as const) {
     const wanted = (strategy: StrategyName, budget?: number): StageRequest => ({
       ...request(strategy, { input: [1, 3, 224, 192], ...(budget === undefined ? {} : { budget }) }),
       model: builtIn[name]!({ classes: 2, head: 'gap' })

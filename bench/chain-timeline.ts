@@ -1,0 +1,67 @@
+import type { Graph } from '../staging'
+import { type Chain, lowerBound } from '../staging/chain'
+import type { Timeline } from '../staging/lowering/timeline'
+import { dymemStays } from '../staging/strategies/dymem'
+import { type Stay, estimatedNanoseconds, peakOf, targets } from '../staging/strategies/host-stays'
+import { lmsSchedules } from '../staging/strategies/lms'
+import { shares, windowStays } from '../staging/strategies/window'
+
+/** A step of a chain as strategies that swap see it: F_0 .. F_L, then B_L .. B_0. */
+const timelineOf = ({ stages, output }: Chain): Timeline => {
+  const last = 2 * stages.length - 1
+  const forward = stages.map(({ u_F, ex_F }, i) => ({ milliseconds: u_F, bytes: ex_F + (i === stages.length - 1 ? output.x : 0) }))
+  const backward = stages.map(({ u_B, ex_B, y }, i) => {
+    const next = stages[i + 1]
+    return { milliseconds: u_B, bytes: ex_B + y + (next?.y ?? output.y + output.x) }
+  })
+  return {
+    stages: [...forward, ...backward.reverse()].map(({ milliseconds, bytes }, moment) => ({
+      moment,
+      bytes,
+      nanoseconds: 1e6 * milliseconds
+    })),
+    turn: stages.length,
+    residentBytes: 0,
+    tensors: stages.map(({ name, x }, i) => ({
+      name,
+      bytes: x,
+      from: Math.max(0, i - 1),
+      written: i - 1,
+      forward: i,
+      backward: last - i,
+      to: Math.min(last, last - i + 1)
+    })),
+    peakBytes: () => Infinity
+  }
+}
+
+/** Each strategy's schedules for all memories; every stage counts as a convolution. */
+const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (readonly Stay[])[]>> = {
+  window: (timeline) => targets(timeline, 32).flatMap((target) => shares.map((share) => windowStays(timeline, target, share * target))),
+  lms: (timeline) => lmsSchedules(timeline),
+  dymem: (timeline) => {
+    const graph = { nodes: Array.from({ length: timeline.turn }, () => ({ op: 'conv2d' })) } as unknown as Graph
+    return targets(timeline, 48).map((target) => dymemStays(graph, timeline, target))
+  }
+}
+
+/** Papers 000's, 001's and 003's way to swap. */
+export const swapStrategies = Object.keys(schedulesBy)
+
+/**
+ * Makespan over the bound of the fastest of a strategy's schedules that fits, by memory in bytes; undefined where none does. Here a link
+ * works in both directions at once, which is of use only around the turn.
+ */
+export const relativeMakespans = (chain: Chain, strategy: string): ((memory: number) => number | undefined) => {
+  const timeline = timelineOf(chain)
+  const link = { toDevice: chain.beta, toHost: chain.beta }
+  const rated = schedulesBy[strategy]!(timeline).map((stays) => ({
+    peak: peakOf(timeline, stays),
+    milliseconds: estimatedNanoseconds(timeline, stays, link) / 1e6
+  }))
+  return (memory) => {
+    const fitting = rated.filter(({ peak }) => peak <= memory)
+    if (fitting.length === 0) return undefined
+    return Math.min(...fitting.map(({ milliseconds }) => milliseconds)) / lowerBound(chain, memory)
+  }
+}

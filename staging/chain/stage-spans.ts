@@ -1,0 +1,14 @@
+import type { Graph } from '../graph'
+import { loweringOf } from '../lowering/ops'
+import { crossing, type Span } from '../tiling'
+
+/** The stages of a model's chain: each op, with those after it that work in place on its output, and each block of branches. */
+export const stageSpans = (graph: Graph): readonly Span[] => {
+  const { nodes } = graph
+  const joins = (position: number): boolean =>
+    position > 0 &&
+    (crossing(graph, position).some((tensor) => tensor !== position) ||
+      (loweringOf(nodes[position]!).inPlace && loweringOf(nodes[position - 1]!).keeps.output !== true))
+  const starts = nodes.flatMap((_, position) => (joins(position) ? [] : [position]))
+  return starts.map((from, index) => ({ from, to: starts[index + 1] ?? nodes.length }))
+}

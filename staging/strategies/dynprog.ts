@@ -1,0 +1,87 @@
+import type { Chain } from '../chain/chain'
+import { dynprog as offloadSet } from '../chain/dynprog'
+import { leastBytes, peakBytes } from '../chain/memory'
+import { stageSpans } from '../chain/stage-spans'
+import type { DeviceModel } from '../device-model'
+import type { SwappableTensor, Timeline } from '../lowering/timeline'
+import type { Span } from '../tiling'
+import { noWait, occupancy, targets, type Stay } from './host-stays'
+import type { Strategy } from './strategy'
+import { swappingWhole } from './whole-model'
+
+/** A step as paper 004 sees one. By stage, `activations` are the tensors that its x_i stands for: what the stage before keeps for backward. */
+export interface StepChain {
+  readonly chain: Chain
+  readonly activations: readonly (readonly SwappableTensor[])[]
+}
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
+
+/**
+ * The chain whose stages are these spans of the graph, with the step's own times and bytes: all that lives during an operation beside
+ * parameters and activations is ex_F, or ex_B, gradients too.
+ */
+export const stepChain = (timeline: Timeline, spans: readonly Span[], link: DeviceModel['linkBytesPerSecond']): StepChain => {
+  const { stages, tensors, turn, residentBytes } = timeline
+  const nodes = spans.at(-1)!.to
+  const spanOf = stages.map(({ moment }) => spans.findIndex(({ to }) => (moment < nodes ? moment : 2 * nodes - 1 - moment) < to))
+  const activationOf = ({ name, written }: SwappableTensor): number => (name.startsWith('input of ') ? 0 : spanOf[written]! + 1)
+  const activations = [...spans.keys(), spans.length].map((i) => tensors.filter((tensor) => activationOf(tensor) === i))
+  const sizes = activations.map((made) => sum(made.map(({ bytes }) => bytes)))
+
+  const live = occupancy(timeline, [])
+  const operation = (i: number, isForward: boolean) => {
+    const its = [...stages.keys()].filter((stage) => spanOf[stage] === i && stage < turn === isForward)
+    const kept = residentBytes + sum(sizes.slice(0, i + 2))
+    return {
+      milliseconds: sum(its.map((stage) => stages[stage]!.nanoseconds)) / 1e6,
+      beside: Math.max(0, ...its.map((stage) => live[stage]! - kept))
+    }
+  }
+  const stageOf = (i: number): Chain['stages'][number] => {
+    const [forward, backward] = [operation(i, true), operation(i, false)]
+    return {
+      name: `${i}`,
+      u_F: forward.milliseconds,
+      u_B: backward.milliseconds,
+      x: sizes[i]!,
+      y: 0,
+      ex_F: forward.beside,
+      ex_B: backward.beside
+    }
+  }
+  return {
+    chain: {
+      name: 'step',
+      stages: [...spans.keys()].map(stageOf),
+      output: { x: sizes.at(-1)!, y: 0 },
+      beta: Math.min(link.toDevice, link.toHost)
+    },
+    activations
+  }
+}
+
+/** Of the memory beside parameters; 500 is the paper's. */
+const slots = 500
+
+/**
+ * DYNPROG (Beaumont et al. 2020, paper 004, section 5.3): the no-wait, ordered schedule of the set of activations that is best where
+ * transfers free memory byte by byte.
+ */
+export const dynprogStays = (timeline: Timeline, { chain, activations }: StepChain, target: number): readonly Stay[] => {
+  const memory = target - timeline.residentBytes
+  if (memory >= peakBytes(chain)) return []
+  const offloads = memory < leastBytes(chain) ? chain.stages.map(() => true) : offloadSet(chain, memory, slots)
+  return noWait(
+    timeline,
+    activations.flatMap((tensors, i) => (offloads[i] ? tensors : [])),
+    target
+  )
+}
+
+const targetCount = 48
+
+export const dynprog: Strategy = swappingWhole((seen, graph, link) => {
+  const chain = stepChain(seen, stageSpans(graph), link)
+  return targets(seen, targetCount).map((target) => dynprogStays(seen, chain, target))
+})

@@ -1,0 +1,20 @@
+import type { DeviceModel } from '../device-model'
+import type { Graph } from '../graph'
+import type { Timeline } from '../lowering/timeline'
+import { asWritten } from '../order'
+import { withStays, type Stay } from './host-stays'
+import { wholeGraph } from './plain'
+import type { Strategy } from './strategy'
+
+/** Of plain's one segment, untiled and kept, what waits on the host by each of these schedules that is worth lowering. */
+export const swappingWhole = (
+  schedulesOf: (timeline: Timeline, graph: Graph, link: DeviceModel['linkBytesPerSecond']) => readonly (readonly Stay[])[]
+): Strategy => ({
+  obeysMarks: false,
+  order: asWritten,
+  kind: 'swapping',
+  all: (search) => {
+    const { graph, device } = search.lowering
+    return withStays(search, wholeGraph(graph), (seen) => schedulesOf(seen, graph, device.linkBytesPerSecond))
+  }
+})
