@@ -62,7 +62,7 @@ export const plansByGrid = (request: StageRequest & { readonly input: readonly n
   const lowering: Lowering = { graph, device: withFastestFirst(exactKernels ? withExactKernels(device) : device), objective, source }
   const plain = candidateOf(lowering, asWritten(graph), wholeGraph(graph))
   const isChosen = ({ B, H, W }: Grid): boolean => B === segment.grid.B && H === segment.grid.H && W === segment.grid.W
-  const others = candidateGrids(ordered, segment)
+  const others = candidateGrids(ordered, segment, false)
     .filter((grid) => !isChosen(grid))
     .flatMap((grid) => {
       const answer = openAnswers({ ...lowering, graph: asking(graph, segment, grid) }, 'sft', plain).within(budget)

@@ -26,6 +26,10 @@ export interface PlanSegment {
   readonly workspace?: number
   /** Of a first segment in tiles: each tile of the images is loaded while the one before it is computed, which takes a second place. */
   readonly loadsAhead?: true
+  /** Names of layers whose outputs leave the segment for the host, where they and their gradients stay: tiles take and bring bands of their rows. */
+  readonly streams?: readonly string[]
+  /** Nothing that leaves the segment is kept for backward: before the backward of the segment that follows such ones, they run forward again. */
+  readonly repeats?: true
 }
 
 /**

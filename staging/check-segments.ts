@@ -11,6 +11,7 @@ import { momentText } from './moments'
 import { barriers, gathersMoments } from './normalisation'
 import { inOrder, type Order } from './order'
 import type { PlacementChoice, Residence, Segment } from './plan'
+import { repeatMistake, streamMistake } from './streams'
 import { nodeWithoutInput, segmentTiling, type Grid, type Span } from './tiling'
 
 /**
@@ -60,7 +61,7 @@ export interface Given {
 /** A segment as plan files write it: the layers that run by Winograd by their names. */
 const named =
   ({ nodes }: Graph) =>
-  ({ winograd, ...segment }: Segment) => ({
+  ({ winograd, streams: _, ...segment }: Segment) => ({
     ...segment,
     ...(winograd && { winograd: winograd.map((position) => nodes[position]?.name ?? `at position ${position}`) })
   })
@@ -78,6 +79,12 @@ export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<S
     return reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]
   })[0]
   if (cut !== undefined) return E.left(inputError(`${cut}.`))
+  const streamed = segments.flatMap((segment, place) => {
+    const repeated = segment.repeats === undefined ? undefined : repeatMistake(inOrder(graph, order), segments, place)
+    const reasons = (segment.streams ?? []).map((position) => streamMistake(inOrder(graph, order), segments, segment, position))
+    return [repeated, ...reasons].flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
+  })[0]
+  if (streamed !== undefined) return E.left(inputError(`${streamed}.`))
   const blind = segments.find((segment) => segmentTiling(inOrder(graph, order), segment, segment.grid) === undefined)
   return blind === undefined
     ? E.right({ order, segments })

@@ -10,6 +10,7 @@ import { microBatches } from './objective'
 import type { MemoryPlan, Segment } from './plan'
 import { candidateOf, type Answers, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
+import { streamedBy } from './streams'
 import { tileCount, untiled } from './tiling'
 
 /** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
@@ -109,7 +110,7 @@ const bindingLayerOf = (live: readonly LiveBytes[]): string | undefined => {
 const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights']
 
 const costOf = (timer: ReturnType<typeof segmentTimer>, times: number, isLast: boolean, segment: Segment): SegmentCost => {
-  const { loadsAhead: _, ...inTurn } = segment
+  const { loadsAhead: _, repeats, ...inTurn } = segment
   const time = (decisions: Partial<Segment>): { readonly all: number; readonly ofTiles: number } => {
     const watch = timer({ ...inTurn, ...decisions })
     return { all: times * watch.nanoseconds(), ofTiles: times * tileKernels.reduce((sum, kind) => sum + watch.nanoseconds(kind), 0) }
@@ -117,13 +118,14 @@ const costOf = (timer: ReturnType<typeof segmentTimer>, times: number, isLast: b
   const whole = time({ grid: untiled, recompute: false, reorder: 'once' })
   const again = segment.recompute && !isLast ? time({ grid: untiled, reorder: 'once' }) : whole
   const tiled = tileCount(segment.grid) > 1 ? time({}) : again
+  const repeating = repeats === undefined ? 0 : time({ repeats }).all - tiled.all
   const tiles = tiled.ofTiles - again.ofTiles
   const saving = segment.loadsAhead === true ? tiled.all - time({ loadsAhead: true }).all : 0
   return {
     segment,
-    milliseconds: (tiled.all - saving) / 1e6,
+    milliseconds: (tiled.all + repeating - saving) / 1e6,
     wholeMilliseconds: whole.all / 1e6,
-    recomputationMilliseconds: (again.all - whole.all) / 1e6,
+    recomputationMilliseconds: (again.all + repeating - whole.all) / 1e6,
     haloMilliseconds: (tiled.all - again.all - tiles) / 1e6,
     tileMilliseconds: tiles / 1e6,
     winogradSavingMilliseconds: segment.winograd === undefined ? 0 : (time({ winograd: [] }).all - tiled.all) / 1e6,
@@ -167,7 +169,7 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
     E.map((decided): Explanation => {
       const { lowering, chosen, answers } = decided
       const live = liveOf(chosen.graph, chosen.liveAtPeak)
-      const timer = segmentTimer({ ...lowering, graph: chosen.graph })
+      const timer = segmentTimer({ ...lowering, graph: chosen.graph }, new Set(chosen.segments.flatMap(streamedBy)))
       return {
         plan: planOf(request, decided),
         graph: lowering.graph,

@@ -29,7 +29,13 @@ const Segment = t.intersection([
     recompute: Flag,
     reorder: Reorder
   }),
-  t.partial({ winograd: t.array(t.string), workspace: Count, loadsAhead: t.literal(true) })
+  t.partial({
+    winograd: t.array(t.string),
+    workspace: Count,
+    loadsAhead: t.literal(true),
+    streams: t.array(t.string),
+    repeats: t.literal(true)
+  })
 ])
 const HostStay = t.type({ tensor: t.string, swapOut: t.string, freed: t.string, swapIn: t.string })
 const Decided = t.type({
@@ -92,12 +98,13 @@ export const planFileOf = ({ graph, plan, program }: Staged, objective: Objectiv
     graph: plan.graphHash,
     budget: plan.budget,
     peak: peakDeviceBytes,
-    segments: plan.segments.map(({ from, to, winograd, ...decisions }) => ({
+    segments: plan.segments.map(({ from, to, winograd, streams, ...decisions }) => ({
       from,
       to,
       checkpoint: nameAt(to - 1),
       ...decisions,
-      ...(winograd && { winograd: winograd.map(nameAt) })
+      ...(winograd && { winograd: winograd.map(nameAt) }),
+      ...(streams && { streams: streams.map(nameAt) })
     })),
     ...(plan.residence.length > 0 && { residence: residenceTexts(graph, plan.order, plan.residence) }),
     ...(plan.placement.allocator === 'virtual' && { placement: plan.placement }),
@@ -128,11 +135,13 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
           return {
             order,
-            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, loadsAhead }) => ({
+            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, loadsAhead, streams, repeats }) => ({
               ...{ from, to, grid, recompute, reorder },
               ...(workspace !== undefined && { workspace }),
               ...(loadsAhead && { loadsAhead }),
-              ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) })
+              ...(repeats && { repeats }),
+              ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) }),
+              ...(streams && { streams: streams.map(positionOf).sort((a, b) => a - b) })
             })),
             residence: residenceOfTexts(graph, order, residence),
             placement,

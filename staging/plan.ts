@@ -8,7 +8,9 @@ const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
  * which takes time and leaves memory. `winograd`: positions of the convolutions that run by Winograd; the others run directly.
  * `workspace`: bytes of scratch that a convolution's algorithm may take, the fastest within them is chosen; absent where all take the
  * direct one. `loadsAhead`: of a first segment in tiles, each tile of the images is loaded while the one before it is computed, to a place
- * of its own.
+ * of its own. `streams`: positions of layers whose outputs leave the segment for the host, where they and their gradients stay: a tile
+ * takes and brings bands of their rows (DESIGN §3). `repeats`: nothing that leaves the segment is kept for backward; before the backward
+ * of the segment that follows such ones, they run forward once more.
  */
 const segment = t.readonly(
   t.intersection([
@@ -19,7 +21,13 @@ const segment = t.readonly(
       recompute: t.boolean,
       reorder: t.union([t.literal('once'), t.literal('each-tile')])
     }),
-    t.partial({ winograd: t.readonlyArray(t.number), workspace: t.number, loadsAhead: t.literal(true) })
+    t.partial({
+      winograd: t.readonlyArray(t.number),
+      workspace: t.number,
+      loadsAhead: t.literal(true),
+      streams: t.readonlyArray(t.number),
+      repeats: t.literal(true)
+    })
   ])
 )
 

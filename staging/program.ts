@@ -42,11 +42,11 @@ export interface Address {
   readonly space: Space
   readonly base: number
   readonly strides: readonly [number, number, number]
-  /** In the arena: which of the Program's buffers is meant. The verifier asks for it; devices do not read it. */
+  /** In the arena and on the host: which of the Program's buffers is meant. The verifier asks for it; devices do not read it. */
   readonly buffer?: number
 }
 
-/** A byte offset into the arena or the host pool: base + strides . tile index. */
+/** A byte offset into the arena or the host pool, of one of whose buffers it is: base + strides . tile index. */
 export type Offset = Pick<Address, 'base' | 'strides' | 'buffer'>
 
 /** `rows` runs of `rowBytes` bytes, `RowStride` bytes apart on either side. */
@@ -59,6 +59,8 @@ export interface Copy {
   readonly hostRowStride: number
   readonly device: Offset
   readonly host: Offset
+  /** Where a tile's backward begins with what this brings of an output gradient that is on the host. */
+  readonly seed?: true
 }
 
 export type Instruction =
@@ -88,10 +90,10 @@ export const bytesOf = (precision: Precision): number => (precision === 'float64
 export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
 
 /**
- * A range of the arena that holds one value at a time: it lives from its first use in a section to its last one, through whole loops
+ * A range of the arena, or of the host pool, that holds one value at a time: it lives from its first use in a section to its last one, through whole loops
  * where it is used both in them and outside. A value that is swapped out and in again has a buffer for each stay.
  */
-export interface ArenaBuffer {
+export interface ProgramBuffer {
   readonly name: string
   readonly offset: number
   readonly bytes: number
@@ -157,7 +159,9 @@ export interface Program {
   /** [B, C, H, W] of the uint8 input that loadImage reads, crop applied. */
   readonly input: readonly [number, number, number, number]
   readonly kernels: readonly Kernel[]
-  readonly buffers: readonly ArenaBuffer[]
+  readonly buffers: readonly ProgramBuffer[]
+  /** The same of the host pool. */
+  readonly hostBuffers: readonly ProgramBuffer[]
   readonly residents: readonly Resident[]
   /** One training step (or one forward and backward, or an evaluation); where there is an `update`, it leaves the gradients for it. */
   readonly step: Section

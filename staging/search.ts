@@ -153,7 +153,7 @@ const ladderAnswers = (
 }
 
 /** What strategies ask of a graph in an order; answers are remembered over all that want the same one. */
-const searches = (written: Lowering, residentBytes: number): ((order: Order) => Search) => {
+const searches = (written: Lowering, residentBytes: number, hostBudget: number): ((order: Order) => Search) => {
   const known = new Map<string, Search>()
   return (order) => {
     const found = known.get(order.join())
@@ -163,6 +163,7 @@ const searches = (written: Lowering, residentBytes: number): ((order: Order) => 
     const search: Search = {
       lowering,
       residentBytes,
+      hostBudget,
       estimate: segmentEstimator(lowering),
       variants: (span) => variants()(span),
       timeline: (segments) => timelineOf(lowering, segments)
@@ -214,7 +215,7 @@ const residentBytesOf = (program: Program): number => program.residents.reduce((
  * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
  */
 export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): Answers => {
-  const searchIn = searches(written, residentBytesOf(plain.program()))
+  const searchIn = searches(written, residentBytesOf(plain.program()), hostBudget ?? Infinity)
   const mayTake = (name: Planner): boolean =>
     (written.graph.marks.length === 0 || strategies[name].obeysMarks) && (hostBudget !== undefined || strategies[name].kind !== 'swapping')
   const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) =>

@@ -10,7 +10,8 @@
 namespace tilefold {
 namespace {
 
-constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8, spaceCount = 4;
+constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8;
+constexpr std::int64_t spaceCount = 4;
 constexpr std::int64_t mostEvents = std::int64_t{1} << 32;
 
 std::string text(std::int64_t value) { return std::to_string(value); }
@@ -159,7 +160,8 @@ class Reader {
         throw Failure(place() + " copies bytes " + text(least) + " .. " + text(reached) + " of " + name + text(space));
     }
     const auto [least, most] = extremes(copy.device);
-    touch(copy.engine, least, most + (copy.rows - 1) * copy.deviceRowStride + copy.rowBytes);
+    const std::int64_t end = most + (copy.rows - 1) * copy.deviceRowStride + copy.rowBytes;
+    placed([&, from = least] { mappings_.touch(copy.engine, static_cast<std::size_t>(from), static_cast<std::size_t>(end)); });
     return copy;
   }
 
@@ -246,7 +248,7 @@ class Reader {
       throw Failure("reaches bytes " + text(least) + " .. " + text(end) + " of " +
                     (address.space == Space::arena ? "the arena's " : "the exchange buffer's ") + text(space));
     checkAlignment(address, extent.alignment);
-    if (address.space == Space::arena) touch(engine, least, end);
+    if (address.space == Space::arena) mappings_.touch(engine, static_cast<std::size_t>(least), static_cast<std::size_t>(end));
   }
 
   // Says where the rest of a sentence comes from.
@@ -257,10 +259,6 @@ class Reader {
     } catch (const Failure& failure) {
       throw Failure(place() + " " + failure.what());
     }
-  }
-
-  void touch(Engine engine, std::int64_t from, std::int64_t to) {
-    placed([&] { mappings_.touch(engine, static_cast<std::size_t>(from), static_cast<std::size_t>(to)); });
   }
 
   void checkChunks(std::int64_t from, std::int64_t bytes, std::int64_t space) const {

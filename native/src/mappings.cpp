@@ -48,8 +48,8 @@ void Mappings::touch(Engine engine, std::size_t from, std::size_t to) {
   if (chunks_.chunkBytes == 0) return;
   const std::int64_t now = ++of(of(known_, engine), engine);
   if (to <= chunks_.residentBytes) return;
-  std::size_t reached = from;
-  auto found = live_.upper_bound(from);
+  std::size_t reached = std::max(from, chunks_.residentBytes);
+  auto found = live_.upper_bound(reached);
   if (found != live_.begin()) --found;
   for (; reached < to; ++found) {
     if (found == live_.end() || found->first > reached || found->first + found->second.bytes <= reached)

@@ -33,7 +33,7 @@ const measure = (context: Context, pool: Pool, { from, to }: Span): Measured => 
   const inside: Context = { ...context, emit }
   const { graph, objective, device } = context
   const segment = { from, to, grid: untiled, recompute: false, reorder: 'once' } as const
-  const code = bindAlone(inside, segment, segmentTiling(graph, segment, untiled)!)
+  const code = bindAlone(inside, segment, segmentTiling(graph, segment, untiled)!, new Set())
   const after = code.boundaries.get(to)
   const kept = emitForward(inside, code)
   const launched = emit.code().length

@@ -4,10 +4,11 @@ import type { Segment } from '../plan'
 import { tileCount } from '../tiling'
 import { freshTile, type BoundSegment } from './body'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'
-import { at, none, type Buffer, type Virtual } from './emitter'
+import { at, none, still, type Buffer, type Virtual } from './emitter'
 import { normalisationKernel } from './normalisation-kernel'
 import { loweringOf } from './ops'
 import { learningTensors } from './parameters'
+import { bringBand, takeBand, type Band, type Stream } from './streams'
 import {
   allOf,
   copyElements,
@@ -24,6 +25,7 @@ import {
   viewOf,
   within,
   type Body,
+  type Part,
   type Region,
   type TileTensor,
   type WholeTensor
@@ -36,7 +38,9 @@ export interface BoundGradients {
   /** Whether this segment's backward is the first to contribute to it, and tiles need not add to it. */
   readonly isFirst: (tensor: number) => boolean
   /** Of a normalisation whose moments go beyond a tile: the gradient of its output, in whole. */
-  readonly pendingOf: (position: number) => WholeTensor | undefined
+  readonly pendingOf: (position: number) => WholeTensor | 'host' | undefined
+  /** What goes to the host, band by band. */
+  readonly outgoing: readonly Outgoing[]
   /** Of a normalisation: sums for the gradients of its parameters and input. */
   readonly sumsAt: (position: number, region: Region) => Virtual
   /** Where a parameter's gradient is summed over the tiles and micro-batches. */
@@ -47,6 +51,19 @@ export interface BoundGradients {
   readonly backwardWeights: (weight: ParameterTensor) => Virtual
   /** Told when this tile has no more use for a layer's parameters. */
   readonly done: (parameters: NodeParameters) => void
+}
+
+/** A gradient on the host to which a segment's tiles contribute: of an input, or of the output of a normalisation that waits for all of it. */
+export interface Outgoing {
+  readonly tensor: number
+  /** Of the normalisation. */
+  readonly position: number | undefined
+  readonly whole: WholeTensor
+  /** Whether other segments have contributed before. */
+  readonly isFirst: boolean
+  readonly bandOf: (body: Body) => Band
+  /** Rows that tiles leave to the next one. */
+  readonly strip: Buffer | undefined
 }
 
 /** Whether a tile's gradient of an input can be written where it belongs: no other tile reads these rows and columns, so none adds to them. */
@@ -114,8 +131,9 @@ export const backwardBody = (
   gradients: BoundGradients
 ): void => {
   const { emit, elementBytes, exchange, graph, device } = context
-  const { segment, ends, boundaries } = bound
+  const { segment, ends, boundaries, streams } = bound
   const received = new Map<number, TileTensor>()
+  const waiting = new Map<number, TileTensor>()
   const given = new Set<number>()
   const target = targetOf(context, gradients)
 
@@ -128,21 +146,22 @@ export const backwardBody = (
   /** The gradient that comes from behind the segment, added to what came from within. */
   const seeded = (tensor: number): TileTensor | undefined => {
     const fromWithin = received.get(tensor)
-    const whole = ends.outputs.includes(tensor) ? boundaries.get(tensor)?.gradient : undefined
-    if (whole === undefined) return fromWithin
-    emit.seed(whole.buffer)
+    if (!ends.outputs.includes(tensor)) return fromWithin
     const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
-    const view = fromWithin === undefined && isSameRegion(region, owned) ? viewOf(whole, region, elementBytes) : undefined
-    if (view !== undefined) return view
+    const stream = streams.get(tensor)
+    const whole = stream === undefined ? boundaries.get(tensor)?.gradient : stream.gradient
+    if (whole === undefined) return fromWithin
+    const alone = fromWithin === undefined && isSameRegion(region, owned)
+    const part = stream && seedOnHost(context, stream, owned)
+    if (part === undefined) emit.seed(whole.buffer)
+    const seed = alone ? (part ?? viewOf(whole, region, elementBytes)) : undefined
+    if (seed !== undefined) return seed
     const tile = fromWithin ?? freshTile(context, 'tile of the output gradient', regionExtents(region, whole.extents[1]), whole.layout)
-    if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(tile)
-    const add = fromWithin === undefined ? 0 : 1
-    copyPart(emit, { tensor: whole, region: owned }, { tensor: tile, region: within(region, owned) }, add, elementBytes)
+    if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(context, tile)
+    const source = part === undefined ? { tensor: whole, region: owned } : allOf(part)
+    copyPart(emit, source, { tensor: tile, region: within(region, owned) }, fromWithin === undefined ? 0 : 1, elementBytes)
     return tile
   }
-  const zeroTile = ({ address, layout, extents }: TileTensor): void =>
-    emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: address })
-
   /** Where an op writes the gradient of an operand: where it belongs, over the gradient of its output, or to a place of its own. */
   const placeFor = (step: Step, operand: number, destination: TileTensor | undefined): TileTensor => {
     const tensor = step.node.inputs[operand]!
@@ -162,13 +181,13 @@ export const backwardBody = (
 
   /** Hands a tile's contribution to the gradient of a tensor on. `own`: nobody else needs the tile any more. */
   const contribute = (tensor: number, region: Region, tile: TileTensor, own: boolean): void => {
-    if (tensor > segment.from) {
+    if (tensor > segment.from || streams.has(tensor)) {
       const held = regionOf(body, tensor)
       const before = received.get(tensor)
       if (before === undefined && own && isSameRegion(held, region)) return void received.set(tensor, tile)
       const sum = before ?? freshTile(context, 'sum of gradients', regionExtents(held, tile.extents[1]), tile.layout)
       const covers = before === undefined && isSameRegion(held, region)
-      if (before === undefined && !covers) zeroTile(sum)
+      if (before === undefined && !covers) zeroTile(context, sum)
       received.set(tensor, sum)
       return copyPart(emit, allOf(tile), { tensor: sum, region: within(held, region) }, covers ? 0 : 1, elementBytes)
     }
@@ -203,6 +222,7 @@ export const backwardBody = (
     const [tensor] = node.inputs
     if (!context.gradients[tensor!]!) return
     const pending = gradients.pendingOf(position)
+    if (pending === 'host') return void waiting.set(position, destination)
     if (pending !== undefined) return copyPart(emit, allOf(destination), { tensor: pending, region: step.sourceRegion }, 1, elementBytes)
     const place = placeFor(step, 0, destination)
     emit.launch<'normaliseBackward'>(
@@ -248,6 +268,70 @@ export const backwardBody = (
       if (source !== undefined) contribute(tensor, regionFor(tensor), source, true)
     })
   }
+  for (const one of gradients.outgoing) {
+    const tile = one.position === undefined ? received.get(one.tensor)! : waiting.get(one.position)!
+    const region = one.position === undefined ? regionOf(body, one.tensor) : readRegionOf(body, one.position - segment.from, one.tensor)
+    handOn(context, one, body, tile, region)
+  }
+}
+
+const zeroTile = ({ emit, elementBytes }: Context, { address, layout, extents }: TileTensor): void =>
+  emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: address })
+
+/** What a tile owns of a gradient on the host, with what normalisations have left to be done. */
+const seedOnHost = (context: Context, stream: Stream, owned: Region): TileTensor => {
+  const { emit } = context
+  const { tensor, gradient, pending, isWritten } = stream
+  const fresh = (name: string): TileTensor => freshTile(context, name, regionExtents(owned, tensor.extents[1]), tensor.layout)
+  const brought = (whole: WholeTensor, name: string, seed?: true): TileTensor => {
+    const tile = fresh(name)
+    bringBand(context, whole, owned, allOf(tile), seed)
+    return tile
+  }
+  let seed = isWritten ? brought(gradient!, 'tile of the output gradient', true) : undefined
+  const source = pending.length === 0 ? undefined : brought(tensor, 'tile of what is normalised')
+  for (const { position, dy, sums, slope, context: inside } of pending) {
+    const node = context.graph.nodes[position] as Normalisation
+    const { fields, operands } = normalisationKernel(inside, node, position, source!, owned, slope)
+    const isAlone = dy === gradient
+    const destinationGradient = isAlone ? seed! : brought(dy, `tile of the gradient of the output of ${node.name}`, true)
+    const add = isAlone || seed === undefined ? 0 : 1
+    seed ??= destinationGradient
+    emit.launch<'normaliseBackward'>(
+      { kind: 'normaliseBackward', ...fields, add },
+      { ...operands, sums, destinationGradient: destinationGradient.address, sourceGradient: seed.address }
+    )
+  }
+  return seed!
+}
+
+/** Adds to a tile what tiles before it have left to it, takes what is complete to the host, and leaves the rest to the next. */
+const handOn = (context: Context, { whole, isFirst, bandOf, strip }: Outgoing, body: Body, tile: TileTensor, region: Region): void => {
+  const { emit, elementBytes } = context
+  const { lead, before, rows, strip: left } = bandOf(body)
+  const [batch, channels, height, width] = tile.extents
+  const rowsFrom = (from: number, count: number, column = 0): Region => {
+    return { from: [0, from, column], size: [batch, count, width], advance: still }
+  }
+  const inStrip = (count: number): Part => allOf({ ...tile, address: at(strip!), extents: [batch, channels, count, width] })
+  if (before > 0) copyPart(emit, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, elementBytes)
+  if (left > 0) copyPart(emit, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, elementBytes)
+  const complete: Part = { tensor: tile, region: rowsFrom(0, Math.min(height, rows)) }
+  // Rows and columns that no tile reads have no gradient.
+  const [above, count] = isFirst ? [lead, lead + rows] : [0, Math.min(height, rows)]
+  if (count === 0) return
+  const place: Region = {
+    from: [region.from[0], region.from[1] - above, 0],
+    size: [batch, count, whole.extents[3]],
+    advance: region.advance
+  }
+  if (isFirst && above === 0 && rows <= height && width === whole.extents[3]) return takeBand(context, complete, whole, place)
+  const wide = freshTile(context, 'gradient of whole rows', [batch, channels, count, whole.extents[3]], tile.layout)
+  if (isFirst) zeroTile(context, wide)
+  else bringBand(context, whole, place, allOf(wide))
+  const target = { tensor: wide, region: rowsFrom(above, complete.region.size[1], region.from[2]) }
+  if (complete.region.size[1] > 0) copyPart(emit, complete, target, isFirst ? 0 : 1, elementBytes)
+  takeBand(context, allOf(wide), whole, place)
 }
 
 /** After the tiles: the gradient of a normalisation's input, where it waited for that of its output (DESIGN §3: affine, not linear, in dy). */

@@ -1,11 +1,15 @@
 import { extentsOfTensor } from '../graph'
+import { gathersMoments } from '../normalisation'
 import type { Segment } from '../plan'
 import type { BufferRole } from '../program'
+import { streamedBy } from '../streams'
 import { endsOf, type SegmentTiling } from '../tiling'
 import type { Boundary } from './body'
 import type { Context } from './context'
 import { at } from './emitter'
-import { bodiesOf, type SegmentCode } from './segment'
+import { passOf } from './pass'
+import { bodiesOf, emitForward, type SegmentCode } from './segment'
+import { expectPending, readingOf, regularRuns, streamsOf, type IntervalOf, type Stream } from './streams'
 import { tensorBytes, type WholeTensor } from './tensors'
 
 /** Where the gradient of the network's input is handed out. */
@@ -13,7 +17,7 @@ export const exportsInput = ({ objective, source }: Pick<Context, 'objective' | 
   objective.kind === 'gradients' && source.kind === 'float'
 
 /** Places for whole tensors between segments. */
-export const boundariesOf = (context: Context, tensors: Iterable<number>): ReadonlyMap<number, Boundary> => {
+export const boundariesOf = (context: Context, tensors: Iterable<number>): Map<number, Boundary> => {
   const { graph, layouts, gradients, emit, elementBytes } = context
   const open = (tensor: number): Boundary => {
     const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
@@ -29,19 +33,76 @@ export const boundariesOf = (context: Context, tensors: Iterable<number>): Reado
   return new Map([...tensors].filter((tensor) => tensor > 0).map((tensor) => [tensor, open(tensor)]))
 }
 
+interface Between {
+  readonly boundaries: Map<number, Boundary>
+  readonly streams: ReadonlyMap<number, Stream>
+}
+
 /** Of the tensors that leave any of the segments. */
-export const allBoundaries = (context: Context, segments: readonly Segment[]): ReadonlyMap<number, Boundary> =>
-  boundariesOf(context, new Set(segments.flatMap((segment) => endsOf(context.graph, segment).outputs)))
+export const allBetween = (context: Context, segments: readonly Segment[]): Between => {
+  const streams = streamsOf(context, segments.flatMap(streamedBy))
+  const leaving = new Set(segments.flatMap((segment) => endsOf(context.graph, segment).outputs))
+  return {
+    boundaries: boundariesOf(
+      context,
+      [...leaving].filter((tensor) => !streams.has(tensor))
+    ),
+    streams
+  }
+}
 
-export const bindSegment = (
-  context: Context,
-  segment: Segment,
-  tiling: SegmentTiling,
-  boundaries: ReadonlyMap<number, Boundary>
-): SegmentCode => ({ segment, bodies: bodiesOf(tiling), ends: endsOf(context.graph, segment), boundaries })
+export const bindSegment = (context: Context, segment: Segment, tiling: SegmentTiling, between: Between): SegmentCode => ({
+  segment,
+  bodies: bodiesOf(inBands(context, segment, tiling, between.streams)),
+  ends: endsOf(context.graph, segment),
+  ...between
+})
 
-/** A segment by itself, with whole tensors at its ends. */
-export const bindAlone = (context: Context, segment: Segment, tiling: SegmentTiling): SegmentCode => {
+/**
+ * Segments forward once more, to new places, for the backward of the segment `before` which they stand and for their own: what forward
+ * made is no longer there. What nothing reads is not made.
+ */
+export const repeatForward = (context: Context, codes: readonly SegmentCode[], before: SegmentCode, between: Between): void => {
+  const wanted = new Set<number>()
+  const want = (code: SegmentCode, mode: 'recompute' | 'repeat'): void => {
+    const { isRead } = passOf(context, { ...code, wanted }, mode)
+    code.ends.inputs.filter(isRead).forEach((tensor) => wanted.add(tensor))
+  }
+  // What is kept has its inputs, and what learns nothing has no backward.
+  const readsAgain = ({ segment: { from, to, recompute } }: SegmentCode): boolean =>
+    recompute && context.gradients.slice(from + 1, to + 1).some((wants) => wants)
+  for (const code of [...codes, before].filter(readsAgain)) want(code, 'recompute')
+  for (const code of [...codes].reverse()) want(code, 'repeat')
+  for (const code of codes) if (code.ends.outputs.some((tensor) => wanted.has(tensor))) repeatOne(context, { ...code, wanted }, between)
+}
+
+const repeatOne = (context: Context, code: SegmentCode, { boundaries, streams }: Between): void => {
+  const { ends } = code
+  for (const [tensor, { tensor: again }] of boundariesOf(context, ends.outputs)) {
+    const boundary = boundaries.get(tensor)
+    if (boundary !== undefined) boundaries.set(tensor, { ...boundary, tensor: again })
+  }
+  for (const tensor of ends.outputs) streams.get(tensor)?.reopen()
+  emitForward(context, code, 'repeat')
+}
+
+/** Tiles of which each run leaves the same of the gradients that go to the host. */
+const inBands = ({ graph }: Context, segment: Segment, tiling: SegmentTiling, streams: Between['streams']): SegmentTiling => {
+  const bands = endsOf(graph, segment)
+    .inputs.filter((tensor) => streams.get(tensor)?.gradient !== undefined)
+    .flatMap((tensor) => {
+      const held: IntervalOf = (run) => run.held.get(tensor)!
+      const normalising = graph.readers[tensor]!.filter((reader) => reader < segment.to && gathersMoments(graph.nodes[reader]!))
+      return [held, ...normalising.map((reader) => readingOf(segment, reader))].map((intervalOf) => ({ tensor, intervalOf }))
+    })
+  return bands.length === 0 ? tiling : { ...tiling, H: regularRuns(graph, segment, tiling.H, bands) }
+}
+
+/** A segment by itself, with whole tensors at its ends, but for those that are `streamed`. */
+export const bindAlone = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentCode => {
   const { inputs, outputs } = endsOf(context.graph, segment)
-  return bindSegment(context, segment, tiling, boundariesOf(context, [...inputs, ...outputs]))
+  const [onHost, whole] = [[...inputs, ...outputs].filter((tensor) => streamed.has(tensor)), (tensor: number) => !streamed.has(tensor)]
+  const streams = streamsOf(context, onHost)
+  outputs.forEach((tensor) => expectPending(context, streams.get(tensor), tensor))
+  return bindSegment(context, segment, tiling, { boundaries: boundariesOf(context, [...inputs, ...outputs].filter(whole)), streams })
 }

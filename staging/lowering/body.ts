@@ -1,5 +1,5 @@
 import { windowOf } from '../../dsl'
-import { isLoss, type Node } from '../graph'
+import { extentsOfTensor, isLoss, type Node } from '../graph'
 import type { Kernel } from '../kernels'
 import { layoutCode, type Layout } from '../layout'
 import { gathersMoments, isNormalisation } from '../normalisation'
@@ -13,6 +13,7 @@ import type { InputTile } from './load-ahead'
 import { gatherMoments } from './moments'
 import { loweringOf } from './ops'
 import { passOf, type ForwardMode, type Pass } from './pass'
+import { bringBand, takeBand, type Stream } from './streams'
 import {
   allOf,
   copyPart,
@@ -42,6 +43,10 @@ export interface BoundSegment {
   readonly segment: Segment
   readonly ends: Ends
   readonly boundaries: ReadonlyMap<number, Boundary>
+  /** Those of them that are on the host instead. */
+  readonly streams: ReadonlyMap<number, Stream>
+  /** The outputs that a pass `repeat` is for. */
+  readonly wanted?: ReadonlySet<number>
 }
 
 export const freshTile = (context: Context, name: string, extents: TileTensor['extents'], layout: Layout): TileTensor => ({
@@ -82,24 +87,36 @@ const homesOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass):
   return homes
 }
 
+/** What a tile holds of a tensor on the host, which passes in whole rows. */
+const bringTile = (context: Context, { tensor }: Stream, region: Region, tile: TileTensor): void => {
+  const [batch, rows, columns] = region.size
+  const [, channels, , width] = tensor.extents
+  if (columns === width) return bringBand(context, tensor, region, allOf(tile))
+  const band: Region = { ...region, from: [region.from[0], region.from[1], 0], size: [batch, rows, width] }
+  const whole = freshTile(context, 'band of whole rows', [batch, channels, rows, width], tile.layout)
+  bringBand(context, tensor, band, allOf(whole))
+  copyPart(context.emit, { tensor: whole, region: within(band, region) }, allOf(tile), 0, context.elementBytes)
+}
+
 /**
  * Runs one tile forward, its part of the images loaded `ahead` where that is given. Returns each op's step, for backward. An op works in
  * place where nothing that backward reads, and nothing outside the tile, would be overwritten.
  */
 export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode, ahead?: InputTile): readonly Step[] => {
   const { emit, elementBytes, layouts, exchange, graph } = context
-  const { segment, boundaries } = bound
-  const pass = passOf(context, segment, mode)
+  const { segment, boundaries, streams } = bound
+  const pass = passOf(context, bound, mode)
   const homes = homesOf(context, bound, body, pass)
   const tiles = new Map<number, TileTensor>()
 
   /** The tile of a tensor that comes from outside: seen in place, copied, or loaded; left empty where nothing reads it. */
   const open = (tensor: number): TileTensor => {
     const region = regionOf(body, tensor)
-    const whole = boundaries.get(tensor)?.tensor
+    const stream = streams.get(tensor)
+    const whole = stream === undefined ? boundaries.get(tensor)?.tensor : undefined
     const view = whole && viewOf(whole, region, elementBytes)
     if (view !== undefined) return view
-    const extents = regionExtents(region, tensor === 0 ? graph.input[1] : whole!.extents[1])
+    const extents = regionExtents(region, extentsOfTensor(graph, tensor)[1])
     const heir = heirIn(bound, body, pass, tensor)
     const reader = graph.nodes[graph.readers[tensor]!.find((position) => position >= segment.from)!]!
     const home = (): TileTensor =>
@@ -108,7 +125,9 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
         : { address: homes.get(heir + 1)!, extents, layout: layouts[tensor]! }
     if (tensor === 0) return openImageTile(context, region, extents, home, pass.isRead(0), ahead)
     const tile = home()
-    if (pass.isRead(tensor)) copyPart(emit, { tensor: whole!, region }, allOf(tile), 0, elementBytes)
+    if (!pass.isRead(tensor)) return tile
+    if (stream !== undefined) bringTile(context, stream, region, tile)
+    else copyPart(emit, { tensor: whole!, region }, allOf(tile), 0, elementBytes)
     return tile
   }
   const held = (tensor: number): TileTensor => {
@@ -137,8 +156,10 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     })
   /** Writes the owned part of an output where it belongs. */
   const handOut = (tensor: number, tile: TileTensor): void => {
-    const whole = boundaries.get(tensor)!.tensor
     const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
+    const stream = streams.get(tensor)
+    if (stream !== undefined) return takeBand(context, { tensor: tile, region: within(region, owned) }, stream.tensor, owned)
+    const whole = boundaries.get(tensor)!.tensor
     const view = viewOf(whole, region, elementBytes)
     if (view?.address.space === 'arena' && tile.address.space === 'arena' && view.address.buffer === tile.address.buffer) return
     copyPart(emit, { tensor: tile, region: within(region, owned) }, { tensor: whole, region: owned }, 0, elementBytes)

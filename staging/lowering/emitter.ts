@@ -1,5 +1,5 @@
 import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../kernels'
-import { tileAxes, type BufferRole, type Engine, type TileAxis } from '../program'
+import { tileAxes, type BufferRole, type Copy, type Engine, type TileAxis } from '../program'
 
 /** A range of the arena that placement has yet to give an address. */
 export interface Buffer {
@@ -17,6 +17,15 @@ export type Virtual =
   | { readonly space: 'arena'; readonly buffer: Buffer; readonly base: number; readonly strides: Strides }
   | { readonly space: 'exchange' | 'index'; readonly base: number; readonly strides: Strides }
 
+/** Bytes in a buffer of the arena, or of the host pool. */
+export type InBuffer = Extract<Virtual, { readonly space: 'arena' }>
+
+/** A copy between the arena and the host pool before placement (see Copy in program.ts). */
+export interface VirtualCopy extends Omit<Copy, 'device' | 'host'> {
+  readonly device: InBuffer
+  readonly host: InBuffer
+}
+
 export type VirtualInstruction =
   | {
       readonly kind: 'launch'
@@ -26,20 +35,13 @@ export type VirtualInstruction =
       readonly seed?: number
     }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly VirtualInstruction[] }
-  | {
-      readonly kind: 'copy'
-      readonly engine: Exclude<Engine, 'compute'>
-      readonly rows: 1
-      readonly rowBytes: number
-      readonly device: Buffer
-      readonly host: Buffer
-    }
+  | VirtualCopy
   /** A wait may end a transfer: what that read, on the device or on the host, must stay until here. */
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number; readonly device?: Buffer; readonly host?: Buffer }
 
 export const still: Strides = [0, 0, 0]
 export const none: Virtual = { space: 'none' }
-export const at = (buffer: Buffer, base = 0, strides: Strides = still): Virtual => ({ space: 'arena', buffer, base, strides })
+export const at = (buffer: Buffer, base = 0, strides: Strides = still): InBuffer => ({ space: 'arena', buffer, base, strides })
 export const exchanged = (base: number, strides: Strides = still): Virtual => ({ space: 'exchange', base, strides })
 export const index = (base: number, stride: Strides): Virtual => ({ space: 'index', base, strides: stride })
 
@@ -83,6 +85,7 @@ export interface Emitter {
   readonly launch: <K extends KernelKind>(kernel: KernelOf<K>, operands: { readonly [O in OperandsOf<K>]: Virtual }) => void
   /** The same on the to-device engine. */
   readonly load: (kernel: KernelOf<'loadImage'>, operands: { readonly [O in OperandsOf<'loadImage'>]: Virtual }) => void
+  readonly copy: (copy: Omit<VirtualCopy, 'kind'>) => void
   readonly freshEvent: () => number
   readonly record: (engine: Engine, event: number, device?: Buffer) => void
   readonly wait: (engine: Engine, event: number, device?: Buffer) => void
@@ -154,6 +157,10 @@ export const emitter = (pool: Pool): Emitter => {
     },
     launch: (kernel, operands) => emitLaunch(kernel as unknown as Kernel, operands),
     load: (kernel, operands) => emitLaunch(kernel as unknown as Kernel, operands, 'to-device'),
+    copy: ({ device, host, ...copy }) => {
+      const side = (address: InBuffer): InBuffer => (stepping === undefined ? address : (stepped(address, stepping) as InBuffer))
+      current.push({ kind: 'copy', ...copy, device: side(device), host: side(host) })
+    },
     freshEvent: pool.freshEvent,
     record: synchronise('record'),
     wait: synchronise('wait'),

@@ -4,7 +4,7 @@ import type { Kernel } from '../kernels'
 import { lazily } from '../lazily'
 import type { Segment } from '../plan'
 import type { TileAxis } from '../program'
-import { segmentTiling, tileRuns, untiled, type SegmentTiling, type TileRun } from '../tiling'
+import { endsOf, segmentTiling, tileRuns, untiled, type SegmentTiling, type TileRun } from '../tiling'
 import { bindAlone } from './bind'
 import type { Context } from './context'
 import { emitter, openPool, type Pool, type VirtualInstruction } from './emitter'
@@ -42,7 +42,9 @@ const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [larges
  * Estimates segments: bytes by lowering their largest tile alone, time by going through all of them. Returns undefined for a grid
  * with tiles that see only padding. Answers are remembered.
  */
-export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => SegmentEstimate | undefined) => {
+export const segmentEstimator = (
+  lowering: Lowering
+): ((segment: Segment, streamed?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
   const pool = openPool()
   const context = openContext(lowering, pool)
   const timed = withoutScratch(context)
@@ -53,17 +55,19 @@ export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => Seg
     if (!knownRuns.has(key)) knownRuns.set(key, tileRuns(lowering.graph, { from, to }, axis, grid[axis]))
     return knownRuns.get(key)
   }
-  return (segment) => {
-    const { from, to, grid, recompute, reorder, winograd = [], workspace, loadsAhead } = segment
-    const key = `${from},${to},${grid.B},${grid.H},${grid.W},${recompute},${reorder},${winograd},${workspace},${loadsAhead}`
+  return (segment, streamed = new Set()) => {
+    const { from, to, grid, recompute, reorder, winograd = [], workspace, loadsAhead, repeats } = segment
+    const { inputs, outputs } = endsOf(lowering.graph, segment)
+    const onHost = [...inputs, ...outputs].filter((tensor) => streamed.has(tensor))
+    const key = [from, to, grid.B, grid.H, grid.W, recompute, reorder, winograd, workspace, loadsAhead, repeats, onHost].join(';')
     if (!known.has(key)) {
       const [B, H, W] = [runsOf(segment, 'B'), runsOf(segment, 'H'), runsOf(segment, 'W')]
       const tiling = B && H && W && { B, H, W }
       known.set(
         key,
         tiling && {
-          bytes: lazily(() => bytesOf(context, pool, segment, tiling)),
-          nanoseconds: lazily(() => timeSegment(timed, segment, tiling).nanoseconds())
+          bytes: lazily(() => bytesOf(context, pool, segment, tiling, streamed)),
+          nanoseconds: lazily(() => timeSegment(timed, segment, tiling, streamed).nanoseconds())
         }
       )
     }
@@ -72,10 +76,11 @@ export const segmentEstimator = (lowering: Lowering): ((segment: Segment) => Seg
 }
 
 /** Forward, then backward, of a segment by itself; returns how many instructions were emitted in forward. */
-const emitSegment = (context: Context, segment: Segment, tiling: SegmentTiling): number => {
-  const code = bindAlone(context, segment, tiling)
+const emitSegment = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): number => {
+  const code = bindAlone(context, segment, tiling, streamed)
   const kept = segment.to === context.graph.nodes.length ? undefined : emitForward(context, code)
   const forwardEnd = instructions(context.emit.code())
+  if (segment.repeats === true) emitForward(context, { ...code, wanted: new Set(code.ends.outputs) }, 'repeat')
   emitBackward(context, code, kept, () => undefined)
   return forwardEnd
 }
@@ -86,22 +91,23 @@ const withoutScratch = (context: Context): Context => ({
   device: { ...context.device, scratchBytes: () => 0, winnersBytes: () => 0 }
 })
 
-const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling): Stopwatch => {
+const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number> = new Set()): Stopwatch => {
   const watch = stopwatch(context.device)
-  emitSegment({ ...context, emit: watch }, segment, tiling)
-  if (segment.loadsAhead !== true) return watch
+  emitSegment({ ...context, emit: watch }, segment, tiling, streamed)
+  const { inputs, outputs } = endsOf(context.graph, segment)
+  if (segment.loadsAhead !== true && ![...inputs, ...outputs].some((tensor) => streamed.has(tensor))) return watch
   // Engines that run beside each other are simulated.
   const pool = openPool()
   const emit = emitter(pool)
-  emitSegment({ ...context, emit }, segment, tiling)
+  emitSegment({ ...context, emit }, segment, tiling, streamed)
   const whole = simulatedNanoseconds(emit.code(), pool.kernels, context.device)
   return { ...watch, nanoseconds: (kind) => (kind === undefined ? whole : watch.nanoseconds(kind)) }
 }
 
-/** What a segment's kernels take, exactly; its tiles must see more than padding. */
-export const segmentTimer = (lowering: Lowering): ((segment: Segment) => Stopwatch) => {
+/** What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more than padding. */
+export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number>): ((segment: Segment) => Stopwatch) => {
   const context = withoutScratch(openContext(lowering, openPool()))
-  return (segment) => timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!)
+  return (segment) => timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!, onHost)
 }
 
 /** Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding. */
@@ -119,9 +125,12 @@ export const segmentScratch = (lowering: Lowering): ((segment: Segment) => numbe
   }
 }
 
-const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling): SegmentBytes => {
+const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentBytes => {
   const emit = emitter(pool)
-  const forwardEnd = emitSegment({ ...context, emit }, segment, largestTile(tiling))
+  const { inputs, outputs } = endsOf(context.graph, segment)
+  // What a tile leaves to the next one, and to the host, the largest alone does not tell.
+  const inBands = [...inputs, ...outputs].some((tensor) => streamed.has(tensor))
+  const forwardEnd = emitSegment({ ...context, emit }, segment, inBands ? tiling : largestTile(tiling), streamed)
   const local = lifetimesOf(emit.code(), []).filter(({ buffer: { scope } }) => scope === 'local' || scope === 'unwanted')
   const [forward, backward] = [local.filter(({ from }) => from < forwardEnd), local.filter(({ to }) => to > forwardEnd)]
   const across = local.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)

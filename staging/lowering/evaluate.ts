@@ -1,5 +1,5 @@
 import { elementsOf, forEvaluation } from '../graph'
-import { allBoundaries } from './bind'
+import { allBetween } from './bind'
 import type { Context } from './context'
 import { exchanged, type Emitter } from './emitter'
 import { evaluationExchangeOf, handsOutLoss } from './exchange'
@@ -15,7 +15,7 @@ export const emitEvaluation = (training: Context, emit: Emitter, codes: readonly
   const graph = forEvaluation(training.graph)
   const context: Context = { ...training, emit, exchange, graph, moments: openMoments({ graph, emit }) }
   const loss = graph.nodes[graph.nodes.length - 1]!
-  const boundaries = allBoundaries(
+  const between = allBetween(
     context,
     codes.map(({ segment }) => segment)
   )
@@ -23,5 +23,5 @@ export const emitEvaluation = (training: Context, emit: Emitter, codes: readonly
   // Tiles add their scores.
   if (loss.op !== 'pixelCrossEntropy')
     emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(loss.input) * context.elementBytes }, { destination: exchanged(exchange.scores) })
-  codes.forEach((code) => emitForward(context, { ...code, boundaries }, 'evaluate'))
+  codes.forEach((code) => emitForward(context, { ...code, ...between }, 'evaluate'))
 }

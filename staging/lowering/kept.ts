@@ -41,15 +41,17 @@ const usesOf = (code: readonly VirtualInstruction[], { kernels }: Pick<Pool, 'ke
     list.forEach((one, index) => {
       const at = position ?? index
       if (one.kind === 'loop') return walk(one.body, at)
-      if (one.kind !== 'launch') return
-      const operands = Object.values(kernelTable[kernels[one.kernel]!.kind].operands)
-      one.operands.forEach((operand, place) => {
-        if (operand.space !== 'arena') return
-        const { buffer } = operand
+      const use = (buffer: Buffer, writes: boolean): void => {
         const uses = known.get(buffer.id) ?? { buffer, at: [], written: -1 }
         known.set(buffer.id, uses)
         uses.at.push(at)
-        if (operands[place] !== 'read') uses.written = at
+        if (writes) uses.written = at
+      }
+      if (one.kind === 'copy') return use(one.device.buffer, one.engine === 'to-device')
+      if (one.kind !== 'launch') return
+      const operands = Object.values(kernelTable[kernels[one.kernel]!.kind].operands)
+      one.operands.forEach((operand, place) => {
+        if (operand.space === 'arena') use(operand.buffer, operands[place] !== 'read')
       })
     })
   walk(code, undefined)

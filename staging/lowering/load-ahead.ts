@@ -18,7 +18,7 @@ type Tiled = BoundSegment & { readonly bodies: readonly Body[] }
 /** Whether a pass over a segment's tiles loads images, each tile while the one before it is computed. */
 const loadsAhead = (context: Context, code: Tiled, mode: ForwardMode): boolean => {
   const { from, grid, loadsAhead = false } = code.segment
-  return loadsAhead && from === 0 && tileCount(grid) > 1 && context.source.kind === 'image' && passOf(context, code.segment, mode).isRead(0)
+  return loadsAhead && from === 0 && tileCount(grid) > 1 && context.source.kind === 'image' && passOf(context, code, mode).isRead(0)
 }
 
 /** How a body's tiles take turns in two places: where the first goes, and which of its loops is the innermost, -1 for a single tile. */

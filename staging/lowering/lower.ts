@@ -8,8 +8,19 @@ import type { PlacementChoice, Residence, Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
 import { segmentTiling } from '../tiling'
 import type { Context, Objective, ParameterTensor, Source } from './context'
-import { allBoundaries, bindSegment, exportsInput } from './bind'
-import { at, emitter, exchanged, openPool, type Buffer, type Emitter, type Pool, type Virtual, type VirtualInstruction } from './emitter'
+import { allBetween, bindSegment, exportsInput, repeatForward } from './bind'
+import {
+  at,
+  emitter,
+  exchanged,
+  openPool,
+  type Buffer,
+  type Emitter,
+  type InBuffer,
+  type Pool,
+  type Virtual,
+  type VirtualInstruction
+} from './emitter'
 import { emitEvaluation } from './evaluate'
 import { evaluationExchangeOf, exchangeOf } from './exchange'
 import { openMoments } from './moments'
@@ -90,14 +101,21 @@ const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Conte
   ]
 }
 
+interface Bound {
+  readonly segments: readonly SegmentCode[]
+  /** Runs segments forward once more, for the backward of the one that follows them. */
+  readonly repeat: (codes: readonly SegmentCode[], before: SegmentCode) => void
+}
+
 /** Segments with their tiles and the boundaries between them. */
-const bindSegments = (context: Context, segments: readonly Segment[]): readonly SegmentCode[] => {
-  const boundaries = allBoundaries(context, segments)
-  return segments.map((segment) => {
+const bindSegments = (context: Context, segments: readonly Segment[]): Bound => {
+  const between = allBetween(context, segments)
+  const bound = segments.map((segment) => {
     const tiling = segmentTiling(context.graph, segment, segment.grid)
     if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
-    return bindSegment(context, segment, tiling, boundaries)
+    return bindSegment(context, segment, tiling, between)
   })
+  return { segments: bound, repeat: (codes, before) => repeatForward(context, codes, before, between) }
 }
 
 /** The optimizer's buffers of a parameter, in the order of `stateNames`. */
@@ -107,7 +125,7 @@ const stateOf = (residents: readonly StatePart[], parameter: ParameterTensor): r
   )
 
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
-const emitStep = (context: Context, segments: readonly SegmentCode[], residents: readonly StatePart[]): StepCode => {
+const emitStep = (context: Context, { segments, repeat }: Bound, residents: readonly StatePart[]): StepCode => {
   const { emit, objective, exchange, graph, elementBytes } = context
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
@@ -119,12 +137,18 @@ const emitStep = (context: Context, segments: readonly SegmentCode[], residents:
   if (context.gradients[0]!)
     emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(graph.input) * elementBytes }, { destination: exchanged(exchange.inputGradient) })
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
-  for (const [index, code] of [...segments.entries()].reverse()) emitBackward(context, code, kept[index], finish)
+  for (const [index, code] of [...segments.entries()].reverse()) {
+    const repeats = (at: number): boolean => segments[at]?.segment.repeats === true
+    let first = index
+    while (!repeats(index) && repeats(first - 1)) first--
+    repeat(segments.slice(first, index), code)
+    emitBackward(context, code, kept[index], finish)
+  }
   return { code: emit.code(), nodes: graph.nodes.length, moments: emit.moments() }
 }
 
-/** Where each virtual buffer lies, and on the device its index in the Program, by its id. */
-type Placed = ReadonlyMap<number, { readonly offset: number; readonly buffer?: number }>
+/** Where each virtual buffer lies, and its index in the Program's list, by its id. */
+type Placed = ReadonlyMap<number, { readonly offset: number; readonly buffer: number }>
 
 const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly Instruction[] => {
   const address = (operand: Virtual): Address => {
@@ -133,9 +157,9 @@ const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly 
     const { offset, ...buffer } = placed.get(operand.buffer.id)!
     return { space: 'arena', base: offset + operand.base, strides: operand.strides, ...buffer }
   }
-  const whole = ({ id }: Buffer): Offset => {
-    const { offset: base, ...buffer } = placed.get(id)!
-    return { base, strides: [0, 0, 0], ...buffer }
+  const side = ({ buffer: { id }, base, strides }: InBuffer): Offset => {
+    const { offset, ...buffer } = placed.get(id)!
+    return { base: offset + base, strides, ...buffer }
   }
   return code.map((instruction): Instruction => {
     switch (instruction.kind) {
@@ -143,11 +167,8 @@ const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly 
         return { ...instruction, operands: instruction.operands.map(address) }
       case 'loop':
         return { ...instruction, body: resolve(instruction.body, placed) }
-      case 'copy': {
-        const { kind, engine, rows, rowBytes, device, host } = instruction
-        const strides = { deviceRowStride: rowBytes, hostRowStride: rowBytes }
-        return { kind, engine, rows, rowBytes, ...strides, device: whole(device), host: whole(host) }
-      }
+      case 'copy':
+        return { ...instruction, device: side(instruction.device), host: side(instruction.host) }
       default: {
         const { kind, engine, event } = instruction
         return { kind, engine, event }
@@ -191,6 +212,9 @@ const largestOf = (live: readonly Buffer[]): string =>
     .filter(({ scope }) => scope !== 'resident')
     .reduce((largest, buffer) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 }).name
 
+const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] =>
+  lifetimes.map(({ buffer: { name, bytes, scope } }, index) => ({ name, offset: offsets[index]!, bytes, role: scope }))
+
 export interface Lowered {
   /** Highest byte that any section touches in the arena, plus one. */
   readonly peakBytes: number
@@ -217,18 +241,18 @@ interface VirtualSection {
 const emitSections = (
   context: Context,
   pool: Pool,
-  codes: readonly SegmentCode[],
+  bound: Bound,
   residents: readonly StatePart[],
   residence: Residence
 ): readonly VirtualSection[] => {
   const { objective } = context
   const evaluation = (name: 'step' | 'evaluate'): VirtualSection => {
     const evaluate = emitter(pool)
-    emitEvaluation(context, evaluate, codes)
+    emitEvaluation(context, evaluate, bound.segments)
     return { name, code: evaluate.code(), exchange: evaluationExchangeOf(context) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
-  const step = emitStep(context, codes, residents)
+  const step = emitStep(context, bound, residents)
   const sections: VirtualSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: exchangeOf(context) }]
   if (objective.kind !== 'train') return sections
   if (updatesLater(objective)) {
@@ -271,7 +295,7 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
   const program = (): Program => {
     const placed: Placed = new Map([
       ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
-      ...onHost.map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]! }] as const)
+      ...onHost.map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]!, buffer: index }] as const)
     ])
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }, index): readonly [string, Section] => [
       name,
@@ -284,7 +308,8 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
       peakBytes,
       ...(chunks && { chunks }),
       input: lowering.graph.input,
-      buffers: lifetimes.map(({ buffer: { name, bytes, scope } }, index) => ({ name, offset: offsets[index]!, bytes, role: scope })),
+      buffers: buffersOf(lifetimes, offsets),
+      hostBuffers: buffersOf(onHost, hostOffsets),
       residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
         return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),

@@ -8,6 +8,8 @@ import { allOf, copyPart, isSameRegion, ownedRegionOf, regionExtents, regionOf, 
 import type { Body, Region, TileTensor } from './tensors'
 
 const momentBytes = 24
+/** Of a channel's sums for the gradients of a normalisation. */
+export const sumBytes = 16
 
 export const rowsOf = (node: Normalisation): number => {
   const { groups, perImage } = normalisationOf(node)
@@ -52,7 +54,7 @@ export const gatherMoments = (
   tensor: number,
   tile: TileTensor
 ): void => {
-  if (mode === 'recompute') return
+  if (mode === 'recompute' || mode === 'repeat') return
   const { graph, emit, elementBytes } = context
   const wanted = graph.readers[tensor]!.filter((reader) => {
     const node = graph.nodes[reader]!

@@ -7,9 +7,9 @@ import { loweringOf } from './ops'
 
 /**
  * `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no
- * output; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
+ * output; `repeat` computes the output once more and keeps nothing; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
  */
-export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'evaluate'
+export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'repeat' | 'evaluate'
 
 /** What each op of a segment does in a pass over it, whatever the tile. Positions are those of nodes in the graph. */
 export interface Pass {
@@ -38,7 +38,11 @@ const backwardReadsInput = ({ graph, parameters, gradients }: Context, position:
   return input === 'always' && (isLoss(node.op) || gradients[position + 1] === true)
 }
 
-export const passOf = (context: Context, { from, to }: Pick<Segment, 'from' | 'to'>, mode: ForwardMode): Pass => {
+export const passOf = (
+  context: Context,
+  { segment: { from, to }, wanted }: { readonly segment: Segment; readonly wanted?: ReadonlySet<number> },
+  mode: ForwardMode
+): Pass => {
   const { graph, gradients, layouts } = context
   const { nodes, readers } = graph
   const keeps = mode === 'keep' || mode === 'recompute'
@@ -60,14 +64,16 @@ export const passOf = (context: Context, { from, to }: Pick<Segment, 'from' | 't
   const isAbsorbed = (position: number): boolean => rectifies(position) && isNormalisation(nodes[nodes[position]!.inputs[0]! - 1]!)
   const keepsOutput = (position: number): boolean => loweringOf(nodes[position]!).keeps.output === true && !isAbsorbed(position)
 
+  const writes = (tensor: number): boolean => mode !== 'recompute' && leaves(tensor) && (mode !== 'repeat' || wanted!.has(tensor))
+  const isReadBackward = (position: number): boolean => mode !== 'repeat' && readsInput(position)
+
   const running = new Set<number>()
   for (let position = to - 1; position >= from; position--) {
     const own = gradients[position + 1]! && (keepsOutput(position) || loweringOf(nodes[position]!).keeps.winners === true)
-    const wanted = mode !== 'recompute' || own || isLoss(nodes[position]!.op)
-    if (wanted || inside(position + 1).some((reader) => running.has(reader) || readsInput(reader))) running.add(position)
+    const isWanted = mode === 'repeat' ? writes(position + 1) : mode !== 'recompute' || own || isLoss(nodes[position]!.op)
+    if (isWanted || inside(position + 1).some((reader) => running.has(reader) || isReadBackward(reader))) running.add(position)
   }
   const runs = (position: number): boolean => running.has(position)
-  const writes = (tensor: number): boolean => mode !== 'recompute' && leaves(tensor)
 
   const heirOf = (tensor: number): number | undefined => {
     const heirs = inside(tensor)
@@ -93,7 +99,7 @@ export const passOf = (context: Context, { from, to }: Pick<Segment, 'from' | 't
     mode,
     runs,
     readsInput,
-    isRead: (tensor) => inside(tensor).some((reader) => runs(reader) || readsInput(reader)),
+    isRead: (tensor) => inside(tensor).some((reader) => runs(reader) || isReadBackward(reader)),
     writes,
     heirOf,
     fuses,

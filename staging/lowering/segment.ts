@@ -1,16 +1,17 @@
 import { gathersMoments, isNormalisation, type Normalisation } from '../normalisation'
 import type { Segment } from '../plan'
-import { tileCount, type SegmentTiling } from '../tiling'
-import { backwardBody, emitPending, normalisationParameters, writesDirectly } from './backward'
+import { tileCount, type SegmentTiling, type TileRun } from '../tiling'
+import { backwardBody, emitPending, normalisationParameters, writesDirectly, type Outgoing } from './backward'
 import { forwardBody, type BoundSegment } from './body'
 import type { Context, ParameterTensor, Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
 import { emitTiles } from './load-ahead'
-import { isPending, rowsOfTile, updateRunning, withFrozenMoments, zeroMoments } from './moments'
+import { isPending, rowsOfTile, sumBytes, updateRunning, withFrozenMoments, zeroMoments } from './moments'
 import { loweringOf } from './ops'
 import { learningTensors, weightsIn } from './parameters'
 import { passOf, type ForwardMode } from './pass'
-import { readRegionOf, type Body, type WholeTensor } from './tensors'
+import { bandsOf, gradientOf, readingOf } from './streams'
+import { readRegionOf, tensorBytes, type Body, type WholeTensor } from './tensors'
 import { winogradWeights, withWinograd } from './winograd'
 
 /** A segment ready to be emitted, forward and backward. */
@@ -44,20 +45,18 @@ export const emitForward = (
     const node = context.graph.nodes[tensor - 1]!
     if (loweringOf(node).accumulates?.(node.args as never) === true) zero(context, boundaries.get(tensor)!.tensor.buffer)
   }
-  zeroMoments(context, segment)
+  if (mode !== 'repeat') zeroMoments(context, segment)
   const shared = context.parameters.slice(segment.from, segment.to)
   const inside = inSegment(context, segment, { winogradForward: shared, winogradBackward: [] })
   let kept: readonly Step[] | undefined
   emitTiles(context, code, mode, (body, input) => {
     kept = forwardBody(inside, code, body, mode, input)
   })
-  if (mode !== 'evaluate') updateRunning(context, segment)
+  if (mode !== 'evaluate' && mode !== 'repeat') updateRunning(context, segment)
   return mode === 'keep' ? kept : undefined
 }
 
 const isTiled = ({ grid }: Segment): boolean => tileCount(grid) > 1
-
-const sumBytes = 16
 
 /** The gradient of an output that is not complete before all tiles are done, and where it goes then. */
 interface Pending {
@@ -78,7 +77,7 @@ export const emitBackward = (
   finish: (parameter: ParameterTensor, gradient: Buffer) => void
 ): void => {
   const { elementBytes, emit, gradients, graph } = context
-  const { segment, bodies, ends, boundaries } = code
+  const { segment, bodies, ends, boundaries, streams } = code
   const isLast = segment.to === graph.nodes.length
   const positions = Array.from({ length: segment.to - segment.from }, (_, index) => segment.from + index)
   if (!isLast && !positions.some((position) => gradients[position + 1])) return
@@ -87,7 +86,7 @@ export const emitBackward = (
   if (partial || !isLast) emit.moment(2 * graph.nodes.length - segment.to)
   if (isLast) zeroMoments(context, segment)
   const mode = isLast ? 'keep' : 'recompute'
-  const pass = passOf(context, segment, mode)
+  const pass = passOf(context, code, mode)
   const parametersOf = (wanted: (position: number) => boolean) => positions.map((at) => (wanted(at) ? context.parameters[at] : undefined))
   const normalising = positions.filter((position) => isNormalisation(graph.nodes[position]!) && gradients[position + 1]!)
   const others = parametersOf((position) => !isNormalisation(graph.nodes[position]!))
@@ -132,7 +131,7 @@ export const emitBackward = (
 
   const isFirst = (tensor: number): boolean => graph.readers[tensor]!.every((reader) => reader < segment.to)
   const inputOf = (tensor: number) =>
-    !gradients[tensor]! ? undefined : tensor === 0 ? ('exchange' as const) : boundaries.get(tensor)!.gradient
+    !gradients[tensor]! ? undefined : tensor === 0 ? ('exchange' as const) : boundaries.get(tensor)?.gradient
   const pending = normalising.flatMap((position): readonly Pending[] => {
     const node = graph.nodes[position] as Normalisation
     const [tensor] = node.inputs
@@ -155,6 +154,12 @@ export const emitBackward = (
   function lastReader(tensor: number): number {
     return graph.readers[tensor]!.filter((reader) => reader < segment.to).at(-1)!
   }
+  /** Normalisations of what is on the host, which wait there. */
+  const waiting = normalising.filter((position) => {
+    const node = graph.nodes[position] as Normalisation
+    return isPending(code, node) && streams.get(node.inputs[0]!)?.gradient !== undefined
+  })
+  const outgoing = outgoingOf(context, code, waiting)
   const mustAdd = new Set(pending.map(({ tensor }) => tensor))
 
   const finishAll = (tensors: readonly ParameterTensor[]): void => tensors.forEach((tensor) => finish(tensor, sumOf(tensor)))
@@ -164,7 +169,8 @@ export const emitBackward = (
     backwardBody(inside, code, body, steps, {
       inputOf,
       isFirst: (tensor) => isFirst(tensor) && !mustAdd.has(tensor),
-      pendingOf: (position) => pending.find((one) => one.position === position)?.dy,
+      pendingOf: (position) => (waiting.includes(position) ? 'host' : pending.find((one) => one.position === position)?.dy),
+      outgoing,
       sumsAt: (position, region) => {
         const buffer = sums.get(position)
         const node = graph.nodes[position] as Normalisation
@@ -177,18 +183,61 @@ export const emitBackward = (
     })
   })
   if (partial) finishAll(others.flatMap(learningTensors))
-  for (const position of normalising) {
+  const finishNormalisation = (position: number): void => {
     const node = graph.nodes[position] as Normalisation
+    normalisationParameters(context, position, imagesOf(node), at(sums.get(position)!), { sumOf })
+    finishAll(learningTensors(context.parameters[position]))
+  }
+  for (const { tensor, position, whole } of outgoing) {
+    const stream = streams.get(tensor)!
+    if (whole === stream.gradient) stream.isWritten = true
+    if (position === undefined) continue
+    const finish = (): void => finishNormalisation(position)
+    stream.pending.push({ position, dy: whole, sums: at(sums.get(position)!), slope: pass.slopeOf(position), context: inside, finish })
+  }
+  for (const tensor of ends.outputs) streams.get(tensor)?.pending.forEach((one) => one.finish())
+  for (const position of normalising) {
     const buffer = sums.get(position)
-    if (buffer === undefined) continue
+    if (buffer === undefined || waiting.includes(position)) continue
     const wait = pending.find((one) => one.position === position)
     if (wait !== undefined) {
       const { tensor, gradient } = boundaries.get(wait.tensor)!
       emitPending(inside, position, { source: tensor, dy: wait.dy, gradient: gradient!, sums: at(buffer) }, pass.slopeOf(position))
     }
-    normalisationParameters(context, position, imagesOf(node), at(buffer), { sumOf })
-    finishAll(learningTensors(context.parameters[position]))
+    finishNormalisation(position)
   }
+}
+
+/** What a segment's backward adds to gradients on the host. */
+const outgoingOf = (context: Context, { segment, bodies, ends, streams }: SegmentCode, waiting: readonly number[]): readonly Outgoing[] => {
+  const { graph, gradients, emit, elementBytes } = context
+  const runs = bodies.map(({ runs: [, rows] }) => rows)
+  const open = (tensor: number, position: number | undefined, whole: WholeTensor, isFirst: boolean): Outgoing => {
+    const intervalOf = position === undefined ? (run: TileRun) => run.held.get(tensor)! : readingOf(segment, position)
+    const bands = bandsOf(graph, runs, tensor, intervalOf)
+    const [batch, channels, , width] = whole.extents
+    const rows = Math.max(...bands.map(({ strip }) => strip))
+    const strip =
+      rows === 0
+        ? undefined
+        : emit.buffer(
+            `strip of ${whole.buffer.name.replace(' on the host', '')}`,
+            tensorBytes(whole.layout, [batch, channels, rows, width], elementBytes)
+          )
+    return { tensor, position, whole, isFirst, strip, bandOf: (body) => bands[bodies.indexOf(body)]! }
+  }
+  const adds = (reader: number): boolean =>
+    segment.from <= reader && reader < segment.to && gradients[reader + 1]! && !waiting.includes(reader)
+  return [
+    ...ends.inputs.flatMap((tensor) => {
+      const { gradient, isWritten } = streams.get(tensor) ?? {}
+      return gradient !== undefined && graph.readers[tensor]!.some(adds) ? [open(tensor, undefined, gradient, !isWritten)] : []
+    }),
+    ...waiting.map((position) => {
+      const tensor = graph.nodes[position]!.inputs[0]!
+      return open(tensor, position, gradientOf(context, streams.get(tensor)!, position), true)
+    })
+  ]
 }
 
 /** Images that have sums of their own. */

@@ -24,6 +24,7 @@ export const stopwatch = (device: DeviceModel): Stopwatch => {
     buffer: (name, bytes, scope = 'local') => ({ id: buffers++, name, bytes, scope }),
     launch,
     load: launch,
+    copy: () => undefined,
     freshEvent: () => 0,
     record: () => undefined,
     wait: () => undefined,

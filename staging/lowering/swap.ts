@@ -1,6 +1,6 @@
 import type { Residence } from '../plan'
 import type { Engine } from '../program'
-import type { Buffer, Pool, Virtual, VirtualInstruction } from './emitter'
+import { at, type Buffer, type Pool, type Virtual, type VirtualInstruction } from './emitter'
 import { keptTensors, positionOf, type KeptTensor, type StepCode } from './kept'
 
 /** Why a tensor cannot wait on the host as decided; `momentText` says a moment in words. */
@@ -51,8 +51,18 @@ const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => 
     const here = freshEvent()
     const copies = starting.flatMap((stay): readonly VirtualInstruction[] => {
       const { device, event } = ends(stay)
+      const { bytes } = device
       return [
-        { kind: 'copy', engine, rows: 1, rowBytes: device.bytes, device, host: stay.host },
+        {
+          kind: 'copy',
+          engine,
+          rows: 1,
+          rowBytes: bytes,
+          deviceRowStride: bytes,
+          hostRowStride: bytes,
+          device: at(device),
+          host: at(stay.host)
+        },
         { kind: 'record', engine, event }
       ]
     })
@@ -71,7 +81,7 @@ const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => 
   ]
 }
 
-/** The step with the transfers of a residence that has no mistake. What comes back has a buffer of its own (see ArenaBuffer). */
+/** The step with the transfers of a residence that has no mistake. What comes back has a buffer of its own (see ProgramBuffer). */
 export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): readonly VirtualInstruction[] => {
   if (residence.length === 0) return step.code
   const kept = new Map(keptTensors(step, pool).map((tensor) => [tensor.name, tensor]))
@@ -92,12 +102,12 @@ export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): rea
   const again = new Map(stays.map(({ tensor: { buffer, backward }, again }) => [buffer.id, { again, backward }]))
   const renamed = (one: VirtualInstruction, position: number): VirtualInstruction => {
     if (one.kind === 'loop') return { ...one, body: one.body.map((inner) => renamed(inner, position)) }
-    if (one.kind !== 'launch') return one
-    const operand = (each: Virtual): Virtual => {
+    const operand = <V extends Virtual>(each: V): V => {
       const back = each.space === 'arena' ? again.get(each.buffer.id) : undefined
-      return each.space === 'arena' && back !== undefined && position >= back.backward ? { ...each, buffer: back.again } : each
+      return back !== undefined && position >= back.backward ? { ...each, buffer: back.again } : each
     }
-    return { ...one, operands: one.operands.map(operand) }
+    if (one.kind === 'copy') return { ...one, device: operand(one.device) }
+    return one.kind === 'launch' ? { ...one, operands: one.operands.map(operand) } : one
   }
   return step.code.flatMap((one, position) => [...insertedAt(position, stays, pool.freshEvent), renamed(one, position)])
 }

@@ -19,7 +19,7 @@ export interface TileTensor {
   readonly layout: Layout
 }
 
-/** A tensor between segments, all of it in the arena. */
+/** A tensor between segments, all of it in the arena, or in the host pool. */
 export interface WholeTensor extends TileTensor {
   readonly buffer: Buffer
 }
@@ -75,7 +75,8 @@ const elementStrides = ({ layout, extents: [, channels, height, width] }: Pick<T
 const dot = (a: Strides, b: Strides): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 const scaled = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0] * factor, a[1] * b[1] * factor, a[2] * b[2] * factor]
 
-const addressOf = (whole: TileTensor, region: Region, elementBytes: number): Virtual => {
+/** Where a region of a tensor begins. */
+export const addressOf = (whole: TileTensor, region: Region, elementBytes: number): Virtual => {
   const strides = elementStrides(whole)
   return moved(whole.address, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
 }
@@ -92,7 +93,7 @@ export const coversAll = (whole: TileTensor, region: Region): boolean =>
   region.size[0] === whole.extents[0] && region.size[1] === whole.extents[2] && region.size[2] === whole.extents[3]
 
 /** Strides in elements from one batch element, block of channels and row to the next. */
-const boxStrides = ({ layout, extents: [, channels, height, width] }: TileTensor): Strides => {
+export const boxStrides = ({ layout, extents: [, channels, height, width] }: TileTensor): Strides => {
   const block = channelBlock(layout, channels)
   return [Math.ceil(channels / block) * height * width * block, height * width * block, width * block]
 }

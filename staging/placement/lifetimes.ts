@@ -15,6 +15,7 @@ export const touchedBy = (
   instruction: Exclude<VirtualInstruction, { readonly kind: 'loop' }>,
   side: 'device' | 'host'
 ): readonly Buffer[] => {
+  if (instruction.kind === 'copy') return [instruction[side].buffer]
   if (instruction.kind !== 'launch') return instruction[side] === undefined ? [] : [instruction[side]]
   return side === 'host' ? [] : instruction.operands.flatMap((operand) => (operand.space === 'arena' ? [operand.buffer] : []))
 }

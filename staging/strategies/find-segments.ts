@@ -47,12 +47,18 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
 /**
  * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a checkpoint: the union
  * of Listing 3's boundaries, without those that the next position dominates, and inside blocks of branches without those that no
- * statistics ask for, nor a sum over pixels, which ends a tiled segment.
+ * statistics ask for, nor a sum over pixels, which ends a tiled segment. Tensors on the host are as small as one likes.
  */
-export const checkpointPositions = (graph: Graph, sizes: readonly number[], budget: number): readonly number[] => {
+export const checkpointPositions = (
+  graph: Graph,
+  sizes: readonly number[],
+  budget: number,
+  onHost: ReadonlySet<number> = new Set()
+): readonly number[] => {
   const asked = checkpointsAsked(graph)
   const tiled = tilesAsked(graph)
-  return findSegments(sizes, budget)
+  const onDevice = sizes.map((size, position) => (onHost.has(position + 1) ? 0 : size))
+  return findSegments(onDevice, budget)
     .map(({ to }) => to)
     .filter((position) => position < graph.nodes.length && !tiled.some(({ from, to }) => from < position && position < to))
     .filter(

@@ -67,18 +67,20 @@ const proxyOf = (nodes: readonly Node[], extents: (axis: TileAxis, tiles: number
 
 /**
  * Grids worth trying for a segment (paper 002, section 4.3: the search over tile counts), coarse to fine: each next one has smaller
- * tiles and does more in all, by what its shapes say. A batch is split first, since that costs no halo.
+ * tiles and does more in all, by what its shapes say. A batch is split first, since that costs no halo. `inRows`: of bands of rows alone.
  */
-export const candidateGrids = (graph: Graph, span: Span): readonly Grid[] => {
+export const candidateGrids = (graph: Graph, span: Span, inRows: boolean): readonly Grid[] => {
   const nodes = graph.nodes.slice(span.from, span.to)
   const last = nodes[nodes.length - 1]!
   const allowed = fusedTiledAxes(graph, span)
   const extent = (axis: TileAxis): number => (allowed.includes(axis) ? ownedExtent(last, axis) : 1)
   const [batch, height, width] = [extent('B'), extent('H'), extent('W')]
-  const splits = [...new Set([...upTo(batch), batch])].map((B): Grid => ({ B, H: 1, W: 1 }))
-  const tiles = upTo(height)
-    .flatMap((H) => upTo(width).map((W): Grid => ({ B: batch, H, W })))
-    .filter(({ H, W }) => H * W > 1 && aspect(height / H, width / W) <= Math.max(longestAspect, aspect(height, width)))
+  const splits = inRows ? [] : [...new Set([...upTo(batch), batch])].map((B): Grid => ({ B, H: 1, W: 1 }))
+  const tiles = inRows
+    ? upTo(height).map((H): Grid => ({ B: 1, H, W: 1 }))
+    : upTo(height)
+        .flatMap((H) => upTo(width).map((W): Grid => ({ B: batch, H, W })))
+        .filter(({ H, W }) => H * W > 1 && aspect(height / H, width / W) <= Math.max(longestAspect, aspect(height, width)))
   const known = new Map<string, readonly number[]>()
   const extentsOf = (axis: TileAxis, count: number): readonly number[] => {
     const key = axis + count

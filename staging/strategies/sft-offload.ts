@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Graph } from '../graph'
+import { lazilyBy } from '../lazily'
+import { openPool } from '../lowering/emitter'
+import { openContext } from '../lowering/lower'
+import { tilesAsked } from '../marks'
+import { aligned } from '../placement/placement'
 import { poolBeforeRectifying } from '../order'
+import { outputBytes } from './find-segments'
 import { noWait, targets, withSchedules } from './host-stays'
+import { withRepeats } from './repeats'
 import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
@@ -14,6 +22,22 @@ const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation
 
 const growth = 1.5
 const mostTargets = 14
+
+/** Of the host's budget, for what is kept: two or three gradients, and what runs forward again, take the rest. */
+const hostShares = [0.95, 0.85, 0.7]
+
+/** Larger tensors are on the host: of bytes for a segment, what its input, output and their gradients may take each; rounded, as few differ. */
+const thresholdFor = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes / 6))
+
+/** Tensors of more than so many bytes that can pass in bands of rows. */
+const streamable = (graph: Graph, sizes: readonly number[], bytes: number): ReadonlySet<number> =>
+  new Set(
+    tilesAsked(graph).length > 0
+      ? []
+      : graph.nodes.flatMap(({ access, output }, position) =>
+          sizes[position]! > bytes && output[2] > 1 && access.H.kind !== 'reduce' ? [position + 1] : []
+        )
+  )
 
 /** Numbers of bytes for which the transfers of one segmentation are scheduled. */
 const scheduleCount = 12
@@ -30,10 +54,21 @@ export const sftOffload: Strategy = {
   tiles: true,
   all: (search) => {
     const { lowering } = search
-    const within = fastestWithin(search, false)
+    const sizes = outputBytes(openContext(lowering, openPool()))
+    const within = lazilyBy((largest: number) => {
+      const onHost = streamable(lowering.graph, sizes, largest)
+      const fastest = fastestWithin(search, onHost)
+      const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
+      const repeated = (segments: Segmentation): readonly Segmentation[] =>
+        hostShares.flatMap((share) => {
+          const one = withRepeats(search, segments, tensorBytes, onHost, share * search.hostBudget)
+          return one === undefined ? [] : [one]
+        })
+      return (target: number): readonly Segmentation[] => fastest(target).flatMap((segments) => [segments, ...repeated(segments)])
+    })
     const whole = [{ from: 0, to: lowering.graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }] as const
     const segmentations = segmentTargets(search, whole)
-      .flatMap(within)
+      .flatMap((target) => [Infinity, thresholdFor(target - search.residentBytes)].flatMap((largest) => within(largest)(target)))
       .reduce<readonly Segmentation[]>(
         (found, segments) => (found.some((one) => isDeepStrictEqual(one, segments)) ? found : [...found, segments]),
         []

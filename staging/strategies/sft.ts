@@ -108,6 +108,19 @@ const firstFitting = (
   return found
 }
 
+/** The coarsest grid that fits, by bisection. */
+const coarsestFitting = (count: number, optionOf: (index: number) => Option | undefined, available: number): Option | undefined => {
+  let [low, high] = [0, count]
+  let found: Option | undefined
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const option = optionOf(middle)
+    if (option !== undefined && option.addedBytes() > available) low = middle + 1
+    else [found, high] = [option ?? found, middle]
+  }
+  return found
+}
+
 const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1
 
 /** Two segments as one in which their convolutions run as they do; undefined where no workspace of the two does for both. */
@@ -131,7 +144,7 @@ const joined = (segments: Segmentation, asked: readonly number[], estimate: Sear
   segments.reduce<Segmentation>((list, segment) => {
     const before = list[list.length - 1]
     const one =
-      before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && !asked.includes(segment.from)
+      before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && before.streams === undefined && !asked.includes(segment.from)
         ? asOne(before, segment, estimate)
         : undefined
     return one === undefined ? [...list, segment] : [...list.slice(0, -1), one]
@@ -141,6 +154,7 @@ interface Boundaries {
   /** Of a tensor, and of its gradient. */
   readonly tensorBytes: (tensor: number) => number
   readonly hasGradient: (tensor: number) => boolean
+  readonly onHost: ReadonlySet<number>
   /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
   readonly firstLearning: number
   /** Whether backward reads weights of these nodes in another layout than forward. */
@@ -163,7 +177,7 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 const waysOf = (
   { lowering: { graph, source }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
-  { tensorBytes, hasGradient, firstLearning, reorders }: Boundaries
+  { tensorBytes, hasGradient, onHost, firstLearning, reorders }: Boundaries
 ): ((span: Span) => Ways) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
@@ -194,8 +208,9 @@ const waysOf = (
     }
   }
   const optionOf = (segment: Segment): Option | undefined => {
-    const estimated = segment.loadsAhead === true && tileCount(segment.grid) > mostLoadedAhead ? undefined : estimate(segment)
-    return estimated && asOption(segment, estimated)
+    const streams = endsOf(graph, segment).outputs.flatMap((tensor) => (onHost.has(tensor) ? [tensor - 1] : []))
+    const estimated = segment.loadsAhead === true && tileCount(segment.grid) > mostLoadedAhead ? undefined : estimate(segment, onHost)
+    return estimated && asOption(streams.length === 0 ? segment : { ...segment, streams }, estimated)
   }
 
   const open = (span: Span): Ways => {
@@ -224,6 +239,8 @@ const waysOf = (
         : fastestFirst(inVariants(wanted.grid, !isLast || tileCount(wanted.grid) > 1))
     const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
     const coarsest = again.length > 0 ? again : kept
+    const { inputs, outputs } = endsOf(graph, span)
+    const inRows = [...inputs, ...outputs].some((tensor) => onHost.has(tensor))
     let grids: readonly Grid[] | undefined
     const gridOptions = new Map<string, (index: number) => Option | undefined>()
     const tiles = (
@@ -233,14 +250,16 @@ const waysOf = (
       slowest: number
     ): Option | undefined => {
       const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
-      if (nanoseconds > slowest) return undefined
-      grids ??= candidateGrids(graph, span)
+      if (!inRows && nanoseconds > slowest) return undefined
+      grids ??= candidateGrids(graph, span, inRows)
       const key = `${variant},${decided.reorder},${decided.loadsAhead}`
       const gridOption =
         gridOptions.get(key) ??
         lazilyBy((index) => optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] }))
       gridOptions.set(key, gridOption)
-      return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
+      if (!inRows) return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
+      const found = coarsestFitting(grids.length, gridOption, available)
+      return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
     }
     /** Of the variants before `end`, in tiles; all leave the same in memory. */
     const fastestTiles = (end: number, available: number, slowest: number): Option | undefined => {
@@ -283,25 +302,26 @@ const waysOf = (
 /**
  * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
  * target; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
- * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where nothing that is kept stays in
- * memory (`isKept` false), the target is for each segment by itself.
+ * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where what is kept waits on the host,
+ * the target is for each segment by itself; the tensors `onHost` are there throughout, but for bands of rows.
  */
-export const fastestWithin = (search: Search, isKept = true): ((target: number) => readonly Segmentation[]) => {
+export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
   const { lowering, residentBytes } = search
   const { graph } = lowering
   const context = openContext(lowering, openPool())
   const sizes = outputBytes(context)
   const end = graph.nodes.length
   const asked = checkpointsAsked(graph)
-  const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
+  const tensorBytes = (tensor: number): number => (onHost?.has(tensor) === true ? 0 : aligned(sizes[tensor - 1]!))
   const hasGradient = (tensor: number): boolean => context.gradients[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
     context.parameters.slice(from, to).some((both) => both?.weight !== undefined && both.weight.layout !== both.weight.backwardLayout)
   const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
-  const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target), end]
+  const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
   const ways = waysOf(search, positionsWithin(Infinity), {
     tensorBytes,
     hasGradient,
+    onHost: onHost ?? new Set(),
     firstLearning: context.firstLearning,
     reorders
   })
@@ -319,7 +339,7 @@ export const fastestWithin = (search: Search, isKept = true): ((target: number) 
           const available = target - residentBytes - before.residentBytes
           for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
             insert(labels.get(to)!, {
-              residentBytes: isKept ? rounded(before.residentBytes + keptBytes()) : 0,
+              residentBytes: onHost === undefined ? rounded(before.residentBytes + keptBytes()) : 0,
               nanoseconds: before.nanoseconds + nanoseconds(),
               last: { segment, before }
             })

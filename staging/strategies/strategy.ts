@@ -11,7 +11,10 @@ export interface Search {
   readonly lowering: Lowering
   /** Bytes of parameters and optimizer state. */
   readonly residentBytes: number
-  readonly estimate: (segment: Segment) => SegmentEstimate | undefined
+  /** Bytes on the host; Infinity where there is no limit. */
+  readonly hostBudget: number
+  /** `onHost`: tensors that are on the host. */
+  readonly estimate: (segment: Segment, onHost?: ReadonlySet<number>) => SegmentEstimate | undefined
   readonly variants: Variants
   readonly timeline: (segments: Segmentation) => Timeline
 }

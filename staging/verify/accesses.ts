@@ -17,7 +17,7 @@ import { isOptional, operandRegions, type OperandRegion, type Repeat } from './o
 import type { Kernel } from '../kernels'
 import { sectionsOf } from './sections'
 
-/** Something that holds bytes: a buffer of the arena, the host pool, or one value of a section's exchange buffer. */
+/** Something that holds bytes: a buffer of the arena or of the host pool, or one value of a section's exchange buffer. */
 export interface Store {
   readonly space: 'arena' | 'host' | 'exchange'
   readonly name: string
@@ -48,6 +48,12 @@ export interface Access {
   /** Half-open range of the store's bytes over all iterations. */
   readonly range: readonly [number, number]
 }
+
+export const sameBytes = (a: Access, b: Access): boolean =>
+  a.base === b.base &&
+  a.run === b.run &&
+  a.repeats.length === b.repeats.length &&
+  a.strides.every((stride, axis) => stride === b.strides[axis])
 
 /** Memory at addresses of the arena, all in bytes. */
 export interface Mapping {
@@ -90,7 +96,7 @@ export interface ProgramEvents {
 const storesOf = (program: Program): { readonly stores: readonly Store[]; readonly exchanges: readonly (readonly [number, number])[] } => {
   const stores: Store[] = [
     ...program.buffers.map((buffer): Store => ({ space: 'arena', ...buffer })),
-    { space: 'host', name: 'the host pool', offset: 0, bytes: program.hostBytes }
+    ...program.hostBuffers.map((buffer): Store => ({ space: 'host', ...buffer }))
   ]
   const exchanges = sectionsOf(program).map(([, { exchanged }]) => {
     const first = stores.length
@@ -126,12 +132,13 @@ const readSection = (
   exchange: readonly [number, number]
 ) => {
   const { exchangeBytes, code } = sectionsOf(program).find(([name]) => name === section)![1]
-  const hostStore = program.buffers.length
   const arenaBytes = program.chunks?.addressBytes ?? program.peakBytes
 
   const storeOf = (space: Store['space'], buffer: number | undefined, range: readonly [number, number]): number | undefined => {
-    if (space === 'arena') return buffer === undefined || program.buffers[buffer] === undefined ? undefined : buffer
-    if (space === 'host') return hostStore
+    if (space !== 'exchange') {
+      const [first, buffers] = space === 'arena' ? [0, program.buffers] : [program.buffers.length, program.hostBuffers]
+      return buffer === undefined || buffers[buffer] === undefined ? undefined : first + buffer
+    }
     for (let entry = exchange[0]; entry < exchange[1]; entry++) {
       const { offset, bytes } = stores[entry]!
       if (range[0] >= offset && range[1] <= offset + bytes) return entry
@@ -148,7 +155,8 @@ const readSection = (
   ): Access => {
     const open = tileAxes.map((_, axis) => (loops.some((loop) => loop.axis === axis) ? strides[axis]! : 0))
     const [down, up] = movement(open, loops)
-    const holder = space === 'arena' && buffer !== undefined ? stores[buffer] : undefined
+    const known = space === 'exchange' ? undefined : storeOf(space, buffer, [0, 0])
+    const holder = known === undefined ? undefined : stores[known]
     const rest = holder === undefined ? 0 : holder.offset + holder.bytes - base - up
     const { start = 0, repeats, run } = region.kind === 'bytes' ? region : { repeats: [], run: rest }
     const fault = (kind: 'form' | 'bounds', range: readonly [number, number], sentence: string): VerifierFault =>
@@ -161,7 +169,8 @@ const readSection = (
     const first = base + start
     const range = [first + down, first + up + reach] as const
     const store = storeOf(space, buffer, range)
-    if (space === 'arena' && store === undefined) return fail(fault('form', range, 'does not say which buffer of the arena it means'))
+    if (space !== 'exchange' && store === undefined)
+      return fail(fault('form', range, `does not say which buffer of ${spaceNames[space]} it means`))
     const limit = space === 'arena' ? arenaBytes : space === 'host' ? program.hostBytes : exchangeBytes
     if (range[0] < 0 || range[1] > limit)
       return fail(fault('bounds', range, `reaches ${rangeText(range)}, outside ${spaceNames[space]} of ${limit} bytes`))
@@ -232,7 +241,8 @@ const readSection = (
     const inwards = one.engine === 'to-device'
     const device = side('arena', one.device, one.deviceRowStride, inwards ? 'write' : 'read')
     const host = side('host', one.host, one.hostRowStride, inwards ? 'read' : 'write')
-    return { kind: 'access', place, engine: one.engine, accesses: inwards ? [host, device] : [device, host] }
+    const accesses = inwards ? [host, device] : [device, host]
+    return { kind: 'access', place, engine: one.engine, accesses, ...(inwards && one.seed === true ? { seed: host } : {}) }
   }
 
   const checkMapping = (
@@ -321,9 +331,12 @@ const isSane = ({ chunkBytes, addressBytes, residentBytes }: Chunks, peakBytes: 
 /** Every section as events over stores, or why some access does not lie where it says. */
 export const programEvents = (program: Program): E.Either<VerifierFault, ProgramEvents> => {
   const { stores, exchanges } = storesOf(program)
-  const outside = program.buffers.find(({ offset, bytes }) => !(Number.isSafeInteger(offset) && offset >= 0 && isCount(bytes)))
-  if (outside !== undefined)
-    return E.left({ kind: 'form', message: `the buffer "${outside.name}" has no place in the arena.`, buffer: outside.name })
+  for (const space of ['arena', 'host'] as const) {
+    const buffers = space === 'arena' ? program.buffers : program.hostBuffers
+    const outside = buffers.find(({ offset, bytes }) => !(Number.isSafeInteger(offset) && offset >= 0 && isCount(bytes)))
+    if (outside !== undefined)
+      return E.left({ kind: 'form', message: `the buffer "${outside.name}" has no place in ${spaceNames[space]}.`, buffer: outside.name })
+  }
   if (program.chunks !== undefined && !isSane(program.chunks, program.peakBytes))
     return E.left({ kind: 'form', message: "the Program's chunks, addresses and memory are no whole numbers of chunks." })
   return proving(() => {

@@ -92,7 +92,7 @@ export const proveMapped = ({ chunks, buffers }: Program, { stores }: ProgramEve
       } else if (event.kind === 'access')
         for (const { store, operand, range } of event.accesses) {
           const { space, offset, name: buffer } = stores[store]!
-          const touched = [offset + range[0], offset + range[1]] as const
+          const touched = [Math.max(residentBytes, offset + range[0]), offset + range[1]] as const
           if (space !== 'arena' || touched[1] <= residentBytes || mapped.covers(touched)) continue
           fail(
             operandFault('mapping', event.place, operand, buffer, range, `reaches ${rangeText(range)} of "${buffer}", which are not mapped`)

@@ -1,4 +1,4 @@
-import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents, Store } from './accesses'
+import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents, type Store } from './accesses'
 import { accessBoxes } from './access-boxes'
 import { meet, repeatBoxes, type Box } from './boxes'
 import { fail, instructionFault, operandFault, rangeText, type Place, type VerifierFault } from './fault'
@@ -10,7 +10,7 @@ interface Life {
   to: number
 }
 
-/** Lives of the arena's buffers that a section uses: from first to last use, through whole loops where used in them and outside. */
+/** Lives of the buffers, of the arena and of the host pool, that a section uses: from first to last use, through whole loops where used in them and outside. */
 const livesOf = (stores: readonly Store[], events: readonly Event[]): ReadonlyMap<number, Life> => {
   const lives = new Map<number, Life>()
   const loops: { readonly store: number; readonly from: number; readonly to: number }[] = []
@@ -26,7 +26,7 @@ const livesOf = (stores: readonly Store[], events: readonly Event[]): ReadonlyMa
         }
       } else if (event.kind === 'access') {
         for (const { store } of event.accesses) {
-          if (stores[store]!.space !== 'arena') continue
+          if (stores[store]!.space === 'exchange') continue
           used.add(store)
           const life = lives.get(store)
           if (life === undefined) lives.set(store, { from: time, to: time + 1 })
@@ -50,9 +50,9 @@ const livesOf = (stores: readonly Store[], events: readonly Event[]): ReadonlyMa
   return lives
 }
 
-/** Proves that no two buffers of the arena share a byte while both live. */
-const proveDisjoint = (stores: readonly Store[], section: SectionEvents): void => {
-  const lives = livesOf(stores, section.events)
+/** Proves that no two buffers of a space share a byte while both live. */
+const proveDisjoint = (stores: readonly Store[], section: SectionEvents, space: 'arena' | 'host'): void => {
+  const lives = [...livesOf(stores, section.events)].filter(([store]) => stores[store]!.space === space)
   const order = [...lives].sort(([, a], [, b]) => a.from - b.from)
   const ends = [...lives].sort(([, a], [, b]) => a.to - b.to)
   /** Live now, by offset. */
@@ -85,18 +85,12 @@ const sharedBytes = (section: string, low: Store, high: Store): VerifierFault =>
   const range = [high.offset, Math.min(low.offset + low.bytes, high.offset + high.bytes)] as const
   return {
     kind: 'overlap',
-    message: `${section}: "${low.name}" and "${high.name}" are live at once and share ${rangeText(range)} of the arena.`,
+    message: `${section}: "${low.name}" and "${high.name}" are live at once and share ${rangeText(range)} of ${low.space === 'arena' ? 'the arena' : 'the host pool'}.`,
     section,
     buffer: low.name,
     bytes: range
   }
 }
-
-const sameBytes = (a: Access, b: Access): boolean =>
-  a.base === b.base &&
-  a.run === b.run &&
-  a.repeats.length === b.repeats.length &&
-  a.strides.every((stride, axis) => stride === b.strides[axis])
 
 /** Proves that what an instruction writes is none of its other operands, unless it works element by element in the same place. */
 const proveApart = ({ stores, coordinates }: ProgramEvents, { events }: SectionEvents): void => {
@@ -148,7 +142,8 @@ const proveScratchApart = ({ stores }: ProgramEvents, { events }: SectionEvents)
 
 /** Proves that nothing that a section still needs is overwritten. */
 export const proveNoOverlaps = (program: ProgramEvents, section: SectionEvents): void => {
-  proveDisjoint(program.stores, section)
+  proveDisjoint(program.stores, section, 'arena')
+  proveDisjoint(program.stores, section, 'host')
   proveScratchApart(program, section)
   proveApart(program, section)
 }

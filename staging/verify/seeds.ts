@@ -1,5 +1,5 @@
 import type { Kernel, KernelKind } from '../kernels'
-import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents } from './accesses'
+import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents } from './accesses'
 import { accessBoxes } from './access-boxes'
 import { bytesOfBox, subtract, type Box } from './boxes'
 import { fail, operandFault, rangeText, type Place, type VerifierFault } from './fault'
@@ -30,8 +30,8 @@ interface Parts {
 const seeding = "the tiles' backward"
 
 /** Pixels of the tile that a sum runs over, and of the whole tensor. */
-const summed = (kernel: Kernel): { readonly pixels: number; readonly times: number } =>
-  kernel.kind === 'sumPixelsForward' || kernel.kind === 'sumPixelsBackward'
+const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly times: number } =>
+  kernel?.kind === 'sumPixelsForward' || kernel?.kind === 'sumPixelsBackward'
     ? { pixels: kernel.height * kernel.width, times: Math.round(1 / kernel.scale) }
     : { pixels: 1, times: 1 }
 
@@ -69,7 +69,7 @@ const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { st
 export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void => {
   const { stores, coordinates } = program
   const parts = new Map<string, Parts>()
-  const take = (reader: string, kernel: Kernel, access: Access, loops: readonly OpenLoop[]): void => {
+  const take = (reader: string, kernel: Kernel | undefined, access: Access, loops: readonly OpenLoop[]): void => {
     const { store } = access
     const { pixels, times } = summed(kernel)
     const key = `${store},${reader},${times}`
@@ -89,6 +89,16 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
   const walk = (list: readonly Event[], loops: readonly OpenLoop[], outer: ReadonlyMap<number, Access>): Set<number> => {
     const latest = new Map(outer)
     const touched = new Set<number>()
+    /** Parts of gradients on the host that were brought to be added to, and have to go back to where they were. */
+    const lent = new Map<number, { readonly place: Place; readonly access: Access }>()
+    const copied = ({ place, engine, accesses: [from, to], seed }: Extract<Event, { readonly kind: 'access' }>): void => {
+      const host = engine === 'to-device' ? from! : to!
+      if (stores[host.store]!.role !== 'output-gradient') return
+      touched.add(host.store)
+      if (seed !== undefined) take(seeding, undefined, host, loops)
+      else if (engine === 'to-device') lent.set(host.store, { place, access: host })
+      else if (lent.has(host.store) && sameBytes(lent.get(host.store)!.access, host)) lent.delete(host.store)
+    }
     for (const event of list)
       if (event.kind === 'loop') {
         const inside = walk(event.body, [...loops, event.loop], latest)
@@ -97,7 +107,8 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           latest.delete(store)
           touched.add(store)
         })
-      } else if (event.kind === 'access' && event.kernel !== undefined)
+      } else if (event.kind === 'access' && event.kernel === undefined) copied(event)
+      else if (event.kind === 'access' && event.kernel !== undefined)
         for (const access of event.accesses) {
           const { store, operand, use } = access
           const { role } = stores[store]!
@@ -112,6 +123,12 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           } else if (!completes(event.kernel, access, event.accesses)) checkReread(event.place, access, latest.get(store))
           touched.add(store)
         }
+    for (const { place, access } of lent.values()) {
+      const { name } = stores[access.store]!
+      fail(
+        operandFault('seed', place, access.operand, name, access.range, `brings a part of "${name}" that is neither a seed nor goes back`)
+      )
+    }
     return touched
   }
   const touched = walk(section.events, [], new Map())

@@ -3,7 +3,7 @@ import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { model } from '../../dsl'
-import { explain, referenceModel, stage, strategyNames, type Explanation, type StageRequest } from '../../staging'
+import { explain, referenceModel, stage, strategyNames, type Explanation, type Segment, type StageRequest } from '../../staging'
 import { candidateOf } from '../../staging/search'
 import { convolutions } from './convolutions'
 import { drawsOf, netKind, randomNet } from './random-nets'
@@ -88,10 +88,9 @@ test("a decision's cost is what the simulator says of the plan with it and with 
         if (isLeft(result)) return
         const { plan, graph, segments, live, liveBytes, waitingMilliseconds } = result.right
         assert.ok(liveBytes <= plan.predicted.peakDeviceBytes && live.length > 0)
+        const whole = ({ repeats: _, ...segment }: Segment): Segment => ({ ...segment, grid: untiled, recompute: false, reorder: 'once' })
         const millisecondsWith = (index: number): number => {
-          const changed = plan.segments.map((segment, at) =>
-            at === index ? { ...segment, grid: untiled, recompute: false, reorder: 'once' as const } : segment
-          )
+          const changed = plan.segments.map((segment, at) => (at === index ? whole(segment) : segment))
           return candidateOf({ ...accumulating, graph }, plan.order, changed).milliseconds()
         }
         segments.forEach((segment, index) => {

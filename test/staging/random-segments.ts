@@ -1,23 +1,25 @@
 import type { Graph, Grid, Segment } from '../../staging'
 import { fusedTiledAxes } from '../../staging'
-import { ownedExtent, segmentTiling } from '../../staging/tiling'
+import type { TileAxis } from '../../staging/program'
+import { repeatMistake, streamMistake } from '../../staging/streams'
+import { endsOf, ownedExtent, segmentTiling } from '../../staging/tiling'
 import type { Draw } from './random-nets'
 
-const randomGrid = (draw: Draw, graph: Graph, from: number, to: number): Grid => {
+const randomGrid = (draw: Draw, graph: Graph, from: number, to: number, axes: readonly TileAxis[]): Grid => {
   const allowed = fusedTiledAxes(graph, { from, to })
   const count = (axis: 'B' | 'H' | 'W'): number =>
-    allowed.includes(axis) ? draw(1, Math.min(6, ownedExtent(graph.nodes[to - 1]!, axis))) : 1
+    allowed.includes(axis) && axes.includes(axis) ? draw(1, Math.min(6, ownedExtent(graph.nodes[to - 1]!, axis))) : 1
   const grid = { B: count('B'), H: count('H'), W: count('W') }
   return segmentTiling(graph, { from, to }, grid) === undefined ? { B: 1, H: 1, W: 1 } : grid
 }
 
 /** Segments that cover a graph, each with a random grid that does not divide anything in particular. */
-export const randomSegments = (draw: Draw, graph: Graph): readonly Segment[] => {
+export const randomSegments = (draw: Draw, graph: Graph, axes: readonly TileAxis[] = ['B', 'H', 'W']): readonly Segment[] => {
   const ops = graph.nodes.length
   const segments: Segment[] = []
   for (let from = 0; from < ops;) {
     const to = Math.min(ops, from + draw(1, ops))
-    const grid = randomGrid(draw, graph, from, to)
+    const grid = randomGrid(draw, graph, from, to, axes)
     const tiled = grid.B * grid.H * grid.W > 1
     segments.push({
       ...{ from, to, grid },
@@ -29,3 +31,19 @@ export const randomSegments = (draw: Draw, graph: Graph): readonly Segment[] => 
   }
   return segments
 }
+
+/** The same, some of them forward once more before backward. */
+export const withRepeats = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
+  segments.reduceRight<readonly Segment[]>((after, segment, place) => {
+    const repeating: Segment = { ...segment, repeats: true }
+    const all = [...segments.slice(0, place), repeating, ...after]
+    return [draw(0, 2) > 0 && repeatMistake(graph, all, place) === undefined ? repeating : segment, ...after]
+  }, [])
+
+/** The same, some of the tensors between them on the host. */
+export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
+  segments.map((segment) => {
+    const positions = endsOf(graph, segment).outputs.map((tensor) => tensor - 1)
+    const streams = positions.filter((position) => streamMistake(graph, segments, segment, position) === undefined && draw(0, 3) > 0)
+    return streams.length === 0 ? segment : { ...segment, streams }
+  })

@@ -20,7 +20,8 @@ const program = (code: readonly Instruction[], reuse = true): Program => ({
       { name: 'value again', offset: 2 * size, bytes: size, role: 'local' }
     ]
   }),
-  hostBytes: 2 * size
+  hostBytes: 2 * size,
+  hostBuffers: [{ name: 'the host pool', offset: 0, bytes: 2 * size, role: 'local' }]
 })
 
 const offsets = (reuse: boolean): readonly number[] => [0, reuse ? 0 : 3 * size, size, 2 * size]
@@ -34,7 +35,12 @@ const at = (buffer: number, reuse = true, base = 0, strides: Address['strides'] 
 const zero = (buffer: number, reuse = true): Instruction => launch(0, at(buffer, reuse))
 const record = (engine: Engine, event: number): Instruction => ({ kind: 'record', engine, event })
 const wait = (engine: Engine, event: number): Instruction => ({ kind: 'wait', engine, event })
-const transfer = (engine: Copy['engine'], buffer: number, reuse = true, host: Offset = { base: 0, strides: [0, 0, 0] }): Instruction => ({
+const transfer = (
+  engine: Copy['engine'],
+  buffer: number,
+  reuse = true,
+  host: Offset = { base: 0, strides: [0, 0, 0], buffer: 0 }
+): Instruction => ({
   kind: 'copy',
   engine,
   rows: 1,
@@ -109,7 +115,7 @@ for (const [name, code, sentence] of [
   ],
   [
     'a copy past the host pool',
-    swap.map((one, position) => (position === 3 ? transfer('to-host', 0, true, { base: 2 * size, strides: [0, 0, 0] }) : one)),
+    swap.map((one, position) => (position === 3 ? transfer('to-host', 0, true, { base: 2 * size, strides: [0, 0, 0], buffer: 0 }) : one)),
     /^step, instruction 3 \(copy to-host\): host reaches bytes 512 \.\. 768, outside the host pool of 512 bytes\.$/
   ],
   [
@@ -130,14 +136,14 @@ const streamed = (waits: boolean): readonly Instruction[] => [
     zero(0, false),
     record('compute', 0),
     wait('to-host', 0),
-    transfer('to-host', 0, false, { base: 0, strides: [0, size, 0] }),
+    transfer('to-host', 0, false, { base: 0, strides: [0, size, 0], buffer: 0 }),
     record('to-host', 1)
   ),
   zero(1, false),
   launch(1, at(1, false), at(2, false)),
   launch(1, at(2, false), exchange(0)),
   wait('to-device', 1),
-  transfer('to-device', 3, false, { base: size, strides: [0, 0, 0] }),
+  transfer('to-device', 3, false, { base: size, strides: [0, 0, 0], buffer: 0 }),
   record('to-device', 2),
   wait('compute', 2),
   launch(1, at(3, false), exchange(0))

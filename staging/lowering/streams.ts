@@ -1,0 +1,195 @@
+import { extentsOfTensor, type Graph } from '../graph'
+import { channelBlock } from '../layout'
+import { gathersMoments } from '../normalisation'
+import type { BufferRole, Copy } from '../program'
+import type { Interval, Reading } from '../region'
+import type { Span, TileRun } from '../tiling'
+import type { Context } from './context'
+import { at, type InBuffer, type Virtual } from './emitter'
+import { sumBytes } from './moments'
+import { addressOf, boxStrides, tensorBytes, type Part, type Region, type WholeTensor } from './tensors'
+
+/** The gradient of a normalisation's input where it waits for all of that of its output: it is made where it seeds (DESIGN §3). */
+export interface PendingStream {
+  readonly position: number
+  /** On the host; the gradient of the tensor itself where nothing else reads that. */
+  readonly dy: WholeTensor
+  readonly sums: Virtual
+  readonly slope: number
+  readonly context: Context
+  /** Updates the normalisation's parameters, which this still reads. */
+  readonly finish: () => void
+}
+
+/** A tensor between segments that is on the host, as is its gradient: tiles take and bring bands of rows. */
+export interface Stream {
+  tensor: WholeTensor
+  readonly gradient: WholeTensor | undefined
+  /** Takes a new place for the tensor, which is made once more. */
+  readonly reopen: () => void
+  /** What backward has come across so far. */
+  readonly pending: PendingStream[]
+  /** Whether a segment's backward has written to the gradient. */
+  isWritten: boolean
+}
+
+export const streamsOf = (context: Context, tensors: readonly number[]): ReadonlyMap<number, Stream> =>
+  new Map(tensors.map((tensor) => [tensor, openStream(context, tensor)] as const))
+
+const hostTensor = ({ graph, layouts, emit, elementBytes }: Context, tensor: number, name: string, scope: BufferRole): WholeTensor => {
+  const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
+  const buffer = emit.buffer(name, tensorBytes(layout, extents, elementBytes), scope)
+  return { buffer, address: at(buffer), extents, layout }
+}
+
+const openStream = (context: Context, tensor: number): Stream => {
+  const named = (name: string, scope: BufferRole) =>
+    hostTensor(context, tensor, `${name} of ${context.graph.nodes[tensor - 1]!.name} on the host`, scope)
+  const stream: Stream = {
+    tensor: named('the output', 'boundary'),
+    gradient: context.gradients[tensor]! ? named('the gradient of the output', 'output-gradient') : undefined,
+    reopen: () => {
+      stream.tensor = named('the output', 'boundary')
+    },
+    pending: [],
+    isWritten: false
+  }
+  return stream
+}
+
+/** Of a segment by itself: what the normalisations that read its output will have left to it. */
+export const expectPending = (context: Context, stream: Stream | undefined, tensor: number): void => {
+  const { graph, emit } = context
+  if (stream?.gradient === undefined) return
+  stream.isWritten = true
+  for (const position of graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!))) {
+    const node = graph.nodes[position]!
+    const sums = at(emit.buffer(`sums of ${node.name}`, node.input[1] * sumBytes, 'statistics'))
+    stream.pending.push({ position, dy: gradientOf(context, stream, position), sums, slope: 1, context, finish: () => undefined })
+  }
+}
+
+/** Where the gradient of a normalisation's output waits: in the place of its input's where nothing else reads that. */
+export const gradientOf = (context: Context, { gradient }: Stream, position: number): WholeTensor => {
+  const { graph } = context
+  const [tensor] = graph.nodes[position]!.inputs
+  return graph.readers[tensor!]!.length === 1
+    ? gradient!
+    : hostTensor(context, tensor!, `the gradient of the output of ${graph.nodes[position]!.name} on the host`, 'output-gradient')
+}
+
+/** Copies a band between a tile and a tensor on the host; computing waits for it. */
+const transfer = (
+  { emit, elementBytes }: Context,
+  engine: Copy['engine'],
+  tile: Part,
+  whole: WholeTensor,
+  region: Region,
+  seed?: true
+): void => {
+  const { layout, extents } = tile.tensor
+  const [batch, rows, columns] = region.size
+  const block = channelBlock(layout, extents[1])
+  const [ready, done] = [emit.freshEvent(), emit.freshEvent()]
+  emit.record('compute', ready)
+  emit.wait(engine, ready)
+  emit.copy({
+    engine,
+    rows: batch * Math.ceil(extents[1] / block),
+    rowBytes: rows * columns * block * elementBytes,
+    deviceRowStride: boxStrides(tile.tensor)[1] * elementBytes,
+    hostRowStride: boxStrides(whole)[1] * elementBytes,
+    device: addressOf(tile.tensor, tile.region, elementBytes) as InBuffer,
+    host: addressOf(whole, region, elementBytes) as InBuffer,
+    ...(seed && { seed })
+  })
+  emit.record(engine, done)
+  emit.wait('compute', done)
+}
+
+/** Brings a region of a tensor on the host to a part of a tile; a `seed` begins the tile's backward. */
+export const bringBand = (context: Context, whole: WholeTensor, region: Region, tile: Part, seed?: true): void =>
+  transfer(context, 'to-device', tile, whole, region, seed)
+
+/** Takes a part of a tile to where it belongs in a tensor on the host. */
+export const takeBand = (context: Context, tile: Part, whole: WholeTensor, region: Region): void =>
+  transfer(context, 'to-host', tile, whole, region)
+
+/**
+ * What of a tile's rows of a gradient is complete, as each row of the host's is written once: all before the next tile's first one, which
+ * still adds to what comes after.
+ */
+export interface Band {
+  /** Rows before the tile's that no tile reads. */
+  readonly lead: number
+  /** First rows of the tile to which tiles before it have added: the strip that they left. */
+  readonly before: number
+  /** From the tile's first row to that of the next tile. */
+  readonly rows: number
+  /** Rows that are left to the next tile. */
+  readonly strip: number
+}
+
+export type IntervalOf = (run: TileRun) => Interval
+
+/** What an op of a segment reads of its inputs. */
+export const readingOf =
+  ({ from }: Span, position: number): IntervalOf =>
+  (run) =>
+    run.readings[position - from]!.interval
+
+/** Of the tile at `index` of a run; all of the run's tiles have the same where the run is regular. */
+const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: number, intervalOf: IntervalOf, tensor: number): Band => {
+  const startOf = (at: number, tile: number): number => intervalOf(runs[at]!).from + tile * runs[at]!.advances.get(tensor)!
+  const sizeOf = (at: number): number => intervalOf(runs[at]!).to - intervalOf(runs[at]!).from
+  const [start, size] = [startOf(run, index), sizeOf(run)]
+  const isFirst = run === 0 && index === 0
+  const previous: readonly [number, number] = index > 0 ? [run, index - 1] : [run - 1, (runs[run - 1]?.count ?? 0) - 1]
+  const next: readonly [number, number] = index + 1 < runs[run]!.count ? [run, index + 1] : [run + 1, 0]
+  const end = next[0] === runs.length ? extent : startOf(...next)
+  return {
+    lead: isFirst ? start : 0,
+    before: isFirst ? 0 : Math.max(0, startOf(...previous) + sizeOf(previous[0]) - start),
+    rows: end - start,
+    strip: Math.max(0, start + size - end)
+  }
+}
+
+/** Of each run's tiles, which all have the same. */
+export const bandsOf = (graph: Graph, runs: readonly TileRun[], tensor: number, intervalOf: IntervalOf): readonly Band[] =>
+  runs.map((_, run) => bandAt(runs, run, 0, extentsOfTensor(graph, tensor)[2], intervalOf, tensor))
+
+const isSameBand = (a: Band, b: Band): boolean => a.lead === b.lead && a.before === b.before && a.rows === b.rows && a.strip === b.strip
+
+/** Runs of rows of which every tile has the same band of each of these: the first and the last of a run may stand for themselves. */
+export const regularRuns = (
+  graph: Graph,
+  { from }: Span,
+  runs: readonly TileRun[],
+  bands: readonly { readonly tensor: number; readonly intervalOf: IntervalOf }[]
+): readonly TileRun[] =>
+  runs.flatMap((run, at) => {
+    const bandsAt = (index: number): readonly Band[] =>
+      bands.map(({ tensor, intervalOf }) => bandAt(runs, at, index, extentsOfTensor(graph, tensor)[2], intervalOf, tensor))
+    const differ = (a: number, b: number): boolean => bandsAt(a).some((band, index) => !isSameBand(band, bandsAt(b)[index]!))
+    if (run.count === 1) return [run]
+    const middle = Math.min(1, run.count - 1)
+    const head = differ(0, middle) ? 1 : 0
+    const tail = run.count - head > 1 && differ(run.count - 1, Math.max(head, run.count - 2)) ? 1 : 0
+    const part = (first: number, count: number): readonly TileRun[] => (count === 0 ? [] : [shifted(graph, from, run, first, count)])
+    return [...part(0, head), ...part(head, run.count - head - tail), ...part(run.count - tail, tail)]
+  })
+
+/** `count` tiles of a run, from the tile `first` on. */
+const shifted = (graph: Graph, from: number, run: TileRun, first: number, count: number): TileRun => {
+  const by = (tensor: number, interval: Interval): Interval => {
+    const distance = first * run.advances.get(tensor)!
+    return { from: interval.from + distance, to: interval.to + distance }
+  }
+  const moved = (intervals: ReadonlyMap<number, Interval>): ReadonlyMap<number, Interval> =>
+    new Map([...intervals].map(([tensor, interval]) => [tensor, by(tensor, interval)]))
+  const readings = run.readings.map((reading, index): Reading => {
+    return { ...reading, interval: by(graph.nodes[from + index]!.inputs[0]!, reading.interval) }
+  })
+  return { ...run, count, readings, held: moved(run.held), owned: moved(run.owned) }
+}
