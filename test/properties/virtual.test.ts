@@ -8,7 +8,7 @@ import { withoutDropout } from '../../staging/graph'
 import { timelineOf } from '../../staging/lowering/timeline'
 import { asWritten, gradients, must } from '../golden/execute'
 import { randomResidence } from '../staging/random-residence'
-import { randomSegments } from '../staging/random-segments'
+import { randomSegments, withRepeats, withStreams } from '../staging/random-segments'
 import { devices, imagesOf, outcome, training } from './image-steps'
 import { randomExecution } from './random-execution'
 
@@ -24,19 +24,23 @@ const assertVerified = (program: Program): void => {
   assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
 }
 
-test('random nets, tiles and stays on the host in chunks: verified, every number to the bit, memory as planned', async () => {
-  let [stays, loops] = [0, 0]
+test('random nets, tiles, stays and bands on the host in chunks: verified, every number to the bit, memory as planned', async () => {
+  let [stays, streams, loops] = [0, 0, 0]
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom('float64', 'float32'), chunkSizes, async (seed, precision, chunk) => {
       const { draw, graph, ...random } = randomExecution(seed)
-      const segments = randomSegments(draw, graph)
+      const inBands = draw(0, 1) === 1
+      const segments = inBands
+        ? withRepeats(draw, graph, withStreams(draw, graph, randomSegments(draw, graph, ['H'])))
+        : randomSegments(draw, graph)
+      streams += segments.filter((segment) => segment.streams !== undefined).length
       const lowering = {
         graph: withoutDropout(graph),
         device: referenceModel(precision),
         objective: { kind: 'gradients' },
         source: { kind: 'float' }
       } as const
-      const residence = randomResidence(draw, timelineOf(lowering, segments))
+      const residence = inBands ? [] : randomResidence(draw, timelineOf(lowering, segments))
       stays += residence.length
       const execution = { ...random, precision, segments, residence }
       const [one, other] = [await gradients(execution), await gradients({ ...execution, placement: inChunks(chunk) })]
@@ -52,7 +56,7 @@ test('random nets, tiles and stays on the host in chunks: verified, every number
     }),
     runs(60)
   )
-  assert.ok(stays > 0 && loops > 0)
+  assert.ok(stays > 0 && streams > 0 && loops > 0)
 })
 
 test('steps from images with evaluations, tiles loaded ahead or not, in chunks: every bit the same', async () => {
