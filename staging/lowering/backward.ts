@@ -4,11 +4,11 @@ import type { Segment } from '../plan'
 import { tileCount } from '../tiling'
 import { freshTile, type BoundSegment } from './body'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'
-import { at, none, still, type Buffer, type Virtual } from './emitter'
+import { at, none, type Buffer, type Virtual } from './emitter'
+import { handOn, seedOnHost, type Outgoing } from './host-gradients'
 import { normalisationKernel } from './normalisation-kernel'
 import { loweringOf } from './ops'
 import { learningTensors } from './parameters'
-import { bringBand, takeBand, type Band, type Stream } from './streams'
 import {
   allOf,
   copyElements,
@@ -21,11 +21,10 @@ import {
   regionExtents,
   regionOf,
   reorderTile,
-  tensorBytes,
   viewOf,
   within,
+  zeroTile,
   type Body,
-  type Part,
   type Region,
   type TileTensor,
   type WholeTensor
@@ -51,19 +50,6 @@ export interface BoundGradients {
   readonly backwardWeights: (weight: ParameterTensor) => Virtual
   /** Told when this tile has no more use for a layer's parameters. */
   readonly done: (parameters: NodeParameters) => void
-}
-
-/** A gradient on the host to which a segment's tiles contribute: of an input, or of the output of a normalisation that waits for all of it. */
-export interface Outgoing {
-  readonly tensor: number
-  /** Of the normalisation. */
-  readonly position: number | undefined
-  readonly whole: WholeTensor
-  /** Whether other segments have contributed before. */
-  readonly isFirst: boolean
-  readonly bandOf: (body: Body) => Band
-  /** Rows that tiles leave to the next one. */
-  readonly strip: Buffer | undefined
 }
 
 /** Whether a tile's gradient of an input can be written where it belongs: no other tile reads these rows and columns, so none adds to them. */
@@ -157,7 +143,7 @@ export const backwardBody = (
     const seed = alone ? (part ?? viewOf(whole, region, elementBytes)) : undefined
     if (seed !== undefined) return seed
     const tile = fromWithin ?? freshTile(context, 'tile of the output gradient', regionExtents(region, whole.extents[1]), whole.layout)
-    if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(context, tile)
+    if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(emit, tile, elementBytes)
     const source = part === undefined ? { tensor: whole, region: owned } : allOf(part)
     copyPart(emit, source, { tensor: tile, region: within(region, owned) }, fromWithin === undefined ? 0 : 1, elementBytes)
     return tile
@@ -187,7 +173,7 @@ export const backwardBody = (
       if (before === undefined && own && isSameRegion(held, region)) return void received.set(tensor, tile)
       const sum = before ?? freshTile(context, 'sum of gradients', regionExtents(held, tile.extents[1]), tile.layout)
       const covers = before === undefined && isSameRegion(held, region)
-      if (before === undefined && !covers) zeroTile(context, sum)
+      if (before === undefined && !covers) zeroTile(emit, sum, elementBytes)
       received.set(tensor, sum)
       return copyPart(emit, allOf(tile), { tensor: sum, region: within(held, region) }, covers ? 0 : 1, elementBytes)
     }
@@ -273,65 +259,6 @@ export const backwardBody = (
     const region = one.position === undefined ? regionOf(body, one.tensor) : readRegionOf(body, one.position - segment.from, one.tensor)
     handOn(context, one, body, tile, region)
   }
-}
-
-const zeroTile = ({ emit, elementBytes }: Context, { address, layout, extents }: TileTensor): void =>
-  emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: address })
-
-/** What a tile owns of a gradient on the host, with what normalisations have left to be done. */
-const seedOnHost = (context: Context, stream: Stream, owned: Region): TileTensor => {
-  const { emit } = context
-  const { tensor, gradient, pending, isWritten } = stream
-  const fresh = (name: string): TileTensor => freshTile(context, name, regionExtents(owned, tensor.extents[1]), tensor.layout)
-  const brought = (whole: WholeTensor, name: string, seed?: true): TileTensor => {
-    const tile = fresh(name)
-    bringBand(context, whole, owned, allOf(tile), seed)
-    return tile
-  }
-  let seed = isWritten ? brought(gradient!, 'tile of the output gradient', true) : undefined
-  const source = pending.length === 0 ? undefined : brought(tensor, 'tile of what is normalised')
-  for (const { position, dy, sums, slope, context: inside } of pending) {
-    const node = context.graph.nodes[position] as Normalisation
-    const { fields, operands } = normalisationKernel(inside, node, position, source!, owned, slope)
-    const isAlone = dy === gradient
-    const destinationGradient = isAlone ? seed! : brought(dy, `tile of the gradient of the output of ${node.name}`, true)
-    const add = isAlone || seed === undefined ? 0 : 1
-    seed ??= destinationGradient
-    emit.launch<'normaliseBackward'>(
-      { kind: 'normaliseBackward', ...fields, add },
-      { ...operands, sums, destinationGradient: destinationGradient.address, sourceGradient: seed.address }
-    )
-  }
-  return seed!
-}
-
-/** Adds to a tile what tiles before it have left to it, takes what is complete to the host, and leaves the rest to the next. */
-const handOn = (context: Context, { whole, isFirst, bandOf, strip }: Outgoing, body: Body, tile: TileTensor, region: Region): void => {
-  const { emit, elementBytes } = context
-  const { lead, before, rows, strip: left } = bandOf(body)
-  const [batch, channels, height, width] = tile.extents
-  const rowsFrom = (from: number, count: number, column = 0): Region => {
-    return { from: [0, from, column], size: [batch, count, width], advance: still }
-  }
-  const inStrip = (count: number): Part => allOf({ ...tile, address: at(strip!), extents: [batch, channels, count, width] })
-  if (before > 0) copyPart(emit, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, elementBytes)
-  if (left > 0) copyPart(emit, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, elementBytes)
-  const complete: Part = { tensor: tile, region: rowsFrom(0, Math.min(height, rows)) }
-  // Rows and columns that no tile reads have no gradient.
-  const [above, count] = isFirst ? [lead, lead + rows] : [0, Math.min(height, rows)]
-  if (count === 0) return
-  const place: Region = {
-    from: [region.from[0], region.from[1] - above, 0],
-    size: [batch, count, whole.extents[3]],
-    advance: region.advance
-  }
-  if (isFirst && above === 0 && rows <= height && width === whole.extents[3]) return takeBand(context, complete, whole, place)
-  const wide = freshTile(context, 'gradient of whole rows', [batch, channels, count, whole.extents[3]], tile.layout)
-  if (isFirst) zeroTile(context, wide)
-  else bringBand(context, whole, place, allOf(wide))
-  const target = { tensor: wide, region: rowsFrom(above, complete.region.size[1], region.from[2]) }
-  if (complete.region.size[1] > 0) copyPart(emit, complete, target, isFirst ? 0 : 1, elementBytes)
-  takeBand(context, allOf(wide), whole, place)
 }
 
 /** After the tiles: the gradient of a normalisation's input, where it waited for that of its output (DESIGN §3: affine, not linear, in dy). */

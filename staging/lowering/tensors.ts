@@ -134,6 +134,10 @@ export const copyPart = (emit: Emitter, from: Part, to: Part, add: 0 | 1, elemen
   )
 }
 
+/** Zeroes all of a tile. */
+export const zeroTile = (emit: Emitter, { address, layout, extents }: TileTensor, elementBytes: number): void =>
+  emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: address })
+
 /** The same tile in another layout. */
 export const reorderTile = (emit: Emitter, source: TileTensor, destination: TileTensor): void => {
   const [batch, channels, height, width] = source.extents

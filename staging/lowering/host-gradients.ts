@@ -1,0 +1,82 @@
+import type { Normalisation } from '../normalisation'
+import { freshTile } from './body'
+import type { Context } from './context'
+import { at, still, type Buffer } from './emitter'
+import { normalisationKernel } from './normalisation-kernel'
+import { bringBand, takeBand, type Band, type Stream } from './streams'
+import { allOf, copyPart, regionExtents, zeroTile, type Body, type Part, type Region, type TileTensor, type WholeTensor } from './tensors'
+
+/** A gradient on the host to which a segment's tiles contribute: of an input, or of the output of a normalisation that waits for all of it. */
+export interface Outgoing {
+  readonly tensor: number
+  /** Of the normalisation. */
+  readonly position: number | undefined
+  readonly whole: WholeTensor
+  /** Whether other segments have contributed before. */
+  readonly isFirst: boolean
+  readonly bandOf: (body: Body) => Band
+  /** Rows that tiles leave to the next one. */
+  readonly strip: Buffer | undefined
+}
+
+/** What a tile owns of a gradient on the host, with what normalisations have left to be done. */
+export const seedOnHost = (context: Context, stream: Stream, owned: Region): TileTensor => {
+  const { emit } = context
+  const { tensor, gradient, pending, isWritten } = stream
+  const fresh = (name: string): TileTensor => freshTile(context, name, regionExtents(owned, tensor.extents[1]), tensor.layout)
+  const brought = (whole: WholeTensor, name: string, seed?: true): TileTensor => {
+    const tile = fresh(name)
+    bringBand(context, whole, owned, allOf(tile), seed)
+    return tile
+  }
+  let seed = isWritten ? brought(gradient!, 'tile of the output gradient', true) : undefined
+  const source = pending.length === 0 ? undefined : brought(tensor, 'tile of what is normalised')
+  for (const { position, dy, sums, slope, context: inside } of pending) {
+    const node = context.graph.nodes[position] as Normalisation
+    const { fields, operands } = normalisationKernel(inside, node, position, source!, owned, slope)
+    const isAlone = dy === gradient
+    const destinationGradient = isAlone ? seed! : brought(dy, `tile of the gradient of the output of ${node.name}`, true)
+    const add = isAlone || seed === undefined ? 0 : 1
+    seed ??= destinationGradient
+    emit.launch<'normaliseBackward'>(
+      { kind: 'normaliseBackward', ...fields, add },
+      { ...operands, sums, destinationGradient: destinationGradient.address, sourceGradient: seed.address }
+    )
+  }
+  return seed!
+}
+
+/** Adds to a tile what tiles before it have left to it, takes what is complete to the host, and leaves the rest to the next. */
+export const handOn = (
+  context: Context,
+  { whole, isFirst, bandOf, strip }: Outgoing,
+  body: Body,
+  tile: TileTensor,
+  region: Region
+): void => {
+  const { emit, elementBytes } = context
+  const { lead, before, rows, strip: left } = bandOf(body)
+  const [batch, channels, height, width] = tile.extents
+  const rowsFrom = (from: number, count: number, column = 0): Region => {
+    return { from: [0, from, column], size: [batch, count, width], advance: still }
+  }
+  const inStrip = (count: number): Part => allOf({ ...tile, address: at(strip!), extents: [batch, channels, count, width] })
+  if (before > 0) copyPart(emit, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, elementBytes)
+  if (left > 0) copyPart(emit, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, elementBytes)
+  const complete: Part = { tensor: tile, region: rowsFrom(0, Math.min(height, rows)) }
+  // Rows and columns that no tile reads have no gradient.
+  const [above, count] = isFirst ? [lead, lead + rows] : [0, Math.min(height, rows)]
+  if (count === 0) return
+  const place: Region = {
+    from: [region.from[0], region.from[1] - above, 0],
+    size: [batch, count, whole.extents[3]],
+    advance: region.advance
+  }
+  if (isFirst && above === 0 && rows <= height && width === whole.extents[3]) return takeBand(context, complete, whole, place)
+  const wide = freshTile(context, 'gradient of whole rows', [batch, channels, count, whole.extents[3]], tile.layout)
+  if (isFirst) zeroTile(emit, wide, elementBytes)
+  else bringBand(context, whole, place, allOf(wide))
+  const target = { tensor: wide, region: rowsFrom(above, complete.region.size[1], region.from[2]) }
+  if (complete.region.size[1] > 0) copyPart(emit, complete, target, isFirst ? 0 : 1, elementBytes)
+  takeBand(context, allOf(wide), whole, place)
+}
