@@ -1,11 +1,11 @@
 /**
  * Every placement over public instances and over Programs of ours:
  *
- *     npx ts-node bench/placement.ts [--size 1024] [--json] [FILE.csv ...]
+ *     npx ts-node bench/placement.ts [--size 512] [--networks vgg16,...] [--strategies window,...] [--json] [FILE.csv ...]
  *
- * Files are id,lower,upper,size rows (default: those of the tests). The Programs train VGG-16, VGG-19 and DarkNet-19 (batch 1, SGD with
- * momentum) on the reference device's layouts, by `plain` and in half and a third of what plain needs. Chunks of `virtual` are a page
- * for files, and what CUDA maps at least for Programs.
+ * Files are id,lower,upper,size rows (default: those of the tests). The Programs train networks (batch 1, SGD with momentum) on the
+ * reference device's layouts, by each strategy at five budgets from its least to what plain needs. `virtual` has
+ * pages as chunks for files; Programs are lowered for it, with chunks of 64 KiB and of what CUDA maps at least.
  */
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -17,9 +17,15 @@ import { readBuffers } from '../src/buffer-file'
 import { page } from '../src/library/place'
 import { formatBytes, formatMilliseconds } from '../src/sizes'
 import { type AllocatorName, type Lifetime, type StageRequest, allocators, maxLive, referenceModel, unusableFreeSpace } from '../staging'
+import type { Lowering } from '../staging/lowering/lower'
 import { alignment } from '../staging/placement/placement'
 import { leastCudaChunk } from '../staging/placement/virtual'
+import { candidateOf, openAnswers, type Candidate } from '../staging/search'
 import { decide } from '../staging/stage'
+import { planners, type Planner } from '../staging/strategies'
+
+/** Of the public instances that have one. */
+const capacity = 1_048_576
 
 const names = Object.keys(allocators) as readonly AllocatorName[]
 
@@ -55,30 +61,87 @@ const fromFile = async (path: string): Promise<Instance> => ({
   chunkBytes: page
 })
 
-const networks = ['vgg16', 'vgg19', 'darknet19'] as const
-const shares = [1, 1 / 2, 1 / 3]
+const ratioOf = (bytes: number, lifetimes: readonly Lifetime[]): number => bytes / maxLive(lifetimes, alignment).bytes
 
-const programs = (size: number): readonly Instance[] =>
-  networks.flatMap((network) => {
-    const request: StageRequest = {
-      model: builtIn[network]!({ classes: 2, head: 'gap' }),
-      input: [1, 3, size, size],
-      device: referenceModel('float32'),
-      strategy: 'plain',
-      objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
-      source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+/** Of a Program: bytes over the most live at once, by each way to place it; U_f where it is of the way. */
+interface ProgramRow {
+  readonly network: string
+  readonly strategy: Planner
+  readonly budgetBytes: number
+  readonly peakBytes: number
+  readonly buffers: number
+  readonly maxLive: number
+  readonly ratios: Readonly<Record<Way, number>>
+  readonly unusableFreeSpace: Readonly<Record<'best-fit' | 'gtbm' | 'static', number>>
+  /** Whether `static` is proved to be the lowest, with as many steps as `place` has. */
+  readonly optimal: boolean
+}
+
+const chunkSizes = { 'virtual 64 KiB': 2 ** 16, 'virtual 2 MiB': leastCudaChunk } as const
+const ways = ['best-fit', 'gtbm', 'virtual 64 KiB', 'virtual 2 MiB', 'static'] as const
+type Way = (typeof ways)[number]
+
+const requestFor = (network: string, size: number): StageRequest => ({
+  model: builtIn[network]!({ classes: 2, head: 'gap' }),
+  input: [1, 3, size, size],
+  device: referenceModel('float32'),
+  strategy: 'plain',
+  objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+  source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+})
+
+const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering: Lowering, chosen: Candidate): ProgramRow => {
+  const { order, segments, residence } = chosen
+  const [lifetimes, peakBytes] = [chosen.lifetimes(), chosen.peakBytes()]
+  const placed = (name: 'best-fit' | 'gtbm') => allocators[name](lifetimes, { alignment })
+  const [bestFit, gtbm] = [placed('best-fit'), placed('gtbm')]
+  const inChunks = (chunkBytes: number): number =>
+    ratioOf(
+      candidateOf({ ...lowering, placement: { allocator: 'virtual', chunkBytes } }, order, segments, residence).peakBytes(),
+      lifetimes
+    )
+  const ratio = ratioOf(peakBytes, lifetimes)
+  const offsets = chosen.program().buffers.map(({ offset }) => offset)
+  return {
+    ...{ network, strategy, budgetBytes, peakBytes, buffers: lifetimes.length, maxLive: maxLive(lifetimes, alignment).bytes },
+    ratios: {
+      'best-fit': ratioOf(bestFit.peakBytes, lifetimes),
+      gtbm: ratioOf(gtbm.peakBytes, lifetimes),
+      'virtual 64 KiB': inChunks(chunkSizes['virtual 64 KiB']),
+      'virtual 2 MiB': inChunks(chunkSizes['virtual 2 MiB']),
+      static: ratio
+    },
+    unusableFreeSpace: {
+      'best-fit': unusableFreeSpace(lifetimes, bestFit),
+      gtbm: unusableFreeSpace(lifetimes, gtbm),
+      static: unusableFreeSpace(lifetimes, { offsets, peakBytes, optimal: false })
+    },
+    optimal: ratio <= 1 || allocators.static(lifetimes, { alignment }).optimal
+  }
+}
+
+/** A strategy's Programs, from its least budget to all that plain needs; each of them once. */
+function* programRows(network: string, size: number, chosen: readonly Planner[]): Generator<ProgramRow> {
+  const request = requestFor(network, size)
+  const { lowering, plain } = must(decide(request))
+  for (const strategy of chosen) {
+    const answers = openAnswers(lowering, strategy, plain)
+    const least = answers.least()
+    if (least === undefined) continue
+    const seen = new Set<Candidate>()
+    for (const share of [0, 1 / 4, 1 / 2, 3 / 4, 1]) {
+      const budget = Math.floor(least.budget + share * Math.max(0, plain.peakBytes() - least.budget))
+      const candidate = answers.within(budget)
+      if (candidate === undefined || seen.has(candidate)) continue
+      seen.add(candidate)
+      yield rowOf(network, strategy, budget, lowering, candidate)
     }
-    const { plain } = must(decide(request))
-    return shares.map((share): Instance => {
-      const budget = Math.floor(share * plain.peakBytes())
-      const { chosen } = share === 1 ? { chosen: plain } : must(decide({ ...request, strategy: 'auto', budget }))
-      return { name: `${network} in ${Math.round(100 * share)}%`, lifetimes: chosen.lifetimes(), alignment, chunkBytes: leastCudaChunk }
-    })
-  })
+  }
+}
 
 const measure = ({ name, lifetimes, alignment, chunkBytes }: Instance, placement: AllocatorName): Row => {
   const started = performance.now()
-  const placed = allocators[placement](lifetimes, { alignment, chunkBytes })
+  const placed = allocators[placement](lifetimes, { alignment, chunkBytes, ...(name.endsWith(`.${capacity}`) && { capacity }) })
   const ms = performance.now() - started
   const most = maxLive(lifetimes, alignment).bytes
   return {
@@ -92,36 +155,77 @@ const measure = ({ name, lifetimes, alignment, chunkBytes }: Instance, placement
   }
 }
 
-const print = (rows: readonly Row[]): void => {
-  const table = new Table({
-    head: ['', 'buffers', 'live at once', ...names.map((name) => `${name}\nheight, U_f, time`)],
-    style: { head: [], border: [], compact: true }
-  })
-  for (const [index, { instance, buffers, maxLive }] of rows.entries())
-    if (index % names.length === 0)
-      table.push([
-        instance,
-        buffers,
-        formatBytes(maxLive),
-        ...rows
-          .slice(index, index + names.length)
-          .map(({ ratio, unusableFreeSpace, ms }) => `${ratio.toFixed(3)}  ${unusableFreeSpace.toFixed(3)}  ${formatMilliseconds(ms)}`)
-      ])
+const print = (head: readonly string[], rows: readonly (readonly string[])[]): void => {
+  const table = new Table({ head: [...head], style: { head: [], border: [], compact: true } })
+  table.push(...rows.map((row) => [...row]))
   console.log(`${table}`)
+}
+
+const printInstances = (rows: readonly Row[]): void =>
+  print(
+    ['', 'buffers', 'live at once', ...names.map((name) => `${name}\nheight, U_f, time`)],
+    rows.flatMap(({ instance, buffers, maxLive }, index) =>
+      index % names.length > 0
+        ? []
+        : [
+            [
+              instance,
+              `${buffers}`,
+              formatBytes(maxLive),
+              ...rows
+                .slice(index, index + names.length)
+                .map(
+                  ({ ratio, unusableFreeSpace, ms }) => `${ratio.toFixed(3)}  ${unusableFreeSpace.toFixed(3)}  ${formatMilliseconds(ms)}`
+                )
+            ]
+          ]
+    )
+  )
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** A line for each network and strategy: the mean over its budgets, and the worst. */
+const printPrograms = (rows: readonly ProgramRow[]): void => {
+  const keys = [...new Set(rows.map(({ network, strategy }) => `${network} ${strategy}`))]
+  const cell = (values: readonly number[]): string => `${mean(values).toFixed(3)} ${Math.max(...values).toFixed(3)}`
+  print(
+    ['', 'Programs', 'least live', ...ways.map((way) => `${way}\nmean worst`), 'U_f best-fit', 'U_f gtbm', 'lowest'],
+    keys.map((key) => {
+      const of = rows.filter(({ network, strategy }) => `${network} ${strategy}` === key)
+      return [
+        key,
+        `${of.length}`,
+        formatBytes(Math.min(...of.map(({ maxLive }) => maxLive))),
+        ...ways.map((way) => cell(of.map(({ ratios }) => ratios[way]))),
+        ...(['best-fit', 'gtbm'] as const).map((name) => mean(of.map(({ unusableFreeSpace: share }) => share[name])).toFixed(3)),
+        `${of.filter(({ optimal }) => optimal).length} of ${of.length}`
+      ]
+    })
+  )
 }
 
 const main = async (): Promise<void> => {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { size: { type: 'string', default: '1024' }, json: { type: 'boolean' } }
+    options: {
+      size: { type: 'string', default: '512' },
+      networks: { type: 'string', default: 'vgg16,vgg19,darknet19,resnet50' },
+      strategies: { type: 'string', default: planners.join() },
+      json: { type: 'boolean' }
+    }
   })
   const folder = join(__dirname, '..', 'test', 'staging', 'instances')
   const examples = readdirSync(folder).filter((name) => name.endsWith('.csv'))
   const files = positionals.length > 0 ? positionals : examples.map((name) => join(folder, name))
-  const instances = [...(await Promise.all(files.map(fromFile))), ...programs(Number(values.size))]
+  const instances = await Promise.all(files.map(fromFile))
   const rows = instances.flatMap((instance) => names.map((name) => measure(instance, name)))
-  if (values.json) console.log(JSON.stringify(rows))
-  else print(rows)
+  const chosen = planners.filter((name) => values.strategies.split(',').includes(name))
+  const programs = values.networks.split(',').flatMap((network) => [...programRows(network, Number(values.size), chosen)])
+  if (values.json) console.log(JSON.stringify({ instances: rows, programs }))
+  else {
+    printInstances(rows)
+    printPrograms(programs)
+  }
 }
 
 void main()

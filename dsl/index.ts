@@ -29,7 +29,7 @@ export {
   softmaxCrossEntropy,
   tanh
 } from './ops'
-export { planFor, type Plan, type PlanHostStay, type PlanSegment } from './plan'
+export { planFor, type Plan, type PlanHostStay, type PlanPlacement, type PlanSegment } from './plan'
 export { checkPlan, orderMistake, segmentsMistake, type PlannedLayer } from './plan-rules'
 export type { Dim } from './segment'
 export { bytesOf, showShape, type Shape, type ShapeRule } from './shape'

@@ -167,6 +167,13 @@ export const residenceMistake = (layers: readonly PlannedLayer[], residence: rea
   )
 }
 
+const pageBytes = 4096
+
+const placementMistake = ({ placement }: Plan): string | undefined =>
+  placement === undefined || (placement.chunkBytes > 0 && placement.chunkBytes % pageBytes === 0)
+    ? undefined
+    : `placement: chunks of ${placement.chunkBytes} bytes are no whole pages of ${pageBytes}`
+
 /** The layers as they run; what an exchange puts into another's place reads what that one read. */
 export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly number[]): readonly PlannedLayer[] =>
   order.map((position, place) => ({ ...layers[position]!, inputs: layers[place]!.inputs }))
@@ -182,6 +189,7 @@ export const checkPlan = <P extends Plan>(layers: readonly PlannedLayer[], own: 
     peakMistake(plan.peak, plan.budget) ??
     orderMistake(layers, plan.order) ??
     segmentsMistake(inPlanOrder(layers, plan.order), plan.segments) ??
-    residenceMistake(layers, plan.residence ?? [])
+    residenceMistake(layers, plan.residence ?? []) ??
+    placementMistake(plan)
   return mistake === undefined ? E.right(plan) : E.left(mistake)
 }

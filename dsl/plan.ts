@@ -45,6 +45,12 @@ export interface PlanHostStay {
   readonly swapIn: string
 }
 
+/** Each buffer has addresses of its own, to which chunks of memory are mapped while it lives; a chunk has a multiple of 4096 bytes. */
+export interface PlanPlacement {
+  readonly allocator: 'virtual'
+  readonly chunkBytes: number
+}
+
 /** A plan as a person reads, edits and commits it: what it was made for, what it decides, what is predicted of it. */
 export interface Plan {
   readonly model: string
@@ -67,6 +73,8 @@ export interface Plan {
   readonly segments: readonly PlanSegment[]
   /** What waits on the host for a while; all else that is kept stays on the device. */
   readonly residence?: readonly PlanHostStay[]
+  /** Absent where each buffer has its offset in memory (`static`). */
+  readonly placement?: PlanPlacement
   readonly predicted: Readonly<Record<string, number>>
 }
 

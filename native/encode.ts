@@ -9,7 +9,9 @@ const lengthOf = (instruction: Instruction): number =>
       ? 4 + codeLength(instruction.body)
       : instruction.kind === 'copy'
         ? 14
-        : 3
+        : instruction.kind === 'map'
+          ? 4
+          : 3
 
 const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, instruction) => sum + lengthOf(instruction), 0)
 
@@ -30,6 +32,12 @@ const write = (numbers: Float64Array, start: number, code: readonly Instruction[
       const { engine, rows, rowBytes, deviceRowStride, hostRowStride, device, host } = instruction
       const offsets = [device, host].flatMap(({ base, strides }) => [base, ...strides])
       numbers.set([opcodes.copy, engines.indexOf(engine), rows, rowBytes, deviceRowStride, hostRowStride, ...offsets], at)
+      at += lengthOf(instruction)
+    } else if (instruction.kind === 'map') {
+      numbers.set([opcodes.map, instruction.address, instruction.memory, instruction.bytes], at)
+      at += lengthOf(instruction)
+    } else if (instruction.kind === 'unmap') {
+      numbers.set([opcodes.unmap, instruction.address, instruction.bytes], at)
       at += lengthOf(instruction)
     } else if (instruction.kind !== 'launch') {
       numbers.set([opcodes[instruction.kind], engines.indexOf(instruction.engine), instruction.event], at)
@@ -61,6 +69,10 @@ export interface EncodedProgram {
   readonly threads: number
   readonly hostBytes: number
   readonly peakBytes: number
+  /** Of virtual addressing; all 0 where there is none. */
+  readonly chunkBytes: number
+  readonly addressBytes: number
+  readonly residentBytes: number
   readonly input: Float64Array
   readonly kernels: Float64Array
   readonly sections: readonly { readonly name: string; readonly code: Float64Array; readonly exchangeBytes: number }[]
@@ -70,6 +82,7 @@ export const encodeProgram = (program: Program): EncodedProgram => ({
   threads: program.threads,
   hostBytes: program.hostBytes,
   peakBytes: program.peakBytes,
+  ...(program.chunks ?? { chunkBytes: 0, addressBytes: 0, residentBytes: 0 }),
   input: Float64Array.from(program.input),
   kernels: encodeKernels(program.kernels),
   sections: sectionNames.flatMap((name) => {

@@ -8,6 +8,7 @@ import {
   type Graph,
   type Kernel,
   type Objective,
+  type PlacementChoice,
   type ProfiledModel,
   type Source,
   type Staged,
@@ -50,6 +51,8 @@ export interface Setup {
   readonly exactKernels?: true
   /** Whether kernels of the plan that this machine's profile lacks are measured before it is made. */
   readonly measure?: true
+  /** How buffers get their memory, where no plan says it; `static` where absent. */
+  readonly placement?: PlacementChoice
 }
 
 /** A setup whose device is here. */
@@ -174,7 +177,8 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
         source,
         ...(input === undefined ? {} : { input }),
         ...(given === undefined ? {} : { given }),
-        ...(setup.exactKernels && { exactKernels: true })
+        ...(setup.exactKernels && { exactKernels: true }),
+        ...(setup.placement && { placement: setup.placement })
       }
     }),
     E.bind('budget', ({ unlimited }) =>

@@ -44,6 +44,8 @@ export interface PlanReport {
   readonly segments: readonly SegmentReport[]
   /** What waits on the host from forward to backward, and when it is moved. */
   readonly residence: readonly PlanHostStay[]
+  /** How buffers get their memory, with the bytes of a chunk under `virtual`. */
+  readonly placement: MemoryPlan['placement']
 }
 
 export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds, timeShares }: Planned): PlanReport => {
@@ -60,7 +62,8 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
     verifiedMs: verifiedMilliseconds,
     timesFrom: timeShares,
     segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment)),
-    residence: residenceTexts(graph, plan.order, plan.residence)
+    residence: residenceTexts(graph, plan.order, plan.residence),
+    placement: plan.placement
   }
 }
 
@@ -143,6 +146,9 @@ export const planText = (planned: Planned): string => {
       'peak on the device',
       `${formatBytes(report.peakDeviceBytes)}, ${percent(report.peakDeviceBytes / report.plainPeakBytes)} of plain's ${formatBytes(report.plainPeakBytes)}`
     ],
+    ...(report.placement.allocator === 'static'
+      ? []
+      : [['placement', `virtual, in chunks of ${formatBytes(report.placement.chunkBytes)}`]]),
     ['peak on the host', hostText(report)],
     ['time of a step', `${formatMilliseconds(report.predictedStepMs)}, at least ${formatMilliseconds(report.lowerBoundMs)} in any plan`],
     ['times', timesText(report.timesFrom, planned.device)],

@@ -9,7 +9,7 @@ import { transformablePositions } from './lowering/winograd'
 import { tilesAsked } from './marks'
 import { momentText } from './moments'
 import { inOrder, type Order } from './order'
-import type { Residence, Segment } from './plan'
+import type { PlacementChoice, Residence, Segment } from './plan'
 import { repeatMistake, streamMistake } from './streams'
 import { nodeWithoutInput, segmentTiling } from './tiling'
 
@@ -38,6 +38,8 @@ export interface Given {
   readonly segments: readonly Segment[]
   /** What waits on the host; nothing where absent. */
   readonly residence?: Residence
+  /** The request's where absent. */
+  readonly placement?: PlacementChoice
   /** What the resulting plan calls its strategy; the request's where absent. */
   readonly strategy?: string
 }

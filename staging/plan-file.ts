@@ -8,7 +8,7 @@ import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash } from './graph'
 import { residenceOfTexts, residenceTexts } from './moments'
 import type { Objective, ParameterGroup, Training } from './lowering/context'
-import { memoryPlan } from './plan'
+import { memoryPlan, statically } from './plan'
 import type { Staged } from './stage'
 
 const Count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'a whole number from 0 upwards')
@@ -52,7 +52,8 @@ const Decided = t.type({
   segments: t.array(Segment),
   predicted: t.record(t.string, t.number)
 })
-const PlanFile = t.intersection([Decided, t.partial({ residence: t.array(HostStay) })])
+const Placement = t.type({ allocator: t.literal('virtual', "'virtual'"), chunkBytes: Count })
+const PlanFile = t.intersection([Decided, t.partial({ residence: t.array(HostStay), placement: Placement })])
 
 /** A plan from what JSON or a module holds, or a sentence with the place that is wrong. */
 export const decodePlanFile: (value: unknown) => E.Either<string, Plan> = decodeAs('plan', PlanFile)
@@ -106,6 +107,7 @@ export const planFileOf = ({ written, graph, plan, program }: Staged, objective:
       ...(streams && { streams: streams.map(nameAt) })
     })),
     ...(plan.residence.length > 0 && { residence: residenceTexts(graph, plan.order, plan.residence) }),
+    ...(plan.placement.allocator === 'virtual' && { placement: plan.placement }),
     predicted: {
       peakHostBytes,
       plainPeakBytes,
@@ -129,7 +131,7 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           () => graphHash(graph) === plan.graph,
           () => inputError(`the layers of ${model.name} have other names than when the plan was made; plan it anew.`)
         ),
-        E.map(({ order, segments, residence = [], strategy }) => {
+        E.map(({ order, segments, residence = [], placement = statically, strategy }) => {
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
           return {
             order,
@@ -142,6 +144,7 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
               ...(streams && { streams: streams.map(positionOf).sort((a, b) => a - b) })
             })),
             residence: residenceOfTexts(graph, order, residence),
+            placement,
             strategy
           }
         })

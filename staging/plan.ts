@@ -47,6 +47,14 @@ const hostStay = t.readonly(
   })
 )
 
+/**
+ * How the step's buffers get their places. `static`: each has its offset in the arena. `virtual`: each has addresses of its own, to which
+ * chunks of memory are mapped while it lives (paper 000, section 4).
+ */
+const placement = t.readonly(
+  t.union([t.type({ allocator: t.literal('static') }), t.type({ allocator: t.literal('virtual'), chunkBytes: t.number })])
+)
+
 const predicted = t.readonly(
   t.type({
     /** Highest byte that a step touches in the device arena, plus one. */
@@ -78,12 +86,14 @@ export const memoryPlan = t.readonly(
     segments: t.readonlyArray(segment),
     /** What stays on the host for a while; all else that is kept stays on the device. */
     residence: t.readonlyArray(hostStay),
-    placement: t.readonly(t.type({ allocator: t.literal('static') })),
+    placement,
     predicted
   })
 )
 
 export type MemoryPlan = t.TypeOf<typeof memoryPlan>
 export type Segment = t.TypeOf<typeof segment>
+export type PlacementChoice = t.TypeOf<typeof placement>
+export const statically: PlacementChoice = { allocator: 'static' }
 export type HostStay = t.TypeOf<typeof hostStay>
 export type Residence = readonly HostStay[]

@@ -10,10 +10,16 @@ import type { Layout } from './layout'
  *   record  [4, engine, event]
  *   wait    [5, engine, event]
  *   load    [6, and so on as launch]: of a loadImage, on the engine `to-device`
+ *   map     [7, address, memory, bytes]: with chunks alone, outside of loops, as unmap; on the engine `compute`
+ *   unmap   [8, address, bytes]
  *
  * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs its instructions in program order,
  * and beside the others. `wait` holds its engine until the latest `record` of that event before it in program order has been
  * reached by the engine that records it; a wait for an event that nothing has recorded is an error.
+ *
+ * Where a Program has chunks, the arena's offsets are addresses that chunks of memory must be mapped to while anything touches them: `map`
+ * puts the memory's `bytes` from `memory` on at `address`, `unmap` takes what is there away. An address has one chunk at a time, and a
+ * chunk one address; sections begin and end with what is resident alone.
  *
  * An operand's address (or index) is base + sum over axes of per-tile stride x that axis's current index; an axis has
  * index 0 outside its loop. Loops nest, each axis at most once.
@@ -25,7 +31,7 @@ export type Space = (typeof spaces)[number]
 export const tileAxes = ['B', 'H', 'W'] as const
 export type TileAxis = (typeof tileAxes)[number]
 
-export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6 } as const
+export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6, map: 7, unmap: 8 } as const
 
 /** The position of a name is its code in a Program. */
 export const engines = ['compute', 'to-device', 'to-host'] as const
@@ -70,6 +76,8 @@ export type Instruction =
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly Instruction[] }
   | Copy
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
+  | { readonly kind: 'map'; readonly address: number; readonly memory: number; readonly bytes: number }
+  | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
 
 export type Precision = 'float32' | 'float64'
 export const bytesOf = (precision: Precision): number => (precision === 'float64' ? 8 : 4)
@@ -128,14 +136,26 @@ export interface Section {
 export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate'] as const
 export type SectionName = (typeof sectionNames)[number]
 
+/** Virtual addressing (paper 000, section 4): the arena is a range of addresses, to which chunks of memory are mapped. All in bytes. */
+export interface Chunks {
+  /** Of one chunk; every place and length below, and those of `map` and `unmap`, are multiples of it. */
+  readonly chunkBytes: number
+  /** Of the range of addresses. */
+  readonly addressBytes: number
+  /** What the range begins with: always mapped, to the memory's first bytes. Residents lie there. */
+  readonly residentBytes: number
+}
+
 export interface Program {
   readonly precision: Precision
   /** Of the compute engine: kernels' scratch depends on it. */
   readonly threads: number
   /** Bytes of the host pool that copies reach. */
   readonly hostBytes: number
-  /** Highest byte that any instruction of any section touches in the arena, plus one. */
+  /** Highest byte that any instruction of any section touches in the arena, plus one; with `chunks`, of the memory that is ever mapped. */
   readonly peakBytes: number
+  /** Absent where the arena's offsets are those of its memory. */
+  readonly chunks?: Chunks
   /** [B, C, H, W] of the uint8 input that loadImage reads, crop applied. */
   readonly input: readonly [number, number, number, number]
   readonly kernels: readonly Kernel[]

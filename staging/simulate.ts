@@ -8,9 +8,13 @@ type Timed =
   | { readonly kind: 'loop'; readonly count: number; readonly body: readonly Timed[] }
   | ({ readonly kind: 'copy' } & Pick<Copy, 'engine' | 'rows' | 'rowBytes'>)
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
+  | { readonly kind: 'map' | 'unmap'; readonly bytes: number }
 
 const synchronises = (code: readonly Timed[]): boolean =>
   code.some((one) => (one.kind === 'loop' ? synchronises(one.body) : one.kind !== 'launch' || one.engine !== undefined))
+
+/** Of a call that maps or unmaps memory with all of its pages: what Linux takes for pages of 4 KiB (bench/README.md). */
+const mapNanoseconds = (bytes: number): number => Math.round(2000 + 0.025 * bytes)
 
 /** Predicted time of one launch. Whole numbers, so that sums are exact and do not depend on their order. */
 export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math.round(1e6 * device.milliseconds(kernel))
@@ -33,6 +37,10 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
           break
         case 'copy':
           engines[one.engine] += copyNanoseconds(one)
+          break
+        case 'map':
+        case 'unmap':
+          engines.compute += mapNanoseconds(one.bytes)
           break
         case 'record':
           recorded.set(one.event, engines[one.engine])

@@ -10,7 +10,7 @@ import type { Kernel } from './kernels'
 import type { Objective, Source } from './lowering/context'
 import type { Lowering } from './lowering/lower'
 import { checkObjective } from './objective'
-import type { MemoryPlan, Segment } from './plan'
+import { statically, type MemoryPlan, type PlacementChoice, type Segment } from './plan'
 import { asWritten, inOrder, poolBeforeRectifying } from './order'
 import type { Program } from './program'
 import { candidateOf, openAnswers, type Answers, type Candidate } from './search'
@@ -35,10 +35,12 @@ export interface StageRequest {
   readonly source: Source
   /** Refuses kernels that round differently: nothing runs by Winograd or by Fourier transforms. */
   readonly exactKernels?: true
+  /** How the buffers of a step get their places; `static` where absent. */
+  readonly placement?: PlacementChoice
 }
 
 /** What chooses a graph and how it is lowered. */
-type LoweringRequest = Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source' | 'exactKernels'>
+type LoweringRequest = Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source' | 'exactKernels' | 'given' | 'placement'>
 
 export interface Staged {
   /** The graph as the model has it: an evaluation changes what its ops are told, and gradients go without dropout. */
@@ -92,18 +94,26 @@ export interface Decided {
   readonly answers: Answers | undefined
 }
 
-const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest, written: Graph): Lowering => ({
+const loweringOf = ({ device, objective, source, exactKernels, given, placement }: LoweringRequest, written: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
   graph: objective.kind === 'gradients' ? withoutDropout(written) : objective.kind === 'evaluate' ? forEvaluation(written) : written,
   device: withFastestFirst(exactKernels ? withExactKernels(device) : device),
   objective,
-  source
+  source,
+  placement: given?.placement ?? placement ?? statically
 })
+
+/** Nothing is mapped. */
+const placedStatically = (lowering: Lowering): Lowering => ({ ...lowering, placement: statically })
 
 /** The yardstick is there even where the device refuses kernels of the whole image. */
 const plainOf = (lowering: Lowering): Candidate => {
   const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) % refusedBytes
-  return candidateOf({ ...lowering, device: { ...lowering.device, scratchBytes } }, asWritten(lowering.graph), wholeGraph(lowering.graph))
+  return candidateOf(
+    placedStatically({ ...lowering, device: { ...lowering.device, scratchBytes } }),
+    asWritten(lowering.graph),
+    wholeGraph(lowering.graph)
+  )
 }
 
 const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingError, Decided> => {
@@ -171,7 +181,7 @@ const lowerBound = (written: Lowering): number => {
   const order = poolBeforeRectifying(written.graph)
   const lowering = { ...written, graph: inOrder(written.graph, order) }
   const [fastest] = withVariants(variantsOf(lowering), wholeGraph(lowering.graph))
-  return candidateOf(written, order, fastest!).milliseconds()
+  return candidateOf(placedStatically(written), order, fastest!).milliseconds()
 }
 
 export const planOf = ({ strategy, given, device, budget }: StageRequest, { written, lowering, plain, chosen }: Decided): MemoryPlan => {
@@ -186,7 +196,7 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
     order: chosen.order,
     segments: chosen.segments,
     residence: chosen.residence,
-    placement: { allocator: 'static' },
+    placement: lowering.placement ?? statically,
     predicted: {
       peakDeviceBytes: chosen.peakBytes(),
       peakHostBytes: chosen.hostBytes(),

@@ -5,20 +5,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <fstream>
 
 #include "failure.hpp"
+#include "pattern.hpp"
 
 namespace tilefold {
 namespace {
 
 constexpr std::byte surrounding{0xA7};
 constexpr std::size_t alignment = 64;  // of the arena's first byte: a cache line, and a vector register
-
-// Every word differs, so that even a copy between untouched places shows.
-std::uint64_t pattern(std::size_t word) { return (static_cast<std::uint64_t>(word) + 1) * 0x9E3779B97F4A7C15u; }
 
 std::size_t roundedUp(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
@@ -36,13 +33,17 @@ std::size_t availableBytes() {
 
 }  // namespace
 
+void requireAvailable(std::size_t bytes, const std::string& name, const std::string& budget) {
+  const std::size_t available = availableBytes();
+  if (available != 0 && bytes > available)
+    throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
+                   " bytes of memory that are free: give a smaller " + budget);
+}
+
 Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budget) : bytes_(bytes) {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t rounded = roundedUp(bytes, page);
-  const std::size_t available = availableBytes();
-  if (available != 0 && rounded > available)
-    throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
-                   " bytes of memory that are free: give a smaller " + budget);
+  requireAvailable(rounded, name, budget);
   accessible_ = rounded;
   mapped_ = rounded + page;
   void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -58,10 +59,7 @@ Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budg
   data_ = mapping_ + (rounded - roundedUp(bytes, alignment));
   std::fill(mapping_, data_, surrounding);
   std::fill(data_ + bytes_, mapping_ + accessible_, surrounding);
-  for (std::size_t at = 0; at < bytes_; at += sizeof(std::uint64_t)) {
-    const std::uint64_t word = pattern(at / sizeof(word));
-    std::memcpy(data_ + at, &word, bytes_ - at < sizeof(word) ? bytes_ - at : sizeof(word));
-  }
+  fillPattern(data_, bytes_);
 }
 
 Arena::~Arena() { munmap(mapping_, mapped_); }
@@ -71,18 +69,6 @@ bool Arena::surroundingsIntact() const {
   return std::all_of(mapping_, data_, untouched) && std::all_of(data_ + bytes_, mapping_ + accessible_, untouched);
 }
 
-std::size_t Arena::highestChangedByte() const {
-  const std::size_t word = sizeof(std::uint64_t);
-  for (std::size_t at = roundedUp(bytes_, word); at > 0; at -= word) {
-    const std::size_t start = at - word, length = bytes_ - start < word ? bytes_ - start : word;
-    const std::uint64_t expected = pattern(start / word);
-    if (std::memcmp(data_ + start, &expected, length) == 0) continue;
-    std::byte bytes[sizeof(expected)];
-    std::memcpy(bytes, &expected, sizeof(expected));
-    for (std::size_t i = length; i > 0; --i)
-      if (data_[start + i - 1] != bytes[i - 1]) return start + i;
-  }
-  return 0;
-}
+std::size_t Arena::highestChangedByte() const { return highestChange(data_, bytes_); }
 
 }  // namespace tilefold

@@ -5,6 +5,9 @@
 
 namespace tilefold {
 
+// Throws NoMemory, naming what wants them and the budget that they come from, where so many bytes are not free.
+void requireAvailable(std::size_t bytes, const std::string& name, const std::string& budget);
+
 // Filled with a pattern, so that the highest byte that anything wrote can be found afterwards.
 class Arena {
  public:

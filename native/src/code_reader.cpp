@@ -4,12 +4,14 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "mappings.hpp"
 #include "whole.hpp"
 
 namespace tilefold {
 namespace {
 
-constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, spaceCount = 4;
+constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8;
+constexpr std::int64_t spaceCount = 4;
 constexpr std::int64_t mostEvents = std::int64_t{1} << 32;
 
 std::string text(std::int64_t value) { return std::to_string(value); }
@@ -37,12 +39,13 @@ bool mayCoincide(KernelKind kind, std::size_t i, std::size_t j) {
 
 class Reader {
  public:
-  Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits) {}
+  Reader(const std::vector<double>& numbers, const CodeLimits& limits) : numbers_(numbers), limits_(limits), mappings_(limits.chunks) {}
 
   void read(Section& section) {
     Lists lists = instructions(numbers_.size());
     for (const Engine engine : {Engine::toDevice, Engine::toHost})
       if (!of(used_, engine)) of(lists.parts, engine).clear();
+    mappings_.end();
     section.code = std::move(lists.all);
     section.parts = std::move(lists.parts);
     section.eventCount = events_.size();
@@ -93,6 +96,10 @@ class Reader {
       } else if (code == waitCode) {
         const Wait read = wait();
         lists.add(read.engine, read);
+      } else if (code == mapCode) {
+        lists.add(Engine::compute, map());
+      } else if (code == unmapCode) {
+        lists.add(Engine::compute, unmap());
       } else
         throw Failure(place() + " has the unknown code " + text(code));
     }
@@ -152,6 +159,9 @@ class Reader {
       if (least < 0 || reached > space)
         throw Failure(place() + " copies bytes " + text(least) + " .. " + text(reached) + " of " + name + text(space));
     }
+    const auto [least, most] = extremes(copy.device);
+    const std::int64_t end = most + (copy.rows - 1) * copy.deviceRowStride + copy.rowBytes;
+    placed([&, from = least] { mappings_.touch(copy.engine, static_cast<std::size_t>(from), static_cast<std::size_t>(end)); });
     return copy;
   }
 
@@ -159,7 +169,9 @@ class Reader {
     const Engine engine = nextEngine();
     const std::int64_t event = next();
     if (event < 0 || event >= mostEvents) throw Failure(place() + " records event " + text(event) + ", outside 0 .. 2^32 - 1");
-    return {engine, events_.try_emplace(event, events_.size()).first->second};
+    const std::size_t known = events_.try_emplace(event, events_.size()).first->second;
+    mappings_.record(engine, known);
+    return {engine, known};
   }
 
   // Every loop turns at least once, so what stands before in the code has come before at every turn.
@@ -168,6 +180,7 @@ class Reader {
     const std::int64_t event = next();
     const auto known = events_.find(event);
     if (known == events_.end()) throw Failure(place() + " waits for event " + text(event) + ", which nothing before it has recorded");
+    mappings_.wait(engine, known->second);
     return {engine, known->second};
   }
 
@@ -189,7 +202,7 @@ class Reader {
     for (std::size_t i = 0; i < info.operands.size(); ++i) {
       const Address address = nextAddress();
       try {
-        check(address, info.operands[i], limits_.extents[launch.kernel][i]);
+        check(engine, address, info.operands[i], limits_.extents[launch.kernel][i]);
       } catch (const Failure& failure) {
         throw Failure(place() + ", " + info.operands[i].name + " of " + info.name + ", " + failure.what());
       }
@@ -216,7 +229,7 @@ class Reader {
     return offset;
   }
 
-  void check(const Address& address, const OperandInfo& info, const OperandExtent& extent) const {
+  void check(Engine engine, const Address& address, const OperandInfo& info, const OperandExtent& extent) {
     if ((address.space == Space::index) != (info.use == Use::index))
       throw Failure(info.use == Use::index ? "is an index but stands in another space" : "is no index but stands in space index");
     if (address.space == Space::none) {
@@ -235,6 +248,48 @@ class Reader {
       throw Failure("reaches bytes " + text(least) + " .. " + text(end) + " of " +
                     (address.space == Space::arena ? "the arena's " : "the exchange buffer's ") + text(space));
     checkAlignment(address, extent.alignment);
+    if (address.space == Space::arena) mappings_.touch(engine, static_cast<std::size_t>(least), static_cast<std::size_t>(end));
+  }
+
+  // Says where the rest of a sentence comes from.
+  template <class Step>
+  void placed(const Step& step) const {
+    try {
+      step();
+    } catch (const Failure& failure) {
+      throw Failure(place() + " " + failure.what());
+    }
+  }
+
+  void checkChunks(std::int64_t from, std::int64_t bytes, std::int64_t space) const {
+    const auto chunk = static_cast<std::int64_t>(limits_.chunks.chunkBytes);
+    if (chunk == 0) throw Failure(place() + " maps chunks, of which the program has none");
+    if (from < 0 || bytes < 1 || from % chunk != 0 || bytes % chunk != 0 || checkedAdd(from, bytes) > space)
+      throw Failure(place() + " names " + text(bytes) + " bytes from " + text(from) + " on, no whole chunks of " + text(space));
+  }
+
+  void checkOutsideLoops() const {
+    for (const std::int64_t count : counts_)
+      if (count != 0) throw Failure(place() + " maps chunks inside a loop");
+  }
+
+  Map map() {
+    const std::int64_t address = next(), memory = next(), bytes = next();
+    checkOutsideLoops();
+    checkChunks(address, bytes, limits_.arenaBytes);
+    checkChunks(memory, bytes, limits_.memoryBytes);
+    const Map map{static_cast<std::size_t>(address), static_cast<std::size_t>(memory), static_cast<std::size_t>(bytes)};
+    placed([&] { mappings_.map(map); });
+    return map;
+  }
+
+  Unmap unmap() {
+    const std::int64_t address = next(), bytes = next();
+    checkOutsideLoops();
+    checkChunks(address, bytes, limits_.arenaBytes);
+    const Unmap unmap{static_cast<std::size_t>(address), static_cast<std::size_t>(bytes)};
+    placed([&] { mappings_.unmap(unmap); });
+    return unmap;
   }
 
   // Smallest and largest value over the enclosing loops.
@@ -281,6 +336,7 @@ class Reader {
   const std::vector<double>& numbers_;
   const CodeLimits& limits_;
   std::size_t at_ = 0, end_ = 0, start_ = 0;
+  Mappings mappings_;
   std::array<std::int64_t, axisCount> counts_{};          // of the enclosing loops; 0: not inside one
   std::unordered_map<std::int64_t, std::size_t> events_;  // by their numbers, of those that were recorded so far
   PerEngine<bool> used_{};

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "arena.hpp"
+#include "chunked_arena.hpp"
 #include "engines.hpp"
 #include "link.hpp"
 
@@ -12,8 +13,12 @@ namespace {
 class HostEngines : public Engines {
  public:
   HostEngines(const Spaces& spaces, double linkBytesPerSecond)
-      : arena_(spaces.arenaBytes), hostPool_(spaces.hostBytes, "host pool", "host budget"), linkBytesPerSecond_(linkBytesPerSecond) {
+      : hostPool_(spaces.hostBytes, "host pool", "host budget"), linkBytesPerSecond_(linkBytesPerSecond) {
     checkLinkRate(linkBytesPerSecond);
+    if (spaces.chunks.chunkBytes == 0)
+      arena_.emplace(spaces.arenaBytes);
+    else
+      chunks_.emplace(spaces.chunks, spaces.arenaBytes);
   }
 
   bool queue() const override { return false; }
@@ -22,11 +27,12 @@ class HostEngines : public Engines {
     if (!link) link.emplace(linkBytesPerSecond_);
     return link->thread();
   }
-  std::byte* arena() const override { return arena_.data(); }
+  std::byte* arena() const override { return chunks_ ? chunks_->data() : arena_->data(); }
   std::byte* hostPool() const override { return hostPool_.data(); }
 
   std::optional<std::byte*> begin(const Section&, std::byte* exchange, const StepParameters& step) override {
     step_ = &step;
+    if (chunks_) chunks_->reset();
     return exchange;
   }
 
@@ -48,6 +54,9 @@ class HostEngines : public Engines {
     return of(links_, engine)->copy(toDevice ? host : device, toDevice ? device : host, rows, rowBytes, progress);
   }
 
+  void map(const Map& map) override { chunks_->map(map.address, map.memory, map.bytes); }
+  void unmap(const Unmap& unmap) override { chunks_->unmap(unmap.address, unmap.bytes); }
+
   void record(Engine engine, std::size_t event, Progress& progress) override { progress.reach(event, engine); }
 
   bool wait(Engine, std::size_t event, Engine by, std::uint64_t times, Progress& progress) override {
@@ -59,12 +68,14 @@ class HostEngines : public Engines {
 
   void upload(std::byte* address, const std::byte* bytes, std::size_t count) override { std::memcpy(address, bytes, count); }
   void download(const std::byte* address, std::byte* bytes, std::size_t count) const override { std::memcpy(bytes, address, count); }
-  std::size_t arenaPeakBytes() const override { return arena_.highestChangedByte(); }
+  std::size_t arenaPeakBytes() const override { return chunks_ ? chunks_->highestChangedByte() : arena_->highestChangedByte(); }
   std::size_t hostPeakBytes() const override { return hostPool_.highestChangedByte(); }
-  bool surroundingsIntact() const override { return arena_.surroundingsIntact() && hostPool_.surroundingsIntact(); }
+  bool surroundingsIntact() const override { return (chunks_ || arena_->surroundingsIntact()) && hostPool_.surroundingsIntact(); }
 
  private:
-  Arena arena_, hostPool_;
+  std::optional<Arena> arena_;  // one of these
+  std::optional<ChunkedArena> chunks_;
+  Arena hostPool_;
   double linkBytesPerSecond_;
   PerEngine<std::optional<Link>> links_;  // of the engines whose thread was asked for
   const StepParameters* step_ = nullptr;

@@ -14,7 +14,7 @@ std::vector<std::unique_ptr<CompiledKernel>> compileAll(const std::vector<Kernel
 }
 
 Spaces spacesOf(const Program& program) {
-  Spaces spaces{program.arenaBytes, program.hostBytes, 0, program.input};
+  Spaces spaces{program.arenaBytes, program.hostBytes, 0, program.input, program.chunks};
   bool loadsImages = false;
   for (const Section& section : program.sections) {
     spaces.exchangeBytes = std::max(spaces.exchangeBytes, section.exchangeBytes);
@@ -135,6 +135,16 @@ class Interpreter::Walk {
   bool execute(const Wait& wait) {
     const Recorded& recorded = recorded_[wait.event];
     return engines_.wait(wait.engine, wait.event, recorded.last, of(recorded.times, recorded.last), progress_);
+  }
+
+  bool execute(const Map& map) {
+    engines_.map(map);
+    return true;
+  }
+
+  bool execute(const Unmap& unmap) {
+    engines_.unmap(unmap);
+    return true;
   }
 
   Interpreter& interpreter_;

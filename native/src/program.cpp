@@ -17,6 +17,22 @@ std::size_t size(const std::string& what, double value) {
   return static_cast<std::size_t>(bytes);
 }
 
+Chunks decodeChunks(const EncodedProgram& encoded, std::size_t peakBytes) {
+  const Chunks chunks{size("chunkBytes", encoded.chunkBytes), size("addressBytes", encoded.addressBytes),
+                      size("residentBytes", encoded.residentBytes)};
+  if (chunks.chunkBytes == 0) {
+    if (chunks.addressBytes != 0 || chunks.residentBytes != 0) throw Failure("it has addresses for chunks of 0 bytes");
+    return chunks;
+  }
+  for (const auto& [what, bytes] : {std::pair("addresses", chunks.addressBytes), std::pair("resident bytes", chunks.residentBytes),
+                                    std::pair("bytes of memory", peakBytes)})
+    if (bytes % chunks.chunkBytes != 0)
+      throw Failure("its " + std::to_string(bytes) + " " + what + " are no whole chunks of " + std::to_string(chunks.chunkBytes) + " bytes");
+  if (chunks.residentBytes > std::min(chunks.addressBytes, peakBytes))
+    throw Failure("its " + std::to_string(chunks.residentBytes) + " resident bytes are more than it has addresses or memory for");
+  return chunks;
+}
+
 ImageExtent decodeInput(const std::array<double, 4>& numbers) {
   const ImageExtent input{wholeNumber("the input's batch", numbers[0]), wholeNumber("the input's channels", numbers[1]),
                           wholeNumber("the input's height", numbers[2]), wholeNumber("the input's width", numbers[3])};
@@ -38,9 +54,11 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
   program.arenaBytes = size("arenaBytes", encoded.arenaBytes);
   program.peakBytes = size("peakBytes", encoded.peakBytes);
   program.hostBytes = size("hostBytes", encoded.hostBytes);
+  program.chunks = decodeChunks(encoded, program.peakBytes);
   program.input = decodeInput(encoded.input);
   program.kernels = decodeKernels(encoded.kernels);
-  std::size_t largest = program.peakBytes;
+  const std::size_t arenaBytes = program.chunks.chunkBytes == 0 ? program.peakBytes : program.chunks.addressBytes;
+  std::size_t largest = arenaBytes;
   for (const EncodedSection& section : encoded.sections)
     largest = std::max(largest, size("exchangeBytes of " + section.name, section.exchangeBytes));
   std::vector<std::vector<OperandExtent>> extents;
@@ -59,8 +77,13 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
     Section section;
     section.name = encodedSection.name;
     section.exchangeBytes = size("exchangeBytes of " + section.name, encodedSection.exchangeBytes);
-    const CodeLimits limits{program.kernels, extents, static_cast<std::int64_t>(program.peakBytes),
-                            static_cast<std::int64_t>(program.hostBytes), static_cast<std::int64_t>(section.exchangeBytes)};
+    const CodeLimits limits{program.kernels,
+                            extents,
+                            static_cast<std::int64_t>(arenaBytes),
+                            static_cast<std::int64_t>(program.hostBytes),
+                            static_cast<std::int64_t>(section.exchangeBytes),
+                            program.chunks,
+                            static_cast<std::int64_t>(program.peakBytes)};
     try {
       readCode(encodedSection.code, limits, section);
     } catch (const Failure& failure) {

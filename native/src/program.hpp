@@ -22,6 +22,7 @@ struct EncodedSection {
 
 struct EncodedProgram {
   double arenaBytes = 0, peakBytes = 0, hostBytes = 0;
+  double chunkBytes = 0, addressBytes = 0, residentBytes = 0;  // of virtual addressing; all 0 where there is none
   std::array<double, 4> input{};  // [B, C, H, W] of the images that loadImage reads
   std::vector<double> kernels;    // [code, ...fields] of one kernel after the other
   std::vector<EncodedSection> sections;
@@ -83,8 +84,17 @@ struct Wait {
   std::size_t event = 0;
 };
 
+// `bytes` of memory from `memory` on, at `address` of the arena.
+struct Map {
+  std::size_t address = 0, memory = 0, bytes = 0;
+};
+
+struct Unmap {
+  std::size_t address = 0, bytes = 0;
+};
+
 struct Loop;
-using Instruction = std::variant<Launch, Loop, Copy, Record, Wait>;
+using Instruction = std::variant<Launch, Loop, Copy, Record, Wait, Map, Unmap>;
 using Code = std::vector<Instruction>;
 
 struct Loop {
@@ -107,7 +117,14 @@ struct ImageExtent {
   std::int64_t batch = 0, channels = 0, height = 0, width = 0;
 };
 
+// Virtual addressing: the arena is `addressBytes` of addresses to which chunks of memory are mapped, `residentBytes` from the start of
+// both from beginning to end. No chunks: chunkBytes is 0, and the arena's addresses are its memory's.
+struct Chunks {
+  std::size_t chunkBytes = 0, addressBytes = 0, residentBytes = 0;
+};
+
 struct Program {
+  Chunks chunks;
   std::size_t arenaBytes = 0, peakBytes = 0, hostBytes = 0;
   ImageExtent input;
   std::vector<Kernel> kernels;

@@ -7,13 +7,15 @@
 #include <csignal>
 #include <cstdio>
 
+#include "chunked_arena.hpp"
 #include "tests.hpp"
 
 namespace tilefold::test {
 namespace {
 
 // Whether a process that writes at `offset` dies of it.
-bool dies(const Arena& arena, std::size_t offset) {
+template <class Memory>
+bool dies(const Memory& arena, std::size_t offset) {
   const pid_t child = fork();
   if (child == 0) {
     std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would report it
@@ -25,10 +27,41 @@ bool dies(const Arena& arena, std::size_t offset) {
   return WIFSIGNALED(status);
 }
 
+int checkChunkedArena() {
+  int failures = 0;
+  const auto expect = [&](bool truth, const char* what) {
+    if (truth) return;
+    ++failures;
+    std::printf("arena of chunks: %s\n", what);
+  };
+  const std::size_t page = 4096;
+  // Memory of a resident page and two more, with a rest that is no whole page, behind five pages of addresses.
+  ChunkedArena arena({page, 5 * page, page}, 3 * page + 100);
+  std::byte* const bytes = arena.data();
+  arena.map(2 * page, page, 2 * page);
+  expect(arena.highestChangedByte() == 0, "is changed from the start");
+  bytes[2 * page] = ~bytes[2 * page];
+  const std::byte written = bytes[2 * page];
+  expect(arena.highestChangedByte() == 2 * page, "does not show the highest chunk that changed");
+  // A process that lives leaves a byte in the memory, which is shared.
+  expect(!dies(arena, 0) && !dies(arena, page - 1), "residents cannot be written");
+  expect(dies(arena, page) && dies(arena, 5 * page - 1) && dies(arena, 5 * page), "can be written where nothing is mapped");
+  expect(!dies(arena, 2 * page + 1) && !dies(arena, 4 * page - 1), "what is mapped cannot be written");
+  expect(dies(arena, 2 * page - 1) && dies(arena, 4 * page), "can be written beside what is mapped");
+  arena.unmap(2 * page, 2 * page);
+  expect(dies(arena, 2 * page), "can be written after it was unmapped");
+  arena.map(page, page, page);
+  expect(bytes[page] == written, "does not hold at another address what was written to its memory");
+  arena.reset();
+  expect(dies(arena, page) && !dies(arena, 0), "is not as in the beginning after a reset");
+  arena.reset();
+  return failures;
+}
+
 }  // namespace
 
 int checkArena() {
-  int failures = 0;
+  int failures = checkChunkedArena();
   const auto expect = [&](bool truth, const char* what, std::size_t bytes) {
     if (truth) return;
     ++failures;

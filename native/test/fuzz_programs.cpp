@@ -22,7 +22,9 @@ class Damager {
       EncodedSection& section = encoded.sections[some(encoded.sections.size())];
       switch (number(random_, 0, 9)) {
         case 0: {
-          double* const figures[] = {&encoded.arenaBytes, &encoded.peakBytes, &encoded.hostBytes, &section.exchangeBytes};
+          double* const figures[] = {&encoded.arenaBytes,    &encoded.peakBytes,   &encoded.hostBytes,
+                                     &section.exchangeBytes, &encoded.chunkBytes,  &encoded.addressBytes,
+                                     &encoded.residentBytes};
           damage(*figures[some(std::size(figures))]);
           break;
         }

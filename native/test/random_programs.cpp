@@ -39,6 +39,8 @@ class Maker {
     encoded.peakBytes = static_cast<double>(arena_);
     encoded.arenaBytes = static_cast<double>(arena_ + number(random_, 0, 200));
     encoded.hostBytes = static_cast<double>(host_);
+    // Which launch on memory of the machine's own.
+    if (!device_.properties() && number(random_, 0, 1) == 0) putInChunks(encoded);
   }
 
  private:
@@ -87,6 +89,32 @@ class Maker {
     append(code, {4, engine, event, 5, static_cast<double>(number(random_, 0, 2)), event});
     events_.push_back(event);
     return code;
+  }
+
+  // The same addresses with memory behind them in another order, which each section maps anew but for what is resident.
+  void putInChunks(EncodedProgram& encoded) {
+    constexpr std::int64_t chunk = 4096;
+    const std::int64_t count = (arena_ + chunk - 1) / chunk, resident = number(random_, 0, std::max<std::int64_t>(count - 1, 0));
+    if (count == 0) return;
+    encoded.chunkBytes = static_cast<double>(chunk);
+    encoded.addressBytes = encoded.peakBytes = static_cast<double>(count * chunk);
+    encoded.arenaBytes = encoded.peakBytes + static_cast<double>(number(random_, 0, 200));
+    encoded.residentBytes = static_cast<double>(resident * chunk);
+    for (EncodedSection& section : encoded.sections) {
+      std::vector<double> code;
+      for (std::int64_t from = resident; from < count;) {
+        const std::int64_t to = number(random_, from + 1, count), memory = resident + count - to;
+        for (const std::int64_t value : {std::int64_t{7}, from * chunk, memory * chunk, (to - from) * chunk})
+          code.push_back(static_cast<double>(value));
+        from = to;
+      }
+      // All engines begin once everything is mapped, and are done before it goes.
+      append(code, {4, 0, 100, 5, 1, 100, 5, 2, 100});
+      append(code, section.code);
+      append(code, {4, 1, 101, 5, 0, 101, 4, 2, 102, 5, 0, 102, 8, static_cast<double>(resident * chunk),
+                    static_cast<double>((count - resident) * chunk)});
+      section.code = code;
+    }
   }
 
   void chooseLoop() {

@@ -93,6 +93,13 @@ const addPlanningOptions = (command: Command): Command =>
   addModelOptions(command)
     .option('--host-budget <size>', 'host memory for what is swapped out; auto swaps only where it is given', orInvalid(parseSize))
     .option('--link <rate>', 'limit of the link between device and host, such as 2GB/s', orInvalid(parseRate))
+    .addOption(
+      new Option('--placement <name>', 'how buffers get their memory (default: static); virtual maps chunks of it, not on cuda').choices([
+        'static',
+        'virtual'
+      ])
+    )
+    .option('--chunk <size>', 'of memory under --placement virtual, a multiple of 4096 bytes (default: 64KiB)', orInvalid(parseSize))
     .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms')
 
 /** Several budgets and strategies in place of one. */
@@ -105,7 +112,9 @@ export const addSetupOptions = (command: Command): Command =>
   addPlanningOptions(command)
     .option('--budget <size>', 'device memory: bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs', orInvalid(parseSize))
     .addOption(new Option('--strategy <name>', 'how memory is planned').choices(strategyNames).default('auto'))
-    .addOption(new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts('strategy'))
+    .addOption(
+      new Option('--plan <file>', 'a plan file in place of a strategy: *.plan.ts or *.json').conflicts(['strategy', 'placement', 'chunk'])
+    )
     .option('--seed <n>', 'of initial weights, order, crops, dropout', orInvalid(wholeNumber(0)), 0)
 
 /** Of commands that plan. */

@@ -5,6 +5,7 @@ import { type AllocatorName, allocators, maxLive, unusableFreeSpace } from '../.
 import { type NamedBuffer, readBuffers, writeBuffers } from '../buffer-file'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../whole-file'
+import { noChunks } from './placement'
 import { checkValues } from './values'
 
 export interface PlaceOptions {
@@ -69,10 +70,10 @@ const tooHigh = ({ placement, height, maxLive, capacity }: PlaceReport): string 
     : `${placement} places the buffers in ${height} bytes, over the capacity of ${capacity}; raise --capacity` +
       (placement === 'static' ? '' : ' or use --placement static')
 
-const checkChunk = ({ placement = 'static', chunk }: PlaceOptions): E.Either<Failure, void> =>
-  placement === 'virtual' || chunk === undefined
-    ? E.right(undefined)
-    : E.left(inputFailure(`--chunk: ${placement} has no chunks of memory; leave it out, or take --placement virtual`))
+const checkChunk = ({ placement = 'static', chunk }: PlaceOptions): E.Either<Failure, void> => {
+  if (chunk !== undefined && placement !== 'virtual') return E.left(noChunks(placement))
+  return chunk === undefined || typeof chunk === 'number' ? E.right(undefined) : E.left(inputFailure('--chunk: give a number of bytes'))
+}
 
 /**
  * Places buffers with known lifetimes in as few bytes as it can. `static` stops at the capacity, at the most bytes live at once, or

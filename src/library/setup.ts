@@ -11,10 +11,11 @@ import { loadModel } from '../load-model'
 import { loadPlan } from '../plan-file'
 import type { RunnableSetup, Setup } from '../planning'
 import { type Size, parseRate, parseSize } from '../sizes'
+import { type PlacementOptions, placementOf } from './placement'
 import { checkValues, orTextIfPresent, present } from './values'
 
 /** What every function takes: what is trained, where, and within how much memory. Named as on the command line. */
-export interface SetupOptions {
+export interface SetupOptions extends PlacementOptions {
   /** A model, the name of a built-in one, or the path of a module whose default export is one. */
   readonly model: Model | string
   /** [B, C, H, W]; the model's own where absent. */
@@ -97,10 +98,14 @@ const parts = (
     E.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(options.plan))),
     E.bind('device', () => deviceOf(options)),
     E.chainFirst(({ device }) => checkPrecision(device, options.precision)),
-    E.map(({ budget, hostBudget, link, model, plan, device }) => {
+    E.bind('placement', ({ device, plan }) => placementOf(options, device, plan)),
+    E.map(({ budget, hostBudget, link, model, plan, device, placement }) => {
       const { precision, strategy, threads } = options
       const [exactKernels, measure] = [options.exactKernels, options.measure].map((one) => (one === true ? (true as const) : undefined))
-      const fields = { device, ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, link }) }
+      const fields = {
+        device,
+        ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, link, placement })
+      }
       return { model, plan, fields }
     })
   )

@@ -71,7 +71,7 @@ const codecs: Readonly<Record<string, t.Mixed>> = {
   stateEvery: whole(1),
   capacity: whole(1),
   placement: oneOf('static', 'best-fit', 'gtbm', 'virtual'),
-  chunk: whole(1)
+  chunk: t.union([t.string, t.UnknownRecord, whole(1)], 'a size such as 64KiB, or a whole number of bytes from 1 upwards')
 }
 
 const text = (value: unknown): string => (typeof value === 'number' ? `${value}` : JSON.stringify(value))

@@ -4,9 +4,8 @@ import type { Layout } from '../layout'
 import { lazily } from '../lazily'
 import { microBatches, updatesLater } from '../objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
-import { aligned, alignment, maxLive } from '../placement/placement'
-import { placeStatic } from '../placement/static'
-import type { Residence, Segment } from '../plan'
+import { aligned, maxLive } from '../placement/placement'
+import type { PlacementChoice, Residence, Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
 import { simulate } from '../simulate'
 import { segmentTiling } from '../tiling'
@@ -27,9 +26,11 @@ import {
 import { emitEvaluation } from './evaluate'
 import { evaluationExchangeOf, exchangeOf } from './exchange'
 import { openMoments } from './moments'
+import type { Insertions } from './chunks'
 import { loweringOf } from './ops'
 import type { StepCode } from './kept'
 import { learningTensors, parameterTensors, reorderParameter, stateNames, tensorsOf, updateParameter } from './parameters'
+import { place, placeBuffers } from './place'
 import { emitBackward, emitForward, type SegmentCode } from './segment'
 import { withSwaps } from './swap'
 import { emitUpdate, updateExchange } from './update'
@@ -39,6 +40,8 @@ export interface Lowering {
   readonly device: DeviceModel
   readonly objective: Objective
   readonly source: Source
+  /** Of the buffers; `static` where absent. */
+  readonly placement?: PlacementChoice
 }
 
 /** Layout of tensor k, from the network's input on. */
@@ -269,16 +272,6 @@ const emitSections = (
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
 }
 
-/**
- * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. Of
- * many buffers a step takes longer.
- */
-const stepLimitOf = (buffers: number): number => Math.min(16 * buffers, Math.max(2 * buffers, 4800))
-
-/** Where a Program's buffers lie. */
-export const place = (lifetimes: readonly BufferLifetime[]) =>
-  placeStatic(lifetimes, { alignment, stepLimit: stepLimitOf(lifetimes.length) })
-
 /** The step without transfers, and what is in the arena beside what its code makes. */
 export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
   const pool = openPool()
@@ -287,43 +280,55 @@ export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
   return { pool, residents, step: emitStep(context, bindSegments(context, segments), residents) }
 }
 
-/** Lowers a plan's segments: instructions for every tile, placed by `static`; sections never run at the same time. */
+/** The same code with what stands before instructions at its top, and at its end. */
+const inserted = (code: readonly Instruction[], before: Insertions = new Map()): readonly Instruction[] => [
+  ...code.flatMap((one, position) => [...(before.get(position) ?? []), one]),
+  ...(before.get(code.length) ?? [])
+]
+
+/** Lowers a plan's segments: instructions for every tile, with their buffers placed; sections never run at the same time. */
 export const lower = (lowering: Lowering, segments: readonly Segment[], residence: Residence = []): Lowered => {
   const pool = openPool()
   const context = openContext(lowering, pool)
   const residents = residentsOf(context)
   const sections = emitSections(context, pool, bindSegments(context, segments), residents, residence)
   const all = sections.flatMap(({ code }) => code)
-  const placedOn = (side: 'device' | 'host', always: readonly Buffer[]) => {
-    const lifetimes = lazily(() => lifetimesOf(all, always, side))
-    return { lifetimes, live: lazily(() => maxLive(lifetimes())), placement: lazily(() => place(lifetimes())) }
+  const codes = sections.map(({ code }) => code)
+  const placedOn = <P>(lifetimes: () => readonly BufferLifetime[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
+    const known = lazily(lifetimes)
+    return { lifetimes: known, live: lazily(() => maxLive(known())), placement: lazily(() => placed(known())) }
   }
   const onDevice = placedOn(
-    'device',
-    residents.map(({ buffer }) => buffer)
+    () =>
+      lifetimesOf(
+        all,
+        residents.map(({ buffer }) => buffer)
+      ),
+    (lifetimes) => placeBuffers(lowering.placement, codes, lifetimes, pool)
   )
-  const onHost = placedOn('host', [])
+  const onHost = placedOn(() => lifetimesOf(all, [], 'host'), place)
   const liveAtPeak = (): readonly Buffer[] => {
     const { time } = onDevice.live()
     return onDevice.lifetimes().flatMap(({ from, to, buffer }) => (from <= time && time < to ? [buffer] : []))
   }
   const program = (): Program => {
     const lifetimes = onDevice.lifetimes()
-    const { offsets, peakBytes } = onDevice.placement()
+    const { offsets, peakBytes, chunks, before } = onDevice.placement()
     const { offsets: hostOffsets, peakBytes: hostBytes } = onHost.placement()
     const placed: Placed = new Map([
       ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
       ...onHost.lifetimes().map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]!, buffer: index }] as const)
     ])
-    const resolved = sections.map(({ name, code, exchange: { bytes, entries } }): readonly [string, Section] => [
+    const resolved = sections.map(({ name, code, exchange: { bytes, entries } }, index): readonly [string, Section] => [
       name,
-      { code: resolve(code, placed), exchangeBytes: bytes, exchanged: entries }
+      { code: inserted(resolve(code, placed), before?.[index]), exchangeBytes: bytes, exchanged: entries }
     ])
     return {
       precision: lowering.device.precision,
       threads: lowering.device.threads,
       hostBytes,
       peakBytes,
+      ...(chunks && { chunks }),
       input: lowering.graph.input,
       buffers: buffersOf(lifetimes, offsets),
       hostBuffers: buffersOf(onHost.lifetimes(), hostOffsets),
@@ -337,6 +342,8 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
     }
   }
   const codeOf = (name: VirtualSection['name']) => sections.find((section) => section.name === name)
+  const inChunks = lowering.placement?.allocator === 'virtual'
+  const built = lazily(program)
   return {
     residentBytes: bytesOfResidents(residents),
     liveBytes: () => onDevice.live().bytes,
@@ -348,11 +355,12 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
     liveAtPeak,
     milliseconds: lazily(() =>
       simulate(
-        { step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels },
+        // What must be mapped only the Program says.
+        inChunks ? built() : { step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels },
         lowering.device,
         microBatches(lowering.objective)
       )
     ),
-    program: lazily(program)
+    program: built
   }
 }

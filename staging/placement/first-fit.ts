@@ -1,4 +1,17 @@
-import { type Allocator, type Lifetime, aligned, placementOf } from './placement'
+import { type Allocator, type Lifetime, type Placement, aligned, placementOf } from './placement'
+
+/** Offline placement around what has an offset: of the rest the largest first, each at the lowest offset that is free for all of its life. */
+export const firstFitAround = (lifetimes: readonly Lifetime[], fixed: ReadonlyMap<number, number>, alignment: number): Placement => {
+  const placed = placedBuffers(lifetimes.length, alignment)
+  fixed.forEach((offset, index) => placed.insert(lifetimes[index]!, offset))
+  const rest = lifetimes.flatMap((_, index) => (fixed.has(index) ? [] : [index]))
+  const offsets = lifetimes.map((_, index) => fixed.get(index) ?? 0)
+  for (const index of rest.sort((a, b) => lifetimes[b]!.bytes - lifetimes[a]!.bytes || a - b)) {
+    offsets[index] = placed.lowestGap(lifetimes[index]!, 0)
+    placed.insert(lifetimes[index]!, offsets[index]!)
+  }
+  return placementOf(lifetimes, offsets, alignment)
+}
 
 /**
  * Offline placement: largest first, each at the lowest offset where it overlaps no placed buffer in time and space.

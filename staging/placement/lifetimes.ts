@@ -11,7 +11,10 @@ interface Range {
 }
 
 /** Buffers that an instruction outside of loops touches on one side of the link. */
-const touchedBy = (instruction: Exclude<VirtualInstruction, { readonly kind: 'loop' }>, side: 'device' | 'host'): readonly Buffer[] => {
+export const touchedBy = (
+  instruction: Exclude<VirtualInstruction, { readonly kind: 'loop' }>,
+  side: 'device' | 'host'
+): readonly Buffer[] => {
   if (instruction.kind === 'copy') return [instruction[side].buffer]
   if (instruction.kind !== 'launch') return instruction[side] === undefined ? [] : [instruction[side]]
   return side === 'host' ? [] : instruction.operands.flatMap((operand) => (operand.space === 'arena' ? [operand.buffer] : []))

@@ -1,5 +1,5 @@
 import { type SectionedBuffers, branchAndBound } from './branch-and-bound'
-import { firstFit } from './first-fit'
+import { firstFit, firstFitAround } from './first-fit'
 import { type Allocator, type Lifetime, type Placement, aligned, maxLive, placementOf } from './placement'
 
 /** A buffer to search a place for, with what it is preferred by. */
@@ -76,16 +76,30 @@ const openAttempts = (sought: readonly Sought[], sections: number): ((capacity: 
   }
 }
 
-/** Shares of the steps: for the most that is live at once (less where a capacity is enough), and for any other height. */
-const share = { bound: 1 / 2, boundBesideCapacity: 1 / 8, other: 1 / 8 }
+/** Shares of the steps: for the most that is live at once (less where a capacity is enough), for large buffers alone, and for any other height. */
+const share = { bound: 1 / 2, boundBesideCapacity: 1 / 8, large: 1 / 4, other: 1 / 8 }
+
+/** Buffers below this share of what is live at once find room between the others: searched with them, they hide what fits. */
+const smallShare = 1 / 1024
+
+/** Some buffers alone in as much as they need at once; no offsets where that is not found. */
+const placeLarge = (lifetimes: readonly Lifetime[], indices: readonly number[], alignment: number, stepLimit: number): Attempt => {
+  const { sought, sections } = soughtOf(lifetimes, indices, alignment)
+  const { bytes } = maxLive(
+    indices.map((index) => lifetimes[index]!),
+    alignment
+  )
+  return openAttempts(sought, sections)(bytes, stepLimit)
+}
 
 /** No lower height is sought than this much below what is found: halving would spend steps on bytes. */
 const tolerance = 0.001
 
 /**
- * Offline: size-descending first-fit; then, unless that needs no more than what is live at once, branch-and-bound for the most that is
- * live at once, for the capacity if that is more, or for heights halfway between what is found and what is not. It ends within the
- * capacity, at a height that is proved to be the lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
+ * Offline: size-descending first-fit; then, unless that needs no more than what is live at once, branch-and-bound: of the large buffers
+ * alone, with the small ones between them by first-fit; of all for the most that is live at once, for the capacity if that is more,
+ * or for heights halfway between what is found and what is not. It ends within the capacity, at a height that is proved to be the
+ * lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
  */
 export const placeStatic: Allocator = (lifetimes, options) => {
   const { alignment, capacity = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options
@@ -123,7 +137,19 @@ export const placeStatic: Allocator = (lifetimes, options) => {
     missed = target
     if (verdict === 'impossible') least = target + alignment
   }
-  seek(bound, capacity > bound ? share.boundBesideCapacity : share.bound)
+  const large = indices.filter((index) => lifetimes[index]!.bytes >= smallShare * bound)
+  if (large.length < indices.length) {
+    const limit = Math.min(Math.ceil(share.large * stepLimit), stepLimit - steps)
+    const { offsets, ...tried } = placeLarge(lifetimes, large, alignment, limit)
+    steps += tried.steps
+    const fixed = lifetimes.flatMap((lifetime, index) => {
+      const offset = throughout(lifetime) ? base[index] : offsets.has(index) ? floor + offsets.get(index)! : undefined
+      return offset === undefined ? [] : [[index, offset] as const]
+    })
+    const around = firstFitAround(lifetimes, new Map(fixed), alignment)
+    if (offsets.size > 0 && around.peakBytes < best.peakBytes) best = around
+  }
+  if (best.peakBytes > enough) seek(bound, capacity > bound ? share.boundBesideCapacity : share.bound)
   if (capacity > bound && best.peakBytes > enough) seek(capacity, 1)
   while (best.peakBytes > enough && steps < stepLimit && best.peakBytes - missed > Math.max(alignment, tolerance * best.peakBytes)) {
     const middle = Math.floor((missed + best.peakBytes) / 2 / alignment) * alignment

@@ -4,6 +4,7 @@ import {
   exchangedBytes,
   tileAxes,
   type BufferRole,
+  type Chunks,
   type Copy,
   type Engine,
   type Instruction,
@@ -54,6 +55,13 @@ export const sameBytes = (a: Access, b: Access): boolean =>
   a.repeats.length === b.repeats.length &&
   a.strides.every((stride, axis) => stride === b.strides[axis])
 
+/** Memory at addresses of the arena, all in bytes. */
+export interface Mapping {
+  readonly address: number
+  readonly memory: number
+  readonly bytes: number
+}
+
 export type Event =
   | {
       readonly kind: 'access'
@@ -67,6 +75,8 @@ export type Event =
     }
   | { readonly kind: 'loop'; readonly loop: OpenLoop; readonly body: readonly Event[] }
   | { readonly kind: 'record' | 'wait'; readonly place: Place; readonly engine: Engine; readonly event: number }
+  | { readonly kind: 'map'; readonly place: Place; readonly mapping: Mapping }
+  | { readonly kind: 'unmap'; readonly place: Place; readonly mapping: Omit<Mapping, 'memory'> }
 
 /** One section as what it touches, in program order. */
 export interface SectionEvents {
@@ -122,6 +132,7 @@ const readSection = (
   exchange: readonly [number, number]
 ) => {
   const { exchangeBytes, code } = sectionsOf(program).find(([name]) => name === section)![1]
+  const arenaBytes = program.chunks?.addressBytes ?? program.peakBytes
 
   const storeOf = (space: Store['space'], buffer: number | undefined, range: readonly [number, number]): number | undefined => {
     if (space !== 'exchange') {
@@ -160,7 +171,7 @@ const readSection = (
     const store = storeOf(space, buffer, range)
     if (space !== 'exchange' && store === undefined)
       return fail(fault('form', range, `does not say which buffer of ${spaceNames[space]} it means`))
-    const limit = space === 'arena' ? program.peakBytes : space === 'host' ? program.hostBytes : exchangeBytes
+    const limit = space === 'arena' ? arenaBytes : space === 'host' ? program.hostBytes : exchangeBytes
     if (range[0] < 0 || range[1] > limit)
       return fail(fault('bounds', range, `reaches ${rangeText(range)}, outside ${spaceNames[space]} of ${limit} bytes`))
     if (store === undefined)
@@ -234,6 +245,21 @@ const readSection = (
     return { kind: 'access', place, engine: one.engine, accesses, ...(inwards && one.seed === true ? { seed: host } : {}) }
   }
 
+  const checkMapping = (
+    place: Place,
+    ends: readonly (readonly [from: number, bytes: number, limit: number])[],
+    loops: readonly OpenLoop[]
+  ): void => {
+    const { chunks } = program
+    if (chunks === undefined) return fail(instructionFault('form', place, 'the Program has no chunks'))
+    if (loops.length > 0) fail(instructionFault('form', place, 'stands in a loop'))
+    for (const [from, bytes, limit] of ends) {
+      const whole = [from, bytes].every((one) => Number.isSafeInteger(one) && one % chunks.chunkBytes === 0)
+      if (!whole || from < 0 || bytes <= 0 || from + bytes > limit)
+        fail(instructionFault('bounds', place, `names ${rangeText([from, from + bytes])}, no whole chunks of ${limit} bytes`))
+    }
+  }
+
   const walk = (code: readonly Instruction[], path: readonly number[], loops: readonly OpenLoop[]): readonly Event[] =>
     code.map((one, position): Event => {
       const here = [...path, position]
@@ -245,6 +271,25 @@ const readSection = (
         case 'record':
         case 'wait':
           return { ...one, place: { section, path: here, kernel: one.kind } }
+        case 'map': {
+          const place: Place = { section, path: here, kernel: one.kind }
+          const { address, memory, bytes } = one
+          checkMapping(
+            place,
+            [
+              [address, bytes, arenaBytes],
+              [memory, bytes, program.peakBytes]
+            ],
+            loops
+          )
+          return { kind: 'map', place, mapping: { address, memory, bytes } }
+        }
+        case 'unmap': {
+          const place: Place = { section, path: here, kernel: one.kind }
+          const { address, bytes } = one
+          checkMapping(place, [[address, bytes, arenaBytes]], loops)
+          return { kind: 'unmap', place, mapping: { address, bytes } }
+        }
         case 'loop': {
           const loop: OpenLoop = { axis: tileAxes.indexOf(one.axis), count: one.count }
           const place: Place = { section, path: here, kernel: `loop ${one.axis}` }
@@ -278,6 +323,11 @@ const coordinatesFor = (stores: readonly Store[], sections: readonly SectionEven
   )
 }
 
+const isSane = ({ chunkBytes, addressBytes, residentBytes }: Chunks, peakBytes: number): boolean =>
+  isCount(chunkBytes) &&
+  [addressBytes, residentBytes, peakBytes].every((bytes) => Number.isSafeInteger(bytes) && bytes >= 0 && bytes % chunkBytes === 0) &&
+  residentBytes <= Math.min(addressBytes, peakBytes)
+
 /** Every section as events over stores, or why some access does not lie where it says. */
 export const programEvents = (program: Program): E.Either<VerifierFault, ProgramEvents> => {
   const { stores, exchanges } = storesOf(program)
@@ -287,6 +337,8 @@ export const programEvents = (program: Program): E.Either<VerifierFault, Program
     if (outside !== undefined)
       return E.left({ kind: 'form', message: `the buffer "${outside.name}" has no place in ${spaceNames[space]}.`, buffer: outside.name })
   }
+  if (program.chunks !== undefined && !isSane(program.chunks, program.peakBytes))
+    return E.left({ kind: 'form', message: "the Program's chunks, addresses and memory are no whole numbers of chunks." })
   return proving(() => {
     const kernels = program.kernels.map((kernel) => operandRegions(kernel, bytesOf(program.precision)))
     const sections = sectionsOf(program).map(([name], index): SectionEvents => ({

@@ -5,6 +5,7 @@ import { programEvents, type Event, type ProgramEvents } from './accesses'
 import { proveExchanged } from './exchange'
 import { fail, proving, type VerifierFault } from './fault'
 import { proveInitialised, type Initialised } from './initialised'
+import { mappedPeak, proveMapped } from './mapped'
 import { proveNoOverlaps } from './overlaps'
 import { proveNoRaces } from './races'
 import { proveSeeds } from './seeds'
@@ -14,7 +15,7 @@ export type { FaultKind, VerifierFault } from './fault'
 
 /** What is proven of a Program. */
 export interface Verified {
-  /** Highest byte that any section touches in the arena, plus one. */
+  /** Highest byte that any section touches in the arena, plus one; with chunks, of the memory that is ever mapped. */
   readonly peakBytes: number
   /** The same of the host pool. */
   readonly hostPeakBytes: number
@@ -58,6 +59,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
   proveResidents(program)
   let restored: Initialised = new Map()
   for (const section of sections) {
+    proveMapped(program, events, section)
     proveNoOverlaps(events, section)
     const written = proveInitialised(events, section, restored)
     if (section.name === 'restore')
@@ -67,9 +69,12 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
     proveExchanged(events, section, written)
     proveAllRead(events, section)
   }
-  const peakBytes = peakOf(events, 'arena')
+  const peakBytes = program.chunks === undefined ? peakOf(events, 'arena') : mappedPeak(program.chunks, events)
   if (peakBytes !== program.peakBytes)
-    fail({ kind: 'peak', message: `the Program says that its peak is ${program.peakBytes} bytes, but it touches ${peakBytes}.` })
+    fail({
+      kind: 'peak',
+      message: `the Program says that its peak is ${program.peakBytes} bytes, but it ${program.chunks === undefined ? 'touches' : 'maps'} ${peakBytes}.`
+    })
   const instructions = sections.reduce((sum, section) => sum + count(section.events), 0)
   return { peakBytes, hostPeakBytes: peakOf(events, 'host'), instructions }
 }
@@ -77,7 +82,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
 /**
  * Proves, from the Program alone, that it may run (DESIGN §6): every access lies in its buffer, its space and the budgeted peak; every
  * read is of bytes that were written before; no two live buffers overlap; no engine touches bytes that another may still be working on;
- * and tiles seed each element of an output gradient once. Loops are proven for all of their tiles at once. What it cannot show, it
+ * what chunks are mapped to is used while they are; and tiles seed each element of an output gradient once. Loops are proven for all of their tiles at once. What it cannot show, it
  * refuses.
  */
 export const verify = (program: Program): E.Either<VerifierFault, Verified> =>

@@ -75,6 +75,10 @@ export class WrittenBytes {
     }
   }
 
+  forget(store: number): void {
+    this.stores.delete(store)
+  }
+
   /** What stands still: all that is known outside of loops. */
   of(store: number): readonly Box[] {
     return this.stores.get(store)?.get(keyOf([0, 0, 0]))?.boxes ?? []
@@ -125,6 +129,11 @@ export const proveInitialised = (
         const inside = walk(event.body, [...loops, event.loop])
         written.close(event.loop, inside)
         inside.forEach((store) => touched.add(store))
+      } else if (event.kind === 'unmap') {
+        const { address, bytes: length } = event.mapping
+        stores.forEach(({ space, offset, bytes }, store) => {
+          if (space === 'arena' && offset < address + length && address < offset + bytes) written.forget(store)
+        })
       } else if (event.kind === 'access') {
         for (const access of event.accesses) if (access.use === 'read' || access.use === 'accumulate') check(event.place, access, loops)
         for (const access of event.accesses)

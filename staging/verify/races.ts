@@ -1,5 +1,5 @@
 import { engines, type Engine } from '../program'
-import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents } from './accesses'
+import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents, Store } from './accesses'
 import { accessBoxes } from './access-boxes'
 import { meet, repeatBoxes, type Box } from './boxes'
 import { fail, instructionFault, operandFault, placeText, rangeText, type Place } from './fault'
@@ -19,7 +19,9 @@ interface Done {
 }
 
 const synchronises = (events: readonly Event[]): boolean =>
-  events.some((event) => (event.kind === 'loop' ? synchronises(event.body) : event.kind !== 'access' || event.engine !== 'compute'))
+  events.some((event) =>
+    event.kind === 'loop' ? synchronises(event.body) : 'engine' in event && (event.kind !== 'access' || event.engine !== 'compute')
+  )
 
 /** Instructions that are followed one by one in loops with copies. */
 const followed = 2 ** 21
@@ -53,7 +55,10 @@ const merged = (ranges: readonly (readonly [number, number])[]): readonly (reado
  */
 export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEvents): void => {
   if (!synchronises(events)) return
-  const { stores, coordinates } = program
+  const { coordinates } = program
+  // What is mapped and unmapped lies in no one buffer.
+  const addresses = program.stores.length
+  const stores: readonly Store[] = [...program.stores, { space: 'arena', name: 'the arena', offset: 0, bytes: Infinity }]
   const copied = copiedRanges(program, events)
   const spaces = ['arena', 'host', 'exchange'].map((wanted) =>
     merged(copied.flatMap(([space, from, to]) => (space === wanted ? [[from, to] as const] : [])))
@@ -94,7 +99,8 @@ export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEv
     const theirs = boxesOf(b)
     return boxesOf(a).some((box) => theirs.some((other) => meet(box, other)))
   }
-  const describe = ({ access }: Done): string => (access.use === 'read' ? 'reads' : access.use === 'accumulate' ? 'adds to' : 'writes')
+  const describe = ({ access, place }: Done): string =>
+    access.store === addresses ? `${place.kernel}s` : access.use === 'read' ? 'reads' : access.use === 'accumulate' ? 'adds to' : 'writes'
 
   const check = (engine: number, done: Done): void =>
     engines.forEach((other, position) => {
@@ -140,6 +146,26 @@ export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEv
     history[engine]!.push(...done)
   }
 
+  /** As a write of the compute engine: whoever is not done before, or begins without waiting for it, is in its way. */
+  const remap = ({ place, mapping: { address, bytes } }: Extract<Event, { readonly kind: 'map' | 'unmap' }>): void => {
+    const time = ++clocks[0]![0]!
+    const range = [address, address + bytes] as const
+    if (!mayBeCopied('arena', range)) return
+    const access: Access = {
+      store: addresses,
+      operand: 'address',
+      use: 'write',
+      base: address,
+      repeats: [],
+      run: bytes,
+      strides: [0, 0, 0],
+      range
+    }
+    const done: Done = { time, place, access, shift: 0, inner: [], range }
+    check(0, done)
+    history[0]!.push(done)
+  }
+
   const positionOf = (engine: Engine): number => engines.indexOf(engine)
   const run = (list: readonly Event[], inner: readonly OpenLoop[]): void => {
     for (const event of list) {
@@ -152,6 +178,10 @@ export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEv
       switch (event.kind) {
         case 'access':
           touch(event, inner)
+          break
+        case 'map':
+        case 'unmap':
+          remap(event)
           break
         case 'record':
           recorded.set(event.event, [...clocks[positionOf(event.engine)]!])

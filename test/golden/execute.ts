@@ -7,6 +7,7 @@ import {
   type Given,
   type Objective,
   type Optimizer,
+  type PlacementChoice,
   type Residence,
   type Segment,
   type Staged,
@@ -32,6 +33,7 @@ export interface Execution {
   readonly hostBudget?: number
   readonly threads?: number
   readonly exactKernels?: true
+  readonly placement?: PlacementChoice
   readonly seed?: number
   /** Every parameter and running statistic by name, plain. */
   readonly weights: ReadonlyMap<string, ArrayLike<number>>
@@ -79,6 +81,7 @@ export const stageFor = (execution: Execution, objective: Objective): ReturnType
     source: { kind: 'float' },
     ...(execution.segments && { given: { ...asWritten(execution.segments), residence: execution.residence ?? [] } }),
     ...(execution.exactKernels && { exactKernels: true as const }),
+    ...(execution.placement && { placement: execution.placement }),
     ...(execution.input === undefined ? {} : { input: execution.input }),
     ...(execution.budget === undefined ? {} : { budget: execution.budget }),
     ...(execution.hostBudget === undefined ? {} : { hostBudget: execution.hostBudget })

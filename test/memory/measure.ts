@@ -4,7 +4,7 @@ import { deviceModel, openSession } from '../../native'
 import { exchangeFor } from '../../src/exchange'
 import { initialise } from '../../src/initialise'
 import { asWritten, must } from '../golden/execute'
-import { stage, type Segment, type StrategyName, type Training } from '../../staging'
+import { stage, type PlacementChoice, type Segment, type StrategyName, type Training } from '../../staging'
 
 /** What the parent wants measured; it comes as JSON in the last argument. */
 export interface Wanted {
@@ -16,6 +16,7 @@ export interface Wanted {
   readonly budget?: number
   /** Decisions to take as they are, in place of the strategy's. */
   readonly segments?: readonly Segment[]
+  readonly placement?: PlacementChoice
   /** What training does besides; every section that there is runs in each step. */
   readonly training?: Partial<Training>
 }
@@ -54,7 +55,7 @@ const heapGrowth = async (work: () => Promise<void>): Promise<number> => {
   return count(1) - before
 }
 
-const measure = async ({ device, network, input, strategy, budget, segments, training }: Wanted): Promise<Measured> => {
+const measure = async ({ device, network, input, strategy, budget, segments, placement, training }: Wanted): Promise<Measured> => {
   const threads = 2
   const request = {
     model: builtIn[network]!({ classes: 2, head: 'gap' }),
@@ -63,6 +64,7 @@ const measure = async ({ device, network, input, strategy, budget, segments, tra
     strategy,
     ...(budget === undefined ? {} : { budget }),
     ...(segments === undefined ? {} : { given: asWritten(segments) }),
+    ...(placement && { placement }),
     objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 5e-4 }, ...training },
     source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] }
   } as const

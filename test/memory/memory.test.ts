@@ -70,6 +70,9 @@ const everything: Wanted['training'] = {
   groups: [0, 2, 5, 7, 10].map((layer) => ({ prefix: `features.${layer}`, frozen: true }))
 }
 
+/** Of the lowest chunks that are free: whoever takes the highest touches its last one, or at least the one before. */
+const inChunks = { allocator: 'virtual', chunkBytes: 4096 } as const
+
 const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true })[] = [
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', tiled: false },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', tiled: false, swaps: true },
@@ -83,6 +86,8 @@ const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true
     tiled: false,
     swaps: true
   },
+  { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', placement: inChunks, tiled: false, swaps: true },
+  { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: loadedAhead, placement: inChunks, tiled: true },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 161, 227], strategy: 'sft', budget: 144e6, tiled: true },
   { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budget: 150e6, tiled: false },
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: byHand, tiled: true },
@@ -121,7 +126,8 @@ cases.forEach((wanted) =>
   memory(
     [wanted.network, 'at', `${wanted.input.join('x')},`, `${wanted.strategy},`, wanted.device].join(' ') +
       (wanted.training ? ', options' : '') +
-      (wanted.segments === loadedAhead ? ', loaded ahead' : ''),
+      (wanted.segments === loadedAhead ? ', loaded ahead' : '') +
+      (wanted.placement ? ', in chunks' : ''),
     () => {
       const { plannedPeakBytes, measuredPeakBytes, plannedHostBytes, measuredHostBytes, heapBytes, controlBytes, tiles } = measured(wanted)
       ok(
@@ -129,7 +135,7 @@ cases.forEach((wanted) =>
         `byte ${measuredPeakBytes - 1} was changed, over the planned peak of ${plannedPeakBytes} bytes`
       )
       ok(
-        measuredPeakBytes > plannedPeakBytes - 4096,
+        measuredPeakBytes >= plannedPeakBytes - (wanted.placement ? inChunks.chunkBytes : 4095),
         `the highest byte changed is ${measuredPeakBytes - 1}, far under the planned peak of ${plannedPeakBytes} bytes`
       )
       ok(

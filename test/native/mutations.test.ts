@@ -6,13 +6,13 @@ import { checkpoint, conv2d, dropout, globalAvgPool, linear, maxPool2d, model, r
 import { deviceModel, type DeviceError, type Image, type SectionName } from '../../native'
 import { encodeProgram } from '../../native/encode'
 import { openEncoded, type EncodedSessionOptions } from '../../native/session'
-import { stage, type Program } from '../../staging'
+import { stage, type PlacementChoice, type Program } from '../../staging'
 import { at, parameters, record, right, swap, wait } from './program'
 
 // Threads that spin while they wait take each other's cores. Before the addon is loaded, which reads it.
 process.env['OMP_WAIT_POLICY'] = 'passive'
 
-const mutations = 200
+const mutations = 120
 const largest = 1 << 24
 const canary = 256
 
@@ -58,7 +58,7 @@ const image: Image = {
 }
 
 /** The staged Program, which loads its tiles ahead, with a swap of its first kilobyte before its step: something to damage in copies and events too. */
-const programFor = (device: 'reference' | 'cpu'): Program => {
+const programFor = (device: 'reference' | 'cpu', placement: PlacementChoice): Program => {
   const staged = right(
     E.mapLeft(({ message }: { readonly message: string }): DeviceError => ({ code: 'device', message }))(
       stage({
@@ -66,11 +66,16 @@ const programFor = (device: 'reference' | 'cpu'): Program => {
         device: right(deviceModel(device, 'float32', 2)),
         strategy: 'sft',
         objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 1e-4 } },
-        source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] }
+        source: { kind: 'image', mean: [0.5, 0.5, 0.5], deviation: [0.25, 0.25, 0.25] },
+        placement
       })
     )
   ).program
   assert.ok(staged.step.code.some((one) => one.kind === 'launch' && one.engine === 'to-device'))
+  assert.is(
+    staged.step.code.some((one) => one.kind === 'map'),
+    placement.allocator === 'virtual'
+  )
   const swaps = [
     swap('to-host', 1024, at(0), at(64)),
     record('to-host', 1),
@@ -100,9 +105,10 @@ const damaged = (options: EncodedSessionOptions, random: (below: number) => numb
     ...options,
     sections: options.sections.map((one, index) => (index === chosen ? { ...one, ...change(one) } : one))
   })
+  const figure = (['peakBytes', 'chunkBytes', 'addressBytes', 'residentBytes'] as const)[random(4)]!
   switch (random(8)) {
     case 0:
-      return { ...options, peakBytes: number(options.peakBytes) }
+      return { ...options, [figure]: number(options[figure]) }
     case 1:
       return { ...options, hostBytes: number(options.hostBytes) }
     case 2:
@@ -145,9 +151,11 @@ const survives = async (options: EncodedSessionOptions): Promise<boolean> => {
   return true
 }
 
-for (const device of ['reference', 'cpu'] as const)
-  test(`${mutations} damaged Programs on the ${device} device`, async () => {
-    const program = programFor(device)
+const placements = [{ allocator: 'static' }, { allocator: 'virtual', chunkBytes: 4096 }] as const
+
+for (const [device, placement] of (['reference', 'cpu'] as const).flatMap((name) => placements.map((one) => [name, one] as const)))
+  test(`${mutations} damaged Programs on the ${device} device, placed by ${placement.allocator}`, async () => {
+    const program = programFor(device, placement)
     const sound: EncodedSessionOptions = {
       ...encodeProgram(program),
       device,

@@ -186,22 +186,24 @@ test('a step limit ends the search wherever it is, with a sound placement', () =
 })
 
 test('the Programs of the built-in networks need no more than what is live at once', () => {
-  const request = (name: 'vgg16' | 'vgg19' | 'darknet19', budget: number): StageRequest => ({
+  const request = (name: 'vgg16' | 'vgg19' | 'darknet19', budget: number, strategy: StageRequest['strategy']): StageRequest => ({
     model: builtIn[name]!({ classes: 2, head: 'gap' }),
     input: [1, 3, 512, 512],
     device: referenceModel('float32'),
-    strategy: 'sft',
+    strategy,
     budget,
     objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
     source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
   })
-  for (const [name, budget] of [
+  for (const [name, budget, strategy = 'sft'] of [
     ['vgg16', 2 ** 30],
+    // Its small buffers lie in each other's way where they are sought with the large ones.
+    ['vgg16', 342 * 2 ** 20, 'greedy'],
     ['vgg16', 240 * 2 ** 20],
     ['vgg19', 300 * 2 ** 20],
     ['darknet19', 240 * 2 ** 20]
   ] as const) {
-    const decided = decide(request(name, budget))
+    const decided = decide(request(name, budget, strategy))
     assert.ok(isRight(decided), `${name} in ${budget} bytes`)
     const { liveBytes, peakBytes } = decided.right.chosen
     assert.ok(peakBytes() <= 1.01 * liveBytes(), `${name} in ${budget} bytes`)

@@ -13,6 +13,7 @@ import {
   strategyNames,
   verify,
   type Objective,
+  type PlacementChoice,
   type Segment,
   type Staged,
   type StageRequest
@@ -30,9 +31,10 @@ const assertReadAgain = (request: StageRequest, staged: Staged): void => {
   const read = decoded(JSON.parse(planFileText(file, { kind: 'json' })))
   assert.equal(read, file)
   const given = must(checkPlanFile(request.model, read))
-  const { order, segments, residence } = staged.plan
-  assert.equal([given.order, given.segments, given.residence], [order, segments, residence])
-  assert.equal(must(stage({ ...request, given })).program, staged.program)
+  const { order, segments, residence, placement } = staged.plan
+  assert.equal([given.order, given.segments, given.residence, given.placement], [order, segments, residence, placement])
+  const { placement: _, ...rest } = request
+  assert.equal(must(stage({ ...rest, given })).program, staged.program)
 }
 
 test('random nets and strategies: a plan that is written and read again is the same', () => {
@@ -42,14 +44,16 @@ test('random nets and strategies: a plan that is written and read again is the s
       fc.nat({ max: 2 ** 31 - 1 }),
       fc.constantFrom(...strategyNames),
       fc.double({ min: 0.3, max: 1, noNaN: true }),
-      (seed, strategy, share) => {
+      fc.constantFrom<PlacementChoice>({ allocator: 'static' }, { allocator: 'virtual', chunkBytes: 4096 }),
+      (seed, strategy, share, placement) => {
         const request: StageRequest = {
           ...randomNet(drawsOf(seed), netKind(seed)),
           strategy,
           device: referenceModel('float32'),
           objective,
           source: { kind: 'float' },
-          hostBudget: 2 ** 40
+          hostBudget: 2 ** 40,
+          placement
         }
         const { plainPeakBytes } = must(stage({ ...request, strategy: 'plain' })).plan.predicted
         const staged = stage({ ...request, budget: Math.floor(share * plainPeakBytes) })

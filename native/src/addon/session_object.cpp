@@ -10,6 +10,9 @@ EncodedProgram programOf(const Napi::Object& options) {
   program.arenaBytes = numberOf(options, "arenaBytes");
   program.peakBytes = numberOf(options, "peakBytes");
   program.hostBytes = numberOf(options, "hostBytes");
+  program.chunkBytes = numberOf(options, "chunkBytes");
+  program.addressBytes = numberOf(options, "addressBytes");
+  program.residentBytes = numberOf(options, "residentBytes");
   const std::vector<double> input = doublesOf(options.Get("input"), "input");
   if (input.size() != program.input.size()) throw Failure("the input has " + std::to_string(input.size()) + " extents instead of 4");
   std::copy(input.begin(), input.end(), program.input.begin());

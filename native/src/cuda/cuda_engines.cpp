@@ -45,6 +45,7 @@ class CudaEngines : public Engines {
         input_(spaces.images),
         fault_(deviceMemory<Fault>(1, "taking memory for faults")),
         found_(deviceMemory<unsigned long long>(1, "taking memory for the arena's peak")) {
+    if (spaces.chunks.chunkBytes != 0) throw Failure("the cuda device maps no chunks of memory: place buffers by static");
     if (linkBytesPerSecond != 0) throw Failure("the link of an NVIDIA GPU cannot be slowed down: leave its rate out");
     for (const Engine engine : {Engine::toDevice, Engine::toHost}) of(streams_, engine) = makeStream();
     context_.load = stream(Engine::toDevice);
@@ -116,6 +117,9 @@ class CudaEngines : public Engines {
           "copying between device and host pool");
     return true;
   }
+
+  void map(const Map&) override {}
+  void unmap(const Unmap&) override {}
 
   void record(Engine engine, std::size_t event, Progress&) override {
     check(cudaEventRecord(events_[event].get(), stream(engine)), "recording an event");

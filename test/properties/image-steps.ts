@@ -1,0 +1,55 @@
+import { openSession, type Image } from '../../native'
+import { exchangeFor } from '../../src/exchange'
+import type { Objective, Program, SectionName } from '../../staging'
+import { must } from '../golden/execute'
+import type { RandomExecution } from './random-execution'
+
+/** Where steps from images are tried. */
+export const devices = [
+  { name: 'reference', precision: 'float64' },
+  { name: 'cpu', precision: 'float32' }
+] as const
+
+export const training: Objective = {
+  kind: 'train',
+  optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 1e-3 },
+  evaluate: true
+}
+
+/** A batch of the execution's input. */
+export const imagesOf = ({ draw, input: [batch = 0, channels = 0, height = 0, width = 0] = [] }: RandomExecution): readonly Image[] =>
+  Array.from({ length: batch }, () => ({
+    ...{ height, width, channels, cropTop: 0, cropLeft: 0, quarterTurns: 0 as const },
+    pixels: Uint8Array.from({ length: height * width * channels }, () => draw(0, 255)),
+    flipHorizontal: draw(0, 1) === 1,
+    flipVertical: false
+  }))
+
+/** What two steps and an evaluation leave, bit by bit, and the bytes of the arena that they touch. */
+export const outcome = async (
+  device: (typeof devices)[number],
+  { weights, batch }: RandomExecution,
+  images: readonly Image[],
+  program: Program
+) => {
+  const session = must(openSession({ device: device.name, program, arenaBytes: program.peakBytes + 8192 }))
+  const run = async (section: SectionName, exchange: ReturnType<typeof exchangeFor>, step = 0): Promise<ArrayBuffer> => {
+    const loads = section === 'step' || section === 'evaluate'
+    must(await session.run(section, exchange.buffer, { learningRate: 0.1, step, seed: 5 }, loads ? images : [])())
+    return exchange.buffer
+  }
+  const restored = exchangeFor(program.restore)
+  weights.forEach((values, name) => restored.view(name).set(values))
+  await run('restore', restored)
+  const step = exchangeFor(program.step)
+  step.view('target').set(batch.target)
+  const found = [
+    (await run('step', step, 0)).slice(0),
+    (await run('step', step, 1)).slice(0),
+    await run('evaluate', exchangeFor(program.evaluate!)),
+    await run('save', exchangeFor(program.save))
+  ]
+  const measuredPeakBytes = session.measuredPeakBytes()
+  session.close()
+  return { found: found.map((buffer) => Buffer.from(buffer).toString('hex')), measuredPeakBytes }
+}

@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import { isRight } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { deviceModel } from '../../native'
+import { referenceModel, stage, verify, type PlacementChoice, type Program } from '../../staging'
+import { withoutDropout } from '../../staging/graph'
+import { timelineOf } from '../../staging/lowering/timeline'
+import { asWritten, gradients, must } from '../golden/execute'
+import { randomResidence } from '../staging/random-residence'
+import { randomSegments, withRepeats, withStreams } from '../staging/random-segments'
+import { devices, imagesOf, outcome, training } from './image-steps'
+import { randomExecution } from './random-execution'
+
+const runs = (count: number) => ({ numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? count), includeErrorInReport: true })
+
+/** Pages, and chunks that hold many of these small tensors. */
+const chunkSizes = fc.constantFrom(4096, 4096, 16384)
+
+const inChunks = (chunkBytes: number): PlacementChoice => ({ allocator: 'virtual', chunkBytes })
+
+const assertVerified = (program: Program): void => {
+  const verified = verify(program)
+  assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
+}
+
+test('random nets, tiles, stays and bands on the host in chunks: verified, every number to the bit, memory as planned', async () => {
+  let [stays, streams, loops] = [0, 0, 0]
+  await fc.assert(
+    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom('float64', 'float32'), chunkSizes, async (seed, precision, chunk) => {
+      const { draw, graph, ...random } = randomExecution(seed)
+      const inBands = draw(0, 1) === 1
+      const segments = inBands
+        ? withRepeats(draw, graph, withStreams(draw, graph, randomSegments(draw, graph, ['H'])))
+        : randomSegments(draw, graph)
+      streams += segments.filter((segment) => segment.streams !== undefined).length
+      const lowering = {
+        graph: withoutDropout(graph),
+        device: referenceModel(precision),
+        objective: { kind: 'gradients' },
+        source: { kind: 'float' }
+      } as const
+      const residence = inBands ? [] : randomResidence(draw, timelineOf(lowering, segments))
+      stays += residence.length
+      const execution = { ...random, precision, segments, residence }
+      const [one, other] = [await gradients(execution), await gradients({ ...execution, placement: inChunks(chunk) })]
+      const { program, plan } = other.staged
+      if (program.step.code.some(({ kind }) => kind === 'loop')) loops++
+      assertVerified(program)
+      assert.equal(plan.placement, inChunks(chunk))
+      assert.is(plan.predicted.plainPeakBytes, one.staged.plan.predicted.plainPeakBytes)
+      assert.is(other.loss, one.loss)
+      assert.equal([...other.tensors], [...one.tensors])
+      assert.is(other.measuredPeakBytes, program.peakBytes)
+      assert.is(other.measuredHostPeakBytes > 0, program.hostBytes > 0)
+    }),
+    runs(60)
+  )
+  assert.ok(stays > 0 && streams > 0 && loops > 0)
+})
+
+test('steps from images with evaluations, tiles loaded ahead or not, in chunks: every bit the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom(...devices), chunkSizes, async (seed, device, chunk) => {
+      const execution = randomExecution(seed)
+      const segments = randomSegments(execution.draw, execution.graph)
+      const images = imagesOf(execution)
+      const programFor = (placement?: PlacementChoice): Program => {
+        const { program } = must(
+          stage({
+            ...{ model: execution.model, input: execution.input!, objective: training, strategy: 'plain' },
+            device: must(deviceModel(device.name, device.precision, 2)),
+            source: { kind: 'image', mean: [0.1, 0.2, 0.3, 0.4], deviation: [0.5, 0.6, 0.7, 0.8] },
+            given: asWritten(segments),
+            ...(placement && { placement })
+          })
+        )
+        assertVerified(program)
+        return program
+      }
+      const [one, other] = [programFor(), programFor(inChunks(chunk))]
+      const [expected, actual] = [await outcome(device, execution, images, one), await outcome(device, execution, images, other)]
+      assert.equal(actual.found, expected.found)
+      // oneDNN leaves the ends of its scratchpads alone.
+      const untouched = other.peakBytes - actual.measuredPeakBytes
+      assert.ok(untouched === 0 || (device.name === 'cpu' && untouched === chunk), `${untouched} bytes of ${other.peakBytes} are untouched`)
+    }),
+    runs(25)
+  )
+})
+
+test.run()

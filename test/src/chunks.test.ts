@@ -1,0 +1,79 @@
+/** Virtual addressing through the real command: --placement virtual, --chunk, plan files that say so. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Plan } from '../../dsl'
+import { compiledCommand } from './compiled-command'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const { run } = compiledCommand()
+const at = (name: string): string => join(folder, name)
+const net = ['vgg11', '--classes', '2', '--input', '1x3x128x128', '--threads', '2'] as const
+const swapping = ['--strategy', 'greedy', '--budget', '95%'] as const
+const chunks = ['--placement', 'virtual', '--chunk', '128KiB'] as const
+
+const json = async (...args: readonly string[]) => {
+  const { status, stdout, stderr } = await run([...args, '--json'])
+  assert.is(status, 0, stderr)
+  return JSON.parse(stdout)
+}
+
+test('a plan in chunks says so, its file does the same again, and the device holds as many as planned', async () => {
+  const planned = await json('plan', ...net, ...swapping, ...chunks, '--out', at('chunks.plan.ts'))
+  assert.equal(planned.placement, { allocator: 'virtual', chunkBytes: 131072 })
+  assert.ok(planned.residence.length > 0)
+  assert.is(planned.peakDeviceBytes % 131072, 0)
+  const again = await json('plan', ...net, '--plan', at('chunks.plan.ts'))
+  for (const field of ['placement', 'peakDeviceBytes', 'predictedStepMs']) assert.equal(again[field], planned[field], field)
+  const { stdout } = await run(['plan', ...net, '--plan', at('chunks.plan.ts')])
+  assert.match(stdout, /virtual, in chunks of 128 KiB/)
+  const measured = await json('bench', ...net, '--plan', at('chunks.plan.ts'), '--steps', '2')
+  assert.is(measured.predictedPeakBytes, planned.peakDeviceBytes)
+  const untouched = measured.predictedPeakBytes - measured.peakDeviceBytes
+  assert.ok(untouched === 0 || untouched === 131072, `${untouched} bytes were not touched`)
+  // What is placed by offsets says nothing of it in its file.
+  const whole = await json('plan', ...net, ...swapping, '--out', at('whole.json'))
+  assert.equal(whole.placement, { allocator: 'static' })
+  assert.is((JSON.parse(readFileSync(at('whole.json'), 'utf8')) as Plan).placement, undefined)
+})
+
+test('what is wrong is one sentence with its exit status', async () => {
+  await json('plan', ...net, ...chunks, '--strategy', 'plain', '--out', at('chunks.json'))
+  const plan = JSON.parse(readFileSync(at('chunks.json'), 'utf8')) as Plan
+  const changed = (name: string, placement: object): string => {
+    writeFileSync(at(name), JSON.stringify({ ...plan, placement }))
+    return at(name)
+  }
+  for (const [status, sentence, ...args] of [
+    [2, /^--placement: Allowed choices are static, virtual\.$/, '--placement', 'gtbm'],
+    [2, /^--chunk: "much" is not a size/, '--placement', 'virtual', '--chunk', 'much'],
+    [2, /^--chunk: give a multiple of 4096 bytes, which is a page, such as 64KiB\.$/, '--placement', 'virtual', '--chunk', '5000'],
+    [2, /^--chunk: give a multiple of 4096/, '--placement', 'virtual', '--chunk', '20%'],
+    [2, /^--chunk: static has no chunks of memory; leave it out, or take --placement virtual\.$/, '--chunk', '64KiB'],
+    [
+      2,
+      /^--placement: the cuda device maps no chunks of memory; take static, or --device cpu or reference\.$/,
+      ...chunks,
+      '--device',
+      'cuda'
+    ],
+    [2, /^--placement: the cuda device maps no chunks/, '--plan', at('chunks.json'), '--device', 'cuda'],
+    [2, /^option '--plan <file>' cannot be used with option '--placement <name>'\.$/, '--plan', at('chunks.json'), ...chunks],
+    [
+      2,
+      /^placement: chunks of 5000 bytes are no whole pages of 4096\.$/,
+      '--plan',
+      changed('odd.json', { allocator: 'virtual', chunkBytes: 5000 })
+    ],
+    [2, /placement\.allocator is "paged", not 'virtual'\.$/, '--plan', changed('other.json', { allocator: 'paged', chunkBytes: 4096 })],
+    [3, /does not fit the budget of 1048576 bytes/, ...chunks, '--strategy', 'plain', '--budget', '1MiB']
+  ] as const) {
+    const { status: found, stderr } = await run(['plan', ...net, ...args])
+    assert.match(stderr.trimEnd(), sentence)
+    assert.is(found, status)
+  }
+})
+
+test.run()

@@ -1,0 +1,140 @@
+import * as E from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
+import { referenceModel, stage, verify, type Program, type VerifierFault } from '../../staging'
+import type { Instruction } from '../../staging/program'
+import { must } from '../golden/execute'
+import { drop, replaceAt } from './edit-program'
+
+const chunkBytes = 4096
+
+const small = model({
+  name: 'small',
+  input: [1, 3, 32, 32],
+  layers: [
+    conv2d({ out: 8, k: 3, p: 1 }),
+    relu,
+    maxPool2d({ k: 2 }),
+    conv2d({ out: 8, k: 3, p: 1 }),
+    relu,
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
+})
+
+/** A step that swaps tensors, in tiles or not. */
+const programOf = (tiled: boolean, placement: 'static' | 'virtual' = 'virtual'): Program =>
+  must(
+    stage({
+      model: small,
+      device: referenceModel('float32'),
+      strategy: 'plain',
+      objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 }, accumulate: 2, evaluate: true },
+      source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] },
+      given: {
+        order: [0, 1, 2, 3, 4, 5, 6, 7],
+        segments: [
+          {
+            from: 0,
+            to: 3,
+            grid: { B: 1, H: tiled ? 8 : 1, W: 1 },
+            recompute: tiled,
+            reorder: 'once',
+            ...(tiled && { loadsAhead: true as const })
+          },
+          { from: 3, to: 8, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+        ],
+        residence: [{ tensor: 'output of 2', swapOut: 4, freed: 5, swapIn: 10 }]
+      },
+      placement: placement === 'virtual' ? { allocator: 'virtual', chunkBytes } : { allocator: 'static' }
+    })
+  ).program
+
+const faultOf = (program: Program): VerifierFault | undefined => {
+  const verified = verify(program)
+  return E.isLeft(verified) ? verified.left : undefined
+}
+
+const mapping = ({ step }: Program, kind: 'map' | 'unmap') => step.code.flatMap((one, at) => (one.kind === kind ? [{ one, at }] : []))
+
+for (const tiled of [false, true]) {
+  const program = programOf(tiled)
+  const name = tiled ? 'in tiles' : 'whole'
+
+  test(`${name}: a Program in chunks is proven, as it is by static, and its memory is what it maps`, () => {
+    assert.is(faultOf(program), undefined)
+    assert.is(faultOf(programOf(tiled, 'static')), undefined)
+    const ends = mapping(program, 'map').map(({ one }) => (one.kind === 'map' ? one.memory + one.bytes : 0))
+    assert.is(Math.max(program.chunks!.residentBytes, ...ends), program.peakBytes)
+    assert.ok(program.step.code.some(({ kind }) => kind === 'copy'))
+    assert.is(
+      program.step.code.some(({ kind }) => kind === 'loop'),
+      tiled
+    )
+  })
+
+  test(`${name}: without any one of its maps or unmaps it is refused`, () => {
+    for (const kind of ['map', 'unmap'] as const)
+      for (const { at } of mapping(program, kind)) assert.is(faultOf(drop(program, 'step', [at]))?.kind, 'mapping', `${kind} at ${at}`)
+  })
+
+  test(`${name}: with memory mapped twice, with other addresses, or with less memory than it maps it is refused`, () => {
+    const maps = mapping(program, 'map')
+    for (const { at, one } of maps) {
+      if (one.kind !== 'map') continue
+      const changed = (change: Partial<typeof one>) => faultOf(replaceAt(program, 'step', [at], () => [{ ...one, ...change }]))?.kind
+      assert.is(changed({ memory: 0 }), 'mapping')
+      assert.is(changed({ address: one.address + chunkBytes / 2 }), 'bounds')
+      assert.ok(['mapping', 'bounds'].includes(changed({ address: one.address + chunkBytes }) ?? ''))
+    }
+    const [first, second] = maps
+    const twice: Instruction = { ...second!.one, memory: (first!.one as { memory: number }).memory } as Instruction
+    assert.is(faultOf(replaceAt(program, 'step', [second!.at], () => [twice]))?.kind, 'mapping')
+    assert.is(faultOf({ ...program, peakBytes: program.peakBytes - chunkBytes })?.kind, 'bounds')
+    assert.is(faultOf({ ...program, peakBytes: program.peakBytes + chunkBytes })?.kind, 'peak')
+  })
+
+  test(`${name}: memory that goes and comes back under a value loses it`, () => {
+    // Every place between two launches: whoever reads a value after it finds nothing.
+    const { one, at } = mapping(program, 'map').at(-1)!
+    if (one.kind !== 'map') throw new Error('no map')
+    const end = program.step.code.findIndex(
+      (other) => other.kind === 'unmap' && other.address <= one.address && one.address < other.address + other.bytes
+    )
+    const faults = new Set<string | undefined>()
+    for (let place = at + 1; place < end; place++)
+      faults.add(
+        faultOf(replaceAt(program, 'step', [place], (next) => [{ kind: 'unmap', address: one.address, bytes: one.bytes }, one, next]))?.kind
+      )
+    assert.ok(faults.has('initialisation'), [...faults].join())
+    faults.forEach((kind) => assert.ok(kind === undefined || kind === 'initialisation', kind))
+  })
+}
+
+test('a transfer that is not waited for before its memory goes, or that waits for no map, is a race', () => {
+  const program = programOf(false)
+  const { code } = program.step
+  const faultsWithout = (kind: 'record' | 'wait', engine: string): readonly (string | undefined)[] =>
+    code.flatMap((one, at) => (one.kind === kind && one.engine === engine ? [faultOf(drop(program, 'step', [at]))?.kind] : []))
+  assert.ok(faultsWithout('wait', 'compute').includes('race'))
+  assert.ok(faultsWithout('wait', 'to-host').every((kind) => kind === 'race'))
+  const incoming = code.findIndex((one) => one.kind === 'copy' && one.engine === 'to-device')
+  const withoutWaits = {
+    ...program,
+    step: { ...program.step, code: code.filter((one, at) => at > incoming || one.kind !== 'wait' || one.engine !== 'to-device') }
+  }
+  assert.is(faultOf(withoutWaits)?.kind, 'race')
+})
+
+test('maps in loops, and in Programs without chunks, are no Programs', () => {
+  const program = programOf(true)
+  const { one, at } = mapping(program, 'map')[0]!
+  assert.is(faultOf(replaceAt(program, 'step', [at], () => [{ kind: 'loop', axis: 'B', count: 2, body: [one] }]))?.kind, 'form')
+  const { chunks: _, ...bare } = program
+  assert.is(faultOf({ ...bare, peakBytes: program.chunks!.addressBytes })?.kind, 'form')
+  assert.is(faultOf({ ...program, chunks: { ...program.chunks!, chunkBytes: 1000 } })?.kind, 'form')
+  assert.ok(faultOf({ ...program, chunks: { ...program.chunks!, residentBytes: 0 } }) !== undefined)
+})
+
+test.run()
