@@ -4,8 +4,10 @@ import { pipe } from 'fp-ts/function'
 import type { StagingError } from './error'
 import type { Graph } from './graph'
 import type { KernelKind } from './kernels'
+import { lazily } from './lazily'
 import type { Buffer } from './lowering/emitter'
 import { segmentTimer } from './lowering/estimate'
+import type { Lowering } from './lowering/lower'
 import { microBatches } from './objective'
 import type { MemoryPlan, Segment } from './plan'
 import { candidateOf, type Answers, type Candidate } from './search'
@@ -109,12 +111,36 @@ const bindingLayerOf = (live: readonly LiveBytes[]): string | undefined => {
 /** What only tiles need. */
 const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights']
 
-const costOf = (timer: ReturnType<typeof segmentTimer>, times: number, isLast: boolean, segment: Segment): SegmentCost => {
-  const { loadsAhead: _, repeats, ...inTurn } = segment
-  const time = (decisions: Partial<Segment>): { readonly all: number; readonly ofTiles: number } => {
-    const watch = timer({ ...inTurn, ...decisions })
-    return { all: times * watch.nanoseconds(), ofTiles: times * tileKernels.reduce((sum, kind) => sum + watch.nanoseconds(kind), 0) }
+/** Nanoseconds of all micro-batches. */
+interface SegmentTime {
+  readonly all: number
+  readonly ofTiles: number
+}
+
+/**
+ * What a segment of a plan takes when decided otherwise. Where tensors pass in bands, the segment that makes one has a part in what its
+ * readers do, so that the whole step tells what changes.
+ */
+const timesOf = (lowering: Lowering, { graph, order, segments }: Candidate): ((place: number) => (segment: Segment) => SegmentTime) => {
+  const onHost = new Set(segments.flatMap(streamedBy))
+  const timer = segmentTimer({ ...lowering, graph }, onHost)
+  const times = microBatches(lowering.objective)
+  const ofStep = (place: number, segment: Segment): number =>
+    Math.round(1e6 * candidateOf(lowering, order, Object.assign([...segments], { [place]: segment })).milliseconds())
+  return (place) => {
+    const alone = times * timer(segments[place]!).nanoseconds()
+    const present = lazily(() => ofStep(place, segments[place]!))
+    return (segment) => {
+      const watch = timer(segment)
+      const all = onHost.size === 0 ? times * watch.nanoseconds() : alone + ofStep(place, segment) - present()
+      return { all, ofTiles: times * tileKernels.reduce((sum, kind) => sum + watch.nanoseconds(kind), 0) }
+    }
   }
+}
+
+const costOf = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean, segment: Segment): SegmentCost => {
+  const { loadsAhead: _, repeats, ...inTurn } = segment
+  const time = (decisions: Partial<Segment>): SegmentTime => timeOf({ ...inTurn, ...decisions })
   const whole = time({ grid: untiled, recompute: false, reorder: 'once' })
   const again = segment.recompute && !isLast ? time({ grid: untiled, reorder: 'once' }) : whole
   const tiled = tileCount(segment.grid) > 1 ? time({}) : again
@@ -169,7 +195,7 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
     E.map((decided): Explanation => {
       const { lowering, chosen, answers } = decided
       const live = liveOf(chosen.graph, chosen.liveAtPeak())
-      const timer = segmentTimer({ ...lowering, graph: chosen.graph }, new Set(chosen.segments.flatMap(streamedBy)))
+      const times = timesOf(lowering, chosen)
       return {
         plan: planOf(request, decided),
         graph: lowering.graph,
@@ -179,9 +205,7 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
         larger: answers === undefined ? [] : largerThan(chosen, request.budget ?? Infinity, answers),
         smaller: answers && smallerThan(chosen, answers),
-        segments: chosen.segments.map((segment) =>
-          costOf(timer, microBatches(lowering.objective), segment.to === chosen.graph.nodes.length, segment)
-        ),
+        segments: chosen.segments.map((segment, place) => costOf(times(place), segment.to === chosen.graph.nodes.length, segment)),
         waitingMilliseconds:
           chosen.residence.length === 0 ? 0 : chosen.milliseconds() - candidateOf(lowering, chosen.order, chosen.segments).milliseconds()
       }
