@@ -1,10 +1,11 @@
 /**
- * VGG-16's training step, Tilefold against PyTorch eager, interleaved in one run:
+ * A model's training step, Tilefold against PyTorch eager (torchvision's model of the name), interleaved in one run:
  *
- *     npx ts-node bench/against-pytorch.ts [--size 1024] [--rounds 5] [--threads 2] [--exact-kernels] [--python python3] [--json]
+ *     npx ts-node bench/against-pytorch.ts [--model vgg16] [--size 1024] [--rounds 5] [--threads 2] [--exact-kernels] [--plain] [--python python3] [--json]
  *
  * Each contender is a process of its own that steps when it is told to, one at a time; the first round is not counted, and a step
  * during which something else used the machine is taken again. `exact-kernels`: Tilefold without Winograd too, plain and in a fifth.
+ * `plain`: nothing in less memory, neither Tilefold nor PyTorch's checkpoints (which only vgg16 has).
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -88,45 +89,42 @@ const pytorchSegments = [2, 4]
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
+      model: { type: 'string', default: 'vgg16' },
       size: { type: 'string', default: '1024' },
       rounds: { type: 'string', default: '5' },
       threads: { type: 'string', default: '2' },
       'exact-kernels': { type: 'boolean', default: false },
+      plain: { type: 'boolean', default: false },
       python: { type: 'string', default: 'python3' },
       json: { type: 'boolean', default: false }
     }
   })
+  const { model, size, threads, plain } = values
   const tilefold = (name: string, ...more: readonly string[]): Promise<Contender | Skipped> =>
-    startTilefold(`Tilefold, ${name}`, ['--model', 'vgg16', '--size', values.size, '--threads', values.threads, ...more])
-  const pytorch = [join(__dirname, 'pytorch_vgg16.py'), '--height', values.size, '--width', values.size, '--threads', values.threads]
-  const started = [
-    await tilefold('plain'),
-    await tilefold('a third of plain', '--fraction', '0.3333'),
-    await tilefold('a fifth of plain', '--fraction', '0.2')
-  ]
-  if (values['exact-kernels'])
-    started.push(
-      await tilefold('plain, exact kernels', '--exact-kernels'),
-      await tilefold('a fifth of plain, exact kernels', '--fraction', '0.2', '--exact-kernels')
-    )
-  started.push(
-    await start('PyTorch, NCHW', values.python, [...pytorch, '--format', 'nchw']),
-    await start('PyTorch, channels_last', values.python, [...pytorch, '--format', 'channels_last'])
-  )
-  if (started.some((one) => one.name.startsWith('PyTorch') && 'step' in one))
+    startTilefold(`Tilefold, ${name}`, ['--model', model, '--size', size, '--threads', threads, ...more])
+  const pytorch = (name: string, ...more: readonly string[]): Promise<Contender | Skipped> =>
+    start(`PyTorch, ${name}`, values.python, [
+      join(__dirname, 'pytorch_step.py'),
+      ...['--model', model, '--size', size, '--threads', threads, ...more]
+    ])
+  const started = [await tilefold('plain')]
+  if (!plain)
+    started.push(await tilefold('a third of plain', '--fraction', '0.3333'), await tilefold('a fifth of plain', '--fraction', '0.2'))
+  if (values['exact-kernels']) started.push(await tilefold('plain, exact kernels', '--exact-kernels'))
+  if (values['exact-kernels'] && !plain)
+    started.push(await tilefold('a fifth of plain, exact kernels', '--fraction', '0.2', '--exact-kernels'))
+  started.push(await pytorch('NCHW', '--format', 'nchw'), await pytorch('channels_last', '--format', 'channels_last'))
+  if (!plain && model === 'vgg16' && started.some((one) => one.name.startsWith('PyTorch') && 'step' in one))
     for (const segments of pytorchSegments)
       started.push(
-        await start(`PyTorch, channels_last, checkpoint_sequential ${segments}`, values.python, [
-          ...pytorch,
-          ...['--format', 'channels_last', '--segments', `${segments}`]
-        ])
+        await pytorch(`channels_last, checkpoint_sequential ${segments}`, ...['--format', 'channels_last', '--segments', `${segments}`])
       )
   const contenders = started.filter((one): one is Contender => 'step' in one)
   const skipped = started.filter((one): one is Skipped => 'reason' in one)
   const rows = await measure(contenders, Number(values.rounds))
   if (skipped.some(({ name }) => name.startsWith('Tilefold'))) process.exitCode = 1
   process.stdout.write(
-    `${values.json ? JSON.stringify({ size: Number(values.size), rows, tiling: tilingCosts(rows), skipped }) : report(rows, skipped)}\n`
+    `${values.json ? JSON.stringify({ model, size: Number(size), rows, tiling: tilingCosts(rows), skipped }) : report(rows, skipped)}\n`
   )
 }
 

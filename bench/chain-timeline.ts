@@ -18,6 +18,7 @@ const timelineOf = ({ stages, output }: Chain): Timeline => {
     stages: [...forward, ...backward.reverse()].map(({ milliseconds, bytes }, moment) => ({
       moment,
       bytes,
+      liveBytes: bytes,
       nanoseconds: 1e6 * milliseconds
     })),
     turn: stages.length,
@@ -25,13 +26,14 @@ const timelineOf = ({ stages, output }: Chain): Timeline => {
     tensors: stages.map(({ name, x }, i) => ({
       name,
       bytes: x,
+      movedBytes: x,
       from: Math.max(0, i - 1),
       written: i - 1,
       forward: i,
       backward: last - i,
+      nanosecondsBefore: 0,
       to: Math.min(last, last - i + 1)
-    })),
-    peakBytes: () => Infinity
+    }))
   }
 }
 

@@ -91,11 +91,15 @@ const requestFor = (network: string, size: number): StageRequest => ({
 })
 
 const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering: Lowering, chosen: Candidate): ProgramRow => {
-  const { lifetimes, peakBytes, order, segments, residence } = chosen
+  const { order, segments, residence } = chosen
+  const [lifetimes, peakBytes] = [chosen.lifetimes(), chosen.peakBytes()]
   const placed = (name: 'best-fit' | 'gtbm') => allocators[name](lifetimes, { alignment })
   const [bestFit, gtbm] = [placed('best-fit'), placed('gtbm')]
   const inChunks = (chunkBytes: number): number =>
-    ratioOf(candidateOf({ ...lowering, placement: { allocator: 'virtual', chunkBytes } }, order, segments, residence).peakBytes, lifetimes)
+    ratioOf(
+      candidateOf({ ...lowering, placement: { allocator: 'virtual', chunkBytes } }, order, segments, residence).peakBytes(),
+      lifetimes
+    )
   const ratio = ratioOf(peakBytes, lifetimes)
   const offsets = chosen.program().buffers.map(({ offset }) => offset)
   return {
@@ -126,7 +130,7 @@ function* programRows(network: string, size: number, chosen: readonly Planner[])
     if (least === undefined) continue
     const seen = new Set<Candidate>()
     for (const share of [0, 1 / 4, 1 / 2, 3 / 4, 1]) {
-      const budget = Math.floor(least.budget + share * Math.max(0, plain.peakBytes - least.budget))
+      const budget = Math.floor(least.budget + share * Math.max(0, plain.peakBytes() - least.budget))
       const candidate = answers.within(budget)
       if (candidate === undefined || seen.has(candidate)) continue
       seen.add(candidate)

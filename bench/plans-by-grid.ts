@@ -44,7 +44,7 @@ const asking = (graph: Graph, { from, to }: Span, grid: Grid): Graph => ({
 const betterReordered = (lowering: Lowering, candidate: Candidate, { from }: Span, budget: number): Candidate => {
   const segments = candidate.segments.map((one): Segment => (one.from === from ? { ...one, reorder: 'each-tile' } : one))
   const other = candidateOf(lowering, candidate.order, segments)
-  return other.peakBytes <= budget && other.milliseconds() < candidate.milliseconds() ? other : candidate
+  return other.peakBytes() <= budget && other.milliseconds() < candidate.milliseconds() ? other : candidate
 }
 
 /**

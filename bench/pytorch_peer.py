@@ -22,7 +22,7 @@ import struct
 import sys
 import time
 
-from pytorch_vgg16 import say, vgg16
+from pytorch_step import say, vgg16
 
 import torch
 from torch import nn

@@ -4,13 +4,14 @@
  *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--strategy sft] [--link 2GB/s] [--exact-kernels] [--plan FILE]
  *
  * `fraction`: the strategy within this part of what plain needs; strategy plain where absent. `plan`: the decisions of this file
- * instead. Prints one JSON object a step, as pytorch_vgg16.py does: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak
+ * instead. Prints one JSON object a step, as pytorch_step.py does: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak
  * resident set less what was resident before the session was opened.
  */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { openSession } from '../native'
+import { fillPixels } from '../src/bench'
 import { exchangeFor } from '../src/exchange'
 import { initialise } from '../src/initialise'
 import { loadPlan } from '../src/plan-file'
@@ -55,7 +56,8 @@ const main = async (): Promise<void> => {
     })
   )
   const given = file === undefined ? {} : { given: must(checkPlanFile({ ...benchModel(values.model), input: request.input }, file)) }
-  const { program, graph, plan } = must(stage({ ...request, ...given }))
+  const staged = must(stage({ ...request, ...given }))
+  const { program, graph, plan } = staged
   const arenaBytes = request.budget ?? program.peakBytes
   const before = process.memoryUsage.rss()
   const session = must(openSession({ device: 'cpu', program, arenaBytes, ...(link !== undefined && { linkBytesPerSecond: link }) }))
@@ -67,6 +69,7 @@ const main = async (): Promise<void> => {
   const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
   const images = Array.from({ length: program.input[0] }, () => ({ pixels, height: size, width: size, channels: 3, ...corner }))
   const exchange = exchangeFor(program.step)
+  fillPixels({ staged }, exchange, 1)
   say({
     ready: true,
     version: 'Tilefold',

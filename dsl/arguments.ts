@@ -77,7 +77,10 @@ export interface InstanceNormArguments {
   readonly affine?: boolean
 }
 
-/** To one of: `size` in pixels; `scale` times the input's; `to: 'block'`, the height and width with which the innermost block, or the net, starts. */
+/**
+ * To one of: `size` in pixels; `scale` times the input's, rounded down; `to: 'block'`, the height and width with which the innermost block,
+ * or the net, starts. Pixels are mapped by the two sizes alone, as by torch.nn.functional.interpolate with recompute_scale_factor.
+ */
 export interface ResizeArguments {
   readonly mode: 'bilinear' | 'nearest'
   readonly size?: Pair
@@ -90,7 +93,7 @@ export interface ResizeArguments {
 export interface PixelCrossEntropyArguments {
   /** The label of pixels that do not count; 255 by default. */
   readonly ignore?: number
-  /** A factor for each class. */
+  /** A factor for each class, at least one above 0. */
   readonly classWeights?: readonly number[]
 }
 

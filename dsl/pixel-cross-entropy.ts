@@ -13,7 +13,9 @@ export const pixelCrossEntropyShape: UnaryRule<PixelCrossEntropyArguments> = ({ 
         ? E.left('pixelCrossEntropy: class weights must be at least 0')
         : classWeights !== undefined && classWeights.length !== shape[1]
           ? E.left(`pixelCrossEntropy: has ${classWeights.length} class weights for ${shape[1]} classes`)
-          : E.right([])
+          : classWeights?.every((weight) => weight === 0)
+            ? E.left('pixelCrossEntropy: one of the class weights must be above 0')
+            : E.right([])
 
 /** The type of what pixelCrossEntropyShape returns. */
 export type PixelCrossEntropyShape<S extends Shape, A> = S extends readonly [number, infer N extends number, number, number]
@@ -24,7 +26,9 @@ export type PixelCrossEntropyShape<S extends Shape, A> = S extends readonly [num
         ? number extends N | W['length']
           ? readonly []
           : W['length'] extends N
-            ? readonly []
+            ? W[number] extends 0
+              ? 'pixelCrossEntropy: one of the class weights must be above 0'
+              : readonly []
             : `pixelCrossEntropy: has ${W['length']} class weights for ${N} classes`
         : 'pixelCrossEntropy: class weights must be at least 0'
       : readonly []

@@ -246,16 +246,23 @@ type TiledMistake<E extends Entries, F extends readonly unknown[], From extends 
     : `cannot tile along ${ShowDims<Exclude<D, LastDims<X[1]>>>}; ${X[1]} allows ${ShowDims<LastDims<X[1]>>}`
   : undefined
 
-/** Of the op at position K where it needs statistics along D of what its own segment makes. */
+/** Of the op at position K where it needs statistics along D of what its own segment makes, or of the net's input. */
 type StatisticsMistake<X extends Entry, From extends number, K extends number, D extends string> = X[1] extends Normalisation
-  ? [D & StatisticsOf<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>] extends [infer Needed extends string]
+  ? [D & StatisticsOf<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>, BackOf<X>] extends [
+      infer Needed extends string,
+      infer Back extends number
+    ]
     ? [Needed] extends [never]
       ? undefined
-      : Lte<K, X extends readonly [...unknown[], infer Back extends number] ? Add<From, Back> : From> extends true
-        ? undefined
-        : `cannot tile along ${ShowDims<Needed>}; ${X[1]} needs the statistics of the whole tensor before it, so a segment must end before it`
+      : K extends Back
+        ? `${Untileable<X, Needed>} input, so a segment must end after it`
+        : Lte<K, Add<From, Back>> extends true
+          ? undefined
+          : `${Untileable<X, Needed>} tensor before it, so a segment must end before it`
     : never
   : undefined
+type BackOf<X extends Entry> = X extends readonly [...unknown[], infer Back extends number] ? Back : 0
+type Untileable<X extends Entry, D extends string> = `cannot tile along ${ShowDims<D>}; ${X[1]} needs the statistics of the whole`
 
 type CheckpointMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
   ? LoadMistake<G, E, F>

@@ -13,59 +13,65 @@ declare const segment: unique symbol
 declare const mistake: unique symbol
 
 /** The shapes that a segment's layers have written so far, the last one first. They are only added up where a budget asks. */
-export type Written = readonly [] | readonly [last: Shape, before: Written]
+export interface Wrote<S extends Shape, Before> {
+  readonly last: S
+  readonly before: Before
+}
+export type Nothing = 'nothing'
 
 /** Bytes of float32 tensors; `number` when what was written is not known. */
-export type BytesWritten<L extends Written, Total extends number = 0> = Written extends L
-  ? number
-  : L extends readonly [infer S extends Shape, infer Before extends Written]
-    ? BytesWritten<Before, Add<Total, BytesOf<S>>>
-    : Total
+export type BytesWritten<W, Total extends number = 0> =
+  W extends Wrote<infer S, infer Before> ? BytesWritten<Before, Add<Total, BytesOf<S>>> : W extends Nothing ? Total : number
 
 /**
  * What the layers before know of the segment so far. Ops follow each other in the flattened list's order, whatever they read; so one
  * segment goes on from the end of a branch into the next one.
  */
 export type Segment = readonly [
-  held: Written,
   /** Dimensions along which it is asked to be tiled. */
   tiled: Dim,
   /** Its last op so far; never at its start. */
   last: Op,
-  /** The op that needs statistics of what the segment itself makes; never where none does. */
-  statistical: Op,
+  /** Why it cannot be tiled along all dimensions where an op in it needs statistics; never where none does. */
+  statistical: string,
   /** As long as there are checkpoints before it, plus one. */
   number: readonly unknown[]
 ]
 
-/** How a tensor came about: the number of the segment that made it, as of Segment; and what it stands in, with the shape with which that starts. */
+/**
+ * How a tensor came about: the number of the segment that made it, as of Segment, and none for the net's input; and what it stands in, with
+ * the shape with which that starts.
+ */
 export type Origin = readonly [segment: readonly unknown[], around: 'net' | 'block', start: Shape]
 
 /**
- * What the types know of a tensor: its shape S; F, the dimensions along which the segment that ends here can be tiled; the segment G; and
- * its origin O.
+ * What the types know of a tensor: its shape S; F, the dimensions along which the segment that ends here can be tiled; the segment G and
+ * what it wrote, W; and its origin O. W is a chain as long as the segment, which to compare costs: so that the compiler never does, tensors
+ * are taken apart by `infer` in every place.
  */
 export interface Tensor<
   S extends Shape = Shape,
   F extends Dim = Dim,
-  G extends Segment = readonly [Written, never, never, never, readonly [unknown]],
-  O extends Origin = readonly [readonly [], 'net', Shape]
+  G extends Segment = readonly [never, never, never, readonly [unknown]],
+  O extends Origin = readonly [readonly unknown[], 'net', Shape],
+  W = unknown
 > extends AnyTensor {
-  readonly [segment]: readonly [shape: S, dims: F, segment: G, origin: O]
+  readonly [segment]: readonly [shape: S, dims: F, segment: G, origin: O, written: W]
 }
 
 /** The shape of a tensor. */
-export type ShapeOf<X> = X extends Tensor<infer S, Dim, Segment, Origin> ? S : never
+export type ShapeOf<X> = X extends Tensor<infer S, infer _F, infer _G, infer _O, infer _W> ? S : never
 
 /** Bytes (float32) that the layers since the last checkpoint have written. */
-export type HeldBytes<X> = X extends Tensor<Shape, Dim, infer G, Origin> ? BytesWritten<G[0]> : never
+export type HeldBytes<X> = X extends Tensor<infer _S, infer _F, infer _G, infer _O, infer W> ? BytesWritten<W> : never
 
 /** The tensor with which a net starts. */
 export type Start<S extends Shape> = Tensor<
   S,
   Dim,
-  readonly [readonly [], never, never, never, readonly [unknown]],
-  readonly [readonly [], 'net', S]
+  readonly [never, never, never, readonly [unknown]],
+  readonly [readonly [], 'net', S],
+  Nothing
 >
 
 /** A mistake: no value has this type, so the compiler prints the sentence where one is expected. */

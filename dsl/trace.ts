@@ -16,8 +16,8 @@ interface Segment {
   readonly heldBytes: number
   readonly tiled: readonly Dim[]
   readonly last: Op | undefined
-  /** The op that needs statistics of what the segment itself makes. */
-  readonly statistical: Op | undefined
+  /** Why it cannot be tiled along all dimensions: an op in it needs statistics. */
+  readonly statistical: string | undefined
   /** The last tensor that was made before it. */
   readonly from: number
 }
@@ -34,7 +34,9 @@ const startOf = (shape: Shape, from: number): Segment => ({
   from
 })
 
-const needsStatistics = (op: Op): string => `${op} needs the statistics of the whole tensor before it, so put a checkpoint before it`
+/** Of a tensor; nothing can stand before the net's input, which is tensor 0. */
+const needsStatistics = (op: Op, tensor: number): string =>
+  `${op} needs the statistics of the whole ${tensor === 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
 
 type FlatOp = Extract<FlatLayer, { readonly op: Op }>
 
@@ -50,15 +52,17 @@ const applyOp = ({ op, args, inputs }: FlatOp, output: Shape, segment: Segment):
   const allowed = opSegments[op].last
   const refused = without(tiled, allowed)
   if (refused.length > 0) return E.left(`${op}: cannot tile along ${showDims(refused)}; ${op} allows ${showDims(allowed)}`)
-  const whole = inputs.some((tensor) => tensor > from) ? statisticsOf(op, args) : []
+  const gathered = inputs.find((tensor) => tensor > from || tensor === 0)
+  const whole = gathered === undefined ? [] : statisticsOf(op, args)
+  const reason = needsStatistics(op, gathered ?? 0)
   const cut = common(tiled, whole)
-  if (cut.length > 0) return E.left(`${op}: cannot tile along ${showDims(cut)}; ${needsStatistics(op)}`)
+  if (cut.length > 0) return E.left(`${op}: cannot tile along ${showDims(cut)}; ${reason}`)
   return E.right({
     ...segment,
     dims: without(common(common(dims, inside), allowed), whole),
     heldBytes: heldBytes + (opSegments[op].inPlace ? 0 : bytesOf(output)),
     last: op,
-    statistical: common(dims, whole).length > 0 ? op : segment.statistical
+    statistical: common(dims, whole).length > 0 ? reason : segment.statistical
   })
 }
 
@@ -83,9 +87,13 @@ const applyTile = (counts: MarkArguments['tile'], isInBlock: boolean, segment: S
   return refused.length === 0
     ? E.right({ ...segment, tiled: [...new Set([...tiled, ...(asked as readonly Dim[])])] })
     : E.left(
-        `tile: cannot tile along ${showDims(refused)}; ${statistical === undefined || asked.includes('C') ? `this segment allows ${showDims(dims)}` : needsStatistics(statistical)}`
+        `tile: cannot tile along ${showDims(refused)}; ${statistical === undefined || asked.includes('C') ? `this segment allows ${showDims(dims)}` : statistical}`
       )
 }
+
+/** "features.0: conv2d: ..."; where the name says what it is, as a block's join's does, "add1: ...". */
+const under = ({ name, op }: FlatOp, sentence: string): string =>
+  `${name}: ${/[^.]*$/.exec(name)![0].replace(/\d+$/, '') === op ? sentence.slice(`${op}: `.length) : sentence}`
 
 /** The layer's output and the segment that ends with it; `shapes` are those of all tensors so far. */
 const apply = (
@@ -105,7 +113,7 @@ const apply = (
         E.map((ended) => ({ output, segment: ended }))
       )
     ),
-    E.mapLeft((sentence) => `${layer.name}: ${sentence}`)
+    E.mapLeft((sentence) => under(layer, sentence))
   )
 }
 

@@ -75,10 +75,8 @@ const main = async (): Promise<void> => {
     strategy: 'plain',
     optimizer: 'adamw',
     lr: 0.0005,
-    // The last convolution begins with weights of deviation 1, which its decay takes back within some steps.
-    group: [{ prefix: 'classifier.classifier.6', rate: 10, weightDecay: 30 }],
     schedule: 'cosine',
-    steps: 120,
+    steps: 80,
     flip: true,
     rotate: true,
     classWeights: 'balanced',

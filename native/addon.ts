@@ -47,11 +47,28 @@ export type Addon = t.TypeOf<typeof addonCodec>
 const addonFile = join(__dirname, 'build', 'Release', 'tilefold.node')
 const buildCommand = 'npm run build'
 
+/**
+ * Rounds in which a thread that waits for its team looks again before it sleeps, about a tenth of a millisecond. In libgomp's own 300,000
+ * it takes, wherever the two share a core, a time slice from the one that it waits for, kernel after kernel.
+ */
+const spinRounds = '3000'
+
+/** libgomp reads the environment once, when the addon is loaded; what is set there counts. */
+const withShortSpins = <A>(load: () => A): A => {
+  if (process.env.GOMP_SPINCOUNT !== undefined || process.env.OMP_WAIT_POLICY !== undefined) return load()
+  process.env.GOMP_SPINCOUNT = spinRounds
+  try {
+    return load()
+  } finally {
+    delete process.env.GOMP_SPINCOUNT
+  }
+}
+
 const load = (): E.Either<DeviceError, Addon> => {
   if (!existsSync(addonFile)) return E.left(deviceError('missing', `the native addon is not built: build it with "${buildCommand}"`))
   return pipe(
     E.tryCatch(
-      () => ({ value: createRequire(__filename)(addonFile) as unknown }),
+      () => ({ value: withShortSpins(() => createRequire(__filename)(addonFile) as unknown) }),
       (error) => deviceError('missing', `the native addon cannot be loaded (${String(error)}): build it again with "${buildCommand}"`)
     ),
     E.chain(answerOf(addonCodec))

@@ -4,6 +4,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../native'
 import { type KernelTime, breakdownOf } from './breakdown'
+import type { Exchange } from './exchange'
 import { type Failure, type Outcome, inputFailure, interrupted } from './failure'
 import { pixelLossOf, setPixelWeights, weightOfPixels } from './pixel-loss'
 import { type Planned, type RunnableSetup, imageSource, planNetwork } from './planning'
@@ -65,13 +66,13 @@ const updateOnce = (
   )
 }
 
-/** Labels of pixels go through the classes in turn. */
-const fillPixels = (planned: Planned, network: RunningNetwork, accumulate: number): void => {
+/** Labels of pixels, where there are any, go through the classes in turn. */
+export const fillPixels = (planned: Pick<Planned, 'staged'>, exchange: Exchange, accumulate: number): void => {
   const pixels = pixelLossOf(planned)
   if (pixels === undefined) return
-  const target = network.exchange.view('target')
+  const target = exchange.view('target')
   for (let index = 0; index < target.length; index += 1) target[index] = index % pixels.classes
-  setPixelWeights(pixels, accumulate * weightOfPixels(pixels, target), network.exchange)
+  setPixelWeights(pixels, accumulate * weightOfPixels(pixels, target), exchange)
 }
 
 const runSteps = async (
@@ -81,7 +82,7 @@ const runSteps = async (
   image: Image
 ): Promise<E.Either<Failure, BenchReport>> => {
   const { program, plan } = planned.staged
-  fillPixels(planned, network, options.accumulate ?? 1)
+  fillPixels(planned, network.exchange, options.accumulate ?? 1)
   const images = Array.from({ length: program.input[0] }, () => image)
   const stepMs: number[] = []
   let before = network.kernelMilliseconds()

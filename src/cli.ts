@@ -65,6 +65,7 @@ const program = (): Command => {
   const addPlanning = (name: string, description: string): Command => addMeasureOption(add(name, description))
 
   addOptimizerOptions(addPlanning('plan', 'show how a training step would fit into a budget; run no step'))
+    .option('--evaluate', 'plan the forward pass of predict instead')
     .option('--out <file>', 'write the plan: *.plan.ts, which the compiler checks, or *.json')
     .action((model: string, options) =>
       answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand({ ...options, model }))

@@ -39,6 +39,10 @@ const exampleOf =
     return E.right({ path: resolve(dirname(csv), path), label: Number(label), origin })
   }
 
+const foundAt =
+  (origin: string) =>
+  ({ code, message }: Failure): Failure => ({ code, message: `${origin}: ${message}` })
+
 const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
 
 /** Masks are opened at once, to see that they fit their images and what they hold. */
@@ -52,7 +56,7 @@ const maskedExampleOf =
       checkExists({ path, origin }),
       TE.chain(() => readExtent(path)),
       TE.bindTo('image'),
-      TE.bind('label', () => inspectMask(mask)),
+      TE.bind('label', () => TE.mapLeft(foundAt(origin))(inspectMask(mask))),
       TE.filterOrElse(
         ({ image, label }) => sizeText(image) === sizeText(label),
         ({ image, label }) =>

@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Objective } from '../staging'
+import type { Model } from '../dsl'
+import { type Objective, objectiveText } from '../staging'
 import { type Outcome, inputFailure } from './failure'
 import { type Picture, decodeImage } from './images'
 import { checkMaskName, writeMask } from './masks'
@@ -70,6 +71,17 @@ const checkOut = ({ out }: PredictOptions, planned: Planned): Outcome<void> => {
     : TE.right(undefined)
 }
 
+/** What a training plan swaps out is for its backward pass; without one it stays where it is. */
+const planOfForward = ({ plan }: PredictOptions): Pick<RunnableSetup, 'plan'> => {
+  if (plan === undefined) return {}
+  const { residence: _, ...decisions } = plan
+  return { plan: decisions }
+}
+
+/** The model by its running statistics, as plans for evaluation know it; a training plan is of the model as it is trained. */
+const evaluated = ({ model, plan }: PredictOptions): Model =>
+  plan === undefined || plan.objective === objectiveText(objective) ? frozenModel(model) : model
+
 /**
  * One forward pass over a whole image, normalised by running statistics and without dropout, in tiles as the plan says: the result is that
  * of the image untiled, and the device's memory stays within the budget. The image and the mask are in host memory beside it.
@@ -87,7 +99,7 @@ export const predict = (options: PredictOptions): Outcome<PredictReport> =>
     ),
     TE.bind('picture', () => decodeImage(options.image, { height: 1, width: 1 })),
     TE.let('setup', ({ picture: { height, width, channels } }): RunnableSetup & Watching => {
-      return { ...options, model: frozenModel(options.model), input: [1, channels, height, width] }
+      return { ...options, ...planOfForward(options), model: evaluated(options), input: [1, channels, height, width] }
     }),
     TE.chainFirst(({ setup }) => measureFirst(setup, objective, imageSource)),
     TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),

@@ -19,6 +19,10 @@ export interface SegmentReport {
   readonly workspaceBytes: number | null
   /** Whether each tile of the images is loaded while the one before it is computed. */
   readonly loadsAhead: boolean
+  /** Names of layers whose outputs leave for the host, where they and their gradients stay: bands of rows come and go. */
+  readonly streams: readonly string[]
+  /** Whether nothing that leaves the segment is kept: it runs forward again before the backward that reads it. */
+  readonly repeats: boolean
 }
 
 /** The fields of `plan --json`. */
@@ -66,7 +70,7 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
 export const segmentReport = (
   graph: Graph,
   order: MemoryPlan['order'],
-  { from, to, grid, recompute, winograd = [], workspace, loadsAhead }: Segment
+  { from, to, grid, recompute, winograd = [], workspace, loadsAhead, streams = [], repeats }: Segment
 ): SegmentReport => ({
   from,
   to,
@@ -76,7 +80,9 @@ export const segmentReport = (
   recompute,
   winograd: winograd.map((position) => graph.nodes[order[position]!]!.name),
   workspaceBytes: workspace ?? null,
-  loadsAhead: loadsAhead === true
+  loadsAhead: loadsAhead === true,
+  streams: streams.map((position) => graph.nodes[order[position]!]!.name),
+  repeats: repeats === true
 })
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
@@ -128,8 +134,8 @@ export const planText = (planned: Planned): string => {
   const hasWorkspace = report.segments.some(({ workspaceBytes }) => workspaceBytes !== null)
   const segments = report.segments.map((segment) => [
     spanText(segment),
-    `${tilesText(segment.grid)}${segment.loadsAhead ? ', loaded ahead' : ''}`,
-    segment.recompute ? 'computed again' : 'kept',
+    `${tilesText(segment.grid)}${segment.loadsAhead ? ', loaded ahead' : ''}${segment.streams.length === 0 ? '' : ', to the host in bands'}`,
+    segment.repeats ? 'forward again, then computed again' : segment.recompute ? 'computed again' : 'kept',
     segment.winograd.length === 0 ? '' : plural(segment.winograd.length, 'convolution'),
     ...(hasWorkspace ? [segment.workspaceBytes === null ? '' : formatBytes(segment.workspaceBytes)] : [])
   ])

@@ -47,7 +47,11 @@ const fillWeights = ({ planned, weights, state, seed }: Opening, exchange: Excha
   if (state !== undefined) return state(exchange)
   if (weights !== undefined) return readWeights(weights, model, parameters, exchange)
   return TE.fromIO(() => {
-    for (const { name, shape } of parameters) initialise(seed, name, shape, exchange.view(name) as Float32Array | Float64Array)
+    const last = parameters.findLast(({ role }) => role === 'weight')
+    for (const parameter of parameters) {
+      const { name, shape } = parameter
+      initialise(seed, name, shape, exchange.view(name) as Float32Array | Float64Array, parameter === last)
+    }
   })
 }
 

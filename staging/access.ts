@@ -86,7 +86,7 @@ export const accessMaps: { readonly [P in Op]: AccessRule<P> } = {
   tanh: pointwise,
   silu: pointwise,
   gelu: pointwise,
-  // Statistics come from before the segment: see `barrier` in normalisation.ts.
+  // Statistics come from before the segment: see `barriers` in normalisation.ts.
   batchNorm: pointwise,
   groupNorm: pointwise,
   instanceNorm: pointwise,

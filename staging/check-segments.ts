@@ -8,22 +8,10 @@ import { stayMistake } from './lowering/swap'
 import { transformablePositions } from './lowering/winograd'
 import { tilesAsked } from './marks'
 import { momentText } from './moments'
-import { barriers, gathersMoments } from './normalisation'
 import { inOrder, type Order } from './order'
 import type { PlacementChoice, Residence, Segment } from './plan'
 import { repeatMistake, streamMistake } from './streams'
-import { nodeWithoutInput, segmentTiling, type Grid, type Span } from './tiling'
-
-/**
- * Why a span cannot have a grid for the statistics that an op in it takes of the network's input, which is loaded tile by tile: of tensors
- * that the span makes itself the model's and the plan's own rules say so.
- */
-const statisticsMistake = (graph: Graph, span: Span, grid: Grid): string | undefined => {
-  const axes = barriers(graph, span).filter((axis) => grid[axis] > 1)
-  if (axes.length === 0) return undefined
-  const node = graph.nodes.slice(span.from, span.to).find((one) => gathersMoments(one) && one.inputs[0] === 0)!
-  return `cannot tile along ${axes.join(' ')}; ${node.name}: ${node.op} needs the statistics of the whole input, so a segment must end after it`
-}
+import { nodeWithoutInput, segmentTiling } from './tiling'
 
 /** A graph that can run, whole and with the tiles that its model asks for: every layer of every tile must see some of its input. */
 export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
@@ -33,8 +21,6 @@ export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
     return E.left(
       inputError(`${where}: ${node.name}: ${node.op}: sees nothing but padding; give it less padding or a larger input.`, node.name)
     )
-  const cut = tilesAsked(graph).flatMap((span) => statisticsMistake(graph, span, span.grid) ?? [])[0]
-  if (cut !== undefined) return E.left(inputError(`${where}: tile: ${cut}.`))
   const asked = tilesAsked(graph).find((span) => segmentTiling(graph, span, span.grid) === undefined)
   if (asked === undefined) return E.right(graph)
   const [first, last] = [graph.nodes[asked.from]!.name, graph.nodes[asked.to - 1]!.name]
@@ -74,11 +60,6 @@ export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<S
   const mistake =
     orderMistake(graph.nodes, order) ?? segmentsMistake(inOrder(graph, order).nodes, segments.map(named(inOrder(graph, order))))
   if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
-  const cut = segments.flatMap((segment) => {
-    const reason = statisticsMistake(inOrder(graph, order), segment, segment.grid)
-    return reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]
-  })[0]
-  if (cut !== undefined) return E.left(inputError(`${cut}.`))
   const streamed = segments.flatMap((segment, place) => {
     const repeated = segment.repeats === undefined ? undefined : repeatMistake(inOrder(graph, order), segments, place)
     const reasons = (segment.streams ?? []).map((position) => streamMistake(inOrder(graph, order), segments, segment, position))

@@ -138,7 +138,7 @@ const looks = 12
 
 const other = (present: Candidate, budgetBytes: number, { peakBytes, milliseconds }: Candidate): OtherBudget => ({
   budgetBytes,
-  peakDeviceBytes: peakBytes,
+  peakDeviceBytes: peakBytes(),
   stepMilliseconds: milliseconds(),
   differenceMilliseconds: milliseconds() - present.milliseconds()
 })
@@ -147,9 +147,9 @@ const other = (present: Candidate, budgetBytes: number, { peakBytes, millisecond
 const largerThan = (present: Candidate, budget: number, answers: Answers): readonly OtherBudget[] => {
   const fastest = answers.within(refusedBytes - 1)
   if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
-  const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes / budget) ** ((index + 1) / looks)))
+  const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes() / budget) ** ((index + 1) / looks)))
   let before = present
-  return [...steps.slice(0, -1), fastest.peakBytes].flatMap((bytes) => {
+  return [...steps.slice(0, -1), fastest.peakBytes()].flatMap((bytes) => {
     const candidate = answers.within(bytes)
     if (candidate === undefined || candidate.milliseconds() >= before.milliseconds()) return []
     before = candidate
@@ -158,8 +158,8 @@ const largerThan = (present: Candidate, budget: number, answers: Answers): reado
 }
 
 const smallerThan = (present: Candidate, answers: Answers): OtherBudget | undefined => {
-  const candidate = answers.within(present.peakBytes - 1)
-  return candidate && other(present, present.peakBytes - 1, candidate)
+  const candidate = answers.within(present.peakBytes() - 1)
+  return candidate && other(present, present.peakBytes() - 1, candidate)
 }
 
 /** Why a plan is as it is, in figures: pure, and as deterministic as the plan. Fails as staging does. */
@@ -168,7 +168,7 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
     decide(request),
     E.map((decided): Explanation => {
       const { lowering, chosen, answers } = decided
-      const live = liveOf(chosen.graph, chosen.liveAtPeak)
+      const live = liveOf(chosen.graph, chosen.liveAtPeak())
       const timer = segmentTimer({ ...lowering, graph: chosen.graph }, new Set(chosen.segments.flatMap(streamedBy)))
       return {
         plan: planOf(request, decided),

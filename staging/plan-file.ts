@@ -84,13 +84,13 @@ export const objectiveText = (objective: Objective): string => (objective.kind =
 const rounded = (value: number): number => Number(value.toPrecision(6))
 
 /** A staged plan as a file holds it. */
-export const planFileOf = ({ graph, plan, program }: Staged, objective: Objective): Plan => {
+export const planFileOf = ({ written, graph, plan, program }: Staged, objective: Objective): Plan => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = memoryPlan.encode(plan).predicted
   const nameAt = (position: number): string => graph.nodes[plan.order[position]!]!.name
   return {
     model: plan.model,
     input: plan.input,
-    layers: graph.nodes.map(({ op, args }) => layerText(op, args)),
+    layers: written.nodes.map(({ op, args }) => layerText(op, args)),
     order: plan.order,
     strategy: plan.strategy,
     device: { name: plan.device, precision: program.precision, threads: program.threads },

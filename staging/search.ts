@@ -7,12 +7,11 @@ import { lower, openContext, type Lowered, type Lowering } from './lowering/lowe
 import { microBatches } from './objective'
 import { inOrder, type Order } from './order'
 import { timelineOf } from './lowering/timeline'
-import { aligned } from './placement/placement'
+import { alignment } from './placement/placement'
 import type { Residence, Segment } from './plan'
-import type { Program } from './program'
-import { simulate } from './simulate'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
-import type { Decisions, Search, Segmentation, Strategy } from './strategies/strategy'
+import { leastBytesOf } from './strategies/least-bytes'
+import type { Decisions, Prospect, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { variantsOf, withVariants } from './strategies/variants'
 import { segmentTiling, untiled, type TileRun } from './tiling'
@@ -24,14 +23,12 @@ export interface Candidate extends Lowered {
   readonly order: Order
   readonly segments: readonly Segment[]
   readonly residence: Residence
-  /** Predicted time of a step, all micro-batches of an update. */
-  readonly milliseconds: () => number
 }
 
 /** What a strategy answers to budgets in bytes. */
 export interface Answers {
-  /** The fastest that fits. Never slower for a larger budget. */
-  readonly within: (budget: number) => Candidate | undefined
+  /** The fastest that fits, beyond `slowest` milliseconds perhaps none. Never slower for a larger budget. */
+  readonly within: (budget: number, slowest?: number) => Candidate | undefined
   /** The smallest budget for which there is an answer, and that answer. */
   readonly least: () => { readonly budget: number; readonly candidate: Candidate } | undefined
   /** The fewest bytes on the host with which anything fits the budget; undefined where nothing does. */
@@ -41,10 +38,7 @@ export interface Answers {
 /** `lowering` has the graph as written. */
 export const candidateOf = (lowering: Lowering, order: Order, segments: readonly Segment[], residence: Residence = []): Candidate => {
   const graph = inOrder(lowering.graph, order)
-  const lowered = lower({ ...lowering, graph }, segments, residence)
-  const program = lazily((): Program => lowered.program())
-  const milliseconds = lazily(() => simulate(program(), lowering.device, microBatches(lowering.objective)))
-  return { ...lowered, graph, order, segments, residence, program, milliseconds }
+  return { ...lower({ ...lowering, graph }, segments, residence), graph, order, segments, residence }
 }
 
 const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
@@ -67,23 +61,54 @@ const largestTensorBytes = (lowering: Lowering): number => {
   }, 0)
 }
 
-/** All of a strategy's decisions are lowered; they are few. None does with fewer bytes than `leastBytes`. */
-const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Candidate[]): Answers => {
-  const lowered = lazily(all)
-  const candidates = (): readonly Candidate[] => lowered().filter(({ hostBytes }) => hostBytes <= hostBudget)
+/** Whether what is live at once may be placed in a budget: a placement ends before the padding of its last buffer. */
+const mayLieIn = (budget: number, liveBytes: number): boolean => liveBytes < budget + alignment
+
+/** A prospect that is lowered when it comes into question. */
+interface Lowerable extends Omit<Prospect, 'decisions' | 'nanoseconds'> {
+  /** What it takes at least. */
+  readonly milliseconds: () => number
+  readonly lowered: () => Candidate
+}
+
+/** The best of all that a strategy may decide. None does with fewer bytes than `leastBytes`. */
+const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Lowerable[]): Answers => {
+  const mayFit = lazily(() => all().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
+  const isWithin = (budget: number, { liveBytes, liveHostBytes, peakBytes, hostBytes }: Candidate): boolean =>
+    mayLieIn(budget, liveBytes()) && mayLieIn(hostBudget, liveHostBytes()) && peakBytes() <= budget && hostBytes() <= hostBudget
+  const fewestFirst = (bytes: (one: Lowerable) => number, among: readonly Lowerable[]): readonly Lowerable[] =>
+    [...among].sort((a, b) => bytes(a) - bytes(b))
   return {
-    within: (budget) => (budget < leastBytes ? undefined : fastestOf(candidates().filter(({ peakBytes }) => peakBytes <= budget))),
-    least: () => {
-      const candidate = candidates().reduce<Candidate | undefined>(
-        (least, one) => (least === undefined || one.peakBytes < least.peakBytes ? one : least),
-        undefined
-      )
-      return candidate && { budget: candidate.peakBytes, candidate }
+    within: (budget, slowest = Infinity) => {
+      if (budget < leastBytes) return undefined
+      const small = mayFit().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
+      let best: Candidate | undefined
+      for (const { milliseconds, lowered } of small.sort((a, b) => a.milliseconds() - b.milliseconds())) {
+        const mayBeBest = (time: number): boolean => (best === undefined ? time <= slowest : time < best.milliseconds())
+        if (!mayBeBest(milliseconds())) break
+        if (mayBeBest(lowered().milliseconds()) && isWithin(budget, lowered())) best = lowered()
+      }
+      return best
     },
-    leastHost: (budget) =>
-      lowered()
-        .filter(({ peakBytes }) => peakBytes <= budget)
-        .reduce<number | undefined>((least, { hostBytes }) => Math.min(least ?? hostBytes, hostBytes), undefined)
+    least: () => {
+      let least: Candidate | undefined
+      for (const { deviceBytes, lowered } of fewestFirst((one) => one.deviceBytes, mayFit())) {
+        const most = (least?.peakBytes() ?? Infinity) - 1
+        if (!mayLieIn(most, deviceBytes)) break
+        if (isWithin(most, lowered())) least = lowered()
+      }
+      return least && { budget: least.peakBytes(), candidate: least }
+    },
+    leastHost: (budget) => {
+      const small = all().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
+      let least: number | undefined
+      for (const { hostBytes, lowered } of fewestFirst((one) => one.hostBytes, small)) {
+        if (!mayLieIn((least ?? Infinity) - 1, hostBytes)) break
+        if (mayLieIn(budget, lowered().liveBytes()) && lowered().peakBytes() <= budget)
+          least = Math.min(least ?? Infinity, lowered().hostBytes())
+      }
+      return least
+    }
   }
 }
 
@@ -126,14 +151,14 @@ const ladderAnswers = (
     for (let rung = startFor(budget); rung >= 0; rung--) {
       const candidates = candidatesAt(rung)
       if (candidates.length === 0) return undefined
-      const fitting = candidates.find(({ peakBytes }) => peakBytes <= budget)
+      const fitting = candidates.find(({ liveBytes, peakBytes }) => mayLieIn(budget, liveBytes()) && peakBytes() <= budget)
       if (fitting !== undefined) return fitting
     }
     return undefined
   }
   return {
     within,
-    leastHost: (budget) => within(budget)?.hostBytes,
+    leastHost: (budget) => within(budget)?.hostBytes(),
     least: () => {
       let [low, high] = [0, top]
       while (low < high) {
@@ -144,7 +169,7 @@ const ladderAnswers = (
       let least: { readonly budget: number; readonly candidate: Candidate } | undefined
       for (let rung = low; rung <= top && (least === undefined || reaching(rung) < least.budget); rung++)
         for (const candidate of candidatesAt(rung)) {
-          const budget = Math.max(candidate.peakBytes, reaching(rung))
+          const budget = Math.max(candidate.peakBytes(), reaching(rung))
           if (least === undefined || budget < least.budget) least = { budget, candidate }
         }
       return least
@@ -177,7 +202,7 @@ const answersOf = (
   written: Lowering,
   strategy: Strategy,
   searchIn: (order: Order) => Search,
-  plainPeakBytes: number,
+  plain: Candidate,
   hostBudget: number
 ): Answers => {
   const order = strategy.order(written.graph)
@@ -192,37 +217,64 @@ const answersOf = (
   }
   const onDevice = (segments: Segmentation): Candidate => lowered({ segments, residence: [] })
   const wholeBytes = (): number => search.residentBytes + largestTensorBytes(lowering)
+  const milliseconds = (nanoseconds: number): number => (microBatches(lowering.objective) * nanoseconds) / 1e6
   switch (strategy.kind) {
-    case 'fixed':
-      return fixedAnswers(hostBudget, wholeBytes(), () => strategy.all(search).map(onDevice))
+    case 'fixed': {
+      const estimated = (segments: Segmentation): number =>
+        milliseconds(segments.reduce((sum, segment) => sum + search.estimate(segment)!.nanoseconds(), 0))
+      // What every plan does beside its segments.
+      const common = lazily(() => plain.milliseconds() - estimated(wholeGraph(lowering.graph)))
+      const bytesOf = leastBytesOf(lowering, search.residentBytes)
+      return fixedAnswers(hostBudget, wholeBytes(), () =>
+        strategy.all(search).map((segments) => ({
+          deviceBytes: bytesOf(segments),
+          hostBytes: 0,
+          milliseconds: lazily(() => common() + estimated(segments)),
+          lowered: () => onDevice(segments)
+        }))
+      )
+    }
     case 'swapping':
       return fixedAnswers(hostBudget, strategy.tiles === true ? search.residentBytes : wholeBytes(), () =>
-        strategy.all(search).map(lowered)
+        strategy.all(search).map(({ decisions, nanoseconds, ...bytes }) => ({
+          ...bytes,
+          milliseconds: () => milliseconds(nanoseconds()),
+          lowered: lazily(() => lowered(decisions()))
+        }))
       )
     case 'targeted': {
       // Whole and with the fastest kernels, whose scratch may be larger than all the rest.
       const [fastest] = withVariants(search.variants, wholeGraph(lowering.graph))
-      return ladderAnswers(search, strategy.within(search), onDevice, Math.max(plainPeakBytes, onDevice(fastest!).peakBytes))
+      return ladderAnswers(search, strategy.within(search), onDevice, Math.max(plain.peakBytes(), onDevice(fastest!).liveBytes()))
     }
   }
 }
-
-/** The bytes of parameters and optimizer state. */
-const residentBytesOf = (program: Program): number => program.residents.reduce((sum, { bytes }) => sum + aligned(bytes), 0)
 
 /**
  * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers, or of those that obey the model's
  * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
  */
 export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): Answers => {
-  const searchIn = searches(written, residentBytesOf(plain.program()), hostBudget ?? Infinity)
+  const searchIn = searches(written, plain.residentBytes, hostBudget ?? Infinity)
   const mayTake = (name: Planner): boolean =>
     (written.graph.marks.length === 0 || strategies[name].obeysMarks) && (hostBudget !== undefined || strategies[name].kind !== 'swapping')
-  const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) =>
-    answersOf(written, strategies[name], searchIn, plain.peakBytes, hostBudget ?? Infinity)
-  )
+  const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) => ({
+    kind: strategies[name].kind,
+    ...answersOf(written, strategies[name], searchIn, plain, hostBudget ?? Infinity)
+  }))
+  // What a search finds that looks for it spares the others' slower candidates their placement.
+  const guidedFirst = [...all].sort((a, b) => Number(b.kind === 'targeted') - Number(a.kind === 'targeted'))
   return {
-    within: (budget) => fastestOf(all.flatMap((answers) => answers.within(budget) ?? [])),
+    within: (budget) => {
+      const found = new Map<Answers, Candidate | undefined>()
+      let slowest = Infinity
+      for (const answers of guidedFirst) {
+        const candidate = answers.within(budget, slowest)
+        found.set(answers, candidate)
+        slowest = Math.min(slowest, candidate?.milliseconds() ?? Infinity)
+      }
+      return fastestOf(all.flatMap((answers) => found.get(answers) ?? []))
+    },
     least: () =>
       all
         .flatMap((answers) => answers.least() ?? [])

@@ -1,6 +1,6 @@
 import type { DeviceModel } from './device-model'
 import type { Kernel } from './kernels'
-import type { Copy, Engine, Program } from './program'
+import type { Copy, Engine } from './program'
 
 /** What is told of instructions, before or after placement, to know their time. */
 type Timed =
@@ -57,7 +57,14 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
   return Math.max(...Object.values(engines))
 }
 
+/** The sections of a step, before or after placement. */
+interface TimedStep {
+  readonly step: { readonly code: readonly Timed[] }
+  readonly update?: { readonly code: readonly Timed[] } | undefined
+  readonly kernels: readonly Kernel[]
+}
+
 /** Predicted milliseconds of one update of the weights: its micro-batches in turn, and what follows them. */
-export const simulate = ({ step, update, kernels }: Program, device: DeviceModel, microBatches: number): number =>
+export const simulate = ({ step, update, kernels }: TimedStep, device: DeviceModel, microBatches: number): number =>
   microBatches * (simulatedNanoseconds(step.code, kernels, device) / 1e6) +
   (update === undefined ? 0 : simulatedNanoseconds(update.code, kernels, device) / 1e6)

@@ -43,6 +43,8 @@ export interface StageRequest {
 type LoweringRequest = Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source' | 'exactKernels' | 'given' | 'placement'>
 
 export interface Staged {
+  /** The graph as the model has it: an evaluation changes what its ops are told, and gradients go without dropout. */
+  readonly written: Graph
   readonly graph: Graph
   readonly plan: MemoryPlan
   readonly program: Program
@@ -69,7 +71,7 @@ const tooSmall = (graph: Graph, planner: string, budget: number, least: ReturnTy
     `${graph.model} on ${graph.input.join('x')} does not fit the budget of ${inWords(budget)}: ` +
     (least === undefined
       ? `${planner} finds no way to run it`
-      : `${planner} needs at least ${inWords(least.budget)}, where ${least.candidate.largestAtPeak} is the largest tensor`) +
+      : `${planner} needs at least ${inWords(least.budget)}, where ${least.candidate.largestAtPeak()} is the largest tensor`) +
     '; raise --budget or take a smaller input.',
   ...(least === undefined ? {} : { smallestFeasibleBudgetBytes: least.budget })
 })
@@ -128,11 +130,11 @@ const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingErr
     const unfit = residenceMistake({ ...lowering, graph: inOrder(graph, given.order) }, given)
     if (unfit !== undefined) return E.left(unfit)
     const candidate = candidateOf(lowering, given.order, given.segments, given.residence)
-    if (candidate.hostBytes > (hostBudget ?? Infinity))
-      return E.left(hostTooSmall(graph, 'the given plan', hostBudget!, candidate.hostBytes))
-    return candidate.peakBytes <= budget
+    if (candidate.hostBytes() > (hostBudget ?? Infinity))
+      return E.left(hostTooSmall(graph, 'the given plan', hostBudget!, candidate.hostBytes()))
+    return candidate.peakBytes() <= budget
       ? E.right(decided(candidate))
-      : E.left(misfit('the given plan', { budget: candidate.peakBytes, candidate }))
+      : E.left(misfit('the given plan', { budget: candidate.peakBytes(), candidate }))
   }
   const answers = openAnswers(lowering, strategy, plain, hostBudget)
   const chosen = answers.within(budget)
@@ -163,7 +165,7 @@ export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lo
 export const plainPeakBytes = (request: StageRequest): E.Either<StagingError, number> =>
   pipe(
     loweringFor(request),
-    E.map((lowering) => plainOf(lowering).peakBytes)
+    E.map((lowering) => plainOf(lowering).peakBytes())
   )
 
 /** Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the smallest that would do. */
@@ -196,9 +198,9 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
     residence: chosen.residence,
     placement: lowering.placement ?? statically,
     predicted: {
-      peakDeviceBytes: chosen.peakBytes,
-      peakHostBytes: chosen.hostBytes,
-      plainPeakBytes: plain.peakBytes,
+      peakDeviceBytes: chosen.peakBytes(),
+      peakHostBytes: chosen.hostBytes(),
+      plainPeakBytes: plain.peakBytes(),
       stepMilliseconds: chosen.milliseconds(),
       lowerBoundMilliseconds: lowerBound(lowering),
       haloOverhead: haloOverhead(chosen.graph, chosen.segments)
@@ -213,5 +215,10 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
 export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
   pipe(
     decide(request),
-    E.map((decided) => ({ graph: decided.lowering.graph, plan: planOf(request, decided), program: decided.chosen.program() }))
+    E.map((decided) => ({
+      written: decided.written,
+      graph: decided.lowering.graph,
+      plan: planOf(request, decided),
+      program: decided.chosen.program()
+    }))
   )

@@ -1,4 +1,5 @@
-import { extentsOfTensor, isLoss, type Graph, type Node } from './graph'
+import { transposedWindowOf } from '../dsl'
+import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './normalisation'
 import { tileAxes, type TileAxis } from './program'
 import { hull, inputInterval, partition, partitionAlongside, unpadded, withLeftover, type Interval, type Reading } from './region'
@@ -40,9 +41,24 @@ export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
 export const crossesAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
   readers[tensor]!.some((reader) => reader >= position)
 
-/** The tensors, the network's input left out, that are made before a position and read from there on. */
-export const crossing = (graph: Graph, position: number): readonly number[] =>
-  Array.from({ length: position }, (_, index) => index + 1).filter((tensor) => crossesAfter(graph, tensor, position))
+/** The tensors, the network's input left out, that are made before a position and read from there on: of every position at once. */
+const allCrossing = ({ nodes, readers }: Graph): readonly (readonly number[])[] => {
+  let alive: readonly number[] = []
+  return [...nodes.keys(), nodes.length].map((position) => {
+    const before = position === 0 ? alive : [...alive, position]
+    alive = before.filter((tensor) => readers[tensor]!.at(-1)! >= position)
+    return alive
+  })
+}
+
+const knownCrossing = new WeakMap<Graph, readonly (readonly number[])[]>()
+
+/** The same of one position; answers are remembered. */
+export const crossing = (graph: Graph, position: number): readonly number[] => {
+  const known = knownCrossing.get(graph) ?? allCrossing(graph)
+  knownCrossing.set(graph, known)
+  return known[position]!
+}
 
 const reduces = (node: Node, axis: TileAxis): boolean => node.access[axis].kind === 'reduce'
 
@@ -200,10 +216,25 @@ export const nodeWithoutInput = (graph: Graph, span: Span): Node | undefined => 
   return graph.nodes.slice(span.from, span.to)[Math.max(...positions)]
 }
 
-/** Multiply-adds of a node's forward per output element; 0 for ops without weights. */
+const product = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1)
+
+/** Multiply-adds of a node's forward per output element, on average over a transposed convolution's; 0 for ops without weights. */
 const multiplyAddsPerOutput = (node: Node): number => {
-  const weight = node.op === 'conv2d' || node.op === 'linear' ? node.parameters.find(({ role }) => role === 'weight') : undefined
-  return weight === undefined ? 0 : weight.shape.slice(1).reduce((product, extent) => product * extent, 1)
+  switch (node.op) {
+    case 'conv2d':
+    case 'linear':
+      return product(node.parameters[0]!.shape.slice(1))
+    case 'convTranspose2d': {
+      const { kernel, stride } = transposedWindowOf(node.args)
+      return ((node.input[1] / (node.args.groups ?? 1)) * product(kernel)) / product(stride)
+    }
+    case 'batchNorm':
+    case 'groupNorm':
+    case 'instanceNorm':
+      return 1
+    default:
+      return 0
+  }
 }
 
 /** Forward multiply-adds of a segment when tiled: halos are computed once a tile. */
@@ -214,10 +245,7 @@ export const segmentMultiplyAdds = (graph: Graph, span: Span, tiling: SegmentTil
     .slice(span.from, span.to)
     .reduce(
       (sum, node, position) =>
-        sum +
-        (isLoss(node.op) ? 0 : multiplyAddsPerOutput(node)) *
-          node.output[1] *
-          tileAxes.reduce((product, axis) => product * heldExtent(axis, span.from + position + 1), 1),
+        sum + multiplyAddsPerOutput(node) * node.output[1] * product(tileAxes.map((axis) => heldExtent(axis, span.from + position + 1))),
       0
     )
 }

@@ -1,8 +1,9 @@
 'use strict'
-// Runs every check of the repository, cheap ones first, and counts them: `npm test`, or `node test/run.js PART-OF-A-NAME ...`.
+// Runs every check of the repository, cheap ones first and one a core at a time, and counts them: `npm test`, or
+// `node test/run.js PART-OF-A-NAME ...`. What a check prints stands together, once it has ended.
 const { spawn } = require('node:child_process')
 const { mkdtempSync, readdirSync, rmSync } = require('node:fs')
-const { tmpdir } = require('node:os')
+const { availableParallelism, tmpdir } = require('node:os')
 const { join, relative } = require('node:path')
 
 const root = join(__dirname, '..')
@@ -30,11 +31,12 @@ process.on('exit', () => rmSync(cache, { recursive: true, force: true }))
 const environment = {
   FORCE_COLOR: '0',
   TILEFOLD_COMPILED: join(cache, 'compiled'),
+  TILEFOLD_TRANSPILED: join(cache, 'transpiled'),
   // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that work.
   OMP_WAIT_POLICY: 'passive'
 }
 
-/** Runs a command, shows what it prints, and answers with its status and output. */
+/** Runs a command, and answers with its status and what it printed. */
 const run = (command, args) =>
   new Promise((resolve) => {
     const child = spawn(command, args, {
@@ -44,10 +46,7 @@ const run = (command, args) =>
     })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text) => {
-        output += text
-        process.stdout.write(text)
-      })
+      stream.setEncoding('utf8').on('data', (text) => (output += text))
     }
     child.on('error', (error) => resolve({ status: 1, output: error.message }))
     child.on('close', (code, signal) => resolve({ status: code ?? signal, output }))
@@ -57,8 +56,8 @@ const run = (command, args) =>
 const check = (name, command, args) => ({
   name,
   run: async () => {
-    const { status } = await run(command, args)
-    return status === 0 ? { passed: 1, failed: 0, skipped: 0 } : { passed: 0, failed: 1, skipped: 0 }
+    const { status, output } = await run(command, args)
+    return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1, skipped: 0, output }
   }
 })
 
@@ -66,14 +65,14 @@ const check = (name, command, args) => ({
 const suite = (file) => ({
   name: file,
   run: async () => {
-    const { status, output } = await run(process.execPath, ['-r', 'ts-node/register', file])
+    const { status, output } = await run(process.execPath, ['-r', './test/transpile.js', file])
     const count = (label) => Number(new RegExp(`^ {2}${label}: +(\\d+)`, 'm').exec(output)?.[1] ?? 0)
     const [total, passed, skipped] = [count('Total'), count('Passed'), count('Skipped')]
     const nothingRan = total + skipped === 0
     // A process that ends badly has failed, whatever it printed before.
     const failed = Math.max(total - passed, status !== 0 || nothingRan ? 1 : 0)
-    if (failed > 0) console.log(`${file} failed with status ${status}${nothingRan ? ': it ran no test' : ''}`)
-    return { passed, failed, skipped }
+    const ended = failed > 0 ? `${file} failed with status ${status}${nothingRan ? ': it ran no test' : ''}\n` : ''
+    return { passed, failed, skipped, output: output + ended }
   }
 })
 
@@ -83,19 +82,24 @@ const checks = [
   check('types', program('tsc'), ['-p', '.']),
   check('lint', program('eslint'), ['.', '--max-warnings', '0']),
   check('format', program('prettier'), ['--check', '--log-level', 'warn', '.']),
-  ...files.map(suite),
-  check('sanitizers', 'bash', ['native/test/run'])
+  // The longest: not the last to begin.
+  check('sanitizers', 'bash', ['native/test/run']),
+  ...files.map(suite)
 ]
 
 const main = async (wanted) => {
   const sum = { passed: 0, failed: 0, skipped: 0 }
-  for (const { name, run } of checks.filter(({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)))) {
-    console.log(`\n== ${name}`)
-    const started = Date.now()
-    const result = await run()
-    for (const key of Object.keys(sum)) sum[key] += result[key]
-    console.log(`== ${name}: ${result.passed} passed, ${result.failed} failed, ${((Date.now() - started) / 1000).toFixed(1)} s`)
+  const left = checks.filter(({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
+  const lane = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const started = Date.now()
+      const { output, ...result } = await next.run()
+      for (const key of Object.keys(sum)) sum[key] += result[key]
+      const seconds = ((Date.now() - started) / 1000).toFixed(1)
+      console.log(`\n== ${next.name}\n${output}== ${next.name}: ${result.passed} passed, ${result.failed} failed, ${seconds} s`)
+    }
   }
+  await Promise.all(Array.from({ length: availableParallelism() }, lane))
   if (sum.skipped > 0) console.log(`\n${sum.skipped} skipped`)
   process.exitCode = sum.failed === 0 && sum.passed > 0 ? 0 : 1
   console.log(`${sum.passed} passed, ${sum.failed} failed`)

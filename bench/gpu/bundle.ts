@@ -55,7 +55,7 @@ const compile = (folder: string): void => {
     'test/golden/data',
     'test/training/data',
     'examples/data',
-    'bench/pytorch_vgg16.py',
+    'bench/pytorch_step.py',
     'bench/pytorch_peer.py'
   ]
   asTheyAre.forEach((name) => {

@@ -1,8 +1,10 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import type { Objective } from '../../staging'
 import { type Outcome, inputFailure } from '../failure'
+import { frozenModel } from '../model-layers'
 import { checkPlanName, writePlan } from '../plan-file'
-import { type Planned, imageSource, planNetwork } from '../planning'
+import { type Planned, type Setup, imageSource, planNetwork } from '../planning'
 import { type PlanReport, planReport } from '../report'
 import { type Watching, measureFirst, watchingOf } from '../profile'
 import { trainingObjective } from '../training/objective'
@@ -12,9 +14,11 @@ import { type SetupOptions, headOptionsOf, setupOf } from './setup'
 export interface PlanOptions extends SetupOptions, OptimizerOptions, Watching {
   /** Where the plan goes: *.plan.ts, which the compiler checks, or *.json. */
   readonly out?: string
+  /** Whether the forward pass of `predict` is planned in place of a training step; its file is *.json. */
+  readonly evaluate?: boolean
 }
 
-const checkOut = ({ out, model }: PlanOptions): Outcome<void> =>
+const checkOut = ({ out, model, evaluate }: PlanOptions): Outcome<void> =>
   out === undefined
     ? TE.right(undefined)
     : pipe(
@@ -22,16 +26,30 @@ const checkOut = ({ out, model }: PlanOptions): Outcome<void> =>
         TE.filterOrElse(
           () => typeof model === 'string' || out.endsWith('.json'),
           () => inputFailure(`${out}: a plan in TypeScript imports its model; give the model's name or path, or write a *.json file`)
+        ),
+        TE.filterOrElse(
+          () => evaluate !== true || out.endsWith('.json'),
+          () => inputFailure(`${out}: what the compiler checks are training plans; write the plan of an evaluation to a *.json file`)
         )
       )
+
+const objectiveFor =
+  ({ evaluate }: PlanOptions) =>
+  (training: Parameters<typeof trainingObjective>[0]): Objective =>
+    evaluate === true ? { kind: 'evaluate' } : trainingObjective(training)
+
+const setupFor =
+  ({ evaluate }: PlanOptions) =>
+  (setup: Setup): Setup =>
+    evaluate === true ? { ...setup, model: frozenModel(setup.model) } : setup
 
 /** The plan with its Program and what was found out on the way. */
 export const planned = (options: PlanOptions): Outcome<Planned> =>
   pipe(
     TE.Do,
     TE.chainFirst(() => checkOut(options)),
-    TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(trainingObjective))),
-    TE.bind('setup', () => TE.fromEither(setupOf(options))),
+    TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(objectiveFor(options)))),
+    TE.bind('setup', () => pipe(TE.fromEither(setupOf(options)), TE.map(setupFor(options)))),
     TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
     TE.bind('planned', ({ setup, objective }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     TE.chainFirst(({ setup: { model }, objective, planned: { staged } }) => {
@@ -44,7 +62,7 @@ export const planned = (options: PlanOptions): Outcome<Planned> =>
   )
 
 /**
- * Plans a training step and runs no step: how it is cut into segments and tiles, and what it will cost, in bytes and milliseconds.
+ * Plans a training step, or the forward pass of `predict`, and runs no step: how it is cut into segments and tiles, and what it will cost, in bytes and milliseconds.
  * Fails with code `budget` where nothing fits (with the smallest budget that would do), `input` where an option or the model is wrong,
  * `interrupted` (by `signal`, while it measures).
  */

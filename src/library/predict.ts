@@ -7,7 +7,7 @@ import { watchingOf } from '../profile'
 import { type SetupOptions, runnable, setupWithoutInput } from './setup'
 import { present } from './values'
 
-export interface PredictOptions extends Omit<SetupOptions, 'input' | 'plan' | 'seed'>, Omit<Files, keyof SetupOptions> {
+export interface PredictOptions extends Omit<SetupOptions, 'input' | 'seed'>, Omit<Files, keyof SetupOptions> {
   /** The image's size is the input. */
   readonly input?: never
 }

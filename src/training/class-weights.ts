@@ -28,7 +28,10 @@ const balanced = (counts: readonly number[]): readonly number[] => {
 /** One weight a class, by what there is of each. */
 export const weightsOfClasses = (wanted: ClassWeights, counts: readonly number[]): E.Either<Failure, readonly number[]> => {
   const classes = counts.length
-  if (wanted === 'balanced') return E.right(balanced(counts))
+  if (wanted === 'balanced')
+    return counts.some((count) => count > 0)
+      ? E.right(balanced(counts))
+      : E.left(inputFailure('--class-weights balanced: no pixel of the training masks counts: leave it out, or label some'))
   if (wanted.length !== classes)
     return E.left(inputFailure(`--class-weights gives ${wanted.length} weights but the model has ${classes} classes: give one a class`))
   return wanted.some((weight) => weight > 0) ? E.right(wanted) : E.left(inputFailure('--class-weights are all 0: nothing would be learnt'))

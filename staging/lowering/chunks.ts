@@ -65,7 +65,7 @@ const rangesOf = (
 }
 
 /** Ranges of addresses, the residents' first, with the chunks behind each. */
-export const chunkedRanges = (
+const chunkedRanges = (
   sections: readonly (readonly VirtualInstruction[])[],
   lifetimes: readonly BufferLifetime[],
   chunkBytes: number,

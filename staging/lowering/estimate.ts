@@ -8,6 +8,7 @@ import { endsOf, segmentTiling, tileRuns, untiled, type SegmentTiling, type Tile
 import { bindAlone } from './bind'
 import type { Context } from './context'
 import { emitter, openPool, type Pool, type VirtualInstruction } from './emitter'
+import { likenessOf } from './likeness'
 import { openContext, type Lowering } from './lower'
 import { emitBackward, emitForward } from './segment'
 import { stopwatch, type Stopwatch } from './stopwatch'
@@ -40,7 +41,7 @@ const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [larges
 
 /**
  * Estimates segments: bytes by lowering their largest tile alone, time by going through all of them. Returns undefined for a grid
- * with tiles that see only padding. Answers are remembered.
+ * with tiles that see only padding. Answers are remembered for all segments that are alike.
  */
 export const segmentEstimator = (
   lowering: Lowering
@@ -48,6 +49,7 @@ export const segmentEstimator = (
   const pool = openPool()
   const context = openContext(lowering, pool)
   const timed = withoutScratch(context)
+  const keyOf = segmentKeys(context)
   const known = new Map<string, SegmentEstimate | undefined>()
   const knownRuns = new Map<string, readonly TileRun[] | undefined>()
   const runsOf = ({ from, to, grid }: Segment, axis: TileAxis): readonly TileRun[] | undefined => {
@@ -56,10 +58,7 @@ export const segmentEstimator = (
     return knownRuns.get(key)
   }
   return (segment, streamed = new Set()) => {
-    const { from, to, grid, recompute, reorder, winograd = [], workspace, loadsAhead, repeats } = segment
-    const { inputs, outputs } = endsOf(lowering.graph, segment)
-    const onHost = [...inputs, ...outputs].filter((tensor) => streamed.has(tensor))
-    const key = [from, to, grid.B, grid.H, grid.W, recompute, reorder, winograd, workspace, loadsAhead, repeats, onHost].join(';')
+    const key = keyOf(segment, streamed)
     if (!known.has(key)) {
       const [B, H, W] = [runsOf(segment, 'B'), runsOf(segment, 'H'), runsOf(segment, 'W')]
       const tiling = B && H && W && { B, H, W }
@@ -72,6 +71,19 @@ export const segmentEstimator = (
       )
     }
     return known.get(key)
+  }
+}
+
+/** The same for segments that are alike and run in the same way. */
+const segmentKeys = (context: Context): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
+  const likeness = likenessOf(context)
+  return (segment, streamed) => {
+    const { from, grid, recompute, reorder, winograd = [], workspace, loadsAhead, repeats } = segment
+    const { inputs, outputs } = endsOf(context.graph, segment)
+    const onHost = [...inputs, ...outputs].filter((tensor) => streamed.has(tensor)).map((tensor) => tensor - from)
+    const transformed = winograd.map((position) => position - from)
+    const decisions = [grid.B, grid.H, grid.W, recompute, reorder, transformed, workspace, loadsAhead, repeats, onHost]
+    return [likeness(segment), ...decisions].join(';')
   }
 }
 
@@ -104,10 +116,17 @@ const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling, 
   return { ...watch, nanoseconds: (kind) => (kind === undefined ? whole : watch.nanoseconds(kind)) }
 }
 
-/** What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more than padding. */
-export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number>): ((segment: Segment) => Stopwatch) => {
+/** What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more than padding. Answers are remembered as an estimator's. */
+export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = new Set()): ((segment: Segment) => Stopwatch) => {
   const context = withoutScratch(openContext(lowering, openPool()))
-  return (segment) => timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!, onHost)
+  const keyOf = segmentKeys(context)
+  const known = new Map<string, Stopwatch>()
+  return (segment) => {
+    const key = keyOf(segment, onHost)
+    const watch = known.get(key) ?? timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!, onHost)
+    known.set(key, watch)
+    return watch
+  }
 }
 
 /** Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding. */

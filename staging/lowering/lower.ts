@@ -1,11 +1,13 @@
 import type { DeviceModel } from '../device-model'
 import { elementsOf, type Graph } from '../graph'
 import type { Layout } from '../layout'
-import { updatesLater } from '../objective'
+import { lazily } from '../lazily'
+import { microBatches, updatesLater } from '../objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
-import { maxLive } from '../placement/placement'
+import { aligned, maxLive } from '../placement/placement'
 import type { PlacementChoice, Residence, Segment } from '../plan'
 import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
+import { simulate } from '../simulate'
 import { segmentTiling } from '../tiling'
 import type { Context, Objective, ParameterTensor, Source } from './context'
 import { allBetween, bindSegment, exportsInput, repeatForward } from './bind'
@@ -101,6 +103,8 @@ const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Conte
   ]
 }
 
+export const bytesOfResidents = (residents: readonly StatePart[]): number =>
+  residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0)
 interface Bound {
   readonly segments: readonly SegmentCode[]
   /** Runs segments forward once more, for the backward of the one that follows them. */
@@ -119,19 +123,22 @@ const bindSegments = (context: Context, segments: readonly Segment[]): Bound => 
 }
 
 /** The optimizer's buffers of a parameter, in the order of `stateNames`. */
-const stateOf = (residents: readonly StatePart[], parameter: ParameterTensor): readonly Buffer[] =>
-  residents.flatMap((part) =>
-    part.parameter === parameter && part.buffer !== parameter.buffer && part.buffer !== parameter.gradient ? [part.buffer] : []
-  )
+const statesOf = (residents: readonly StatePart[]): ((parameter: ParameterTensor) => readonly Buffer[]) => {
+  const states = new Map<ParameterTensor, Buffer[]>()
+  for (const { parameter, buffer } of residents)
+    if (buffer !== parameter.buffer && buffer !== parameter.gradient) states.set(parameter, [...(states.get(parameter) ?? []), buffer])
+  return (parameter) => states.get(parameter) ?? []
+}
 
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
 const emitStep = (context: Context, { segments, repeat }: Bound, residents: readonly StatePart[]): StepCode => {
   const { emit, objective, exchange, graph, elementBytes } = context
+  const stateOf = statesOf(residents)
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
       return reorderParameter(emit, parameter, [at(gradient), parameter.layout], [exchanged(exchange.gradient(parameter.name)), 'plain'])
     if (objective.kind === 'train' && parameter.gradient === undefined)
-      updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(residents, parameter))
+      updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(parameter))
   }
   emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
   if (context.gradients[0]!)
@@ -202,11 +209,6 @@ const transferSection = (
   return { code: resolve(emit.code(), placed), exchangeBytes: offset, exchanged: entries }
 }
 
-const liveAtPeak = (lifetimes: readonly BufferLifetime[]): readonly Buffer[] => {
-  const { time } = maxLive(lifetimes)
-  return lifetimes.filter(({ from, to }) => from <= time && time < to).map(({ buffer }) => buffer)
-}
-
 const largestOf = (live: readonly Buffer[]): string =>
   live
     .filter(({ scope }) => scope !== 'resident')
@@ -215,18 +217,25 @@ const largestOf = (live: readonly Buffer[]): string =>
 const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] =>
   lifetimes.map(({ buffer: { name, bytes, scope } }, index) => ({ name, offset: offsets[index]!, bytes, role: scope }))
 
+/** What a search looks at: of many only the most promising are placed, and fewer still become Programs. Each answer is found when asked for. */
 export interface Lowered {
+  /** Parameters and optimizer state. */
+  readonly residentBytes: number
+  /** The most bytes that are live at once, in the arena and in the host pool: but for the padding of one buffer no placement is lower. */
+  readonly liveBytes: () => number
+  readonly liveHostBytes: () => number
   /** Highest byte that any section touches in the arena, plus one. */
-  readonly peakBytes: number
+  readonly peakBytes: () => number
   /** The same of the host pool. */
-  readonly hostBytes: number
+  readonly hostBytes: () => number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
-  readonly largestAtPeak: string
+  readonly largestAtPeak: () => string
   /** Of all buffers, in the order of the Program's. */
-  readonly lifetimes: readonly BufferLifetime[]
+  readonly lifetimes: () => readonly BufferLifetime[]
   /** What is live where the most bytes are. */
-  readonly liveAtPeak: readonly Buffer[]
-  /** Built when asked for: a search lowers many segmentations for their peaks alone. */
+  readonly liveAtPeak: () => readonly Buffer[]
+  /** Predicted time of a step, all micro-batches of an update. */
+  readonly milliseconds: () => number
   readonly program: () => Program
 }
 
@@ -257,7 +266,7 @@ const emitSections = (
   if (objective.kind !== 'train') return sections
   if (updatesLater(objective)) {
     const update = emitter(pool)
-    emitUpdate(update, objective, context.parameters.flatMap(learningTensors), (parameter) => stateOf(residents, parameter))
+    emitUpdate(update, objective, context.parameters.flatMap(learningTensors), statesOf(residents))
     sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
@@ -272,7 +281,7 @@ export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
 }
 
 /** The same code with what stands before instructions at its top, and at its end. */
-const inserted = (code: readonly Instruction[], before: Insertions = new Map()): readonly Instruction[] => [
+const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readonly (A | Instruction)[] => [
   ...code.flatMap((one, position) => [...(before.get(position) ?? []), one]),
   ...(before.get(code.length) ?? [])
 ]
@@ -284,22 +293,32 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
   const residents = residentsOf(context)
   const sections = emitSections(context, pool, bindSegments(context, segments), residents, residence)
   const all = sections.flatMap(({ code }) => code)
-  const lifetimes = lifetimesOf(
-    all,
-    residents.map(({ buffer }) => buffer)
-  )
-  const onHost = lifetimesOf(all, [], 'host')
+  const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
+    const lifetimes = lazily(() => lifetimesOf(all, always, side))
+    return { lifetimes, live: lazily(() => maxLive(lifetimes())), placement: lazily(() => placed(lifetimes())) }
+  }
   const codes = sections.map(({ code }) => code)
-  const { offsets, peakBytes, chunks, before } = placeBuffers(lowering.placement, codes, lifetimes, pool)
-  const { offsets: hostOffsets, peakBytes: hostBytes } = place(onHost)
+  const onDevice = placedOn(
+    'device',
+    residents.map(({ buffer }) => buffer),
+    (lifetimes) => placeBuffers(lowering.placement, codes, lifetimes, pool)
+  )
+  const onHost = placedOn('host', [], place)
+  const liveAtPeak = (): readonly Buffer[] => {
+    const { time } = onDevice.live()
+    return onDevice.lifetimes().flatMap(({ from, to, buffer }) => (from <= time && time < to ? [buffer] : []))
+  }
   const program = (): Program => {
+    const lifetimes = onDevice.lifetimes()
+    const { offsets, peakBytes, chunks, before } = onDevice.placement()
+    const { offsets: hostOffsets, peakBytes: hostBytes } = onHost.placement()
     const placed: Placed = new Map([
       ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
-      ...onHost.map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]!, buffer: index }] as const)
+      ...onHost.lifetimes().map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]!, buffer: index }] as const)
     ])
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }, index): readonly [string, Section] => [
       name,
-      { code: inserted(resolve(code, placed), before?.[index]), exchangeBytes: bytes, exchanged: entries }
+      { code: inserted(resolve(code, placed), before[index]), exchangeBytes: bytes, exchanged: entries }
     ])
     return {
       precision: lowering.device.precision,
@@ -309,7 +328,7 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
       ...(chunks && { chunks }),
       input: lowering.graph.input,
       buffers: buffersOf(lifetimes, offsets),
-      hostBuffers: buffersOf(onHost, hostOffsets),
+      hostBuffers: buffersOf(onHost.lifetimes(), hostOffsets),
       residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
         return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),
@@ -319,6 +338,30 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
       kernels: pool.kernels
     }
   }
-  const live = liveAtPeak(lifetimes)
-  return { peakBytes, hostBytes, lifetimes, largestAtPeak: largestOf(live), liveAtPeak: live, program }
+  /** Maps take time; without them nothing need be placed to know it. */
+  const codeOf = (name: VirtualSection['name']) => {
+    const index = sections.findIndex((section) => section.name === name)
+    if (index === -1) return undefined
+    return {
+      code: lowering.placement?.allocator === 'virtual' ? inserted(codes[index]!, onDevice.placement().before[index]) : codes[index]!
+    }
+  }
+  return {
+    residentBytes: bytesOfResidents(residents),
+    liveBytes: () => onDevice.live().bytes,
+    liveHostBytes: () => onHost.live().bytes,
+    peakBytes: () => onDevice.placement().peakBytes,
+    hostBytes: () => onHost.placement().peakBytes,
+    largestAtPeak: () => largestOf(liveAtPeak()),
+    lifetimes: onDevice.lifetimes,
+    liveAtPeak,
+    milliseconds: lazily(() =>
+      simulate(
+        { step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels },
+        lowering.device,
+        microBatches(lowering.objective)
+      )
+    ),
+    program: lazily(program)
+  }
 }

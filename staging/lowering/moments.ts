@@ -36,13 +36,18 @@ export const momentsAt = ({ moments }: Context, node: Normalisation, position: n
 
 const zero = (emit: Emitter, { bytes }: Buffer, destination: Virtual): void => emit.launch<'zero'>({ kind: 'zero', bytes }, { destination })
 
+/** Positions of the ops that gather moments of a tensor that a span makes, or loads. */
+const gatheringFrom = ({ graph }: Context, { from, to }: Segment): readonly number[] => {
+  const made = Array.from({ length: to - from }, (_, index) => from + 1 + index).flatMap((tensor) => graph.readers[tensor]!)
+  const loading = graph.readers[0]!.filter((position) => from <= position && position < to)
+  return [...loading, ...made].filter((position) => gathersMoments(graph.nodes[position]!)).sort((a, b) => a - b)
+}
+
 /** Before the tiles of a pass: moments start at zero that they add to. */
-export const zeroMoments = (context: Context, { from, to }: Segment): void =>
-  context.graph.nodes.forEach((node, position) => {
-    if (!gathersMoments(node)) return
-    const [tensor] = node.inputs
-    const isMadeHere = (tensor! > from && tensor! <= to) || (tensor === 0 && from <= position && position < to)
-    if (isMadeHere) zero(context.emit, context.moments.get(position)!, at(context.moments.get(position)!))
+export const zeroMoments = (context: Context, segment: Segment): void =>
+  gatheringFrom(context, segment).forEach((position) => {
+    const buffer = context.moments.get(position)!
+    zero(context.emit, buffer, at(buffer))
   })
 
 /** Adds what a tile owns of a tensor to the moments of all that normalise it. Recomputation leaves them as they are. */
@@ -80,11 +85,11 @@ export const gatherMoments = (
 }
 
 /** After the tiles of a pass that gathered moments: running statistics take them in, once a step. */
-export const updateRunning = ({ emit, graph, moments, parameters }: Context, { from, to }: Segment): void =>
-  graph.nodes.forEach((node, position) => {
-    if (node.op !== 'batchNorm' || !gathersMoments(node)) return
-    const [tensor] = node.inputs
-    if (!(tensor! > from && tensor! <= to) && !(tensor === 0 && from <= position && position < to)) return
+export const updateRunning = (context: Context, segment: Segment): void =>
+  gatheringFrom(context, segment).forEach((position) => {
+    const { emit, graph, moments, parameters } = context
+    const node = graph.nodes[position]!
+    if (node.op !== 'batchNorm') return
     const { mean, variance } = parameters[position]!
     emit.launch<'updateRunning'>(
       { kind: 'updateRunning', channels: node.input[1], momentum: node.args.momentum ?? 0.1 },
@@ -93,11 +98,12 @@ export const updateRunning = ({ emit, graph, moments, parameters }: Context, { f
   })
 
 /** The context of a pass over a segment whose frozen normalisations find moments made of their running statistics. */
-export const withFrozenMoments = (context: Context, { from, to }: Segment): Context => {
+export const withFrozenMoments = (context: Context, { from, to }: Segment, runs: (position: number) => boolean): Context => {
   const { emit, graph, parameters } = context
-  const frozen = graph.nodes.flatMap((node, position) =>
-    from <= position && position < to && isNormalisation(node) && !gathersMoments(node) ? [{ node, position }] : []
-  )
+  const frozen = graph.nodes.slice(from, to).flatMap((node, index) => {
+    const position = from + index
+    return isNormalisation(node) && !gathersMoments(node) && runs(position) ? [{ node, position }] : []
+  })
   if (frozen.length === 0) return context
   const made = frozen.map(({ node, position }) => {
     const moments = emit.buffer(`running moments of ${node.name}`, node.input[1] * momentBytes)

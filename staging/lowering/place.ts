@@ -1,10 +1,9 @@
-import { firstFit } from '../placement/first-fit'
 import type { BufferLifetime } from '../placement/lifetimes'
 import { alignment, type Lifetime, type Placement } from '../placement/placement'
 import { placeStatic } from '../placement/static'
 import { statically, type PlacementChoice } from '../plan'
 import type { Pool, VirtualInstruction } from './emitter'
-import { chunkedRanges, placeInChunks, type PlacedInChunks } from './chunks'
+import { placeInChunks, type PlacedInChunks } from './chunks'
 
 /**
  * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. Of
@@ -15,18 +14,6 @@ const stepLimitOf = (buffers: number): number => Math.max(2 * buffers, 4800)
 /** Where a Program's buffers lie by `static`. */
 export const place = (lifetimes: readonly Lifetime[]): Placement =>
   placeStatic(lifetimes, { alignment, stepLimit: stepLimitOf(lifetimes.length) })
-
-const atOnce = (lifetimes: readonly Lifetime[]): Placement => firstFit(lifetimes, { alignment })
-
-/** The peak of a placement that is found at once. */
-export const placedBytes = (
-  choice: PlacementChoice = statically,
-  code: readonly VirtualInstruction[],
-  lifetimes: readonly BufferLifetime[]
-): number =>
-  choice.allocator === 'static'
-    ? atOnce(lifetimes).peakBytes
-    : chunkedRanges([code], lifetimes, choice.chunkBytes, atOnce).placement.peakBytes
 
 /** Where the buffers of a Program's sections lie, and what must be mapped for them, when. */
 export const placeBuffers = (

@@ -27,10 +27,16 @@ const zero = ({ emit }: Context, buffer: Buffer): void =>
   emit.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
 
 /** The context of a segment's forward or backward, where its ops find how they are computed. */
-const inSegment = (context: Context, segment: Segment, shared: Parameters<typeof withWinograd>[2]): Context =>
+const inSegment = (
+  context: Context,
+  segment: Segment,
+  shared: Parameters<typeof withWinograd>[2],
+  runs: (position: number) => boolean = () => true
+): Context =>
   withFrozenMoments(
     withWinograd(segment.workspace === undefined ? context : { ...context, workspace: segment.workspace }, segment, shared),
-    segment
+    segment,
+    runs
   )
 
 /** Forward of a segment: every tile writes its owned part of the outputs. Returns what was kept. The last one's belongs to its backward. */
@@ -47,7 +53,7 @@ export const emitForward = (
   }
   if (mode !== 'repeat') zeroMoments(context, segment)
   const shared = context.parameters.slice(segment.from, segment.to)
-  const inside = inSegment(context, segment, { winogradForward: shared, winogradBackward: [] })
+  const inside = inSegment(context, segment, { winogradForward: shared, winogradBackward: [] }, passOf(context, code, mode).runs)
   let kept: readonly Step[] | undefined
   emitTiles(context, code, mode, (body, input) => {
     kept = forwardBody(inside, code, body, mode, input)
@@ -215,14 +221,15 @@ const outgoingOf = (context: Context, { segment, bodies, ends, streams }: Segmen
   const open = (tensor: number, position: number | undefined, whole: WholeTensor, isFirst: boolean): Outgoing => {
     const intervalOf = position === undefined ? (run: TileRun) => run.held.get(tensor)! : readingOf(segment, position)
     const bands = bandsOf(graph, runs, tensor, intervalOf)
-    const [batch, channels, , width] = whole.extents
+    const [batch, channels] = whole.extents
+    const columns = intervalOf(bodies[0]!.runs[2])
     const rows = Math.max(...bands.map(({ strip }) => strip))
     const strip =
       rows === 0
         ? undefined
         : emit.buffer(
             `strip of ${whole.buffer.name.replace(' on the host', '')}`,
-            tensorBytes(whole.layout, [batch, channels, rows, width], elementBytes)
+            tensorBytes(whole.layout, [batch, channels, rows, columns.to - columns.from], elementBytes)
           )
     return { tensor, position, whole, isFirst, strip, bandOf: (body) => bands[bodies.indexOf(body)]! }
   }

@@ -1,17 +1,17 @@
 import { aligned } from '../placement/placement'
 import { lifetimesOf } from '../placement/lifetimes'
-import type { Residence, Segment } from '../plan'
+import type { Segment } from '../plan'
 import { nanoseconds } from '../simulate'
 import type { VirtualInstruction } from './emitter'
 import { keptTensors } from './kept'
-import { stepOf, type Lowering } from './lower'
-import { placedBytes } from './place'
-import { withSwaps } from './swap'
+import { bytesOfResidents, stepOf, type Lowering } from './lower'
 
 /** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
 export interface SwappableTensor {
   readonly name: string
+  /** In the arena; what is moved may be a few less. */
   readonly bytes: number
+  readonly movedBytes: number
   /** First and last stage that uses it. */
   readonly from: number
   readonly to: number
@@ -19,6 +19,8 @@ export interface SwappableTensor {
   readonly written: number
   readonly forward: number
   readonly backward: number
+  /** Nanoseconds of that stage before it does. */
+  readonly nanosecondsBefore: number
 }
 
 /** What runs from a moment (see HostStay in plan.ts) to the next one: a layer forward or backward, or a segment where it is tiled. */
@@ -26,6 +28,9 @@ export interface Stage {
   readonly moment: number
   /** The most that lives beside the swappable tensors, parameters and workspaces included. */
   readonly bytes: number
+  /** The most that lives at all. */
+  readonly liveBytes: number
+  /** Of what computes: images are loaded meanwhile. */
   readonly nanoseconds: number
 }
 
@@ -38,8 +43,6 @@ export interface Timeline {
   readonly residentBytes: number
   /** In the order in which they are made. */
   readonly tensors: readonly SwappableTensor[]
-  /** The step's peak in the arena, as it is placed at once; a search for a better placement may lower it. */
-  readonly peakBytes: (residence: Residence) => number
 }
 
 /** The timeline of a step in which nothing is swapped. */
@@ -60,42 +63,45 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
   const timeOf = (list: readonly VirtualInstruction[]): number =>
     list.reduce((sum, one) => {
       if (one.kind === 'loop') return sum + one.count * timeOf(one.body)
-      if (one.kind !== 'launch') return sum
+      if (one.kind !== 'launch' || one.engine !== undefined) return sum
       const known = launch.get(one.kernel) ?? nanoseconds(lowering.device, pool.kernels[one.kernel]!)
       launch.set(one.kernel, known)
       return sum + known
     }, 0)
   const swappable = new Set(kept.map(({ buffer }) => buffer.id))
-  const others = lifetimesOf(
+  const lifetimes = lifetimesOf(
     code,
     residents.map(({ buffer }) => buffer)
-  ).filter(({ buffer }) => !swappable.has(buffer.id))
-  const live = liveBytes(others, code)
+  )
+  const others = liveBytes(
+    lifetimes.filter(({ buffer }) => !swappable.has(buffer.id)),
+    code
+  )
+  const all = liveBytes(lifetimes, code)
   const between = (index: number): readonly [number, number] => [index === 0 ? 0 : stages[index]![1], stages[index + 1]?.[1] ?? code.length]
   return {
     stages: stages.map(([moment], index): Stage => {
       const [from, to] = between(index)
-      return { moment, bytes: Math.max(...live.slice(from, to)), nanoseconds: timeOf(code.slice(from, to)) }
+      return {
+        moment,
+        bytes: Math.max(...others.slice(from, to)),
+        liveBytes: Math.max(...all.slice(from, to)),
+        nanoseconds: timeOf(code.slice(from, to))
+      }
     }),
-    peakBytes: (residence) => {
-      const swapped = withSwaps(step, pool, residence)
-      const lifetimes = lifetimesOf(
-        swapped,
-        residents.map(({ buffer }) => buffer)
-      )
-      return placedBytes(lowering.placement, swapped, lifetimes)
-    },
     turn: stages.findIndex(([moment]) => moment >= nodes),
-    residentBytes: residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0),
+    residentBytes: bytesOfResidents(residents),
     tensors: kept.map(({ name, buffer, from, to, written, forward, backward }): SwappableTensor => {
       return {
         name,
         bytes: aligned(buffer.bytes),
+        movedBytes: buffer.bytes,
         from: stageAt(from),
         to: stageAt(to),
         written: stageAt(written),
         forward: stageAt(forward),
-        backward: stageAt(backward)
+        backward: stageAt(backward),
+        nanosecondsBefore: timeOf(code.slice(between(stageAt(backward))[0], backward))
       }
     })
   }

@@ -10,9 +10,10 @@ export const outputBytes = ({ graph, layouts, elementBytes }: Pick<Context, 'gra
   graph.nodes.map(({ output }, index) => activationElements(layouts[index + 1]!, output) * elementBytes)
 
 /**
- * Paper 002, Listing 3 on a chain, where the post-dominator of a node is the next one. A node must be tiled when its
- * output is larger than `capacity` bytes; a run of such nodes is closed by the next node that may be checkpointed,
- * and every other node is a segment of its own. (The listing prints the comparison the wrong way round.)
+ * Paper 002, Listing 3 on the ops in the order in which they run, as if each were the post-dominator of the one before; which of these
+ * ends are ends of blocks, checkpointPositions sees. A node must be tiled when its output is larger than `capacity` bytes; a run of such
+ * nodes is closed by the next node that may be checkpointed, and every other node is a segment of its own. (The listing prints the
+ * comparison the wrong way round.)
  */
 export const findSegments = (sizes: readonly number[], capacity: number): readonly Span[] => {
   const spans: Span[] = []

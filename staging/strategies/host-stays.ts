@@ -1,7 +1,8 @@
 import type { DeviceModel } from '../device-model'
+import { lazily } from '../lazily'
 import type { SwappableTensor, Timeline } from '../lowering/timeline'
 import type { Residence } from '../plan'
-import type { Decisions, Search, Segmentation } from './strategy'
+import type { Prospect, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'
 
 /** A tensor's stay on the host; stages of the timeline, each from its beginning on. */
@@ -17,8 +18,10 @@ export interface Stay {
 export type OpenStay = Omit<Stay, 'freed'>
 
 /** In the order in which tensors are made, which is that of swap-outs that start together. */
-const asMade = ({ tensors }: Timeline, stays: readonly Stay[]): readonly Stay[] =>
-  tensors.flatMap((tensor) => stays.find((stay) => stay.tensor === tensor) ?? [])
+const asMade = ({ tensors }: Timeline, stays: readonly Stay[]): readonly Stay[] => {
+  const byTensor = new Map(stays.map((stay) => [stay.tensor, stay]))
+  return tensors.flatMap((tensor) => byTensor.get(tensor) ?? [])
+}
 
 export const residenceOf = (timeline: Timeline, stays: readonly Stay[]): Residence =>
   asMade(timeline, stays).map(({ tensor: { name }, swapOut, freed, swapIn }) => {
@@ -83,6 +86,18 @@ export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], 
   return fetchedEarly(timeline, freedWhenNeeded(timeline, open, target), target)
 }
 
+/** Stays by one of their stages. */
+const byStage = (stays: readonly Stay[], stageOf: (stay: Stay) => number): ((stage: number) => readonly Stay[]) => {
+  const lists = new Map<number, Stay[]>()
+  for (const stay of stays) {
+    const stage = stageOf(stay)
+    const list = lists.get(stage)
+    if (list === undefined) lists.set(stage, [stay])
+    else list.push(stay)
+  }
+  return (stage) => lists.get(stage) ?? []
+}
+
 /** Nanoseconds of a step with its transfers: three engines, each in order, as the simulator has them, stage by stage. */
 export const estimatedNanoseconds = (
   timeline: Timeline,
@@ -92,64 +107,59 @@ export const estimatedNanoseconds = (
   let [compute, out, back] = [0, 0, 0]
   const left = new Map<Stay, number>()
   const arrived = new Map<Stay, number>()
-  const [leaving, entering] = [asMade(timeline, stays), [...stays].sort((a, b) => a.tensor.backward - b.tensor.backward)]
+  const inBackward = [...stays].sort(({ tensor: a }, { tensor: b }) => a.backward - b.backward || a.nanosecondsBefore - b.nanosecondsBefore)
+  const leaving = byStage(asMade(timeline, stays), ({ swapOut }) => swapOut)
+  const freed = byStage(stays, (stay) => stay.freed)
+  const entering = byStage(inBackward, ({ swapIn }) => swapIn)
+  const wanted = byStage(inBackward, ({ tensor }) => tensor.backward)
+  const transfer = ({ tensor: { movedBytes } }: Stay, rate: number): number => Math.round((1e9 * movedBytes) / rate)
   timeline.stages.forEach(({ nanoseconds }, stage) => {
-    for (const stay of leaving)
-      if (stay.swapOut === stage) left.set(stay, (out = Math.max(out, compute) + (1e9 * stay.tensor.bytes) / toHost))
-    for (const stay of stays) if (stay.freed === stage) compute = Math.max(compute, left.get(stay)!)
-    for (const stay of entering)
-      if (stay.swapIn === stage) arrived.set(stay, (back = Math.max(back, compute) + (1e9 * stay.tensor.bytes) / toDevice))
-    for (const stay of stays) if (stay.tensor.backward === stage) compute = Math.max(compute, arrived.get(stay)!)
-    compute += nanoseconds
+    for (const stay of leaving(stage)) left.set(stay, (out = Math.max(out, compute) + transfer(stay, toHost)))
+    for (const stay of freed(stage)) compute = Math.max(compute, left.get(stay)!)
+    for (const stay of entering(stage)) arrived.set(stay, (back = Math.max(back, compute) + transfer(stay, toDevice)))
+    let done = 0
+    for (const stay of wanted(stage)) {
+      const { nanosecondsBefore } = stay.tensor
+      compute = Math.max(compute + nanosecondsBefore - done, arrived.get(stay)!)
+      done = nanosecondsBefore
+    }
+    compute += nanoseconds - done
   })
   return Math.max(compute, out, back)
 }
 
-/** What takes up to this much less on the host alone is not worth lowering; of bytes on the device the same. */
-const hostSlack = 1.1
-const deviceSlack = 1.005
-
-/**
- * Of many schedules those that are worth lowering: none needs less time, fewer bytes on the device and fewer on the host. A slower one is
- * only placed where it would win if nothing were lost between buffers.
- */
-const worthLowering = (
-  timeline: Timeline,
-  link: DeviceModel['linkBytesPerSecond'],
-  schedules: readonly (readonly Stay[])[]
-): readonly Residence[] => {
-  const rated = schedules.map((stays) => ({
-    stays,
-    device: peakOf(timeline, stays),
-    host: stays.reduce((sum, { tensor }) => sum + tensor.bytes, 0),
-    nanoseconds: estimatedNanoseconds(timeline, stays, link)
-  }))
-  rated.sort((a, b) => a.nanoseconds - b.nanoseconds || a.device - b.device || a.host - b.host)
-  const worth: { readonly residence: Residence; readonly device: number; readonly host: number }[] = []
-  for (const { stays, device, host } of rated) {
-    const isBeaten = (bytes: number): boolean => worth.some((one) => one.device <= deviceSlack * bytes && one.host <= hostSlack * host)
-    if (isBeaten(device)) continue
-    const residence = residenceOf(timeline, stays)
-    const placed = timeline.peakBytes(residence)
-    if (!isBeaten(placed)) worth.push({ residence, device: placed, host })
+/** The most bytes that live at once on the device, and on the host, where a tensor is until it is back. */
+const liveBytes = ({ stages }: Timeline, stays: readonly Stay[]): { readonly device: number; readonly host: number } => {
+  const [device, host] = [stages.map((stage) => stage.liveBytes), stages.map(() => 0)]
+  for (const { tensor, swapOut, freed, swapIn } of stays) {
+    addTo(device, freed, swapIn, -tensor.bytes)
+    addTo(host, swapOut, tensor.backward + 1, tensor.bytes)
   }
-  return worth.map(({ residence }) => residence)
+  return { device: Math.max(...device), host: Math.max(...host) }
 }
 
 type SchedulesOf = (timeline: Timeline) => readonly (readonly Stay[])[]
 
-/** A segmentation with what waits on the host by each schedule that is worth lowering. */
+/** A segmentation with what waits on the host by each schedule. */
 export const withSchedules = (
   { lowering: { device }, timeline }: Search,
   segments: Segmentation,
   schedulesOf: SchedulesOf
-): readonly Decisions[] => {
+): readonly Prospect[] => {
   const seen = timeline(segments)
-  return worthLowering(seen, device.linkBytesPerSecond, schedulesOf(seen)).map((residence) => ({ segments, residence }))
+  return schedulesOf(seen).map((stays): Prospect => {
+    const live = liveBytes(seen, stays)
+    return {
+      decisions: () => ({ segments, residence: residenceOf(seen, stays) }),
+      deviceBytes: live.device,
+      hostBytes: live.host,
+      nanoseconds: lazily(() => estimatedNanoseconds(seen, stays, device.linkBytesPerSecond))
+    }
+  })
 }
 
 /** The same for each variant of a segmentation. */
-export const withStays = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly Decisions[] =>
+export const withStays = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly Prospect[] =>
   withVariants(search.variants, segmentation).flatMap((segments) => withSchedules(search, segments, schedulesOf))
 
 /** Numbers of bytes from the fewest that a step can do with, when all that it does not use is on the host, to all that it keeps. */

@@ -6,8 +6,8 @@ import { swappingWhole } from './whole-model'
 /**
  * TFLMS (paper 001, section 3.1). Distances count layers in the order in which they run. `swapoutThreshold`: what backward reads at this
  * distance or further is swapped out; `swapinAhead`: how far before that it is swapped in. (`swapin_groupby` joins swap-ins of one tensor:
- * in a chain its readers in backward are neighbours, so that there is always one.) Bytes are given up as
- * soon as can be, or as late as that leaves the peak as it is: then computing waits less, but what lies where is less tidy.
+ * here there is always one, before its first reader in backward, and then it stays for the others.) Bytes are given up as soon as can be,
+ * or as late as that leaves the peak as it is: then computing waits less, but what lies where is less tidy.
  */
 export const lmsStays = (
   timeline: Timeline,

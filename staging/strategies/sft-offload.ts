@@ -7,16 +7,17 @@ import { tilesAsked } from '../marks'
 import { aligned } from '../placement/placement'
 import { poolBeforeRectifying } from '../order'
 import { outputBytes } from './find-segments'
-import { noWait, targets, withSchedules } from './host-stays'
+import { noWait, peakOf, targets, withSchedules } from './host-stays'
 import { withRepeats } from './repeats'
 import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
-/** Bytes for a segment beside what is resident, from little to much: each next one a half more. */
+/** Bytes for a segment beside what is resident, from little to much: each next one a half more, and the last enough for all in one. */
 const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation): readonly number[] => {
-  const most = Math.max(...timeline(whole).stages.map(({ bytes }) => bytes), residentBytes + 1)
-  const rests: number[] = []
-  for (let rest = most; rests.length < mostTargets; rest /= growth) rests.push(rest)
+  const seen = timeline(whole)
+  const most = Math.max(...seen.stages.map(({ bytes }) => bytes), residentBytes + 1)
+  const rests = [Math.max(most, peakOf(seen, []))]
+  for (let rest = most; rests.length <= mostTargets; rest /= growth) rests.push(rest)
   return rests.reverse().map((rest) => residentBytes + rest)
 }
 

@@ -27,6 +27,14 @@ export interface Decisions {
   readonly residence: Residence
 }
 
+/** Decisions that may be worth a look, with what they take at least: bytes on the device and on the host, nanoseconds of a step. */
+export interface Prospect {
+  readonly decisions: () => Decisions
+  readonly deviceBytes: number
+  readonly hostBytes: number
+  readonly nanoseconds: () => number
+}
+
 /** A strategy fills in decisions only, for the model in the order that it wants; staging lowers them and takes the fastest that fits. */
 export type Strategy = {
   readonly order: (graph: Graph) => Order
@@ -43,7 +51,7 @@ export type Strategy = {
       readonly kind: 'swapping'
       /** Whether tensors may be made in tiles: then even the largest need not be there whole. */
       readonly tiles?: true
-      readonly all: (search: Search) => readonly Decisions[]
+      readonly all: (search: Search) => readonly Prospect[]
     }
   | {
       /**

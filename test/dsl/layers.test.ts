@@ -168,8 +168,8 @@ layers('a trace names where branches do not meet, and resizes to where the block
     )
   const back = resize({ mode: 'bilinear', to: 'block' })
   const half = conv2d({ out: 4, k: 1, s: 2 })
-  assert.equal(outputs([seq('a', [residual([half])])]), E.left('a.add: add: the branches differ, main 2x4x5x4 but shortcut 2x8x9x7'))
-  assert.equal(outputs([dense([half])]), E.left('concat: concat: the branches differ, 2x8x9x7 and 2x4x5x4'))
+  assert.equal(outputs([seq('a', [residual([half])])]), E.left('a.add: the branches differ, main 2x4x5x4 but shortcut 2x8x9x7'))
+  assert.equal(outputs([dense([half])]), E.left('concat: the branches differ, 2x8x9x7 and 2x4x5x4'))
   assert.equal(
     outputs([half, dense([half, half, back]), dense([dense([half, back])]), back]),
     E.right(['2x4x5x4', '2x4x3x2', '2x4x2x1', '2x4x5x4', '2x8x5x4', '2x4x3x2', '2x4x5x4', '2x12x5x4', '2x20x5x4', '2x20x9x7'])
@@ -185,8 +185,8 @@ layers('statistics of what a segment makes itself keep it from being tiled along
   const [rows, batches] = [tile({ H: 2 }), tile({ B: 2 })]
   const norm = batchNorm()
   for (const legal of [
-    [norm, relu, rows],
-    [rows, norm, relu],
+    [norm, checkpoint, relu, rows],
+    [rows, batchNorm({ frozen: true }), relu],
     [convolution, checkpoint, norm, relu, convolution, rows],
     [convolution, batchNorm({ frozen: true }), rows],
     [convolution, groupNorm({ groups: 2 }), relu, batches],
@@ -195,6 +195,9 @@ layers('statistics of what a segment makes itself keep it from being tiled along
     [convolution, norm]
   ])
     assert.is(sentence(legal), undefined, names(legal).join(', '))
+  const ofInput = 'batchNorm needs the statistics of the whole input, so put a checkpoint after it'
+  assert.is(sentence([norm, relu, rows]), `tile: cannot tile along H; ${ofInput}`)
+  assert.is(sentence([rows, norm, relu]), `0: batchNorm: cannot tile along H; ${ofInput}`)
   assert.is(sentence([convolution, norm, relu, rows]), `tile: cannot tile along H; ${needs('batchNorm')}`)
   assert.is(sentence([convolution, instanceNorm(), norm, batches]), `tile: cannot tile along B; ${needs('batchNorm')}`)
   assert.is(sentence([convolution, instanceNorm(), tile({ C: 2 })]), 'tile: cannot tile along C; this segment allows B')

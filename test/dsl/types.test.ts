@@ -237,13 +237,16 @@ types('segments: the same shape, or the same sentence', () => {
       list.map((name) => layers[name]!),
       [2, 3, 8, 8]
     )
-    return E.isLeft(traced) ? traced.left.replace(/^\S+: (?=\S+: )/, '') : `readonly [${traced.right.at(-1)!.output.join(', ')}]`
+    return E.isLeft(traced)
+      ? traced.left.replace(/^\S+: (?=\S+: )/, '').replace(/^(add|concat)\d+/, '$1')
+      : `readonly [${traced.right.at(-1)!.output.join(', ')}]`
   })
   lists.forEach((list, index) => assert.is(found[index]!.replace(/^"(in \d+: )?|"$/g, ''), expected[index], list.join(', ')))
   for (const part of [
     'sums over the pixels',
     'tile: cannot tile along',
-    'needs the statistics',
+    'needs the statistics of the whole tensor',
+    'needs the statistics of the whole input',
     'stands inside',
     'branches differ',
     'readonly ['

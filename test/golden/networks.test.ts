@@ -153,11 +153,15 @@ const matchesPytorch = (network: string, { seed, loss, norms }: Seed, computed: 
   })
 }
 
-const errorsOf = (computed: Outcome, exact: Outcome, before: readonly ArrayLike<number>[]): Errors => ({
-  loss: Math.abs(computed.loss - exact.loss),
-  gradients: distance(computed.gradients, exact.gradients) / norm(exact.gradients),
-  weights: distance(computed.weights, exact.weights) / distance(exact.weights, before)
-})
+/** What each of the computed differs by, relative to what the exact gradients are and how far the exact weights moved. */
+const errorsFrom = (exact: Outcome, before: readonly ArrayLike<number>[]): ((computed: Outcome) => Errors) => {
+  const [length, way] = [norm(exact.gradients), distance(exact.weights, before)]
+  return (computed) => ({
+    loss: Math.abs(computed.loss - exact.loss),
+    gradients: distance(computed.gradients, exact.gradients) / length,
+    weights: distance(computed.weights, exact.weights) / way
+  })
+}
 
 networks.forEach(({ name, input, seeds }) => {
   const compared = suite(`PyTorch's training: ${name}`)
@@ -182,10 +186,9 @@ networks.forEach(({ name, input, seeds }) => {
       const exact = await compute({ model, input, device: 'reference', strategy: 'plain', weights, batch }, names)
       matchesPytorch(name, golden, exact)
       const before = names.filter((key) => key.startsWith('after.')).map((key) => weights.get(key.slice('after.'.length))!)
-      for (const { device, decisions, errors } of variants) {
-        const computed = await compute({ model, input, device, ...decisions, weights, batch }, names)
-        errors.push(errorsOf(computed, exact, before))
-      }
+      const errorsOf = errorsFrom(exact, before)
+      for (const { device, decisions, errors } of variants)
+        errors.push(errorsOf(await compute({ model, input, device, ...decisions, weights, batch }, names)))
     })
   )
 

@@ -1,12 +1,15 @@
 """
 Makes torchvision.safetensors and torchvision.json of test/golden/data from PyTorch:
 
-    python3 test/golden/torchvision_nets.py       # needs torch, torchvision (made with 2.13.0, CPU, and 0.29.1), numpy, safetensors
+    python3 test/golden/torchvision_nets.py [NAME ...]    # needs torch, torchvision (made with 2.13.0, CPU, and 0.29.1), numpy, safetensors
+
+Of the named networks alone, where there are names; the others stay as they are.
 
 Networks of torchvision in training mode (without dropout) from five seeds, as they are and smooth: with silu for each rectifier and average
 pooling for maximum, so that nothing but rounding separates float32 from float64. Weights, images and labels are drawn by hashed.py and not
 stored. In float64: the loss; the sketch of all gradients; two samples of every running statistic after the step. And PyTorch's float32
-errors in either memory format: of the loss |l32 - l64|, of all gradients together ||g32 - g64|| / ||g64||.
+errors in either memory format: of the loss |l32 - l64|, of all gradients together ||g32 - g64|| / ||g64||, and of the samples of all running
+statistics likewise (stored so far of ResNet-50, and of DeepLab where it is smooth; with 0.28.0).
 """
 
 import functools
@@ -17,7 +20,7 @@ from unittest import mock
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch.nn import functional as F
 
 import hashed
@@ -92,41 +95,59 @@ def run(make, shape, target, seed, dtype=torch.float64, memory_format=torch.cont
     return loss.item(), gradients, {key: value for key, value in net.named_buffers() if not key.endswith('num_batches_tracked')}
 
 
+def statistics(running):
+    """Two samples of each."""
+    return torch.cat([sampled(running[key].double(), 2) for key in sorted(running)])
+
+
 def network_seed(make, shape, seed, pixels):
     target = labels(seed, [shape[0], *shape[2:]] if pixels else shape[:1])
     loss, gradients, running = run(make, shape, target, seed)
     errors = {}
     for label, memory_format in FORMATS.items():
-        rounded_loss, rounded, _ = run(make, shape, target, seed, torch.float32, memory_format)
+        rounded_loss, rounded, rounded_running = run(make, shape, target, seed, torch.float32, memory_format)
         errors[label] = {
             'loss': abs(rounded_loss - loss),
             'gradients': relative(together(rounded.values()), together(gradients.values())),
+            'running': relative(statistics(rounded_running), statistics(running)),
         }
     samples = {
         'gradients': torch.from_numpy(hashed.sketch({key: value.numpy() for key, value in gradients.items()})),
-        'running': torch.cat([sampled(running[key], 2) for key in sorted(running)]),
+        'running': statistics(running),
     }
     return samples, {'seed': seed, 'loss': loss, 'pytorchErrors': errors}
 
 
-def networks():
+def network(name):
+    """Its tensors, and its rows as it is and smooth."""
+    shape, make = NETS[name]
     tensors, rows = {}, []
-    for name, (shape, make) in NETS.items():
-        for smooth in (False, True):
-            seeds = []
-            for seed in SEEDS:
-                call = functools.partial(network_seed, make, shape, seed, name.startswith('deeplab'))
-                samples, row = smoothed(call) if smooth else call()
-                tensors |= {f'{name}/{"smooth" if smooth else "as it is"}/{seed}/{key}': value for key, value in samples.items()}
-                seeds.append(row)
-                print(name, smooth, seed, row['loss'], row['pytorchErrors'], flush=True)
-            rows.append({'name': name, 'smooth': smooth, 'input': shape, 'seeds': seeds})
+    for smooth in (False, True):
+        seeds = []
+        for seed in SEEDS:
+            call = functools.partial(network_seed, make, shape, seed, name.startswith('deeplab'))
+            samples, row = smoothed(call) if smooth else call()
+            tensors |= {f'{name}/{"smooth" if smooth else "as it is"}/{seed}/{key}': value for key, value in samples.items()}
+            seeds.append(row)
+            print(name, smooth, seed, row['loss'], row['pytorchErrors'], flush=True)
+        rows.append({'name': name, 'smooth': smooth, 'input': shape, 'seeds': seeds})
     return tensors, rows
 
 
 if __name__ == '__main__':
     torch.set_num_threads(2)
-    tensors, rows = networks()
+    names = sys.argv[1:]
+    kept = [name for name in NETS if names and name not in names]
+    tensors = {key: value for key, value in load_file(DATA / 'torchvision.safetensors').items() if key.split('/')[0] in kept} if kept else {}
+    stored = json.loads((DATA / 'torchvision.json').read_text())['networks'] if kept else []
+    rows = []
+    for name in NETS:
+        if name in kept:
+            rows += [row for row in stored if row['name'] == name]
+            continue
+        made, its_rows = network(name)
+        tensors |= made
+        rows += its_rows
     save_file(tensors, DATA / 'torchvision.safetensors')
     content = {'torch': torch.__version__, 'classes': CLASSES, 'networks': rows}
     (DATA / 'torchvision.json').write_text(json.dumps(content, indent=1) + '\n')

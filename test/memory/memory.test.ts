@@ -23,7 +23,7 @@ memory.after(() => rmSync(folder, { recursive: true }))
 const measured = (wanted: Wanted): Measured => {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['-r', 'ts-node/register', join(__dirname, 'measure.ts'), JSON.stringify(wanted)],
+    ['-r', join(__dirname, '..', 'transpile.js'), join(__dirname, 'measure.ts'), JSON.stringify(wanted)],
     {
       encoding: 'utf8',
       env: { ...process.env, LD_PRELOAD: counter, MALLOC_COUNTS: join(folder, 'counts') }
@@ -76,6 +76,7 @@ const inChunks = { allocator: 'virtual', chunkBytes: 4096 } as const
 const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true })[] = [
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', tiled: false },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', tiled: false, swaps: true },
+  { device: 'cpu', network: 'vgg19', input: [1, 3, 160, 128], strategy: 'dynprog', budget: 190e6, tiled: false, swaps: true },
   {
     device: 'reference',
     network: 'darknet19',
@@ -105,6 +106,7 @@ const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true
   },
   { device: 'cpu', network: 'resnet18', input: [2, 3, 129, 97], strategy: 'plain', tiled: false },
   { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'vdnn', budget: 110e6, tiled: false, swaps: true },
+  { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'lms', budget: 112e6, tiled: false, swaps: true },
   { device: 'cpu', network: 'resnet18', input: [2, 3, 129, 97], strategy: 'chen-sqrt', training: resnetOptions, tiled: false },
   { device: 'cpu', network: 'resnet18', input: [2, 3, 161, 127], strategy: 'sft', segments: atStatistics, tiled: true },
   {

@@ -164,7 +164,7 @@ test('a process can exit while a section runs', () => {
     const session = right(open({ kernels: [copy(1)], code: [loop('B', 1e12, launch(0, arena(0), arena(8)))] }))
     void session.run('step', new ArrayBuffer(0), parameters, [])()
     setTimeout(() => process.exit(7), 20)`
-  const { status } = spawnSync(process.execPath, ['-r', 'ts-node/register', '-e', script], {
+  const { status } = spawnSync(process.execPath, ['-r', './test/transpile.js', '-e', script], {
     cwd: join(__dirname, '..', '..'),
     timeout: 30_000
   })

@@ -49,7 +49,7 @@ test('random nets, strategies and budgets: a plan fits or names what would, is v
       const auto = stagedIn(enough, 'auto')
       assert.ok(isRight(auto) && milliseconds(auto.right) <= milliseconds(planned.staged), 'auto is slower')
     }),
-    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 150), includeErrorInReport: true }
+    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 75), includeErrorInReport: true }
   )
 })
 

@@ -7,6 +7,7 @@ import { asWritten, must } from '../golden/execute'
 import { randomSegments } from '../staging/random-segments'
 import { devices, imagesOf, outcome, training } from './image-steps'
 import { randomExecution, type RandomExecution } from './random-execution'
+import { assertPeakTouched } from './touched-peak'
 
 const isTiled = ({ grid: { B, H, W } }: Segment): boolean => B * H * W > 1
 
@@ -45,10 +46,14 @@ test('tiles that are loaded ahead change no bit, and take the bytes and no more 
         await outcome(device, execution, images, ahead.program)
       ]
       assert.equal(actual.found, expected.found)
-      const { peakBytes } = ahead.program
-      assert.ok(actual.measuredPeakBytes <= peakBytes && actual.measuredPeakBytes > peakBytes - 4096)
+      assertPeakTouched(ahead.program, actual.measuredPeakBytes)
     }),
-    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 60), includeErrorInReport: true }
+    {
+      numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 60),
+      includeErrorInReport: true,
+      // A convolution's scratch ends highest, and its last page is not touched.
+      examples: [[1797165180, devices[1]]]
+    }
   )
 })
 

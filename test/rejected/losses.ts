@@ -24,5 +24,8 @@ net(x, [pixelCrossEntropy({ classWeights: [1, 2] })])
 // expects: pixelCrossEntropy: class weights must be at least 0
 net(x, [pixelCrossEntropy({ classWeights: [1, -2, 1] })])
 
+// expects: pixelCrossEntropy: one of the class weights must be above 0
+net(x, [pixelCrossEntropy({ classWeights: [0, 0, 0] })])
+
 // expects: pixelCrossEntropy: the ignored label must be a whole number
 pipe(x, pixelCrossEntropy({ ignore: 0.5 }))

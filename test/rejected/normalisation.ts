@@ -47,5 +47,11 @@ net(x, [convolution, checkpoint, tile({ B: 2 }), residual([batchNorm(), relu, co
 // expects: tile: cannot tile along H; batchNorm needs the statistics of the whole tensor before it, so put a checkpoint before it
 net(x, [convolution, dense([batchNorm(), relu]), tile({ H: 2 })])
 
+// expects: tile: cannot tile along H; batchNorm needs the statistics of the whole input, so put a checkpoint after it
+net(x, [batchNorm(), relu, tile({ H: 2 })])
+
+// expects: instanceNorm: cannot tile along W; instanceNorm needs the statistics of the whole input, so put a checkpoint after it
+net(x, [tile({ B: 2, W: 2 }), residual([instanceNorm()])])
+
 // expects: tile: cannot tile along C; this segment allows nothing
 net(x, [convolution, batchNorm(), tile({ C: 2 })])

@@ -499,6 +499,43 @@ planFor(branching)({
   ]
 })
 
+/** Two normalisations of the network's input: at the front, and where a branch starts. */
+const normalising = model({ name: 'normalising', layers: [dense([batchNorm(), relu, conv2d({ out: 1, k: 1 })]), dense([relu])] })
+const twice = model({ name: 'twice', layers: [residual([relu, conv2d({ out: 3, k: 1 })], [batchNorm(), checkpoint]), globalAvgPool] })
+
+planFor(normalising)({
+  ...right,
+  layers: ['batchNorm', 'relu', 'conv2d 1 k1', 'concat', 'relu', 'concat', 'pixelCrossEntropy'],
+  order: [0, 1, 2, 3, 4, 5, 6],
+  segments: [
+    {
+      ...first,
+      to: 2,
+      checkpoint: '1',
+      // expects: segment 0..2: cannot tile along H W; batchNorm needs the statistics of the whole input, so a segment must end after it
+      grid: { B: 1, H: 4, W: 2 }
+    },
+    { ...last, from: 2, to: 7 }
+  ]
+})
+
+planFor(twice)({
+  ...right,
+  layers: ['relu', 'conv2d 3 k1', 'batchNorm', 'add', 'globalAvgPool', 'softmaxCrossEntropy'],
+  order: [0, 1, 2, 3, 4, 5],
+  segments: [
+    { ...first, to: 1, checkpoint: '0' },
+    {
+      ...first,
+      from: 1,
+      checkpoint: '2',
+      // expects: segment 1..3: cannot tile along H W; batchNorm needs the statistics of the whole input, so a segment must end after it
+      grid: { B: 1, H: 4, W: 2 }
+    },
+    { ...last, from: 3, to: 6 }
+  ]
+})
+
 // What only run time knows is accepted: sizes from a file, a plan that no compiler saw.
 export const fromFile = (classes: number, plan: import('../../dsl').Plan, budget: number, models: import('../../dsl').Model) => [
   planFor(network)(plan),

@@ -40,16 +40,19 @@ test('the values that every mirror of the generator must give', () => {
     assert.ok(Math.abs(normal[index]! - expected) < 1e-14)
 })
 
-test('initial weights: deviations by fan-out for convolutions, 0.01 for linear layers, zero biases', () => {
+test('initial weights: deviations by fan-out for convolutions, 0.01 for linear layers and what makes scores, zero biases', () => {
   const deviation = (values: Float32Array): number => Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length)
   const convolution = new Float32Array(128 * 64 * 9)
   initialise(3, 'c.weight', [128, 64, 3, 3], convolution)
   const linear = new Float32Array(100 * 500)
   initialise(3, 'l.weight', [100, 500], linear)
+  const scores = new Float32Array(2 * 256 * 9)
+  initialise(3, 's.weight', [2, 256, 3, 3], scores, true)
   const bias = new Float32Array(10).fill(5)
   initialise(3, 'l.bias', [10], bias)
   assert.ok(Math.abs(deviation(convolution) / Math.sqrt(2 / (128 * 9)) - 1) < 0.01)
   assert.ok(Math.abs(deviation(linear) / 0.01 - 1) < 0.01)
+  assert.ok(Math.abs(deviation(scores) / 0.01 - 1) < 0.05)
   assert.ok(bias.every((value) => value === 0))
 })
 

@@ -5,12 +5,28 @@ import * as fc from 'fast-check'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Model, conv2d, named } from '../../dsl'
-import { type BenchOptions, bench, exitStatus, gradients, predict, readDataset, train, type TensorData, writeTensorFile } from '../../src'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Model, batchNorm, conv2d, meanSquaredError, named, relu } from '../../dsl'
+import {
+  type BenchOptions,
+  bench,
+  exitStatus,
+  gradients,
+  plan,
+  predict,
+  readDataset,
+  train,
+  type TensorData,
+  writeTensorFile
+} from '../../src'
 import { checkLabels } from '../../src/dataset'
 import { decodeMask } from '../../src/masks'
 import { frozenModel } from '../../src/model-layers'
+import { type Setup, imageSource, planNetwork } from '../../src/planning'
 import { openTensorFile } from '../../src/safetensors'
+import { withNetwork } from '../../src/session'
+import { centred } from '../../src/training/batches'
 import { cropMask } from '../../src/training/crop-mask'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../../src/training/segmentation-scores'
 import { failureOf, valueOf } from './outcome'
@@ -101,7 +117,7 @@ test('refuses masks of another size, of colours, of no PNG, and classes that the
   await grey(new Uint8Array(12), 3, 4).png().toFile(at('small.png'))
   for (const [name, sentence] of [
     ['small.png', /bad\.csv line 2: the mask .*small\.png is 3x4 but its image is 40x32/],
-    ['0.png', /the mask .*0\.png has colours or 16 bits: store the class of each pixel as 8-bit grey/],
+    ['0.png', /bad\.csv line 2: the mask .*0\.png has colours or 16 bits: store the class of each pixel as 8-bit grey/],
     ['bad.csv', /the mask .*bad\.csv is no PNG/],
     ['nowhere.png', /the mask .*nowhere\.png cannot be read: no such file/]
   ] as const) {
@@ -254,6 +270,78 @@ test('predict over a whole image: in tiles within a budget as untiled, in both f
   const { channels, format } = await sharp(at('tiled.tif')).metadata()
   assert.equal([format, channels], ['tiff', 1])
   assert.equal(await sharp(at('tiled.tif')).toColourspace('b-w').raw().toBuffer(), classes.pixels)
+})
+
+/** What predict takes the best of, from a network that ends in the scores themselves. */
+const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' | 'strategy'>): Promise<Float64Array> => {
+  const model: Model = { name: 'scores', layers: [...frozenModel(segmenting).layers, meanSquaredError] }
+  const picture = { pixels: Uint8Array.from({ length: 117 * 93 * 3 }, (_, index) => (index * 7919) % 251), height: 117, width: 93 }
+  return valueOf(
+    pipe(
+      planNetwork({ model, device, threads: 1, input: [1, 3, 117, 93], ...decisions }, { kind: 'evaluate' }, imageSource),
+      TE.fromEither,
+      TE.chainFirst((planned) =>
+        TE.fromIO(() =>
+          assert.is(
+            planned.staged.plan.segments.some(({ grid }) => grid.H * grid.W > 1),
+            'budget' in decisions
+          )
+        )
+      ),
+      TE.chain((planned) =>
+        withNetwork({ planned, device, weights: at('w.safetensors'), seed: 0 }, (network) =>
+          pipe(
+            network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...picture, channels: 3, ...centred(picture)(picture) }]),
+            TE.map(() => Float64Array.from(network.exchange.view('scores') as Float32Array))
+          )
+        )
+      )
+    )
+  )
+}
+
+for (const device of ['cpu', 'reference'] as const)
+  test(`${device}: scores in tiles are those of the image untiled, without seams`, async () => {
+    await writeWeights(at('w.safetensors'))
+    const [whole, tiled] = [
+      await scoresOf(device, { strategy: 'plain' }),
+      await scoresOf(device, { budget: { kind: 'ofPlain', fraction: 0.5 } })
+    ]
+    const largest = whole.reduce((most, score) => Math.max(most, Math.abs(score)), 0)
+    const off = whole.reduce((most, score, index) => Math.max(most, Math.abs(score - tiled[index]!)), 0)
+    assert.is(whole.length, 3 * 117 * 93)
+    assert.ok(off <= 1e-5 * largest, `${off} of ${largest}`)
+  })
+
+test('predict runs a plan: of an evaluation, or of the training at the same size', async () => {
+  await writeWeights(at('w.safetensors'))
+  const common = { model: segmenting, device: 'reference', threads: 1 } as const
+  const image = { weights: at('w.safetensors'), image: at('0.png') }
+  const made = { ...common, input: [1, 3, height, width], budget: '60%', evaluate: true } as const
+  const planned = await valueOf(plan({ ...made, out: at('evaluation.json') }))
+  assert.ok(planned.segments.some(({ grid }) => grid.H * grid.W > 1))
+  const whole = await valueOf(predict({ ...common, ...image, strategy: 'plain', out: at('whole.png') }))
+  const tiled = await valueOf(predict({ ...common, ...image, plan: at('evaluation.json'), out: at('tiled.png') }))
+  assert.equal([tiled.pixels, tiled.predictedPeakBytes], [whole.pixels, planned.peakDeviceBytes])
+
+  const layers = [conv2d({ out: 4, k: 3, p: 1 }), batchNorm(), relu, conv2d({ out: 3, k: 1 })]
+  const normalising = { ...common, model: { name: 'normalising', layers } as Model, input: [1, 3, height, width] }
+  const { input: _, ...running } = normalising
+  await valueOf(train({ ...training, ...running, input: [1, 3, 24, 16], steps: 1, save: at('n.safetensors') }))
+  await valueOf(plan({ ...normalising, strategy: 'lms', out: at('training.json') }))
+  const files = { weights: at('n.safetensors'), image: at('0.png') }
+  const [one, other] = [
+    await valueOf(predict({ ...running, ...files, strategy: 'plain', out: at('one.png') })),
+    await valueOf(predict({ ...running, ...files, plan: at('training.json'), out: at('other.png') }))
+  ]
+  assert.equal(other.pixels, one.pixels)
+  await sharp(at('0.png')).resize({ height: 50, width: 60, fit: 'fill' }).toFile(at('other-size.png'))
+  const { message } = await failureOf(
+    predict({ ...common, ...image, image: at('other-size.png'), plan: at('evaluation.json'), out: at('x.png') })
+  )
+  assert.match(message, /^input: the model takes 1x3x50x60, the plan is for 1x3x40x32/)
+  const typed = await failureOf(plan({ ...made, model: 'unet', out: at('evaluation.plan.ts') }))
+  assert.match(typed.message, /evaluation\.plan\.ts: .* write the plan of an evaluation to a \*\.json file$/)
 })
 
 /** Like segmenting, of other depths. */

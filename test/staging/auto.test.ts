@@ -55,7 +55,7 @@ const randomCase = (seed: number) => {
 }
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
-const runs = { numRuns: 60, includeErrorInReport: true }
+const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 30), includeErrorInReport: true }
 
 const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => {
   if (isLeft(staged)) throw new Error(staged.left.message)
@@ -107,7 +107,8 @@ test('auto is never slower than a strategy within the same budget, and finds a p
         if (isLeft(auto) && isLeft(other)) assert.ok(auto.left.smallestFeasibleBudgetBytes! <= other.left.smallestFeasibleBudgetBytes!)
       }
     }),
-    runs
+    // What sft-offload keeps of its image, the largest tensor, had no segment to be in.
+    { ...runs, examples: [[1074069037, 0.2]] }
   )
 })
 

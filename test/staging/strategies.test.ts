@@ -5,6 +5,7 @@ import {
   batchNorm,
   checkpoint,
   conv2d,
+  convTranspose2d,
   dropout,
   flatten,
   globalAvgPool,
@@ -177,7 +178,7 @@ test("what normalises the network's input cannot stand in tiles of it, asked for
   const asked = stage(request([batchNorm(), relu, tile({ H: 2 }), checkpoint, globalAvgPool, linear({ out: 2 })], [1, 3, 32, 32]))
   assert.is(
     isLeft(asked) && asked.left.message,
-    'net on 1x3x32x32: tile: cannot tile along H; 0: batchNorm needs the statistics of the whole input, so a segment must end after it.'
+    'net on 1x3x32x32: tile: cannot tile along H; batchNorm needs the statistics of the whole input, so put a checkpoint after it.'
   )
   const [first, rest] = [
     { from: 0, to: 2, grid: { B: 1, H: 1, W: 4 }, recompute: true, reorder: 'once' as const },
@@ -189,8 +190,24 @@ test("what normalises the network's input cannot stand in tiles of it, asked for
   })
   assert.is(
     isLeft(given) && given.left.message,
-    'segment 0..2: cannot tile along W; 0: batchNorm needs the statistics of the whole input, so a segment must end after it.'
+    'segment 0..2: cannot tile along W; batchNorm needs the statistics of the whole input, so a segment must end after it.'
   )
+})
+
+test('halo overhead counts the multiply-adds of all weights: of convolutions, transposed too, linear layers and normalisations', () => {
+  const layers = [
+    tile({ H: 2 }),
+    convTranspose2d({ out: 2, k: 2, s: 2 }),
+    batchNorm({ frozen: true }),
+    conv2d({ out: 4, k: 3, p: 1 }),
+    checkpoint,
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
+  // Each of 16 rows once: 2 x 16 elements of 3 multiply-adds (6 channels, 4 taps of 8 meet an output of stride 2 x 2 on average) and of one.
+  const [row, others] = [2 * 16 * (6 + 1), 4 * 16 * 16 * 18 + 4 * 2]
+  const { haloOverhead } = staged(request(layers, [1, 6, 8, 8])).plan.predicted
+  assert.ok(Math.abs(haloOverhead - (2 * row) / (16 * row + others)) < 1e-12, `${haloOverhead}`)
 })
 
 test('a segment may end in a sum over pixels, whatever follows it', () => {

@@ -31,17 +31,18 @@ import { convolutions } from './convolutions'
 const layersOf = (...outputs: readonly number[]): Timeline => {
   const last = 2 * outputs.length + 1
   return {
-    stages: Array.from({ length: last + 1 }, (_, moment) => ({ moment, bytes: 5, nanoseconds: 1e9 })),
+    stages: Array.from({ length: last + 1 }, (_, moment) => ({ moment, bytes: 5, liveBytes: 5, nanoseconds: 1e9 })),
     turn: outputs.length + 1,
     residentBytes: 0,
-    peakBytes: () => 0,
     tensors: outputs.map((bytes, made) => ({
       name: `output of ${made}`,
       bytes,
+      movedBytes: bytes,
       from: made,
       written: made,
       forward: made + 1,
       backward: last - made - 1,
+      nanosecondsBefore: 0,
       to: last - made
     }))
   }

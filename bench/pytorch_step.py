@@ -1,0 +1,106 @@
+"""
+One training step of a model (two classes; SGD with momentum 0.9) in PyTorch eager for each line on standard input:
+
+    python3 bench/pytorch_step.py --model resnet50 --size 1024 --format channels_last --threads 2
+
+vgg16 has head gap; any other is torchvision's, by its name there. Networks that segment take a class for each pixel. Prints one JSON object a step: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak resident set less what was
+resident before the model was made. The first line, {"ready": true, ...}, comes when the model stands. tilefold_step.ts
+speaks the same.
+"""
+
+import argparse
+import json
+import resource
+import sys
+import time
+
+try:
+    import torch
+except ImportError:
+    sys.exit('this Python has no torch')
+from torch import nn
+from torch.utils.checkpoint import checkpoint_sequential
+
+CLASSES = 2
+
+
+def vgg16(classes, inplace):
+    layers, channels = [], 3
+    for width, depth in ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)):
+        for _ in range(depth):
+            layers += [nn.Conv2d(channels, width, 3, padding=1), nn.ReLU(inplace=inplace)]
+            channels = width
+        layers.append(nn.MaxPool2d(2))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, classes))
+
+
+def torchvision_model(name, classes):
+    try:
+        # A build whose compiled operators do not load beside this torch lacks nothing but their names here.
+        operators = torch.library.Library('torchvision', 'FRAGMENT')
+        for operator in ('nms', 'qnms'):
+            if not hasattr(torch.ops.torchvision, operator):
+                operators.define(f'{operator}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor')
+        from torchvision import models
+    except ImportError:
+        sys.exit('this Python has no torchvision')
+    if hasattr(models.segmentation, name):
+        return getattr(models.segmentation, name)(weights=None, weights_backbone=None, num_classes=classes, aux_loss=False)
+    if not hasattr(models, name):
+        sys.exit(f'torchvision has no {name}')
+    special = {'aux_logits': False, 'init_weights': False} if name == 'inception_v3' else {}
+    return getattr(models, name)(num_classes=classes, **special)
+
+
+def scores_of(result):
+    return result['out'] if isinstance(result, dict) else result
+
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def resident_bytes():
+    with open('/proc/self/statm') as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize()
+
+
+def say(**values):
+    print(json.dumps(values), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--model', default='vgg16')
+    parser.add_argument('--size', type=int, required=True, help='height and width')
+    parser.add_argument('--format', choices=['nchw', 'channels_last'], required=True)
+    parser.add_argument('--threads', type=int, required=True)
+    parser.add_argument('--segments', type=int, default=0, help='of checkpoint_sequential, for vgg16; 0: none')
+    options = parser.parse_args()
+
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(1)
+    before = resident_bytes()
+    memory_format = torch.channels_last if options.format == 'channels_last' else torch.contiguous_format
+    # A segment that begins with a rectifier in place would overwrite its checkpoint.
+    model = vgg16(CLASSES, inplace=options.segments == 0) if options.model == 'vgg16' else torchvision_model(options.model, CLASSES)
+    model = model.to(memory_format=memory_format).train()
+    size = options.size
+    image = torch.randn(1, 3, size, size).to(memory_format=memory_format)
+    target = (torch.arange(size * size) % CLASSES).reshape(1, size, size) if 'deeplab' in options.model else torch.zeros(1, dtype=torch.int64)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+    say(ready=True, version=f'PyTorch {torch.__version__}')
+
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        optimizer.zero_grad(set_to_none=True)
+        result = checkpoint_sequential(model, options.segments, image, use_reentrant=False) if options.segments else model(image)
+        loss = nn.functional.cross_entropy(scores_of(result), target)
+        loss.backward()
+        optimizer.step()
+        value = loss.item()
+        say(ms=(time.perf_counter() - start) * 1000, loss=value, peakBytes=peak_bytes() - before)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,37 @@
+import { activationElements } from '../layout'
+import { openPool } from '../lowering/emitter'
+import { openContext, type Lowering } from '../lowering/lower'
+import { passOf } from '../lowering/pass'
+import { aligned } from '../placement/placement'
+import { endsOf, segmentTiling, untiled } from '../tiling'
+import type { Segmentation } from './strategy'
+
+/**
+ * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers lie: when a segment's backward begins,
+ * all that it reads of what the segment makes is there, and all that is still to be computed again is computed from.
+ */
+export const leastBytesOf = (lowering: Lowering, residentBytes: number): ((segments: Segmentation) => number) => {
+  const context = openContext(lowering, openPool())
+  const { graph } = context
+  const { B, H, W } = segmentTiling(graph, { from: 0, to: graph.nodes.length }, untiled)!
+  // Where strides leave something out, it need not be there.
+  const sizes = graph.nodes.map(({ output }, node) => {
+    const [b, h, w] = [B, H, W].map(([run]) => run!.held.get(node + 1)!).map(({ from, to }) => to - from)
+    return activationElements(context.layouts[node + 1]!, [b!, output[1], h!, w!]) * context.elementBytes
+  })
+  const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + aligned(sizes[tensor - 1]!), 0)
+  return (segments) => {
+    const again = new Set<number>()
+    let least = 0
+    for (const segment of segments) {
+      const { from, to, recompute } = segment
+      const pass = passOf(context, { segment }, recompute ? 'recompute' : 'keep')
+      const readsItself = (tensor: number): boolean =>
+        graph.readers[tensor]!.some((reader) => from <= reader && reader < to && pass.readsInput(reader))
+      const inside = Array.from({ length: to - from }, (_, index) => from + 1 + index).filter(readsItself)
+      least = Math.max(least, sum(again) + sum(inside))
+      if (recompute) for (const tensor of endsOf(graph, { from, to }).inputs) if (tensor > 0 && pass.isRead(tensor)) again.add(tensor)
+    }
+    return residentBytes + least
+  }
+}

@@ -1,0 +1,108 @@
+/** What can be wrong with masks, with networks that normalise and with their weights, through the command line. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isLeft } from 'fp-ts/Either'
+import sharp from 'sharp'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { builtIn } from '../../models'
+import { buildGraph } from '../../staging'
+import { writeTensorFile } from '../../src/safetensors'
+import { compiledCommand } from './compiled-command'
+import { valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const { run } = compiledCommand()
+const at = (name: string): string => join(folder, name)
+
+/** Zeros for all that a built-in network of two classes holds. */
+const writeZeros = async (name: string): Promise<void> => {
+  const graph = buildGraph(builtIn[name]!({ classes: 2 }), [2, 3, 64, 64])
+  if (isLeft(graph)) throw new Error(graph.left.message)
+  const tensors = graph.right.parameters.map(({ name, shape }) => ({
+    name,
+    type: 'F32' as const,
+    shape,
+    data: new Float32Array(shape.reduce((product, extent) => product * extent, 1))
+  }))
+  await valueOf(writeTensorFile(at(`${name}.safetensors`), tensors))
+}
+
+test.before(async () => {
+  const grey = (height: number, width: number, value: number) =>
+    sharp(new Uint8Array(height * width).fill(value), { raw: { height, width, channels: 1 } }).toColourspace('b-w')
+  await sharp({ create: { width: 64, height: 64, channels: 3, background: 'brown' } })
+    .png()
+    .toFile(at('image.png'))
+  await grey(64, 64, 1).png().toFile(at('right.png'))
+  await grey(64, 60, 1).png().toFile(at('narrow.png'))
+  await grey(64, 64, 7).png().toFile(at('seven.png'))
+  await grey(64, 64, 255).png().toFile(at('ignored.png'))
+  for (const mask of ['right', 'narrow', 'seven', 'ignored', 'image'])
+    writeFileSync(at(`${mask}.csv`), `path,mask\nimage.png,right.png\nimage.png,${mask}.png\n`)
+  writeFileSync(at('only-ignored.csv'), 'path,mask\nimage.png,ignored.png\n')
+  await Promise.all(['resnet18', 'resnet34'].map(writeZeros))
+})
+
+const train = (model: string, data: string, ...more: readonly string[]): readonly string[] => [
+  ...['train', model, '--data', at(data), '--classes', '2', '--input', '2x3x64x64', '--steps', '1', '--strategy', 'plain'],
+  ...more
+]
+const predict = (model: string, weights: string): readonly string[] => [
+  ...['predict', model, '--classes', '2', '--weights', at(`${weights}.safetensors`), '--image', at('image.png'), '--strategy', 'plain']
+]
+
+const cases: readonly (readonly [name: string, args: readonly string[], sentence: RegExp])[] = [
+  [
+    'a mask of another size',
+    train('unet', 'narrow.csv'),
+    /^.*narrow\.csv line 3: the mask .*narrow\.png is 64x60 but its image is 64x64: give each image its own\.$/
+  ],
+  [
+    'a class out of range',
+    train('unet', 'seven.csv'),
+    /^.*seven\.csv line 3: the mask .*seven\.png holds the class 7, out of range: the model's classes are 0 to 1, and 255 is ignored\.$/
+  ],
+  [
+    'a mask of colours',
+    train('unet', 'image.csv'),
+    /^.*image\.csv line 3: the mask .*image\.png has colours or 16 bits: store the class of each pixel as 8-bit grey, or as a palette\.$/
+  ],
+  [
+    'class weights of masks where no pixel counts',
+    train('unet', 'only-ignored.csv', '--class-weights', 'balanced'),
+    /^--class-weights balanced: no pixel of the training masks counts: leave it out, or label some\.$/
+  ],
+  [
+    'class weights that are all zero',
+    train('unet', 'right.csv', '--class-weights', '0,0'),
+    /^--class-weights are all 0: nothing would be learnt\.$/
+  ],
+  ['a mask for a network that scores images', train('resnet18', 'right.csv'), /^[^\n]*mask[^\n]*\.$/],
+  [
+    'one value per channel into batchNorm',
+    ['plan', 'deeplabv3_resnet50', '--input', '1x3x64x64'],
+    /^deeplabv3_resnet50 on 1x3x64x64: classifier\.0\.convs\.4\.2: batchNorm: one value per channel, 1x256x1x1, has no variance; give it more pixels or images, or freeze it\.$/
+  ],
+  [
+    'weights of a shallower network',
+    predict('resnet34', 'resnet18'),
+    /^.*resnet18\.safetensors: lacks layer1\.2\.conv1\.weight \[64, 64, 3, 3\], which resnet34 needs\.$/
+  ],
+  [
+    'weights of a deeper network',
+    predict('resnet18', 'resnet34'),
+    /^.*resnet34\.safetensors: holds layer1\.2\.\S+, which resnet18 has not\.$/
+  ]
+]
+
+for (const [name, args, sentence] of cases)
+  test(`${name}: one sentence, exit 2`, async () => {
+    const { status, stdout, stderr } = await run([...args, '--json'])
+    assert.is(status, 2, stderr)
+    assert.match(stderr.trimEnd(), sentence)
+    assert.equal(JSON.parse(stdout), { error: { code: 'input', message: stderr.trimEnd() } })
+  })
+
+test.run()

@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { isLeft } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { buildGraph, referenceModel, type Objective, type StageRequest } from '../../staging'
+import { segmentEstimator } from '../../staging/lowering/estimate'
+import type { Lowering } from '../../staging/lowering/lower'
+import { timelineOf } from '../../staging/lowering/timeline'
+import { asWritten, inOrder } from '../../staging/order'
+import { candidateOf } from '../../staging/search'
+import { strategies } from '../../staging/strategies'
+import { leastBytesOf } from '../../staging/strategies/least-bytes'
+import { wholeGraph } from '../../staging/strategies/plain'
+import type { Search } from '../../staging/strategies/strategy'
+import { variantsOf } from '../../staging/strategies/variants'
+import { drawsOf, netKind, randomNet } from './random-nets'
+
+const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
+const source: StageRequest['source'] = { kind: 'image', mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] }
+
+const loweringOf = (seed: number): Lowering => {
+  const { model, input } = randomNet(drawsOf(seed), netKind(seed))
+  const built = buildGraph(model, input)
+  if (isLeft(built)) throw new Error(built.left.message)
+  return { graph: built.right, device: referenceModel('float32'), objective, source }
+}
+
+const searchIn = (written: Lowering, order: readonly number[]): Search => {
+  const lowering = { ...written, graph: inOrder(written.graph, order) }
+  const variants = variantsOf(lowering)
+  const { residentBytes } = candidateOf(written, asWritten(written.graph), wholeGraph(written.graph))
+  return {
+    lowering,
+    residentBytes,
+    hostBudget: Infinity,
+    variants,
+    estimate: segmentEstimator(lowering),
+    timeline: (segments) => timelineOf(lowering, segments)
+  }
+}
+
+/** Of many prospects a few are looked at. */
+const some = <A>(all: readonly A[], most: number): readonly A[] => all.filter((_, index) => index % Math.ceil(all.length / most) === 0)
+
+const seeds = fc.nat({ max: 2 ** 31 - 1 })
+const swapping = Object.values(strategies).flatMap((strategy) => (strategy.kind === 'swapping' ? [strategy] : []))
+const fixed = Object.values(strategies).flatMap((strategy) => (strategy.kind === 'fixed' ? [strategy] : []))
+
+test('no prospect of a strategy that swaps takes less, in time or in memory, than it says', () => {
+  fc.assert(
+    fc.property(seeds, fc.constantFrom(...swapping), (seed, { order, all }) => {
+      const written = loweringOf(seed)
+      const search = searchIn(written, order(written.graph))
+      for (const { decisions, deviceBytes, hostBytes, nanoseconds } of some(all(search), 12)) {
+        const { segments, residence } = decisions()
+        const lowered = candidateOf(written, order(written.graph), segments, residence)
+        assert.ok(deviceBytes <= lowered.liveBytes(), `${deviceBytes} bytes, but ${lowered.liveBytes()}`)
+        assert.ok(hostBytes <= lowered.liveHostBytes(), `${hostBytes} bytes on the host, but ${lowered.liveHostBytes()}`)
+        const simulated = Math.round(1e6 * lowered.milliseconds())
+        assert.ok(nanoseconds() <= simulated, `${nanoseconds()} ns, but ${simulated}`)
+        // What is loaded, or passes in bands of rows, shares the link.
+        if (segments.every(({ loadsAhead, streams }) => loadsAhead === undefined && streams === undefined))
+          assert.is(nanoseconds(), simulated)
+      }
+    }),
+    { numRuns: 80, includeErrorInReport: true }
+  )
+})
+
+test('no segmentation without tiles lives in less than is said of it', () => {
+  fc.assert(
+    fc.property(seeds, fc.constantFrom(...fixed), (seed, { order, all }) => {
+      const written = loweringOf(seed)
+      const search = searchIn(written, order(written.graph))
+      const bytesOf = leastBytesOf(search.lowering, search.residentBytes)
+      for (const segments of some(all(search), 12))
+        assert.ok(bytesOf(segments) <= candidateOf(written, order(written.graph), segments).liveBytes())
+    }),
+    { numRuns: 80, includeErrorInReport: true }
+  )
+})
+
+test.run()
