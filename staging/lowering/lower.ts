@@ -281,7 +281,7 @@ export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
 }
 
 /** The same code with what stands before instructions at its top, and at its end. */
-const inserted = (code: readonly Instruction[], before: Insertions = new Map()): readonly Instruction[] => [
+const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readonly (A | Instruction)[] => [
   ...code.flatMap((one, position) => [...(before.get(position) ?? []), one]),
   ...(before.get(code.length) ?? [])
 ]
@@ -293,20 +293,17 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
   const residents = residentsOf(context)
   const sections = emitSections(context, pool, bindSegments(context, segments), residents, residence)
   const all = sections.flatMap(({ code }) => code)
-  const codes = sections.map(({ code }) => code)
-  const placedOn = <P>(lifetimes: () => readonly BufferLifetime[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
-    const known = lazily(lifetimes)
-    return { lifetimes: known, live: lazily(() => maxLive(known())), placement: lazily(() => placed(known())) }
+  const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
+    const lifetimes = lazily(() => lifetimesOf(all, always, side))
+    return { lifetimes, live: lazily(() => maxLive(lifetimes())), placement: lazily(() => placed(lifetimes())) }
   }
+  const codes = sections.map(({ code }) => code)
   const onDevice = placedOn(
-    () =>
-      lifetimesOf(
-        all,
-        residents.map(({ buffer }) => buffer)
-      ),
+    'device',
+    residents.map(({ buffer }) => buffer),
     (lifetimes) => placeBuffers(lowering.placement, codes, lifetimes, pool)
   )
-  const onHost = placedOn(() => lifetimesOf(all, [], 'host'), place)
+  const onHost = placedOn('host', [], place)
   const liveAtPeak = (): readonly Buffer[] => {
     const { time } = onDevice.live()
     return onDevice.lifetimes().flatMap(({ from, to, buffer }) => (from <= time && time < to ? [buffer] : []))
@@ -321,7 +318,7 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
     ])
     const resolved = sections.map(({ name, code, exchange: { bytes, entries } }, index): readonly [string, Section] => [
       name,
-      { code: inserted(resolve(code, placed), before?.[index]), exchangeBytes: bytes, exchanged: entries }
+      { code: inserted(resolve(code, placed), before[index]), exchangeBytes: bytes, exchanged: entries }
     ])
     return {
       precision: lowering.device.precision,
@@ -341,9 +338,14 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
       kernels: pool.kernels
     }
   }
-  const codeOf = (name: VirtualSection['name']) => sections.find((section) => section.name === name)
-  const inChunks = lowering.placement?.allocator === 'virtual'
-  const built = lazily(program)
+  /** Maps take time; without them nothing need be placed to know it. */
+  const codeOf = (name: VirtualSection['name']) => {
+    const index = sections.findIndex((section) => section.name === name)
+    if (index === -1) return undefined
+    return {
+      code: lowering.placement?.allocator === 'virtual' ? inserted(codes[index]!, onDevice.placement().before[index]) : codes[index]!
+    }
+  }
   return {
     residentBytes: bytesOfResidents(residents),
     liveBytes: () => onDevice.live().bytes,
@@ -355,12 +357,11 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
     liveAtPeak,
     milliseconds: lazily(() =>
       simulate(
-        // What must be mapped only the Program says.
-        inChunks ? built() : { step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels },
+        { step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels },
         lowering.device,
         microBatches(lowering.objective)
       )
     ),
-    program: built
+    program: lazily(program)
   }
 }
