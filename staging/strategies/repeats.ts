@@ -1,8 +1,6 @@
-import type { Graph } from '../graph'
 import type { Segment } from '../plan'
 import { repeatMistake } from '../streams'
 import { endsOf } from '../tiling'
-import { isCut } from './find-segments'
 import type { Search, Segmentation } from './strategy'
 
 /** Segments from .. to - 1 that run forward again before the backward of the one at `to`. */
@@ -14,8 +12,10 @@ interface Group {
   readonly nanoseconds: number
 }
 
-/** As many blocks, each from one tensor alone to the next, that run forward again as one. */
-const groupSizes = [1, 2, 4, 8]
+/** As many segments run forward again together. */
+const groupSizes = [1, 2, 3, 4, 6, 8, 12]
+
+const sumOf = (list: readonly number[]): number => list.reduce((sum, one) => sum + one, 0)
 
 const repeating = (segments: Segmentation, groups: readonly Group[]): Segmentation =>
   segments.map((segment, place): Segment => {
@@ -23,14 +23,11 @@ const repeating = (segments: Segmentation, groups: readonly Group[]): Segmentati
     return isInside ? { ...segment, recompute: true, repeats: true } : segment
   })
 
-/** The places of the segments at which blocks end. */
-const blockEnds = (graph: Graph, segments: Segmentation): readonly number[] =>
-  segments.flatMap(({ to }, place) => (to < graph.nodes.length && isCut(graph, to) ? [place] : []))
-
 /**
- * A segmentation that keeps no more than `capacity` bytes from forward to backward, wherever they are: whole blocks keep nothing but their
- * output and run forward again (paper 002's checkpoints, for what cannot be computed again tile by tile since statistics stand between).
- * Those come first that keep most for the time that they take. Undefined where nothing is kept too much, or nothing does.
+ * A segmentation that keeps no more than `capacity` bytes from forward to backward, wherever they are: groups of segments keep nothing that
+ * leaves them but for the last one's, and run forward again (Chen et al.'s checkpoints, for what cannot be computed again tile by tile since
+ * statistics stand between). Those come first that keep most for the time that they take. Undefined where nothing is kept too much, or
+ * nothing does.
  */
 export const withRepeats = (
   { lowering: { graph }, estimate }: Search,
@@ -43,25 +40,32 @@ export const withRepeats = (
   const kept = segments.map(
     (segment) => outputBytes(segment) + (segment.recompute ? 0 : (estimate(segment, onHost)?.bytes().keptBytes ?? 0))
   )
-  const sumOf = (list: readonly number[]): number => list.reduce((sum, one) => sum + one, 0)
   const all = sumOf(kept)
   if (all <= capacity) return undefined
-  const ends = blockEnds(graph, segments)
-  for (const size of groupSizes) {
-    const groups = ends.flatMap((end, index): readonly Group[] => {
-      if ((index + 1) % size !== 0) return []
-      const from = (ends[index - size] ?? -1) + 1
-      if (from >= end) return []
-      const inside = segments.slice(from, end)
-      const nanoseconds = sumOf(inside.map((segment) => estimate(segment, onHost)?.nanoseconds() ?? Infinity))
-      const group = { from, to: end, bytes: sumOf(kept.slice(from, end)), nanoseconds }
-      const repeated = repeating(segments, [group])
-      return inside.every((_, place) => repeatMistake(graph, repeated, from + place) === undefined) ? [group] : []
-    })
-    groups.sort((a, b) => a.nanoseconds / a.bytes - b.nanoseconds / b.bytes)
-    let [left, taken] = [all, 0]
-    while (left > capacity && taken < groups.length) left -= groups[taken++]!.bytes
-    if (left <= capacity) return repeating(segments, groups.slice(0, taken))
+  const times = segments.map((segment) => estimate(segment, onHost)?.nanoseconds() ?? Infinity)
+  const groupOf = (from: number, to: number): Group => {
+    return { from, to, bytes: sumOf(kept.slice(from, to)), nanoseconds: sumOf(times.slice(from, to)) }
   }
-  return undefined
+  const isValid = (group: Group): boolean => {
+    const repeated = repeating(segments, [group])
+    return segments.slice(group.from, group.to).every((_, place) => repeatMistake(graph, repeated, group.from + place) === undefined)
+  }
+  /** One after the other, each with the segment before whose backward it runs again. */
+  const groupsOf = (size: number, from = 0): readonly Group[] => {
+    if (from + size >= segments.length) return []
+    const group = groupOf(from, from + size)
+    return isValid(group) ? [group, ...groupsOf(size, group.to + 1)] : groupsOf(size, from + 1)
+  }
+  const answers = groupSizes.flatMap((size) => {
+    const groups = [...groupsOf(size)].sort((a, b) => a.nanoseconds / a.bytes - b.nanoseconds / b.bytes)
+    const left = groups.reduce<readonly number[]>((sums, { bytes }) => [...sums, sums[sums.length - 1]! - bytes], [all])
+    const count = left.findIndex((bytes) => bytes <= capacity)
+    const taken = groups.slice(0, count)
+    return count === -1 ? [] : [{ taken, nanoseconds: sumOf(taken.map(({ nanoseconds }) => nanoseconds)) }]
+  })
+  const best = answers.reduce<(typeof answers)[number] | undefined>(
+    (least, one) => (least === undefined || one.nanoseconds < least.nanoseconds ? one : least),
+    undefined
+  )
+  return best && repeating(segments, best.taken)
 }

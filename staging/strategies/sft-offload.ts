@@ -25,7 +25,7 @@ const growth = 1.5
 const mostTargets = 14
 
 /** Of the host's budget, for what is kept: two or three gradients, and what runs forward again, take the rest. */
-const hostShares = [0.95, 0.85, 0.7]
+const hostShares = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6]
 
 /** Larger tensors are on the host: of bytes for a segment, what its input, output and their gradients may take each; rounded, as few differ. */
 const thresholdFor = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes / 6))
