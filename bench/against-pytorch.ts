@@ -1,7 +1,7 @@
 /**
  * A model's training step, Tilefold against PyTorch eager (torchvision's model of the name), interleaved in one run:
  *
- *     npx ts-node bench/against-pytorch.ts [--model vgg16] [--size 1024] [--rounds 5] [--threads 2] [--exact-kernels] [--plain] [--python python3] [--json]
+ *     npx ts-node bench/against-pytorch.ts [--model vgg16] [--size 1024] [--batch 1] [--rounds 5] [--threads 2] [--exact-kernels] [--plain] [--python python3] [--json]
  *
  * Each contender is a process of its own that steps when it is told to, one at a time; the first round is not counted, and a step
  * during which something else used the machine is taken again. `exact-kernels`: Tilefold without Winograd too, plain and in a fifth.
@@ -91,6 +91,7 @@ const main = async (): Promise<void> => {
     options: {
       model: { type: 'string', default: 'vgg16' },
       size: { type: 'string', default: '1024' },
+      batch: { type: 'string', default: '1' },
       rounds: { type: 'string', default: '5' },
       threads: { type: 'string', default: '2' },
       'exact-kernels': { type: 'boolean', default: false },
@@ -99,14 +100,12 @@ const main = async (): Promise<void> => {
       json: { type: 'boolean', default: false }
     }
   })
-  const { model, size, threads, plain } = values
+  const { model, size, batch, threads, plain } = values
+  const common = ['--model', model, '--size', size, '--batch', batch, '--threads', threads]
   const tilefold = (name: string, ...more: readonly string[]): Promise<Contender | Skipped> =>
-    startTilefold(`Tilefold, ${name}`, ['--model', model, '--size', size, '--threads', threads, ...more])
+    startTilefold(`Tilefold, ${name}`, [...common, ...more])
   const pytorch = (name: string, ...more: readonly string[]): Promise<Contender | Skipped> =>
-    start(`PyTorch, ${name}`, values.python, [
-      join(__dirname, 'pytorch_step.py'),
-      ...['--model', model, '--size', size, '--threads', threads, ...more]
-    ])
+    start(`PyTorch, ${name}`, values.python, [join(__dirname, 'pytorch_step.py'), ...common, ...more])
   const started = [await tilefold('plain')]
   if (!plain)
     started.push(await tilefold('a third of plain', '--fraction', '0.3333'), await tilefold('a fifth of plain', '--fraction', '0.2'))
@@ -124,7 +123,7 @@ const main = async (): Promise<void> => {
   const rows = await measure(contenders, Number(values.rounds))
   if (skipped.some(({ name }) => name.startsWith('Tilefold'))) process.exitCode = 1
   process.stdout.write(
-    `${values.json ? JSON.stringify({ model, size: Number(size), rows, tiling: tilingCosts(rows), skipped }) : report(rows, skipped)}\n`
+    `${values.json ? JSON.stringify({ model, size: Number(size), batch: Number(batch), rows, tiling: tilingCosts(rows), skipped }) : report(rows, skipped)}\n`
   )
 }
 

@@ -73,6 +73,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--model', default='vgg16')
     parser.add_argument('--size', type=int, required=True, help='height and width')
+    parser.add_argument('--batch', type=int, default=1)
     parser.add_argument('--format', choices=['nchw', 'channels_last'], required=True)
     parser.add_argument('--threads', type=int, required=True)
     parser.add_argument('--segments', type=int, default=0, help='of checkpoint_sequential, for vgg16; 0: none')
@@ -85,9 +86,10 @@ def main():
     # A segment that begins with a rectifier in place would overwrite its checkpoint.
     model = vgg16(CLASSES, inplace=options.segments == 0) if options.model == 'vgg16' else torchvision_model(options.model, CLASSES)
     model = model.to(memory_format=memory_format).train()
-    size = options.size
-    image = torch.randn(1, 3, size, size).to(memory_format=memory_format)
-    target = (torch.arange(size * size) % CLASSES).reshape(1, size, size) if 'deeplab' in options.model else torch.zeros(1, dtype=torch.int64)
+    size, batch = options.size, options.batch
+    image = torch.randn(batch, 3, size, size).to(memory_format=memory_format)
+    is_pixelwise = 'deeplab' in options.model
+    target = (torch.arange(batch * size * size) % CLASSES).reshape(batch, size, size) if is_pixelwise else torch.zeros(batch, dtype=torch.int64)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
     say(ready=True, version=f'PyTorch {torch.__version__}')
 
