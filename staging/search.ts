@@ -73,7 +73,8 @@ interface Lowerable extends Omit<Prospect, 'decisions' | 'nanoseconds'> {
 
 /** The best of all that a strategy may decide. None does with fewer bytes than `leastBytes`. */
 const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Lowerable[]): Answers => {
-  const mayFit = lazily(() => all().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
+  const prospects = lazily(all)
+  const mayFit = lazily(() => prospects().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
   const isWithin = (budget: number, { liveBytes, liveHostBytes, peakBytes, hostBytes }: Candidate): boolean =>
     mayLieIn(budget, liveBytes()) && mayLieIn(hostBudget, liveHostBytes()) && peakBytes() <= budget && hostBytes() <= hostBudget
   const fewestFirst = (bytes: (one: Lowerable) => number, among: readonly Lowerable[]): readonly Lowerable[] =>
@@ -100,7 +101,7 @@ const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonl
       return least && { budget: least.peakBytes(), candidate: least }
     },
     leastHost: (budget) => {
-      const small = all().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
+      const small = prospects().filter(({ deviceBytes }) => mayLieIn(budget, deviceBytes))
       let least: number | undefined
       for (const { hostBytes, lowered } of fewestFirst((one) => one.hostBytes, small)) {
         if (!mayLieIn((least ?? Infinity) - 1, hostBytes)) break

@@ -1,9 +1,9 @@
 import type { Graph } from './graph'
 import type { Segment } from './plan'
-import { crossesAfter, endsOf } from './tiling'
+import { crossesAfter, endsOf, type Span } from './tiling'
 
 /** The segment before whose backward the one at `place` runs forward again, with those between them: the next that does not repeat. */
-export const repeatedBefore = (segments: readonly Segment[], place: number): number =>
+const repeatedBefore = (segments: readonly Segment[], place: number): number =>
   segments.findIndex((segment, at) => at > place && segment.repeats !== true)
 
 /** Why the segment at `place` cannot run forward again in place of what leaves it. The graph is in the order in which it runs. */
@@ -21,6 +21,12 @@ export const repeatMistake = (graph: Graph, segments: readonly Segment[], place:
 
 /** The tensors that a segment leaves on the host. */
 export const streamedBy = ({ streams = [] }: Segment): readonly number[] => streams.map((position) => position + 1)
+
+/** The tensors at a segment's ends that are `onHost`. */
+export const endsOnHost = (graph: Graph, span: Span, onHost: ReadonlySet<number>): readonly number[] => {
+  const { inputs, outputs } = endsOf(graph, span)
+  return [...inputs, ...outputs].filter((tensor) => onHost.has(tensor))
+}
 
 /** Why the output of a layer of a segment cannot stay on the host and pass by bands of rows. The graph is in the order in which it runs. */
 export const streamMistake = (graph: Graph, segments: readonly Segment[], { from, to }: Segment, position: number): string | undefined => {

@@ -1,33 +1,30 @@
-import { extentsOfTensor } from '../graph'
 import { gathersMoments } from '../normalisation'
 import type { Segment } from '../plan'
-import type { BufferRole } from '../program'
-import { streamedBy } from '../streams'
+import { endsOnHost, streamedBy } from '../streams'
 import { endsOf, type SegmentTiling } from '../tiling'
 import type { Boundary } from './body'
 import type { Context } from './context'
-import { at } from './emitter'
 import { passOf } from './pass'
 import { bodiesOf, emitForward, type SegmentCode } from './segment'
 import { expectPending, readingOf, regularRuns, streamsOf, type IntervalOf, type Stream } from './streams'
-import { tensorBytes, type WholeTensor } from './tensors'
+import { wholeTensor, type WholeTensor } from './tensors'
 
 /** Where the gradient of the network's input is handed out. */
 export const exportsInput = ({ objective, source }: Pick<Context, 'objective' | 'source'>): boolean =>
   objective.kind === 'gradients' && source.kind === 'float'
 
+const outputOf = (context: Context, tensor: number): WholeTensor =>
+  wholeTensor(context, tensor, `the output of ${context.graph.nodes[tensor - 1]!.name}`, 'boundary')
+
 /** Places for whole tensors between segments. */
 export const boundariesOf = (context: Context, tensors: Iterable<number>): Map<number, Boundary> => {
-  const { graph, layouts, gradients, emit, elementBytes } = context
   const open = (tensor: number): Boundary => {
-    const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
-    const whole = (name: string, scope: BufferRole): WholeTensor => {
-      const buffer = emit.buffer(`${name} of ${graph.nodes[tensor - 1]!.name}`, tensorBytes(layout, extents, elementBytes), scope)
-      return { buffer, address: at(buffer), extents, layout }
-    }
+    const { name } = context.graph.nodes[tensor - 1]!
     return {
-      tensor: whole('the output', 'boundary'),
-      gradient: gradients[tensor]! ? whole('the gradient of the output', 'output-gradient') : undefined
+      tensor: outputOf(context, tensor),
+      gradient: context.gradients[tensor]!
+        ? wholeTensor(context, tensor, `the gradient of the output of ${name}`, 'output-gradient')
+        : undefined
     }
   }
   return new Map([...tensors].filter((tensor) => tensor > 0).map((tensor) => [tensor, open(tensor)]))
@@ -77,12 +74,11 @@ export const repeatForward = (context: Context, codes: readonly SegmentCode[], b
 }
 
 const repeatOne = (context: Context, code: SegmentCode, { boundaries, streams }: Between): void => {
-  const { ends } = code
-  for (const [tensor, { tensor: again }] of boundariesOf(context, ends.outputs)) {
+  for (const tensor of code.ends.outputs) {
     const boundary = boundaries.get(tensor)
-    if (boundary !== undefined) boundaries.set(tensor, { ...boundary, tensor: again })
+    if (boundary === undefined) streams.get(tensor)!.reopen()
+    else boundaries.set(tensor, { ...boundary, tensor: outputOf(context, tensor) })
   }
-  for (const tensor of ends.outputs) streams.get(tensor)?.reopen()
   emitForward(context, code, 'repeat')
 }
 
@@ -101,8 +97,13 @@ const inBands = ({ graph }: Context, segment: Segment, tiling: SegmentTiling, st
 /** A segment by itself, with whole tensors at its ends, but for those that are `streamed`. */
 export const bindAlone = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentCode => {
   const { inputs, outputs } = endsOf(context.graph, segment)
-  const [onHost, whole] = [[...inputs, ...outputs].filter((tensor) => streamed.has(tensor)), (tensor: number) => !streamed.has(tensor)]
-  const streams = streamsOf(context, onHost)
+  const streams = streamsOf(context, endsOnHost(context.graph, segment, streamed))
   outputs.forEach((tensor) => expectPending(context, streams.get(tensor), tensor))
-  return bindSegment(context, segment, tiling, { boundaries: boundariesOf(context, [...inputs, ...outputs].filter(whole)), streams })
+  return bindSegment(context, segment, tiling, {
+    boundaries: boundariesOf(
+      context,
+      [...inputs, ...outputs].filter((tensor) => !streamed.has(tensor))
+    ),
+    streams
+  })
 }

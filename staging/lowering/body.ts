@@ -26,6 +26,7 @@ import {
   tensorBytes,
   viewOf,
   within,
+  zeroTile,
   type Body,
   type Region,
   type TileTensor,
@@ -220,11 +221,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     }
     if (!fused) {
       // What tiles add to together was zeroed before them.
-      if (lowering.accumulates?.(node.args as never) === true && !pass.writes(tensor))
-        emit.launch<'zero'>(
-          { kind: 'zero', bytes: tensorBytes(step.destination.layout, step.destination.extents, elementBytes) },
-          { destination: step.destination.address }
-        )
+      if (lowering.accumulates?.(node.args as never) === true && !pass.writes(tensor)) zeroTile(emit, step.destination, elementBytes)
       lowering.forward(context, step as never)
     }
     gatherMoments(context, bound, body, pass, tensor, step.destination)

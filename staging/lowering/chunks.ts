@@ -64,18 +64,6 @@ const rangesOf = (
   ]
 }
 
-/** Ranges of addresses, the residents' first, with the chunks behind each. */
-const chunkedRanges = (
-  sections: readonly (readonly VirtualInstruction[])[],
-  lifetimes: readonly BufferLifetime[],
-  chunkBytes: number,
-  place: (lifetimes: readonly Lifetime[]) => Placement
-) => {
-  const timed = timesOf(sections)
-  const ranges = rangesOf(timed, lifetimes, place)
-  return { timed, ranges, placement: virtual(ranges, { alignment, chunkBytes }) }
-}
-
 /** Engines that touch a range: the first and the last to do so, and all. */
 interface Touching {
   readonly first: Engine
@@ -152,7 +140,9 @@ export const placeInChunks = (
   place: (lifetimes: readonly Lifetime[]) => Placement,
   { freshEvent }: Pick<Pool, 'freshEvent'>
 ): PlacedInChunks => {
-  const { timed, ranges, placement } = chunkedRanges(sections, lifetimes, chunkBytes, place)
+  const timed = timesOf(sections)
+  const ranges = rangesOf(timed, lifetimes, place)
+  const placement = virtual(ranges, { alignment, chunkBytes })
   const addresses = placement.offsets
   const lengthOf = (range: number): number => placement.chunks![range]!.reduce((sum, { count }) => sum + count, 0) * chunkBytes
   const offsets = new Array<number>(lifetimes.length).fill(0)

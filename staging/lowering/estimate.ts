@@ -4,7 +4,8 @@ import type { Kernel } from '../kernels'
 import { lazily } from '../lazily'
 import type { Segment } from '../plan'
 import type { TileAxis } from '../program'
-import { endsOf, segmentTiling, tileRuns, untiled, type SegmentTiling, type TileRun } from '../tiling'
+import { endsOnHost } from '../streams'
+import { segmentTiling, tileRuns, untiled, type SegmentTiling, type TileRun } from '../tiling'
 import { bindAlone } from './bind'
 import type { Context } from './context'
 import { emitter, openPool, type Pool, type VirtualInstruction } from './emitter'
@@ -79,8 +80,7 @@ const segmentKeys = (context: Context): ((segment: Segment, streamed: ReadonlySe
   const likeness = likenessOf(context)
   return (segment, streamed) => {
     const { from, grid, recompute, reorder, winograd = [], workspace, loadsAhead, repeats } = segment
-    const { inputs, outputs } = endsOf(context.graph, segment)
-    const onHost = [...inputs, ...outputs].filter((tensor) => streamed.has(tensor)).map((tensor) => tensor - from)
+    const onHost = endsOnHost(context.graph, segment, streamed).map((tensor) => tensor - from)
     const transformed = winograd.map((position) => position - from)
     const decisions = [grid.B, grid.H, grid.W, recompute, reorder, transformed, workspace, loadsAhead, repeats, onHost]
     return [likeness(segment), ...decisions].join(';')
@@ -106,8 +106,7 @@ const withoutScratch = (context: Context): Context => ({
 const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number> = new Set()): Stopwatch => {
   const watch = stopwatch(context.device)
   emitSegment({ ...context, emit: watch }, segment, tiling, streamed)
-  const { inputs, outputs } = endsOf(context.graph, segment)
-  if (segment.loadsAhead !== true && ![...inputs, ...outputs].some((tensor) => streamed.has(tensor))) return watch
+  if (segment.loadsAhead !== true && endsOnHost(context.graph, segment, streamed).length === 0) return watch
   // Engines that run beside each other are simulated.
   const pool = openPool()
   const emit = emitter(pool)
@@ -146,9 +145,8 @@ export const segmentScratch = (lowering: Lowering): ((segment: Segment) => numbe
 
 const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentBytes => {
   const emit = emitter(pool)
-  const { inputs, outputs } = endsOf(context.graph, segment)
   // What a tile leaves to the next one, and to the host, the largest alone does not tell.
-  const inBands = [...inputs, ...outputs].some((tensor) => streamed.has(tensor))
+  const inBands = endsOnHost(context.graph, segment, streamed).length > 0
   const forwardEnd = emitSegment({ ...context, emit }, segment, inBands ? tiling : largestTile(tiling), streamed)
   const local = lifetimesOf(emit.code(), []).filter(({ buffer: { scope } }) => scope === 'local' || scope === 'unwanted')
   const [forward, backward] = [local.filter(({ from }) => from < forwardEnd), local.filter(({ to }) => to > forwardEnd)]

@@ -105,6 +105,8 @@ const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Conte
 
 export const bytesOfResidents = (residents: readonly StatePart[]): number =>
   residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0)
+
+/** The segments of a step, with what stands between them. */
 interface Bound {
   readonly segments: readonly SegmentCode[]
   /** Runs segments forward once more, for the backward of the one that follows them. */
@@ -145,10 +147,8 @@ const emitStep = (context: Context, { segments, repeat }: Bound, residents: read
     emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(graph.input) * elementBytes }, { destination: exchanged(exchange.inputGradient) })
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
   for (const [index, code] of [...segments.entries()].reverse()) {
-    const repeats = (at: number): boolean => segments[at]?.segment.repeats === true
-    let first = index
-    while (!repeats(index) && repeats(first - 1)) first--
-    repeat(segments.slice(first, index), code)
+    const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.repeats !== true)
+    if (code.segment.repeats !== true) repeat(segments.slice(first, index), code)
     emitBackward(context, code, kept[index], finish)
   }
   return { code: emit.code(), nodes: graph.nodes.length, moments: emit.moments() }

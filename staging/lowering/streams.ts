@@ -7,7 +7,7 @@ import type { Span, TileRun } from '../tiling'
 import type { Context } from './context'
 import { at, type InBuffer, type Virtual } from './emitter'
 import { sumBytes } from './moments'
-import { addressOf, boxStrides, tensorBytes, type Part, type Region, type WholeTensor } from './tensors'
+import { addressOf, boxStrides, wholeTensor, type Part, type Region, type WholeTensor } from './tensors'
 
 /** The gradient of a normalisation's input where it waits for all of that of its output: it is made where it seeds (DESIGN §3). */
 export interface PendingStream {
@@ -36,15 +36,9 @@ export interface Stream {
 export const streamsOf = (context: Context, tensors: readonly number[]): ReadonlyMap<number, Stream> =>
   new Map(tensors.map((tensor) => [tensor, openStream(context, tensor)] as const))
 
-const hostTensor = ({ graph, layouts, emit, elementBytes }: Context, tensor: number, name: string, scope: BufferRole): WholeTensor => {
-  const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
-  const buffer = emit.buffer(name, tensorBytes(layout, extents, elementBytes), scope)
-  return { buffer, address: at(buffer), extents, layout }
-}
-
 const openStream = (context: Context, tensor: number): Stream => {
   const named = (name: string, scope: BufferRole) =>
-    hostTensor(context, tensor, `${name} of ${context.graph.nodes[tensor - 1]!.name} on the host`, scope)
+    wholeTensor(context, tensor, `${name} of ${context.graph.nodes[tensor - 1]!.name} on the host`, scope)
   const stream: Stream = {
     tensor: named('the output', 'boundary'),
     gradient: context.gradients[tensor]! ? named('the gradient of the output', 'output-gradient') : undefined,
@@ -75,7 +69,7 @@ export const gradientOf = (context: Context, { gradient }: Stream, position: num
   const [tensor] = graph.nodes[position]!.inputs
   return graph.readers[tensor!]!.length === 1
     ? gradient!
-    : hostTensor(context, tensor!, `the gradient of the output of ${graph.nodes[position]!.name} on the host`, 'output-gradient')
+    : wholeTensor(context, tensor!, `the gradient of the output of ${graph.nodes[position]!.name} on the host`, 'output-gradient')
 }
 
 /** Copies a band between a tile and a tensor on the host; computing waits for it. */
@@ -173,8 +167,7 @@ export const regularRuns = (
       bands.map(({ tensor, intervalOf }) => bandAt(runs, at, index, extentsOfTensor(graph, tensor)[2], intervalOf, tensor))
     const differ = (a: number, b: number): boolean => bandsAt(a).some((band, index) => !isSameBand(band, bandsAt(b)[index]!))
     if (run.count === 1) return [run]
-    const middle = Math.min(1, run.count - 1)
-    const head = differ(0, middle) ? 1 : 0
+    const head = differ(0, 1) ? 1 : 0
     const tail = run.count - head > 1 && differ(run.count - 1, Math.max(head, run.count - 2)) ? 1 : 0
     const part = (first: number, count: number): readonly TileRun[] => (count === 0 ? [] : [shifted(graph, from, run, first, count)])
     return [...part(0, head), ...part(head, run.count - head - tail), ...part(run.count - tail, tail)]

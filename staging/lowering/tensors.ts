@@ -1,8 +1,10 @@
-import type { Extents } from '../graph'
+import { extentsOfTensor, type Extents } from '../graph'
 import { activationElements, channelBlock, layoutCode, type Layout } from '../layout'
 import type { KernelOf } from '../kernels'
+import type { BufferRole } from '../program'
 import type { TileRun } from '../tiling'
-import { exchanged, index, moved, still, type Buffer, type Emitter, type Strides, type Virtual } from './emitter'
+import type { Context } from './context'
+import { at, exchanged, index, moved, still, type Buffer, type Emitter, type Strides, type Virtual } from './emitter'
 import type { Interval } from '../region'
 
 /** Where a tile's part of a tensor lies: first coordinates, sizes, and the advance from tile to tile, along B, H, W. */
@@ -22,6 +24,18 @@ export interface TileTensor {
 /** A tensor between segments, all of it in the arena, or in the host pool. */
 export interface WholeTensor extends TileTensor {
   readonly buffer: Buffer
+}
+
+/** A place for all of a tensor of the graph. */
+export const wholeTensor = (
+  { graph, layouts, emit, elementBytes }: Pick<Context, 'graph' | 'layouts' | 'emit' | 'elementBytes'>,
+  tensor: number,
+  name: string,
+  scope: BufferRole
+): WholeTensor => {
+  const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
+  const buffer = emit.buffer(name, tensorBytes(layout, extents, elementBytes), scope)
+  return { buffer, address: at(buffer), extents, layout }
 }
 
 /** The runs along B, H, W of which each combination of tiles is one body of a Program. */

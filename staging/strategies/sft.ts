@@ -8,6 +8,7 @@ import { poolBeforeRectifying } from '../order'
 import { gathersMoments } from '../normalisation'
 import { aligned } from '../placement/placement'
 import type { Segment } from '../plan'
+import { endsOnHost } from '../streams'
 import { crossing, endsOf, tileCount, untiled, type Grid, type Span } from '../tiling'
 import { checkpointPositions, isCut, outputBytes } from './find-segments'
 import { candidateGrids } from './grids'
@@ -239,8 +240,7 @@ const waysOf = (
         : fastestFirst(inVariants(wanted.grid, !isLast || tileCount(wanted.grid) > 1))
     const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
     const coarsest = again.length > 0 ? again : kept
-    const { inputs, outputs } = endsOf(graph, span)
-    const inRows = [...inputs, ...outputs].some((tensor) => onHost.has(tensor))
+    const inRows = endsOnHost(graph, span, onHost).length > 0
     let grids: readonly Grid[] | undefined
     const gridOptions = new Map<string, (index: number) => Option | undefined>()
     const tiles = (

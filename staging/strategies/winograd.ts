@@ -34,7 +34,7 @@ const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolea
 /** From all convolutions that gain by Winograd down to none, none of them slower than the next. */
 export const winogradVariants = (lowering: Lowering): Variants => {
   const { parameters, elementBytes } = openContext(lowering, openPool())
-  const timer = segmentTimer(lowering, new Set())
+  const timer = segmentTimer(lowering)
   const gains = transformablePositions({ parameters })
     .filter((position) => isFaster(timer, parameters.length, position))
     .map((position): Gain => {
