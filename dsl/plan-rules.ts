@@ -128,6 +128,33 @@ const winogradMistake = (layers: readonly PlannedLayer[], { from, to, winograd =
     return from <= place && place < to ? undefined : `winograd: ${name} is not in this segment`
   })
 
+/** Why the segment at `place` cannot run forward again before the backward of the next one that does not. */
+export const repeatsMistake = (segments: readonly Pick<PlanSegment, 'repeats' | 'recompute'>[], place: number): string | undefined => {
+  const { repeats, recompute } = segments[place]!
+  if (repeats !== true) return undefined
+  const before = segments.findIndex((segment, at) => at > place && segment.repeats !== true)
+  if (before === -1 || before === segments.length - 1)
+    return 'repeats: the last segment runs backward right after forward, so what leads up to it is still there'
+  return recompute ? undefined : 'repeats: what runs forward again keeps nothing; recompute must be true'
+}
+
+/** Why the output of a layer cannot pass a segment in bands of rows. */
+export const bandsMistake = (
+  name: string,
+  { from, to, grid: { B, H, W } }: Pick<PlanSegment, 'from' | 'to' | 'grid'>
+): string | undefined =>
+  B === 1 && W === 1
+    ? undefined
+    : `streams: the output of ${name} passes segment ${from}..${to} in bands of rows, so its grid must be 1x${H}x1 instead of ${B}x${H}x${W}`
+
+/** Why outputs of these of a segment's layers cannot leave it for the host, as far as its own layers tell. */
+const streamMistake = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
+  firstDefined(segment.streams ?? [], (name) => {
+    const place = layers.findIndex((layer) => layer.name === name)
+    if (place === -1) return `streams: there is no layer ${name}`
+    return segment.from <= place && place < segment.to ? bandsMistake(name, segment) : `streams: ${name} is not in this segment`
+  })
+
 /** Why segments do not cover the layers, which stand (and number tensors) in the order in which they run, or are tiled where that is not exact. */
 export const segmentsMistake = (layers: readonly PlannedLayer[], segments: readonly UnnamedSegment[]): string | undefined => {
   const end = layers.length
@@ -149,7 +176,9 @@ export const segmentsMistake = (layers: readonly PlannedLayer[], segments: reado
           gridMistake(layers, segment as PlanSegment, isLast) ??
             checkpointMistake(layers, segment) ??
             loadMistake(segment as PlanSegment) ??
-            winogradMistake(layers, segment)
+            winogradMistake(layers, segment) ??
+            repeatsMistake(segments, place) ??
+            streamMistake(layers, segment)
         )
       })
 }

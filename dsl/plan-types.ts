@@ -204,7 +204,11 @@ type SegmentMistake<
   ? [G['to'] extends F[number] ? true : false, Lte<G['to'], G['from']>] extends [true, false]
     ? [After['length'], G['to']] extends [0, Exclude<G['to'], E['length']>]
       ? { readonly to: Bad<EndsEarly<G['to'], E['length']>> }
-      : GridMistake<G, After, E, F>
+      : GridMistake<G, After, E, F> extends infer Y
+        ? unknown extends Y
+          ? RepeatMistake<G, After, E, F>
+          : Y
+        : never
     : { readonly to: Bad<`${ShowSegment<G>}: it must end after ${G['from']} and at ${E['length']} at the latest`> }
   : {
       readonly from: Bad<
@@ -294,17 +298,17 @@ interface Untiled {
 type WinogradMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly winograd: infer W extends readonly [string, ...string[]]
 }
-  ? Convolutions<E, F, G['from'], G['to']> extends infer Names extends string
+  ? LayersWithin<E, F, 'conv2d', G['from'], G['to']> extends infer Names extends string
     ? W extends readonly Names[]
       ? unknown
       : { readonly winograd: { readonly [K in keyof W]: W[K] extends Names ? unknown : Unfit<G, W[K], E> } }
     : never
   : unknown
 
-/** Names of the convolutions from position K up to To. */
-type Convolutions<E extends Entries, F extends readonly unknown[], K, To, Names = never> = K extends To
+/** Names of the layers of these ops from position K up to To. */
+type LayersWithin<E extends Entries, F extends readonly unknown[], O, K, To, Names = never> = K extends To
   ? Names
-  : Convolutions<E, F, F[K & number], To, E[K & number][1] extends 'conv2d' ? Names | E[K & number][0] : Names>
+  : LayersWithin<E, F, O, F[K & number], To, E[K & number][1] extends O ? Names | E[K & number][0] : Names>
 
 type Unfit<G extends PlanSegment, Name extends string, E extends Entries> = string extends Name
   ? unknown
@@ -315,3 +319,43 @@ type Unfit<G extends PlanSegment, Name extends string, E extends Entries> = stri
         : Bad<`${ShowSegment<G>}: winograd: ${Name} is no convolution but ${N}`>
       : never
     : Bad<`${ShowSegment<G>}: winograd: there is no layer ${Name}`>
+
+/** Why a segment cannot run forward again before the backward of the one that follows. */
+type RepeatMistake<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly repeats: true
+}
+  ? IsBeforeLast<After> extends true
+    ? G['recompute'] extends false
+      ? { readonly recompute: Bad<`${ShowSegment<G>}: repeats: what runs forward again keeps nothing; recompute must be true`> }
+      : StreamMistake<G, E, F>
+    : {
+        readonly repeats: Bad<`${ShowSegment<G>}: repeats: the last segment runs backward right after forward, so what leads up to it is still there`>
+      }
+  : StreamMistake<G, E, F>
+/** Whether a segment that does not repeat, and is not the last, follows. */
+type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
+  ? Next extends { readonly repeats: true }
+    ? IsBeforeLast<Rest>
+    : Rest extends readonly []
+      ? false
+      : true
+  : After extends readonly []
+    ? false
+    : true
+
+/** Why outputs of these of a segment's layers cannot leave it for the host in bands of rows, at the names that are wrong. */
+type StreamMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly streams: infer W extends readonly [string, ...string[]]
+}
+  ? LayersWithin<E, F, Op, G['from'], G['to']> extends infer Names extends string
+    ? { readonly streams: { readonly [K in keyof W]: W[K] extends Names ? InBands<G, W[K]> : Outside<G, W[K], E> } }
+    : never
+  : unknown
+type InBands<G extends PlanSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
+  ? unknown
+  : Bad<`${ShowSegment<G>}: streams: the output of ${Name} passes segment ${G['from']}..${G['to']} in bands of rows, so its grid must be 1x${G['grid']['H']}x1 instead of ${G['grid']['B']}x${G['grid']['H']}x${G['grid']['W']}`>
+type Outside<G extends PlanSegment, Name extends string, E extends Entries> = string extends Name
+  ? unknown
+  : Name extends E[number][0]
+    ? Bad<`${ShowSegment<G>}: streams: ${Name} is not in this segment`>
+    : Bad<`${ShowSegment<G>}: streams: there is no layer ${Name}`>

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { layerText, orderMistake, segmentsMistake } from '../dsl'
+import { layerText, orderMistake, segmentsMistake, type UnnamedSegment } from '../dsl'
 import { inputError, type StagingError } from './error'
 import type { Graph } from './graph'
 import { openPool } from './lowering/emitter'
@@ -44,13 +44,15 @@ export interface Given {
   readonly strategy?: string
 }
 
-/** A segment as plan files write it: the layers that run by Winograd by their names. */
-const named =
-  ({ nodes }: Graph) =>
-  ({ winograd, streams: _, ...segment }: Segment) => ({
+/** A segment as plan files write it: layers by their names. */
+const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
+  const nameAt = (position: number): string => nodes[position]?.name ?? `at position ${position}`
+  return ({ winograd, streams, ...segment }) => ({
     ...segment,
-    ...(winograd && { winograd: winograd.map((position) => nodes[position]?.name ?? `at position ${position}`) })
+    ...(winograd && { winograd: winograd.map(nameAt) }),
+    ...(streams && { streams: streams.map(nameAt) })
   })
+}
 
 /**
  * Decisions that a person wrote: an order that only exchanges a max pool with the rectifier before it, and segments that follow each
@@ -61,7 +63,7 @@ export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<S
     orderMistake(graph.nodes, order) ?? segmentsMistake(inOrder(graph, order).nodes, segments.map(named(inOrder(graph, order))))
   if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
   const streamed = segments.flatMap((segment, place) => {
-    const repeated = segment.repeats === undefined ? undefined : repeatMistake(inOrder(graph, order), segments, place)
+    const repeated = repeatMistake(inOrder(graph, order), segments, place)
     const reasons = (segment.streams ?? []).map((position) => streamMistake(inOrder(graph, order), segments, segment, position))
     return [repeated, ...reasons].flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
   })[0]

@@ -273,7 +273,7 @@ types('plans: right, or the same sentence', () => {
       recompute: fc.boolean(),
       budget: fc.oneof(fc.constant(null), fc.nat(2e9)),
       peak: fc.nat(2e9),
-      change: fc.nat(14),
+      change: fc.nat(16),
       position,
       place: fc.nat(3),
       name,
@@ -333,11 +333,17 @@ types('plans: right, or the same sentence', () => {
           return { ...right, residence: [stay, { ...stay, freed: `${['forward', 'backward', 'beside'][place % 3]} ${name}` }] }
         case 14:
           return { ...right, order: order.with(branching, branching + 1).with(branching + 1, branching) }
+        case 15:
+          return place === 0
+            ? changed({ streams: [segments[0]!.checkpoint], grid: { B: 1, H: 1, W: 2 }, recompute: true })
+            : changed({ streams: ['features.0', name].slice(place > 1 ? 1 : 0) })
+        case 16:
+          return changed({ repeats: true, ...(place === 3 && { recompute: false }) })
         default:
           return right
       }
     })
-  const plans = sample(plan, 300)
+  const plans = sample(plan, 340)
   const literal = (value: unknown): string =>
     Array.isArray(value)
       ? `readonly [${value.map(literal).join(', ')}]`
@@ -378,6 +384,10 @@ types('plans: right, or the same sentence', () => {
     'winograd: there is no layer',
     'is not in this segment',
     'is no convolution but',
+    'streams: there is no layer',
+    'bands of rows',
+    'right after forward',
+    'keeps nothing',
     'there is no tensor',
     'there is no moment',
     'its last layer',

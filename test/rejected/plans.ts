@@ -58,13 +58,17 @@ const right = { ...made, input, layers, order, budget: 1000000, peak: 900000, se
 const stay = { tensor: 'output of features.2', swapOut: 'forward 1', freed: 'forward scores', swapIn: 'backward loss' } as const
 
 // This one is right, and so are the pool before its rectifier, no budget, a batch in tiles to the end, convolutions by Winograd, tiles
-// that are loaded ahead, and stays on the host.
+// that are loaded ahead, a segment that runs forward again and streams, and stays on the host.
 export const accepted = [
   planFor(network)(right),
   planFor(network)({ ...right, order: [0, 2, 1, 3, 4, 5, 6, 7], segments: [{ ...first, checkpoint: 'features.1' }, second, last] }),
   planFor(network)({ ...right, budget: null, segments: [first, { ...second, to: 8, checkpoint: 'loss', grid: { B: 2, H: 1, W: 1 } }] }),
   planFor(network)({ ...right, segments: [{ ...first, winograd: ['features.0'] }, { ...second, winograd: [] }, last] }),
   planFor(network)({ ...right, segments: [{ ...first, loadsAhead: true }, second, last] }),
+  planFor(network)({
+    ...right,
+    segments: [{ ...first, grid: { B: 1, H: 4, W: 1 }, repeats: true, streams: ['features.2'] }, second, last]
+  }),
   planFor(network)({
     ...right,
     residence: [stay, { ...stay, tensor: 'winners of features.2' }, { ...stay, tensor: 'input of features.0' }]
@@ -377,6 +381,53 @@ planFor(network)({
         // expects: segment 0..3: winograd: features.1 is no convolution but relu
         'features.1'
       ]
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      streams: [
+        // expects: segment 0..3: streams: the output of features.2 passes segment 0..3 in bands of rows, so its grid must be 1x4x1 instead of 1x4x2
+        'features.2',
+        // expects: segment 0..3: streams: features.3 is not in this segment
+        'features.3',
+        // expects: segment 0..3: streams: there is no layer features.9
+        'features.9'
+      ]
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      // expects: segment 3..6: repeats: the last segment runs backward right after forward, so what leads up to it is still there
+      repeats: true
+    },
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      grid: whole,
+      // expects: segment 0..3: repeats: what runs forward again keeps nothing; recompute must be true
+      recompute: false,
+      repeats: true
     },
     second,
     last
