@@ -32,6 +32,7 @@ const timelineOf = ({ stages, output }: Chain): Timeline => {
       forward: i,
       backward: last - i,
       nanosecondsBefore: 0,
+      reads: [last - i, ...(i === 0 ? [] : [last - i + 1])].map((stage) => ({ stage, nanosecondsBefore: 0 })),
       to: Math.min(last, last - i + 1)
     }))
   }

@@ -34,7 +34,8 @@ export interface PlanSegment {
 
 /**
  * A tensor that waits on the host from forward to backward. Moments are 'forward LAYER' and 'backward LAYER'; a transfer starts right
- * before its moment.
+ * before its moment. Where a tensor is listed again, it waits once more between two uses in backward: the host still has it, `swapOut` is the
+ * same as `freed`, and only the swap-in moves it.
  */
 export interface PlanHostStay {
   /** 'output of LAYER', 'winners of LAYER' (of a max pool) or 'input of LAYER'. */

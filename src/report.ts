@@ -126,7 +126,9 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
 }
 
 const hostText = ({ peakHostBytes, residence }: PlanReport): string =>
-  residence.length === 0 ? formatBytes(peakHostBytes) : `${formatBytes(peakHostBytes)}, ${plural(residence.length, 'tensor')}`
+  residence.length === 0
+    ? formatBytes(peakHostBytes)
+    : `${formatBytes(peakHostBytes)}, ${plural(new Set(residence.map(({ tensor }) => tensor)).size, 'tensor')}`
 
 /** The plan in words: its segments, then what is predicted of it. */
 export const planText = (planned: Planned): string => {

@@ -7,7 +7,25 @@ export type Order = readonly number[]
 
 export const asWritten = (graph: Graph): Order => graph.nodes.map((_, position) => position)
 
-const isRectifier = (node: Node): boolean => node.op === 'relu' || node.op === 'leakyRelu'
+/**
+ * Algorithm 1 of "Efficient GPU memory management for nonlinear DNNs" (Dymem, paper 003): an op runs as soon as all that it reads is
+ * there, and after it what reads it; so each branch of a block runs to its end before the next one begins. Models are written branch after
+ * branch, and run as written.
+ */
+export const depthFirst = ({ nodes, readers }: Graph): Order => {
+  const order: number[] = []
+  const missing = nodes.map(({ inputs }) => new Set(inputs).size)
+  const visitReaders = (tensor: number): void =>
+    readers[tensor]!.forEach((reader) => {
+      if (--missing[reader]! > 0) return
+      order.push(reader)
+      visitReaders(reader + 1)
+    })
+  visitReaders(0)
+  return order
+}
+
+export const isRectifier = (node: Node): boolean => node.op === 'relu' || node.op === 'leakyRelu'
 
 /**
  * Max pooling moves before the rectifier that it follows. Both are monotone, so values stay the same, bit for bit, and so do
@@ -32,14 +50,30 @@ export const poolBeforeRectifying = (graph: Graph): Order => {
   return order
 }
 
-/** The graph as it runs in an order that only exchanges neighbours, of which the first is pointwise and the second its only reader. */
-export const inOrder = (graph: Graph, order: Order): Graph => {
-  const nodes = order.map((position, at): Node => {
+/** Exchanges neighbours, of which the first is pointwise and the second its only reader. */
+const exchanged = (graph: Graph, order: Order): readonly Node[] =>
+  order.map((position, at): Node => {
     const node = graph.nodes[position]!
     if (position > at) return { ...node, inputs: graph.nodes[at]!.inputs }
     if (position === at) return node
     const { output } = graph.nodes[at]!
     return { ...node, inputs: [at], input: output, output }
   })
+
+/** The same ops on the same tensors, which are numbered as they are made. */
+const renumbered = ({ nodes }: Graph, order: Order, places: readonly number[]): readonly Node[] =>
+  order.map((position) => {
+    const node = nodes[position]!
+    return { ...node, inputs: node.inputs.map((tensor) => (tensor === 0 ? 0 : places[tensor - 1]! + 1)) }
+  })
+
+/** The graph as it runs in an order: each op after what it reads, or else with neighbours exchanged as `poolBeforeRectifying` does. */
+export const inOrder = (graph: Graph, order: Order): Graph => {
+  const places: number[] = []
+  order.forEach((position, at) => (places[position] = at))
+  const isAfterInputs = graph.nodes.every(({ inputs }, position) =>
+    inputs.every((tensor) => tensor === 0 || places[tensor - 1]! < places[position]!)
+  )
+  const nodes = isAfterInputs ? renumbered(graph, order, places) : exchanged(graph, order)
   return { ...graph, nodes, readers: readersOf(nodes) }
 }

@@ -33,12 +33,14 @@ const segment = t.readonly(
 
 /**
  * A tensor that is kept from forward to backward waits on the host between. Moments count a step's layers in the order in which they
- * run: 0 .. n - 1 forward, n .. 2n - 1 backward, from the last layer on. A transfer starts right before its moment.
+ * run: 0 .. n - 1 forward, n .. 2n - 1 backward, from the last layer on. A transfer starts right before its moment. Where a tensor is listed
+ * again, it waits once more between two uses in backward: the host still has it, and only the swap-in moves it.
  */
 const hostStay = t.readonly(
   t.type({
     /** 'output of LAYER', 'winners of LAYER' or 'input of LAYER'. */
     tensor: t.string,
+    /** Where the tensor is listed again, the same as `freed`. */
     swapOut: t.number,
     /** From this moment on its place on the device is another's: computing waits here for the end of the swap-out. */
     freed: t.number,

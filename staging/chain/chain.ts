@@ -50,6 +50,10 @@ export const decodeChain = (value: unknown): E.Either<string, Chain> =>
     E.filterOrElse(
       ({ stages }) => stages.length > 0,
       () => 'stages is empty, where a chain has at least one'
+    ),
+    E.filterOrElse(
+      ({ stages }) => stages.some(({ u_F, u_B }) => u_F + u_B > 0),
+      () => 'stages take no time: u_F and u_B of all are 0, where at least one is above'
     )
   )
 

@@ -27,6 +27,8 @@ export interface KeptTensor {
   readonly written: number
   readonly forward: number
   readonly backward: number
+  /** All that use it in backward. */
+  readonly reads: readonly number[]
 }
 
 interface Uses {
@@ -65,9 +67,10 @@ const namedInPlans = /^(output|winners|input) of /
 export const keptTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly KeptTensor[] => {
   const turn = positionOf(step, step.nodes)
   return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly KeptTensor[] => {
-    const [forward, backward] = [at.findLast((position) => position < turn), at.find((position) => position >= turn)]
+    const reads = [...new Set(at.filter((position) => position >= turn))]
+    const [forward, backward] = [at.findLast((position) => position < turn), reads[0]]
     const name = buffer.name.replace(/^the /, '')
     if (!namedInPlans.test(name) || forward === undefined || backward === undefined || written >= turn) return []
-    return [{ name, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward }]
+    return [{ name, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward, reads }]
   })
 }

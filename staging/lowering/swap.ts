@@ -11,18 +11,26 @@ export const stayMistake = (
   momentText: (moment: number) => string
 ): string | undefined => {
   const kept = new Map(keptTensors(step, pool).map((tensor) => [tensor.name, tensor]))
-  const seen = new Set<string>()
+  /** Where each tensor is read first after its last stay. */
+  const back = new Map<string, number>()
   for (const { tensor, swapOut, freed, swapIn } of residence) {
     const found = kept.get(tensor)
     if (found === undefined) return `residence: no ${tensor} is kept from forward to backward`
-    if (seen.has(tensor)) return `residence: ${tensor} is listed twice`
-    seen.add(tensor)
-    const [out, free, back] = [swapOut, freed, swapIn].map((moment) => positionOf(step, moment))
-    if (out! <= found.written) return `residence: ${tensor} is not there yet before ${momentText(swapOut)}; it must be swapped out later`
-    if (free! <= found.forward) return `residence: ${tensor} is still read from ${momentText(freed)} on; it must be freed later`
+    const [out, free, into] = [swapOut, freed, swapIn].map((moment) => positionOf(step, moment))
+    const before = back.get(tensor)
+    const used = before ?? found.forward
+    if (before !== undefined && out !== free)
+      return `residence: ${tensor} is listed again, so that the host has it; its swapOut must be its freed`
+    if (before === undefined && out! <= found.written)
+      return `residence: ${tensor} is not there yet before ${momentText(swapOut)}; it must be swapped out later`
+    if (free! <= used) return `residence: ${tensor} is still read from ${momentText(freed)} on; it must be freed later`
     if (free! < out!) return `residence: ${tensor} is freed before it is swapped out`
-    if (back! < free!) return `residence: ${tensor} is swapped in before it is freed`
-    if (back! > found.backward) return `residence: ${tensor} is read before ${momentText(swapIn)}; it must be swapped in earlier`
+    if (into! < free!) return `residence: ${tensor} is swapped in before it is freed`
+    if (found.reads.some((read) => free! <= read && read < into!))
+      return `residence: ${tensor} is read before ${momentText(swapIn)}; it must be swapped in earlier`
+    const next = found.reads.find((read) => read >= into!)
+    if (next === undefined) return `residence: nothing reads ${tensor} from ${momentText(swapIn)} on; leave this stay out`
+    back.set(tensor, next)
   }
   return undefined
 }
@@ -33,9 +41,13 @@ interface Stay {
   readonly swapOut: number
   readonly freed: number
   readonly swapIn: number
+  /** Where it is read first after that. */
+  readonly wanted: number
   readonly host: Buffer
+  /** What comes back. */
   readonly again: Buffer
-  readonly left: number
+  /** Absent where the host has it from the stay before. */
+  readonly left: number | undefined
   readonly arrived: number
 }
 
@@ -68,13 +80,14 @@ const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => 
     })
     return [{ kind: 'record', engine: 'compute', event: here }, { kind: 'wait', engine, event: here }, ...copies]
   }
-  const leaving = stays.filter(({ swapOut }) => swapOut === position)
-  const freed = stays.filter((stay) => stay.freed === position)
-  const entering = stays.filter(({ swapIn }) => swapIn === position).sort((a, b) => a.tensor.backward - b.tensor.backward)
-  const wanted = stays.filter(({ tensor: { backward } }) => backward === position)
+  const moved = stays.filter(({ left }) => left !== undefined)
+  const leaving = moved.filter(({ swapOut }) => swapOut === position)
+  const freed = moved.filter((stay) => stay.freed === position)
+  const entering = stays.filter(({ swapIn }) => swapIn === position).sort((a, b) => a.wanted - b.wanted)
+  const wanted = stays.filter((stay) => stay.wanted === position)
   return [
-    ...started('to-host', leaving, ({ tensor, left }) => ({ device: tensor.buffer, event: left })),
-    ...freed.map(({ tensor, left }) => ({ kind: 'wait', engine: 'compute', event: left, device: tensor.buffer }) as const),
+    ...started('to-host', leaving, ({ tensor, left }) => ({ device: tensor.buffer, event: left! })),
+    ...freed.map(({ tensor, left }) => ({ kind: 'wait', engine: 'compute', event: left!, device: tensor.buffer }) as const),
     // After what is freed here: its place may be theirs.
     ...started('to-device', entering, ({ again, arrived }) => ({ device: again, event: arrived })),
     ...wanted.map(({ host, arrived }) => ({ kind: 'wait', engine: 'compute', event: arrived, host }) as const)
@@ -85,26 +98,33 @@ const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => 
 export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): readonly VirtualInstruction[] => {
   if (residence.length === 0) return step.code
   const kept = new Map(keptTensors(step, pool).map((tensor) => [tensor.name, tensor]))
+  const hosts = new Map<string, Buffer>()
   const stays = residence.map(({ tensor: name, ...moments }): Stay => {
     const tensor = kept.get(name)!
     const copyOf = (label: string): Buffer => ({ ...tensor.buffer, id: pool.freshBuffer(), name: label })
+    const [swapOut, freed, swapIn] = [moments.swapOut, moments.freed, moments.swapIn].map((moment) => positionOf(step, moment))
+    const before = hosts.get(name)
+    const host = before ?? copyOf(`${name} on the host`)
+    hosts.set(name, host)
     return {
       tensor,
-      swapOut: positionOf(step, moments.swapOut),
-      freed: positionOf(step, moments.freed),
-      swapIn: positionOf(step, moments.swapIn),
-      host: copyOf(`${name} on the host`),
+      swapOut: swapOut!,
+      freed: freed!,
+      swapIn: swapIn!,
+      wanted: tensor.reads.find((read) => read >= swapIn!)!,
+      host,
       again: copyOf(`swapped-in ${name}`),
-      left: pool.freshEvent(),
+      left: before === undefined ? pool.freshEvent() : undefined,
       arrived: pool.freshEvent()
     }
   })
-  const again = new Map(stays.map(({ tensor: { buffer, backward }, again }) => [buffer.id, { again, backward }]))
+  const returns = new Map<number, readonly Stay[]>()
+  for (const stay of stays) returns.set(stay.tensor.buffer.id, [...(returns.get(stay.tensor.buffer.id) ?? []), stay])
   const renamed = (one: VirtualInstruction, position: number): VirtualInstruction => {
     if (one.kind === 'loop') return { ...one, body: one.body.map((inner) => renamed(inner, position)) }
     const operand = <V extends Virtual>(each: V): V => {
-      const back = each.space === 'arena' ? again.get(each.buffer.id) : undefined
-      return back !== undefined && position >= back.backward ? { ...each, buffer: back.again } : each
+      const back = each.space === 'arena' ? returns.get(each.buffer.id)?.findLast(({ wanted }) => position >= wanted) : undefined
+      return back === undefined ? each : { ...each, buffer: back.again }
     }
     if (one.kind === 'copy') return { ...one, device: operand(one.device) }
     return one.kind === 'launch' ? { ...one, operands: one.operands.map(operand) } : one

@@ -21,6 +21,14 @@ export interface SwappableTensor {
   readonly backward: number
   /** Nanoseconds of that stage before it does. */
   readonly nanosecondsBefore: number
+  /** All stages of backward that use it, that one first. */
+  readonly reads: readonly Read[]
+}
+
+export interface Read {
+  readonly stage: number
+  /** Of the stage, before it reads. */
+  readonly nanosecondsBefore: number
 }
 
 /** What runs from a moment (see HostStay in plan.ts) to the next one: a layer forward or backward, or a segment where it is tiled. */
@@ -91,7 +99,12 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
     }),
     turn: stages.findIndex(([moment]) => moment >= nodes),
     residentBytes: bytesOfResidents(residents),
-    tensors: kept.map(({ name, buffer, from, to, written, forward, backward }): SwappableTensor => {
+    tensors: kept.map(({ name, buffer, from, to, written, forward, reads }): SwappableTensor => {
+      const firstReads = reads.filter((position, index) => index === 0 || stageAt(reads[index - 1]!) !== stageAt(position))
+      const inStages = firstReads.map((position): Read => {
+        const stage = stageAt(position)
+        return { stage, nanosecondsBefore: timeOf(code.slice(between(stage)[0], position)) }
+      })
       return {
         name,
         bytes: aligned(buffer.bytes),
@@ -100,8 +113,9 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
         to: stageAt(to),
         written: stageAt(written),
         forward: stageAt(forward),
-        backward: stageAt(backward),
-        nanosecondsBefore: timeOf(code.slice(between(stageAt(backward))[0], backward))
+        backward: inStages[0]!.stage,
+        nanosecondsBefore: inStages[0]!.nanosecondsBefore,
+        reads: inStages
       }
     })
   }

@@ -1,13 +1,18 @@
+import type { Op } from '../../dsl'
+import { refusedBytes } from '../device-model'
 import type { Graph } from '../graph'
 import type { Timeline } from '../lowering/timeline'
-import { freedWhenNeeded, targets, type Stay } from './host-stays'
-import type { Strategy } from './strategy'
+import { depthFirst } from '../order'
+import { workspacesWithin } from './free-workspace'
+import { freedWhenNeeded, occupancy, targets, withSchedules, withStays, type Stay } from './host-stays'
+import { wholeGraph } from './plain'
+import type { Prospect, Search, Segmentation, Strategy } from './strategy'
 import { layerOf } from './vdnn'
-import { swappingWhole } from './whole-model'
 
 /**
  * Paper 003's Algorithm 2: while a layer runs backward, what the layers after it miss is swapped in, up to the second convolution; the
- * layer itself counts where it is one. Gives for each stage the last one whose tensors it fetches.
+ * layer itself counts where it is one. Gives for each stage the last one whose tensors it fetches. (As printed the loop passes over a third
+ * convolution; section 3.2.2 keeps what is fetched near.)
  */
 const fetchedUpTo = (graph: Graph, timeline: Timeline): readonly number[] => {
   const isConvolution = (stage: number): boolean => layerOf(graph, timeline, stage).op === 'conv2d'
@@ -21,23 +26,74 @@ const fetchedUpTo = (graph: Graph, timeline: Timeline): readonly number[] => {
   })
 }
 
+/** Layers whose inputs are never offloaded: small, and "reclaimed" in Algorithm 3. */
+const reclaimed: readonly Op[] = ['linear', 'dropout', 'softmaxCrossEntropy', 'pixelCrossEntropy']
+
 /**
- * Dymem's transfers (paper 003, section 3.2): everything goes out, while layers read it, without a barrier; a layer waits for the oldest
- * only where more than `target` bytes would be live, and what is still in flight at the end of forward is then waited for.
+ * Dymem's transfers (paper 003, section 3.2), whatever the memory: what layers read goes out while the last of them runs, without a
+ * barrier. A layer waits for the oldest only where more than `target` bytes would be live, and what is still in flight at the end of
+ * forward is then waited for.
  */
 export const dymemStays = (graph: Graph, timeline: Timeline, target: number): readonly Stay[] => {
   const upTo = fetchedUpTo(graph, timeline)
   const open = timeline.tensors
-    .filter(({ forward, backward }) => forward + 1 < backward)
+    .filter(({ forward, backward }) => forward + 1 < backward && !reclaimed.includes(layerOf(graph, timeline, forward).op))
     .map((tensor) => {
       const started = upTo.findIndex((last, stage) => stage >= timeline.turn && last >= tensor.backward)
       return { tensor, swapOut: Math.max(tensor.written + 1, tensor.forward), swapIn: Math.max(started, tensor.forward + 1) }
     })
-  const needed = freedWhenNeeded(timeline, open, target)
-  const others = open.filter(({ tensor, swapIn }) => swapIn > timeline.turn && !needed.some((stay) => stay.tensor === tensor))
-  return [...needed, ...others.map((stay): Stay => ({ ...stay, freed: timeline.turn }))]
+  const needed = new Map(freedWhenNeeded(timeline, open, target).map(({ tensor, freed }) => [tensor, freed]))
+  return open.flatMap((stay): readonly Stay[] => {
+    const freed = Math.min(needed.get(stay.tensor) ?? timeline.turn, timeline.turn)
+    // What is fetched as soon as backward begins does not go before.
+    return freed < stay.swapIn ? [{ ...stay, freed }] : []
+  })
 }
 
 const targetCount = 48
 
-export const dymem: Strategy = swappingWhole((seen, graph) => targets(seen, targetCount).map((target) => dymemStays(graph, seen, target)))
+const schedulesWithin =
+  (graph: Graph, bytes: readonly number[]) =>
+  (seen: Timeline): readonly (readonly Stay[])[] =>
+    bytes.map((target) => dymemStays(graph, seen, target))
+
+/** The layer's least of what is free where it runs, forward and backward. */
+const leastFree = ({ stages }: Timeline, nodes: number, free: readonly number[]): ((position: number) => number) => {
+  const least = new Array<number>(nodes).fill(Infinity)
+  stages.forEach(({ moment }, stage) => {
+    const position = moment < nodes ? moment : 2 * nodes - 1 - moment
+    least[position] = Math.min(least[position]!, free[stage]!)
+  })
+  return (position) => least[position]!
+}
+
+/** Section 4.2: what a layer needs comes first, and each convolution's workspace grows by what is free then. */
+const withFreeWorkspace = (search: Search): readonly Prospect[] => {
+  const { lowering, timeline } = search
+  const { graph } = lowering
+  const [none, most] = [0, refusedBytes - 1].map((workspace) => timeline(wholeGraph(graph).map((segment) => ({ ...segment, workspace }))))
+  const segmentsWithin = workspacesWithin(lowering)
+  const found = new Map<string, { readonly segments: Segmentation; readonly bytes: number[] }>()
+  for (const target of [none!, most!].flatMap((seen) => targets(seen, targetCount / 2))) {
+    const live = occupancy(none!, dymemStays(graph, none!, target))
+    const free = live.map((bytes) => target - bytes)
+    const segments = segmentsWithin(leastFree(none!, graph.nodes.length, free))
+    const key = segments.map(({ to, workspace }) => `${to} ${workspace}`).join()
+    const same = found.get(key) ?? { segments, bytes: [] }
+    found.set(key, same)
+    same.bytes.push(target)
+  }
+  return [...found.values()].flatMap(({ segments, bytes }) => withSchedules(search, segments, schedulesWithin(graph, bytes)))
+}
+
+/** Besides, one limit for all layers, which takes no boundaries between segments. */
+export const dymem: Strategy = {
+  obeysMarks: false,
+  order: depthFirst,
+  kind: 'swapping',
+  all: (search) => {
+    const { graph, device } = search.lowering
+    const whole = withStays(search, wholeGraph(graph), (seen) => schedulesWithin(graph, targets(seen, targetCount))(seen))
+    return device.algorithms === undefined ? whole : [...withFreeWorkspace(search), ...whole]
+  }
+}

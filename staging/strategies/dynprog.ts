@@ -5,6 +5,7 @@ import { stageSpans } from '../chain/stage-spans'
 import type { DeviceModel } from '../device-model'
 import type { SwappableTensor, Timeline } from '../lowering/timeline'
 import type { Span } from '../tiling'
+import { greedyStays } from './greedy'
 import { noWait, occupancy, targets, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
@@ -66,12 +67,14 @@ const slots = 500
 
 /**
  * DYNPROG (Beaumont et al. 2020, paper 004, section 5.3): the no-wait, ordered schedule of the set of activations that is best where
- * transfers free memory byte by byte.
+ * transfers free memory byte by byte. GREEDY's where the chain has none.
  */
 export const dynprogStays = (timeline: Timeline, { chain, activations }: StepChain, target: number): readonly Stay[] => {
   const memory = target - timeline.residentBytes
   if (memory >= peakBytes(chain)) return []
-  const offloads = memory < leastBytes(chain) ? chain.stages.map(() => true) : offloadSet(chain, memory, slots)
+  // A step's tensors are smaller than a chain's activations, so that a set may fit where no operation of the chain does.
+  if (memory < leastBytes(chain)) return greedyStays(timeline, target)
+  const offloads = offloadSet(chain, memory, slots)
   return noWait(
     timeline,
     activations.flatMap((tensors, i) => (offloads[i] ? tensors : [])),

@@ -12,6 +12,8 @@ export interface Stay {
   /** Computing waits here for the end of the swap-out, and its bytes are another's. */
   readonly freed: number
   readonly swapIn: number
+  /** Not the tensor's first stay: since the one before, from `swapOut` on, the host still has it, and nothing moves there. */
+  readonly again?: true
 }
 
 /** A stay of which it is not yet decided when the bytes are needed. */
@@ -19,14 +21,14 @@ export type OpenStay = Omit<Stay, 'freed'>
 
 /** In the order in which tensors are made, which is that of swap-outs that start together. */
 const asMade = ({ tensors }: Timeline, stays: readonly Stay[]): readonly Stay[] => {
-  const byTensor = new Map(stays.map((stay) => [stay.tensor, stay]))
-  return tensors.flatMap((tensor) => byTensor.get(tensor) ?? [])
+  const places = new Map(tensors.map(({ name }, place) => [name, place]))
+  return [...stays].sort((a, b) => places.get(a.tensor.name)! - places.get(b.tensor.name)! || a.freed - b.freed)
 }
 
 export const residenceOf = (timeline: Timeline, stays: readonly Stay[]): Residence =>
-  asMade(timeline, stays).map(({ tensor: { name }, swapOut, freed, swapIn }) => {
+  asMade(timeline, stays).map(({ tensor: { name }, swapOut, freed, swapIn, again }) => {
     const moment = (stage: number): number => timeline.stages[stage]!.moment
-    return { tensor: name, swapOut: moment(swapOut), freed: moment(freed), swapIn: moment(swapIn) }
+    return { tensor: name, swapOut: moment(again === true ? freed : swapOut), freed: moment(freed), swapIn: moment(swapIn) }
   })
 
 const addTo = (live: number[], from: number, to: number, bytes: number): void => {
@@ -108,8 +110,9 @@ export const estimatedNanoseconds = (
   const left = new Map<Stay, number>()
   const arrived = new Map<Stay, number>()
   const inBackward = [...stays].sort(({ tensor: a }, { tensor: b }) => a.backward - b.backward || a.nanosecondsBefore - b.nanosecondsBefore)
-  const leaving = byStage(asMade(timeline, stays), ({ swapOut }) => swapOut)
-  const freed = byStage(stays, (stay) => stay.freed)
+  const moved = stays.filter(({ again }) => again !== true)
+  const leaving = byStage(asMade(timeline, moved), ({ swapOut }) => swapOut)
+  const freed = byStage(moved, (stay) => stay.freed)
   const entering = byStage(inBackward, ({ swapIn }) => swapIn)
   const wanted = byStage(inBackward, ({ tensor }) => tensor.backward)
   const transfer = ({ tensor: { movedBytes } }: Stay, rate: number): number => Math.round((1e9 * movedBytes) / rate)
@@ -131,8 +134,9 @@ export const estimatedNanoseconds = (
 /** The most bytes that live at once on the device, and on the host, where a tensor is until it is back. */
 const liveBytes = ({ stages }: Timeline, stays: readonly Stay[]): { readonly device: number; readonly host: number } => {
   const [device, host] = [stages.map((stage) => stage.liveBytes), stages.map(() => 0)]
-  for (const { tensor, swapOut, freed, swapIn } of stays) {
-    addTo(device, freed, swapIn, -tensor.bytes)
+  for (const { tensor, swapOut, freed, swapIn, again } of stays) {
+    // Nothing keeps what the host has up to the end of the stage that read it last.
+    addTo(device, again === true ? freed - 1 : freed, swapIn, -tensor.bytes)
     addTo(host, swapOut, tensor.backward + 1, tensor.bytes)
   }
   return { device: Math.max(...device), host: Math.max(...host) }

@@ -1,15 +1,21 @@
-import { asWritten } from '../order'
+import type { Graph } from '../graph'
+import { asWritten, isRectifier } from '../order'
 import { untiled, type Span } from '../tiling'
 import { withStays } from './host-stays'
 import { lmsSchedules } from './lms'
+import { wholeGraph } from './plain'
 import type { Search, Segmentation, Strategy } from './strategy'
 
 /**
- * The subgraphs between checkpoints. Paper 001 puts them at convolutions; here rectifiers work in the place of what they rectify, so that
- * between two convolutions there is nothing to win, and checkpoints stand after max pools.
+ * What `recomp_checkpoint_ops_by_types` is tried with: convolutions, as in paper 001, whose outputs are kept so that no convolution runs
+ * again, and max pools, between which there is more to win and more to compute.
  */
-const subgraphs = ({ lowering: { graph } }: Search): readonly Span[] => {
-  const ends = [...graph.nodes.flatMap(({ op }, position) => (op === 'maxPool2d' ? [position + 1] : [])), graph.nodes.length]
+const checkpointOps = ['conv2d', 'maxPool2d'] as const
+
+/** The subgraphs between checkpoints: each up to such an op, with the rectifier that works in its place. */
+const subgraphs = ({ nodes }: Graph, checkpoint: (typeof checkpointOps)[number]): readonly Span[] => {
+  const checkpoints = nodes.flatMap(({ op }, position) => (op === checkpoint ? [position + 1] : []))
+  const ends = [...checkpoints.map((to) => (isRectifier(nodes[to]!) ? to + 1 : to)), nodes.length]
   return ends.map((to, index) => ({ from: ends[index - 1] ?? 0, to }))
 }
 
@@ -35,22 +41,31 @@ const segmentsOf = (spans: readonly Span[], again: readonly Span[]): Segmentatio
       : [...list, { ...span, grid: untiled, recompute, reorder: 'once' }]
   }, [])
 
+/** For each type of checkpoint, at most so many lists are tried. */
+const mostLists = 6
+
+/** Lists from one checkpoint to all that are of use, those first that free the most bytes for their time. */
+const checkpointLists = (search: Search): readonly Segmentation[] =>
+  checkpointOps.flatMap((checkpoint) => {
+    const spans = subgraphs(search.lowering.graph, checkpoint)
+    const ranked = recomputable(search, spans)
+    const count = Math.min(mostLists, ranked.length)
+    return Array.from({ length: count }, (_, index) => segmentsOf(spans, ranked.slice(0, Math.ceil(((index + 1) * ranked.length) / count))))
+  })
+
 /** Between two swap-ins ahead that are tried: coarser than LMS alone, for there is one search for each list. */
-const growth = 2.5
+const aheadFactor = 2.5
 
 /**
  * TFLMS with recomputation (paper 001, section 3.2): the subgraphs in `checkpoint_list` are computed again, and LMS swaps of what else is
- * kept. The list is tuned too, which the paper leaves open: from none on, by bytes saved for the time of computing them again.
+ * kept. The list is tuned too, which the paper leaves open.
  */
 export const lmsHybrid: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'swapping',
-  all: (search) => {
-    const spans = subgraphs(search)
-    const ranked = recomputable(search, spans)
-    return [...ranked.keys(), ranked.length].flatMap((count) =>
-      withStays(search, segmentsOf(spans, ranked.slice(0, count)), (seen) => lmsSchedules(seen, growth))
+  all: (search) =>
+    [wholeGraph(search.lowering.graph), ...checkpointLists(search)].flatMap((segments) =>
+      withStays(search, segments, (seen) => lmsSchedules(seen, aheadFactor))
     )
-  }
 }

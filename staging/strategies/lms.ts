@@ -1,40 +1,94 @@
-import type { Timeline } from '../lowering/timeline'
-import { freedWhenNeeded, peakOf, type Stay } from './host-stays'
+import type { SwappableTensor, Timeline } from '../lowering/timeline'
+import { freedWhenNeeded, peakOf, type OpenStay, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
+/** The parameters of TFLMS (paper 001, section 3.1). Distances count layers in the order in which they run, forward and then backward. */
+export interface LmsParameters {
+  /** What backward reads at this distance or further from the layer that makes it is swapped out. */
+  readonly swapoutThreshold: number
+  /** How far before it is read it is swapped in. */
+  readonly swapinAhead: number
+  /** Layers of backward that read the same tensor share a swap-in where they are no further than this from the first of them. */
+  readonly swapinGroupby: number
+}
+
+/** What is made once more of a tensor between two groups of layers that read it in backward. */
+const laterStays = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }: LmsParameters): readonly Stay[] => {
+  const stays: Stay[] = []
+  let [first, last] = [tensor.backward, tensor.backward]
+  for (const { stage, nanosecondsBefore } of tensor.reads) {
+    const [freed, swapIn] = [last + 1, Math.max(last + 1, stage - swapinAhead)]
+    // Where it would be swapped in at once it stays.
+    if (stage - first > swapinGroupby && swapIn > freed) {
+      stays.push({
+        tensor: { ...tensor, forward: last, backward: stage, nanosecondsBefore },
+        swapOut: first + 1,
+        freed,
+        swapIn,
+        again: true
+      })
+      first = stage
+    }
+    last = stage
+  }
+  return stays
+}
+
 /**
- * TFLMS (paper 001, section 3.1). Distances count layers in the order in which they run. `swapoutThreshold`: what backward reads at this
- * distance or further is swapped out; `swapinAhead`: how far before that it is swapped in. (`swapin_groupby` joins swap-ins of one tensor:
- * here there is always one, before its first reader in backward, and then it stays for the others.) Bytes are given up as soon as can be,
- * or as late as that leaves the peak as it is: then computing waits less, but what lies where is less tidy.
+ * TFLMS's swaps. Bytes are given up as soon as can be, or as late as that leaves the peak as it is: then computing waits less, but what
+ * lies where is less tidy, and each tensor is swapped in once.
  */
-export const lmsStays = (
-  timeline: Timeline,
-  swapoutThreshold: number,
-  swapinAhead: number
-): Readonly<Record<'late' | 'soon', readonly Stay[]>> => {
+export const lmsStays = (timeline: Timeline, parameters: LmsParameters): Readonly<Record<'late' | 'soon', readonly Stay[]>> => {
+  const { swapoutThreshold, swapinAhead } = parameters
   const open = timeline.tensors
-    .filter(({ forward, backward }) => backward - forward >= Math.max(2, swapoutThreshold))
-    .map((tensor) => {
-      const { forward, backward } = tensor
-      return { tensor, swapOut: tensor.written + 1, swapIn: Math.max(forward + 1, backward - swapinAhead) }
+    .filter(({ written, forward, backward }) => backward - forward >= 2 && backward - written >= swapoutThreshold)
+    .map((tensor): OpenStay => {
+      const { forward, backward, written } = tensor
+      return { tensor, swapOut: written + 1, swapIn: Math.max(forward + 1, backward - swapinAhead) }
     })
   const soon = open.map((stay): Stay => ({ ...stay, freed: stay.tensor.forward + 1 }))
-  return { soon, late: freedWhenNeeded(timeline, open, peakOf(timeline, soon)) }
+  return {
+    soon: [...soon, ...open.flatMap(({ tensor }) => laterStays(tensor, parameters))],
+    late: freedWhenNeeded(timeline, open, peakOf(timeline, soon))
+  }
 }
 
 /** Of deep networks not every threshold is tried. */
 const mostThresholds = 48
 
-/** Every threshold that makes a difference, with swap-ins ahead that grow by a factor: the automatic tuning, by simulation. */
-export const lmsSchedules = (timeline: Timeline, growth = 1.3): readonly (readonly Stay[])[] => {
-  const distances = [...new Set(timeline.tensors.map(({ forward, backward }) => backward - forward))].sort((a, b) => a - b)
-  const every = Math.ceil(distances.length / mostThresholds)
-  const thresholds = distances.filter((_, index) => index % every === 0)
+/** At most `count` of some numbers, the smallest first. */
+const spread = (numbers: readonly number[], count: number): readonly number[] => {
+  const sorted = [...new Set(numbers)].sort((a, b) => a - b)
+  const every = Math.ceil(sorted.length / count)
+  return sorted.filter((_, index) => index % every === 0)
+}
+
+/**
+ * The automatic tuning of the three parameters, by simulation: every threshold that makes a difference, swap-ins ahead that grow by
+ * `aheadFactor`, and groups of all that read a tensor, of none, and between.
+ */
+export const lmsSchedules = (timeline: Timeline, aheadFactor = 1.3): readonly (readonly Stay[])[] => {
+  const thresholds = spread(
+    timeline.tensors.map(({ written, backward }) => backward - written),
+    mostThresholds
+  )
+  const distances = timeline.tensors.flatMap(({ backward, reads }) =>
+    reads.flatMap(({ stage }) => (stage - backward > 1 ? [stage - backward - 1] : []))
+  )
+  const groups = spread(distances, 2)
   const aheads: number[] = []
-  for (let ahead = 0; ahead < timeline.stages.length; ahead = Math.max(ahead + 1, Math.round(ahead * growth))) aheads.push(ahead)
-  return [[], ...thresholds.flatMap((threshold) => aheads.flatMap((ahead) => Object.values(lmsStays(timeline, threshold, ahead))))]
+  for (let ahead = 0; ahead < timeline.stages.length; ahead = Math.max(ahead + 1, Math.round(ahead * aheadFactor))) aheads.push(ahead)
+  return [
+    [],
+    ...thresholds.flatMap((swapoutThreshold) =>
+      aheads.flatMap((swapinAhead) => {
+        const { soon, late } = lmsStays(timeline, { swapoutThreshold, swapinAhead, swapinGroupby: Infinity })
+        const grouped = groups.map((swapinGroupby) => lmsStays(timeline, { swapoutThreshold, swapinAhead, swapinGroupby }).soon)
+        return [soon, late, ...grouped.filter(({ length }) => length > soon.length)]
+      })
+    )
+  ]
 }
 
 export const lms: Strategy = swappingWhole((seen) => lmsSchedules(seen))

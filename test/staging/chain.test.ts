@@ -218,6 +218,10 @@ test('a chain of another shape is named by its first fault', () => {
   assert.match(fault({ ...chain, beta: 0 }), /^beta is 0, not a number of bytes a second from 1/)
   assert.is(fault({ ...chain, output: undefined }), 'output is missing')
   assert.is(fault({ ...chain, stages: [] }), 'stages is empty, where a chain has at least one')
+  const still = [first, second].map((stage) => ({ ...stage, u_F: 0, u_B: 0 }))
+  assert.is(fault({ ...chain, stages: still }), 'stages take no time: u_F and u_B of all are 0, where at least one is above')
+  assert.ok(isRight(decodeChain({ ...chain, stages: [...still, { ...first, u_F: 0 }] })))
+  assert.match(fault({ ...chain, stages: [{ ...first, u_B: NaN }] }), /^stages\[0\]\.u_B is .*, not a number of milliseconds from 0/)
 })
 
 test.run()

@@ -43,6 +43,7 @@ const layersOf = (...outputs: readonly number[]): Timeline => {
       forward: made + 1,
       backward: last - made - 1,
       nanosecondsBefore: 0,
+      reads: [last - made - 1, last - made].map((stage) => ({ stage, nanosecondsBefore: 0 })),
       to: last - made
     }))
   }
@@ -138,14 +139,15 @@ test('the chain of a step has its peak, its time and all that it keeps, each onc
 })
 
 test('LMS: what is read again far away, back some layers before', () => {
-  assert.equal(figures(lmsStays(seen, 4, 0).soon), [['output of 0', 1, 2, 6]])
-  assert.equal(figures(lmsStays(seen, 3, 1).soon), [
+  const lms = (swapoutThreshold: number, swapinAhead: number) => lmsStays(seen, { swapoutThreshold, swapinAhead, swapinGroupby: Infinity })
+  assert.equal(figures(lms(5, 0).soon), [['output of 0', 1, 2, 6]])
+  assert.equal(figures(lms(4, 1).soon), [
     ['output of 0', 1, 2, 5],
     ['output of 1', 2, 3, 4]
   ])
   // The peak stays as it is where the first never leaves.
-  assert.equal(figures(lmsStays(seen, 4, 2).late), [])
-  assert.equal(figures(lmsStays(seen, 4, 0).late), [['output of 0', 1, 2, 6]])
+  assert.equal(figures(lms(5, 2).late), [])
+  assert.equal(figures(lms(5, 0).late), [['output of 0', 1, 2, 6]])
 })
 
 test('Dymem: no waiting before bytes are needed, at most two convolutions ahead', () => {
@@ -265,7 +267,15 @@ test('given stays that cannot be are refused with the tensor and the reason', ()
     [[stay(1, 4, 3)], 'residence: output of 0 is swapped in before it is freed.'],
     [[stay(1, 2, backward(0))], 'residence: output of 0 is read before backward 0; it must be swapped in earlier.'],
     [[stay(1, 2, 3, 'output of 2'), stay(1, 2, backward(1))], 'residence: no output of 2 is kept from forward to backward.'],
-    [[stay(1, 2, backward(1)), stay(1, 2, backward(1))], 'residence: output of 0 is listed twice.']
+    [
+      [stay(1, 2, backward(1)), stay(1, 2, backward(1))],
+      'residence: output of 0 is listed again, so that the host has it; its swapOut must be its freed.'
+    ],
+    [[stay(1, 2, backward(1)), stay(2, 2, backward(0))], 'residence: output of 0 is still read from forward 2 on; it must be freed later.'],
+    [
+      [stay(1, 2, backward(1)), stay(backward(0), backward(0), backward(0))],
+      'residence: nothing reads output of 0 from backward 0 on; leave this stay out.'
+    ]
   ] as const)
     assert.is(given(...residence), sentence)
 })

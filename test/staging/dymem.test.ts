@@ -1,0 +1,136 @@
+/** Paper 003: Algorithm 1's order, what is offloaded, and workspaces by what is free. */
+import * as E from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, maxPool2d, model, parallel, relu, residual } from '../../dsl'
+import { builtIn } from '../../models'
+import { buildGraph, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
+import type { Graph } from '../../staging/graph'
+import { segmentEstimator } from '../../staging/lowering/estimate'
+import type { Lowering } from '../../staging/lowering/lower'
+import { timelineOf } from '../../staging/lowering/timeline'
+import { asWritten, depthFirst, inOrder, type Order } from '../../staging/order'
+import { candidateOf, type Candidate } from '../../staging/search'
+import { dymem } from '../../staging/strategies/dymem'
+import { wholeGraph } from '../../staging/strategies/plain'
+import type { Search } from '../../staging/strategies/strategy'
+import { variantsOf } from '../../staging/strategies/variants'
+import { algorithmDevice } from './algorithm-device'
+import { drawsOf, netKind, randomNet } from './random-nets'
+
+const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
+  if (E.isLeft(result)) throw new Error(result.left.message)
+  return result.right
+}
+
+const base = {
+  device: referenceModel('float32'),
+  objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+  source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+} as const
+
+const searchIn = (written: Lowering, order: Order): Search => {
+  const lowering = { ...written, graph: inOrder(written.graph, order) }
+  const variants = variantsOf(lowering)
+  const { residentBytes } = candidateOf(written, order, wholeGraph(written.graph))
+  const timeline: Search['timeline'] = (segments) => timelineOf(lowering, segments)
+  return { lowering, residentBytes, hostBudget: Infinity, variants, estimate: segmentEstimator(lowering), timeline }
+}
+
+/** Of dymem's plans of a graph in an order, the one that needs the fewest bytes. */
+const leastOf = (written: Lowering, order: Order): Candidate => {
+  if (dymem.kind !== 'swapping') throw new Error('dymem swaps')
+  const [least] = [...dymem.all(searchIn(written, order))].sort((a, b) => a.deviceBytes - b.deviceBytes)
+  const { segments, residence } = least!.decisions()
+  return candidateOf(written, order, segments, residence)
+}
+
+/** All branches one layer further at a time. */
+const breadthFirst = ({ nodes }: Graph): Order => {
+  const depths: number[] = []
+  nodes.forEach(({ inputs }) => depths.push(1 + Math.max(...inputs.map((tensor) => (tensor === 0 ? 0 : depths[tensor - 1]!)))))
+  return [...nodes.keys()].sort((a, b) => depths[a]! - depths[b]! || a - b)
+}
+
+const branch = (out: number) => [conv2d({ out: 8, k: 1 }), relu, conv2d({ out: 8, k: 3, p: 1 }), relu, conv2d({ out, k: 3, p: 1 })]
+const inception = parallel([branch(1), branch(1), branch(1), [conv2d({ out: 1, k: 1 })]])
+const ends = [relu, maxPool2d({ k: 2 }), conv2d({ out: 4, k: 3, p: 1 }), relu, globalAvgPool, linear({ out: 2 })]
+const branching = model({ name: 'branching', layers: [conv2d({ out: 4, k: 3, p: 1 }), relu, inception, relu, inception, ...ends] })
+
+test('one branch to its end before the next: models and random nets are written so', () => {
+  const graphs = [
+    ...Object.values(builtIn).map((make) => must(buildGraph(make({ classes: 2 }), [2, 3, 224, 224]))),
+    ...Array.from({ length: 60 }, (_, seed) => {
+      const { model: net, input } = randomNet(drawsOf(seed), netKind(seed))
+      return must(buildGraph(net, input))
+    })
+  ]
+  assert.ok(graphs.filter((graph) => breadthFirst(graph).join() !== asWritten(graph).join()).length > 10)
+  for (const graph of graphs) assert.equal(depthFirst(graph), asWritten(graph), graph.model)
+})
+
+test('depth first needs less than breadth first, forward alone and with what Dymem moves', () => {
+  const graph = must(buildGraph(branching, [1, 3, 64, 64]))
+  const wide = inOrder(graph, breadthFirst(graph))
+  const order = depthFirst(wide)
+  assert.not.equal(order, asWritten(wide))
+  const names = ({ nodes }: Graph): readonly string[] => nodes.map(({ name }) => name)
+  assert.equal(names(inOrder(wide, order)), names(graph))
+
+  const forward: Lowering = { ...base, graph: wide, objective: { kind: 'evaluate' } }
+  const [deep, broad] = [order, asWritten(wide)].map((one) => candidateOf(forward, one, wholeGraph(wide)))
+  assert.ok(deep!.liveBytes() < 0.8 * broad!.liveBytes(), `${deep!.liveBytes()} and ${broad!.liveBytes()}`)
+
+  const [swapped, moved] = [order, asWritten(wide)].map((one) => leastOf({ ...base, graph: wide }, one))
+  assert.ok(swapped!.liveBytes() < moved!.liveBytes(), `${swapped!.liveBytes()} and ${moved!.liveBytes()}`)
+  for (const { program } of [swapped!, moved!]) must(verify(program()))
+})
+
+test('everything but the inputs of linear layers goes, however much memory there is', () => {
+  const { graph, plan } = must(stage({ ...base, model: branching, input: [1, 3, 64, 64], strategy: 'dymem' }))
+  const { tensors } = timelineOf({ ...base, graph }, plan.segments)
+  const gone = new Set(plan.residence.map(({ tensor }) => tensor))
+  const last = graph.nodes.findIndex(({ op }) => op === 'linear')
+  assert.not.ok(gone.has(`output of ${graph.nodes[last - 1]!.name}`))
+  assert.ok(gone.size > tensors.length / 2, `${gone.size} of ${tensors.length}`)
+})
+
+const shrinking = (out: number) => [conv2d({ out, k: 3, p: 1 }), relu, residual([conv2d({ out, k: 3, p: 1 }), relu]), maxPool2d({ k: 2 })]
+const network = model({ name: 'shrinking', layers: [...[8, 16, 32, 64].flatMap(shrinking), globalAvgPool, linear({ out: 2 })] })
+const wanted: StageRequest = { ...base, device: algorithmDevice(), model: network, input: [1, 3, 96, 96], strategy: 'dymem' }
+
+test('each convolution takes the workspace that is free where it runs', () => {
+  const { smallestFeasibleBudgetBytes: least } = E.match(
+    (error: { readonly smallestFeasibleBudgetBytes?: number }) => error,
+    () => ({ smallestFeasibleBudgetBytes: 0 })
+  )(stage({ ...wanted, budget: 4096 }))
+  const most = must(stage(wanted))
+  const algorithmOf = ({ segments }: Staged['plan']): readonly (number | undefined)[] => segments.map(({ workspace }) => workspace)
+  assert.is(new Set(algorithmOf(most.plan)).size, 1)
+
+  const budgets = [0, 0.15, 0.3, 0.5, 0.75].map((share) => Math.floor(least! + share * (most.program.peakBytes - least!)))
+  const plans = budgets.map((budget) => must(stage({ ...wanted, budget })))
+  for (const { program, plan } of plans) {
+    must(verify(program))
+    const limit = Math.max(...plan.segments.map(({ workspace = 0 }) => workspace))
+    for (const kernel of program.kernels) if ('algorithm' in kernel) assert.ok(wanted.device.scratchBytes(kernel) <= limit)
+  }
+  const differing = plans.filter(({ plan }) => new Set(algorithmOf(plan)).size > 1)
+  assert.ok(differing.length > 0)
+  // One limit for all layers is slower in the same memory.
+  for (const { plan, program, graph } of differing) {
+    const lowering: Lowering = { ...base, graph, device: wanted.device }
+    const uniform = algorithmOf(plan).map((workspace) =>
+      candidateOf(
+        lowering,
+        plan.order,
+        wholeGraph(graph).map((segment) => ({ ...segment, ...(workspace !== undefined && { workspace }) })),
+        plan.residence
+      )
+    )
+    const fitting = uniform.filter((one) => one.peakBytes() <= program.peakBytes)
+    for (const one of fitting) assert.ok(one.milliseconds() >= plan.predicted.stepMilliseconds)
+  }
+})
+
+test.run()

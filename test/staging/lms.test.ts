@@ -1,0 +1,110 @@
+/** Paper 001: what each of TFLMS's three parameters changes, and which checkpoints the hybrid computes from. */
+import * as E from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { batchNorm, conv2d, globalAvgPool, linear, maxPool2d, model, parallel, relu } from '../../dsl'
+import { buildGraph, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
+import type { Lowering } from '../../staging/lowering/lower'
+import { timelineOf } from '../../staging/lowering/timeline'
+import { asWritten } from '../../staging/order'
+import { candidateOf, type Candidate } from '../../staging/search'
+import { peakOf, residenceOf, type Stay } from '../../staging/strategies/host-stays'
+import { lmsSchedules, lmsStays, type LmsParameters } from '../../staging/strategies/lms'
+import { wholeGraph } from '../../staging/strategies/plain'
+
+const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
+  if (E.isLeft(result)) throw new Error(result.left.message)
+  return result.right
+}
+
+const base = {
+  device: referenceModel('float32'),
+  objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+  source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+} as const
+
+const normalised = (out: number) => [conv2d({ out, k: 3, p: 1, bias: false }), batchNorm(), relu] as const
+const branches = parallel([[...normalised(4), ...normalised(4), ...normalised(2)], normalised(2)])
+const layers = [...normalised(8), branches, ...normalised(8), maxPool2d({ k: 2 }), ...normalised(8), globalAvgPool, linear({ out: 2 })]
+const network = model({ name: 'branches', layers })
+const input = [1, 3, 64, 64] as const
+
+const graph = must(buildGraph(network, input))
+const lowering: Lowering = { ...base, graph }
+const whole = wholeGraph(graph)
+const timeline = timelineOf(lowering, whole)
+const lowered = (stays: readonly Stay[]): Candidate => candidateOf(lowering, asWritten(graph), whole, residenceOf(timeline, stays))
+const stays = (parameters: Partial<LmsParameters>): readonly Stay[] =>
+  lmsStays(timeline, { swapoutThreshold: 2, swapinAhead: 0, swapinGroupby: Infinity, ...parameters }).soon
+const copies = (candidate: Candidate, engine: string): number =>
+  candidate.program().step.code.filter((one) => one.kind === 'copy' && one.engine === engine).length
+
+test('each of the three parameters changes plans, which are verified', () => {
+  const first = stays({})
+  const further = stays({ swapoutThreshold: Math.max(...timeline.tensors.map(({ written, backward }) => backward - written)) })
+  assert.ok(further.length < first.length)
+  const earlier = stays({ swapinAhead: 2 })
+  assert.is(earlier.length, first.length)
+  assert.ok(earlier.some(({ swapIn }, index) => swapIn < first[index]!.swapIn))
+  const ungrouped = stays({ swapinGroupby: 1 })
+  assert.ok(ungrouped.length > first.length)
+  for (const some of [first, further, earlier, ungrouped]) must(verify(lowered(some).program()))
+})
+
+test('what is not in one group is swapped in once more, and its bytes are free between', () => {
+  const [together, apart] = [stays({}), stays({ swapinGroupby: 1 })]
+  const [one, more] = [lowered(together), lowered(apart)]
+  const later = apart.filter(({ again }) => again)
+  assert.ok(later.length > 0)
+  assert.is(copies(more, 'to-device'), copies(one, 'to-device') + later.length)
+  assert.is(copies(more, 'to-host'), copies(one, 'to-host'))
+  const { tensor, freed } = later[0]!
+  const between = [{ ...timeline, stages: timeline.stages.slice(freed, freed + 1) }].map(({ stages }) => stages[0]!)
+  assert.ok(between.length === 1 && tensor.reads.every(({ stage }) => stage !== freed))
+  assert.ok(peakOf(timeline, apart) <= peakOf(timeline, together))
+})
+
+test('all three are tuned', () => {
+  const schedules = lmsSchedules(timeline)
+  assert.ok(schedules.some((schedule) => schedule.some(({ again }) => again)))
+  assert.ok(schedules.some((schedule) => schedule.length > 0 && schedule.every(({ again }) => again !== true)))
+})
+
+const request = (strategy: StageRequest['strategy'], rest: Partial<StageRequest>): StageRequest => ({
+  ...base,
+  model: network,
+  input,
+  strategy,
+  ...rest
+})
+
+test('the hybrid keeps the outputs of convolutions, and computes none of them again', () => {
+  const device = { ...base.device, linkBytesPerSecond: { toDevice: 1e6, toHost: 1e6 } }
+  const plain = must(stage(request('plain', { device })))
+  const convolved = ({ program: { kernels, step } }: Staged): number =>
+    step.code.filter((one) => one.kind === 'launch' && kernels[one.kernel]!.kind === 'convolutionForward').length
+  const plans = [0.9, 0.8, 0.75].map((share) =>
+    must(stage(request('lms-hybrid', { device, budget: Math.floor(share * plain.program.peakBytes) })))
+  )
+  const lists = plans.map(({ plan }) => plan.segments.filter(({ recompute }) => recompute).length)
+  assert.ok(lists.every((count) => count > 0) && new Set(lists).size > 1, `${lists}`)
+  assert.is(convolved(plans[0]!), convolved(plain))
+  for (const { program } of plans) must(verify(program))
+})
+
+test('DYNPROG is never slower than GREEDY in the least memory of the two', () => {
+  const link = { toDevice: 2e9, toHost: 2e9 }
+  const leastOf = (strategy: StageRequest['strategy']): number =>
+    E.match(
+      (error: { readonly smallestFeasibleBudgetBytes?: number }) => error.smallestFeasibleBudgetBytes!,
+      () => 0
+    )(stage(request(strategy, { device: { ...base.device, linkBytesPerSecond: link }, budget: 4096 })))
+  const budget = Math.max(leastOf('dynprog'), leastOf('greedy'))
+  const [dynprog, greedy] = (['dynprog', 'greedy'] as const).map(
+    (strategy) =>
+      must(stage(request(strategy, { device: { ...base.device, linkBytesPerSecond: link }, budget }))).plan.predicted.stepMilliseconds
+  )
+  assert.ok(dynprog! <= greedy!, `${dynprog} and ${greedy}`)
+})
+
+test.run()
