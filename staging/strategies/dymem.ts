@@ -67,15 +67,18 @@ const leastFree = ({ stages }: Timeline, nodes: number, free: readonly number[])
   return (position) => least[position]!
 }
 
-/** Section 4.2: what a layer needs comes first, and each convolution's workspace grows by what is free then. */
+/**
+ * Section 4.2: what layers need comes first, and each convolution's workspace grows by what is free then. What is still in flight takes none
+ * of that, for a layer waits where its bytes are needed.
+ */
 const withFreeWorkspace = (search: Search): readonly Prospect[] => {
   const { lowering, timeline } = search
   const { graph } = lowering
   const [none, most] = [0, refusedBytes - 1].map((workspace) => timeline(wholeGraph(graph).map((segment) => ({ ...segment, workspace }))))
   const segmentsWithin = workspacesWithin(lowering)
   const found = new Map<string, { readonly segments: Segmentation; readonly bytes: number[] }>()
+  const live = occupancy(none!, dymemStays(graph, none!, 0))
   for (const target of [none!, most!].flatMap((seen) => targets(seen, targetCount / 2))) {
-    const live = occupancy(none!, dymemStays(graph, none!, target))
     const free = live.map((bytes) => target - bytes)
     const segments = segmentsWithin(leastFree(none!, graph.nodes.length, free))
     const key = segments.map(({ to, workspace }) => `${to} ${workspace}`).join()

@@ -42,7 +42,7 @@ const segmentsOf = (spans: readonly Span[], again: readonly Span[]): Segmentatio
   }, [])
 
 /** For each type of checkpoint, at most so many lists are tried. */
-const mostLists = 6
+const mostLists = 4
 
 /** Lists from one checkpoint to all that are of use, those first that free the most bytes for their time. */
 const checkpointLists = (search: Search): readonly Segmentation[] =>
@@ -53,19 +53,19 @@ const checkpointLists = (search: Search): readonly Segmentation[] =>
     return Array.from({ length: count }, (_, index) => segmentsOf(spans, ranked.slice(0, Math.ceil(((index + 1) * ranked.length) / count))))
   })
 
-/** Between two swap-ins ahead that are tried: coarser than LMS alone, for there is one search for each list. */
-const aheadFactor = 2.5
+/** Coarser than LMS alone, for there is one search for each list. */
+const coarsely = { mostThresholds: 16, aheadFactor: 2.5 }
 
 /**
  * TFLMS with recomputation (paper 001, section 3.2): the subgraphs in `checkpoint_list` are computed again, and LMS swaps of what else is
- * kept. The list is tuned too, which the paper leaves open.
+ * kept. The list is tuned too, which the paper leaves open: from none, which is LMS, on.
  */
 export const lmsHybrid: Strategy = {
   obeysMarks: false,
   order: asWritten,
   kind: 'swapping',
-  all: (search) =>
-    [wholeGraph(search.lowering.graph), ...checkpointLists(search)].flatMap((segments) =>
-      withStays(search, segments, (seen) => lmsSchedules(seen, aheadFactor))
-    )
+  all: (search) => [
+    ...withStays(search, wholeGraph(search.lowering.graph), (seen) => lmsSchedules(seen)),
+    ...checkpointLists(search).flatMap((segments) => withStays(search, segments, (seen) => lmsSchedules(seen, coarsely)))
+  ]
 }

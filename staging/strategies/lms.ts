@@ -54,9 +54,6 @@ export const lmsStays = (timeline: Timeline, parameters: LmsParameters): Readonl
   }
 }
 
-/** Of deep networks not every threshold is tried. */
-const mostThresholds = 48
-
 /** At most `count` of some numbers, the smallest first. */
 const spread = (numbers: readonly number[], count: number): readonly number[] => {
   const sorted = [...new Set(numbers)].sort((a, b) => a - b)
@@ -64,11 +61,18 @@ const spread = (numbers: readonly number[], count: number): readonly number[] =>
   return sorted.filter((_, index) => index % every === 0)
 }
 
+/** How closely parameters are tuned: of deep networks not every threshold is tried, and swap-ins ahead grow by a factor. */
+interface Tuning {
+  readonly mostThresholds: number
+  readonly aheadFactor: number
+}
+const closely: Tuning = { mostThresholds: 48, aheadFactor: 1.3 }
+
 /**
- * The automatic tuning of the three parameters, by simulation: every threshold that makes a difference, swap-ins ahead that grow by
- * `aheadFactor`, and groups of all that read a tensor, of none, and between.
+ * The automatic tuning of the three parameters, by simulation: thresholds that make a difference, swap-ins ahead, and groups of all that
+ * read a tensor, of none, and between.
  */
-export const lmsSchedules = (timeline: Timeline, aheadFactor = 1.3): readonly (readonly Stay[])[] => {
+export const lmsSchedules = (timeline: Timeline, { mostThresholds, aheadFactor } = closely): readonly (readonly Stay[])[] => {
   const thresholds = spread(
     timeline.tensors.map(({ written, backward }) => backward - written),
     mostThresholds
