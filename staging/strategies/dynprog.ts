@@ -84,7 +84,8 @@ export const dynprogStays = (timeline: Timeline, { chain, activations }: StepCha
 
 const targetCount = 48
 
+/** Besides, GREEDY's sets: where buffers do not lie in the bytes in which they live, such a set may. */
 export const dynprog: Strategy = swappingWhole((seen, graph, link) => {
   const chain = stepChain(seen, stageSpans(graph), link)
-  return targets(seen, targetCount).map((target) => dynprogStays(seen, chain, target))
+  return targets(seen, targetCount).flatMap((target) => [dynprogStays(seen, chain, target), greedyStays(seen, target)])
 })
