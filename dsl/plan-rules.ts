@@ -103,10 +103,8 @@ const gridMistake = (layers: readonly PlannedLayer[], segment: PlanSegment, isLa
   )
 }
 
-const loadMistake = ({ from, grid, loadsAhead }: PlanSegment): string | undefined =>
-  loadsAhead === undefined || (from === 0 && tiledDims(grid).length > 0)
-    ? undefined
-    : 'loadsAhead: only a first segment in tiles loads images ahead'
+const loadMistake = ({ grid, loadsAhead }: PlanSegment): string | undefined =>
+  loadsAhead === undefined || tiledDims(grid).length > 0 ? undefined : 'loadsAhead: only a segment in tiles loads ahead'
 
 /** A segment whose checkpoint is its end alone. */
 export type UnnamedSegment = Omit<PlanSegment, 'checkpoint'> & { readonly checkpoint?: string }

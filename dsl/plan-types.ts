@@ -282,11 +282,12 @@ type NameBefore<To extends number, E extends Entries> = (readonly [unknown, ...E
   ? Name
   : never
 
-/** Why a segment has no images to load ahead. */
-type LoadMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends { readonly loadsAhead: true }
-  ? [0 extends G['from'] ? true : false, G['grid'] extends Untiled ? false : true] extends [true, true]
-    ? WinogradMistake<G, E, F>
-    : { readonly loadsAhead: Bad<`${ShowSegment<G>}: loadsAhead: only a first segment in tiles loads images ahead`> }
+/** Why a segment has nothing to load ahead of. */
+type LoadMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly loadsAhead: true
+  readonly grid: Untiled
+}
+  ? { readonly loadsAhead: Bad<`${ShowSegment<G>}: loadsAhead: only a segment in tiles loads ahead`> }
   : WinogradMistake<G, E, F>
 interface Untiled {
   readonly B: 1

@@ -24,7 +24,10 @@ export interface PlanSegment {
   readonly winograd?: readonly string[]
   /** Bytes: convolutions take the fastest algorithm whose scratch memory is within them; the direct one where absent. */
   readonly workspace?: number
-  /** Of a first segment in tiles: each tile of the images is loaded while the one before it is computed, which takes a second place. */
+  /**
+   * What a tile brings, of the images or in bands of rows from the host, is loaded while the tile before it is computed, which takes a second
+   * place; bands that it takes to the host go while the next one is.
+   */
   readonly loadsAhead?: true
   /** Names of layers whose outputs leave the segment for the host, where they and their gradients stay: tiles take and bring bands of their rows. */
   readonly streams?: readonly string[]

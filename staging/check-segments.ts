@@ -10,7 +10,7 @@ import { tilesAsked } from './marks'
 import { momentText } from './moments'
 import { inOrder, type Order } from './order'
 import type { PlacementChoice, Residence, Segment } from './plan'
-import { repeatMistake, streamMistake } from './streams'
+import { loadMistake, repeatMistake, streamMistake } from './streams'
 import { nodeWithoutInput, segmentTiling } from './tiling'
 
 /** A graph that can run, whole and with the tiles that its model asks for: every layer of every tile must see some of its input. */
@@ -64,8 +64,9 @@ export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<S
   if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
   const streamed = segments.flatMap((segment, place) => {
     const repeated = repeatMistake(inOrder(graph, order), segments, place)
+    const loaded = loadMistake(inOrder(graph, order), segments, segment)
     const reasons = (segment.streams ?? []).map((position) => streamMistake(inOrder(graph, order), segments, segment, position))
-    return [repeated, ...reasons].flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
+    return [repeated, loaded, ...reasons].flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
   })[0]
   if (streamed !== undefined) return E.left(inputError(`${streamed}.`))
   const blind = segments.find((segment) => segmentTiling(inOrder(graph, order), segment, segment.grid) === undefined)

@@ -7,8 +7,8 @@ const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
  * `reorder`: weights that backward wants in another layout are copied once for all tiles, or by each tile for itself,
  * which takes time and leaves memory. `winograd`: positions of the convolutions that run by Winograd; the others run directly.
  * `workspace`: bytes of scratch that a convolution's algorithm may take, the fastest within them is chosen; absent where all take the
- * direct one. `loadsAhead`: of a first segment in tiles, each tile of the images is loaded while the one before it is computed, to a place
- * of its own. `streams`: positions of layers whose outputs leave the segment for the host, where they and their gradients stay: a tile
+ * direct one. `loadsAhead`: what a tile brings, of the images or in bands of rows, is loaded while the tile before it is computed, to a place
+ * of its own; bands that it takes to the host go while the next one is. `streams`: positions of layers whose outputs leave the segment for the host, where they and their gradients stay: a tile
  * takes and brings bands of their rows (DESIGN §3). `repeats`: nothing that leaves the segment is kept for backward; before the backward
  * of the segment that follows such ones, they run forward once more.
  */

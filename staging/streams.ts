@@ -23,6 +23,12 @@ export const endsOnHost = (graph: Graph, span: Span, onHost: ReadonlySet<number>
   return [...inputs, ...outputs].filter((tensor) => onHost.has(tensor))
 }
 
+/** Why the tiles of a segment bring nothing that could be loaded ahead. The graph is in the order in which it runs. */
+export const loadMistake = (graph: Graph, segments: readonly Segment[], segment: Segment): string | undefined =>
+  segment.loadsAhead !== true || segment.from === 0 || endsOnHost(graph, segment, new Set(segments.flatMap(streamedBy))).length > 0
+    ? undefined
+    : 'loadsAhead: this segment reads neither images nor, in bands of rows, the host; leave it out'
+
 /** Why the output of a layer of a segment cannot stay on the host and pass by bands of rows. The graph is in the order in which it runs. */
 export const streamMistake = (graph: Graph, segments: readonly Segment[], { to }: Segment, position: number): string | undefined => {
   const { name, access } = graph.nodes[position]!

@@ -256,8 +256,7 @@ export const backwardBody = (
   }
   for (const one of gradients.outgoing) {
     const tile = one.position === undefined ? received.get(one.tensor)! : waiting.get(one.position)!
-    const region = one.position === undefined ? regionOf(body, one.tensor) : readRegionOf(body, one.position - segment.from, one.tensor)
-    handOn(context, one, body, tile, region)
+    handOn(context, one, body, tile)
   }
 }
 

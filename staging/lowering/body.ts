@@ -9,7 +9,6 @@ import { windowFields, type Context, type Step } from './context'
 import { at, none, type Virtual } from './emitter'
 import { handsOutLoss } from './exchange'
 import { openImageTile } from './image-tile'
-import type { InputTile } from './load-ahead'
 import { gatherMoments } from './moments'
 import { loweringOf } from './ops'
 import { passOf, type ForwardMode, type Pass } from './pass'
@@ -25,6 +24,7 @@ import {
   regionOf,
   tensorBytes,
   viewOf,
+  wholeRows,
   within,
   zeroTile,
   type Body,
@@ -88,22 +88,21 @@ const homesOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass):
   return homes
 }
 
-/** What a tile holds of a tensor on the host, which passes in whole rows. */
-const bringTile = (context: Context, { tensor }: Stream, region: Region, tile: TileTensor): void => {
-  const [batch, rows, columns] = region.size
-  const [, channels, , width] = tensor.extents
-  if (columns === width) return bringBand(context, tensor, region, allOf(tile))
-  const band: Region = { ...region, from: [region.from[0], region.from[1], 0], size: [batch, rows, width] }
-  const whole = freshTile(context, 'band of whole rows', [batch, channels, rows, width], tile.layout)
-  bringBand(context, tensor, band, allOf(whole))
-  copyPart(context.emit, { tensor: whole, region: within(band, region) }, allOf(tile), 0, context.elementBytes)
+/** What a tile holds of a tensor on the host, which passes in whole rows; `home` is where it goes when it is brought for this tile alone. */
+const bringTile = (context: Context, { tensor }: Stream, region: Region, home: () => TileTensor): TileTensor => {
+  const rows = wholeRows(tensor, region)
+  if (isSameRegion(rows, region)) return bringBand(context, tensor, region, home)
+  const band = bringBand(context, tensor, rows, (extents) => freshTile(context, 'band of whole rows', extents, tensor.layout))
+  const tile = home()
+  copyPart(context.emit, { tensor: band, region: within(rows, region) }, allOf(tile), 0, context.elementBytes)
+  return tile
 }
 
 /**
- * Runs one tile forward, its part of the images loaded `ahead` where that is given. Returns each op's step, for backward. An op works in
- * place where nothing that backward reads, and nothing outside the tile, would be overwritten.
+ * Runs one tile forward. Returns each op's step, for backward. An op works in place where nothing that backward reads, and nothing outside
+ * the tile, would be overwritten.
  */
-export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode, ahead?: InputTile): readonly Step[] => {
+export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode): readonly Step[] => {
   const { emit, elementBytes, layouts, exchange, graph } = context
   const { segment, boundaries, streams } = bound
   const pass = passOf(context, bound, mode)
@@ -124,11 +123,10 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
       heir === undefined
         ? freshTile(context, `input of ${reader.name}`, extents, layouts[tensor]!)
         : { address: homes.get(heir + 1)!, extents, layout: layouts[tensor]! }
-    if (tensor === 0) return openImageTile(context, region, extents, home, pass.isRead(0), ahead)
+    if (tensor === 0) return openImageTile(context, region, extents, home, pass.isRead(0))
+    if (pass.isRead(tensor) && stream !== undefined) return bringTile(context, stream, region, home)
     const tile = home()
-    if (!pass.isRead(tensor)) return tile
-    if (stream !== undefined) bringTile(context, stream, region, tile)
-    else copyPart(emit, { tensor: whole!, region }, allOf(tile), 0, elementBytes)
+    if (pass.isRead(tensor)) copyPart(emit, { tensor: whole!, region }, allOf(tile), 0, elementBytes)
     return tile
   }
   const held = (tensor: number): TileTensor => {

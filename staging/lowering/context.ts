@@ -5,6 +5,7 @@ import type { Layout } from '../layout'
 import type { Learning } from '../objective'
 import type { Reading } from '../region'
 import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
+import type { Turn } from './load-ahead'
 import type { Region, TileTensor } from './tensors'
 
 /** How a step's input arrives: uint8 images, normalised as tiles are loaded, or float values from the exchange buffer. */
@@ -117,6 +118,8 @@ export interface Context {
   readonly exchange: StepExchange
   /** Inside a segment that runs some convolutions by Winograd: the transformed weights of those; asked for just before they are read. */
   readonly winograd?: ReadonlyMap<ParameterTensor, { readonly [L in TransformedLayout]: () => Virtual }>
+  /** Inside a tile of a segment that loads ahead. */
+  readonly turn?: Turn | undefined
   /** Inside a segment that may take it: bytes of scratch for a convolution's algorithm. */
   readonly workspace?: number
 }

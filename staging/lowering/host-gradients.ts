@@ -12,6 +12,8 @@ export interface Outgoing {
   /** Of the normalisation. */
   readonly position: number | undefined
   readonly whole: WholeTensor
+  /** What a tile has of it. */
+  readonly regionOf: (body: Body) => Region
   /** Whether other segments have contributed before. */
   readonly isFirst: boolean
   readonly bandOf: (body: Body) => Band
@@ -19,16 +21,22 @@ export interface Outgoing {
   readonly strip: Buffer | undefined
 }
 
+/** What tiles bring of tensors on the host to seed their backward. */
+export const seedsOf = ({ tensor, gradient, pending, isWritten }: Stream): readonly WholeTensor[] =>
+  gradient === undefined
+    ? []
+    : [
+        ...(isWritten ? [gradient] : []),
+        ...(pending.length === 0 ? [] : [tensor]),
+        ...pending.flatMap(({ dy }) => (dy === gradient ? [] : [dy]))
+      ]
+
 /** What a tile owns of a gradient on the host, with what normalisations have left to be done. */
 export const seedOnHost = (context: Context, stream: Stream, owned: Region): TileTensor => {
   const { emit } = context
   const { tensor, gradient, pending, isWritten } = stream
-  const fresh = (name: string): TileTensor => freshTile(context, name, regionExtents(owned, tensor.extents[1]), tensor.layout)
-  const brought = (whole: WholeTensor, name: string, seed?: true): TileTensor => {
-    const tile = fresh(name)
-    bringBand(context, whole, owned, allOf(tile), seed)
-    return tile
-  }
+  const brought = (whole: WholeTensor, name: string, seed?: true): TileTensor =>
+    bringBand(context, whole, owned, (extents) => freshTile(context, name, extents, whole.layout), seed)
   let seed = isWritten ? brought(gradient!, 'tile of the output gradient', true) : undefined
   const source = pending.length === 0 ? undefined : brought(tensor, 'tile of what is normalised')
   for (const { position, dy, sums, slope, context: inside } of pending) {
@@ -46,14 +54,17 @@ export const seedOnHost = (context: Context, stream: Stream, owned: Region): Til
   return seed!
 }
 
+/** Rows of a gradient on the host that a tile completes; those that no tile reads have no gradient, and are written by the first to contribute. */
+export const completeRows = ({ whole, regionOf, isFirst, bandOf }: Outgoing, body: Body): Region => {
+  const { lead, rows } = bandOf(body)
+  const { from, size, advance } = regionOf(body)
+  const [above, count] = isFirst ? [lead, lead + rows] : [0, Math.min(size[1], rows)]
+  return { from: [from[0], from[1] - above, 0], size: [size[0], count, whole.extents[3]], advance }
+}
+
 /** Adds to a tile what tiles before it have left to it, takes what is complete to the host, and leaves the rest to the next. */
-export const handOn = (
-  context: Context,
-  { whole, isFirst, bandOf, strip }: Outgoing,
-  body: Body,
-  tile: TileTensor,
-  region: Region
-): void => {
+export const handOn = (context: Context, outgoing: Outgoing, body: Body, tile: TileTensor): void => {
+  const { whole, isFirst, bandOf, strip } = outgoing
   const { emit, elementBytes } = context
   const { lead, before, rows, strip: left } = bandOf(body)
   const [batch, channels, height, width] = tile.extents
@@ -64,19 +75,15 @@ export const handOn = (
   if (before > 0) copyPart(emit, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, elementBytes)
   if (left > 0) copyPart(emit, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, elementBytes)
   const complete: Part = { tensor: tile, region: rowsFrom(0, Math.min(height, rows)) }
-  // Rows and columns that no tile reads have no gradient.
-  const [above, count] = isFirst ? [lead, lead + rows] : [0, Math.min(height, rows)]
+  const place = completeRows(outgoing, body)
+  const count = place.size[1]
   if (count === 0) return
-  const place: Region = {
-    from: [region.from[0], region.from[1] - above, 0],
-    size: [batch, count, whole.extents[3]],
-    advance: region.advance
-  }
+  const above = isFirst ? lead : 0
   if (isFirst && above === 0 && rows <= height && width === whole.extents[3]) return takeBand(context, complete, whole, place)
-  const wide = freshTile(context, 'gradient of whole rows', [batch, channels, count, whole.extents[3]], tile.layout)
+  const fresh = (extents: TileTensor['extents']): TileTensor => freshTile(context, 'gradient of whole rows', extents, tile.layout)
+  const wide = isFirst ? fresh(regionExtents(place, channels)) : bringBand(context, whole, place, fresh)
   if (isFirst) zeroTile(emit, wide, elementBytes)
-  else bringBand(context, whole, place, allOf(wide))
-  const target = { tensor: wide, region: rowsFrom(above, complete.region.size[1], region.from[2]) }
+  const target = { tensor: wide, region: rowsFrom(above, complete.region.size[1], outgoing.regionOf(body).from[2]) }
   if (complete.region.size[1] > 0) copyPart(emit, complete, target, isFirst ? 0 : 1, elementBytes)
   takeBand(context, allOf(wide), whole, place)
 }

@@ -1,22 +1,21 @@
 import type { Extents } from '../graph'
 import type { Context } from './context'
 import { at } from './emitter'
-import type { InputTile } from './load-ahead'
 import { inExchange, originOf, tileFields, type Region, type TileTensor } from './tensors'
 
 /**
  * A tile of the network's input: gathered from float values, or loaded from the images to `home` or, while the tile before it is computed,
- * to `ahead`; left empty unless `wanted`.
+ * to its turn's place; left empty unless `wanted`.
  */
 export const openImageTile = (
-  { emit, source, exchange, elementBytes, graph, layouts }: Context,
+  { emit, source, exchange, elementBytes, graph, layouts, turn }: Context,
   region: Region,
   extents: Extents,
   home: () => TileTensor,
-  wanted: boolean,
-  ahead: InputTile | undefined
+  wanted: boolean
 ): TileTensor => {
-  const tile: TileTensor = ahead === undefined ? home() : { address: at(ahead.buffer), extents, layout: layouts[0]! }
+  const place = turn?.places.get('images')
+  const tile: TileTensor = place === undefined ? home() : { address: at(place), extents, layout: layouts[0]! }
   if (!wanted) return tile
   if (source.kind === 'float') {
     const { fields, address } = inExchange(tile, graph.input, region, exchange.input, elementBytes)
@@ -33,12 +32,13 @@ export const openImageTile = (
     ...tileFields(tile)
   }
   const operands = { destination: tile.address, ...originOf(region) }
-  if (ahead === undefined) emit.launch<'loadImage'>(kernel, operands)
+  if (turn === undefined || place === undefined) emit.launch<'loadImage'>(kernel, operands)
   else {
-    emit.wait('to-device', ahead.free, ahead.buffer)
+    const loaded = emit.freshEvent()
+    emit.wait('to-device', turn.computed)
     emit.load(kernel, operands)
-    emit.record('to-device', ahead.loaded)
-    emit.wait('compute', ahead.loaded)
+    emit.record('to-device', loaded)
+    emit.wait('compute', loaded)
   }
   return tile
 }

@@ -1,27 +1,56 @@
 import { tileAxes } from '../program'
-import { tileCount } from '../tiling'
 import type { BoundSegment } from './body'
 import type { Context } from './context'
 import type { Buffer } from './emitter'
 import { passOf, type ForwardMode } from './pass'
-import { regionExtents, regionOf, tensorBytes, type Body } from './tensors'
+import { regionExtents, regionOf, tensorBytes, wholeRows, type Body, type Region, type WholeTensor } from './tensors'
 
-/** Where a tile of the network's input is loaded: after `free` was recorded, by who computed the tile before it in there. */
-export interface InputTile {
-  readonly buffer: Buffer
-  readonly free: number
-  readonly loaded: number
+/** What tiles bring from beyond the device: a part of the images, or of a tensor on the host. */
+type Origin = 'images' | WholeTensor
+
+/**
+ * One of the two turns that tiles take. What a tile brings has places of its turn, and comes while the tile before it is computed; what it
+ * takes to the host goes while the next one is.
+ */
+export interface Turn {
+  readonly places: ReadonlyMap<Origin, Buffer>
+  /** Recorded by who computes, once a tile is computed. */
+  readonly computed: number
+  /** Recorded by the to-host engine, once all is gone that a tile takes. */
+  readonly gone: number
+  /** What is on its way to the host. */
+  readonly leaving: Buffer[]
 }
+
+/** What each tile of a pass brings. */
+export interface Brought {
+  readonly origin: Origin
+  readonly name: string
+  readonly bytesIn: (body: Body) => number
+}
+
+export const broughtBand = ({ elementBytes }: Context, whole: WholeTensor, regionOf: (body: Body) => Region): Brought => ({
+  origin: whole,
+  name: `band of ${whole.buffer.name.replace(' on the host', '')}`,
+  bytesIn: (body) => tensorBytes(whole.layout, regionExtents(regionOf(body), whole.extents[1]), elementBytes)
+})
 
 type Tiled = BoundSegment & { readonly bodies: readonly Body[] }
 
-/** Whether a pass over a segment's tiles loads images, each tile while the one before it is computed. */
-const loadsAhead = (context: Context, code: Tiled, mode: ForwardMode): boolean => {
-  const { from, grid, loadsAhead = false } = code.segment
-  return loadsAhead && from === 0 && tileCount(grid) > 1 && context.source.kind === 'image' && passOf(context, code, mode).isRead(0)
+/** What a pass over a segment's tiles brings of its inputs. */
+const broughtInputs = (context: Context, { streams, ...code }: Tiled, mode: ForwardMode): readonly Brought[] => {
+  const { source, graph, layouts, elementBytes } = context
+  const { isRead } = passOf(context, code, mode)
+  return code.ends.inputs.filter(isRead).flatMap((tensor): readonly Brought[] => {
+    const whole = streams.get(tensor)?.tensor
+    if (whole !== undefined) return [broughtBand(context, whole, (body) => wholeRows(whole, regionOf(body, tensor)))]
+    if (tensor > 0 || source.kind !== 'image') return []
+    const bytesIn = (body: Body): number => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), elementBytes)
+    return [{ origin: 'images', name: 'input tile', bytesIn }]
+  })
 }
 
-/** How a body's tiles take turns in two places: where the first goes, and which of its loops is the innermost, -1 for a single tile. */
+/** How a body's tiles take turns: which comes first, and which of its loops is the innermost, -1 for a single tile. */
 interface Turns {
   readonly body: Body
   readonly first: number
@@ -38,38 +67,64 @@ const turnsOf = (bodies: readonly Body[]): readonly Turns[] => {
   })
 }
 
-/** Two places, each for the largest tile that goes there, both free. */
-const openInputTiles = ({ emit, graph, layouts, elementBytes }: Context, turns: readonly Turns[]): readonly [InputTile, InputTile] => {
-  const open = (place: number): InputTile => {
-    const bodies = turns.filter(({ first, innermost }) => first === place || innermost >= 0)
-    const sizes = bodies.map(({ body }) => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), elementBytes))
-    const tile = { buffer: emit.buffer('input tile', Math.max(...sizes)), free: emit.freshEvent(), loaded: emit.freshEvent() }
-    emit.record('compute', tile.free, tile.buffer)
-    return tile
+/** Both turns, with places for the largest of what each brings. */
+const openTurns = ({ emit }: Context, turns: readonly Turns[], brought: readonly Brought[]): readonly [Turn, Turn] => {
+  const open = (turn: number): Turn => {
+    const bodies = turns.filter(({ first, innermost }) => first === turn || innermost >= 0)
+    const place = ({ origin, name, bytesIn }: Brought) =>
+      [origin, emit.buffer(name, Math.max(...bodies.map(({ body }) => bytesIn(body))))] as const
+    return { places: new Map(brought.map(place)), computed: emit.freshEvent(), gone: emit.freshEvent(), leaving: [] }
   }
   return [open(0), open(1)]
 }
 
 /**
- * Emits every tile of a segment, body by body. Where tiles are loaded ahead they take two places in turn, so that the innermost loop
- * runs over pairs; one that is run an odd number of times by a loop around it waits for one load in each turn.
+ * Emits every tile of a segment, body by body. Where tiles load ahead, what they bring has two places in turn, so that the innermost loop
+ * runs over pairs; one that is run an odd number of times by a loop around it waits for one load in each turn. `more` is what tiles bring
+ * beside their inputs.
  */
-export const emitTiles = (context: Context, code: Tiled, mode: ForwardMode, run: (body: Body, input?: InputTile) => void): void => {
+export const emitTiles = (
+  context: Context,
+  code: Tiled,
+  mode: ForwardMode,
+  run: (body: Body, turn?: Turn) => void,
+  more: readonly Brought[] = []
+): void => {
   const { emit } = context
-  const turns = turnsOf(code.bodies)
-  const places = loadsAhead(context, code, mode) ? openInputTiles(context, turns) : undefined
+  const { segment, ends, bodies, streams } = code
+  const turns = turnsOf(bodies)
+  const isTiled = bodies.length > 1 || turns.some(({ innermost }) => innermost >= 0)
+  const opened = segment.loadsAhead === true && isTiled ? openTurns(context, turns, [...broughtInputs(context, code, mode), ...more]) : []
+  const inBands = [...ends.inputs, ...ends.outputs].some((tensor) => streams.has(tensor))
+  /** Nothing that a turn takes is on its way any more. */
+  const settle = ({ gone, leaving }: Turn): void => leaving.splice(0).forEach((buffer) => emit.wait('compute', gone, buffer))
+  for (const { places, computed, gone } of opened) {
+    if (inBands) emit.record('to-host', gone)
+    places.forEach((place) => emit.record('compute', computed, place))
+  }
   for (const { body, first, innermost } of turns) {
     const runIn = (turn: number): void => {
-      const place = places?.[(first + turn) % 2]
-      run(body, place)
-      if (place !== undefined) emit.record('compute', place.free, place.buffer)
+      const [own, other] = [opened[(first + turn) % 2], opened[(first + turn + 1) % 2]]
+      run(body, own)
+      if (own === undefined || other === undefined) return
+      emit.record('compute', own.computed)
+      if (!inBands) return
+      emit.record('to-host', own.gone)
+      emit.wait('compute', other.gone)
+      settle(other)
     }
     const nest = (axis: number): void => {
       if (axis === body.runs.length) return runIn(0)
       const { count } = body.runs[axis]!
-      if (places !== undefined && axis === innermost) emit.pairs(tileAxes[axis]!, count, runIn)
+      if (opened.length > 0 && axis === innermost) emit.pairs(tileAxes[axis]!, count, runIn)
       else emit.loop(tileAxes[axis]!, count, () => nest(axis + 1))
     }
+    // What leaves when a loop begins would have to stay until it ends.
+    if (innermost >= 0) opened.forEach(settle)
     nest(0)
+  }
+  for (const turn of opened) {
+    settle(turn)
+    turn.places.forEach((place) => emit.record('compute', turn.computed, place))
   }
 }

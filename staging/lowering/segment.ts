@@ -5,14 +5,14 @@ import { backwardBody, emitPending, normalisationParameters, writesDirectly } fr
 import { forwardBody, type BoundSegment } from './body'
 import type { Context, ParameterTensor, Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
-import type { Outgoing } from './host-gradients'
-import { emitTiles } from './load-ahead'
+import { completeRows, seedsOf, type Outgoing } from './host-gradients'
+import { broughtBand, emitTiles, type Turn } from './load-ahead'
 import { isPending, rowsOfTile, sumBytes, updateRunning, withFrozenMoments, zeroMoments } from './moments'
 import { loweringOf } from './ops'
 import { learningTensors, weightsIn } from './parameters'
 import { passOf, type ForwardMode } from './pass'
 import { bandsOf, gradientOf, readingOf } from './streams'
-import { readRegionOf, tensorBytes, type Body, type WholeTensor } from './tensors'
+import { ownedRegionOf, readRegionOf, regionOf, tensorBytes, type Body, type Region, type WholeTensor } from './tensors'
 import { winogradWeights, withWinograd } from './winograd'
 
 /** A segment ready to be emitted, forward and backward. */
@@ -56,8 +56,8 @@ export const emitForward = (
   const shared = context.parameters.slice(segment.from, segment.to)
   const inside = inSegment(context, segment, { winogradForward: shared, winogradBackward: [] }, passOf(context, code, mode).runs)
   let kept: readonly Step[] | undefined
-  emitTiles(context, code, mode, (body, input) => {
-    kept = forwardBody(inside, code, body, mode, input)
+  emitTiles(context, code, mode, (body, turn) => {
+    kept = forwardBody({ ...inside, turn }, code, body, mode)
   })
   if (mode !== 'evaluate' && mode !== 'repeat') updateRunning(context, segment)
   return mode === 'keep' ? kept : undefined
@@ -170,10 +170,11 @@ export const emitBackward = (
   const mustAdd = new Set(pending.map(({ tensor }) => tensor))
 
   const finishAll = (tensors: readonly ParameterTensor[]): void => tensors.forEach((tensor) => finish(tensor, sumOf(tensor)))
-  emitTiles(context, code, mode, (body, input) => {
-    const steps = kept ?? forwardBody(inside, code, body, mode, input)
+  const runTile = (body: Body, turn?: Turn): void => {
+    const inTurn: Context = { ...inside, turn }
+    const steps = kept ?? forwardBody(inTurn, code, body, mode)
     if (isLast && !partial) updateRunning(context, segment)
-    backwardBody(inside, code, body, steps, {
+    backwardBody(inTurn, code, body, steps, {
       inputOf,
       isFirst: (tensor) => isFirst(tensor) && !mustAdd.has(tensor),
       pendingOf: (position) => (waiting.includes(position) ? 'host' : pending.find((one) => one.position === position)?.dy),
@@ -188,7 +189,13 @@ export const emitBackward = (
       backwardWeights: (weight) => shared.get(weight) ?? forBackward(weight),
       done: (both) => (partial ? undefined : finishAll(learningTensors(both)))
     })
+  }
+  const seeds = ends.outputs.flatMap((tensor) => {
+    const stream = streams.get(tensor)
+    return stream === undefined ? [] : seedsOf(stream).map((whole) => broughtBand(context, whole, (body) => ownedRegionOf(body, tensor)))
   })
+  const added = outgoing.flatMap((one) => (one.isFirst ? [] : [broughtBand(context, one.whole, (body) => completeRows(one, body))]))
+  emitTiles(context, code, mode, runTile, [...seeds, ...added])
   if (partial) finishAll(others.flatMap(learningTensors))
   const finishNormalisation = (position: number): void => {
     const node = graph.nodes[position] as Normalisation
@@ -232,7 +239,9 @@ const outgoingOf = (context: Context, { segment, bodies, ends, streams }: Segmen
             `strip of ${whole.buffer.name.replace(' on the host', '')}`,
             tensorBytes(whole.layout, [batch, channels, rows, columns.to - columns.from], elementBytes)
           )
-    return { tensor, position, whole, isFirst, strip, bandOf: (body) => bands[bodies.indexOf(body)]! }
+    const regionOfTile = (body: Body): Region =>
+      position === undefined ? regionOf(body, tensor) : readRegionOf(body, position - segment.from, tensor)
+    return { tensor, position, whole, regionOf: regionOfTile, isFirst, strip, bandOf: (body) => bands[bodies.indexOf(body)]! }
   }
   const adds = (reader: number): boolean =>
     segment.from <= reader && reader < segment.to && gradients[reader + 1]! && !waiting.includes(reader)

@@ -1,4 +1,4 @@
-import { extentsOfTensor, type Graph } from '../graph'
+import { extentsOfTensor, type Extents, type Graph } from '../graph'
 import { channelBlock } from '../layout'
 import { gathersMoments } from '../normalisation'
 import type { BufferRole, Copy } from '../program'
@@ -7,7 +7,7 @@ import type { Span, TileRun } from '../tiling'
 import type { Context } from './context'
 import { at, type InBuffer, type Virtual } from './emitter'
 import { sumBytes } from './moments'
-import { addressOf, boxStrides, wholeTensor, type Part, type Region, type WholeTensor } from './tensors'
+import { addressOf, allOf, boxStrides, regionExtents, wholeTensor, type Part, type Region, type TileTensor, type WholeTensor } from './tensors'
 
 /** The gradient of a normalisation's input where it waits for all of that of its output: it is made where it seeds (DESIGN §3). */
 export interface PendingStream {
@@ -72,8 +72,7 @@ export const gradientOf = (context: Context, { gradient }: Stream, position: num
     : wholeTensor(context, tensor!, `the gradient of the output of ${graph.nodes[position]!.name} on the host`, 'output-gradient')
 }
 
-/** Copies a band between a tile and a tensor on the host; computing waits for it. */
-const transfer = (
+const copyBand = (
   { emit, elementBytes }: Context,
   engine: Copy['engine'],
   tile: Part,
@@ -84,9 +83,6 @@ const transfer = (
   const { layout, extents } = tile.tensor
   const [batch, rows, columns] = region.size
   const block = channelBlock(layout, extents[1])
-  const [ready, done] = [emit.freshEvent(), emit.freshEvent()]
-  emit.record('compute', ready)
-  emit.wait(engine, ready)
   emit.copy({
     engine,
     rows: batch * Math.ceil(extents[1] / block),
@@ -97,17 +93,51 @@ const transfer = (
     host: addressOf(whole, region, elementBytes) as InBuffer,
     ...(seed && { seed })
   })
+}
+
+/** What an engine does next begins only now, when computing has come here. */
+const beginNow = ({ emit }: Context, engine: Copy['engine']): void => {
+  const here = emit.freshEvent()
+  emit.record('compute', here)
+  emit.wait(engine, here)
+}
+
+/** Computing waits for all that an engine was told so far. */
+const awaitAll = ({ emit }: Context, engine: Copy['engine']): void => {
+  const done = emit.freshEvent()
   emit.record(engine, done)
   emit.wait('compute', done)
 }
 
-/** Brings a region of a tensor on the host to a part of a tile; a `seed` begins the tile's backward. */
-export const bringBand = (context: Context, whole: WholeTensor, region: Region, tile: Part, seed?: true): void =>
-  transfer(context, 'to-device', tile, whole, region, seed)
+/**
+ * Brings a region of a tensor on the host to a tile: to `home`, or, while the tile before it is computed, to the place that its turn has for
+ * it. A `seed` begins the tile's backward.
+ */
+export const bringBand = (
+  context: Context,
+  whole: WholeTensor,
+  region: Region,
+  home: (extents: Extents) => TileTensor,
+  seed?: true
+): TileTensor => {
+  const { emit, turn } = context
+  const extents = regionExtents(region, whole.extents[1])
+  const place = turn?.places.get(whole)
+  const tile = place === undefined ? home(extents) : { address: at(place), extents, layout: whole.layout }
+  if (turn === undefined || place === undefined) beginNow(context, 'to-device')
+  else [turn.computed, turn.gone].forEach((event) => emit.wait('to-device', event))
+  copyBand(context, 'to-device', allOf(tile), whole, region, seed)
+  awaitAll(context, 'to-device')
+  return tile
+}
 
-/** Takes a part of a tile to where it belongs in a tensor on the host. */
-export const takeBand = (context: Context, tile: Part, whole: WholeTensor, region: Region): void =>
-  transfer(context, 'to-host', tile, whole, region)
+/** Takes a part of a tile, which is not written to any more, to where it belongs in a tensor on the host. */
+export const takeBand = (context: Context, tile: Part, whole: WholeTensor, region: Region): void => {
+  beginNow(context, 'to-host')
+  copyBand(context, 'to-host', tile, whole, region)
+  if (context.turn === undefined) awaitAll(context, 'to-host')
+  else context.turn.leaving.push((tile.tensor.address as InBuffer).buffer)
+}
 
 /**
  * What of a tile's rows of a gradient is complete, as each row of the host's is written once: all before the next tile's first one, which

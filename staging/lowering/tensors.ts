@@ -75,6 +75,13 @@ export const within = (outer: Region, { from, size }: Region): Region => ({
   advance: still
 })
 
+/** A region with all columns of its rows. */
+export const wholeRows = ({ extents }: TileTensor, { from, size, advance }: Region): Region => ({
+  from: [from[0], from[1], 0],
+  size: [size[0], size[1], extents[3]],
+  advance
+})
+
 export const regionExtents = (region: Region, channels: number): Extents => [region.size[0], channels, region.size[1], region.size[2]]
 
 export const tensorBytes = (layout: Layout, extents: Extents, elementBytes: number): number =>

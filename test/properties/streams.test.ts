@@ -6,20 +6,21 @@ import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual } from 
 import { initialise } from '../../src/initialise'
 import { buildGraph, verify } from '../../staging'
 import { gradients, trainSteps } from '../golden/execute'
-import { randomSegments, withRepeats, withStreams } from '../staging/random-segments'
+import { randomSegments, withLoading, withRepeats, withStreams } from '../staging/random-segments'
 import { assertClose, assertTensorsClose, randomExecution } from './random-execution'
 
 const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 200), includeErrorInReport: true }
 
 test('random nets in bands of rows that pass from and to the host, or are made again: verified, exact, memory on both sides as planned', async () => {
-  let [streamed, repeated] = [0, 0]
+  let [streamed, repeated, loading] = [0, 0, 0]
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), async (seed) => {
       const { draw, graph, ...execution } = randomExecution(seed)
       const whole = randomSegments(draw, graph, ['H'], 5)
-      const segments = withRepeats(draw, graph, withStreams(draw, graph, whole))
+      const segments = withLoading(draw, graph, withRepeats(draw, graph, withStreams(draw, graph, whole)))
       streamed += segments.reduce((sum, { streams = [] }) => sum + streams.length, 0)
       repeated += segments.filter(({ repeats }) => repeats).length
+      loading += segments.filter(({ from, loadsAhead }) => from > 0 && loadsAhead).length
       const [plain, passed] = [await gradients({ ...execution, segments: whole }), await gradients({ ...execution, segments })]
       const { program, plan } = passed.staged
       assert.equal(plan.segments, segments)
@@ -43,6 +44,7 @@ test('random nets in bands of rows that pass from and to the host, or are made a
   )
   assert.ok(streamed > runs.numRuns / 4, `only ${streamed} tensors were on the host`)
   assert.ok(repeated > runs.numRuns / 4, `only ${repeated} segments ran forward again`)
+  assert.ok(loading > runs.numRuns / 4, `only ${loading} segments passed bands beside computing`)
 })
 
 test('a residual network whose activations are each larger than the device: exact, normalised over the whole image', async () => {

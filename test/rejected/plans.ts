@@ -318,12 +318,12 @@ planFor(network)({
   ...right,
   segments: [
     first,
+    second,
     {
-      ...second,
-      // expects: segment 3..6: loadsAhead: only a first segment in tiles loads images ahead
+      ...last,
+      // expects: segment 6..8: loadsAhead: only a segment in tiles loads ahead
       loadsAhead: true
-    },
-    last
+    }
   ]
 })
 
@@ -333,7 +333,7 @@ planFor(network)({
     {
       ...first,
       grid: whole,
-      // expects: segment 0..3: loadsAhead: only a first segment in tiles loads images ahead
+      // expects: segment 0..3: loadsAhead: only a segment in tiles loads ahead
       loadsAhead: true
     },
     second,

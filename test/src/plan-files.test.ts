@@ -243,7 +243,7 @@ test('what is wrong with a plan is one sentence, and exit status 2', async () =>
     ],
     [
       wrong('ahead', { segments: [first, { ...second, loadsAhead: true }] }),
-      /^segment 4\.\.6: loadsAhead: only a first segment in tiles loads images ahead\.?$/
+      /^segment 4\.\.6: loadsAhead: this segment reads neither images nor, in bands of rows, the host; leave it out\.?$/
     ]
   ]
   for (const [file, sentence] of cases) {

@@ -1,7 +1,7 @@
 import type { Graph, Grid, Segment } from '../../staging'
 import { fusedTiledAxes } from '../../staging'
 import type { TileAxis } from '../../staging/program'
-import { repeatMistake, streamMistake } from '../../staging/streams'
+import { loadMistake, repeatMistake, streamMistake } from '../../staging/streams'
 import { endsOf, ownedExtent, segmentTiling } from '../../staging/tiling'
 import type { Draw } from './random-nets'
 
@@ -51,4 +51,13 @@ export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment
     const positions = endsOf(graph, segment).outputs.map((tensor) => tensor - 1)
     const streams = positions.filter((position) => streamMistake(graph, segments, segment, position) === undefined && draw(0, 3) > 0)
     return streams.length === 0 ? segment : { ...segment, streams }
+  })
+
+/** The same, some of those in tiles with what they bring and take beside computing. */
+export const withLoading = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
+  segments.map((segment): Segment => {
+    const { loadsAhead: _, ...inTurn } = segment
+    const isTiled = Object.values(segment.grid).some((count) => count > 1)
+    const loads = isTiled && loadMistake(graph, segments, segment) === undefined && draw(0, 2) > 0
+    return loads ? { ...inTurn, loadsAhead: true } : inTurn
   })
