@@ -71,9 +71,11 @@ const turnsOf = (bodies: readonly Body[]): readonly Turns[] => {
 const openTurns = ({ emit }: Context, turns: readonly Turns[], brought: readonly Brought[]): readonly [Turn, Turn] => {
   const open = (turn: number): Turn => {
     const bodies = turns.filter(({ first, innermost }) => first === turn || innermost >= 0)
-    const place = ({ origin, name, bytesIn }: Brought) =>
-      [origin, emit.buffer(name, Math.max(...bodies.map(({ body }) => bytesIn(body))))] as const
-    return { places: new Map(brought.map(place)), computed: emit.freshEvent(), gone: emit.freshEvent(), leaving: [] }
+    const places = brought.flatMap(({ origin, name, bytesIn }) => {
+      const bytes = Math.max(...bodies.map(({ body }) => bytesIn(body)))
+      return bytes === 0 ? [] : [[origin, emit.buffer(name, bytes)] as const]
+    })
+    return { places: new Map(places), computed: emit.freshEvent(), gone: emit.freshEvent(), leaving: [] }
   }
   return [open(0), open(1)]
 }
