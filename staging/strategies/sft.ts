@@ -122,6 +122,23 @@ const coarsestFitting = (count: number, optionOf: (index: number) => Option | un
   return found
 }
 
+/** Grids that load ahead are looked at about a half finer each time. */
+const finer = 1.5
+
+/**
+ * Of grids that load ahead the finer ones wait less, for the first tile's load and the last one's, but do more in all: from the coarsest that
+ * fits on, as long as they get faster.
+ */
+const fastestAhead = (grids: readonly Grid[], optionOf: (index: number) => Option | undefined, available: number): Option | undefined => {
+  const from = (best: Option): Option => {
+    const index = grids.findIndex((grid) => tileCount(grid) >= finer * tileCount(best.segment.grid))
+    const next = index === -1 ? undefined : optionOf(index)
+    return next !== undefined && next.addedBytes() <= available && next.nanoseconds() < best.nanoseconds() ? from(next) : best
+  }
+  const coarsest = coarsestFitting(grids.length, optionOf, available)
+  return coarsest && from(coarsest)
+}
+
 const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1
 
 /** Two segments as one in which their convolutions run as they do; undefined where no workspace of the two does for both. */
@@ -223,8 +240,10 @@ const waysOf = (
       reorders(span) || variants.some(({ winograd }) => winograd !== undefined) ? ['once', 'each-tile'] : ['once']
     // A limit on scratch binds tiles less than the whole: within it they may be faster, though never than the whole without it.
     const isLimited = variants.some(({ workspace }) => workspace !== undefined)
+    const inRows = endsOnHost(graph, span, onHost).length > 0
     /** Of tiles. */
-    const loadings: readonly Pick<Segment, 'loadsAhead'>[] = span.from === 0 && source.kind === 'image' ? [{ loadsAhead: true }, {}] : [{}]
+    const loadings: readonly Pick<Segment, 'loadsAhead'>[] =
+      inRows || (span.from === 0 && source.kind === 'image') ? [{ loadsAhead: true }, {}] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
@@ -240,7 +259,6 @@ const waysOf = (
         : fastestFirst(inVariants(wanted.grid, !isLast || tileCount(wanted.grid) > 1))
     const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
     const coarsest = again.length > 0 ? again : kept
-    const inRows = endsOnHost(graph, span, onHost).length > 0
     let grids: readonly Grid[] | undefined
     const gridOptions = new Map<string, (index: number) => Option | undefined>()
     const tiles = (
@@ -258,7 +276,8 @@ const waysOf = (
         lazilyBy((index) => optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] }))
       gridOptions.set(key, gridOption)
       if (!inRows) return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
-      const found = coarsestFitting(grids.length, gridOption, available)
+      const found =
+        decided.loadsAhead === true ? fastestAhead(grids, gridOption, available) : coarsestFitting(grids.length, gridOption, available)
       return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
     }
     /** Of the variants before `end`, in tiles; all leave the same in memory. */
@@ -272,15 +291,19 @@ const waysOf = (
       return best
     }
     const endBytes = endBytesOf(span)
+    /** Bands may pass beside computing. */
+    const leastOf = (option: Option | undefined): number =>
+      option === undefined ? Infinity : inRows ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
     return {
-      leastNanoseconds: Math.min(...[kept, again].map(([fastest]) => fastest?.()?.nanoseconds() ?? Infinity)),
+      leastNanoseconds: Math.min(...[kept, again].map(([fastest]) => leastOf(fastest?.()))),
       within: (available, tiledNanoseconds) => {
         if (endBytes > available) return []
         const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes() ?? Infinity) <= available
         const whole = [kept.find(fits), coarsest.find(fits)].map((option) => option?.())
         if (wanted !== undefined) return whole.slice(0, 1).flatMap((option) => option ?? [])
-        // Tiles of a variant that fits whole are slower than that.
-        const end = coarsest.findIndex(fits)
+        // Tiles of a variant that fits whole are slower than that, but for what passes beside computing.
+        const whole_ = coarsest.findIndex(fits)
+        const end = whole_ === -1 ? -1 : whole_ + (inRows ? 1 : 0)
         const tiled = fastestTiles(
           end === -1 || isLimited ? coarsest.length : end,
           available,
