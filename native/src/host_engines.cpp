@@ -1,3 +1,5 @@
+#include <omp.h>
+
 #include <chrono>
 #include <cstring>
 #include <optional>
@@ -13,7 +15,7 @@ namespace {
 class HostEngines : public Engines {
  public:
   HostEngines(const Spaces& spaces, double linkBytesPerSecond)
-      : hostPool_(spaces.hostBytes, "host pool", "host budget"), linkBytesPerSecond_(linkBytesPerSecond) {
+      : hostPool_(spaces.hostBytes, "host pool", "host budget"), linkBytesPerSecond_(linkBytesPerSecond), threads_(omp_get_max_threads()) {
     checkLinkRate(linkBytesPerSecond);
     if (spaces.chunks.chunkBytes == 0)
       arena_.emplace(spaces.arenaBytes);
@@ -24,7 +26,7 @@ class HostEngines : public Engines {
   bool queue() const override { return false; }
   Worker& thread(Engine engine) override {
     std::optional<Link>& link = of(links_, engine);
-    if (!link) link.emplace(linkBytesPerSecond_);
+    if (!link) link.emplace(linkBytesPerSecond_, threads_);
     return link->thread();
   }
   std::byte* arena() const override { return chunks_ ? chunks_->data() : arena_->data(); }
@@ -77,6 +79,7 @@ class HostEngines : public Engines {
   std::optional<ChunkedArena> chunks_;
   Arena hostPool_;
   double linkBytesPerSecond_;
+  int threads_;  // of the loops of who makes this: of the compute engine
   PerEngine<std::optional<Link>> links_;  // of the engines whose thread was asked for
   const StepParameters* step_ = nullptr;
 };

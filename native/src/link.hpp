@@ -1,6 +1,9 @@
-// One direction between the device and the host pool: a thread that copies, no faster than it is told.
+// One direction between the device and the host pool: a thread that copies, no faster than it is told. As fast as the memory is takes
+// several: one alone does not reach half of what two cores move.
 #pragma once
 #include <chrono>
+#include <memory>
+#include <vector>
 
 #include "engines.hpp"
 #include "progress.hpp"
@@ -13,8 +16,8 @@ void checkLinkRate(double bytesPerSecond);
 
 class Link {
  public:
-  // A checked rate.
-  explicit Link(double bytesPerSecond) : bytesPerSecond_(bytesPerSecond), due_(Clock::now()), rested_(due_) {}
+  // A checked rate; as many threads copy where there is no limit.
+  Link(double bytesPerSecond, int threads);
 
   Worker& thread() { return thread_; }
   // On the link's thread. False when the run ended first.
@@ -22,11 +25,13 @@ class Link {
 
  private:
   using Clock = std::chrono::steady_clock;
+  bool copyPaced(const Rows& from, const Rows& to, std::int64_t rows, std::int64_t rowBytes, Progress& progress);
   bool pace(std::int64_t bytes, Progress& progress);
 
   double bytesPerSecond_;
   Clock::time_point due_, rested_;  // when the last copy should have ended, and when it did
   Worker thread_{1};
+  std::vector<std::unique_ptr<Worker>> helpers_;
 };
 
 }  // namespace tilefold
