@@ -17,6 +17,8 @@ const ratesOf = (instructionSet: string, threads: number): Rates => ({
 
 const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceModel => {
   const layouts = layoutsOf(device)
+  // A copy reads and writes each byte.
+  const copyRates = { toDevice: rates.bytesPerSecond / 2, toHost: rates.bytesPerSecond / 2 }
   /** Asked for its scratch, a device refuses the kernels that it does not have. */
   const byWinograd = (shape: ConvolutionShape): Kernel => {
     const { top, bottom, left, right } = shape.padding
@@ -46,8 +48,8 @@ const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceMod
       kernel.kind.startsWith('convolution') ? answered(bytesAnswer(device.scratchBytes(encoded(kernel)))) : 0
     ),
     milliseconds: (kernel) => roofline(kernel, 4, rates),
-    // A copy reads and writes each byte.
-    linkBytesPerSecond: { toDevice: rates.bytesPerSecond / 2, toHost: rates.bytesPerSecond / 2 }
+    linkBytesPerSecond: copyRates,
+    copyBytesPerSecond: copyRates
   }
 }
 

@@ -66,7 +66,9 @@ export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<S
     const repeated = repeatMistake(inOrder(graph, order), segments, place)
     const loaded = loadMistake(inOrder(graph, order), segments, segment)
     const reasons = (segment.streams ?? []).map((position) => streamMistake(inOrder(graph, order), segments, segment, position))
-    return [repeated, loaded, ...reasons].flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
+    return [repeated, loaded, ...reasons].flatMap((reason) =>
+      reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]
+    )
   })[0]
   if (streamed !== undefined) return E.left(inputError(`${streamed}.`))
   const blind = segments.find((segment) => segmentTiling(inOrder(graph, order), segment, segment.grid) === undefined)

@@ -48,5 +48,19 @@ export interface DeviceModel {
   readonly winnersBytes: (kernel: Kernel) => number
   /** Predicted time of one launch. */
   readonly milliseconds: (kernel: Kernel) => number
-  readonly linkBytesPerSecond: { readonly toDevice: number; readonly toHost: number }
+  readonly linkBytesPerSecond: LinkRates
+  /**
+   * Where the threads that compute copy too: how fast, when they do nothing else. However slow the link, a copy takes so much from
+   * computing. Absent where copies leave computing alone.
+   */
+  readonly copyBytesPerSecond?: LinkRates
 }
+
+export interface LinkRates {
+  readonly toDevice: number
+  readonly toHost: number
+}
+
+/** Whether copies and computing beside each other take less time than one after the other. */
+export const copiesBeside = ({ linkBytesPerSecond: link, copyBytesPerSecond: copy }: DeviceModel): boolean =>
+  copy === undefined || link.toDevice < copy.toDevice || link.toHost < copy.toHost

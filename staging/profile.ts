@@ -100,6 +100,7 @@ export const profiled = (
   return {
     ...base,
     linkBytesPerSecond,
+    ...(base.copyBytesPerSecond !== undefined && { copyBytesPerSecond: linkBytesPerSecond }),
     milliseconds: (kernel) => {
       const key = encodeKernel(kernel).join()
       const time = exact.get(key) ?? known.get(key) ?? nearTime(kernel)

@@ -1,4 +1,4 @@
-import type { DeviceModel } from './device-model'
+import type { DeviceModel, LinkRates } from './device-model'
 import type { Kernel } from './kernels'
 import type { Copy, Engine } from './program'
 
@@ -20,15 +20,17 @@ const mapNanoseconds = (bytes: number): number => Math.round(2000 + 0.025 * byte
 export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math.round(1e6 * device.milliseconds(kernel))
 
 /**
- * Predicted nanoseconds of some code: each engine takes its instructions in program order and waits for the events that it must. Loops
- * of launches on the compute engine alone are counted out, since nothing waits inside them.
+ * Predicted nanoseconds of some code: each engine takes its instructions in program order and waits for the events that it must; copies
+ * may take from computing (see DeviceModel). Loops of launches on the compute engine alone are counted out, since nothing waits inside them.
  */
 export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly Kernel[], device: DeviceModel): number => {
   const launches = kernels.map((kernel) => nanoseconds(device, kernel))
-  const copyNanoseconds = ({ engine, rows, rowBytes }: Pick<Copy, 'engine' | 'rows' | 'rowBytes'>): number =>
-    Math.round((1e9 * rows * rowBytes) / device.linkBytesPerSecond[engine === 'to-device' ? 'toDevice' : 'toHost'])
+  const copyNanoseconds = ({ engine, rows, rowBytes }: Pick<Copy, 'engine' | 'rows' | 'rowBytes'>, rates?: LinkRates): number =>
+    rates === undefined ? 0 : Math.round((1e9 * rows * rowBytes) / rates[engine === 'to-device' ? 'toDevice' : 'toHost'])
   const engines: Record<Engine, number> = { compute: 0, 'to-device': 0, 'to-host': 0 }
   const recorded = new Map<number, number>()
+  /** What copies take from computing, unless it waits for them longer. */
+  let owed = 0
   const run = (code: readonly Timed[], times: number): void => {
     for (const one of code)
       switch (one.kind) {
@@ -36,7 +38,8 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
           engines[one.engine ?? 'compute'] += times * launches[one.kernel]!
           break
         case 'copy':
-          engines[one.engine] += copyNanoseconds(one)
+          engines[one.engine] += copyNanoseconds(one, device.linkBytesPerSecond)
+          owed += copyNanoseconds(one, device.copyBytesPerSecond)
           break
         case 'map':
         case 'unmap':
@@ -46,6 +49,10 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
           recorded.set(one.event, engines[one.engine])
           break
         case 'wait':
+          if (one.engine === 'compute') {
+            engines.compute += owed
+            owed = 0
+          }
           engines[one.engine] = Math.max(engines[one.engine], recorded.get(one.event) ?? 0)
           break
         case 'loop':
@@ -54,6 +61,7 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
       }
   }
   run(code, 1)
+  engines.compute += owed
   return Math.max(...Object.values(engines))
 }
 

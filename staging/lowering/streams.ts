@@ -7,7 +7,17 @@ import type { Span, TileRun } from '../tiling'
 import type { Context } from './context'
 import { at, type InBuffer, type Virtual } from './emitter'
 import { sumBytes } from './moments'
-import { addressOf, allOf, boxStrides, regionExtents, wholeTensor, type Part, type Region, type TileTensor, type WholeTensor } from './tensors'
+import {
+  addressOf,
+  allOf,
+  boxStrides,
+  regionExtents,
+  wholeTensor,
+  type Part,
+  type Region,
+  type TileTensor,
+  type WholeTensor
+} from './tensors'
 
 /** The gradient of a normalisation's input where it waits for all of that of its output: it is made where it seeds (DESIGN §3). */
 export interface PendingStream {

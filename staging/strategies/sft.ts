@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { lazily, lazilyBy } from '../lazily'
 import { checkpointsAsked, tilesAsked } from '../marks'
+import { copiesBeside } from '../device-model'
 import type { SegmentEstimate } from '../lowering/estimate'
 import { openContext } from '../lowering/lower'
 import { openPool } from '../lowering/emitter'
@@ -193,7 +194,7 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 
 /** The ways between any two positions; answers are remembered. What is kept over several is joined later. */
 const waysOf = (
-  { lowering: { graph, source }, estimate, variants: variantsOf }: Search,
+  { lowering: { graph, source, device }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
   { tensorBytes, hasGradient, onHost, firstLearning, reorders }: Boundaries
 ): ((span: Span) => Ways) => {
@@ -241,9 +242,11 @@ const waysOf = (
     // A limit on scratch binds tiles less than the whole: within it they may be faster, though never than the whole without it.
     const isLimited = variants.some(({ workspace }) => workspace !== undefined)
     const inRows = endsOnHost(graph, span, onHost).length > 0
+    /** Whether what passes in bands takes less time beside computing. */
+    const beside = inRows && copiesBeside(device)
     /** Of tiles. */
     const loadings: readonly Pick<Segment, 'loadsAhead'>[] =
-      inRows || (span.from === 0 && source.kind === 'image') ? [{ loadsAhead: true }, {}] : [{}]
+      span.from === 0 && source.kind === 'image' ? [{ loadsAhead: true }, {}] : beside ? [{}, { loadsAhead: true }] : [{}]
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
@@ -277,7 +280,9 @@ const waysOf = (
       gridOptions.set(key, gridOption)
       if (!inRows) return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
       const found =
-        decided.loadsAhead === true ? fastestAhead(grids, gridOption, available) : coarsestFitting(grids.length, gridOption, available)
+        beside && decided.loadsAhead === true
+          ? fastestAhead(grids, gridOption, available)
+          : coarsestFitting(grids.length, gridOption, available)
       return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
     }
     /** Of the variants before `end`, in tiles; all leave the same in memory. */
@@ -291,9 +296,9 @@ const waysOf = (
       return best
     }
     const endBytes = endBytesOf(span)
-    /** Bands may pass beside computing. */
+    /** Of the whole alone where bands may pass beside it. */
     const leastOf = (option: Option | undefined): number =>
-      option === undefined ? Infinity : inRows ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
+      option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
     return {
       leastNanoseconds: Math.min(...[kept, again].map(([fastest]) => leastOf(fastest?.()))),
       within: (available, tiledNanoseconds) => {
@@ -302,10 +307,10 @@ const waysOf = (
         const whole = [kept.find(fits), coarsest.find(fits)].map((option) => option?.())
         if (wanted !== undefined) return whole.slice(0, 1).flatMap((option) => option ?? [])
         // Tiles of a variant that fits whole are slower than that, but for what passes beside computing.
-        const whole_ = coarsest.findIndex(fits)
-        const end = whole_ === -1 ? -1 : whole_ + (inRows ? 1 : 0)
+        const fitting = coarsest.findIndex(fits)
+        const end = fitting === -1 ? coarsest.length : fitting + (beside ? 1 : 0)
         const tiled = fastestTiles(
-          end === -1 || isLimited ? coarsest.length : end,
+          isLimited ? coarsest.length : end,
           available,
           Math.min(tiledNanoseconds, whole[1]?.nanoseconds() ?? Infinity)
         )

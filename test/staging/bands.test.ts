@@ -1,0 +1,71 @@
+import { isRight } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { batchNorm, conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
+import { referenceModel, stage, verify, type Segment, type Staged, type StageRequest } from '../../staging'
+import type { LinkRates } from '../../staging/device-model'
+
+const net = model({
+  name: 'rows',
+  layers: [conv2d({ out: 8, k: 3, p: 1 }), relu, conv2d({ out: 8, k: 3, p: 1 }), relu, globalAvgPool, linear({ out: 2 })]
+})
+/** Slow enough that bands take a part of the time that computing does. */
+const rates: LinkRates = { toDevice: 2e8, toHost: 2e8 }
+const request = {
+  ...{ model: net, input: [1, 3, 96, 64], objective: { kind: 'gradients' }, source: { kind: 'float' } },
+  device: { ...referenceModel('float32'), linkBytesPerSecond: rates }
+} as const satisfies Partial<StageRequest>
+
+const staged = (asked: Partial<StageRequest> & Pick<StageRequest, 'strategy'>): Staged => {
+  const result = stage({ ...request, ...asked })
+  if (!isRight(result)) throw new Error(result.left.message)
+  const verified = verify(result.right.program)
+  assert.ok(isRight(verified), isRight(verified) ? '' : verified.left.message)
+  return result.right
+}
+
+const segmentsIn = (rows: number, ahead: boolean): readonly Segment[] => {
+  const tiles = { grid: { B: 1, H: rows, W: 1 }, recompute: true, reorder: 'once', ...(ahead && { loadsAhead: true }) } as const
+  return [
+    { from: 0, to: 2, ...tiles, streams: [1] },
+    { from: 2, to: 4, ...tiles, streams: [3] },
+    { from: 4, to: 7, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
+  ]
+}
+const inRows = (rows: number, ahead: boolean, asked: Partial<StageRequest> = {}) => {
+  const given = { order: [0, 1, 2, 3, 4, 5, 6], segments: segmentsIn(rows, ahead) }
+  const { plan, program } = staged({ ...asked, strategy: 'plain', given })
+  return { milliseconds: plan.predicted.stepMilliseconds, peakBytes: program.peakBytes }
+}
+
+test('bands that pass beside computing take less time and more memory, the more so the more tiles there are', () => {
+  const [four, fourAhead, twelveAhead] = [inRows(4, false), inRows(4, true), inRows(12, true)]
+  assert.ok(fourAhead.milliseconds < 0.9 * four.milliseconds, `${fourAhead.milliseconds} ms instead of ${four.milliseconds}`)
+  assert.ok(twelveAhead.milliseconds < fourAhead.milliseconds)
+  assert.ok(fourAhead.peakBytes > four.peakBytes)
+})
+
+test('where the threads that compute copy too, what passes beside computing takes from it', () => {
+  const device = { ...request.device, copyBytesPerSecond: rates }
+  const [inTurn, ahead] = [inRows(4, false, { device }), inRows(4, true, { device })]
+  assert.is(inTurn.milliseconds, inRows(4, false).milliseconds)
+  assert.ok(ahead.milliseconds >= inTurn.milliseconds)
+  const slow = inRows(4, true, { device: { ...device, copyBytesPerSecond: { toDevice: 2e9, toHost: 2e9 } } })
+  assert.ok(slow.milliseconds < inTurn.milliseconds, 'a link that is slower than the memory leaves most of the threads to computing')
+})
+
+test('sft-offload lets bands pass beside computing where that is faster', () => {
+  const normalised = () => [conv2d({ out: 8, k: 3, p: 1, bias: false }), batchNorm(), relu]
+  const deep = model({ name: 'deep', layers: [...normalised(), ...normalised(), ...normalised(), globalAvgPool, linear({ out: 2 })] })
+  const activation = 4 * 8 * 96 * 64
+  const planOn = (device: StageRequest['device']) => {
+    const { plan } = staged({ model: deep, strategy: 'sft-offload', budget: activation, hostBudget: Infinity, device })
+    assert.ok(plan.segments.some(({ streams }) => streams !== undefined))
+    return { loads: plan.segments.some(({ loadsAhead }) => loadsAhead), milliseconds: plan.predicted.stepMilliseconds }
+  }
+  const [beside, inTurn] = [planOn(request.device), planOn({ ...request.device, copyBytesPerSecond: rates })]
+  assert.ok(beside.loads && !inTurn.loads)
+  assert.ok(beside.milliseconds < inTurn.milliseconds)
+})
+
+test.run()
