@@ -105,6 +105,39 @@ test('rows are gathered and scattered, and the bytes between them stay', async (
   session.close()
 })
 
+test('large copies, which threads share within their rows, move every byte and no other', async () => {
+  // More than a mebibyte a thread, cut between rows' ends.
+  const [rows, length] = [5, 80_001]
+  const [deviceRowStride, hostRowStride] = [8 * (length + 3), 8 * (length + 1)]
+  const peakBytes = rows * deviceRowStride
+  const all: Kernel = copy(peakBytes / 8)
+  const moved = (engine: Copy['engine']): Copy => {
+    return { ...swap(engine, 8 * length, at(8), at(0)), rows, deviceRowStride, hostRowStride }
+  }
+  const code = [
+    launch(0, exchange(0), arena(0)),
+    record('compute', 0),
+    wait('to-host', 0),
+    moved('to-host'),
+    record('to-host', 1),
+    wait('compute', 1),
+    launch(1, arena(0)),
+    record('compute', 2),
+    wait('to-device', 2),
+    moved('to-device'),
+    record('to-device', 3),
+    wait('compute', 3),
+    launch(0, arena(0), exchange(0))
+  ]
+  const session = openRight(code, { kernels: [all, zero(peakBytes)], exchangeBytes: peakBytes, hostBytes: rows * hostRowStride, peakBytes })
+  const values = Float64Array.from({ length: peakBytes / 8 }, (_, index) => index + 1)
+  const expected = values.map((value, index) => ((index - 1) % (length + 3) < length && index > 0 ? value : 0))
+  right(await session.run('step', values.buffer, parameters, [])())
+  assert.ok(values.every((value, index) => value === expected[index]))
+  assert.is(session.measuredHostPeakBytes(), rows * hostRowStride - 8)
+  session.close()
+})
+
 test('an event in a loop is recorded at each turn', async () => {
   // Every tile goes through the same place of the arena, so each wait must be for this turn's record.
   const tiles = 200

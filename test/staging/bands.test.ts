@@ -25,7 +25,7 @@ const staged = (asked: Partial<StageRequest> & Pick<StageRequest, 'strategy'>): 
 }
 
 const segmentsIn = (rows: number, ahead: boolean): readonly Segment[] => {
-  const tiles = { grid: { B: 1, H: rows, W: 1 }, recompute: true, reorder: 'once', ...(ahead && { loadsAhead: true }) } as const
+  const tiles = { grid: { B: 1, H: rows, W: 1 }, recompute: true, reorder: 'once', ...(ahead && { loadsAhead: true as const }) } as const
   return [
     { from: 0, to: 2, ...tiles, streams: [1] },
     { from: 2, to: 4, ...tiles, streams: [3] },

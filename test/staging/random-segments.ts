@@ -58,6 +58,6 @@ export const withLoading = (draw: Draw, graph: Graph, segments: readonly Segment
   segments.map((segment): Segment => {
     const { loadsAhead: _, ...inTurn } = segment
     const isTiled = Object.values(segment.grid).some((count) => count > 1)
-    const loads = isTiled && loadMistake(graph, segments, segment) === undefined && draw(0, 2) > 0
-    return loads ? { ...inTurn, loadsAhead: true } : inTurn
+    const loading: Segment = { ...inTurn, loadsAhead: true }
+    return isTiled && loadMistake(graph, segments, loading) === undefined && draw(0, 2) > 0 ? loading : inTurn
   })
