@@ -1,37 +1,71 @@
-import { refusedBytes } from '../device-model'
+import type { ConvolutionAlgorithm } from '../device-model'
+import type { Graph } from '../graph'
+import type { ConvolutionKernel } from '../kernels'
 import { segmentScratch } from '../lowering/estimate'
 import type { Lowering } from '../lowering/lower'
+import { loweringOf } from '../lowering/ops'
 import type { Segment } from '../plan'
-import { untiled } from '../tiling'
+import { crossing, untiled } from '../tiling'
 import { wholeGraph } from './plain'
 import type { Segmentation } from './strategy'
 
 /** Bytes of scratch with which a convolution's algorithms change, largest first, down to 0. */
 type Levels = readonly number[]
 
-const levelsOf = (scratch: (segment: Segment) => number, position: number): Levels => {
-  const levels: number[] = []
-  let level = refusedBytes
-  while (level > 0) {
-    const workspace = level - 1
-    const taken = scratch({ from: position, to: position + 1, grid: untiled, recompute: false, reorder: 'once', workspace })
-    // Where none is within the limit, the direct algorithm takes what it must.
-    level = taken > workspace ? 0 : taken
-    levels.push(level)
+/** Of each convolution's kernels, forward and backward, whose algorithms the device lists with the fastest first. */
+const levelsOf = (lowering: Lowering): ((position: number) => Levels) => {
+  const { device } = lowering
+  let levels = new Set<number>()
+  const algorithms = (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
+    const listed = device.algorithms?.(kernel) ?? []
+    let least = Infinity
+    for (const { scratchBytes } of listed) if (scratchBytes < least) levels.add((least = scratchBytes))
+    return listed
   }
-  return levels
+  const scratch = segmentScratch({ ...lowering, device: { ...device, algorithms } })
+  return (position) => {
+    levels = new Set([0])
+    scratch({ from: position, to: position + 1, grid: untiled, recompute: false, reorder: 'once', workspace: 0 })
+    return [...levels].sort((a, b) => b - a)
+  }
+}
+
+/** Whether a segment may begin here as if none did: what leaves one before it is not overwritten in place, as a sum overwrites a branch. */
+const isFree = (graph: Graph, position: number): boolean =>
+  crossing(graph, position).every((tensor) => {
+    const [reader, ...others] = graph.readers[tensor]!
+    const node = graph.nodes[reader!]!
+    return others.length > 0 || node.inputs[0] !== tensor || !loweringOf(node).inPlace
+  })
+
+/** Convolutions that share a segment in any case. */
+interface Group {
+  readonly from: number
+  readonly positions: readonly number[]
+  readonly levels: Levels
+}
+
+const groupsOf = (lowering: Lowering): readonly Group[] => {
+  const { graph } = lowering
+  const levelsAt = levelsOf(lowering)
+  return graph.nodes.reduce<readonly Group[]>((groups, { op }, position) => {
+    if (op !== 'conv2d') return groups
+    const levels = levelsAt(position)
+    const before = groups.at(-1)
+    if (before === undefined || isFree(graph, position)) return [...groups, { from: position, positions: [position], levels }]
+    const both = [...new Set([...before.levels, ...levels])].sort((a, b) => b - a)
+    return [...groups.slice(0, -1), { ...before, positions: [...before.positions, position], levels: both }]
+  }, [])
 }
 
 const within = (levels: Levels, bytes: number): number => levels.find((level) => level <= bytes) ?? 0
 
 /**
  * Everything kept and whole, each convolution with the fastest algorithms in the bytes that are free for it (paper 003, section 4.2): a
- * segment for all neighbours that one limit serves.
+ * segment for all neighbours that one limit serves. Segments add next to nothing to that.
  */
 export const workspacesWithin = (lowering: Lowering): ((free: (position: number) => number) => Segmentation) => {
-  const { nodes } = lowering.graph
-  const scratch = segmentScratch(lowering)
-  const convolutions = nodes.flatMap(({ op }, position) => (op === 'conv2d' ? [{ position, levels: levelsOf(scratch, position) }] : []))
+  const groups = groupsOf(lowering)
   return (free) => {
     const [whole] = wholeGraph(lowering.graph)
     const segments: Segment[] = []
@@ -42,13 +76,13 @@ export const workspacesWithin = (lowering: Lowering): ((free: (position: number)
       from = to
       sharing = []
     }
-    for (const { position, levels } of convolutions) {
-      const one = { levels, own: within(levels, Math.max(0, free(position))) }
+    for (const { from, positions, levels } of groups) {
+      const one = { levels, own: within(levels, Math.max(0, Math.min(...positions.map(free)))) }
       const limit = Math.max(one.own, ...sharing.map(({ own }) => own))
-      if (sharing.length > 0 && [...sharing, one].some(({ levels, own }) => within(levels, limit) !== own)) close(position)
+      if (sharing.length > 0 && [...sharing, one].some(({ levels, own }) => within(levels, limit) !== own)) close(from)
       sharing.push(one)
     }
-    close(nodes.length)
+    close(lowering.graph.nodes.length)
     return segments
   }
 }

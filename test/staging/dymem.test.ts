@@ -11,6 +11,8 @@ import type { Lowering } from '../../staging/lowering/lower'
 import { timelineOf } from '../../staging/lowering/timeline'
 import { asWritten, depthFirst, inOrder, type Order } from '../../staging/order'
 import { candidateOf, type Candidate } from '../../staging/search'
+import { withFastestFirst } from '../../staging/algorithms'
+import { workspacesWithin } from '../../staging/strategies/free-workspace'
 import { dymem } from '../../staging/strategies/dymem'
 import { wholeGraph } from '../../staging/strategies/plain'
 import type { Search } from '../../staging/strategies/strategy'
@@ -130,6 +132,22 @@ test('each convolution takes the workspace that is free where it runs', () => {
     )
     const fitting = uniform.filter((one) => one.peakBytes() <= program.peakBytes)
     for (const one of fitting) assert.ok(one.milliseconds() >= plan.predicted.stepMilliseconds)
+  }
+})
+
+test('segments for workspaces take next to nothing of their own', () => {
+  for (const name of ['vgg16', 'resnet18', 'densenet121'] as const) {
+    const graph = must(buildGraph(builtIn[name]!({ classes: 2 }), [1, 3, 128, 128]))
+    const lowering: Lowering = { ...base, graph, device: withFastestFirst(algorithmDevice()) }
+    // As if free memory came and went, so that hardly any two layers have the same.
+    const cut = workspacesWithin(lowering)((position) => ((position >> 1) % 2 === 0 ? 0 : 2 ** 30))
+    assert.ok(cut.length > 5, `${name}: ${cut.length}`)
+    const alike = cut.map((segment) => ({ ...segment, workspace: 0 }))
+    const whole = wholeGraph(graph).map((segment) => ({ ...segment, workspace: 0 }))
+    const [apart, together] = [alike, whole].map((segments) => candidateOf(lowering, asWritten(graph), segments))
+    // Boundaries keep a shortcut's gradient apart.
+    assert.ok(apart!.liveBytes() <= 1.005 * together!.liveBytes(), `${name}: ${apart!.liveBytes()} and ${together!.liveBytes()}`)
+    assert.ok(apart!.milliseconds() <= 1.001 * together!.milliseconds(), name)
   }
 })
 
