@@ -135,6 +135,20 @@ test('each convolution takes the workspace that is free where it runs', () => {
   }
 })
 
+test('Programs with a workspace by layer are proven on random nets', () => {
+  let differing = 0
+  for (let seed = 0; seed < 24; seed++) {
+    const request: StageRequest = { ...wanted, ...randomNet(drawsOf(seed), netKind(seed)) }
+    const most = must(stage(request)).program.peakBytes
+    const refused = stage({ ...request, budget: 1024 })
+    const least = E.isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : most
+    const { plan, program } = must(stage({ ...request, budget: Math.floor(least + ((seed % 4) * (most - least)) / 4) }))
+    must(verify(program))
+    differing += Number(new Set(plan.segments.map(({ workspace }) => workspace)).size > 1)
+  }
+  assert.ok(differing > 0)
+})
+
 test('segments for workspaces take next to nothing of their own', () => {
   for (const name of ['vgg16', 'resnet18', 'densenet121'] as const) {
     const graph = must(buildGraph(builtIn[name]!({ classes: 2 }), [1, 3, 128, 128]))

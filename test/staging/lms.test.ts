@@ -3,6 +3,7 @@ import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, maxPool2d, model, parallel, relu } from '../../dsl'
+import { builtIn } from '../../models'
 import { buildGraph, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
 import type { Lowering } from '../../staging/lowering/lower'
 import { timelineOf } from '../../staging/lowering/timeline'
@@ -68,6 +69,15 @@ test('all three are tuned', () => {
   const schedules = lmsSchedules(timeline)
   assert.ok(schedules.some((schedule) => schedule.some(({ again }) => again)))
   assert.ok(schedules.some((schedule) => schedule.length > 0 && schedule.every(({ again }) => again !== true)))
+})
+
+test('in the least memory a plan swaps the input of a block in for each branch', () => {
+  const planned = (budget: number) =>
+    stage({ ...base, model: builtIn['resnet18']!({ classes: 2 }), input: [1, 3, 128, 128], strategy: 'lms', budget })
+  const refused = planned(4096)
+  const { plan, program } = must(planned(E.isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0))
+  assert.ok(new Set(plan.residence.map(({ tensor }) => tensor)).size < plan.residence.length)
+  must(verify(program))
 })
 
 const request = (strategy: StageRequest['strategy'], rest: Partial<StageRequest>): StageRequest => ({
