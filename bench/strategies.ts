@@ -17,9 +17,6 @@ import { must } from './request'
 /** Shares of the way from the least memory in which whole tensors can be swapped to plain's. */
 const shares = [0, 0.1, 0.2, 0.4, 0.6, 0.8, 1]
 
-/** As much as any of them wants; with it, auto swaps too. */
-const hostBudget = '1024GiB'
-
 interface Row {
   readonly model: string
   readonly strategy: string
@@ -42,7 +39,7 @@ const measure = async (
   const budgets = shares.map((share) => Math.floor(least + share * (most - least)))
   const { toDevice, toHost } = device.linkBytesPerSecond
   const bound = (budget: number): number => Math.max(plainMs, 1000 * (most - budget) * (1 / toDevice + 1 / toHost))
-  const { rows } = must(await compare({ ...options, strategies, budgets, hostBudget })())
+  const { rows } = must(await compare({ ...options, strategies, budgets })())
   const relative = ({ budgetBytes, predictedStepMs }: CompareRow): number | null =>
     predictedStepMs === null ? null : predictedStepMs / bound(budgetBytes)
   return strategies.map((strategy) => ({
