@@ -30,7 +30,15 @@ export {
   tanh
 } from './ops'
 export { planFor, type Plan, type PlanHostStay, type PlanPlacement, type PlanSegment } from './plan'
-export { bandsMistake, checkPlan, orderMistake, repeatsMistake, segmentsMistake, type PlannedLayer, type UnnamedSegment } from './plan-rules'
+export {
+  bandsMistake,
+  checkPlan,
+  orderMistake,
+  repeatsMistake,
+  segmentsMistake,
+  type PlannedLayer,
+  type UnnamedSegment
+} from './plan-rules'
 export type { Dim } from './segment'
 export { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
 export { shapeRules } from './shape-rules'
