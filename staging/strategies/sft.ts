@@ -125,6 +125,8 @@ const coarsestFitting = (count: number, optionOf: (index: number) => Option | un
 
 /** Grids that load ahead are looked at about a half finer each time. */
 const finer = 1.5
+/** And taken only for less than this part of the time: small tiles run a little slower than they are predicted to. */
+const worthFiner = 0.97
 
 /**
  * Of grids that load ahead the finer ones wait less, for the first tile's load and the last one's, but do more in all: from the coarsest that
@@ -134,7 +136,7 @@ const fastestAhead = (grids: readonly Grid[], optionOf: (index: number) => Optio
   const from = (best: Option): Option => {
     const index = grids.findIndex((grid) => tileCount(grid) >= finer * tileCount(best.segment.grid))
     const next = index === -1 ? undefined : optionOf(index)
-    return next !== undefined && next.addedBytes() <= available && next.nanoseconds() < best.nanoseconds() ? from(next) : best
+    return next !== undefined && next.addedBytes() <= available && next.nanoseconds() < worthFiner * best.nanoseconds() ? from(next) : best
   }
   const coarsest = coarsestFitting(grids.length, optionOf, available)
   return coarsest && from(coarsest)
