@@ -4,10 +4,10 @@ import { median } from './median'
 /** A step counts while everything else on the machine used less than this share of one processor. */
 const mostDisturbance = 0.1
 
-/** How often a disturbed step is taken again, before it counts all the same. */
+/** How often a disturbed step is taken again, before the round goes on without it. */
 const mostRepeats = 4
 
-/** The steps of a contender that count. */
+/** The steps of a contender that count: at least one. */
 export interface Taken {
   readonly steps: readonly Step[]
   readonly medianMs: number
@@ -15,31 +15,39 @@ export interface Taken {
   readonly discarded: number
 }
 
-const undisturbed = async (contender: Contender): Promise<{ readonly step: Step; readonly discarded: number }> => {
-  for (let discarded = 0; ; discarded += 1) {
+/** The last of a round's attempts is the one that counts, if any does. */
+const attempts = async (contender: Contender): Promise<readonly Step[]> => {
+  const steps: Step[] = []
+  while (steps.length <= mostRepeats) {
     const step = await contender.step()
-    if (step.disturbance < mostDisturbance || discarded === mostRepeats) return { step, discarded }
+    steps.push(step)
+    if (step.disturbance < mostDisturbance) break
   }
+  return steps
 }
 
-/** A step of each in turn, round by round, so that a slow minute of the machine hits all alike; then all are closed. */
+/**
+ * A step of each in turn, round by round, so that a slow minute of the machine hits all alike; then all are closed. Rejects where a
+ * contender never had the machine to itself.
+ */
 export const interleaved = async (contenders: readonly Contender[], rounds: number): Promise<readonly Taken[]> => {
-  const taken = contenders.map((): { readonly step: Step; readonly discarded: number }[] => [])
+  const taken = contenders.map((): Step[] => [])
   try {
     for (let round = 0; round < rounds; round += 1)
-      for (const [index, contender] of contenders.entries()) taken[index]!.push(await undisturbed(contender))
+      for (const [index, contender] of contenders.entries()) taken[index]!.push(...(await attempts(contender)))
   } finally {
     contenders.forEach(({ close }) => close())
   }
-  return taken.map((all) => ({
-    steps: all.map(({ step }) => step),
-    medianMs: median(all.map(({ step }) => step.ms)),
-    discarded: all.reduce((sum, { discarded }) => sum + discarded, 0)
-  }))
+  return taken.map((all, index) => {
+    const steps = all.filter(({ disturbance }) => disturbance < mostDisturbance)
+    if (steps.length === 0)
+      throw new Error(`${contenders[index]!.name}: something else used the machine during all ${all.length} steps; measure when it is idle`)
+    return { steps, medianMs: median(steps.map(({ ms }) => ms)), discarded: all.length - steps.length }
+  })
 }
 
-/** Says how many steps were taken again; nothing where none were. */
+/** Says how many steps did not count; nothing where all did. */
 export const discardedText = (taken: readonly { readonly discarded: number }[]): readonly string[] => {
   const discarded = taken.reduce((sum, one) => sum + one.discarded, 0)
-  return discarded > 0 ? [`${discarded} steps were taken again, for something else used the machine.`] : []
+  return discarded > 0 ? [`${discarded} steps do not count, for something else used the machine.`] : []
 }

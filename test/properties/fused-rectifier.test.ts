@@ -30,8 +30,9 @@ const net: Model = { name: 'rectified', layers: [...layers] }
 const whole: Segment = { from: 0, to: layers.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
 const cutAt = (...positions: readonly number[]): readonly Segment[] =>
   [...positions, layers.length].map((to, index): Segment => ({ ...whole, from: positions[index - 1] ?? 0, to }))
+/** The one convolution that can: 3x3, of 16 channels to 32. */
 const byWinograd = (segments: readonly Segment[]): readonly Segment[] =>
-  segments.map((segment) => ({ ...segment, convolutions: 'winograd' }))
+  segments.map((segment): Segment => (segment.from <= 2 && 2 < segment.to ? { ...segment, winograd: [2] } : segment))
 /** Every rectifier begins a segment, so that none is computed with its convolution. */
 const unfused = cutAt(1, 3, 6)
 
@@ -85,6 +86,11 @@ for (const [name, on, by] of ways) {
   test(`${name}: loss and gradients have the bits that they have with the rectifier on its own`, async () => {
     const [fused, cut] = [await gradients(execution(on, by([whole]))), await gradients(execution(on, by(unfused)))]
     assert.ok(Number.isFinite(fused.loss))
+    for (const { staged } of [fused, cut])
+      assert.is(
+        launches(staged.program).some(({ kernel }) => kernel.kind === 'convolutionForward' && kernel.algorithm === 1),
+        by === byWinograd
+      )
     assert.is(fused.loss, cut.loss)
     for (const [parameter, values] of cut.tensors) assert.equal([...fused.tensors.get(parameter)!], [...values], parameter)
   })
