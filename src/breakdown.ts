@@ -1,4 +1,4 @@
-import type { Kernel } from '../staging'
+import { cudnnAlgorithm, type Kernel } from '../staging'
 import { launchCounts } from './device'
 import type { Planned } from './planning'
 import { percent, table } from './report'
@@ -7,6 +7,8 @@ import { formatMilliseconds } from './sizes'
 /** All launches of one kind of kernel in a step; convolutions by algorithm too, and forward ones by whether a rectifier runs with them. */
 export interface KernelTime {
   readonly kernel: string
+  /** Launched on the engine that loads images, while others compute. */
+  readonly beside: boolean
   readonly launches: number
   readonly measuredMs: number
   readonly predictedMs: number
@@ -15,7 +17,9 @@ export interface KernelTime {
 const nameOf = (kernel: Kernel): string => {
   if (!('algorithm' in kernel)) return kernel.kind
   const rectifies = kernel.kind === 'convolutionForward' && kernel.slope !== 1
-  return `${kernel.kind}, ${kernel.algorithm === 1 ? 'Winograd' : 'direct'}${rectifies ? ', rectified' : ''}`
+  const { algorithm } = kernel
+  const by = algorithm === 0 ? 'direct' : algorithm === 1 ? 'Winograd' : `cuDNN's ${algorithm - cudnnAlgorithm(0)}`
+  return `${kernel.kind}, ${by}${rectifies ? ', rectified' : ''}`
 }
 
 /** Where a step's time went, the most first. `measured`: milliseconds by kernel of the Program, over all micro-steps and the update. */
@@ -26,14 +30,16 @@ export const breakdownOf = (
 ): readonly KernelTime[] => {
   const step = launchCounts(program.step)
   const update = program.update && launchCounts(program.update)
+  const loading = launchCounts(program.step, ({ engine }) => engine === 'to-device')
   const rows = new Map<string, KernelTime>()
   program.kernels.forEach((kernel, index) => {
     const launches = microSteps * (step.get(index) ?? 0) + (update?.get(index) ?? 0)
     if (launches === 0) return
-    const name = nameOf(kernel)
-    const row = rows.get(name) ?? { kernel: name, launches: 0, measuredMs: 0, predictedMs: 0 }
+    const beside = loading.has(index)
+    const name = `${nameOf(kernel)}${beside ? ', beside computing' : ''}`
+    const row = rows.get(name) ?? { kernel: name, beside, launches: 0, measuredMs: 0, predictedMs: 0 }
     rows.set(name, {
-      kernel: name,
+      ...row,
       launches: row.launches + launches,
       measuredMs: row.measuredMs + measured[index]!,
       predictedMs: row.predictedMs + launches * predictedMilliseconds(kernel)
@@ -42,9 +48,9 @@ export const breakdownOf = (
   return [...rows.values()].sort((a, b) => b.measuredMs - a.measuredMs)
 }
 
-/** The same as a table, with each one's share of the step's milliseconds, and what passed outside of launches. */
+/** The same as a table, with each one's share of the step's milliseconds, and what passed outside of launches that compute: waits for transfers too. */
 export const breakdownText = (breakdown: readonly KernelTime[], stepMilliseconds: number): string => {
-  const sum = breakdown.reduce((total, { measuredMs }) => total + measuredMs, 0)
+  const sum = breakdown.reduce((total, { beside, measuredMs }) => total + (beside ? 0 : measuredMs), 0)
   const share = (milliseconds: number): string => percent(milliseconds / stepMilliseconds)
   return table(
     ['kernel', 'launches', 'measured', 'predicted', 'share'],

@@ -79,13 +79,15 @@ export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, Pr
 
 const unmeasured = (base: DeviceModel): ProfiledModel => profiled(base, { kernels: [], linkBytesPerSecond: base.linkBytesPerSecond })
 
-/** How often a section launches each kernel. */
-export const launchCounts = ({ code: all }: Section): ReadonlyMap<number, number> => {
+type Launch = Extract<Instruction, { readonly kind: 'launch' }>
+
+/** How often a section launches each kernel; of these launches alone, where there is `which`. */
+export const launchCounts = ({ code: all }: Section, which: (launch: Launch) => boolean = () => true): ReadonlyMap<number, number> => {
   const counts = new Map<number, number>()
   const walk = (code: readonly Instruction[], times: number): void => {
     for (const one of code)
       if (one.kind === 'loop') walk(one.body, times * one.count)
-      else if (one.kind === 'launch') counts.set(one.kernel, (counts.get(one.kernel) ?? 0) + times)
+      else if (one.kind === 'launch' && which(one)) counts.set(one.kernel, (counts.get(one.kernel) ?? 0) + times)
   }
   walk(all, 1)
   return counts

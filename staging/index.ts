@@ -1,3 +1,4 @@
+export { cudnnAlgorithm } from './algorithms'
 export type { Given } from './check-segments'
 export {
   computeMilliseconds,

@@ -250,6 +250,12 @@ test('bench says where the time of the fastest step went, by kernel', async () =
   assert.ok(sum(({ measuredMs }) => measuredMs) <= Math.min(...stepMs))
   // Without copies to the host, what is predicted of a step is what is predicted of its launches, each in whole nanoseconds.
   assert.ok(Math.abs(sum(({ predictedMs }) => predictedMs) - predictedStepMs) <= 1e-6 * sum(({ launches }) => launches))
+  // What loads ahead takes nothing of the time in which others compute.
+  const ahead = (await json('bench', smallModel, '--strategy', 'sft', '--budget', '60%', '--steps', '1', '--breakdown')) as BenchReport
+  assert.equal(
+    ahead.breakdown!.filter(({ beside }) => beside).map(({ kernel }) => kernel),
+    ['loadImage, beside computing']
+  )
   const { stdout } = await tilefold(['bench', smallModel, '--steps', '1', '--breakdown'])
   assert.match(stdout, /kernel .* launches .* measured .* predicted .* share/)
   assert.match(stdout, /between launches/)
