@@ -12,6 +12,7 @@ namespace tilefold {
 namespace {
 
 constexpr std::int64_t alignment = 64;  // as staging places buffers
+constexpr std::int64_t mostUploaded = std::int64_t{1} << 26;  // at once: operands may take nearly all memory
 constexpr std::size_t fewestLaunches = 3, mostLaunches = 1000;
 
 // Moderate numbers everywhere: denormal or infinite ones would cost time that real ones do not. Labels and winners are integers.
@@ -62,8 +63,9 @@ double timeKernel(const Kernel& kernel, Device& device, double enough) {
   std::byte* next = engines->arena();
   const auto place = [&](std::int64_t size, bool integers) {
     std::byte* const address = next;
-    const std::vector<std::byte> data = filling(size, device.precision(), integers);
-    engines->upload(address, data.data(), data.size());
+    const std::vector<std::byte> data = filling(std::min(size, mostUploaded), device.precision(), integers);
+    for (std::int64_t at = 0; at < size; at += mostUploaded)
+      engines->upload(address + at, data.data(), static_cast<std::size_t>(std::min(mostUploaded, size - at)));
     next += roundUp(size, alignment);
     return address;
   };

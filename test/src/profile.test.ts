@@ -41,6 +41,26 @@ test('a plan says that its times are a rough model, until the kernels are measur
   assert.equal(JSON.parse(readFileSync(path, 'utf8')).linkBytesPerSecond, again.linkBytesPerSecond)
 })
 
+test('a profile is of its number of threads', async () => {
+  const other = setup.map((one) => (one === '2' ? '1' : one))
+  assert.is(JSON.parse((await run(['plan', ...other])).stdout).timesFrom.roofline, 1)
+})
+
+test('a budget has its tiles measured, and those of sizes near them', async () => {
+  const within = ['--budget', '60%', '--input', '1x3x96x80']
+  const tiled = setup.flatMap((one) => (one === 'plain' ? ['sft', ...within] : [one]))
+  const measured = await run(['profile', ...tiled])
+  assert.is(measured.status, 0, measured.stderr)
+  const { kernels } = JSON.parse(measured.stdout)
+  assert.ok(
+    kernels.some(({ kernel }: { readonly kernel: { readonly kind: string } }) => kernel.kind === 'copyBox'),
+    'no tile was measured'
+  )
+  const { timesFrom, segments } = JSON.parse((await run(['plan', ...tiled])).stdout)
+  assert.ok(segments.some(({ grid }: { readonly grid: { readonly H: number; readonly W: number } }) => grid.H * grid.W > 1))
+  assert.ok(timesFrom.measured + timesFrom.near > 0.9999, JSON.stringify(timesFrom))
+})
+
 test('--measure measures the kernels of the plan first, those that are missing, and says so', async () => {
   const wide = [...setup, '--input', '2x3x48x64']
   const before = JSON.parse((await run(['plan', ...wide])).stdout)
