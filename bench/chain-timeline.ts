@@ -19,7 +19,8 @@ const timelineOf = ({ stages, output }: Chain): Timeline => {
       moment,
       bytes,
       liveBytes: bytes,
-      nanoseconds: 1e6 * milliseconds
+      nanoseconds: 1e6 * milliseconds,
+      busyNanoseconds: 1e6 * milliseconds
     })),
     turn: stages.length,
     residentBytes: 0,

@@ -1,20 +1,17 @@
 import type { Graph } from './graph'
-import { openPool } from './lowering/emitter'
 import { segmentEstimator } from './lowering/estimate'
 import { lazily } from './lazily'
-import { activationElements } from './layout'
-import { lower, openContext, type Lowered, type Lowering } from './lowering/lower'
+import { lower, type Lowered, type Lowering } from './lowering/lower'
 import { microBatches } from './objective'
 import { inOrder, type Order } from './order'
 import { timelineOf } from './lowering/timeline'
 import { alignment } from './placement/placement'
 import type { Residence, Segment } from './plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
-import { leastBytesOf } from './strategies/least-bytes'
+import { largestTensorBytes, leastBytesOf } from './strategies/least-bytes'
 import type { Decisions, Prospect, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { variantsOf, withVariants } from './strategies/variants'
-import { segmentTiling, untiled, type TileRun } from './tiling'
 
 /** Decisions with their exact peak and predicted time. */
 export interface Candidate extends Lowered {
@@ -46,20 +43,6 @@ const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
     (fastest, one) => (fastest === undefined || one.milliseconds() < fastest.milliseconds() ? one : fastest),
     undefined
   )
-
-/** Of a step without tiles, which computes just what is read further on. */
-const largestTensorBytes = (lowering: Lowering): number => {
-  const { graph, layouts, elementBytes } = openContext(lowering, openPool())
-  const { B, H, W } = segmentTiling(graph, { from: 0, to: graph.nodes.length }, untiled)!
-  const read = ([run]: readonly TileRun[], node: number): number => {
-    const { from, to } = run!.readings[node]!.interval
-    return to - from
-  }
-  return graph.nodes.reduce((largest, { input }, node) => {
-    const elements = activationElements(layouts[node]!, [read(B, node), input[1], read(H, node), read(W, node)])
-    return Math.max(largest, elements * elementBytes)
-  }, 0)
-}
 
 /** Whether what is live at once may be placed in a budget: a placement ends before the padding of its last buffer. */
 const mayLieIn = (budget: number, liveBytes: number): boolean => liveBytes < budget + alignment
@@ -113,9 +96,9 @@ const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonl
   }
 }
 
-/** The first target leaves this much beside the residents, and each next one this much more. */
+/** The first target leaves so many bytes beside the residents, and each next one so many times as many. */
 const firstTarget = 256
-const growth = 1.02
+const targetRatio = 1.02
 
 /** Targets above the budget that are tried too: what is planned for is seldom all used. */
 const ahead = 4
@@ -132,7 +115,7 @@ const ladderAnswers = (
   mostBytes: number
 ): Answers => {
   const targets: number[] = []
-  for (let rest = firstTarget; rest < 2 * mostBytes; rest *= growth) targets.push(search.residentBytes + Math.floor(rest))
+  for (let rest = firstTarget; rest < 2 * mostBytes; rest *= targetRatio) targets.push(search.residentBytes + Math.floor(rest))
   const top = targets.length - 1
   const known = new Map<number, readonly Candidate[]>()
   const segmentationsAt = (rung: number): readonly Segmentation[] => segmentations(targets[rung]!)
@@ -179,7 +162,7 @@ const ladderAnswers = (
 }
 
 /** What strategies ask of a graph in an order; answers are remembered over all that want the same one. */
-const searches = (written: Lowering, residentBytes: number, hostBudget: number): ((order: Order) => Search) => {
+const searches = (written: Lowering, residentBytes: number): ((order: Order) => Search) => {
   const known = new Map<string, Search>()
   return (order) => {
     const found = known.get(order.join())
@@ -189,7 +172,6 @@ const searches = (written: Lowering, residentBytes: number, hostBudget: number):
     const search: Search = {
       lowering,
       residentBytes,
-      hostBudget,
       estimate: segmentEstimator(lowering),
       variants: (span) => variants()(span),
       timeline: (segments) => timelineOf(lowering, segments)
@@ -256,7 +238,7 @@ const answersOf = (
  * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
  */
 export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): Answers => {
-  const searchIn = searches(written, plain.residentBytes, hostBudget ?? Infinity)
+  const searchIn = searches(written, plain.residentBytes)
   const mayTake = (name: Planner): boolean =>
     (written.graph.marks.length === 0 || strategies[name].obeysMarks) && (hostBudget !== undefined || strategies[name].kind !== 'swapping')
   const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) => ({

@@ -20,14 +20,19 @@ const mapNanoseconds = (bytes: number): number => Math.round(2000 + 0.025 * byte
 export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math.round(1e6 * device.milliseconds(kernel))
 
 /**
- * Predicted nanoseconds of some code: each engine takes its instructions in program order and waits for the events that it must; copies
- * may take from computing (see DeviceModel). Loops of launches on the compute engine alone are counted out, since nothing waits inside them.
+ * When each engine is done with some code: it takes its instructions in program order and waits for the events that it must; copies may
+ * take from computing (see DeviceModel), which may still owe for them at the end. Computing begins at 0, the others at `from`. Loops of
+ * launches on the compute engine alone are counted out, since nothing waits inside them.
  */
-export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly Kernel[], device: DeviceModel): number => {
-  const launches = kernels.map((kernel) => nanoseconds(device, kernel))
+const enginesAfter = (
+  code: readonly Timed[],
+  launchNanoseconds: (kernel: number) => number,
+  device: DeviceModel,
+  from: number
+): { readonly engines: Readonly<Record<Engine, number>>; readonly owed: number } => {
   const copyNanoseconds = ({ engine, rows, rowBytes }: Pick<Copy, 'engine' | 'rows' | 'rowBytes'>, rates?: LinkRates): number =>
     rates === undefined ? 0 : Math.round((1e9 * rows * rowBytes) / rates[engine === 'to-device' ? 'toDevice' : 'toHost'])
-  const engines: Record<Engine, number> = { compute: 0, 'to-device': 0, 'to-host': 0 }
+  const engines: Record<Engine, number> = { compute: 0, 'to-device': from, 'to-host': from }
   const recorded = new Map<number, number>()
   /** What copies take from computing, unless it waits for them longer. */
   let owed = 0
@@ -35,7 +40,7 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
     for (const one of code)
       switch (one.kind) {
         case 'launch':
-          engines[one.engine ?? 'compute'] += times * launches[one.kernel]!
+          engines[one.engine ?? 'compute'] += times * launchNanoseconds(one.kernel)
           break
         case 'copy':
           engines[one.engine] += copyNanoseconds(one, device.linkBytesPerSecond)
@@ -53,7 +58,7 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
             engines.compute += owed
             owed = 0
           }
-          engines[one.engine] = Math.max(engines[one.engine], recorded.get(one.event) ?? 0)
+          engines[one.engine] = Math.max(engines[one.engine], recorded.get(one.event) ?? from)
           break
         case 'loop':
           if (!synchronises(one.body)) run(one.body, times * one.count)
@@ -61,9 +66,22 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
       }
   }
   run(code, 1)
-  engines.compute += owed
-  return Math.max(...Object.values(engines))
+  return { engines, owed }
 }
+
+/** Predicted nanoseconds of some code by itself. */
+export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly Kernel[], device: DeviceModel): number => {
+  const launches = kernels.map((kernel) => nanoseconds(device, kernel))
+  const { engines, owed } = enginesAfter(code, (kernel) => launches[kernel]!, device, 0)
+  return Math.max(...Object.values({ ...engines, compute: engines.compute + owed }))
+}
+
+/** Nanoseconds that some code keeps computing busy or waiting, whatever runs before it: transfers that need not wait for it are over. */
+export const computingNanoseconds = (
+  code: readonly Timed[],
+  launchNanoseconds: (kernel: number) => number,
+  device: DeviceModel
+): number => enginesAfter(code, launchNanoseconds, device, -Infinity).engines.compute
 
 /** The sections of a step, before or after placement. */
 interface TimedStep {

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { isDeviceText, mostElements, mostThreads } from '../library/values'
 import { type StrategyName, strategyNames } from '../../staging/strategies/names'
-import { parseRate, parseSize } from '../sizes'
+import { parseRate, parseSize, parseSizeOrZero } from '../sizes'
 import { parseGroup } from '../training/parameter-groups'
 
 /** Of every command, beside the library's. */
@@ -91,7 +91,7 @@ export const addModelOptions = (command: Command): Command =>
 
 const addPlanningOptions = (command: Command): Command =>
   addModelOptions(command)
-    .option('--host-budget <size>', 'host memory for what is swapped out; auto swaps only where it is given', orInvalid(parseSize))
+    .option('--host-budget <size>', 'host memory for what is swapped out; auto swaps only where it is given', orInvalid(parseSizeOrZero))
     .option('--link <rate>', 'limit of the link between device and host, such as 2GB/s', orInvalid(parseRate))
     .addOption(
       new Option('--placement <name>', 'how buffers get their memory (default: static); virtual maps chunks of it, not on cuda').choices([

@@ -10,7 +10,7 @@ import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
 import { loadPlan } from '../plan-file'
 import type { RunnableSetup, Setup } from '../planning'
-import { type Size, parseRate, parseSize } from '../sizes'
+import { type Size, parseRate, parseSize, parseSizeOrZero } from '../sizes'
 import { type PlacementOptions, placementOf } from './placement'
 import { checkValues, orTextIfPresent, present } from './values'
 
@@ -26,7 +26,7 @@ export interface SetupOptions extends PlacementOptions {
   readonly head?: Head
   /** Bytes, or a text: '256MiB', '1GB', '20%' of what `plain` needs. Unlimited where absent. */
   readonly budget?: number | string | Size
-  /** The same of the host, where tensors wait that are swapped out; `auto` swaps only where it is given. Unlimited where absent. */
+  /** The same of the host, where tensors wait that are swapped out, or 0; `auto` swaps only where it is given. Unlimited where absent. */
   readonly hostBudget?: number | string | Size
   /** Bytes per second between device and host, or a text: '2GB/s'. As fast as memory where absent. */
   readonly link?: number | string
@@ -79,8 +79,8 @@ const checkPrecision = (device: Setup['device'], precision: DevicePrecision | un
 
 const deviceOf = ({ device = 'cpu' }: SetupOptions): E.Either<Failure, Setup['device']> =>
   device === 'cpu' || device === 'cuda' || device === 'reference' ? E.right(device) : loadDevice(device)
-const sizeOf = (name: string, size: number | string | Size | undefined): E.Either<Failure, Size | undefined> =>
-  orTextIfPresent(name, typeof size === 'number' ? `${size}` : size, parseSize)
+const sizeOf = (name: string, size: number | string | Size | undefined, parse: typeof parseSize): E.Either<Failure, Size | undefined> =>
+  orTextIfPresent(name, typeof size === 'number' ? `${size}` : size, parse)
 
 const parts = (
   options: SetupOptions,
@@ -88,9 +88,9 @@ const parts = (
 ): E.Either<Failure, { readonly model: Model; readonly plan: Plan | undefined; readonly fields: Omit<Setup, 'model'> }> =>
   pipe(
     checkValues(options),
-    E.chain(() => sizeOf('budget', options.budget)),
+    E.chain(() => sizeOf('budget', options.budget, parseSize)),
     E.bindTo('budget'),
-    E.bind('hostBudget', () => sizeOf('hostBudget', options.hostBudget)),
+    E.bind('hostBudget', () => sizeOf('hostBudget', options.hostBudget, parseSizeOrZero)),
     E.bind('link', () => orTextIfPresent('link', options.link, parseRate)),
     E.bind('model', () =>
       typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : E.right(options.model)

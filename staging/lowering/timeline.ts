@@ -1,7 +1,8 @@
 import { aligned } from '../placement/placement'
 import { lifetimesOf } from '../placement/lifetimes'
 import type { Segment } from '../plan'
-import { nanoseconds } from '../simulate'
+import { lazilyBy } from '../lazily'
+import { computingNanoseconds, nanoseconds } from '../simulate'
 import type { VirtualInstruction } from './emitter'
 import { keptTensors } from './kept'
 import { bytesOfResidents, stepOf, type Lowering } from './lower'
@@ -38,8 +39,10 @@ export interface Stage {
   readonly bytes: number
   /** The most that lives at all. */
   readonly liveBytes: number
-  /** Of what computes: images are loaded meanwhile. */
+  /** Of what computes. */
   readonly nanoseconds: number
+  /** The same with the images and bands of rows that it waits for. */
+  readonly busyNanoseconds: number
 }
 
 /** A step as strategies that swap see it: how long each stage takes, and what is in memory. */
@@ -67,14 +70,11 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
     )
   const kept = keptTensors(step, pool)
 
-  const launch = new Map<number, number>()
+  const launch = lazilyBy((kernel: number) => nanoseconds(lowering.device, pool.kernels[kernel]!))
   const timeOf = (list: readonly VirtualInstruction[]): number =>
     list.reduce((sum, one) => {
       if (one.kind === 'loop') return sum + one.count * timeOf(one.body)
-      if (one.kind !== 'launch' || one.engine !== undefined) return sum
-      const known = launch.get(one.kernel) ?? nanoseconds(lowering.device, pool.kernels[one.kernel]!)
-      launch.set(one.kernel, known)
-      return sum + known
+      return one.kind === 'launch' && one.engine === undefined ? sum + launch(one.kernel) : sum
     }, 0)
   const swappable = new Set(kept.map(({ buffer }) => buffer.id))
   const lifetimes = lifetimesOf(
@@ -94,7 +94,8 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
         moment,
         bytes: Math.max(...others.slice(from, to)),
         liveBytes: Math.max(...all.slice(from, to)),
-        nanoseconds: timeOf(code.slice(from, to))
+        nanoseconds: timeOf(code.slice(from, to)),
+        busyNanoseconds: computingNanoseconds(code.slice(from, to), launch, lowering.device)
       }
     }),
     turn: stages.findIndex(([moment]) => moment >= nodes),

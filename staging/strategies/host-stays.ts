@@ -116,17 +116,18 @@ export const estimatedNanoseconds = (
   const entering = byStage(inBackward, ({ swapIn }) => swapIn)
   const wanted = byStage(inBackward, ({ tensor }) => tensor.backward)
   const transfer = ({ tensor: { movedBytes } }: Stay, rate: number): number => Math.round((1e9 * movedBytes) / rate)
-  timeline.stages.forEach(({ nanoseconds }, stage) => {
+  timeline.stages.forEach(({ nanoseconds, busyNanoseconds }, stage) => {
     for (const stay of leaving(stage)) left.set(stay, (out = Math.max(out, compute) + transfer(stay, toHost)))
     for (const stay of freed(stage)) compute = Math.max(compute, left.get(stay)!)
     for (const stay of entering(stage)) arrived.set(stay, (back = Math.max(back, compute) + transfer(stay, toDevice)))
+    const begin = compute
     let done = 0
     for (const stay of wanted(stage)) {
       const { nanosecondsBefore } = stay.tensor
       compute = Math.max(compute + nanosecondsBefore - done, arrived.get(stay)!)
       done = nanosecondsBefore
     }
-    compute += nanoseconds - done
+    compute = Math.max(compute + nanoseconds - done, begin + busyNanoseconds)
   })
   return Math.max(compute, out, back)
 }

@@ -1,10 +1,24 @@
+import { extentsOfTensor } from '../graph'
 import { activationElements } from '../layout'
+import type { Context } from '../lowering/context'
 import { openPool } from '../lowering/emitter'
 import { openContext, type Lowering } from '../lowering/lower'
 import { passOf } from '../lowering/pass'
 import { aligned } from '../placement/placement'
 import { endsOf, segmentTiling, untiled } from '../tiling'
 import type { Segmentation } from './strategy'
+
+/** Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need not be there. */
+const heldBytes = ({ graph, layouts, elementBytes }: Context): readonly number[] => {
+  const { B, H, W } = segmentTiling(graph, { from: 0, to: graph.nodes.length }, untiled)!
+  return layouts.map((layout, tensor) => {
+    const [b, h, w] = [B, H, W].map(([run]) => run!.held.get(tensor)!).map(({ from, to }) => to - from)
+    return activationElements(layout, [b!, extentsOfTensor(graph, tensor)[1], h!, w!]) * elementBytes
+  })
+}
+
+/** Of a step without tiles. */
+export const largestTensorBytes = (lowering: Lowering): number => Math.max(...heldBytes(openContext(lowering, openPool())))
 
 /**
  * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers lie: when a segment's backward begins,
@@ -13,13 +27,8 @@ import type { Segmentation } from './strategy'
 export const leastBytesOf = (lowering: Lowering, residentBytes: number): ((segments: Segmentation) => number) => {
   const context = openContext(lowering, openPool())
   const { graph } = context
-  const { B, H, W } = segmentTiling(graph, { from: 0, to: graph.nodes.length }, untiled)!
-  // Where strides leave something out, it need not be there.
-  const sizes = graph.nodes.map(({ output }, node) => {
-    const [b, h, w] = [B, H, W].map(([run]) => run!.held.get(node + 1)!).map(({ from, to }) => to - from)
-    return activationElements(context.layouts[node + 1]!, [b!, output[1], h!, w!]) * context.elementBytes
-  })
-  const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + aligned(sizes[tensor - 1]!), 0)
+  const sizes = heldBytes(context)
+  const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + aligned(sizes[tensor]!), 0)
   return (segments) => {
     const again = new Set<number>()
     let least = 0

@@ -1,6 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Graph } from '../graph'
-import { lazilyBy } from '../lazily'
 import { openPool } from '../lowering/emitter'
 import { openContext } from '../lowering/lower'
 import { tilesAsked } from '../marks'
@@ -8,27 +6,25 @@ import { aligned } from '../placement/placement'
 import { poolBeforeRectifying } from '../order'
 import { outputBytes } from './find-segments'
 import { noWait, peakOf, targets, withSchedules } from './host-stays'
+import { wholeGraph } from './plain'
 import { withRepeats } from './repeats'
 import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
-/** Bytes for a segment beside what is resident, from little to much: each next one a half more, and the last enough for all in one. */
+/** Bytes for a segment, residents included, from little to much; the last are enough for all in one. */
 const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation): readonly number[] => {
   const seen = timeline(whole)
   const most = Math.max(...seen.stages.map(({ bytes }) => bytes), residentBytes + 1)
-  const rests = [Math.max(most, peakOf(seen, []))]
-  for (let rest = most; rests.length <= mostTargets; rest /= growth) rests.push(rest)
-  return rests.reverse().map((rest) => residentBytes + rest)
+  const rests = Array.from({ length: targetCount }, (_, index) => most / targetRatio ** index)
+  return [...rests.reverse(), Math.max(most, peakOf(seen, []))].map((rest) => residentBytes + rest)
 }
 
-const growth = 1.5
-const mostTargets = 14
-
-/** Of the host's budget, for what is kept: two or three gradients, and what runs forward again, take the rest. */
-const hostShares = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6]
+/** Each target leaves so many times as much beside the residents as the one before. */
+const targetRatio = 1.5
+const targetCount = 14
 
 /** Larger tensors are on the host: of bytes for a segment, what its input, output and their gradients may take each; rounded, as few differ. */
-const thresholdFor = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes / 6))
+const mostOnDevice = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes / 6))
 
 /** Tensors of more than so many bytes that can pass in bands of rows. */
 const streamable = (graph: Graph, sizes: readonly number[], bytes: number): ReadonlySet<number> =>
@@ -56,25 +52,19 @@ export const sftOffload: Strategy = {
   all: (search) => {
     const { lowering } = search
     const sizes = outputBytes(openContext(lowering, openPool()))
-    const within = lazilyBy((largest: number) => {
-      const onHost = streamable(lowering.graph, sizes, largest)
-      const fastest = fastestWithin(search, onHost)
-      const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
-      const repeated = (segments: Segmentation): readonly Segmentation[] =>
-        hostShares.flatMap((share) => {
-          const one = withRepeats(search, segments, tensorBytes, onHost, share * search.hostBudget)
-          return one === undefined ? [] : [one]
-        })
-      return (target: number): readonly Segmentation[] => fastest(target).flatMap((segments) => [segments, ...repeated(segments)])
-    })
-    const whole = [{ from: 0, to: lowering.graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }] as const
-    const segmentations = segmentTargets(search, whole)
-      .flatMap((target) => [Infinity, thresholdFor(target - search.residentBytes)].flatMap((largest) => within(largest)(target)))
-      .reduce<readonly Segmentation[]>(
-        (found, segments) => (found.some((one) => isDeepStrictEqual(one, segments)) ? found : [...found, segments]),
-        []
-      )
-    return segmentations.flatMap((segments) =>
+    const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
+    const ownBytes = segmentTargets(search, wholeGraph(lowering.graph))
+    const onHostFor = (bytes: number): ReadonlySet<number> => streamable(lowering.graph, sizes, mostOnDevice(bytes - search.residentBytes))
+    // One is a part of another: how many they are tells them apart.
+    const sets = new Map([new Set<number>(), ...ownBytes.map(onHostFor)].map((onHost) => [onHost.size, onHost]))
+    const segmentations = [...sets.values()].flatMap((onHost) =>
+      ownBytes
+        .filter((bytes) => onHost.size === 0 || onHost.size === onHostFor(bytes).size)
+        .flatMap(fastestWithin(search, onHost))
+        .flatMap((segments) => [segments, ...withRepeats(search, segments, tensorBytes, onHost)])
+    )
+    const different = new Map(segmentations.map((segments) => [JSON.stringify(segments), segments]))
+    return [...different.values()].flatMap((segments) =>
       withSchedules(search, segments, (seen) => targets(seen, scheduleCount).map((target) => noWait(seen, seen.tensors, target)))
     )
   }

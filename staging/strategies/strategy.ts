@@ -11,8 +11,6 @@ export interface Search {
   readonly lowering: Lowering
   /** Bytes of parameters and optimizer state. */
   readonly residentBytes: number
-  /** Bytes on the host; Infinity where there is no limit. */
-  readonly hostBudget: number
   /** `onHost`: tensors that are on the host. */
   readonly estimate: (segment: Segment, onHost?: ReadonlySet<number>) => SegmentEstimate | undefined
   readonly variants: Variants

@@ -26,6 +26,8 @@ export interface Execution {
   readonly strategy?: StrategyName
   /** Decisions to take as they are, in place of the strategy's. */
   readonly segments?: readonly Segment[]
+  /** With segments: positions in the order in which they run, as written where absent. */
+  readonly order?: readonly number[]
   /** With segments: what waits on the host. */
   readonly residence?: Residence
   /** Bytes; unlimited where absent. */
@@ -79,7 +81,13 @@ export const stageFor = (execution: Execution, objective: Objective): ReturnType
     strategy: execution.strategy ?? 'sft',
     objective,
     source: { kind: 'float' },
-    ...(execution.segments && { given: { ...asWritten(execution.segments), residence: execution.residence ?? [] } }),
+    ...(execution.segments && {
+      given: {
+        ...asWritten(execution.segments),
+        ...(execution.order && { order: execution.order }),
+        residence: execution.residence ?? []
+      }
+    }),
     ...(execution.exactKernels && { exactKernels: true as const }),
     ...(execution.placement && { placement: execution.placement }),
     ...(execution.input === undefined ? {} : { input: execution.input }),

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { formatBytes, formatMilliseconds, parseSize } from '../../src/sizes'
+import { formatBytes, formatMilliseconds, parseSize, parseSizeOrZero } from '../../src/sizes'
 
 const bytes = (value: number) => E.right({ kind: 'bytes', bytes: value })
 
@@ -25,6 +25,14 @@ test('anything else is a sentence', () => {
     assert.ok(E.isLeft(parsed), text)
     assert.match(parsed.left, `"${text}" is not a size`)
   }
+})
+
+test('nothing at all is a size where it may be', () => {
+  assert.equal(parseSizeOrZero('0'), bytes(0))
+  assert.equal(parseSizeOrZero('0GiB'), bytes(0))
+  assert.equal(parseSizeOrZero('0%'), E.right({ kind: 'ofPlain', fraction: 0 }))
+  assert.equal(parseSizeOrZero('2KB'), bytes(2000))
+  for (const text of ['', '-0', '0.2B', '0XB']) assert.ok(E.isLeft(parseSizeOrZero(text)), text)
 })
 
 test('sizes and times for people', () => {

@@ -51,6 +51,14 @@ test('bench measures on the host what was planned, over a link that is as slow a
   assert.ok(slow.stepMs[0] >= 900 * seconds, `${slow.stepMs[0]} ms for ${seconds} s of transfers`)
 })
 
+test('nothing waits on a host of 0 bytes: auto does without, and what swaps says what it needs', async () => {
+  const planned = await json('plan', ...net, '--host-budget', '0')
+  assert.is(planned.peakHostBytes, 0)
+  const [status, sentence] = await refusal('plan', ...net, ...swapping, '--host-budget', '0')
+  assert.is(status, 3)
+  assert.match(sentence, /does not fit the host budget of 0 bytes: strategy greedy needs at least \d+ bytes/)
+})
+
 test('what is wrong is one sentence with its exit status', async () => {
   await json('plan', ...net, ...swapping, '--out', at('swap.json'))
   const plan = JSON.parse(readFileSync(at('swap.json'), 'utf8')) as Plan

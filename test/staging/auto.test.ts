@@ -128,6 +128,64 @@ test('the smallest budget that a refusal names is enough, and one byte less is n
   )
 })
 
+test('more memory on the host, and on the device, never predicts a slower plan, and never refuses one', () => {
+  let slower = 0
+  fc.assert(
+    fc.property(
+      seeds,
+      fc.constantFrom('sft-offload', 'auto'),
+      fc.array(fc.double({ min: 0.2, max: 1, noNaN: true }), { minLength: 2, maxLength: 2 }),
+      fc.array(fc.double({ min: 0, max: 0.8, noNaN: true }), { minLength: 4, maxLength: 4 }),
+      (seed, strategy, shares, hostShares) => {
+        const staged = randomCase(seed)
+        const peak = plainPeak(staged('plain'))
+        const bytes = (list: readonly number[]): readonly number[] => list.map((share) => Math.floor(share * peak)).sort((a, b) => a - b)
+        /** For each budget, the times by what the host has. */
+        const times = bytes(shares).map((budget) =>
+          [...bytes(hostShares), 2 ** 40].map((hostBudget) => {
+            const answer = staged(strategy, budget, hostBudget)
+            return isRight(answer) ? answer.right.plan.predicted.stepMilliseconds : Infinity
+          })
+        )
+        times.forEach((row, index) => {
+          row.forEach((time, place) => {
+            assert.ok(time <= (row[place - 1] ?? Infinity), `${time} ms, but ${row[place - 1]} ms with less on the host`)
+            const above = times[index - 1]?.[place] ?? Infinity
+            assert.ok(time <= above, `${time} ms, but ${above} ms with less on the device`)
+          })
+          slower += Number(row[0]! > row.at(-1)!)
+        })
+      }
+    ),
+    runs
+  )
+  assert.ok(slower > 0, 'no host budget made a difference')
+})
+
+test('the fewest bytes on the host that a refusal names are enough, and one byte less is not', () => {
+  let named = 0
+  const neededOf = ({ message }: { readonly message: string }): number =>
+    Number(/ needs at least (\d+) bytes[^;]* there; /.exec(message)?.[1] ?? NaN)
+  fc.assert(
+    fc.property(seeds, fc.constantFrom(...strategyNames), fc.double({ min: 0.2, max: 0.9, noNaN: true }), (seed, strategy, share) => {
+      const staged = randomCase(seed)
+      const budget = Math.floor(share * plainPeak(staged('plain')))
+      const refused = staged(strategy, budget, 0)
+      if (isRight(refused)) return
+      const needed = neededOf(refused.left)
+      // More on the host is of no use.
+      if (Number.isNaN(needed)) return assert.ok(isLeft(staged(strategy, budget)))
+      named++
+      const enough = staged(strategy, budget, needed)
+      assert.ok(isRight(enough) && enough.right.program.hostBytes === needed)
+      const less = staged(strategy, budget, needed - 1)
+      assert.ok(isLeft(less) && neededOf(less.left) === needed)
+    }),
+    { ...runs, numRuns: 2 * runs.numRuns }
+  )
+  assert.ok(named > 0, 'no refusal named the host')
+})
+
 test('the same request to auto gives the same plan and Program', () => {
   fc.assert(
     fc.property(seeds, fc.double({ min: 0.3, max: 1.1, noNaN: true }), (seed, share) => {

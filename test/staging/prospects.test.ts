@@ -32,7 +32,6 @@ const searchIn = (written: Lowering, order: readonly number[]): Search => {
   return {
     lowering,
     residentBytes,
-    hostBudget: Infinity,
     variants,
     estimate: segmentEstimator(lowering),
     timeline: (segments) => timelineOf(lowering, segments)
