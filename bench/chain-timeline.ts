@@ -19,6 +19,7 @@ const timelineOf = ({ stages, output }: Chain): Timeline => {
       moment,
       bytes,
       liveBytes: bytes,
+      hostBytes: 0,
       nanoseconds: 1e6 * milliseconds,
       busyNanoseconds: 1e6 * milliseconds
     })),

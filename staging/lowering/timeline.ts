@@ -39,6 +39,8 @@ export interface Stage {
   readonly bytes: number
   /** The most that lives at all. */
   readonly liveBytes: number
+  /** The most that lives on the host, of what passes in bands of rows. */
+  readonly hostBytes: number
   /** Of what computes. */
   readonly nanoseconds: number
   /** The same with the images and bands of rows that it waits for. */
@@ -86,6 +88,7 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
     code
   )
   const all = liveBytes(lifetimes, code)
+  const onHost = liveBytes(lifetimesOf(code, [], 'host'), code)
   const between = (index: number): readonly [number, number] => [index === 0 ? 0 : stages[index]![1], stages[index + 1]?.[1] ?? code.length]
   return {
     stages: stages.map(([moment], index): Stage => {
@@ -94,6 +97,7 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
         moment,
         bytes: Math.max(...others.slice(from, to)),
         liveBytes: Math.max(...all.slice(from, to)),
+        hostBytes: Math.max(...onHost.slice(from, to)),
         nanoseconds: timeOf(code.slice(from, to)),
         busyNanoseconds: computingNanoseconds(code.slice(from, to), launch, lowering.device)
       }

@@ -132,15 +132,17 @@ export const estimatedNanoseconds = (
   return Math.max(compute, out, back)
 }
 
-/** The most bytes that live at once on the device, and on the host, where a tensor is until it is back. */
+/** The most bytes that live at once on the device, and on the host, where a tensor is until it is back, somewhere in its last stage there. */
 const liveBytes = ({ stages }: Timeline, stays: readonly Stay[]): { readonly device: number; readonly host: number } => {
   const [device, host] = [stages.map((stage) => stage.liveBytes), stages.map(() => 0)]
+  const hostThroughout = stages.map((stage) => stage.hostBytes)
   for (const { tensor, swapOut, freed, swapIn, again } of stays) {
     // Nothing keeps what the host has up to the end of the stage that read it last.
     addTo(device, again === true ? freed - 1 : freed, swapIn, -tensor.bytes)
     addTo(host, swapOut, tensor.backward + 1, tensor.bytes)
+    addTo(hostThroughout, swapOut, tensor.backward, tensor.bytes)
   }
-  return { device: Math.max(...device), host: Math.max(...host) }
+  return { device: Math.max(...device), host: Math.max(...host, ...hostThroughout) }
 }
 
 type SchedulesOf = (timeline: Timeline) => readonly (readonly Stay[])[]

@@ -31,7 +31,9 @@ import { convolutions } from './convolutions'
 const layersOf = (...outputs: readonly number[]): Timeline => {
   const last = 2 * outputs.length + 1
   return {
-    stages: Array.from({ length: last + 1 }, (_, moment) => ({ moment, bytes: 5, liveBytes: 5, nanoseconds: 1e9 })),
+    stages: Array.from({ length: last + 1 }, (_, moment) => {
+      return { moment, bytes: 5, liveBytes: 5, hostBytes: 0, nanoseconds: 1e9, busyNanoseconds: 1e9 }
+    }),
     turn: outputs.length + 1,
     residentBytes: 0,
     tensors: outputs.map((bytes, made) => ({
