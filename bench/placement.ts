@@ -209,7 +209,7 @@ const main = async (): Promise<void> => {
     allowPositionals: true,
     options: {
       size: { type: 'string', default: '512' },
-      networks: { type: 'string', default: 'vgg16,vgg19,darknet19,resnet50' },
+      networks: { type: 'string', default: 'vgg16,vgg19,darknet19,resnet50,inception_v3' },
       strategies: { type: 'string', default: planners.join() },
       json: { type: 'boolean' }
     }
