@@ -11,6 +11,7 @@ import {
   type Residence,
   type Segment,
   type Staged,
+  type StageRequest,
   type StrategyName
 } from '../../staging'
 import type { Precision } from '../../staging/program'
@@ -73,27 +74,29 @@ export const asWritten = (segments: readonly Segment[]): Given => ({
   segments
 })
 
+/** What staging is asked for an execution. */
+export const requestFor = (execution: Execution, objective: Objective): StageRequest => ({
+  model: execution.model,
+  device: must(deviceModel(execution.device, precisionOf(execution), execution.threads ?? 2)),
+  strategy: execution.strategy ?? 'sft',
+  objective,
+  source: { kind: 'float' },
+  ...(execution.segments && {
+    given: {
+      ...asWritten(execution.segments),
+      ...(execution.order && { order: execution.order }),
+      residence: execution.residence ?? []
+    }
+  }),
+  ...(execution.exactKernels && { exactKernels: true as const }),
+  ...(execution.placement && { placement: execution.placement }),
+  ...(execution.input === undefined ? {} : { input: execution.input }),
+  ...(execution.budget === undefined ? {} : { budget: execution.budget }),
+  ...(execution.hostBudget === undefined ? {} : { hostBudget: execution.hostBudget })
+})
+
 /** Stages for an execution; a budget may not fit, so this is a value. */
-export const stageFor = (execution: Execution, objective: Objective): ReturnType<typeof stage> =>
-  stage({
-    model: execution.model,
-    device: must(deviceModel(execution.device, precisionOf(execution), execution.threads ?? 2)),
-    strategy: execution.strategy ?? 'sft',
-    objective,
-    source: { kind: 'float' },
-    ...(execution.segments && {
-      given: {
-        ...asWritten(execution.segments),
-        ...(execution.order && { order: execution.order }),
-        residence: execution.residence ?? []
-      }
-    }),
-    ...(execution.exactKernels && { exactKernels: true as const }),
-    ...(execution.placement && { placement: execution.placement }),
-    ...(execution.input === undefined ? {} : { input: execution.input }),
-    ...(execution.budget === undefined ? {} : { budget: execution.budget }),
-    ...(execution.hostBudget === undefined ? {} : { hostBudget: execution.hostBudget })
-  })
+export const stageFor = (execution: Execution, objective: Objective): ReturnType<typeof stage> => stage(requestFor(execution, objective))
 
 const precisionOf = ({ device, precision }: Execution): Precision => (device === 'reference' ? (precision ?? 'float64') : 'float32')
 

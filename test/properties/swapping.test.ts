@@ -6,10 +6,13 @@ import { batchNorm, conv2d, globalAvgPool, linear, model, relu, residual, type M
 import { darknet19, vgg16, vgg19 } from '../../models'
 import type { Numbers } from '../../src/exchange'
 import { initialise } from '../../src/initialise'
-import { buildGraph, referenceModel, strategyNames, verify, type Staged, type StrategyName } from '../../staging'
+import { buildGraph, referenceModel, verify, type StrategyName } from '../../staging'
 import { withoutDropout } from '../../staging/graph'
 import { timelineOf } from '../../staging/lowering/timeline'
-import { gradients, must, stageFor, type Execution } from '../golden/execute'
+import { openAnswers, type Candidate } from '../../staging/search'
+import { decide } from '../../staging/stage'
+import { planners } from '../../staging/strategies'
+import { gradients, must, requestFor, stageFor, type Execution } from '../golden/execute'
 import { randomResidence } from '../staging/random-residence'
 import { randomSegments } from '../staging/random-segments'
 import { assertClose, randomExecution } from './random-execution'
@@ -81,7 +84,7 @@ const branching = (): Model => {
 
 /** A network with weights and one image, in float64 on the reference device or in float32 on the cpu. */
 const executionOf = (network: Model, device: 'reference' | 'cpu'): Execution => {
-  const input = [1, 3, 32, 40] as const
+  const input = [1, 3, 32, 36] as const
   const built = buildGraph(network, input)
   if (!isRight(built)) throw new Error(built.left.message)
   const weights = new Map(
@@ -92,15 +95,8 @@ const executionOf = (network: Model, device: 'reference' | 'cpu'): Execution => 
       return [name, values]
     })
   )
-  const pixels = Float64Array.from({ length: 3 * 32 * 40 }, (_, index) => Math.sin(index * index))
+  const pixels = Float64Array.from({ length: 3 * 32 * 36 }, (_, index) => Math.sin(index * index))
   return { model: network, input, device, threads: 1, exactKernels: true, weights, batch: { input: pixels, target: [1] } }
-}
-
-/** The smallest budget of a strategy, one half way to plain's peak, and that. */
-const budgetsOf = (execution: Execution, plainPeak: number): readonly number[] => {
-  const refused = stageFor({ ...execution, budget: 4096 }, { kind: 'gradients' })
-  const least = isRight(refused) ? 0 : refused.left.smallestFeasibleBudgetBytes!
-  return [0, 0.5, 1].map((share) => Math.floor(least + share * (plainPeak - least)))
 }
 
 const head = { classes: 2, head: 'gap' } as const
@@ -116,24 +112,27 @@ for (const [name, network] of Object.entries(networks))
     test(`${name} on ${device}: every strategy at budgets from its least on: verified, memory as planned, the numbers of plain`, async () => {
       const execution = executionOf(network(), device)
       const plain = await gradients({ ...execution, strategy: 'plain' })
-      const { peakBytes } = plain.staged.program
-      const decisionsOf = ({ plan: { order, segments, residence } }: Staged): string => JSON.stringify([order, segments, residence])
-      const ran = new Set([decisionsOf(plain.staged)])
-      for (const strategy of strategyNames) {
-        // With room on the host auto swaps too.
-        const asked = { ...execution, strategy, hostBudget: peakBytes }
-        for (const [index, budget] of budgetsOf(asked, peakBytes).entries()) {
-          const label = `${strategy} in ${budget} bytes`
-          const planned = must(stageFor({ ...asked, budget }, { kind: 'gradients' }))
-          const { program, plan } = planned
-          if (index === 0 && swapping.includes(strategy)) assert.ok(plan.residence.length > 0, `${label} swaps nothing`)
+      const decided = must(decide(requestFor({ ...execution, strategy: 'plain' }, { kind: 'gradients' })))
+      const most = decided.plain.peakBytes()
+      const decisionsOf = ({ order, segments, residence }: Pick<Candidate, 'order' | 'segments' | 'residence'>): string =>
+        JSON.stringify([order, segments, residence])
+      // Strategies agree where there is little to decide.
+      const ran = new Set([decisionsOf(decided.chosen)])
+      for (const strategy of [...planners, 'auto'] as const) {
+        const { least, within } = openAnswers(decided.lowering, strategy, decided.plain, most)
+        const { budget: smallest, candidate } = least()!
+        if (swapping.includes(strategy)) assert.ok(candidate.residence.length > 0, `${strategy} swaps nothing`)
+        for (const share of [0, 0.5, 1]) {
+          const label = `${strategy} in ${share} of what is between its least and plain's peak`
+          const chosen = within(Math.floor(smallest + share * (most - smallest)))!
+          if (ran.has(decisionsOf(chosen))) continue
+          ran.add(decisionsOf(chosen))
+          const { order, segments, residence } = chosen
+          const found = await gradients({ ...execution, order, segments, residence })
+          const { program } = found.staged
           const verified = verify(program)
           assert.ok(isRight(verified), isRight(verified) ? '' : `${label}: ${verified.left.message}`)
-          // Strategies agree where there is little to decide.
-          if (ran.has(decisionsOf(planned))) continue
-          ran.add(decisionsOf(planned))
-          const { order, segments, residence } = plan
-          const found = await gradients({ ...execution, order, segments, residence })
+          assert.equal([program.peakBytes, program.hostBytes], [chosen.peakBytes(), chosen.hostBytes()], label)
           for (const [measured, planned] of [
             [found.measuredPeakBytes, program.peakBytes],
             [found.measuredHostPeakBytes, program.hostBytes]
