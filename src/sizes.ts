@@ -14,15 +14,17 @@ const unitBytes: Readonly<Record<string, number>> = {
   GB: 1e9
 }
 
-const sizeParser = (mayBeZero: boolean) => (text: string): E.Either<string, Size> => {
-  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*|%)$/.exec(text.trim()) ?? []
-  const value = Number(digits)
-  if (digits === undefined || (value === 0 && !mayBeZero)) return E.left(notASize(text))
-  if (unit === '%') return E.right({ kind: 'ofPlain', fraction: value / 100 })
-  const scale = unitBytes[unit]
-  const bytes = scale === undefined ? NaN : Math.floor(value * scale)
-  return Number.isSafeInteger(bytes) && (bytes > 0 || value === 0) ? E.right({ kind: 'bytes', bytes }) : E.left(notASize(text))
-}
+const sizeParser =
+  (mayBeZero: boolean) =>
+  (text: string): E.Either<string, Size> => {
+    const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*|%)$/.exec(text.trim()) ?? []
+    const value = Number(digits)
+    if (digits === undefined || (value === 0 && !mayBeZero)) return E.left(notASize(text))
+    if (unit === '%') return E.right({ kind: 'ofPlain', fraction: value / 100 })
+    const scale = unitBytes[unit]
+    const bytes = scale === undefined ? NaN : Math.floor(value * scale)
+    return Number.isSafeInteger(bytes) && (bytes > 0 || value === 0) ? E.right({ kind: 'bytes', bytes }) : E.left(notASize(text))
+  }
 
 /** `1.5GiB`, `256MB`, `1048576` (bytes), `20%` (of plain); otherwise a sentence. */
 export const parseSize = sizeParser(false)

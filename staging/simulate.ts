@@ -77,11 +77,8 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
 }
 
 /** Nanoseconds that some code keeps computing busy or waiting, whatever runs before it: transfers that need not wait for it are over. */
-export const computingNanoseconds = (
-  code: readonly Timed[],
-  launchNanoseconds: (kernel: number) => number,
-  device: DeviceModel
-): number => enginesAfter(code, launchNanoseconds, device, -Infinity).engines.compute
+export const computingNanoseconds = (code: readonly Timed[], launchNanoseconds: (kernel: number) => number, device: DeviceModel): number =>
+  enginesAfter(code, launchNanoseconds, device, -Infinity).engines.compute
 
 /** The sections of a step, before or after placement. */
 interface TimedStep {

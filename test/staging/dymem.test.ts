@@ -36,6 +36,7 @@ const searchIn = (written: Lowering, order: Order): Search => {
   const variants = variantsOf(lowering)
   const { residentBytes } = candidateOf(written, order, wholeGraph(written.graph))
   const timeline: Search['timeline'] = (segments) => timelineOf(lowering, segments)
+  return { lowering, residentBytes, variants, estimate: segmentEstimator(lowering), timeline }
 }
 
 /** Of dymem's plans of a graph in an order, the one that needs the fewest bytes. */
