@@ -101,6 +101,10 @@ const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering
       lifetimes
     )
   const ratio = ratioOf(peakBytes, lifetimes)
+  const isOptimal = (): boolean => {
+    const searched = allocators.static(lifetimes, { alignment })
+    return searched.optimal && peakBytes <= searched.peakBytes
+  }
   const offsets = chosen.program().buffers.map(({ offset }) => offset)
   return {
     ...{ network, strategy, budgetBytes, peakBytes, buffers: lifetimes.length, maxLive: maxLive(lifetimes, alignment).bytes },
@@ -116,7 +120,7 @@ const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering
       gtbm: unusableFreeSpace(lifetimes, gtbm),
       static: unusableFreeSpace(lifetimes, { offsets, peakBytes, optimal: false })
     },
-    optimal: ratio <= 1 || allocators.static(lifetimes, { alignment }).optimal
+    optimal: ratio <= 1 || isOptimal()
   }
 }
 
