@@ -12,7 +12,14 @@ const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`
 const isBatchCount = (name: string, names: ReadonlySet<string>): boolean =>
   name.endsWith('.num_batches_tracked') && names.has(name.replace(/num_batches_tracked$/, 'running_mean'))
 
-/** The file must hold exactly the model's parameters and running statistics, each in its shape. */
+/** Heads that torchvision's files hold for training; the models here have none. */
+const auxiliaryHeads: ReadonlyMap<string, string> = new Map([
+  ['inception_v3', 'AuxLogits.'],
+  ['deeplabv3_resnet50', 'aux_classifier.'],
+  ['deeplabv3_resnet101', 'aux_classifier.']
+])
+
+/** The file must hold the model's parameters and running statistics, each in its shape, and nothing that the model does not know. */
 export const matchParameters =
   (model: string, parameters: readonly Parameter[]) =>
   (file: TensorFile): E.Either<Failure, TensorFile> => {
@@ -25,7 +32,9 @@ export const matchParameters =
         return fail(`${name} is ${shapeText(stored.shape)} where ${model} needs ${shapeText(shape)}`)
       if (!['F32', 'F64', 'F16', 'BF16'].includes(stored.type)) return fail(`${name} is ${stored.type}; weights are F32, F64, F16 or BF16`)
     }
-    const extra = [...file.tensors.keys()].find((name) => !names.has(name) && !isBatchCount(name, names))
+    const auxiliary = auxiliaryHeads.get(model)
+    const isAuxiliary = (name: string): boolean => auxiliary !== undefined && name.startsWith(auxiliary)
+    const extra = [...file.tensors.keys()].find((name) => !names.has(name) && !isBatchCount(name, names) && !isAuxiliary(name))
     return extra === undefined ? E.right(file) : fail(`holds ${extra}, which ${model} has not`)
   }
 

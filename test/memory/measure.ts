@@ -14,6 +14,7 @@ export interface Wanted {
   readonly strategy: StrategyName
   /** Bytes; unlimited where absent. */
   readonly budget?: number
+  readonly hostBudget?: number
   /** Decisions to take as they are, in place of the strategy's. */
   readonly segments?: readonly Segment[]
   readonly placement?: PlacementChoice
@@ -55,7 +56,7 @@ const heapGrowth = async (work: () => Promise<void>): Promise<number> => {
   return count(1) - before
 }
 
-const measure = async ({ device, network, input, strategy, budget, segments, placement, training }: Wanted): Promise<Measured> => {
+const measure = async ({ device, network, input, strategy, budget, hostBudget, segments, placement, training }: Wanted): Promise<Measured> => {
   const threads = 2
   const request = {
     model: builtIn[network]!({ classes: 2, head: 'gap' }),
@@ -63,6 +64,7 @@ const measure = async ({ device, network, input, strategy, budget, segments, pla
     device: must(deviceModel(device, 'float32', threads)),
     strategy,
     ...(budget === undefined ? {} : { budget }),
+    ...(hostBudget === undefined ? {} : { hostBudget }),
     ...(segments === undefined ? {} : { given: asWritten(segments) }),
     ...(placement && { placement }),
     objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 5e-4 }, ...training },

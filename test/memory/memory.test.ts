@@ -75,18 +75,22 @@ const inChunks = { allocator: 'virtual', chunkBytes: 4096 } as const
 
 const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true })[] = [
   { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'plain', tiled: false },
-  { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', tiled: false, swaps: true },
+  { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', budget: 150e6, tiled: false, swaps: true },
   { device: 'cpu', network: 'vgg19', input: [1, 3, 160, 128], strategy: 'dynprog', budget: 190e6, tiled: false, swaps: true },
   {
     device: 'reference',
     network: 'darknet19',
     input: [1, 3, 65, 33],
     strategy: 'vdnn',
+    budget: 257e6,
     training: { accumulate: 2, clipNorm: 1, evaluate: true },
     tiled: false,
     swaps: true
   },
-  { device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', placement: inChunks, tiled: false, swaps: true },
+  {
+    ...{ device: 'cpu', network: 'vgg16', input: [1, 3, 160, 128], strategy: 'vdnn', budget: 150e6, placement: inChunks },
+    ...{ tiled: false, swaps: true }
+  },
   { device: 'cpu', network: 'darknet19', input: [2, 3, 131, 97], strategy: 'sft', segments: loadedAhead, placement: inChunks, tiled: true },
   { device: 'cpu', network: 'vgg16', input: [1, 3, 161, 227], strategy: 'sft', budget: 144e6, tiled: true },
   { device: 'cpu', network: 'vgg16', input: [2, 3, 96, 128], strategy: 'chen', budget: 150e6, tiled: false },
@@ -107,6 +111,10 @@ const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true
   { device: 'cpu', network: 'resnet18', input: [2, 3, 129, 97], strategy: 'plain', tiled: false },
   { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'vdnn', budget: 110e6, tiled: false, swaps: true },
   { device: 'cpu', network: 'resnet18', input: [1, 3, 161, 127], strategy: 'lms', budget: 112e6, tiled: false, swaps: true },
+  {
+    ...{ device: 'cpu', network: 'vgg11_bn', input: [1, 3, 321, 257], strategy: 'sft-offload', budget: 100e6, hostBudget: 70e6 },
+    ...{ tiled: true, swaps: true }
+  },
   { device: 'cpu', network: 'resnet18', input: [2, 3, 129, 97], strategy: 'chen-sqrt', training: resnetOptions, tiled: false },
   { device: 'cpu', network: 'resnet18', input: [2, 3, 161, 127], strategy: 'sft', segments: atStatistics, tiled: true },
   {
