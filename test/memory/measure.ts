@@ -56,7 +56,17 @@ const heapGrowth = async (work: () => Promise<void>): Promise<number> => {
   return count(1) - before
 }
 
-const measure = async ({ device, network, input, strategy, budget, hostBudget, segments, placement, training }: Wanted): Promise<Measured> => {
+const measure = async ({
+  device,
+  network,
+  input,
+  strategy,
+  budget,
+  hostBudget,
+  segments,
+  placement,
+  training
+}: Wanted): Promise<Measured> => {
   const threads = 2
   const request = {
     model: builtIn[network]!({ classes: 2, head: 'gap' }),

@@ -29,6 +29,7 @@ import { withNetwork } from '../../src/session'
 import { centred } from '../../src/training/batches'
 import { cropMask } from '../../src/training/crop-mask'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../../src/training/segmentation-scores'
+import { tilefold } from './command-line'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
 import { temporaryFolder } from './temporary-folder'
@@ -272,6 +273,40 @@ test('predict over a whole image: in tiles within a budget as untiled, in both f
   assert.equal(await sharp(at('tiled.tif')).toColourspace('b-w').raw().toBuffer(), classes.pixels)
 })
 
+/** The value of a field of a little-endian TIFF's first directory. */
+const tiffField = (file: Buffer, tag: number): number | undefined => {
+  assert.is(file.toString('latin1', 0, 4), 'II*\0')
+  const directory = file.readUInt32LE(4)
+  const fields = Array.from({ length: file.readUInt16LE(directory) }, (_, index) => directory + 2 + 12 * index)
+  const field = fields.find((offset) => file.readUInt16LE(offset) === tag)
+  return field === undefined ? undefined : file.readUInt16LE(field + 2) === 3 ? file.readUInt16LE(field + 8) : file.readUInt32LE(field + 8)
+}
+
+test('the command predicts within its budget, and writes a TIFF in tiles', async () => {
+  await writeWeights(at('w.safetensors'))
+  await sharp(at('0.png')).resize({ height: 270, width: 300, fit: 'fill' }).toFile(at('wide.png'))
+  const model = join(__dirname, 'segmenting-model.ts')
+  const files = ['--weights', at('w.safetensors'), '--image', at('wide.png'), '--out', at('mask.tif')]
+  const { status, stdout, stderr } = await tilefold(['predict', model, ...files, '--budget', '35%', '--device', 'reference', '--json'])
+  assert.is(status, 0, stderr)
+  const { height: high, width: wide, pixels, peakDeviceBytes, predictedPeakBytes } = JSON.parse(stdout)
+  assert.ok(peakDeviceBytes <= predictedPeakBytes && peakDeviceBytes > predictedPeakBytes - 4096)
+  const whole = await valueOf(
+    predict({
+      ...{ model: segmenting, device: 'reference', weights: at('w.safetensors'), image: at('wide.png') },
+      strategy: 'plain',
+      out: at('wide.tif')
+    })
+  )
+  assert.equal([high, wide, pixels], [270, 300, whole.pixels])
+  assert.ok(predictedPeakBytes <= 0.35 * whole.predictedPeakBytes)
+  const mask = readFileSync(at('mask.tif'))
+  const [tileWidth, tileLength] = [322, 323]
+  assert.equal([tiffField(mask, tileWidth), tiffField(mask, tileLength)], [256, 256])
+  const classes = await sharp(mask).toColourspace('b-w').raw().toBuffer()
+  assert.equal(classes, await sharp(at('wide.tif')).toColourspace('b-w').raw().toBuffer())
+})
+
 /** What predict takes the best of, from a network that ends in the scores themselves. */
 const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' | 'strategy'>): Promise<Float64Array> => {
   const model: Model = { name: 'scores', layers: [...frozenModel(segmenting).layers, meanSquaredError] }
@@ -365,6 +400,27 @@ test('predict says what is wrong', async () => {
     assert.is(failure.code, code)
     assert.match(failure.message, sentence)
     assert.is(exitStatus[failure.code], code === 'budget' ? 3 : 2)
+  }
+})
+
+test("torchvision's auxiliary heads are passed over, for the models that have one there; what else is unknown is an error", async () => {
+  const extra = (name: string): TensorData => ({ name, type: 'F32', shape: [2], data: new Float32Array(2) })
+  const heads = [extra('AuxLogits.fc.bias'), extra('aux_classifier.4.bias')] as const
+  const common = { device: 'reference', threads: 1, weights: at('aux.safetensors'), image: at('0.png'), out: at('aux.png') } as const
+  for (const [name, head, unknown] of [
+    ['inception_v3', heads[0], heads[1]],
+    ['deeplabv3_resnet50', heads[1], heads[0]],
+    ['deeplabv3_resnet101', heads[1], extra('aux_classifiers.bias')],
+    ['segmenting', undefined, heads[0]]
+  ] as const) {
+    const model: Model = { ...segmenting, name }
+    if (head !== undefined) {
+      await writeWeights(common.weights, [head])
+      await valueOf(predict({ ...common, model }))
+    }
+    await writeWeights(common.weights, [unknown])
+    const { message } = await failureOf(predict({ ...common, model }))
+    assert.ok(message.endsWith(`aux.safetensors: holds ${unknown.name}, which ${name} has not`), message)
   }
 })
 

@@ -31,7 +31,7 @@ interface RandomWindow {
 /** Strides may be larger than the kernel, which leaves pixels unread. */
 const randomWindow = (extent: number, draw: Draw): RandomWindow => {
   const k = draw(1, Math.min(4, extent))
-  const d = k > 1 && 2 * (k - 1) < extent ? draw(1, 2) : 1
+  const d = k > 1 ? draw(1, Math.max(1, Math.min(4, Math.floor((extent - 1) / (k - 1))))) : 1
   return { k, s: draw(1, 5), d, before: draw(0, k >> 1), after: draw(0, k >> 1) }
 }
 
@@ -74,7 +74,7 @@ const randomNormalisation = (draw: Draw, channels: number): dsl.AnyLayer => {
     case 2:
       return dsl.batchNorm({ eps: 0.01, frozen: true })
     default:
-      return dsl.batchNorm({ eps: 0.01, affine: draw(0, 4) > 0 })
+      return dsl.batchNorm({ eps: 0.01, momentum: draw(0, 10) / 10, affine: draw(0, 4) > 0 })
   }
 }
 
@@ -137,6 +137,17 @@ const randomBlock = (draw: Draw, [, channels, height, width]: readonly number[],
   }
 }
 
+/** Groups of one channel, of several, or none; rows and columns added below the stride or the dilation. */
+const randomTransposed = (draw: Draw, channels: number): dsl.AnyLayer => {
+  const groups = [1, 2, channels].filter((count) => channels % count === 0)[draw(0, 2)] ?? 1
+  const [s, d] = [[draw(1, 3), draw(1, 3)] as const, [draw(1, 3), draw(1, 3)] as const]
+  return dsl.convTranspose2d({
+    ...{ out: groups * draw(1, 2), k: [draw(1, 3), draw(1, 3)], s, d, p: draw(0, 1), groups },
+    outputPadding: [draw(0, Math.max(s[0], d[0]) - 1), draw(0, Math.max(s[1], d[1]) - 1)],
+    bias: draw(0, 1) === 1
+  })
+}
+
 /** What branching and normalised networks have beside a chain's layers. */
 const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer => {
   switch (draw(0, 9)) {
@@ -147,10 +158,7 @@ const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer =>
     case 2:
       return randomActivation(draw)
     case 3:
-      return dsl.convTranspose2d({
-        ...{ out: draw(1, 3), k: draw(2, 3), s: draw(1, 2), p: draw(0, 1) },
-        bias: draw(0, 1) === 1
-      })
+      return randomTransposed(draw, shape[1]!)
     case 4:
       return dsl.resize({ mode: draw(0, 1) === 1 ? 'nearest' : 'bilinear', size: [draw(3, 24), draw(3, 24)] })
     case 5:
