@@ -107,7 +107,10 @@ const program = (): Command => {
       orInvalid(parseColourJitter)
     )
     .option('--class-weights <list>', 'balanced (by images, or pixels), or one number a class, such as 1,2.5', orInvalid(parseClassWeights))
-    .option('--validation <path|share>', 'images like --data, or a share of its own such as 0.2, drawn by class from the seed')
+    .option(
+      '--validation <path|share>',
+      'images like --data, or a share of its own such as 0.2, drawn by class from the seed; the middle crop of each counts'
+    )
     .option('--validate-every <n>', 'steps between validations (default: an epoch)', orInvalid(wholeNumber(1)))
     .option('--best <file>', 'safetensors to write the weights of the best validation to')
     .addOption(new Option('--best-by <measure>', 'what is best (default: loss)').choices(['loss', 'accuracy', 'auc', 'iou']))

@@ -30,7 +30,8 @@ export type Access =
   /** By absolute coordinates between whole tensors of these extents. */
   | ({ readonly kind: 'resize' } & ResizedAxis)
   | ({ readonly kind: 'adaptive' } & ResampledAxis)
-  | { readonly kind: 'whole' }
+  /** With padding that a kernel's windows see, where it has any. */
+  | { readonly kind: 'whole'; readonly padBefore?: number; readonly padAfter?: number }
   | { readonly kind: 'reduce' }
 
 export type AccessMap = { readonly [A in TileAxis]: Access }
@@ -55,11 +56,11 @@ const sliding = (args: ArgsOf<'conv2d'> | ArgsOf<'maxPool2d'> | ArgsOf<'avgPool2
 }
 
 const transposed = (args: ArgsOf<'convTranspose2d'>): AccessMap => {
-  const { kernel, stride, dilation, padding } = transposedWindowOf(args)
+  const { kernel, stride, dilation, padding, outputPadding } = transposedWindowOf(args)
   const axis = (index: 0 | 1): Access =>
     // Rows between windows that do not meet have no input.
     dilation[index] * (kernel[index] - 1) + 1 < stride[index]
-      ? whole
+      ? { kind: 'whole', padBefore: padding[index], padAfter: Math.max(0, padding[index] - outputPadding[index]) }
       : { kind: 'transposedWindow', kernel: kernel[index], stride: stride[index], dilation: dilation[index], padBefore: padding[index] }
   return { B: same, H: axis(0), W: axis(1) }
 }

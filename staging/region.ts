@@ -42,6 +42,7 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
     case 'adaptive':
       return unpadded(adaptiveInterval(access, output))
     case 'whole':
+      return { ...unpadded({ from: 0, to: extent }), padBefore: access.padBefore ?? 0, padAfter: access.padAfter ?? 0 }
     case 'reduce':
       return unpadded({ from: 0, to: extent })
     case 'window': {

@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as dsl from '../../dsl'
 import { buildGraph, type Segment } from '../../staging'
 import { onFastDevices } from '../devices'
-import { gradients, type Execution } from '../golden/execute'
+import { gradients, type Execution, type Gradients } from '../golden/execute'
 import { drawsOf } from '../staging/random-nets'
 import { assertClose } from './random-execution'
 
@@ -39,6 +39,14 @@ const nets: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   ]
 }
 
+/** A transposed convolution by windows that leave gaps, padded; and the same by windows that meet, whose weights are zeros where those end. */
+const gaps = (k: dsl.Pair, outputPadding: dsl.Pair): readonly dsl.AnyLayer[] => [
+  dsl.convTranspose2d({ out: 4, k, s: 3, p: 1, outputPadding, bias: false }),
+  dsl.meanSquaredError
+]
+const gapped: readonly dsl.AnyLayer[] = gaps([2, 1], 2)
+const filled: readonly dsl.AnyLayer[] = gaps(3, [1, 0])
+
 const input = [3, 3, 8, 7] as const
 const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
 
@@ -73,5 +81,23 @@ for (const [name, layers] of Object.entries(nets)) {
     assertClose(await gradients({ ...execution, device, segments: single(ops) }), exact, 1e-4, 1e-5)
   })
 }
+
+for (const device of ['reference', 'cpu'] as const)
+  test(`${device}: padding holds where a transposed convolution's windows leave gaps`, async () => {
+    const [few, many] = [executionOf(gapped), executionOf(filled)]
+    const values = few.weights.get('0.weight')!
+    const spread = new Float64Array(3 * 4 * 3 * 3)
+    for (let index = 0; index < values.length; index += 1) spread[9 * (index >> 1) + 3 * (index % 2)] = values[index]!
+    const { batch } = few
+    const [actual, expected] = [
+      await gradients({ ...few, device, strategy: 'plain' }),
+      await gradients({ ...many, device, batch, weights: new Map([['0.weight', spread]]), strategy: 'plain' })
+    ]
+    const inputs = ({ tensors, ...rest }: Gradients): Gradients => ({
+      ...rest,
+      tensors: new Map([['grad.input', tensors.get('grad.input')!]])
+    })
+    assertClose(inputs(actual), inputs(expected), device === 'cpu' ? 1e-5 : 1e-12)
+  })
 
 test.run()

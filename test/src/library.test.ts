@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import { bench, plan, train } from '../../src'
 import { root, runScript, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
-import { writeImages } from './example-images'
+import { writeImages, writeMasks } from './example-images'
 import { failureOf, valueOf } from './outcome'
 import small from './small-model'
 import { temporaryFolder } from './temporary-folder'
@@ -34,12 +34,13 @@ test.before(async () => {
     symlinkSync(to, at(join('node_modules', from)))
   for (const { name, text } of examples) writeFileSync(at(`${name}.ts`), text)
   await writeImages(at('images'))
+  await writeMasks(folder)
 })
 
 test('there is an example of every function', () => {
   const called = (name: string): boolean =>
     examples.some(({ text }) => new RegExp(`^import .*\\b${name}\\b.* from 'tilefold'$`, 'm').test(text))
-  for (const name of ['plan', 'explain', 'train', 'gradients', 'bench', 'place', 'profile']) assert.ok(called(name), name)
+  for (const name of ['plan', 'explain', 'train', 'predict', 'gradients', 'bench', 'place', 'profile']) assert.ok(called(name), name)
 })
 
 test('the examples compile in a folder where the package is linked', () => {

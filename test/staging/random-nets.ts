@@ -137,13 +137,13 @@ const randomBlock = (draw: Draw, [, channels, height, width]: readonly number[],
   }
 }
 
-/** Groups of one channel, of several, or none; rows and columns added below the stride or the dilation. */
+/** Groups of one channel, of several, or none; windows that meet or leave gaps. */
 const randomTransposed = (draw: Draw, channels: number): dsl.AnyLayer => {
   const groups = [1, 2, channels].filter((count) => channels % count === 0)[draw(0, 2)] ?? 1
   const [s, d] = [[draw(1, 3), draw(1, 3)] as const, [draw(1, 3), draw(1, 3)] as const]
   return dsl.convTranspose2d({
     ...{ out: groups * draw(1, 2), k: [draw(1, 3), draw(1, 3)], s, d, p: draw(0, 1), groups },
-    outputPadding: [draw(0, Math.max(s[0], d[0]) - 1), draw(0, Math.max(s[1], d[1]) - 1)],
+    outputPadding: [draw(0, s[0] - 1), draw(0, s[1] - 1)],
     bias: draw(0, 1) === 1
   })
 }
