@@ -19,9 +19,13 @@ export type Access =
       readonly padBefore: number
       readonly padAfter: number
     }
-  /** Of a transposed convolution: output o reads the inputs i with o = stride i - padBefore + dilation j, for j below kernel. */
+  /**
+   * Of a transposed convolution: output o reads the inputs i with o = stride i - padBefore + dilation j, for j below kernel. Where windows
+   * stand `apart`, rows between them have no input: then it takes its whole input, and is incompatible with tiling too.
+   */
   | {
       readonly kind: 'transposedWindow'
+      readonly apart: boolean
       readonly kernel: number
       readonly stride: number
       readonly dilation: number
@@ -30,8 +34,7 @@ export type Access =
   /** By absolute coordinates between whole tensors of these extents. */
   | ({ readonly kind: 'resize' } & ResizedAxis)
   | ({ readonly kind: 'adaptive' } & ResampledAxis)
-  /** With padding that a kernel's windows see, where it has any. */
-  | { readonly kind: 'whole'; readonly padBefore?: number; readonly padAfter?: number }
+  | { readonly kind: 'whole' }
   | { readonly kind: 'reduce' }
 
 export type AccessMap = { readonly [A in TileAxis]: Access }
@@ -56,12 +59,15 @@ const sliding = (args: ArgsOf<'conv2d'> | ArgsOf<'maxPool2d'> | ArgsOf<'avgPool2
 }
 
 const transposed = (args: ArgsOf<'convTranspose2d'>): AccessMap => {
-  const { kernel, stride, dilation, padding, outputPadding } = transposedWindowOf(args)
-  const axis = (index: 0 | 1): Access =>
-    // Rows between windows that do not meet have no input.
-    dilation[index] * (kernel[index] - 1) + 1 < stride[index]
-      ? { kind: 'whole', padBefore: padding[index], padAfter: Math.max(0, padding[index] - outputPadding[index]) }
-      : { kind: 'transposedWindow', kernel: kernel[index], stride: stride[index], dilation: dilation[index], padBefore: padding[index] }
+  const { kernel, stride, dilation, padding } = transposedWindowOf(args)
+  const axis = (index: 0 | 1): Access => ({
+    kind: 'transposedWindow',
+    apart: dilation[index] * (kernel[index] - 1) + 1 < stride[index],
+    kernel: kernel[index],
+    stride: stride[index],
+    dilation: dilation[index],
+    padBefore: padding[index]
+  })
   return { B: same, H: axis(0), W: axis(1) }
 }
 

@@ -28,10 +28,10 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
     case 'same':
       return unpadded(output)
     case 'transposedWindow': {
-      const { kernel, stride, dilation, padBefore } = access
+      const { kernel, stride, dilation, padBefore, apart } = access
       const reach = dilation * (kernel - 1)
-      const from = Math.max(0, Math.ceil((output.from + padBefore - reach) / stride))
-      const to = Math.min(extent, Math.floor((output.to - 1 + padBefore) / stride) + 1)
+      const from = apart ? 0 : Math.max(0, Math.ceil((output.from + padBefore - reach) / stride))
+      const to = apart ? extent : Math.min(extent, Math.floor((output.to - 1 + padBefore) / stride) + 1)
       // As a convolution from the output to the input sees it: how far its windows stand outside the output's tile.
       const before = padBefore + output.from - from * stride
       const after = (to - from - 1) * stride + reach + 1 - (output.to - output.from) - before
@@ -42,7 +42,6 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
     case 'adaptive':
       return unpadded(adaptiveInterval(access, output))
     case 'whole':
-      return { ...unpadded({ from: 0, to: extent }), padBefore: access.padBefore ?? 0, padAfter: access.padAfter ?? 0 }
     case 'reduce':
       return unpadded({ from: 0, to: extent })
     case 'window': {

@@ -1,4 +1,5 @@
 import { transposedWindowOf } from '../dsl'
+import type { Access } from './access'
 import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './normalisation'
 import { tileAxes, type TileAxis } from './program'
@@ -68,6 +69,9 @@ const reduces = (node: Node, axis: TileAxis): boolean => node.access[axis].kind 
  */
 export const ownedExtent = (last: Node, axis: TileAxis): number => (reduces(last, axis) ? last.input : last.output)[axisIndex[axis]]
 
+/** Whether an output's slice reads a slice of the input. */
+const isSliced = (access: Access): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
+
 /**
  * Dimensions along which a segment can be fused-tiled (paper 002, Listing 3, FTdimsIntersect): those that every op maps
  * to a slice of its input, or sums away where nothing inside the segment reads the sum; and along which no moments are taken inside.
@@ -82,7 +86,7 @@ export const fusedTiledAxes = (graph: Graph, span: Span): readonly TileAxis[] =>
         .every(({ access }, index) =>
           access[axis].kind === 'reduce'
             ? graph.readers[span.from + index + 1]!.every((reader) => reader >= span.to)
-            : access[axis].kind !== 'whole'
+            : isSliced(access[axis])
         )
   )
 }
