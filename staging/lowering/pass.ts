@@ -15,7 +15,7 @@ export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'repeat' | 'evaluat
 export interface Pass {
   readonly mode: ForwardMode
   readonly runs: (position: number) => boolean
-  /** Whether the op's backward, in this step, reads its input. */
+  /** Whether the op's backward reads its input as this pass leaves it. */
   readonly readsInput: (position: number) => boolean
   /** Whether the pass reads a tensor at all. */
   readonly isRead: (tensor: number) => boolean
@@ -98,7 +98,7 @@ export const passOf = (
   return {
     mode,
     runs,
-    readsInput,
+    readsInput: isReadBackward,
     isRead: (tensor) => inside(tensor).some((reader) => runs(reader) || isReadBackward(reader)),
     writes,
     heirOf,
