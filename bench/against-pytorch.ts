@@ -84,7 +84,7 @@ const report = (rows: readonly Row[], skipped: readonly Skipped[]): string => {
 }
 
 /** PyTorch's checkpoint_sequential at the numbers of segments among which its best is, by memory or by time. */
-const pytorchSegments = [2, 4]
+const pytorchSegments = [2, 3, 4, 6]
 
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
