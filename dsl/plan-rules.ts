@@ -117,13 +117,23 @@ const checkpointMistake = (layers: readonly PlannedLayer[], { to, checkpoint }: 
     : `there is no layer ${checkpoint}; its last one is ${last}`
 }
 
+/** Why a segment has no layer of this name. */
+const outsideMistake = (
+  layers: readonly PlannedLayer[],
+  { from, to }: UnnamedSegment,
+  field: 'winograd' | 'streams',
+  name: string
+): string | undefined => {
+  const place = layers.findIndex((layer) => layer.name === name)
+  if (place === -1) return `${field}: there is no layer ${name}`
+  return from <= place && place < to ? undefined : `${field}: ${name} is not in this segment`
+}
+
 /** Why a segment cannot run these of its layers by Winograd; whether a device can is its own to say. */
-const winogradMistake = (layers: readonly PlannedLayer[], { from, to, winograd = [] }: UnnamedSegment): string | undefined =>
-  firstDefined(winograd, (name) => {
-    const place = layers.findIndex((layer) => layer.name === name)
-    if (place === -1) return `winograd: there is no layer ${name}`
-    if (layers[place]!.op !== 'conv2d') return `winograd: ${name} is no convolution but ${layers[place]!.op}`
-    return from <= place && place < to ? undefined : `winograd: ${name} is not in this segment`
+const winogradMistake = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
+  firstDefined(segment.winograd ?? [], (name) => {
+    const op = layers.find((layer) => layer.name === name)?.op ?? 'conv2d'
+    return op === 'conv2d' ? outsideMistake(layers, segment, 'winograd', name) : `winograd: ${name} is no convolution but ${op}`
   })
 
 /** Why the segment at `place` cannot run forward again before the backward of the next one that does not. */
@@ -147,11 +157,7 @@ export const bandsMistake = (
 
 /** Why outputs of these of a segment's layers cannot leave it for the host, as far as its own layers tell. */
 const streamMistake = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
-  firstDefined(segment.streams ?? [], (name) => {
-    const place = layers.findIndex((layer) => layer.name === name)
-    if (place === -1) return `streams: there is no layer ${name}`
-    return segment.from <= place && place < segment.to ? bandsMistake(name, segment) : `streams: ${name} is not in this segment`
-  })
+  firstDefined(segment.streams ?? [], (name) => outsideMistake(layers, segment, 'streams', name) ?? bandsMistake(name, segment))
 
 /** Why segments do not cover the layers, which stand (and number tensors) in the order in which they run, or are tiled where that is not exact. */
 export const segmentsMistake = (layers: readonly PlannedLayer[], segments: readonly UnnamedSegment[]): string | undefined => {

@@ -316,10 +316,16 @@ type Unfit<G extends PlanSegment, Name extends string, E extends Entries> = stri
   : Name extends E[number][0]
     ? Extract<E[number], readonly [Name, ...unknown[]]>[1] extends infer N extends Op
       ? N extends 'conv2d'
-        ? Bad<`${ShowSegment<G>}: winograd: ${Name} is not in this segment`>
+        ? Outside<G, Name, E, 'winograd'>
         : Bad<`${ShowSegment<G>}: winograd: ${Name} is no convolution but ${N}`>
       : never
-    : Bad<`${ShowSegment<G>}: winograd: there is no layer ${Name}`>
+    : Outside<G, Name, E, 'winograd'>
+/** Why a segment has no layer of this name. */
+type Outside<G extends PlanSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
+  ? unknown
+  : Name extends E[number][0]
+    ? Bad<`${ShowSegment<G>}: ${Field}: ${Name} is not in this segment`>
+    : Bad<`${ShowSegment<G>}: ${Field}: there is no layer ${Name}`>
 
 /** Why a segment cannot run forward again before the backward of the one that follows. */
 type RepeatMistake<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
@@ -349,14 +355,9 @@ type StreamMistake<G extends PlanSegment, E extends Entries, F extends readonly 
   readonly streams: infer W extends readonly [string, ...string[]]
 }
   ? LayersWithin<E, F, Op, G['from'], G['to']> extends infer Names extends string
-    ? { readonly streams: { readonly [K in keyof W]: W[K] extends Names ? InBands<G, W[K]> : Outside<G, W[K], E> } }
+    ? { readonly streams: { readonly [K in keyof W]: W[K] extends Names ? InBands<G, W[K]> : Outside<G, W[K], E, 'streams'> } }
     : never
   : unknown
 type InBands<G extends PlanSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
   ? unknown
   : Bad<`${ShowSegment<G>}: streams: the output of ${Name} passes segment ${G['from']}..${G['to']} in bands of rows, so its grid must be 1x${G['grid']['H']}x1 instead of ${G['grid']['B']}x${G['grid']['H']}x${G['grid']['W']}`>
-type Outside<G extends PlanSegment, Name extends string, E extends Entries> = string extends Name
-  ? unknown
-  : Name extends E[number][0]
-    ? Bad<`${ShowSegment<G>}: streams: ${Name} is not in this segment`>
-    : Bad<`${ShowSegment<G>}: streams: there is no layer ${Name}`>

@@ -59,19 +59,21 @@ const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
  * other from the first op to the last and are tiled only where that is exact. The sentences are those of the plan's types.
  */
 export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<StagingError, Given> => {
-  const mistake =
-    orderMistake(graph.nodes, order) ?? segmentsMistake(inOrder(graph, order).nodes, segments.map(named(inOrder(graph, order))))
+  const misplaced = orderMistake(graph.nodes, order)
+  if (misplaced !== undefined) return E.left(inputError(`${misplaced}.`))
+  const running = inOrder(graph, order)
+  const mistake = segmentsMistake(running.nodes, segments.map(named(running)))
   if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
-  const streamed = segments.flatMap((segment, place) => {
-    const repeated = repeatMistake(inOrder(graph, order), segments, place)
-    const loaded = loadMistake(inOrder(graph, order), segments, segment)
-    const reasons = (segment.streams ?? []).map((position) => streamMistake(inOrder(graph, order), segments, segment, position))
-    return [repeated, loaded, ...reasons].flatMap((reason) =>
-      reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]
-    )
+  const moved = segments.flatMap((segment, place) => {
+    const reasons = [
+      repeatMistake(running, segments, place),
+      loadMistake(running, segments, segment),
+      ...(segment.streams ?? []).map((position) => streamMistake(running, segments, segment, position))
+    ]
+    return reasons.flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
   })[0]
-  if (streamed !== undefined) return E.left(inputError(`${streamed}.`))
-  const blind = segments.find((segment) => segmentTiling(inOrder(graph, order), segment, segment.grid) === undefined)
+  if (moved !== undefined) return E.left(inputError(`${moved}.`))
+  const blind = segments.find((segment) => segmentTiling(running, segment, segment.grid) === undefined)
   return blind === undefined
     ? E.right({ order, segments })
     : E.left(

@@ -21,6 +21,7 @@ import { withFastestFirst } from '../../staging/algorithms'
 import { refusedBytes } from '../../staging/device-model'
 import { algorithmDevice, nhwc } from './algorithm-device'
 import { drawsOf, netKind, randomNet } from './random-nets'
+import { must } from '../golden/execute'
 
 const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
 const block = (out: number) => [conv2d({ out, k: 3, p: 1 }), relu, conv2d({ out, k: 3, p: 1 }), relu, maxPool2d({ k: 2 })]
@@ -32,11 +33,6 @@ const base: StageRequest = {
   strategy: 'auto',
   objective,
   source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
-}
-
-const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isLeft(result)) throw new Error(result.left.message)
-  return result.right
 }
 
 const staged = (options: Partial<StageRequest> = {}): Staged => must(stage({ ...base, ...options }))

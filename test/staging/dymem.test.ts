@@ -6,7 +6,6 @@ import { conv2d, globalAvgPool, linear, maxPool2d, model, parallel, relu, residu
 import { builtIn } from '../../models'
 import { buildGraph, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
 import type { Graph } from '../../staging/graph'
-import { segmentEstimator } from '../../staging/lowering/estimate'
 import type { Lowering } from '../../staging/lowering/lower'
 import { timelineOf } from '../../staging/lowering/timeline'
 import { asWritten, depthFirst, inOrder, type Order } from '../../staging/order'
@@ -15,29 +14,16 @@ import { withFastestFirst } from '../../staging/algorithms'
 import { workspacesWithin } from '../../staging/strategies/free-workspace'
 import { dymem } from '../../staging/strategies/dymem'
 import { wholeGraph } from '../../staging/strategies/plain'
-import type { Search } from '../../staging/strategies/strategy'
-import { variantsOf } from '../../staging/strategies/variants'
 import { algorithmDevice } from './algorithm-device'
 import { drawsOf, netKind, randomNet } from './random-nets'
-
-const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isLeft(result)) throw new Error(result.left.message)
-  return result.right
-}
+import { must } from '../golden/execute'
+import { searchIn } from './search-in'
 
 const base = {
   device: referenceModel('float32'),
   objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
   source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
 } as const
-
-const searchIn = (written: Lowering, order: Order): Search => {
-  const lowering = { ...written, graph: inOrder(written.graph, order) }
-  const variants = variantsOf(lowering)
-  const { residentBytes } = candidateOf(written, order, wholeGraph(written.graph))
-  const timeline: Search['timeline'] = (segments) => timelineOf(lowering, segments)
-  return { lowering, residentBytes, variants, estimate: segmentEstimator(lowering), timeline }
-}
 
 /** Of dymem's plans of a graph in an order, the one that needs the fewest bytes. */
 const leastOf = (written: Lowering, order: Order): Candidate => {

@@ -12,11 +12,7 @@ import { candidateOf, type Candidate } from '../../staging/search'
 import { peakOf, residenceOf, type Stay } from '../../staging/strategies/host-stays'
 import { lmsSchedules, lmsStays, type LmsParameters } from '../../staging/strategies/lms'
 import { wholeGraph } from '../../staging/strategies/plain'
-
-const must = <A>(result: E.Either<{ readonly message: string }, A>): A => {
-  if (E.isLeft(result)) throw new Error(result.left.message)
-  return result.right
-}
+import { must } from '../golden/execute'
 
 const base = {
   device: referenceModel('float32'),

@@ -3,17 +3,12 @@ import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { buildGraph, referenceModel, type Objective, type StageRequest } from '../../staging'
-import { segmentEstimator } from '../../staging/lowering/estimate'
 import type { Lowering } from '../../staging/lowering/lower'
-import { timelineOf } from '../../staging/lowering/timeline'
-import { asWritten, inOrder } from '../../staging/order'
 import { candidateOf } from '../../staging/search'
 import { strategies } from '../../staging/strategies'
 import { leastBytesOf } from '../../staging/strategies/least-bytes'
-import { wholeGraph } from '../../staging/strategies/plain'
-import type { Search } from '../../staging/strategies/strategy'
-import { variantsOf } from '../../staging/strategies/variants'
 import { drawsOf, netKind, randomNet } from './random-nets'
+import { searchIn } from './search-in'
 
 const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
 const source: StageRequest['source'] = { kind: 'image', mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] }
@@ -23,19 +18,6 @@ const loweringOf = (seed: number): Lowering => {
   const built = buildGraph(model, input)
   if (isLeft(built)) throw new Error(built.left.message)
   return { graph: built.right, device: referenceModel('float32'), objective, source }
-}
-
-const searchIn = (written: Lowering, order: readonly number[]): Search => {
-  const lowering = { ...written, graph: inOrder(written.graph, order) }
-  const variants = variantsOf(lowering)
-  const { residentBytes } = candidateOf(written, asWritten(written.graph), wholeGraph(written.graph))
-  return {
-    lowering,
-    residentBytes,
-    variants,
-    estimate: segmentEstimator(lowering),
-    timeline: (segments) => timelineOf(lowering, segments)
-  }
 }
 
 /** Of many prospects a few are looked at. */
