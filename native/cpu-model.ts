@@ -1,11 +1,12 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { ConvolutionShape, DeviceModel } from '../staging/device-model'
-import type { Kernel } from '../staging/kernels'
+import { keyOfKernel, type Kernel } from '../staging/kernels'
 import { layoutCode } from '../staging/layout'
+import { memoised } from '../staging/lazily'
 import { roofline, type Rates } from '../staging/roofline'
 import { openDevice, versions, type NativeDevice } from './addon'
-import { answered, askedConvolution, byKernel, bytesAnswer, encoded, layoutsOf, memoised } from './device-answers'
+import { answered, askedConvolution, bytesAnswer, encoded, layoutsOf } from './device-answers'
 import type { DeviceError } from './error'
 
 /** What one core of each kind sustains in the kernels that matter, roughly; a measured profile takes this place. */
@@ -41,10 +42,10 @@ const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceMod
     precision: 'float32',
     threads,
     winograd: memoised(
-      (shape) => byKernel(byWinograd(shape)),
+      (shape) => keyOfKernel(byWinograd(shape)),
       (shape) => E.isRight(bytesAnswer(device.scratchBytes(encoded(byWinograd(shape)))))
     ),
-    scratchBytes: memoised(byKernel, (kernel) =>
+    scratchBytes: memoised(keyOfKernel, (kernel) =>
       kernel.kind.startsWith('convolution') ? answered(bytesAnswer(device.scratchBytes(encoded(kernel)))) : 0
     ),
     milliseconds: (kernel) => roofline(kernel, 4, rates),

@@ -1,14 +1,15 @@
 import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import type { ConvolutionShape, DeviceModel } from '../staging/device-model'
-import { encodeKernel, type Kernel, type KernelOf } from '../staging/kernels'
+import { encodeKernel, keyOfKernel, type Kernel, type KernelOf } from '../staging/kernels'
 import { layoutCode, layouts, type Layout } from '../staging/layout'
+import { memoised } from '../staging/lazily'
 import type { NativeDevice } from './addon'
 import { answerOf, type DeviceError } from './error'
 
 const layout = t.keyof(Object.fromEntries(layouts.map((name) => [name, null])) as Readonly<Record<Layout, null>>, 'layout')
-const layoutAnswer = answerOf(layout)
-const weightLayoutsAnswer = answerOf(t.readonly(t.type({ forward: layout, backwardData: layout }), 'weight layouts'))
+export const layoutAnswer = answerOf(layout)
+export const weightLayoutsAnswer = answerOf(t.readonly(t.type({ forward: layout, backwardData: layout }), 'weight layouts'))
 
 export const bytesAnswer = answerOf(t.number)
 
@@ -18,19 +19,6 @@ export const answered = <A>(answer: E.Either<DeviceError, A>): A => {
   return answer.right
 }
 
-export const memoised = <A, B>(keyOf: (a: A) => string, compute: (a: A) => B): ((a: A) => B) => {
-  const known = new Map<string, B>()
-  return (a) => {
-    const key = keyOf(a)
-    const found = known.get(key)
-    if (found !== undefined) return found
-    const computed = compute(a)
-    known.set(key, computed)
-    return computed
-  }
-}
-
-export const byKernel = (kernel: Kernel): string => encodeKernel(kernel).join()
 export const encoded = (kernel: Kernel): Float64Array => Float64Array.from(encodeKernel(kernel))
 
 /** Outputs along each axis of the convolution that the device is asked about: layouts do not depend on them. */
@@ -76,10 +64,10 @@ export const layoutsOf = (device: NativeDevice): Pick<DeviceModel, 'activationLa
   return {
     activationLayout: (channels, input) => activationLayout([channels, input]),
     weightLayouts: memoised(
-      (shape) => byKernel(asked(shape)),
+      (shape) => keyOfKernel(asked(shape)),
       (shape) => answered(weightLayoutsAnswer(device.weightLayouts(encoded(asked(shape)))))
     ),
-    winnersBytes: memoised(byKernel, (kernel) =>
+    winnersBytes: memoised(keyOfKernel, (kernel) =>
       kernel.kind.startsWith('maxPool') ? answered(bytesAnswer(device.winnersBytes(encoded(kernel)))) : 0
     )
   }

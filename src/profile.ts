@@ -10,7 +10,7 @@ import {
   type Profile,
   type ProfiledModel,
   type Source,
-  encodeKernel,
+  keyOfKernel,
   stage
 } from '../staging'
 import { deviceOf, launchCounts, measuredChoice, notThere } from './device'
@@ -61,10 +61,9 @@ const [mostSamplings, mostRounds] = [3, 6]
 const alternatives = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Kernel[] => {
   if (algorithms === undefined || !('algorithm' in kernel)) return [kernel]
   const direct = { ...kernel, algorithm: 0 }
-  return [direct, ...algorithms(direct).map(({ algorithm }) => ({ ...kernel, algorithm }))]
+  const others = algorithms(direct).filter(({ algorithm }) => algorithm !== 0)
+  return [direct, ...others.map(({ algorithm }) => ({ ...kernel, algorithm }))]
 }
-
-const keyOf = (kernel: Kernel): string => encodeKernel(kernel).join()
 
 /** The kernels that plans launch, those first that take the most of the plans' predicted time. */
 const launchedKernels = (
@@ -86,8 +85,8 @@ const launchedKernels = (
     const { program } = staged.right
     for (const [index, count] of launchCounts(program.step)) {
       const kernel = program.kernels[index]!
-      const before = launched.get(keyOf(kernel))?.milliseconds ?? 0
-      launched.set(keyOf(kernel), { kernel, milliseconds: before + count * device.milliseconds(kernel) })
+      const before = launched.get(keyOfKernel(kernel))?.milliseconds ?? 0
+      launched.set(keyOfKernel(kernel), { kernel, milliseconds: before + count * device.milliseconds(kernel) })
     }
   }
   return E.right([...launched.values()].sort((a, b) => b.milliseconds - a.milliseconds).map(({ kernel }) => kernel))
@@ -156,14 +155,14 @@ const measureRounds = async (meter: Meter, wanted: Wanted, start: Profile): Prom
     for (let round = 0; round < most; round += 1) {
       const found = pipe(deviceOf(wanted.setups[0], profile), E.chain(missing))
       if (E.isLeft(found)) return found
-      const kernels = found.right.filter((kernel) => !refused.has(keyOf(kernel)))
+      const kernels = found.right.filter((kernel) => !refused.has(keyOfKernel(kernel)))
       if (kernels.length === 0) break
       const measured = await measureAll(meter, kernels, profile, wanted)
       profile = measured.profile
       const written = await writeProfile(profile)()
       if (measured.failure !== undefined) return E.left(measured.failure)
       if (E.isLeft(written)) return written
-      measured.refused.forEach((kernel) => refused.add(keyOf(kernel)))
+      measured.refused.forEach((kernel) => refused.add(keyOfKernel(kernel)))
     }
   return E.right(profile)
 }

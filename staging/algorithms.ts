@@ -1,5 +1,6 @@
 import type { ConvolutionAlgorithm, DeviceModel } from './device-model'
-import { encodeKernel, type ConvolutionKernel } from './kernels'
+import { keyOfKernel, type ConvolutionKernel } from './kernels'
+import { memoised } from './lazily'
 
 /** Field `algorithm` of cuDNN's algorithm number n. */
 export const cudnnAlgorithm = (n: number): number => 16 + n
@@ -28,21 +29,18 @@ export const withExactKernels = (device: DeviceModel): DeviceModel => {
 export const withFastestFirst = (device: DeviceModel): DeviceModel => {
   const { algorithms } = device
   if (algorithms === undefined) return device
-  const sorted = (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
-    const others = algorithms(kernel).filter(({ algorithm }) => algorithm !== 0)
-    return [...others, { algorithm: 0, scratchBytes: device.scratchBytes(kernel) }]
-      .map((one) => ({ one, milliseconds: device.milliseconds({ ...kernel, algorithm: one.algorithm }) }))
-      .sort((a, b) => a.milliseconds - b.milliseconds)
-      .map(({ one }) => one)
+  const all = (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
+    const listed = algorithms(kernel)
+    const isThere = listed.some(({ algorithm }) => algorithm === 0)
+    return isThere ? listed : [...listed, { algorithm: 0, scratchBytes: device.scratchBytes(kernel) }]
   }
-  const known = new Map<string, readonly ConvolutionAlgorithm[]>()
   return {
     ...device,
-    algorithms: (kernel) => {
-      const key = encodeKernel(kernel).join()
-      const answer = known.get(key) ?? sorted(kernel)
-      known.set(key, answer)
-      return answer
-    }
+    algorithms: memoised(keyOfKernel, (kernel: ConvolutionKernel) =>
+      all(kernel)
+        .map((one) => ({ one, milliseconds: device.milliseconds({ ...kernel, algorithm: one.algorithm }) }))
+        .sort((a, b) => a.milliseconds - b.milliseconds)
+        .map(({ one }) => one)
+    )
   }
 }

@@ -16,7 +16,7 @@ export interface ConvolutionShape {
   readonly sourceLayout: Layout
 }
 
-/** A way to compute a convolution, and the bytes of its scratch operand. */
+/** A way to compute a convolution, and about the bytes of its scratch operand: just them, of a device that answers at once. */
 export interface ConvolutionAlgorithm {
   /** Field `algorithm` of the kernel. */
   readonly algorithm: number
@@ -38,8 +38,8 @@ export interface DeviceModel {
   /** Whether the device has this convolution by Winograd too (algorithm 1, which rounds differently), forward and backward. */
   readonly winograd: (convolution: ConvolutionShape) => boolean
   /**
-   * What else than algorithm 0 computes this kernel (given with algorithm 0) from the same layouts, fastest first by the device's own
-   * heuristics. Absent where there is never a choice.
+   * What computes this kernel (given with algorithm 0) from the same layouts, fastest first by the device's own heuristics; 0 need not
+   * be among them. Absent where there is never a choice.
    */
   readonly algorithms?: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
   /** Bytes of the scratch operand (0: absent; `refusedBytes`: the device does not have the kernel). */

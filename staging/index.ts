@@ -19,7 +19,16 @@ export { decodeDeviceFile, fileModel, type DeviceFile } from './file-model'
 export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
 export type { Graph, Node, Parameter } from './graph'
 export { buildGraph, isLearnable, withLoss } from './graph'
-export { encodeKernel, kernelKinds, kernelTable, type ConvolutionKernel, type Kernel, type KernelKind, type KernelOf } from './kernels'
+export {
+  encodeKernel,
+  kernelKinds,
+  kernelTable,
+  keyOfKernel,
+  type ConvolutionKernel,
+  type Kernel,
+  type KernelKind,
+  type KernelOf
+} from './kernels'
 export { layoutCode, layouts, type Layout } from './layout'
 export { allocators, type AllocatorName } from './placement'
 export { maxLive, type Lifetime } from './placement/placement'

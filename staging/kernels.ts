@@ -303,8 +303,11 @@ export type KernelOf<K extends KernelKind> = { readonly kind: K } & { readonly [
 export type Kernel = { [K in KernelKind]: KernelOf<K> }[KernelKind]
 export type ConvolutionKernel = Extract<Kernel, { readonly algorithm: number }>
 
-/** [code, ...fields in the table's order]: what a device decodes, and a key for caches. */
+/** [code, ...fields in the table's order]: what a device decodes. */
 export const encodeKernel = (kernel: Kernel): readonly number[] => [
   kernelKinds.indexOf(kernel.kind),
   ...kernelTable[kernel.kind].fields.map((field) => (kernel as unknown as Record<string, number>)[field]!)
 ]
+
+/** The same as a key for what is remembered by kernel. */
+export const keyOfKernel = (kernel: Kernel): string => encodeKernel(kernel).join()

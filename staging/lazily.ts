@@ -12,3 +12,14 @@ export const lazilyBy = <A>(compute: (key: number) => A): ((key: number) => A) =
     return known.get(key)!
   }
 }
+
+/** The same for everything with a key of its own. */
+export const memoised = <A, B>(keyOf: (a: A) => string, compute: (a: A) => B): ((a: A) => B) => {
+  const known = new Map<string, { readonly value: B }>()
+  return (a) => {
+    const key = keyOf(a)
+    const found = known.get(key) ?? { value: compute(a) }
+    known.set(key, found)
+    return found.value
+  }
+}

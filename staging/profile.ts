@@ -1,7 +1,7 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
 import { familyOf } from './kernel-family'
-import { encodeKernel, kernelTable, type Kernel, type KernelKind } from './kernels'
+import { kernelTable, keyOfKernel, type Kernel, type KernelKind } from './kernels'
 
 const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'number above 0')
 
@@ -82,7 +82,7 @@ export const profiled = (
       const modelled = base.milliseconds(kernel)
       return { kernel, milliseconds, point: { size: Math.log(modelled), ratio: milliseconds / modelled } }
     })
-  const exact = new Map(measured.map(({ kernel, milliseconds }) => [encodeKernel(kernel).join(), milliseconds]))
+  const exact = new Map(measured.map(({ kernel, milliseconds }) => [keyOfKernel(kernel), milliseconds]))
   const pointsBy = (keyOf: (kernel: Kernel) => string): ReadonlyMap<string, readonly Point[]> =>
     new Map(
       [...grouped(measured, ({ kernel }) => keyOf(kernel))].map(([key, group]) => [
@@ -102,13 +102,13 @@ export const profiled = (
     linkBytesPerSecond,
     ...(base.copyBytesPerSecond !== undefined && { copyBytesPerSecond: linkBytesPerSecond }),
     milliseconds: (kernel) => {
-      const key = encodeKernel(kernel).join()
+      const key = keyOfKernel(kernel)
       const time = exact.get(key) ?? known.get(key) ?? nearTime(kernel)
       known.set(key, time)
       return time
     },
     sourceOf: (kernel) => {
-      if (exact.has(encodeKernel(kernel).join())) return 'measured'
+      if (exact.has(keyOfKernel(kernel))) return 'measured'
       const points = families.get(familyOf(kernel))
       const size = Math.log(base.milliseconds(kernel))
       return points === undefined ? 'roofline' : points.some((point) => Math.abs(point.size - size) < nearSize) ? 'near' : 'far'

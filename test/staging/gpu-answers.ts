@@ -1,0 +1,60 @@
+import type { ConvolutionAlgorithm, ConvolutionKernel } from '../../staging'
+import type { GpuAnswers } from '../../staging/gpu-model'
+
+/** cuDNN's numbers by kind of convolution, fastest first, and bytes of workspace an output element. */
+const ways = {
+  convolutionForward: [
+    [6, 3],
+    [1, 0],
+    [7, 8],
+    [5, 12]
+  ],
+  convolutionBackwardData: [
+    [5, 8],
+    [1, 0],
+    [2, 12]
+  ],
+  convolutionBackwardWeights: [
+    [5, 8],
+    [1, 4],
+    [2, 12]
+  ]
+} as const
+
+/** cuDNN's tensors end there. */
+const mostElements = 2 ** 31
+
+const isRefused = (k: ConvolutionKernel): boolean =>
+  k.batch * Math.max(k.inChannels * k.inHeight * k.inWidth, k.outChannels * k.outHeight * k.outWidth) >= mostElements
+
+/** Workspace, and a copy of the source where its padding differs on both sides. */
+const bytesOf = (k: ConvolutionKernel): number => {
+  const [, workspace] = ways[k.kind].find(([number]) => k.algorithm === 16 + number) ?? [0, 0]
+  const isCopied = k.padTop !== k.padBottom || k.padLeft !== k.padRight
+  const copy = isCopied ? 4 * k.batch * k.inChannels * (k.inHeight + 2) * (k.inWidth + 2) : 0
+  return copy + workspace * k.batch * k.outChannels * k.outHeight * k.outWidth
+}
+
+/** A GPU's answers without a GPU, and how often each question was asked. */
+export const gpuDouble = (): { readonly answers: GpuAnswers; readonly asked: { algorithms: number; scratchBytes: number } } => {
+  const asked = { algorithms: 0, scratchBytes: 0 }
+  return {
+    asked,
+    answers: {
+      rates: { flopsPerSecond: 3e13, bytesPerSecond: 3.8e12, launchSeconds: 3e-6 },
+      layouts: { input: 'plain', activation: 'plain', weights: { forward: 'plain', backwardData: 'plain' } },
+      algorithms: (kernel) => {
+        asked.algorithms += 1
+        if (isRefused(kernel)) return []
+        return ways[kernel.kind].map(([number]): ConvolutionAlgorithm => {
+          const algorithm = 16 + number
+          return { algorithm, scratchBytes: bytesOf({ ...kernel, algorithm }) }
+        })
+      },
+      scratchBytes: (kernel) => {
+        asked.scratchBytes += 1
+        return isRefused(kernel) ? undefined : bytesOf(kernel)
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { vgg16 } from '../../models'
+import { stage, verify, type ConvolutionKernel } from '../../staging'
+import { gpuModel, isConvolution, representative } from '../../staging/gpu-model'
+import { gpuDouble } from './gpu-answers'
+import { must } from '../golden/execute'
+
+const linkBytesPerSecond = { toDevice: 2e10, toHost: 2e10 }
+
+const outputExtent = (input: number, before: number, after: number, window: number, stride: number): number =>
+  Math.floor((input + before + after - window) / stride) + 1
+
+const anExtent = fc.integer({ min: 1, max: 5000 })
+
+/** Any convolution of a tile: padding up to what the window reaches, on either side. */
+const aConvolution: fc.Arbitrary<ConvolutionKernel> = fc
+  .record({
+    outs: fc.tuple(anExtent, anExtent),
+    window: fc.constantFrom(1, 3, 7),
+    stride: fc.constantFrom(1, 2),
+    dilation: fc.constantFrom(1, 2)
+  })
+  .chain(({ outs: [outHeight, outWidth], window, stride, dilation }) => {
+    const reach = (window - 1) * dilation
+    const padding = fc.integer({ min: 0, max: Math.floor(reach / 2) })
+    return fc
+      .tuple(padding, padding, padding, padding, fc.integer({ min: 1, max: 1440 }))
+      .map(([padTop, padBottom, padLeft, padRight, batch]): ConvolutionKernel => ({
+        kind: 'convolutionForward',
+        batch,
+        inChannels: 16,
+        inHeight: Math.max(1, (outHeight - 1) * stride + reach + 1 - padTop - padBottom),
+        inWidth: Math.max(1, (outWidth - 1) * stride + reach + 1 - padLeft - padRight),
+        outHeight,
+        outWidth,
+        kernelHeight: window,
+        kernelWidth: window,
+        strideHeight: stride,
+        strideWidth: stride,
+        dilationHeight: dilation,
+        dilationWidth: dilation,
+        padTop,
+        padBottom,
+        padLeft,
+        padRight,
+        outChannels: 16,
+        groups: 1,
+        sourceLayout: 0,
+        destinationLayout: 0,
+        weightLayout: 0,
+        algorithm: 0,
+        slope: 0
+      }))
+  })
+
+test('a representative is a convolution of about the size, no larger, that stands for itself', () => {
+  fc.assert(
+    fc.property(aConvolution, (kernel) => {
+      const one = representative(kernel)
+      assert.equal(representative(one), one)
+      const reach = (one.kernelHeight - 1) * one.dilationHeight + 1
+      assert.is(outputExtent(one.inHeight, one.padTop, one.padBottom, reach, one.strideHeight), one.outHeight)
+      assert.is(outputExtent(one.inWidth, one.padLeft, one.padRight, reach, one.strideWidth), one.outWidth)
+      assert.ok(one.inHeight > 0 && one.inWidth > 0)
+      for (const field of ['batch', 'outHeight', 'outWidth'] as const)
+        assert.ok(one[field] <= kernel[field] && kernel[field] < 1.25 * one[field] + 1, `${field}: ${one[field]} for ${kernel[field]}`)
+    }),
+    { numRuns: 200 }
+  )
+})
+
+test("planning VGG-16 at 4096x4096 asks a GPU some thousand questions, and takes its own answer for each kernel's scratch", () => {
+  const { answers, asked } = gpuDouble()
+  const { plan, program } = must(
+    stage({
+      model: vgg16({ classes: 2 }),
+      input: [1, 3, 4096, 4096],
+      device: gpuModel(answers, { threads: 1, linkBytesPerSecond }),
+      strategy: 'auto',
+      budget: 11 * 2 ** 30,
+      objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
+      source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+    })
+  )
+  // 17,161 and 21,292 where every tile was asked about by itself.
+  assert.ok(asked.algorithms < 2000 && asked.scratchBytes < 6500, JSON.stringify(asked))
+  assert.ok(plan.segments.some(({ grid }) => grid.H * grid.W > 1))
+  assert.is(must(verify(program)).peakBytes, plan.predicted.peakDeviceBytes)
+  const convolutions = program.kernels.filter(isConvolution)
+  assert.ok(convolutions.some(({ algorithm }) => algorithm === 16 + 6))
+  // The source's copy makes room of its own for a tile whose padding differs on both sides.
+  const copied = convolutions.filter(({ padTop, padBottom }) => padTop !== padBottom)
+  assert.ok(copied.length > 0 && copied.every((kernel) => answers.scratchBytes(kernel)! > 0))
+})
+
+test.run()
