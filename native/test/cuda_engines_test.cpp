@@ -1,4 +1,4 @@
-// The scheduling of a cuda device without a GPU: programs on its streams, events and graphs, against the fake of fake_cuda.hpp.
+// The scheduling of a cuda device without a GPU: programs on its streams, events and graphs, against the emulated CUDA (emulated_cuda/runtime.hpp).
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -8,27 +8,11 @@
 #include "cuda/memory.hpp"
 #include "cuda/step_input.hpp"
 #include "cuda/stream.hpp"
-#include "fake_cuda.hpp"
+#include "emulated_cuda/runtime.hpp"
 #include "interpreter.hpp"
 #include "kernel_fields.hpp"
 #include "reference/device.hpp"
 #include "reference/image.hpp"
-
-namespace tilefold::cuda {
-
-// Stand-ins for memory.cu.
-void fillPattern(cudaStream_t stream, std::byte* memory, std::size_t bytes) {
-  test::enqueue(stream, [=] { std::memset(memory, 0xA5, bytes); });
-}
-void findHighestChange(cudaStream_t stream, const std::byte* memory, std::size_t bytes, unsigned long long* found) {
-  test::enqueue(stream, [=] {
-    *found = 0;
-    for (std::size_t at = bytes; at > 0 && *found == 0; --at)
-      if (memory[at - 1] != std::byte{0xA5}) *found = at;
-  });
-}
-
-}  // namespace tilefold::cuda
 
 namespace tilefold::test {
 namespace {
@@ -70,7 +54,7 @@ class FakeGpu : public Device {
 
    private:
     void launchOn(cudaStream_t stream, const std::vector<Operand>& operands) {
-      enqueue(stream, [kernel = kernel_, loads = loads_, step = context_.step, fault = context_.fault, operands] {
+      emulated::enqueue(stream, [kernel = kernel_, loads = loads_, step = context_.step, fault = context_.fault, operands] {
         StepParameters parameters;
         parameters.learningRate = step->learningRate;
         parameters.step = step->step;
@@ -179,7 +163,7 @@ void pixelsAreLoaded(Interpreter& interpreter, std::uint8_t first) {
 
 // The second run is captured, later ones replay it with their own learning rate and numbers.
 void eachStepHasItsOwnNumbers(Interpreter& interpreter) {
-  const int before = graphsLaunched();
+  const int before = emulated::graphsLaunched();
   for (int i = 0; i < 4; ++i) {
     StepParameters step;
     step.learningRate = 0.5 + i;
@@ -187,7 +171,7 @@ void eachStepHasItsOwnNumbers(Interpreter& interpreter) {
     expect(run(interpreter, "update", exchange, step), "an update did not finish");
     expect(exchange[0] == 10.0 * i - (0.5 + i) * (1.0 + i), "an update took another step's numbers");
   }
-  expect(graphsLaunched() == before + 3, "a section that ran again was not replayed");
+  expect(emulated::graphsLaunched() == before + 3, "a section that ran again was not replayed");
 }
 
 void aFaultIsAFailure(Interpreter& interpreter) {
@@ -244,7 +228,7 @@ void cropsLieWhereTheReferenceReadsThem() {
 }
 
 void runAll(unsigned seed) {
-  shuffleStreams(seed);
+  emulated::shuffle(seed);
   FakeGpu gpu;
   Interpreter interpreter(decodeProgram(program(), gpu), gpu);
   for (int i = 0; i < 3; ++i) numbersPassThrough(interpreter, 100.0 * i);

@@ -1,10 +1,11 @@
 #include "bias.hpp"
-#include "check.hpp"
 #include "grid.cuh"
+#include "launch.cuh"
 
 namespace tilefold::cuda {
 namespace {
 
+constexpr const char* sumsName = "summing a bias gradient";
 constexpr std::int64_t enoughBlocks = 1024;
 constexpr unsigned warp = 32, warps = threads / warp;
 
@@ -103,17 +104,16 @@ void sumSlices(cudaStream_t stream, Layout layout, std::int64_t batch, std::int6
   const auto count = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
   if (innermost(layout, pixels)) {
     const std::int64_t rows = batch * pixels;
-    sumColumns<<<dim3(columnBlocks(channels), count(slices)), threads, 0, stream>>>(gradient, sums, count(rows), count(channels),
-                                                                                    count(quotientUp(rows, slices)));
+    launchGrid(stream, sumsName, sumColumns<float, Sum>, dim3(columnBlocks(channels), count(slices)), threads, gradient, sums, count(rows),
+               count(channels), count(quotientUp(rows, slices)));
   } else if (pixels % 4 == 0 && aligned(gradient)) {
-    sumPlanes<<<dim3(count(channels), count(slices)), threads, 0, stream>>>(reinterpret_cast<const float4*>(gradient), sums, count(batch),
-                                                                            count(channels), count(pixels / 4),
-                                                                            count(quotientUp(batch * pixels / 4, slices)));
+    launchGrid(stream, sumsName, sumPlanes<float4, Sum>, dim3(count(channels), count(slices)), threads,
+               reinterpret_cast<const float4*>(gradient), sums, count(batch), count(channels), count(pixels / 4),
+               count(quotientUp(batch * pixels / 4, slices)));
   } else {
-    sumPlanes<<<dim3(count(channels), count(slices)), threads, 0, stream>>>(gradient, sums, count(batch), count(channels), count(pixels),
-                                                                            count(quotientUp(batch * pixels, slices)));
+    launchGrid(stream, sumsName, sumPlanes<float, Sum>, dim3(count(channels), count(slices)), threads, gradient, sums, count(batch),
+               count(channels), count(pixels), count(quotientUp(batch * pixels, slices)));
   }
-  checkLaunch("summing a bias gradient");
 }
 
 }  // namespace
@@ -124,14 +124,14 @@ void addBiasAndSlope(cudaStream_t stream, Layout layout, std::int64_t batch, std
   const std::int64_t elements = batch * channels * pixels;
   const std::int64_t together = innermost(layout, pixels) ? 1 : pixels, whole = innermost(layout, pixels) ? channels : pixels;
   const auto launch = [&](auto* vectors, std::int64_t count) {
-    addBias<<<blocksFor(count), threads, 0, stream>>>(vectors, biasOrNull, static_cast<float>(slope), static_cast<std::uint32_t>(channels),
-                                                      static_cast<std::uint32_t>(together), static_cast<std::uint32_t>(count));
+    launchGrid(stream, "adding a bias", addBias<std::remove_pointer_t<decltype(vectors)>>, blocksFor(count), threads, vectors, biasOrNull,
+               static_cast<float>(slope), static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(together),
+               static_cast<std::uint32_t>(count));
   };
   if (whole % 4 == 0 && aligned(values))
     launch(reinterpret_cast<float4*>(values), elements / 4);
   else
     launch(values, elements);
-  checkLaunch("adding a bias");
 }
 
 std::int64_t biasGradientPartialBytes(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels) {
@@ -144,9 +144,8 @@ void biasGradient(cudaStream_t stream, Layout layout, std::int64_t batch, std::i
   const std::int64_t slices = partialsOrNull == nullptr ? 1 : slicesOf(layout, batch, channels, pixels);
   if (slices == 1) return sumSlices(stream, layout, batch, channels, pixels, gradient, 1, sums);
   sumSlices(stream, layout, batch, channels, pixels, gradient, slices, partialsOrNull);
-  sumColumns<<<columnBlocks(channels), threads, 0, stream>>>(partialsOrNull, sums, static_cast<std::uint32_t>(slices),
-                                                             static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(slices));
-  checkLaunch("summing a bias gradient's parts");
+  launchGrid(stream, "summing a bias gradient's parts", sumColumns<double, float>, columnBlocks(channels), threads, partialsOrNull, sums,
+             static_cast<std::uint32_t>(slices), static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(slices));
 }
 
 }  // namespace tilefold::cuda

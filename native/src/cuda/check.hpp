@@ -17,7 +17,4 @@ inline void check(cudaError_t status, const char* what) {
   throw Failure(sentence);
 }
 
-// After a kernel's launch.
-inline void checkLaunch(const char* kernel) { check(cudaGetLastError(), kernel); }
-
 }  // namespace tilefold::cuda

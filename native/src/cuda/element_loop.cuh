@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "check.hpp"
 #include "context.hpp"
+#include "launch.cuh"
 
 namespace tilefold::cuda {
 
@@ -15,8 +15,7 @@ constexpr std::int64_t blocksPerMultiprocessor = 32;
 template <class... Parameters, class... Arguments>
 void launchKernel(const Context& context, const char* name, void (*kernel)(Parameters...), std::int64_t blocks, int threads,
                   const Arguments&... arguments) {
-  kernel<<<static_cast<unsigned>(blocks), static_cast<unsigned>(threads), 0, context.compute>>>(arguments...);
-  checkLaunch(name);
+  launchGrid(context.compute, name, kernel, dim3(static_cast<unsigned>(blocks)), static_cast<unsigned>(threads), arguments...);
 }
 
 // Blocks that give every thread at least one of `count` items, while there are enough.

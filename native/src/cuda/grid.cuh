@@ -9,7 +9,7 @@ constexpr unsigned threads = 256;  // of a block
 
 // As many blocks as elements need, up to what fills any device several times over.
 inline unsigned blocksFor(std::int64_t count) {
-  return static_cast<unsigned>(std::min<std::int64_t>((count + threads - 1) / threads, std::int64_t{1} << 14));
+  return static_cast<unsigned>(std::clamp<std::int64_t>((count + threads - 1) / threads, 1, std::int64_t{1} << 14));
 }
 
 inline bool aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }

@@ -1,9 +1,11 @@
+#include "grid.cuh"
+#include "launch.cuh"
 #include "memory.hpp"
 
 namespace tilefold::cuda {
 namespace {
 
-constexpr unsigned threads = 256, blocks = 1024;
+unsigned blocksOf(std::size_t bytes) { return blocksFor(static_cast<std::int64_t>(bytes / sizeof(std::uint64_t))); }
 
 __device__ std::uint64_t pattern(std::size_t word) { return (static_cast<std::uint64_t>(word) + 1) * 0x9E3779B97F4A7C15u; }
 
@@ -12,17 +14,17 @@ __device__ unsigned char patternByte(std::size_t at) {
 }
 
 __global__ void fill(std::byte* memory, std::size_t bytes) {
-  const std::size_t step = std::size_t{gridDim.x} * blockDim.x, words = bytes / sizeof(std::uint64_t);
+  const std::size_t step = indexStep(), words = bytes / sizeof(std::uint64_t);
   auto* const out = reinterpret_cast<std::uint64_t*>(memory);
-  const std::size_t first = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::size_t first = firstIndex();
   for (std::size_t i = first; i < words; i += step) out[i] = pattern(i);
   for (std::size_t at = words * sizeof(std::uint64_t) + first; at < bytes; at += step) memory[at] = static_cast<std::byte>(patternByte(at));
 }
 
 __global__ void find(const std::byte* memory, std::size_t bytes, unsigned long long* found) {
-  const std::size_t step = std::size_t{gridDim.x} * blockDim.x, words = (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+  const std::size_t step = indexStep(), words = (bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
   unsigned long long highest = 0;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < words; i += step) {
+  for (std::size_t i = firstIndex(); i < words; i += step) {
     const std::size_t start = i * sizeof(std::uint64_t), end = start + sizeof(std::uint64_t) < bytes ? start + sizeof(std::uint64_t) : bytes;
     if (end - start == sizeof(std::uint64_t) && reinterpret_cast<const std::uint64_t*>(memory)[i] == pattern(i)) continue;
     for (std::size_t at = end; at > start; --at)
@@ -37,14 +39,12 @@ __global__ void find(const std::byte* memory, std::size_t bytes, unsigned long l
 }  // namespace
 
 void fillPattern(cudaStream_t stream, std::byte* memory, std::size_t bytes) {
-  fill<<<blocks, threads, 0, stream>>>(memory, bytes);
-  checkLaunch("the arena's pattern");
+  launchGrid(stream, "the arena's pattern", fill, blocksOf(bytes), threads, memory, bytes);
 }
 
 void findHighestChange(cudaStream_t stream, const std::byte* memory, std::size_t bytes, unsigned long long* found) {
   check(cudaMemsetAsync(found, 0, sizeof(*found), stream), "clearing a word");
-  find<<<blocks, threads, 0, stream>>>(memory, bytes, found);
-  checkLaunch("the search for the arena's peak");
+  launchGrid(stream, "the search for the arena's peak", find, blocksOf(bytes), threads, memory, bytes, found);
 }
 
 }  // namespace tilefold::cuda

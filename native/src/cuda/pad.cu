@@ -1,9 +1,11 @@
-#include "check.hpp"
 #include "grid.cuh"
+#include "launch.cuh"
 #include "pad.hpp"
 
 namespace tilefold::cuda {
 namespace {
+
+constexpr const char* name = "copying a padded activation";
 
 // Rows of `width` elements each, and the planes that so many of them make.
 struct Rows {
@@ -66,20 +68,19 @@ void launchShift(cudaStream_t stream, const Side& from, const Side& to, std::int
                  std::int64_t left, const float* source, float* destination) {
   constexpr std::int64_t lanes = sizeof(Vector) / sizeof(float);
   const std::int64_t count = planes * to.height * (to.width * perColumn / lanes);
-  shift<Vector><<<blocksFor(count), threads, 0, stream>>>(
-      reinterpret_cast<const Vector*>(source), reinterpret_cast<Vector*>(destination), rowsOf(from, from.width * perColumn / lanes),
-      rowsOf(to, to.width * perColumn / lanes), static_cast<std::int32_t>(top), static_cast<std::int32_t>(left * perColumn / lanes),
-      static_cast<std::uint32_t>(count));
+  launchGrid(stream, name, shift<Vector>, blocksFor(count), threads, reinterpret_cast<const Vector*>(source),
+             reinterpret_cast<Vector*>(destination), rowsOf(from, from.width * perColumn / lanes),
+             rowsOf(to, to.width * perColumn / lanes), static_cast<std::int32_t>(top), static_cast<std::int32_t>(left * perColumn / lanes),
+             static_cast<std::uint32_t>(count));
 }
 
 void move(cudaStream_t stream, const PadBox& box, const Side& from, const Side& to, std::int64_t top, std::int64_t left,
           const float* source, float* destination) {
   if (from.layout != to.layout) {
     const std::int64_t count = box.batch * to.height * to.width;
-    shiftPixels<<<blocksFor(count), threads, 0, stream>>>(source, destination, rowsOf(from, from.width), rowsOf(to, to.width),
-                                                          stridesOf(from, box.channels), stridesOf(to, box.channels),
-                                                          static_cast<std::uint32_t>(box.channels), static_cast<std::int32_t>(top),
-                                                          static_cast<std::int32_t>(left), static_cast<std::uint32_t>(count));
+    launchGrid(stream, name, shiftPixels, blocksFor(count), threads, source, destination, rowsOf(from, from.width),
+               rowsOf(to, to.width), stridesOf(from, box.channels), stridesOf(to, box.channels), static_cast<std::uint32_t>(box.channels),
+               static_cast<std::int32_t>(top), static_cast<std::int32_t>(left), static_cast<std::uint32_t>(count));
   } else {
     const bool innermost = from.layout == Layout::nhwc;
     const std::int64_t planes = innermost ? box.batch : box.batch * box.channels, perColumn = innermost ? box.channels : 1;
@@ -88,7 +89,6 @@ void move(cudaStream_t stream, const PadBox& box, const Side& from, const Side& 
     const auto launch = wide ? launchShift<float4> : launchShift<float>;
     launch(stream, from, to, planes, perColumn, top, left, source, destination);
   }
-  checkLaunch("copying a padded activation");
 }
 
 }  // namespace

@@ -1,0 +1,108 @@
+#include "blocks.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "fibers.hpp"
+
+namespace tilefold::emulated {
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+namespace {
+
+// A thread that waits at a barrier, on the fiber that it runs on.
+struct Waiting {
+  Fiber* fiber;
+  unsigned thread;
+};
+
+// One block's threads. Threads that meet no barrier run one after another on the same fiber: a thread needs a fiber of its own only
+// once it waits.
+class Block {
+ public:
+  void run(unsigned threads, const std::function<void()>& body, std::mt19937& order) {
+    body_ = &body;
+    threads_ = threads;
+    started_ = 0;
+    backward_ = order() % 2 == 0;
+    bool diverged = false;
+    while (started_ < threads_) next().resume();
+    while (!waiting_.empty()) {
+      diverged = diverged || waiting_.size() != threads_;
+      std::vector<Waiting> going;
+      going.swap(waiting_);
+      if (order() % 2 == 0) std::reverse(going.begin(), going.end());
+      for (const Waiting& one : going) {
+        choose(one.thread);
+        one.fiber->resume();
+      }
+    }
+    if (diverged) throw std::runtime_error("a barrier was not reached by all threads of a block");
+  }
+
+  void wait() {
+    if (Fiber::running() == nullptr) throw std::logic_error("a barrier outside of a kernel");
+    waiting_.push_back({Fiber::running(), thread_});
+    Fiber::stop();
+  }
+
+ private:
+  static void work();
+
+  void choose(unsigned thread) {
+    thread_ = thread;
+    threadIdx = {thread % blockDim.x, thread / blockDim.x % blockDim.y, thread / blockDim.x / blockDim.y};
+  }
+
+  Fiber& next() {
+    if (idle_.empty()) {
+      fibers_.push_back(std::make_unique<Fiber>(work));
+      idle_.push_back(fibers_.back().get());
+    }
+    Fiber& fiber = *idle_.back();
+    idle_.pop_back();
+    return fiber;
+  }
+
+  const std::function<void()>* body_ = nullptr;
+  unsigned threads_ = 0, started_ = 0, thread_ = 0;
+  bool backward_ = false;
+  std::vector<Waiting> waiting_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> idle_;
+} block;
+
+void Block::work() {
+  while (true) {
+    while (block.started_ < block.threads_) {
+      const unsigned number = block.started_++;
+      block.choose(block.backward_ ? block.threads_ - 1 - number : number);
+      (*block.body_)();
+    }
+    block.idle_.push_back(Fiber::running());
+    Fiber::stop();
+  }
+}
+
+}  // namespace
+
+void barrier() { block.wait(); }
+
+void runBlocks(dim3 grid, dim3 size, const std::function<void()>& thread, std::mt19937& order) {
+  gridDim = grid;
+  blockDim = size;
+  std::vector<unsigned> blocks(std::size_t{grid.x} * grid.y * grid.z);
+  std::iota(blocks.begin(), blocks.end(), 0U);
+  std::shuffle(blocks.begin(), blocks.end(), order);
+  for (const unsigned number : blocks) {
+    blockIdx = {number % grid.x, number / grid.x % grid.y, number / grid.x / grid.y};
+    block.run(size.x * size.y * size.z, thread, order);
+  }
+}
+
+}  // namespace tilefold::emulated

@@ -1,0 +1,24 @@
+// Blocks of a kernel, one after another.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <functional>
+#include <random>
+
+namespace tilefold::emulated {
+
+// Of the thread that runs.
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+
+// Waits for the other threads of the block.
+void barrier();
+
+// Runs `thread` for every thread of every block of a grid; blocks in a random order, threads forward or backward. Throws
+// std::runtime_error where a barrier is not reached by all threads of a block.
+void runBlocks(dim3 grid, dim3 block, const std::function<void()>& thread, std::mt19937& order);
+
+// Enqueues a kernel, all of whose threads call `thread`.
+cudaError_t launch(const cudaLaunchConfig_t& config, std::function<void()> thread);
+
+}  // namespace tilefold::emulated

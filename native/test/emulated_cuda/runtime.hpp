@@ -1,0 +1,19 @@
+// CUDA's streams, events, graphs and memory on the processor, as far as the cuda device uses them: what is queued runs when somebody waits
+// for it, streams in a random order that only events bind. Device memory is the machine's, so that AddressSanitizer sees who leaves it.
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <functional>
+
+namespace tilefold::emulated {
+
+// As a kernel's launch would be. What throws is the error of whoever waits for it.
+cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
+
+// Of the order of what is not ordered, from here on.
+void shuffle(unsigned seed);
+
+// Graphs launched so far.
+int graphsLaunched();
+
+}  // namespace tilefold::emulated
