@@ -69,7 +69,8 @@ void inPlanes(const Shape& s, const Visit& visit) {
   const bool last = s.format == TensorFormat::nhwc;
   for (std::size_t n = 0; n < size(s.n); ++n)
     for (std::size_t c = 0; c < channels; ++c)
-      for (std::size_t pixel = 0; pixel < pixels; ++pixel) visit(last ? (n * pixels + pixel) * channels + c : (n * channels + c) * pixels + pixel);
+      for (std::size_t pixel = 0; pixel < pixels; ++pixel)
+        visit(last ? (n * pixels + pixel) * channels + c : (n * channels + c) * pixels + pixel);
 }
 
 Values planesOf(const Shape& shape, const float* data, bool rounds) {
@@ -95,7 +96,8 @@ struct Problem {
 
 Status checkParts(const Problem& p) {
   if (p.source.format != p.weights.format) return refuse(badParameter, "formats differ");
-  if (p.weights.c * p.window.groups != p.source.c || p.weights.n % p.window.groups != 0) return refuse(badParameter, "channels do not match");
+  if (p.weights.c * p.window.groups != p.source.c || p.weights.n % p.window.groups != 0)
+    return refuse(badParameter, "channels do not match");
   if (p.out(0) <= 0 || p.out(1) <= 0) return refuse(badParameter, "the window is larger than its padded input");
   return Status::success;
 }
@@ -104,7 +106,8 @@ Status check(const Problem& p) {
   if (const Status parts = checkParts(p); parts != Status::success) return parts;
   const Shape& d = p.destination;
   if (d.format != p.source.format) return refuse(badParameter, "formats differ");
-  if (d.n != p.source.n || d.c != p.weights.n || d.h != p.out(0) || d.w != p.out(1)) return refuse(badParameter, "the output's shape differs");
+  if (d.n != p.source.n || d.c != p.weights.n || d.h != p.out(0) || d.w != p.out(1))
+    return refuse(badParameter, "the output's shape differs");
   return Status::success;
 }
 

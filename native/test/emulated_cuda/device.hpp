@@ -59,6 +59,6 @@ inline float rsqrt(float value) { return rsqrtf(value); }
 // The arguments are copied and become what the kernel's parameters are, as CUDA does it.
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Arguments&&... arguments) {
-  return tilefold::emulated::launch(*config,
-                                    [kernel, values = std::tuple<Parameters...>(std::forward<Arguments>(arguments)...)] { std::apply(kernel, values); });
+  std::tuple<Parameters...> values(std::forward<Arguments>(arguments)...);
+  return tilefold::emulated::launch(*config, [kernel, values] { std::apply(kernel, values); });
 }
