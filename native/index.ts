@@ -9,6 +9,7 @@ import type { DeviceName, MathMode } from './addon'
 
 export { versions, type DeviceName, type MathMode, type Versions } from './addon'
 export type { DeviceError } from './error'
+export { recordedGpu } from './cuda-model'
 export { libraryName, openMeter, type Meter } from './meter'
 export type { SectionName } from '../staging/program'
 export { openSession, type Image, type Session, type SessionOptions, type StepParameters } from './session'

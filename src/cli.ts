@@ -161,9 +161,11 @@ const program = (): Command => {
       answer(options.json ?? false, (require('./commands/place') as typeof Place).placeCommand({ ...options, file }))
     )
 
-  addOptimizerOptions(add('profile', 'measure the kernels of a model on this machine, for better plans')).action((model: string, options) =>
-    answer(options.json ?? false, (require('./commands/profile') as typeof Profile).profileCommand({ ...options, model }))
-  )
+  addOptimizerOptions(add('profile', 'measure the kernels of a model on this machine, for better plans'))
+    .option('--out <file>', 'of cuda: a *.json file of this GPU, from which the same plans are made on any machine by --device')
+    .action((model: string, options) =>
+      answer(options.json ?? false, (require('./commands/profile') as typeof Profile).profileCommand({ ...options, model }))
+    )
 
   addOptimizerOptions(
     addModelOptions(tilefold.command('chain').description('write a model as a chain of stages, for offload; run nothing'))

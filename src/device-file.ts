@@ -7,7 +7,13 @@ import { readJson } from './read-file'
 const decoded = (named: string, value: unknown): E.Either<Failure, DeviceFile> =>
   pipe(
     decodeDeviceFile(value),
-    E.mapLeft((fault) => inputFailure(`${named}: ${fault}; write it as devices/v100-16gb.json is written`))
+    E.mapLeft((fault) => {
+      const isRecording = typeof value === 'object' && value !== null && 'recorded' in value
+      const remedy = isRecording
+        ? 'record it again on its GPU, with tilefold profile --device cuda --out'
+        : 'write it as devices/v100-16gb.json is written'
+      return inputFailure(`${named}: ${fault}; ${remedy}`)
+    })
   )
 
 /** A device from a JSON file such as devices/v100-16gb.json, or one that JavaScript and casts may have got past the compiler. */

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type DeviceError, type DeviceName, type MathMode, deviceModel, libraryName } from '../native'
 import {
+  type DeviceFile,
   type DeviceModel,
   type Instruction,
   type Precision,
@@ -12,6 +13,7 @@ import {
   type Section,
   type TimeSource,
   fileModel,
+  isRecorded,
   profiled
 } from '../staging'
 import { type Failure, deviceFailure } from './failure'
@@ -28,7 +30,7 @@ export const devicePrecisions = {
 export type DevicePrecision = (typeof devicePrecisions)[DeviceName][number]
 
 export const precisionsOf = (device: Setup['device']): readonly DevicePrecision[] =>
-  typeof device === 'string' ? devicePrecisions[device] : ['float32', 'float64']
+  typeof device === 'string' ? devicePrecisions[device] : isRecorded(device) ? [device.precision] : ['float32', 'float64']
 
 /** What products are computed in. */
 export const mathOf = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
@@ -53,10 +55,15 @@ export const measuredChoice = (setup: Choosing) => {
   return device === 'reference' ? undefined : { device, math, threads }
 }
 
+const modelOfFile = (file: DeviceFile, { precision, threads }: Setup): ProfiledModel => {
+  const base = fileModel(file, precision === 'float64' ? 'float64' : 'float32', threads)
+  return isRecorded(file) ? profiled(base, file) : unmeasured(base)
+}
+
 /** The device of a setup as staging sees it: with the times of `measured`, or of this machine's profile where there is one. */
 export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> => {
   const { device } = setup
-  if (typeof device !== 'string') return E.right(unmeasured(fileModel(device, setup.precision === 'float64' ? 'float64' : 'float32')))
+  if (typeof device !== 'string') return E.right(modelOfFile(device, setup))
   const here = { ...setup, device }
   return pipe(
     E.Do,

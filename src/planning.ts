@@ -17,8 +17,10 @@ import {
   type StrategyName,
   checkPlanFile,
   graphOf,
+  isRecorded,
   plainPeakBytes,
   stage,
+  unrecorded,
   verify
 } from '../staging'
 import { type DevicePrecision, type TimeShares, deviceOf, mathOf, timeShares } from './device'
@@ -79,6 +81,8 @@ export interface Planned {
   readonly predictedMilliseconds: (kernel: Kernel) => number
   /** Where a given plan was made for something else than it runs as now: a sentence for people. */
   readonly change?: string
+  /** Where a recorded GPU was not asked about all of the plan's convolutions: a sentence for people. */
+  readonly guess?: string
 }
 
 /** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
@@ -99,11 +103,12 @@ const budgetBytes = (size: Size | undefined, plainPeak: () => E.Either<Failure, 
   )
 }
 
-/** A device of a file has its memory, and no more. */
+/** A device of a file has its memory, and no more; what was recorded of a GPU plans as that GPU does, without a limit where none is given. */
 const withinDevice = ({ device }: Setup, budget: number | undefined): E.Either<Failure, number | undefined> => {
   if (typeof device === 'string') return E.right(budget)
   const { name, memoryBytes } = device
-  if (budget === undefined || budget <= memoryBytes) return E.right(budget ?? memoryBytes)
+  if (budget === undefined) return E.right(isRecorded(device) ? undefined : memoryBytes)
+  if (budget <= memoryBytes) return E.right(budget)
   return E.left(inputFailure(`the budget of ${budget} bytes is more than the ${memoryBytes} that ${name} has; lower --budget`))
 }
 
@@ -113,6 +118,16 @@ const budgetOf = (plan: Plan | undefined): Size | undefined =>
 const changeOf = (plan: Plan | undefined, staged: Staged, objective: Objective): Pick<Planned, 'change'> => {
   const change = plan && planChange(plan, staged, objective)
   return change === undefined ? {} : { change }
+}
+
+const guessOf = ({ device }: Setup, { program }: Staged): Pick<Planned, 'guess'> => {
+  if (typeof device === 'string' || !isRecorded(device)) return {}
+  const missing = unrecorded(device, program.kernels).length
+  if (missing === 0) return {}
+  const guess =
+    `${device.name} was not asked about ${missing} of the plan's ${program.kernels.filter((one) => 'algorithm' in one).length} convolutions: ` +
+    `their scratch is taken from others of their kind; record this plan there with tilefold profile --device cuda --out`
+  return { guess }
 }
 
 /** The device with a link no faster than its limit. */
@@ -215,7 +230,8 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
       verifiedMilliseconds,
       timeShares: timeShares(staged.program, device),
       predictedMilliseconds: device.milliseconds,
-      ...changeOf(setup.plan, staged, objective)
+      ...changeOf(setup.plan, staged, objective),
+      ...guessOf(setup, staged)
     }))
   )
 }

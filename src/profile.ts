@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Meter, openMeter } from '../native'
+import { type Meter, openMeter, recordedGpu } from '../native'
 import {
   type DeviceModel,
   type Kernel,
@@ -13,11 +13,12 @@ import {
   keyOfKernel,
   stage
 } from '../staging'
-import { deviceOf, launchCounts, measuredChoice, notThere } from './device'
+import { choiceOf, deviceOf, launchCounts, measuredChoice, notThere } from './device'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from './failure'
 import { type RunnableSetup, type Setup, imageSource, stageRequest, stagingFailure } from './planning'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
 import type { Size } from './sizes'
+import { writeWhole } from './whole-file'
 
 export interface Watching {
   /** While kernels are measured: `done` of this round's, of `total`. */
@@ -31,6 +32,8 @@ export const watchingOf = ({ onKernel, signal }: Watching): Watching => ({ ...(o
 
 export interface ProfileOptions extends RunnableSetup, Watching {
   readonly objective: Objective
+  /** Where to write a file of the GPU from which these plans are made elsewhere; of cuda alone. */
+  readonly out?: string
 }
 
 export interface ProfileReport {
@@ -205,20 +208,45 @@ const measure = (wanted: Wanted): Outcome<ProfileReport> => {
   )
 }
 
+/** A file of this machine's GPU that holds every answer that these plans ask for. */
+const record = (out: string, wanted: Wanted, profile: Profile): Outcome<void> => {
+  const [setup] = wanted.setups
+  return pipe(
+    deviceOf(setup, profile),
+    E.chain((device) => launchedKernels(wanted.setups, wanted, device)),
+    E.chain(() => E.mapLeft(deviceFailure)(recordedGpu(choiceOf(setup).math, profile))),
+    TE.fromEither,
+    TE.chain((file) => writeWhole(out, () => [Buffer.from(`${JSON.stringify(file)}\n`)]))
+  )
+}
+
+const checkOut = ({ out, device }: ProfileOptions): E.Either<Failure, void> => {
+  if (out !== undefined && device !== 'cuda')
+    return E.left(inputFailure(`--out: what the ${device} device answers is not recorded; take --device cuda, or leave --out out`))
+  return out === undefined || out.endsWith('.json')
+    ? E.right(undefined)
+    : E.left(inputFailure(`--out: ${out}: a device file is named *.json`))
+}
+
 /**
  * Measures the kernels of a model's plans (of `plain`, and of the strategy under the budget or under usual ones) and the link, and keeps
  * the times for every later plan on this machine with this library and number of threads. Where Winograd is not refused, plans
  * under the smallest budgets that do without it are sampled too: larger kernels take times as theirs.
  */
 export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> => {
-  const { budget, objective, ...unlimited } = options
+  const { budget, objective, out: _, ...unlimited } = options
   const plain: RunnableSetup = { ...unlimited, strategy: 'plain' }
   const limited = (budget === undefined ? usualBudgets : [budget]).map((budget): RunnableSetup => ({ ...unlimited, budget }))
   const sampled =
     options.exactKernels || options.plan !== undefined
       ? []
       : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
-  return measure({ setups: [plain, ...limited], sampled, objective, source: imageSource, ...watchingOf(options) })
+  const wanted: Wanted = { setups: [plain, ...limited], sampled, objective, source: imageSource, ...watchingOf(options) }
+  return pipe(
+    TE.fromEither(checkOut(options)),
+    TE.chain(() => measure(wanted)),
+    TE.chainFirst(({ profile }) => (options.out === undefined ? TE.right(undefined) : record(options.out, wanted, profile)))
+  )
 }
 
 /** Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks for it. */

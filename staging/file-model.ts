@@ -1,7 +1,9 @@
+import type * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import { decodeAs } from './decode'
 import type { DeviceModel } from './device-model'
 import { bytesOf, type Precision } from './program'
+import { recordedDevice, recordedModel, type RecordedDevice } from './recorded-device'
 import { referenceModel } from './reference-model'
 import { roofline } from './roofline'
 
@@ -10,8 +12,8 @@ const seconds = t.refinement(t.number, (value) => value >= 0 && Number.isFinite(
 const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number of bytes above 0')
 const name = t.refinement(t.string, (value) => value !== '', 'a name')
 
-/** A device that is elsewhere, by the figures of its data sheet or of a measurement. */
-const deviceFile = t.readonly(
+/** By the figures of its data sheet or of a measurement. */
+const deviceSheet = t.readonly(
   t.type({
     name,
     memoryBytes: bytes,
@@ -24,15 +26,26 @@ const deviceFile = t.readonly(
   })
 )
 
-export type DeviceFile = t.TypeOf<typeof deviceFile>
+type DeviceSheet = t.TypeOf<typeof deviceSheet>
+
+/** A device that is elsewhere: by its rates, or by all that it answered there. */
+export type DeviceFile = DeviceSheet | RecordedDevice
+
+export const isRecorded = (file: DeviceFile): file is RecordedDevice => 'recorded' in file
+
+const [decodeSheet, decodeRecorded] = [decodeAs('device', deviceSheet), decodeAs('device', recordedDevice)]
 
 /** A device from what JSON holds, or words on the first place that is wrong. */
-export const decodeDeviceFile = decodeAs('device', deviceFile)
+export const decodeDeviceFile = (value: unknown): E.Either<string, DeviceFile> =>
+  t.UnknownRecord.is(value) && 'recorded' in value ? decodeRecorded(value) : decodeSheet(value)
 
-/** The device of a file: plain layouts and no scratch, as the reference device, and the roofline's times at the file's rates. */
-export const fileModel = (file: DeviceFile, precision: Precision): DeviceModel => ({
-  ...referenceModel(precision),
-  name: file.name,
-  milliseconds: (kernel) => roofline(kernel, bytesOf(precision), { ...file, flopsPerSecond: file.flopsPerSecond[precision] }),
-  linkBytesPerSecond: file.linkBytesPerSecond
-})
+/** Of a sheet: plain layouts and no scratch, as the reference device, and the roofline's times at the sheet's rates. Recorded: as there. */
+export const fileModel = (file: DeviceFile, precision: Precision, threads = 1): DeviceModel =>
+  isRecorded(file)
+    ? recordedModel(file, threads)
+    : {
+        ...referenceModel(precision),
+        name: file.name,
+        milliseconds: (kernel) => roofline(kernel, bytesOf(precision), { ...file, flopsPerSecond: file.flopsPerSecond[precision] }),
+        linkBytesPerSecond: file.linkBytesPerSecond
+      }

@@ -67,7 +67,7 @@ export const representative = (kernel: ConvolutionKernel): ConvolutionKernel => 
 }
 
 /** Bytes of scratch do not depend on a rectifier in the same go. */
-const unrectified = (kernel: ConvolutionKernel): ConvolutionKernel => ('slope' in kernel ? { ...kernel, slope: 1 } : kernel)
+export const unrectified = (kernel: ConvolutionKernel): ConvolutionKernel => ('slope' in kernel ? { ...kernel, slope: 1 } : kernel)
 
 /**
  * The cuda device by what its addon, or a recording, answers. Which algorithms a convolution has is asked of its representative, whose

@@ -5,6 +5,11 @@ import { kernelTable, keyOfKernel, type Kernel, type KernelKind } from './kernel
 
 const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'number above 0')
 
+/** Of single launches. `kernel`: its kind and its fields by name. */
+export const profileTimes = t.readonlyArray(
+  t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number]))), milliseconds: positive }))
+)
+
 /** What a device was measured to take: milliseconds of single launches, and the link's bytes a second. */
 export const profile = t.readonly(
   t.type({
@@ -13,10 +18,7 @@ export const profile = t.readonly(
     library: t.string,
     threads: positive,
     linkBytesPerSecond: t.readonly(t.type({ toDevice: positive, toHost: positive })),
-    /** `kernel`: its kind and its fields by name. */
-    kernels: t.readonlyArray(
-      t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number]))), milliseconds: positive }))
-    )
+    kernels: profileTimes
   })
 )
 
@@ -61,7 +63,7 @@ export interface ProfiledModel extends DeviceModel {
 }
 
 /** Refuses fields of another version's kernels. */
-const isKernel = (kernel: Readonly<Record<string, string | number>>): boolean => {
+export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => {
   const { kind, ...fields } = kernel
   const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? kernelTable[kind as KernelKind].fields : undefined
   return known !== undefined && known.length === Object.keys(fields).length && known.every((field) => typeof fields[field] === 'number')

@@ -6,9 +6,9 @@ import type { Watching } from '../profile'
 /** What a command answers: the same as data and in words. */
 export type CommandResult = Outcome<{ readonly json: object; readonly text: string }>
 
-/** Says on standard error where a given plan runs otherwise than it was made for. */
-export const sayChange = ({ change }: Planned): void => {
-  if (change !== undefined) process.stderr.write(`${change}.\n`)
+/** Says on standard error where a given plan runs otherwise than it was made for, and what of its device is a guess. */
+export const sayChange = ({ change, guess }: Planned): void => {
+  for (const sentence of [change, guess]) if (sentence !== undefined) process.stderr.write(`${sentence}.\n`)
 }
 
 /** Says on standard error how far measuring is. */

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Plan } from '../../dsl'
-import type { PlacementChoice } from '../../staging'
+import type { DeviceName } from '../../native'
+import { type DeviceFile, type PlacementChoice, isRecorded } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import { type Size, parseSize } from '../sizes'
 import { orTextIfPresent } from './values'
@@ -34,13 +35,14 @@ export const noChunks = (placement: string): Failure =>
 /** Fails for chunks without `virtual`, or of no whole pages, and for a device that maps none. */
 export const placementOf = (
   { placement, chunk }: PlacementOptions,
-  device: unknown,
+  device: DeviceName | DeviceFile,
   plan: Plan | undefined
 ): E.Either<Failure, PlacementChoice | undefined> => {
   const isVirtual = placement === 'virtual'
   if (placement !== undefined && !isVirtual && placement !== 'static')
     return E.left(inputFailure(`--placement: a step is placed by static or virtual, not by ${String(placement)}`))
-  if (device === 'cuda' && (isVirtual || plan?.placement !== undefined))
+  const isCuda = typeof device === 'string' ? device === 'cuda' : isRecorded(device)
+  if (isCuda && (isVirtual || plan?.placement !== undefined))
     return E.left(inputFailure('--placement: the cuda device maps no chunks of memory; take static, or --device cpu or reference'))
   if (chunk !== undefined && !isVirtual) return E.left(noChunks('static'))
   if (!isVirtual) return E.right(undefined)

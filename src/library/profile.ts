@@ -7,8 +7,12 @@ import { type ProfileOptions as Run, profileNetwork } from '../profile'
 import { trainingObjective } from '../training/objective'
 import { type OptimizerOptions, objectiveOf } from './objective'
 import { type SetupOptions, runnable, setupOf } from './setup'
+import { present } from './values'
 
-export interface ProfileOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onKernel' | 'signal'> {}
+export interface ProfileOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onKernel' | 'signal'> {
+  /** Where a device file (*.json) of this machine's GPU goes, from which these plans are made on any machine. */
+  readonly out?: string
+}
 
 /** All that is known of the device, where it is kept, and how many kernels this run measured. */
 export interface ProfileReport extends Profile {
@@ -18,16 +22,21 @@ export interface ProfileReport extends Profile {
 
 /**
  * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a second), and keeps them in the
- * user's cache folder, where every later plan finds them. Fails with code `input` (the reference device, or one of a file) or `interrupted`.
+ * user's cache folder, where every later plan finds them. Fails with code `input` (the reference device, or one of a file; `out` of another
+ * device than cuda) or `interrupted`.
  */
 export const profile = (options: ProfileOptions): Outcome<ProfileReport> => {
-  const { onKernel, signal } = options
+  const { onKernel, signal, out } = options
   return pipe(
     TE.Do,
     TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
     TE.bind('setup', () => TE.fromEither(E.chain(runnable)(setupOf(options)))),
     TE.chain(({ objective, setup }) =>
-      profileNetwork({ ...setup, objective: trainingObjective(objective), ...(onKernel && { onKernel }), ...(signal && { signal }) })
+      profileNetwork({
+        ...setup,
+        objective: trainingObjective(objective),
+        ...present({ out, onKernel, signal })
+      })
     ),
     TE.map(({ profile, path, measured }) => ({ ...profile, path, measured }))
   )
