@@ -1,18 +1,25 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { encodeKernel, type Kernel } from '../staging/kernels'
+import type { Kernel } from '../staging/kernels'
 import { deviceProperties, openDevice, versions, type DeviceChoice } from './addon'
+import { encodeKernels } from './encode'
 import { answerOf, type DeviceError } from './error'
 
-const numberAnswer = answerOf(t.number)
+const timesAnswer = answerOf(t.readonlyArray(t.union([t.number, t.string]), 'times'))
 const linkAnswer = answerOf(t.readonly(t.type({ toDevice: t.number, toHost: t.number }), 'rates of the link'))
 
-/** Times single kernels on a device; each call blocks for some tens of milliseconds, or three launches. */
+/** Kernels that one call measures: a GPU takes memory for all of them at once, and some milliseconds for each. */
+const together = { cpu: 1, cuda: 32 } as const
+
+/** Times single kernels on a device; each call blocks for some tens of milliseconds, or three launches of each. */
 export interface Meter {
   /** What times depend on beside kernel and threads: see libraryName. */
   readonly library: string
-  readonly milliseconds: (kernel: Kernel) => E.Either<DeviceError, number>
+  /** How many kernels are best measured in one call. */
+  readonly together: number
+  /** Of each kernel: milliseconds of a launch, or why the device has none. */
+  readonly milliseconds: (kernels: readonly Kernel[]) => E.Either<DeviceError, readonly (number | string)[]>
   readonly linkBytesPerSecond: () => E.Either<DeviceError, { readonly toDevice: number; readonly toHost: number }>
 }
 
@@ -36,7 +43,8 @@ export const openMeter = (choice: DeviceChoice): E.Either<DeviceError, Meter> =>
     E.bind('device', () => openDevice(choice)),
     E.map(({ library, device }) => ({
       library,
-      milliseconds: (kernel) => numberAnswer(device.milliseconds(Float64Array.from(encodeKernel(kernel)))),
+      together: together[choice.device],
+      milliseconds: (kernels) => timesAnswer(device.milliseconds(encodeKernels(kernels))),
       linkBytesPerSecond: () => linkAnswer(device.linkBytesPerSecond())
     }))
   )

@@ -129,20 +129,27 @@ const measureAll = async (meter: Meter, kernels: readonly Kernel[], before: Prof
   const withTimes = (): Profile => ({ ...before, kernels: [...before.kernels, ...times] })
   const refused: Kernel[] = []
   let refusal: Failure | undefined
-  for (const [done, kernel] of kernels.entries()) {
+  for (let done = 0; done < kernels.length; done += meter.together) {
     // Lets an interrupt in, which a measurement blocks.
     await setImmediate()
     if (signal?.aborted) {
       const message = `interrupted after ${done} of ${kernels.length} kernels, whose times are kept`
       return { profile: withTimes(), refused, failure: { code: 'interrupted', message } }
     }
-    const milliseconds = meter.milliseconds(kernel)
-    if (E.isRight(milliseconds)) times.push({ kernel: { ...kernel }, milliseconds: milliseconds.right })
-    else {
-      refused.push(kernel)
-      refusal = deviceFailure(milliseconds.left)
-    }
-    onKernel?.(done + 1, kernels.length, kernel)
+    const some = kernels.slice(done, done + meter.together)
+    const answers = pipe(
+      meter.milliseconds(some),
+      E.getOrElse(({ message }): readonly (number | string)[] => some.map(() => message))
+    )
+    some.forEach((kernel, index) => {
+      const answer = answers[index]!
+      if (typeof answer === 'number') times.push({ kernel: { ...kernel }, milliseconds: answer })
+      else {
+        refused.push(kernel)
+        refusal = deviceFailure({ code: 'device', message: answer })
+      }
+      onKernel?.(done + index + 1, kernels.length, kernel)
+    })
   }
   return { profile: withTimes(), refused, ...(refusal !== undefined && withTimes().kernels.length === 0 && { failure: refusal }) }
 }

@@ -41,6 +41,10 @@ class Engines {
   virtual void launch(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
   // The same, and waits: milliseconds that it took.
   virtual double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) = 0;
+  // Milliseconds of a launch on the compute engine, in each of `rows` rows of `launches`: where a device only queues, without what queueing
+  // takes. The kernel has been launched before.
+  virtual std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
+                                       std::size_t launches) = 0;
   // Of a copy engine, in its direction. False when the run ended first, as of wait.
   virtual bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress& progress) = 0;
   // Of the compute engine, where the spaces have chunks; in whole chunks that the decoder has proven to be free.
@@ -54,7 +58,8 @@ class Engines {
   // Instead of end(), after a failure: waits, and throws nothing.
   virtual void abandon() noexcept = 0;
 
-  // Bytes to and from the arena, between sections.
+  // Bytes within, to and from the arena, between sections.
+  virtual void fill(std::byte* address, std::byte value, std::size_t count) = 0;
   virtual void upload(std::byte* address, const std::byte* bytes, std::size_t count) = 0;
   virtual void download(const std::byte* address, std::byte* bytes, std::size_t count) const = 0;
   // One past the highest byte that anything changed, in the arena and in the host pool.

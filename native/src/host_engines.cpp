@@ -51,6 +51,17 @@ class HostEngines : public Engines {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
 
+  std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
+                               std::size_t launches) override {
+    std::vector<double> times;
+    for (std::size_t row = 0; row < rows; ++row) {
+      double sum = 0;
+      for (std::size_t i = 0; i < launches; ++i) sum += launchTimed(Engine::compute, kernel, operands);
+      times.push_back(sum / static_cast<double>(launches));
+    }
+    return times;
+  }
+
   bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress& progress) override {
     const bool toDevice = engine == Engine::toDevice;
     return of(links_, engine)->copy(toDevice ? host : device, toDevice ? device : host, rows, rowBytes, progress);
@@ -68,6 +79,7 @@ class HostEngines : public Engines {
   void end(bool) override {}
   void abandon() noexcept override {}
 
+  void fill(std::byte* address, std::byte value, std::size_t count) override { std::memset(address, static_cast<int>(value), count); }
   void upload(std::byte* address, const std::byte* bytes, std::size_t count) override { std::memcpy(address, bytes, count); }
   void download(const std::byte* address, std::byte* bytes, std::size_t count) const override { std::memcpy(bytes, address, count); }
   std::size_t arenaPeakBytes() const override { return chunks_ ? chunks_->highestChangedByte() : arena_->highestChangedByte(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "engines.hpp"
 #include "kernel_fields.hpp"
@@ -12,20 +13,19 @@ namespace tilefold {
 namespace {
 
 constexpr std::int64_t alignment = 64;  // as staging places buffers
-constexpr std::int64_t mostUploaded = std::int64_t{1} << 26;  // at once: operands may take nearly all memory
-constexpr std::size_t fewestLaunches = 3, mostLaunches = 1000;
+constexpr std::size_t fewestRows = 3, mostRows = 1000;
 
-// Moderate numbers everywhere: denormal or infinite ones would cost time that real ones do not. Labels and winners are integers.
-std::vector<std::byte> filling(std::int64_t bytes, Precision precision, bool integers) {
-  std::vector<std::byte> data(static_cast<std::size_t>(bytes));
-  const auto count = static_cast<std::size_t>(bytes / bytesOf(precision));
-  if (integers) return data;
-  if (precision == Precision::float64)
-    std::fill_n(reinterpret_cast<double*>(data.data()), count, 0.25);
-  else
-    std::fill_n(reinterpret_cast<float*>(data.data()), count, 0.25F);
-  return data;
-}
+// What a median is taken over: long enough that a timer's tick does not move it.
+struct Enough {
+  double rowMilliseconds, milliseconds;
+  std::size_t mostInRow;
+};
+constexpr Enough enoughAtOnce{0, 15, 1};
+constexpr Enough enoughQueued{0.5, 3, 100};  // events of a GPU tick in half a microsecond
+
+// In every byte: 0.186 as a float32 or bfloat16, 7e-9 as a float64. Denormal or infinite numbers would cost time that real ones do not.
+// Labels and winners are integers.
+constexpr std::byte moderate{0x3E}, zero{0};
 
 struct Images {
   explicit Images(const Kernel& kernel) {
@@ -48,53 +48,105 @@ struct Images {
   StepParameters parameters;
 };
 
-}  // namespace
+struct Timed {
+  Timed(const Kernel& kernel, Device& device) : kernel(kernel), extents(operandExtents(kernel, device)) {
+    for (const OperandExtent& extent : extents) bytes += roundUp(extent.bytes, alignment);
+    if (hasWinners()) bytes += roundUp(extents[2].bytes, alignment);
+  }
+  // Whatever won must be an element of its window: the forward kernel, which has the same fields, says which.
+  bool hasWinners() const { return kernel.kind == KernelKind::maxPoolBackward; }
 
-double timeKernel(const Kernel& kernel, Device& device, double enough) {
-  const std::vector<OperandExtent> extents = operandExtents(kernel, device);
-  const std::vector<OperandInfo>& table = kernelInfo(kernel.kind).operands;
-  // Whatever won must be an element of its window: let the forward kernel, which has the same fields, say which.
-  const bool winners = kernel.kind == KernelKind::maxPoolBackward;
-  std::int64_t bytes = winners ? roundUp(extents[2].bytes, alignment) : 0;
-  for (const OperandExtent& extent : extents) bytes += roundUp(extent.bytes, alignment);
-  const Images images(kernel);
-  const ImageExtent extent = images.extent();
-  const std::unique_ptr<Engines> engines = device.engines({static_cast<std::size_t>(std::max(bytes, alignment)), 0, 0, extent}, 0);
-  std::byte* next = engines->arena();
-  const auto place = [&](std::int64_t size, bool integers) {
-    std::byte* const address = next;
-    const std::vector<std::byte> data = filling(std::min(size, mostUploaded), device.precision(), integers);
-    for (std::int64_t at = 0; at < size; at += mostUploaded)
-      engines->upload(address + at, data.data(), static_cast<std::size_t>(std::min(mostUploaded, size - at)));
-    next += roundUp(size, alignment);
-    return address;
-  };
-  std::vector<Operand> operands(extents.size());
-  for (std::size_t i = 0; i < extents.size(); ++i) {
-    if (extents[i].bytes == 0) continue;
-    const std::string name = table[i].name;
-    operands[i].address = place(extents[i].bytes, name == "labels" || name == "winners");
-  }
-  const std::unique_ptr<CompiledKernel> compiled = device.compile(kernel);
-  Section section;
-  section.loadsImages = !images.parameters.images.empty();
-  engines->begin(section, nullptr, images.parameters);
-  if (winners) {
-    Operand source;
-    source.address = place(extents[2].bytes, false);
-    engines->launchTimed(Engine::compute, *device.compile({KernelKind::maxPoolForward, kernel.fields}), {source, operands[0], operands[1]});
-  }
-  engines->launchTimed(Engine::compute, *compiled, operands);
-  std::vector<double> times;
-  double sum = 0;
-  while (times.size() < fewestLaunches || (sum < enough && times.size() < mostLaunches)) {
-    times.push_back(engines->launchTimed(Engine::compute, *compiled, operands));
-    sum += times.back();
-  }
-  engines->end(true);
+  Kernel kernel;
+  std::vector<OperandExtent> extents;
+  std::int64_t bytes = 0;
+};
+
+double medianOf(std::vector<double> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   return *middle;
+}
+
+std::vector<double> rowsOf(Engines& engines, CompiledKernel& kernel, const std::vector<Operand>& operands) {
+  const Enough& enough = engines.queue() ? enoughQueued : enoughAtOnce;
+  engines.launchTimed(Engine::compute, kernel, operands);
+  const double first = engines.launchTimed(Engine::compute, kernel, operands);
+  const double launches = std::ceil(enough.rowMilliseconds / std::max(first, 1e-6));
+  const std::size_t inRow = std::clamp(static_cast<std::size_t>(launches), std::size_t{1}, enough.mostInRow);
+  const double rows = std::ceil(enough.milliseconds / std::max(first * static_cast<double>(inRow), 1e-6));
+  return engines.timeRows(kernel, operands, std::clamp(static_cast<std::size_t>(rows), fewestRows, mostRows), inRow);
+}
+
+double timeIn(Engines& engines, const Images& images, const Timed& timed, Device& device) {
+  const std::vector<OperandInfo>& table = kernelInfo(timed.kernel.kind).operands;
+  std::byte* next = engines.arena();
+  const auto place = [&](std::int64_t bytes, std::byte value) {
+    Operand operand;
+    operand.address = next;
+    engines.fill(next, value, static_cast<std::size_t>(bytes));
+    next += roundUp(bytes, alignment);
+    return operand;
+  };
+  std::vector<Operand> operands(timed.extents.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (timed.extents[i].bytes == 0) continue;
+    const std::string name = table[i].name;
+    operands[i] = place(timed.extents[i].bytes, name == "labels" || name == "winners" ? zero : moderate);
+  }
+  const std::unique_ptr<CompiledKernel> compiled = device.compile(timed.kernel);
+  Section section;
+  section.loadsImages = !images.parameters.images.empty();
+  try {
+    engines.begin(section, nullptr, images.parameters);
+    if (timed.hasWinners()) {
+      const Operand source = place(timed.extents[2].bytes, moderate);
+      const std::unique_ptr<CompiledKernel> forward = device.compile({KernelKind::maxPoolForward, timed.kernel.fields});
+      engines.launchTimed(Engine::compute, *forward, {source, operands[0], operands[1]});
+    }
+    std::vector<double> rows = rowsOf(engines, *compiled, operands);
+    engines.end(true);
+    return medianOf(std::move(rows));
+  } catch (...) {
+    engines.abandon();
+    throw;
+  }
+}
+
+}  // namespace
+
+std::vector<std::variant<double, std::string>> timeKernels(const std::vector<Kernel>& kernels, Device& device) {
+  std::vector<std::variant<double, std::string>> answers(kernels.size());
+  std::unique_ptr<Engines> shared;
+  std::int64_t sharedBytes = 0;
+  const auto answer = [&](std::size_t i, const Timed& timed) {
+    const auto enginesFor = [&](const ImageExtent& images) {
+      return device.engines({static_cast<std::size_t>(std::max(timed.bytes, alignment)), 0, 0, images}, 0);
+    };
+    const Images images(timed.kernel);
+    if (images.extent().batch > 0) {
+      answers[i] = timeIn(*enginesFor(images.extent()), images, timed, device);
+      return;
+    }
+    if (!shared || timed.bytes > sharedBytes) {
+      shared.reset();
+      shared = enginesFor({});
+      sharedBytes = timed.bytes;
+    }
+    answers[i] = timeIn(*shared, images, timed, device);
+  };
+  const auto orWhyNot = [&](std::size_t i, const auto& body) {
+    try {
+      body();
+    } catch (const std::exception& error) {
+      answers[i] = std::string(error.what());
+    }
+  };
+  std::vector<std::pair<std::size_t, Timed>> all;
+  for (std::size_t i = 0; i < kernels.size(); ++i) orWhyNot(i, [&] { all.emplace_back(i, Timed(kernels[i], device)); });
+  // The largest first: then none needs another arena.
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+  for (const auto& [i, timed] : all) orWhyNot(i, [&, &index = i, &one = timed] { answer(index, one); });
+  return answers;
 }
 
 double timeCopy(Device& device, Engine engine) {

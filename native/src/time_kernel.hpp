@@ -1,12 +1,16 @@
-// What a profile measures: one launch of a kernel, and the link between arena and host.
+// What a profile measures: single launches of kernels, and the link between arena and host.
 #pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "program.hpp"
 
 namespace tilefold {
 
-// Milliseconds of one launch: the median of repeated ones that take about `enough` milliseconds together, three at least. Operands
-// are fresh memory of the right size. Throws Failure where the device refuses the kernel or the memory is missing.
-double timeKernel(const Kernel& kernel, Device& device, double enough);
+// Of each kernel the milliseconds of one launch, the median of repeated ones, or why there are none: the device refuses it, or lacks the
+// memory for it. All share one arena that is as large as the largest needs.
+std::vector<std::variant<double, std::string>> timeKernels(const std::vector<Kernel>& kernels, Device& device);
 
 // Bytes a second of a copy engine by itself.
 double timeCopy(Device& device, Engine engine);

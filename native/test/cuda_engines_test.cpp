@@ -13,6 +13,7 @@
 #include "kernel_fields.hpp"
 #include "reference/device.hpp"
 #include "reference/image.hpp"
+#include "time_kernel.hpp"
 
 namespace tilefold::test {
 namespace {
@@ -42,7 +43,11 @@ class FakeGpu : public Device {
   std::size_t winnersBytes(const Kernel& kernel) override { return reference_->winnersBytes(kernel); }
   Layout activationLayout(std::int64_t, bool) override { return Layout::plain; }
   WeightLayouts weightLayouts(const Kernel&) override { return {Layout::plain, Layout::plain}; }
-  std::unique_ptr<Engines> engines(const Spaces& spaces, double rate) override { return cuda::makeCudaEngines(spaces, rate, context_); }
+  std::unique_ptr<Engines> engines(const Spaces& spaces, double rate) override {
+    ++arenas;
+    return cuda::makeCudaEngines(spaces, rate, context_);
+  }
+  int arenas = 0;
 
  private:
   class Queued : public CompiledKernel {
@@ -227,6 +232,40 @@ void cropsLieWhereTheReferenceReadsThem() {
   }
 }
 
+// Rows of launches are one graph, which runs once more than it is timed.
+void rowsAreReplayed() {
+  FakeGpu gpu;
+  const std::unique_ptr<Engines> engines = gpu.engines({64, 0, 0, {}}, 0);
+  const std::unique_ptr<CompiledKernel> adds = gpu.compile({KernelKind::copyBox, {1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1}});
+  Operand source, sum;
+  source.address = engines->arena();
+  sum.address = source.address + sizeof(double);
+  const double numbers[] = {0.5, 0};
+  engines->upload(source.address, reinterpret_cast<const std::byte*>(numbers), sizeof(numbers));
+  engines->begin({}, nullptr, {});
+  engines->launchTimed(Engine::compute, *adds, {source, sum});
+  const int before = emulated::graphsLaunched();
+  const std::vector<double> rows = engines->timeRows(*adds, {source, sum}, 3, 20);
+  engines->end(true);
+  expect(rows == std::vector<double>(3, 1.0 / 20), "a row's time was not shared by its launches");
+  expect(emulated::graphsLaunched() == before + 4, "rows were not replayed");
+  double found = 0;
+  engines->download(sum.address, reinterpret_cast<std::byte*>(&found), sizeof(found));
+  expect(found == 0.5 * (1 + 4 * 20), "rows are not of as many launches as they should be");
+}
+
+// One arena serves them all; what does not fit, or is none, says why.
+void kernelsAreTimedTogether() {
+  FakeGpu gpu;
+  const auto sgd = [](double count) -> Kernel { return {KernelKind::sgd, {count, 1, 0, 0}}; };
+  const Kernel pool{KernelKind::maxPoolBackward, {1, 1, 4, 4, 2, 2, 2, 2, 2, 2, 1, 1, 0, 0, 0, 0, 0}};
+  const Kernel load{KernelKind::loadImage, {1, 1, 1, 1, 0, imageRows, 1, 0, 0, 0, 0, 1.0 / 255, 1, 1, 1}};
+  const auto times = timeKernels({sgd(3), pool, sgd(1e12), sgd(100), load}, gpu);
+  for (const std::size_t i : {0, 1, 3, 4}) expect(std::get_if<double>(&times[i]) != nullptr, "a kernel has no time");
+  expect(std::get_if<std::string>(&times[2]) != nullptr, "a kernel was timed that no memory holds");
+  expect(gpu.arenas == 3, "kernels have arenas of their own");  // what fails, the others', and the images'
+}
+
 void runAll(unsigned seed) {
   emulated::shuffle(seed);
   FakeGpu gpu;
@@ -251,6 +290,8 @@ int main() {
   using namespace tilefold::test;
   for (unsigned seed = 1; seed <= 20; ++seed) runAll(seed);
   cropsLieWhereTheReferenceReadsThem();
+  rowsAreReplayed();
+  kernelsAreTimedTogether();
   std::printf("cuda engines: %d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

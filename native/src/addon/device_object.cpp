@@ -22,9 +22,6 @@ Kernel kernelOf(const Napi::CallbackInfo& info, std::initializer_list<KernelKind
 
 constexpr auto convolutions = {KernelKind::convolutionForward, KernelKind::convolutionBackwardData, KernelKind::convolutionBackwardWeights};
 
-// Long enough for a median that a timer's tick does not move.
-constexpr double enoughMilliseconds = 15;
-
 using Queries = std::shared_ptr<DeviceQueries>;
 
 Napi::Value scratchBytes(const Napi::CallbackInfo& info, const Queries& queries) {
@@ -55,9 +52,18 @@ Napi::Value weightLayouts(const Napi::CallbackInfo& info, const Queries& queries
 }
 
 Napi::Value milliseconds(const Napi::CallbackInfo& info, const Queries& queries) {
-  const std::vector<Kernel> kernels = decodeKernels(doublesOf(info[0], "kernel"));
-  if (kernels.size() != 1) throw Failure("one kernel is timed at a time, not " + std::to_string(kernels.size()));
-  return Napi::Number::New(info.Env(), queries->ask([&](Device& device) { return timeKernel(kernels[0], device, enoughMilliseconds); }));
+  const std::vector<Kernel> kernels = decodeKernels(doublesOf(info[0], "kernels"));
+  const auto times = queries->ask([&](Device& device) { return timeKernels(kernels, device); });
+  Napi::Array result = Napi::Array::New(info.Env(), times.size());
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const auto* time = std::get_if<double>(&times[i]);
+    const auto index = static_cast<std::uint32_t>(i);
+    if (time != nullptr)
+      result.Set(index, Napi::Number::New(info.Env(), *time));
+    else
+      result.Set(index, Napi::String::New(info.Env(), std::get<std::string>(times[i])));
+  }
+  return result;
 }
 
 Napi::Value linkBytesPerSecond(const Napi::CallbackInfo& info, const Queries& queries) {

@@ -94,14 +94,26 @@ class CudaEngines : public Engines {
   }
 
   double launchTimed(Engine engine, CompiledKernel& kernel, const std::vector<Operand>& operands) override {
-    timed_ = true;
-    check(cudaEventRecord(start_.get(), stream(engine)), "recording an event");
-    launch(engine, kernel, operands);
-    check(cudaEventRecord(stop_.get(), stream(engine)), "recording an event");
-    check(cudaEventSynchronize(stop_.get()), "waiting for a kernel");
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, start_.get(), stop_.get()), "reading a kernel's time");
-    return static_cast<double>(milliseconds);
+    return timed(stream(engine), [&] { launch(engine, kernel, operands); });
+  }
+
+  // A GPU replays a graph without its processor: many small kernels take what they take themselves.
+  std::vector<double> timeRows(CompiledKernel& kernel, const std::vector<Operand>& operands, std::size_t rows,
+                               std::size_t launches) override {
+    const auto launchAll = [&] {
+      for (std::size_t i = 0; i < launches; ++i) launch(Engine::compute, kernel, operands);
+    };
+    const ExecutableGraph graph = launches > 1 ? captured(launchAll) : ExecutableGraph();
+    const auto row = [&] {
+      if (graph)
+        check(cudaGraphLaunch(graph.get(), context_.compute), "launching a graph");
+      else
+        launchAll();
+    };
+    if (graph) row();  // the first launch takes the graph to the GPU
+    std::vector<double> times;
+    while (times.size() < rows) times.push_back(timed(context_.compute, row) / static_cast<double>(launches));
+    return times;
   }
 
   bool copy(Engine engine, const Rows& device, const Rows& host, std::int64_t rows, std::int64_t rowBytes, Progress&) override {
@@ -156,6 +168,9 @@ class CudaEngines : public Engines {
     settle();
   }
 
+  void fill(std::byte* address, std::byte value, std::size_t count) override {
+    check(cudaMemsetAsync(address, static_cast<int>(value), count, context_.compute), "filling memory");
+  }
   void upload(std::byte* address, const std::byte* bytes, std::size_t count) override {
     check(cudaMemcpyAsync(address, bytes, count, cudaMemcpyHostToDevice, context_.compute), "copying to the device");
     synchronise("copying to the device");
@@ -183,17 +198,52 @@ class CudaEngines : public Engines {
     check(cudaStreamWaitEvent(later, order_.get(), 0), "waiting for an event");
   }
 
-  // False where there is nothing to run, since not all was given.
-  bool finishCapture(bool whole) {
-    cudaGraph_t captured = nullptr;
-    check(cudaStreamEndCapture(context_.compute, &captured), "ending a graph");
-    capturing_ = false;
-    const Graph graph(captured);
-    if (!whole) return false;
-    recording_->refused = true;  // unless what follows succeeds
+  // Milliseconds from before to after what `body` queues.
+  template <class Body>
+  double timed(cudaStream_t stream, const Body& body) {
+    timed_ = true;
+    check(cudaEventRecord(start_.get(), stream), "recording an event");
+    body();
+    check(cudaEventRecord(stop_.get(), stream), "recording an event");
+    check(cudaEventSynchronize(stop_.get()), "waiting for a kernel");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, start_.get(), stop_.get()), "reading a kernel's time");
+    return static_cast<double>(milliseconds);
+  }
+
+  // What `body` queues on the compute stream; nothing where it cannot be captured.
+  template <class Body>
+  ExecutableGraph captured(const Body& body) {
+    check(cudaStreamBeginCapture(context_.compute, cudaStreamCaptureModeThreadLocal), "beginning a graph");
+    bool whole = true;
+    try {
+      body();
+    } catch (const Failure&) {
+      whole = false;
+    }
+    cudaGraph_t ended = nullptr;
+    const cudaError_t status = cudaStreamEndCapture(context_.compute, &ended);
+    const Graph graph(ended);
+    if (whole && status == cudaSuccess) return ready(graph);
+    static_cast<void>(cudaGetLastError());
+    return {};
+  }
+
+  static ExecutableGraph ready(const Graph& graph) {
     cudaGraphExec_t executable = nullptr;
     check(cudaGraphInstantiate(&executable, graph.get(), 0), "making a graph ready");
-    recording_->executable.reset(executable);
+    return ExecutableGraph(executable);
+  }
+
+  // False where there is nothing to run, since not all was given.
+  bool finishCapture(bool whole) {
+    cudaGraph_t ended = nullptr;
+    check(cudaStreamEndCapture(context_.compute, &ended), "ending a graph");
+    capturing_ = false;
+    const Graph graph(ended);
+    if (!whole) return false;
+    recording_->refused = true;  // unless what follows succeeds
+    recording_->executable = ready(graph);
     recording_->refused = false;
     return true;
   }
