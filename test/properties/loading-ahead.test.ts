@@ -5,6 +5,7 @@ import { deviceModel } from '../../native'
 import { stage, verify, type Segment, type Staged } from '../../staging'
 import { asWritten, must } from '../golden/execute'
 import { randomSegments } from '../staging/random-segments'
+import { propertyRuns } from '../property-runs'
 import { devices, imagesOf, outcome, training } from './image-steps'
 import { randomExecution, type RandomExecution } from './random-execution'
 import { assertPeakTouched } from './touched-peak'
@@ -49,8 +50,7 @@ test('tiles that are loaded ahead change no bit, and take the bytes and no more 
       assertPeakTouched(ahead.program, actual.measuredPeakBytes)
     }),
     {
-      numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 60),
-      includeErrorInReport: true,
+      ...propertyRuns(60),
       // A convolution's scratch ends highest, and its last page is not touched.
       examples: [[1797165180, devices[1]]]
     }

@@ -7,9 +7,10 @@ import { initialise } from '../../src/initialise'
 import { buildGraph, verify } from '../../staging'
 import { gradients, trainSteps, type Gradients } from '../golden/execute'
 import { randomSegments, withLoading, withRepeats, withStreams } from '../staging/random-segments'
+import { propertyRuns } from '../property-runs'
 import { assertClose, assertTensorsClose, randomExecution } from './random-execution'
 
-const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 200), includeErrorInReport: true }
+const runs = propertyRuns(200)
 
 test('random nets in bands of rows that pass from and to the host, or are made again: verified, exact, memory on both sides as planned', async () => {
   let [streamed, repeated, loading] = [0, 0, 0]

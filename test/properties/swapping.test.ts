@@ -15,11 +15,12 @@ import { planners } from '../../staging/strategies'
 import { gradients, must, requestFor, stageFor, type Execution } from '../golden/execute'
 import { randomResidence } from '../staging/random-residence'
 import { randomSegments } from '../staging/random-segments'
+import { propertyRuns } from '../property-runs'
 import { assertClose, randomExecution } from './random-execution'
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Numbers): Buffer => Buffer.from(buffer, byteOffset, byteLength)
 
-const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 200), includeErrorInReport: true }
+const runs = propertyRuns(200)
 
 test('random nets, tiles and stays on the host: verified, every number to the bit, memory on both sides as planned', async () => {
   let stays = 0

@@ -9,10 +9,9 @@ import { timelineOf } from '../../staging/lowering/timeline'
 import { asWritten, gradients, must } from '../golden/execute'
 import { randomResidence } from '../staging/random-residence'
 import { randomSegments, withRepeats, withStreams } from '../staging/random-segments'
+import { propertyRuns } from '../property-runs'
 import { devices, imagesOf, outcome, training } from './image-steps'
 import { randomExecution } from './random-execution'
-
-const runs = (count: number) => ({ numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? count), includeErrorInReport: true })
 
 /** Pages, and chunks that hold many of these small tensors. */
 const chunkSizes = fc.constantFrom(4096, 4096, 16384)
@@ -54,7 +53,7 @@ test('random nets, tiles, stays and bands on the host in chunks: verified, every
       assert.is(other.measuredPeakBytes, program.peakBytes)
       assert.is(other.measuredHostPeakBytes > 0, program.hostBytes > 0)
     }),
-    runs(60)
+    propertyRuns(60)
   )
   assert.ok(stays > 0 && streams > 0 && loops > 0)
 })
@@ -85,7 +84,7 @@ test('steps from images with evaluations, tiles loaded ahead or not, in chunks: 
       const untouched = other.peakBytes - actual.measuredPeakBytes
       assert.ok(untouched === 0 || (device.name === 'cpu' && untouched === chunk), `${untouched} bytes of ${other.peakBytes} are untouched`)
     }),
-    runs(25)
+    propertyRuns(25)
   )
 })
 

@@ -8,6 +8,7 @@ import { buildGraph, strategyNames, verify, type Segment, type Staged } from '..
 import { gradients, stageFor, type Execution } from '../golden/execute'
 import { drawsOf, type Draw } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
+import { propertyRuns } from '../property-runs'
 import { assertClose } from './random-execution'
 import { assertPeakTouched } from './touched-peak'
 
@@ -38,8 +39,7 @@ const randomExecution = (seed: number, extents: readonly [number, number] = [12,
   return { draw, execution, plans: [[whole], randomSegments(draw, graph.right)].map((plan) => plan.map(byWinograd)) }
 }
 
-/** A fixed seed: an input within rounding of a kink would flip it, and fail for no fault of ours. */
-const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 15), includeErrorInReport: true, seed: 2026 }
+const runs = propertyRuns(15)
 
 const winogradKinds = ({ program }: Staged): readonly string[] =>
   program.kernels.flatMap((kernel) => ('algorithm' in kernel && kernel.algorithm === 1 ? [kernel.kind] : []))

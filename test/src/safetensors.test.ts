@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type TensorData, openTensorFile, readTensor, writeTensorFile } from '../../src/safetensors'
+import { propertyRuns } from '../property-runs'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -48,7 +49,7 @@ test('what is written is read back, names, shapes and bits', async () => {
         assert.equal(Buffer.from(target.buffer), Buffer.from(data.buffer))
       }
     }),
-    { numRuns: 40 }
+    propertyRuns(40)
   )
 })
 

@@ -29,6 +29,7 @@ import { withNetwork } from '../../src/session'
 import { centred } from '../../src/training/batches'
 import { cropMask } from '../../src/training/crop-mask'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../../src/training/segmentation-scores'
+import { propertyRuns } from '../property-runs'
 import { tilefold } from './command-line'
 import { failureOf, valueOf } from './outcome'
 import segmenting from './segmenting-model'
@@ -162,7 +163,8 @@ test('mean intersection over union, by its definition', () => {
       const mean = meanIntersectionOverUnion(confusion)
       if (shares.length === 0) assert.is(mean, null)
       else assert.ok(Math.abs(mean! - shares.reduce((sum, share) => sum + share, 0) / shares.length) < 1e-12)
-    })
+    }),
+    propertyRuns(100)
   )
 })
 

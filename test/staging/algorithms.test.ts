@@ -22,6 +22,7 @@ import { refusedBytes } from '../../staging/device-model'
 import { algorithmDevice, nhwc } from './algorithm-device'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { must } from '../golden/execute'
+import { propertyRuns } from '../property-runs'
 
 const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
 const block = (out: number) => [conv2d({ out, k: 3, p: 1 }), relu, conv2d({ out, k: 3, p: 1 }), relu, maxPool2d({ k: 2 })]
@@ -131,7 +132,7 @@ test('Programs with channels innermost are proven, whole and in tiles, and tiles
       must(verify(program))
       assert.ok(convolutions(tight.right).every(({ destinationLayout }) => destinationLayout === nhwc))
     }),
-    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 15), includeErrorInReport: true }
+    propertyRuns(15)
   )
   const boxes = plans[0]!.program.kernels.flatMap((kernel) => (kernel.kind === 'copyBox' && kernel.n2 > 1 ? [kernel] : []))
   assert.ok(boxes.length > 0)

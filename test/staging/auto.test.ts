@@ -17,6 +17,7 @@ import {
 import { segmentEstimator } from '../../staging/lowering/estimate'
 import { asWritten } from '../../staging/order'
 import { candidateOf } from '../../staging/search'
+import { propertyRuns } from '../property-runs'
 import { algorithmDevice } from './algorithm-device'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { randomSegments } from './random-segments'
@@ -66,7 +67,7 @@ const randomCase = (seed: number, net = randomNet(drawsOf(seed), netKind(seed)) 
 }
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
-const runs = { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 30), includeErrorInReport: true }
+const runs = propertyRuns(30)
 
 const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => {
   if (isLeft(staged)) throw new Error(staged.left.message)

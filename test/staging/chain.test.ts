@@ -20,6 +20,7 @@ import {
 import { leastIdle } from '../../staging/chain/least-idle'
 import { backwardBytes, forwardBytes } from '../../staging/chain/memory'
 import { discretise } from '../../staging/chain/slots'
+import { propertyRuns } from '../property-runs'
 import { allSets, exhaustiveMakespan, randomChain } from './chain-oracle'
 import { drawsOf } from './random-nets'
 
@@ -37,7 +38,7 @@ const propertyOf = (runs: number, mostStages: number, mostBytes: number, check: 
       const chain = randomChain(draw, draw(1, mostStages), mostBytes)
       check(chain, draw(Math.max(1, leastBytes(chain)), Math.max(1, peakBytes(chain))))
     }),
-    { numRuns: Number(process.env['TILEFOLD_PROPERTY_RUNS'] ?? runs), includeErrorInReport: true }
+    propertyRuns(runs)
   )
 
 const close = (actual: number, expected: number, message: string): void =>

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import { model } from '../../dsl'
 import { explain, referenceModel, stage, strategyNames, type Explanation, type Segment, type StageRequest } from '../../staging'
 import { candidateOf } from '../../staging/search'
+import { propertyRuns } from '../property-runs'
 import { convolutions } from './convolutions'
 import { drawsOf, netKind, randomNet } from './random-nets'
 
@@ -103,7 +104,7 @@ test("a decision's cost is what the simulator says of the plan with it and with 
       }
     ),
     // What an op reads in bands is a part of what makes it.
-    { numRuns: 100, includeErrorInReport: true, examples: [[1354488768, 'sft-offload', 1, 0.3]] }
+    { ...propertyRuns(100), examples: [[1354488768, 'sft-offload', 1, 0.3]] }
   )
 })
 

@@ -9,6 +9,7 @@ import { segmentEstimator } from '../../staging/lowering/estimate'
 import { openContext } from '../../staging/lowering/lower'
 import { openPool } from '../../staging/lowering/emitter'
 import { likenessOf } from '../../staging/lowering/likeness'
+import { propertyRuns } from '../property-runs'
 import { drawsOf } from './random-nets'
 
 const training: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
@@ -47,7 +48,7 @@ test('segments that are alike are estimated as each would be by itself', () => {
       figures(estimate({ ...spans[first]!, ...decisions }))
       assert.equal(figures(estimate({ ...alike, ...decisions })), figures(segmentEstimator(lowering)({ ...alike, ...decisions })))
     }),
-    { numRuns: 150, includeErrorInReport: true }
+    propertyRuns(150)
   )
   assert.ok(shared > 20, `${shared} pairs are few`)
 })

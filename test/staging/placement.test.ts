@@ -10,6 +10,7 @@ import { type Placement, type PlacementOptions, alignment } from '../../staging/
 import { openAnswers } from '../../staging/search'
 import { decide } from '../../staging/stage'
 import { planners } from '../../staging/strategies'
+import { propertyRuns } from '../property-runs'
 import { capacity, instance } from './instance'
 
 const minimalloc = ['A', 'B', 'C', 'D'].map((name) => `${name}.${capacity}`)
@@ -75,7 +76,8 @@ test('every allocator keeps live buffers apart, aligns offsets, tells the height
           assert.equal(allocate(lifetimes, options), placed)
         }
       }
-    )
+    ),
+    propertyRuns(100)
   )
 })
 
@@ -86,7 +88,8 @@ test('static finds the lowest height of all, says so, and finds a capacity where
       const { peakBytes, optimal } = allocators.static(lifetimes, { alignment: 1 })
       assert.equal([peakBytes, optimal], [lowest, true])
       assert.is(allocators.static(lifetimes, { alignment: 1, capacity }).peakBytes <= capacity, lowest <= capacity)
-    })
+    }),
+    propertyRuns(100)
   )
 })
 
@@ -101,7 +104,8 @@ test('virtual takes the most chunks that are in use at once, and each buffer has
         counts,
         whole.map(({ bytes }) => bytes / chunkBytes)
       )
-    })
+    }),
+    propertyRuns(100)
   )
 })
 

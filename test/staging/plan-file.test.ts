@@ -19,6 +19,7 @@ import {
   type StageRequest
 } from '../../staging'
 import { asWritten, must } from '../golden/execute'
+import { propertyRuns } from '../property-runs'
 import { drawsOf, netKind, randomNet } from './random-nets'
 
 const objective: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
@@ -64,7 +65,7 @@ test('random nets and strategies: a plan that is written and read again is the s
         if (residence.length > 0) swapped++
       }
     ),
-    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 60), includeErrorInReport: true }
+    propertyRuns(60)
   )
   assert.ok(tiled > 0 && swapped > 0, `${tiled} plans tile, ${swapped} swap`)
 })

@@ -7,6 +7,7 @@ import type { Lowering } from '../../staging/lowering/lower'
 import { candidateOf } from '../../staging/search'
 import { strategies } from '../../staging/strategies'
 import { leastBytesOf } from '../../staging/strategies/least-bytes'
+import { propertyRuns } from '../property-runs'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { searchIn } from './search-in'
 
@@ -44,7 +45,7 @@ test('no prospect of a strategy that swaps takes less, in time or in memory, tha
           assert.is(nanoseconds(), simulated)
       }
     }),
-    { numRuns: 80, includeErrorInReport: true }
+    propertyRuns(80)
   )
 })
 
@@ -57,7 +58,7 @@ test('no segmentation without tiles lives in less than is said of it', () => {
       for (const segments of some(all(search), 12))
         assert.ok(bytesOf(segments) <= candidateOf(written, order(written.graph), segments).liveBytes())
     }),
-    { numRuns: 80, includeErrorInReport: true }
+    propertyRuns(80)
   )
 })
 

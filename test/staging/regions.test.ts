@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Access } from '../../staging/access'
 import { inputInterval, partition } from '../../staging/region'
+import { propertyRuns } from '../property-runs'
 
 const windows = fc.record({
   kernel: fc.integer({ min: 1, max: 7 }),
@@ -22,7 +23,8 @@ test('every coordinate is owned once, in order', () => {
         Array.from({ length: extent }, (_, index) => index)
       )
       assert.ok(partition(extent, tiles).length <= tiles)
-    })
+    }),
+    propertyRuns(100)
   )
 })
 
@@ -44,7 +46,8 @@ test('a window reads exactly the coordinates that its outputs touch, and pads wh
       assert.ok(interval.from >= 0 && interval.to <= extent)
       assert.ok(padBefore <= window.padBefore)
       assert.is(overhang, 0, 'a window inside the declared padding has no overhang')
-    })
+    }),
+    propertyRuns(100)
   )
 })
 

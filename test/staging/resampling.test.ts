@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Interval } from '../../staging/region'
 import { adaptiveInterval, resizeInterval, type ResizedAxis } from '../../staging/resampling'
+import { propertyRuns } from '../property-runs'
 
 /** The inputs of weight above 0 of one output, by PyTorch's formulas in floating point. */
 const linearly = (position: number, inExtent: number): readonly number[] => {
@@ -48,7 +49,8 @@ test('a range of resized outputs reads what its outputs are made of', () => {
           hullOf(outputs, (output) => resized(axis, output))
         )
       }
-    )
+    ),
+    propertyRuns(100)
   )
 })
 
@@ -60,7 +62,8 @@ test('a range of adaptively pooled outputs reads their windows', () => {
         adaptiveInterval(axis, outputs),
         hullOf(outputs, (output) => pooled(axis.inExtent, axis.outExtent, output))
       )
-    })
+    }),
+    propertyRuns(100)
   )
 })
 

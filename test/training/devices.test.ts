@@ -5,6 +5,7 @@ import type { Training } from '../../staging'
 import { onFastDevices } from '../devices'
 import { assertTensorsClose } from '../properties/random-execution'
 import { randomSegments } from '../staging/random-segments'
+import { propertyRuns } from '../property-runs'
 import { runSections, update, type Action } from './execute'
 import { learnable, randomTraining } from './random-training'
 
@@ -38,8 +39,7 @@ onFastDevices(test, 'accumulates, clips, freezes and evaluates as the reference 
         assert.ok(Math.abs(found - expected) <= 1e-4 * Math.max(1e-2, expected), `the norm is ${found}, not ${expected}`)
       }
     }),
-    // A fixed seed: an input within rounding of a kink would flip it, and fail for no fault of ours.
-    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 100), includeErrorInReport: true, seed: 2026 }
+    propertyRuns(100)
   )
 })
 

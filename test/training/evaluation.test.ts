@@ -6,6 +6,7 @@ import { conv2d, dropout, globalAvgPool, linear, meanSquaredError, model, relu, 
 import { referenceModel, stage, type Training } from '../../staging'
 import { gradients } from '../golden/execute'
 import { randomSegments } from '../staging/random-segments'
+import { propertyRuns } from '../property-runs'
 import { runSections, update, type Action } from './execute'
 import { byRunningStatistics, optimizers, randomTraining } from './random-training'
 
@@ -60,7 +61,7 @@ test('scores are those of a forward without dropout, in tiles or whole: a step l
           close(await lossAgainst(rowLosses.map(() => label)), rowLosses.reduce((sum, loss) => sum + loss, 0) / rows)
         }
     }),
-    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 100), includeErrorInReport: true }
+    propertyRuns(100)
   )
 })
 
@@ -88,8 +89,7 @@ test('an evaluation between steps and updates changes no bit of what is trained,
       assert.equal(afresh.scores[0], with_.scores[6], 'other weights than those that are saved')
     }),
     {
-      numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 40),
-      includeErrorInReport: true,
+      ...propertyRuns(40),
       // Scores are classes, which training does not change.
       examples: [[1348243867]]
     }

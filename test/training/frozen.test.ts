@@ -15,6 +15,7 @@ import {
 } from '../../staging'
 import { assertTensorsClose } from '../properties/random-execution'
 import { randomSegments } from '../staging/random-segments'
+import { propertyRuns } from '../property-runs'
 import { runSections, update } from './execute'
 import { learnable, optimizers, randomTraining } from './random-training'
 
@@ -47,7 +48,7 @@ test('frozen parameters keep every bit, the others learn as if nothing were froz
         assert.ok(some.measuredPeakBytes <= some.staged.program.peakBytes)
       }
     }),
-    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 100), includeErrorInReport: true }
+    propertyRuns(100)
   )
 })
 

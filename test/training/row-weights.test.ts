@@ -6,6 +6,7 @@ import { referenceModel, stage, type Training } from '../../staging'
 import { gradients, type Tensors } from '../golden/execute'
 import { assertTensorsClose } from '../properties/random-execution'
 import { randomSegments } from '../staging/random-segments'
+import { propertyRuns } from '../property-runs'
 import { runSections, update, type Batch } from './execute'
 import { randomTraining } from './random-training'
 
@@ -53,7 +54,7 @@ test('weighted rows: loss and gradients are the weighted mean of torch.nn.CrossE
         assert.ok(Math.abs(sum - expectedLoss) <= 1e-12 * Math.max(1, expectedLoss), `the loss is ${sum}, not ${expectedLoss}`)
       }
     }),
-    { numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? 60), includeErrorInReport: true }
+    propertyRuns(60)
   )
   assert.ok(compared > 0)
 })

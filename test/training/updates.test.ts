@@ -5,11 +5,11 @@ import type { Optimizer, ParameterGroup, Training } from '../../staging'
 import { gradients, type Execution, type Tensors } from '../golden/execute'
 import { assertTensorsClose } from '../properties/random-execution'
 import { randomSegments } from '../staging/random-segments'
+import { propertyRuns } from '../property-runs'
 import { runSections, update, type Batch } from './execute'
 import { joined, learnable, norm, optimize, optimizers, randomTraining } from './random-training'
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
-const runs = (count: number) => ({ numRuns: Number(process.env.TILEFOLD_PROPERTY_RUNS ?? count), includeErrorInReport: true })
 const train = (optimizer: Optimizer, rest: Partial<Training> = {}): Training => ({ kind: 'train', optimizer, ...rest })
 
 /** The same updates from the gradients that staging hands out, with the arithmetic of torch.optim and torch.nn.utils written out. */
@@ -64,7 +64,7 @@ test('three micro-batches of two rows train as one batch of six, in tiles or who
         assert.ok(parts.measuredPeakBytes <= parts.staged.program.peakBytes)
       }
     }),
-    runs(100)
+    propertyRuns(100)
   )
 })
 
@@ -96,7 +96,7 @@ test('gradients are clipped by the norm of all of them, which is handed out, ove
       )
       assertTensorsClose(only(inOne.tensors, expected.weights.keys()), expected.weights, 1e-12)
     }),
-    runs(100)
+    propertyRuns(100)
   )
 })
 
@@ -121,7 +121,7 @@ test("groups' rates and weight decays, and what they freeze, are as updates by h
         assertTensorsClose(only(found.tensors, expected.weights.keys()), expected.weights, 1e-12)
       }
     }),
-    runs(100)
+    propertyRuns(100)
   )
 })
 
