@@ -18,6 +18,12 @@ import { windowExtent } from './window'
 
 const op = 'convTranspose2d'
 
+type Two = readonly [height: number, width: number]
+
+/** Between stride and dilation, where PyTorch leaves a border of nothing but bias. */
+const unreachedMistake = (added: Two, reach: Two): string =>
+  `${op}: the output padding ${showShape(added)} adds a border that no window reaches: keep it below stride and padding together, ${showShape(reach)}`
+
 /** PyTorch's: (H - 1) s - 2 p + d (k - 1) + outputPadding + 1 rows. */
 export const transposedShape = imageRule<ConvTranspose2dArguments>(op, (args, [batch, channels, height, width]) => {
   const { out, groups = 1 } = args
@@ -29,6 +35,8 @@ export const transposedShape = imageRule<ConvTranspose2dArguments>(op, (args, [b
   const isTooMuch = (side: 0 | 1): boolean => added[side] >= stride[side] && added[side] >= dilation[side]
   if (isTooMuch(0) || isTooMuch(1))
     return E.left(`${op}: the output padding ${showShape(added)} is not below the stride ${showShape(stride)} or the dilation`)
+  if (added[0] >= stride[0] + padding[0] || added[1] >= stride[1] + padding[1])
+    return E.left(unreachedMistake(added, [stride[0] + padding[0], stride[1] + padding[1]]))
   const spread = (extent: number, side: 0 | 1): number =>
     (extent - 1) * stride[side] + windowExtent(kernel[side], dilation[side]) + added[side]
   const whole = [spread(height, 0), spread(width, 1)] as const
@@ -37,7 +45,6 @@ export const transposedShape = imageRule<ConvTranspose2dArguments>(op, (args, [b
     : E.left(`${op}: the padding ${showShape(padding)} takes away all of its ${showShape(whole)}`)
 })
 
-type Two = readonly [height: number, width: number]
 type PairOf<A, K extends string, Default> = Option<A, K, Default> extends infer P ? readonly [Height<P>, Width<P>] : never
 
 /** The type of what transposedShape returns. */
@@ -77,11 +84,13 @@ type Transposed<
       ? Mistake
       : true extends TooMuch<Added[0], T[0], D[0]> | TooMuch<Added[1], T[1], D[1]>
         ? `convTranspose2d: the output padding ${Added[0]}x${Added[1]} is not below the stride ${T[0]}x${T[1]} or the dilation`
-        : readonly [Spread<S[2], K[0], T[0], D[0], Added[0]>, Spread<S[3], K[1], T[1], D[1], Added[1]>] extends infer Whole extends Two
-          ? true extends (Lte<Whole[0], Mul<2, P[0]>> & Known<Whole[0] | P[0]>) | (Lte<Whole[1], Mul<2, P[1]>> & Known<Whole[1] | P[1]>)
-            ? `convTranspose2d: the padding ${P[0]}x${P[1]} takes away all of its ${Whole[0]}x${Whole[1]}`
-            : readonly [S[0], Out, Sub<Whole[0], Mul<2, P[0]>>, Sub<Whole[1], Mul<2, P[1]>>]
-          : never
+        : true extends Unreached<Added[0], T[0], P[0]> | Unreached<Added[1], T[1], P[1]>
+          ? `convTranspose2d: the output padding ${Added[0]}x${Added[1]} adds a border that no window reaches: keep it below stride and padding together, ${Add<T[0], P[0]>}x${Add<T[1], P[1]>}`
+          : readonly [Spread<S[2], K[0], T[0], D[0], Added[0]>, Spread<S[3], K[1], T[1], D[1], Added[1]>] extends infer Whole extends Two
+            ? true extends (Lte<Whole[0], Mul<2, P[0]>> & Known<Whole[0] | P[0]>) | (Lte<Whole[1], Mul<2, P[1]>> & Known<Whole[1] | P[1]>)
+              ? `convTranspose2d: the padding ${P[0]}x${P[1]} takes away all of its ${Whole[0]}x${Whole[1]}`
+              : readonly [S[0], Out, Sub<Whole[0], Mul<2, P[0]>>, Sub<Whole[1], Mul<2, P[1]>>]
+            : never
     : never
   : SizesMistake<'convTranspose2d'>
 
@@ -94,6 +103,11 @@ type TooMuch<Added extends number, Stride extends number, Dilation extends numbe
     : [Lte<Stride, Added>, Lte<Dilation, Added>] extends [true, true]
       ? true
       : false
+type Unreached<Added extends number, Stride extends number, P extends number> = Added extends 0
+  ? false
+  : number extends Added | Stride | P
+    ? false
+    : Lte<Add<Stride, P>, Added>
 /** Pixels along one direction before the padding is taken away. */
 type Spread<In extends number, K extends number, Stride extends number, D extends number, Added extends number> = Add<
   Mul<Sub<In, 1>, Stride>,

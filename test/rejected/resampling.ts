@@ -38,5 +38,8 @@ net(x, [convTranspose2d({ out: 8, k: 2, s: 0 })])
 // expects: convTranspose2d: the output padding 2x1 is not below the stride 2x2 or the dilation
 net(x, [convTranspose2d({ out: 8, k: 2, s: 2, outputPadding: [2, 1] })])
 
+// expects: convTranspose2d: the output padding 2x0 adds a border that no window reaches: keep it below stride and padding together, 2x1
+net(x, [convTranspose2d({ out: 8, k: 2, d: 3, p: [1, 0], outputPadding: [2, 0] })])
+
 // expects: convTranspose2d: the padding 4x4 takes away all of its 6x8
 net(x, [convTranspose2d({ out: 8, k: 2, p: 4 })])
