@@ -43,7 +43,7 @@ const timelineOf = ({ stages, output }: Chain): Timeline => {
 /** Each strategy's schedules for all memories; every stage counts as a convolution. */
 const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (readonly Stay[])[]>> = {
   window: (timeline) => targets(timeline, 32).flatMap((target) => shares.map((share) => windowStays(timeline, target, share * target))),
-  lms: (timeline) => lmsSchedules(timeline),
+  lms: (timeline) => lmsSchedules(timeline).map((schedule) => schedule()),
   dymem: (timeline) => {
     const graph = { nodes: Array.from({ length: timeline.turn }, () => ({ op: 'conv2d' })) } as unknown as Graph
     return targets(timeline, 48).map((target) => dymemStays(graph, timeline, target))

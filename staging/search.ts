@@ -240,7 +240,9 @@ const answersOf = (
 export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): Answers => {
   const searchIn = searches(written, plain.residentBytes)
   const mayTake = (name: Planner): boolean =>
-    (written.graph.marks.length === 0 || strategies[name].obeysMarks) && (hostBudget !== undefined || strategies[name].kind !== 'swapping')
+    strategies[name].partOf === undefined &&
+    (written.graph.marks.length === 0 || strategies[name].obeysMarks) &&
+    (hostBudget !== undefined || strategies[name].kind !== 'swapping')
   const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) => ({
     kind: strategies[name].kind,
     ...answersOf(written, strategies[name], searchIn, plain, hostBudget ?? Infinity)

@@ -4,7 +4,7 @@ import type { Graph } from '../graph'
 import type { Timeline } from '../lowering/timeline'
 import { depthFirst } from '../order'
 import { workspacesWithin } from './free-workspace'
-import { freedWhenNeeded, occupancy, targets, withSchedules, withStays, type Stay } from './host-stays'
+import { freedWhenNeeded, occupancy, targets, withSchedules, withStays, type Schedule, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Prospect, Search, Segmentation, Strategy } from './strategy'
 import { layerOf } from './vdnn'
@@ -54,8 +54,8 @@ const targetCount = 48
 
 const schedulesWithin =
   (graph: Graph, bytes: readonly number[]) =>
-  (seen: Timeline): readonly (readonly Stay[])[] =>
-    bytes.map((target) => dymemStays(graph, seen, target))
+  (seen: Timeline): readonly Schedule[] =>
+    bytes.map((target) => () => dymemStays(graph, seen, target))
 
 /** The layer's least of what is free where it runs, forward and backward. */
 const leastFree = ({ stages }: Timeline, nodes: number, free: readonly number[]): ((position: number) => number) => {

@@ -4,8 +4,9 @@ import { leastBytes, peakBytes } from '../chain/memory'
 import { stageSpans } from '../chain/stage-spans'
 import type { DeviceModel } from '../device-model'
 import type { SwappableTensor, Timeline } from '../lowering/timeline'
+import { lazily } from '../lazily'
 import type { Span } from '../tiling'
-import { greedyStays } from './greedy'
+import { greedySchedules, greedyStays, targetCount } from './greedy'
 import { noWait, occupancy, targets, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
@@ -82,10 +83,9 @@ export const dynprogStays = (timeline: Timeline, { chain, activations }: StepCha
   )
 }
 
-const targetCount = 48
-
 /** Besides, GREEDY's sets: where buffers do not lie in the bytes in which they live, such a set may. */
 export const dynprog: Strategy = swappingWhole((seen, graph, link) => {
   const chain = stepChain(seen, stageSpans(graph), link)
-  return targets(seen, targetCount).flatMap((target) => [dynprogStays(seen, chain, target), greedyStays(seen, target)])
+  const sets = targets(seen, targetCount).map((target) => lazily(() => dynprogStays(seen, chain, target)))
+  return [...sets, ...greedySchedules(seen)]
 })

@@ -1,5 +1,5 @@
 import type { Timeline } from '../lowering/timeline'
-import { noWait, occupancy, targets, type Stay } from './host-stays'
+import { noWait, occupancy, targets, type Schedule, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
@@ -17,6 +17,9 @@ export const greedyStays = (timeline: Timeline, target: number): readonly Stay[]
   return noWait(timeline, first, target)
 }
 
-const targetCount = 48
+export const targetCount = 48
 
-export const greedy: Strategy = swappingWhole((seen) => targets(seen, targetCount).map((target) => greedyStays(seen, target)))
+export const greedySchedules = (seen: Timeline): readonly Schedule[] =>
+  targets(seen, targetCount).map((target) => () => greedyStays(seen, target))
+
+export const greedy: Strategy = { ...swappingWhole(greedySchedules), partOf: 'dynprog' }

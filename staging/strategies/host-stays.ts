@@ -31,36 +31,71 @@ export const residenceOf = (timeline: Timeline, stays: readonly Stay[]): Residen
     return { tensor: name, swapOut: moment(again === true ? freed : swapOut), freed: moment(freed), swapIn: moment(swapIn) }
   })
 
-const addTo = (live: number[], from: number, to: number, bytes: number): void => {
-  for (let stage = from; stage < to; stage++) live[stage]! += bytes
+/** From one stage on to before another, so many bytes more. */
+type Hold = (from: number, to: number, bytes: number) => void
+
+/** What lives in each stage: these bytes, and all that is held. */
+const living = (bytes: readonly number[], holdAll: (hold: Hold) => void): number[] => {
+  const change = new Float64Array(bytes.length + 1)
+  holdAll((from, to, held) => {
+    if (from >= to) return
+    change[from]! += held
+    change[to]! -= held
+  })
+  let sum = 0
+  return bytes.map((beside, stage) => beside + (sum += change[stage]!))
 }
 
 /** Bytes on the device in each stage; tensors that are in flight count. */
-export const occupancy = ({ stages, tensors }: Timeline, stays: readonly Stay[]): readonly number[] => {
-  const live = stages.map(({ bytes }) => bytes)
-  for (const { from, to, bytes } of tensors) addTo(live, from, to + 1, bytes)
-  for (const { tensor, freed, swapIn } of stays) addTo(live, freed, swapIn, -tensor.bytes)
-  return live
-}
+export const occupancy = ({ stages, tensors }: Timeline, stays: readonly Stay[]): readonly number[] =>
+  living(
+    stages.map(({ bytes }) => bytes),
+    (hold) => {
+      for (const { from, to, bytes } of tensors) hold(from, to + 1, bytes)
+      for (const { tensor, freed, swapIn } of stays) hold(freed, swapIn, -tensor.bytes)
+    }
+  )
 
 export const peakOf = (timeline: Timeline, stays: readonly Stay[]): number => Math.max(...occupancy(timeline, stays))
+
+/** Stays by one of their stages. */
+const byStage = <S extends OpenStay>(stays: readonly S[], stageOf: (stay: S) => number): ((stage: number) => readonly S[]) => {
+  const lists = new Map<number, S[]>()
+  for (const stay of stays) {
+    const stage = stageOf(stay)
+    const list = lists.get(stage)
+    if (list === undefined) lists.set(stage, [stay])
+    else list.push(stay)
+  }
+  return (stage) => lists.get(stage) ?? []
+}
 
 /**
  * No-wait schedules (paper 004, Proposition 1) in their forward half: computing waits for a swap-out, the oldest first, only where
  * more than `target` bytes would be live. A tensor whose bytes are never needed stays where it is.
  */
 export const freedWhenNeeded = (timeline: Timeline, open: readonly OpenStay[], target: number): readonly Stay[] => {
-  const live = [...occupancy(timeline, [])]
+  const live = occupancy(timeline, [])
+  const places = new Map(open.map((stay, place) => [stay, place]))
+  const leaving = byStage(open, ({ tensor, swapOut }) => Math.max(swapOut, tensor.forward + 1))
+  const back = new Float64Array(live.length + 1)
   const stays: Stay[] = []
-  let inFlight = [...open]
-  for (let stage = 0; stage < live.length; stage++)
-    while (live[stage]! > target) {
-      const oldest = inFlight.find(({ tensor, swapOut, swapIn }) => swapOut <= stage && tensor.forward < stage && stage < swapIn)
-      if (oldest === undefined) break
-      inFlight = inFlight.filter((one) => one !== oldest)
-      addTo(live, stage, oldest.swapIn, -oldest.tensor.bytes)
-      stays.push({ ...oldest, freed: stage })
+  let inFlight: OpenStay[] = []
+  let away = 0
+  live.forEach((bytes, stage) => {
+    away -= back[stage]!
+    const more = leaving(stage)
+    if (more.length > 0)
+      inFlight = [...inFlight.filter(({ swapIn }) => stage < swapIn), ...more].sort((a, b) => places.get(a)! - places.get(b)!)
+    while (bytes - away > target) {
+      const oldest = inFlight.findIndex(({ swapIn }) => stage < swapIn)
+      if (oldest === -1) break
+      const stay = inFlight.splice(oldest, 1)[0]!
+      away += stay.tensor.bytes
+      back[stay.swapIn]! += stay.tensor.bytes
+      stays.push({ ...stay, freed: stage })
     }
+  })
   return stays
 }
 
@@ -74,7 +109,7 @@ export const fetchedEarly = (timeline: Timeline, stays: readonly Stay[], target:
       const { tensor, freed } = stay
       let swapIn = stay.swapIn
       while (swapIn > Math.max(freed + 1, earliest) && live[swapIn - 1]! + tensor.bytes <= target) swapIn--
-      addTo(live, swapIn, stay.swapIn, tensor.bytes)
+      for (let stage = swapIn; stage < stay.swapIn; stage++) live[stage]! += tensor.bytes
       earliest = swapIn
       return { ...stay, swapIn }
     })
@@ -86,18 +121,6 @@ export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], 
     .filter(({ forward, backward }) => forward + 1 < backward)
     .map((tensor) => ({ tensor, swapOut: tensor.written + 1, swapIn: tensor.backward }))
   return fetchedEarly(timeline, freedWhenNeeded(timeline, open, target), target)
-}
-
-/** Stays by one of their stages. */
-const byStage = (stays: readonly Stay[], stageOf: (stay: Stay) => number): ((stage: number) => readonly Stay[]) => {
-  const lists = new Map<number, Stay[]>()
-  for (const stay of stays) {
-    const stage = stageOf(stay)
-    const list = lists.get(stage)
-    if (list === undefined) lists.set(stage, [stay])
-    else list.push(stay)
-  }
-  return (stage) => lists.get(stage) ?? []
 }
 
 /** Nanoseconds of a step with its transfers: three engines, each in order, as the simulator has them, stage by stage. */
@@ -134,18 +157,28 @@ export const estimatedNanoseconds = (
 
 /** The most bytes that live at once on the device, and on the host, where a tensor is until it is back, somewhere in its last stage there. */
 const liveBytes = ({ stages }: Timeline, stays: readonly Stay[]): { readonly device: number; readonly host: number } => {
-  const [device, host] = [stages.map((stage) => stage.liveBytes), stages.map(() => 0)]
-  const hostThroughout = stages.map((stage) => stage.hostBytes)
-  for (const { tensor, swapOut, freed, swapIn, again } of stays) {
+  const most = (bytes: readonly number[], holdAll: (stay: Stay, hold: Hold) => void): number =>
+    Math.max(...living(bytes, (hold) => stays.forEach((stay) => holdAll(stay, hold))))
+  const device = most(
+    stages.map((stage) => stage.liveBytes),
     // Nothing keeps what the host has up to the end of the stage that read it last.
-    addTo(device, again === true ? freed - 1 : freed, swapIn, -tensor.bytes)
-    addTo(host, swapOut, tensor.backward + 1, tensor.bytes)
-    addTo(hostThroughout, swapOut, tensor.backward, tensor.bytes)
-  }
-  return { device: Math.max(...device), host: Math.max(...host, ...hostThroughout) }
+    ({ tensor, freed, swapIn, again }, hold) => hold(again === true ? freed - 1 : freed, swapIn, -tensor.bytes)
+  )
+  const host = most(
+    stages.map(() => 0),
+    ({ tensor, swapOut }, hold) => hold(swapOut, tensor.backward + 1, tensor.bytes)
+  )
+  const hostThroughout = most(
+    stages.map((stage) => stage.hostBytes),
+    ({ tensor, swapOut }, hold) => hold(swapOut, tensor.backward, tensor.bytes)
+  )
+  return { device, host: Math.max(host, hostThroughout) }
 }
 
-type SchedulesOf = (timeline: Timeline) => readonly (readonly Stay[])[]
+/** Made when asked for: of thousands a few are looked at more than once. */
+export type Schedule = () => readonly Stay[]
+
+type SchedulesOf = (timeline: Timeline) => readonly Schedule[]
 
 /** A segmentation with what waits on the host by each schedule. */
 export const withSchedules = (
@@ -155,12 +188,12 @@ export const withSchedules = (
 ): readonly Prospect[] => {
   const seen = timeline(segments)
   return schedulesOf(seen).map((stays): Prospect => {
-    const live = liveBytes(seen, stays)
+    const live = liveBytes(seen, stays())
     return {
-      decisions: () => ({ segments, residence: residenceOf(seen, stays) }),
+      decisions: () => ({ segments, residence: residenceOf(seen, stays()) }),
       deviceBytes: live.device,
       hostBytes: live.host,
-      nanoseconds: lazily(() => estimatedNanoseconds(seen, stays, device.linkBytesPerSecond))
+      nanoseconds: lazily(() => estimatedNanoseconds(seen, stays(), device.linkBytesPerSecond))
     }
   })
 }

@@ -1,5 +1,5 @@
 import type { SwappableTensor, Timeline } from '../lowering/timeline'
-import { freedWhenNeeded, peakOf, type OpenStay, type Stay } from './host-stays'
+import { freedWhenNeeded, peakOf, type OpenStay, type Schedule, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
@@ -35,23 +35,30 @@ const laterStays = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }: Lms
   return stays
 }
 
-/**
- * TFLMS's swaps. Bytes are given up as soon as can be, or as late as that leaves the peak as it is: then computing waits less, but what
- * lies where is less tidy, and each tensor is swapped in once.
- */
-export const lmsStays = (timeline: Timeline, parameters: LmsParameters): Readonly<Record<'late' | 'soon', readonly Stay[]>> => {
-  const { swapoutThreshold, swapinAhead } = parameters
-  const open = timeline.tensors
+/** A stay of each tensor that the threshold lets go. */
+const openStays = ({ tensors }: Timeline, { swapoutThreshold, swapinAhead }: Omit<LmsParameters, 'swapinGroupby'>): readonly OpenStay[] =>
+  tensors
     .filter(({ written, forward, backward }) => backward - forward >= 2 && backward - written >= swapoutThreshold)
-    .map((tensor): OpenStay => {
+    .map((tensor) => {
       const { forward, backward, written } = tensor
       return { tensor, swapOut: written + 1, swapIn: Math.max(forward + 1, backward - swapinAhead) }
     })
-  const soon = open.map((stay): Stay => ({ ...stay, freed: stay.tensor.forward + 1 }))
-  return {
-    soon: [...soon, ...open.flatMap(({ tensor }) => laterStays(tensor, parameters))],
-    late: freedWhenNeeded(timeline, open, peakOf(timeline, soon))
-  }
+
+const freedSoon = (open: readonly OpenStay[]): readonly Stay[] => open.map((stay) => ({ ...stay, freed: stay.tensor.forward + 1 }))
+
+/** TFLMS's swaps: bytes are given up as soon as can be. */
+export const lmsStays = (timeline: Timeline, parameters: LmsParameters): readonly Stay[] => {
+  const open = openStays(timeline, parameters)
+  return [...freedSoon(open), ...open.flatMap(({ tensor }) => laterStays(tensor, parameters))]
+}
+
+/**
+ * The same, each tensor swapped in once, and bytes given up as late as that leaves the peak as it is: then computing waits less, but what
+ * lies where is less tidy.
+ */
+export const lateStays = (timeline: Timeline, parameters: Omit<LmsParameters, 'swapinGroupby'>): readonly Stay[] => {
+  const open = openStays(timeline, parameters)
+  return freedWhenNeeded(timeline, open, peakOf(timeline, freedSoon(open)))
 }
 
 /** At most `count` of some numbers, the smallest first. */
@@ -72,7 +79,7 @@ const closely: Tuning = { mostThresholds: 48, aheadFactor: 1.3 }
  * The automatic tuning of the three parameters, by simulation: thresholds that make a difference, swap-ins ahead, and groups of all that
  * read a tensor, of none, and between.
  */
-export const lmsSchedules = (timeline: Timeline, { mostThresholds, aheadFactor } = closely): readonly (readonly Stay[])[] => {
+export const lmsSchedules = (timeline: Timeline, { mostThresholds, aheadFactor } = closely): readonly Schedule[] => {
   const thresholds = spread(
     timeline.tensors.map(({ written, backward }) => backward - written),
     mostThresholds
@@ -84,15 +91,17 @@ export const lmsSchedules = (timeline: Timeline, { mostThresholds, aheadFactor }
   const aheads: number[] = []
   for (let ahead = 0; ahead < timeline.stages.length; ahead = Math.max(ahead + 1, Math.round(ahead * aheadFactor))) aheads.push(ahead)
   return [
-    [],
+    () => [],
     ...thresholds.flatMap((swapoutThreshold) =>
       aheads.flatMap((swapinAhead) => {
-        const { soon, late } = lmsStays(timeline, { swapoutThreshold, swapinAhead, swapinGroupby: Infinity })
-        const grouped = groups.map((swapinGroupby) => lmsStays(timeline, { swapoutThreshold, swapinAhead, swapinGroupby }).soon)
-        return [soon, late, ...grouped.filter(({ length }) => length > soon.length)]
+        const grouped = (swapinGroupby: number) => () => lmsStays(timeline, { swapoutThreshold, swapinAhead, swapinGroupby })
+        const together = grouped(Infinity)
+        const late = () => lateStays(timeline, { swapoutThreshold, swapinAhead })
+        const count = together().length
+        return [together, late, ...groups.map(grouped).filter((stays) => stays().length > count)]
       })
     )
   ]
 }
 
-export const lms: Strategy = swappingWhole((seen) => lmsSchedules(seen))
+export const lms: Strategy = { ...swappingWhole((seen) => lmsSchedules(seen)), partOf: 'lms-hybrid' }

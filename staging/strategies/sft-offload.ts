@@ -65,7 +65,7 @@ export const sftOffload: Strategy = {
     )
     const different = new Map(segmentations.map((segments) => [JSON.stringify(segments), segments]))
     return [...different.values()].flatMap((segments) =>
-      withSchedules(search, segments, (seen) => targets(seen, scheduleCount).map((target) => noWait(seen, seen.tensors, target)))
+      withSchedules(search, segments, (seen) => targets(seen, scheduleCount).map((target) => () => noWait(seen, seen.tensors, target)))
     )
   }
 }

@@ -4,6 +4,7 @@ import type { SegmentEstimate } from '../lowering/estimate'
 import type { Order } from '../order'
 import type { Timeline } from '../lowering/timeline'
 import type { Residence, Segment } from '../plan'
+import type { StrategyName } from './names'
 import type { Variants } from './variants'
 
 /** What a strategy may ask while it decides. */
@@ -38,6 +39,8 @@ export type Strategy = {
   readonly order: (graph: Graph) => Order
   /** Whether `checkpoint` and `tile` in the model decide, where they stand. */
   readonly obeysMarks: boolean
+  /** Another strategy, which decides among all that this one does and more. */
+  readonly partOf?: StrategyName
 } & (
   | {
       /** Every segmentation that there is, whatever the budget. */

@@ -40,5 +40,5 @@ export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: strin
 
 /** The dynamic policy (paper 003, section 4.1): of nothing where that fits, of the convolutions' inputs alone (vDNN_conv), or of all (vDNN_all). */
 export const vdnn: Strategy = swappingWhole((seen, graph) =>
-  [() => false, (op: string) => op === 'conv2d', () => true].map((offloads) => vdnnStays(graph, seen, offloads))
+  [() => false, (op: string) => op === 'conv2d', () => true].map((offloads) => () => vdnnStays(graph, seen, offloads))
 )

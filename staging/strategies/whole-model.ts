@@ -2,13 +2,13 @@ import type { DeviceModel } from '../device-model'
 import type { Graph } from '../graph'
 import type { Timeline } from '../lowering/timeline'
 import { asWritten } from '../order'
-import { withStays, type Stay } from './host-stays'
+import { withStays, type Schedule } from './host-stays'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 
 /** Of plain's one segment, untiled and kept, what waits on the host by each of these schedules that is worth lowering. */
 export const swappingWhole = (
-  schedulesOf: (timeline: Timeline, graph: Graph, link: DeviceModel['linkBytesPerSecond']) => readonly (readonly Stay[])[]
+  schedulesOf: (timeline: Timeline, graph: Graph, link: DeviceModel['linkBytesPerSecond']) => readonly Schedule[]
 ): Strategy => ({
   obeysMarks: false,
   order: asWritten,

@@ -56,5 +56,7 @@ export const shares = [0.25, 0.5, 1, 2]
 const targetCount = 32
 
 export const window: Strategy = swappingWhole((seen) =>
-  targets(seen, targetCount).flatMap((target) => shares.map((share) => windowStays(seen, target, share * (target - seen.residentBytes))))
+  targets(seen, targetCount).flatMap((target) =>
+    shares.map((share) => () => windowStays(seen, target, share * (target - seen.residentBytes)))
+  )
 )
