@@ -9,9 +9,12 @@
 #include "loss.hpp"
 #include "max_pool.hpp"
 #include "optimizer.hpp"
+#include "pixel_loss.hpp"
 #include "pointwise.hpp"
 #include "reorder.hpp"
+#include "resampling.hpp"
 #include "sum_pixels.hpp"
+#include "tile_bias.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -25,6 +28,8 @@ struct Arguments {
   T* at(std::size_t i) const {
     return reinterpret_cast<T*>(operands[i].address);
   }
+  // Of a kernel that maps coordinates between whole tensors.
+  ResampledAt places() const { return {operands[2].index, operands[3].index, operands[4].index, operands[5].index}; }
   TileOrigin origin(std::size_t first) const { return {operands[first].index, operands[first + 1].index, operands[first + 2].index}; }
 };
 
@@ -127,6 +132,30 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
           [s = tiled<SquaredError>(kernel)](const A& a) { meanSquaredErrorForward(a.context, s, a.at(0), a.at(1), a.at<double>(2)); });
     case KernelKind::meanSquaredErrorBackward:
       return compiled([s = tiled<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward(a.context, s, a.at(0), a.at(1), a.at(2)); });
+    case KernelKind::resizeForward:
+      return compiled([r = tiled<Resize>(kernel)](const A& a) { resampleForward(a.context, r, resamplingOf(r), a.places(), a.at(0), a.at(1)); });
+    case KernelKind::resizeBackward:
+      return compiled([r = tiled<Resize>(kernel)](const A& a) { resampleBackward(a.context, r, resamplingOf(r), a.places(), a.at(0), a.at(1)); });
+    case KernelKind::adaptivePoolForward:
+      return compiled(
+          [r = tiled<Resampled>(kernel)](const A& a) { resampleForward(a.context, r, Resampling::adaptive, a.places(), a.at(0), a.at(1)); });
+    case KernelKind::adaptivePoolBackward:
+      return compiled(
+          [r = tiled<Resampled>(kernel)](const A& a) { resampleBackward(a.context, r, Resampling::adaptive, a.places(), a.at(0), a.at(1)); });
+    case KernelKind::addBias:
+      return compiled([t = tiled<Tile>(kernel)](const A& a) { addBias(a.context, t, a.at(0), a.at(1)); });
+    case KernelKind::sumBias:
+      return compiled([t = tiled<Tile>(kernel)](const A& a) { sumBias(a.context, t, a.at(0), a.at(1)); });
+    case KernelKind::pixelCrossEntropyForward:
+      return compiled([c = tiled<PixelCrossEntropy>(kernel)](const A& a) {
+        pixelCrossEntropyForward(a.context, c, a.at(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3), a.at<double>(4));
+      });
+    case KernelKind::pixelCrossEntropyBackward:
+      return compiled([c = tiled<PixelCrossEntropy>(kernel)](const A& a) {
+        pixelCrossEntropyBackward(a.context, c, a.at(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3), a.at(4));
+      });
+    case KernelKind::classesOfPixels:
+      return compiled([t = tiled<ClassifiedTile>(kernel)](const A& a) { classesOfPixels(a.context, t, a.at(0), a.at<std::uint8_t>(1)); });
     case KernelKind::copyBox:
       return compiled([b = decode<CopyBox>(kernel)](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });
     case KernelKind::gather:
@@ -158,15 +187,6 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
     case KernelKind::copyChannels:
     case KernelKind::activationForward:
     case KernelKind::activationBackward:
-    case KernelKind::resizeForward:
-    case KernelKind::resizeBackward:
-    case KernelKind::adaptivePoolForward:
-    case KernelKind::adaptivePoolBackward:
-    case KernelKind::addBias:
-    case KernelKind::sumBias:
-    case KernelKind::pixelCrossEntropyForward:
-    case KernelKind::pixelCrossEntropyBackward:
-    case KernelKind::classesOfPixels:
       throw Failure(std::string("the cuda device has no ") + kernelInfo(kernel.kind).name + ": train this network on the cpu device");
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:

@@ -22,13 +22,13 @@ struct StepBlock {
   const ImageBlock* images;
 };
 
-enum class FaultKind : std::int32_t { none, label, winners };
+enum class FaultKind : std::int32_t { none, label, pixelLabel, winners };
 
 // The first fault that a kernel found.
 struct Fault {
   std::int32_t kind;  // FaultKind
   std::int32_t padding;
-  std::int64_t row, label, classes;
+  std::int64_t row, label, classes, ignored;
 };
 
 enum class Math { float32, tf32 };  // what products of convolutions and matrices are computed in

@@ -20,7 +20,8 @@ __device__ bool findWildLabel(std::int64_t batch, std::int64_t classes, const st
   __syncthreads();
   if (wild == none) return false;
   if (threadIdx.x == 0)
-    recordFault(fault, FaultKind::label, static_cast<std::int64_t>(wild), labels[static_cast<std::int64_t>(wild)], classes);
+    recordFault(fault, {static_cast<std::int32_t>(FaultKind::label), 0, static_cast<std::int64_t>(wild),
+                        labels[static_cast<std::int64_t>(wild)], classes, 0});
   return true;
 }
 

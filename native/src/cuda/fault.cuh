@@ -4,11 +4,12 @@
 
 namespace tilefold::cuda {
 
-__device__ inline void recordFault(Fault* fault, FaultKind kind, std::int64_t row = 0, std::int64_t label = 0, std::int64_t classes = 0) {
-  if (atomicCAS(&fault->kind, static_cast<std::int32_t>(FaultKind::none), static_cast<std::int32_t>(kind)) != 0) return;
-  fault->row = row;
-  fault->label = label;
-  fault->classes = classes;
+__device__ inline void recordFault(Fault* fault, const Fault& found) {
+  if (atomicCAS(&fault->kind, static_cast<std::int32_t>(FaultKind::none), found.kind) != 0) return;
+  fault->row = found.row;
+  fault->label = found.label;
+  fault->classes = found.classes;
+  fault->ignored = found.ignored;
 }
 
 }  // namespace tilefold::cuda

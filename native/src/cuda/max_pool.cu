@@ -97,7 +97,7 @@ struct Won {
     winners.load(at);
     bool wild = false;
     for (int k = 0; k < n; ++k) wild = wild || winners[k] >= pixels;
-    if (wild) recordFault(fault, FaultKind::winners);
+    if (wild) recordFault(fault, {static_cast<std::int32_t>(FaultKind::winners), 0, 0, 0, 0, 0});
   }
   __device__ float at(int k, std::int64_t pixel) const { return winners[k] == pixel ? gradient[k] : 0.0F; }
 };

@@ -1,0 +1,252 @@
+#include "activation.cuh"
+#include "fault.cuh"
+#include "pixel_loss.hpp"
+#include "reduction.cuh"
+#include "warp.cuh"
+
+namespace tilefold::cuda {
+namespace {
+
+// A pixel is the work of `lanes` threads: of one where the scores of a class lie side by side, of more where those of a pixel do.
+constexpr std::int64_t fewClasses = 6, mostOfEight = 64;
+
+// Where the scores of a tile's pixels and their classes are; pixels of all images are counted in one go.
+class Pixels {
+ public:
+  explicit Pixels(const ClassifiedTile& t)
+      : tile_(t.layout, t.channels, t.height, t.width),
+        count_(t.batch * t.height * t.width),
+        channels_(t.channels),
+        pixels_(t.height * t.width),
+        fullHeight_(t.fullHeight),
+        fullWidth_(t.fullWidth),
+        byPixels_(pixels_),
+        byWidth_(t.width) {}
+
+  bool channelsLast() const { return tile_.channelsLast(); }
+  __host__ __device__ std::int64_t count() const { return count_; }
+  __host__ __device__ std::int64_t channels() const { return channels_; }
+  __device__ std::int64_t channelStride() const { return tile_.pixelStride() == 1 ? pixels_ : 1; }
+
+  struct Offsets {
+    std::int64_t scores, classes;
+  };
+  __device__ Offsets operator()(std::int64_t pixel) const {
+    const Division image = byPixels_(pixel), row = byWidth_(image.remainder);
+    return {tile_.plane(image.quotient, 0) + image.remainder * tile_.pixelStride(),
+            (image.quotient * fullHeight_ + row.quotient) * fullWidth_ + row.remainder};
+  }
+
+ private:
+  Activation tile_;
+  std::int64_t count_, channels_, pixels_, fullHeight_, fullWidth_;
+  Divisor byPixels_, byWidth_;
+};
+
+constexpr std::int32_t uncounted = -1;
+
+struct Labels {
+  const std::int32_t* labels;
+  const float* classWeights;
+  std::int64_t classes, ignored;
+  Fault* fault;
+
+  // Of a pixel that counts its class. A wrong label is recorded and does not count. Read once: what was checked is what is used.
+  __device__ std::int32_t at(std::int64_t offset) const {
+    const std::int32_t label = *static_cast<const volatile std::int32_t*>(labels + offset);
+    if (label == ignored) return uncounted;
+    if (label >= 0 && label < classes) return label;
+    recordFault(fault, {static_cast<std::int32_t>(FaultKind::pixelLabel), 0, 0, label, classes, ignored});
+    return uncounted;
+  }
+  __device__ double weight(std::int32_t label) const {
+    return label == uncounted ? 0 : classWeights == nullptr ? 1 : static_cast<double>(classWeights[label]);
+  }
+};
+
+// The largest score so far and the first class that has it; a first score that is no number stays, later ones never become it.
+struct Largest {
+  float score;
+  std::int64_t place;
+
+  __device__ bool offer(float other, std::int64_t at) {
+    if (!(other > score || (other == score && at < place))) return false;
+    score = other;
+    place = at;
+    return true;
+  }
+};
+
+// exp(score - largest) summed in one go over the scores (Milakov, Gimelshein 2018).
+struct Softmax {
+  Largest largest;
+  double sum;
+
+  __device__ void add(float score, std::int64_t at) {
+    const float before = largest.score;
+    const double ratio = score == before ? 1 : static_cast<double>(expf(-fabsf(score - before)));
+    sum = largest.offer(score, at) && score != before ? sum * ratio + 1 : sum + ratio;
+  }
+  __device__ void add(const Softmax& other) {
+    const float before = largest.score, score = other.largest.score;
+    const double ratio = score == before ? 1 : static_cast<double>(expf(-fabsf(score - before)));
+    sum = score > before ? sum * ratio + other.sum : sum + other.sum * ratio;
+    largest.offer(score, other.largest.place);
+  }
+};
+
+// Of `classes` scores, or of none; all threads of the block take part.
+template <int lanes>
+__device__ Softmax softmaxOf(const float* scores, std::int64_t stride, std::int64_t classes) {
+  const std::int64_t lane = threadIdx.x % lanes;
+  Softmax softmax{{scores[0], 0}, 0};
+#pragma unroll 4
+  for (std::int64_t k = lane; k < classes; k += lanes) softmax.add(scores[k * stride], k);
+  for (int mask = lanes / 2; mask > 0; mask /= 2)
+    softmax.add(Softmax{{exchanged(softmax.largest.score, mask), exchanged(softmax.largest.place, mask)}, exchanged(softmax.sum, mask)});
+  return softmax;
+}
+
+template <int lanes>
+__global__ void __launch_bounds__(sumThreads)
+    sumLosses(Pixels pixels, Labels labels, const float* source, const double* normaliser, double* loss, Partials* partials) {
+  __shared__ double shared[sumThreads];
+  __shared__ bool last;
+  constexpr int perBlock = sumThreads / lanes;
+  double losses = 0, right = 0;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * perBlock; first < pixels.count(); first += std::int64_t{gridDim.x} * perBlock) {
+    const std::int64_t pixel = first + threadIdx.x / lanes;
+    const Pixels::Offsets at = pixels(pixel < pixels.count() ? pixel : 0);
+    const std::int32_t label = pixel < pixels.count() ? labels.at(at.classes) : uncounted;
+    const float* const scores = source + at.scores;
+    const Softmax softmax = softmaxOf<lanes>(scores, pixels.channelStride(), label == uncounted ? 0 : pixels.channels());
+    if (label == uncounted || threadIdx.x % lanes != 0) continue;
+    const double largest = static_cast<double>(softmax.largest.score), score = static_cast<double>(scores[label * pixels.channelStride()]);
+    losses += labels.weight(label) * (log(softmax.sum) + largest - score);
+    right += softmax.largest.place == label && largest == largest ? 1 : 0;
+  }
+  losses = sumOfRows<1>(losses, shared);
+  right = sumOfRows<1>(right, shared);
+  volatile double* sums = partials->sums;
+  if (threadIdx.x == 0) {
+    sums[2 * blockIdx.x] = losses;
+    sums[2 * blockIdx.x + 1] = right;
+    __threadfence();
+    last = atomicAdd(&partials->arrived[0], 1U) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  losses = right = 0;
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += sumThreads) {
+    losses += sums[2 * block];
+    right += sums[2 * block + 1];
+  }
+  losses = sumOfRows<1>(losses, shared);
+  right = sumOfRows<1>(right, shared);
+  if (threadIdx.x != 0) return;
+  partials->arrived[0] = 0;
+  if (*static_cast<volatile std::int32_t*>(&labels.fault->kind) != static_cast<std::int32_t>(FaultKind::none)) return;
+  if (losses != 0) loss[0] += losses / *normaliser;
+  loss[1] += right;
+}
+
+template <int lanes, class Body>
+__global__ void __launch_bounds__(blockThreads) visitPixels(std::int64_t count, Body body) {
+  constexpr int perBlock = blockThreads / lanes;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * perBlock; first < count; first += std::int64_t{gridDim.x} * perBlock)
+    body(first + threadIdx.x / lanes);
+}
+
+// body(pixel) by each of the pixel's threads, and beyond the last pixel by those that are left of a block.
+template <int lanes, class Body>
+void forEachPixel(const Context& context, const char* name, const Pixels& pixels, const Body& body) {
+  launchKernel(context, name, visitPixels<lanes, Body>, blocksFor(context, pixels.count() * lanes), blockThreads, pixels.count(), body);
+}
+
+// body(integral constant of the threads of a pixel).
+template <class Body>
+void withLanes(const Pixels& pixels, const Body& body) {
+  if (!pixels.channelsLast() || pixels.channels() <= fewClasses) return body(std::integral_constant<int, 1>());
+  if (pixels.channels() <= mostOfEight) return body(std::integral_constant<int, 8>());
+  body(std::integral_constant<int, warpThreads>());
+}
+
+template <int lanes>
+void sumOf(const Context& context, const Pixels& pixels, const Labels& labels, const float* source, const double* normaliser,
+           double* loss) {
+  constexpr std::int64_t perBlock = termsPerThread * sumThreads / lanes;
+  const std::int64_t blocks = std::clamp<std::int64_t>((pixels.count() + perBlock - 1) / perBlock, 1, Partials::blocks);
+  launchKernel(context, "pixelCrossEntropyForward", sumLosses<lanes>, blocks, sumThreads, pixels, labels, source, normaliser, loss,
+               context.partials);
+}
+
+template <int lanes>
+void gradientOf(const Context& context, const Pixels& pixels, const Labels& labels, const float* source, const double* normaliser,
+                float* sourceGradient) {
+  forEachPixel<lanes>(context, "pixelCrossEntropyBackward", pixels, [=] __device__(std::int64_t pixel) {
+    const std::int64_t classes = pixels.channels(), stride = pixels.channelStride();
+    const Pixels::Offsets at = pixels(pixel < pixels.count() ? pixel : 0);
+    const std::int32_t label = pixel < pixels.count() ? labels.at(at.classes) : uncounted;
+    const double weight = labels.weight(label);
+    const float* const scores = source + at.scores;
+    const Softmax softmax = softmaxOf<lanes>(scores, stride, weight == 0 ? 0 : classes);
+    if (pixel >= pixels.count()) return;
+    const double share = weight / *normaliser, scale = share / softmax.sum;
+    float* const gradient = sourceGradient + at.scores;
+    for (std::int64_t k = threadIdx.x % lanes; k < classes; k += lanes) {
+      double value = 0;
+      if (weight != 0) {
+        value = scale * static_cast<double>(expf(scores[k * stride] - softmax.largest.score));
+        if (k == label) value -= share;
+      }
+      gradient[k * stride] = static_cast<float>(value);
+    }
+  });
+}
+
+template <int lanes>
+void classesOf(const Context& context, const Pixels& pixels, const float* source, std::uint8_t* classes) {
+  forEachPixel<lanes>(context, "classesOfPixels", pixels, [=] __device__(std::int64_t pixel) {
+    const Pixels::Offsets at = pixels(pixel < pixels.count() ? pixel : 0);
+    const float* const scores = source + at.scores;
+    const std::int64_t stride = pixels.channelStride();
+    Largest largest{scores[0], 0};
+#pragma unroll 4
+    for (std::int64_t k = threadIdx.x % lanes; k < pixels.channels(); k += lanes) largest.offer(scores[k * stride], k);
+    for (int mask = lanes / 2; mask > 0; mask /= 2) {
+      const float score = exchanged(largest.score, mask);
+      largest.offer(score, exchanged(largest.place, mask));
+    }
+    if (pixel < pixels.count() && threadIdx.x % lanes == 0) classes[at.classes] = static_cast<std::uint8_t>(largest.place);
+  });
+}
+
+Labels labelsOf(const Context& context, const PixelCrossEntropy& c, const std::int32_t* labels, const float* classWeights) {
+  return {labels, classWeights, c.channels, c.ignored, context.fault};
+}
+
+}  // namespace
+
+void pixelCrossEntropyForward(const Context& context, const PixelCrossEntropy& c, const float* source, const std::int32_t* labels,
+                              const float* classWeights, const double* normaliser, double* loss) {
+  const Pixels pixels(c);
+  withLanes(pixels, [&](auto lanes) {
+    sumOf<decltype(lanes)::value>(context, pixels, labelsOf(context, c, labels, classWeights), source, normaliser, loss);
+  });
+}
+
+void pixelCrossEntropyBackward(const Context& context, const PixelCrossEntropy& c, const float* source, const std::int32_t* labels,
+                               const float* classWeights, const double* normaliser, float* sourceGradient) {
+  const Pixels pixels(c);
+  withLanes(pixels, [&](auto lanes) {
+    gradientOf<decltype(lanes)::value>(context, pixels, labelsOf(context, c, labels, classWeights), source, normaliser, sourceGradient);
+  });
+}
+
+void classesOfPixels(const Context& context, const ClassifiedTile& t, const float* source, std::uint8_t* classes) {
+  const Pixels pixels(t);
+  withLanes(pixels, [&](auto lanes) { classesOf<decltype(lanes)::value>(context, pixels, source, classes); });
+}
+
+}  // namespace tilefold::cuda
