@@ -1,4 +1,4 @@
-import { cudnnAlgorithm, type Kernel } from '../staging'
+import { cudnnAlgorithm, turnedAlgorithm, type Kernel } from '../staging'
 import { launchCounts } from './device'
 import type { Planned } from './planning'
 import { percent, table } from './report'
@@ -14,12 +14,17 @@ export interface KernelTime {
   readonly predictedMs: number
 }
 
+const algorithmName = (algorithm: number): string => {
+  if (algorithm === 0) return 'direct'
+  if (algorithm === 1) return 'Winograd'
+  const turned = algorithm - turnedAlgorithm(0)
+  return turned >= 0 ? `cuDNN's forward ${turned}` : `cuDNN's ${algorithm - cudnnAlgorithm(0)}`
+}
+
 const nameOf = (kernel: Kernel): string => {
   if (!('algorithm' in kernel)) return kernel.kind
   const rectifies = kernel.kind === 'convolutionForward' && kernel.slope !== 1
-  const { algorithm } = kernel
-  const by = algorithm === 0 ? 'direct' : algorithm === 1 ? 'Winograd' : `cuDNN's ${algorithm - cudnnAlgorithm(0)}`
-  return `${kernel.kind}, ${by}${rectifies ? ', rectified' : ''}`
+  return `${kernel.kind}, ${algorithmName(kernel.algorithm)}${rectifies ? ', rectified' : ''}`
 }
 
 /** Where a step's time went, the most first. `measured`: milliseconds by kernel of the Program, over all micro-steps and the update. */

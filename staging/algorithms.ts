@@ -5,6 +5,11 @@ import { memoised } from './lazily'
 /** Field `algorithm` of cuDNN's algorithm number n. */
 export const cudnnAlgorithm = (n: number): number => 16 + n
 
+/** Field `algorithm` of a backward-data convolution as a forward one with turned weights, by cuDNN's forward algorithm number n. */
+export const turnedAlgorithm = (n: number): number => 32 + n
+
+export const isTurned = ({ algorithm }: ConvolutionAlgorithm): boolean => algorithm >= turnedAlgorithm(0)
+
 /** cuDNN's Winograd and FFT algorithms, by its own numbers: they round differently than sums of products. */
 const transforming: { readonly [K in ConvolutionKernel['kind']]: readonly number[] } = {
   convolutionForward: [4, 5, 6, 7],
@@ -13,7 +18,9 @@ const transforming: { readonly [K in ConvolutionKernel['kind']]: readonly number
 }
 
 const isExact = (kind: ConvolutionKernel['kind'], { algorithm }: ConvolutionAlgorithm): boolean =>
-  algorithm !== 1 && !transforming[kind].some((n) => cudnnAlgorithm(n) === algorithm)
+  algorithm !== 1 &&
+  !transforming[kind].some((n) => cudnnAlgorithm(n) === algorithm) &&
+  !transforming.convolutionForward.some((n) => turnedAlgorithm(n) === algorithm)
 
 /** The device without what rounds differently than sums of products: Winograd, and algorithms by Winograd or Fourier transforms. */
 export const withExactKernels = (device: DeviceModel): DeviceModel => {

@@ -1,3 +1,4 @@
+import { isTurned } from './algorithms'
 import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
 import { memoised } from './lazily'
 import { keyOfKernel, type ConvolutionKernel, type Kernel } from './kernels'
@@ -83,7 +84,9 @@ export const gpuModel = (
     const found = ask.algorithms(kernel)
     const isFourier = ({ algorithm }: ConvolutionAlgorithm): boolean => fourier[kernel.kind].includes(algorithm)
     const direct = { algorithm: 0, scratchBytes: scratchBytes(kernel) }
-    return [...found.filter((one) => !isFourier(one)), ...found.filter(isFourier), direct]
+    // A measurement alone tells where turned weights are faster.
+    const [own, turned] = [found.filter((one) => !isTurned(one)), found.filter(isTurned)]
+    return [...own.filter((one) => !isFourier(one)), ...own.filter(isFourier), direct, ...turned]
   })
   const algorithms = memoised(keyOfKernel, (kernel: ConvolutionKernel) => listed(representative(kernel)))
   /** How much longer a convolution takes than the fastest for its shape. */

@@ -1,4 +1,4 @@
-export { cudnnAlgorithm } from './algorithms'
+export { cudnnAlgorithm, turnedAlgorithm } from './algorithms'
 export type { Given } from './check-segments'
 export {
   computeMilliseconds,

@@ -89,9 +89,11 @@ void check(const Convolution& c) {
   activationLayout("destinationLayout", c.destinationLayout);
   weightLayout("weightLayout", c.weightLayout);
   checkTransformed(c, c.weightLayout);
-  constexpr std::int64_t most = cudnnAlgorithms + 7;  // of the forward direction, which has the most
-  if (c.algorithm != 0 && c.algorithm != 1 && (c.algorithm < cudnnAlgorithms || c.algorithm > most))
-    throw Failure("algorithm is none of 0, 1, " + text(cudnnAlgorithms) + " .. " + text(most) + ": " + text(c.algorithm));
+  constexpr std::int64_t most = 7;  // of the forward direction, which has the most
+  const auto from = [&](std::int64_t first) { return c.algorithm >= first && c.algorithm <= first + most; };
+  if (c.algorithm != 0 && c.algorithm != 1 && !from(cudnnAlgorithms) && !from(turnedAlgorithms))
+    throw Failure("algorithm is none of 0, 1, " + text(cudnnAlgorithms) + " .. " + text(cudnnAlgorithms + most) + ", " +
+                  text(turnedAlgorithms) + " .. " + text(turnedAlgorithms + most) + ": " + text(c.algorithm));
   notNegative("slope", c.slope);
 }
 

@@ -71,7 +71,8 @@ struct Window {
   std::int64_t padTop, padBottom, padLeft, padRight;
 };
 
-constexpr std::int64_t cudnnAlgorithms = 16;  // algorithm 16 + n of a convolution is cuDNN's algorithm n of its direction
+constexpr std::int64_t cudnnAlgorithms = 16;   // algorithm 16 + n of a convolution is cuDNN's algorithm n of its direction
+constexpr std::int64_t turnedAlgorithms = 32;  // 32 + n of convolutionBackwardData: cuDNN's forward algorithm n with turned weights
 
 // convolutionForward, -BackwardData, -BackwardWeights. inChannels and outChannels count all groups.
 // algorithm 0: direct; 1: the cpu device's Winograd; from 16 on: cuDNN's.

@@ -4,11 +4,16 @@
 
 #include "bias.hpp"
 #include "convolution_directions.hpp"
+#include "turned_weights.hpp"
 
 namespace tilefold::cuda {
 namespace {
 
 constexpr std::size_t partAlignment = 256, tensorAlignment = 16;  // bytes
+
+std::byte* aligned(std::byte* scratch) {
+  return scratch + (partAlignment - reinterpret_cast<std::uintptr_t>(scratch) % partAlignment) % partAlignment;
+}
 
 // Where the parts of a kernel's scratch begin, from its first multiple of 256 bytes on.
 struct Scratch {
@@ -67,8 +72,7 @@ class ConvolutionKernel : public CompiledKernel {
         scratch_(scratchOf<Direction>(c, descriptors_, choice_.workspaceBytes)) {}
 
   void launch(const std::vector<Operand>& operands, const StepParameters&) override {
-    std::byte* scratch = operands[Direction::scratchAt].address;
-    scratch += (partAlignment - reinterpret_cast<std::uintptr_t>(scratch) % partAlignment) % partAlignment;
+    std::byte* const scratch = aligned(operands[Direction::scratchAt].address);
     float* const source = tensor(operands, Direction::sourceAt);
     ConvolutionTensors tensors{source, tensor(operands, Direction::weightsAt), tensor(operands, Direction::destinationAt),
                                scratch + scratch_.workspaceAt, scratch_.workspaceBytes};
@@ -106,6 +110,33 @@ class ConvolutionKernel : public CompiledKernel {
   Scratch scratch_;
 };
 
+bool isTurned(KernelKind kind, const Convolution& c) {
+  return kind == KernelKind::convolutionBackwardData && c.algorithm >= turnedAlgorithms && turns(c);
+}
+
+// Of the turned weights, before the scratch of the forward convolution.
+std::size_t turnedPart(const Convolution& c) { return Scratch::rounded(static_cast<std::size_t>(turnedWeightBytes(c))); }
+
+std::size_t withTurnedPart(const Convolution& c, std::size_t forwardBytes) { return turnedPart(c) + partAlignment + forwardBytes; }
+
+// convolutionBackwardData as a forward convolution.
+class TurnedConvolution : public CompiledKernel {
+ public:
+  TurnedConvolution(const Convolution& c, const Context& context) : c_(c), context_(context), forward_(turned(c), context) {}
+
+  void launch(const std::vector<Operand>& operands, const StepParameters& step) override {
+    using Data = BackwardDataConvolution;
+    std::byte* const weights = aligned(operands[Data::scratchAt].address);
+    turnWeights(context_, c_, reinterpret_cast<const float*>(operands[Data::weightsAt].address), reinterpret_cast<float*>(weights));
+    forward_.launch({operands[Data::destinationAt], {weights, 0}, {}, operands[Data::sourceAt], {weights + turnedPart(c_), 0}}, step);
+  }
+
+ private:
+  Convolution c_;
+  Context context_;
+  ConvolutionKernel<ForwardConvolution> forward_;
+};
+
 template <class Direction>
 std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context) {
   using Number = typename Direction::Algorithm;
@@ -129,6 +160,24 @@ std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context
   return found;
 }
 
+// Of the forward convolution the one that is fastest as the heuristics go, and the first that sums products as they stand.
+std::vector<Algorithm> turnedAlgorithmsOf(const Convolution& c, const Context& context) {
+  using Number = ForwardConvolution::Algorithm;
+  if (!turns(c)) return {};
+  std::vector<Algorithm> found;
+  bool hasDirect = false;
+  for (const Algorithm& one : algorithmsOf<ForwardConvolution>(turned(c), context)) {
+    const auto number = static_cast<Number>(one.code - cudnnAlgorithms);
+    const auto& direct = ForwardConvolution::direct;
+    const bool isDirect = std::find(direct.begin(), direct.end(), number) != direct.end();
+    // By Fourier transforms they are slower than their place.
+    if (number == Number::fft || number == Number::fftTiling || hasDirect || (!isDirect && !found.empty())) continue;
+    hasDirect = isDirect;
+    found.push_back({one.code - cudnnAlgorithms + turnedAlgorithms, withTurnedPart(c, one.scratchBytes)});
+  }
+  return found;
+}
+
 // body(Direction{}) for the kernel's.
 template <class Body>
 auto withDirection(KernelKind kind, const Body& body) {
@@ -147,12 +196,14 @@ auto withDirection(KernelKind kind, const Body& body) {
 }  // namespace
 
 std::unique_ptr<CompiledKernel> compileConvolution(KernelKind kind, const Convolution& c, const Context& context) {
+  if (isTurned(kind, c)) return std::make_unique<TurnedConvolution>(c, context);
   return withDirection(kind, [&](auto direction) -> std::unique_ptr<CompiledKernel> {
     return std::make_unique<ConvolutionKernel<decltype(direction)>>(c, context);
   });
 }
 
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const Context& context) {
+  if (isTurned(kind, c)) return withTurnedPart(c, convolutionScratchBytes(KernelKind::convolutionForward, turned(c), context));
   return withDirection(kind, [&](auto direction) {
     const ConvolutionDescriptors descriptors(c, *context.libraries, context.math);
     const Choice<decltype(direction)> choice(c, *context.libraries, descriptors);
@@ -161,7 +212,11 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const
 }
 
 std::vector<Algorithm> convolutionAlgorithms(KernelKind kind, const Convolution& c, const Context& context) {
-  return withDirection(kind, [&](auto direction) { return algorithmsOf<decltype(direction)>(c, context); });
+  std::vector<Algorithm> found = withDirection(kind, [&](auto direction) { return algorithmsOf<decltype(direction)>(c, context); });
+  if (kind != KernelKind::convolutionBackwardData) return found;
+  const std::vector<Algorithm> turnedOnes = turnedAlgorithmsOf(c, context);
+  found.insert(found.end(), turnedOnes.begin(), turnedOnes.end());
+  return found;
 }
 
 }  // namespace tilefold::cuda

@@ -13,11 +13,11 @@ struct Axis {
   std::int64_t extent, padding, origin;
 };
 
-// The padding before serves on both sides where windows that reach further over the end are none the more. Elsewhere the copy is padded,
-// and ends where the last window does.
+// The padding before serves on both sides where windows that reach further over the end are none the more. Elsewhere the copy is padded
+// (of a turned convolution it may begin inside the tensor), and ends where the last window does.
 Axis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t padBefore) {
   const std::int64_t reach = (kernel - 1) * dilation + 1, slack = in + 2 * padBefore - reach;
-  if (slack >= 0 && slack / stride + 1 == out) return {in, padBefore, 0};
+  if (padBefore >= 0 && slack >= 0 && slack / stride + 1 == out) return {in, padBefore, 0};
   return {(out - 1) * stride + reach, 0, padBefore};
 }
 

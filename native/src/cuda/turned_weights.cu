@@ -1,0 +1,46 @@
+#include "divisor.cuh"
+#include "element_loop.cuh"
+#include "turned_weights.hpp"
+
+namespace tilefold::cuda {
+namespace {
+
+// Of a padding before or behind, the one with which the turned window ends where the other began; below 0 it is cut off.
+std::int64_t turnedPadding(std::int64_t kernel, std::int64_t dilation, std::int64_t padding) { return (kernel - 1) * dilation - padding; }
+
+}  // namespace
+
+Convolution turned(const Convolution& c) {
+  Convolution t = c;
+  std::swap(t.inChannels, t.outChannels);
+  std::swap(t.inHeight, t.outHeight);
+  std::swap(t.inWidth, t.outWidth);
+  std::swap(t.sourceLayout, t.destinationLayout);
+  t.padTop = turnedPadding(c.kernelHeight, c.dilationHeight, c.padTop);
+  t.padBottom = turnedPadding(c.kernelHeight, c.dilationHeight, c.padBottom);
+  t.padLeft = turnedPadding(c.kernelWidth, c.dilationWidth, c.padLeft);
+  t.padRight = turnedPadding(c.kernelWidth, c.dilationWidth, c.padRight);
+  t.algorithm = c.algorithm - turnedAlgorithms + cudnnAlgorithms;
+  t.slope = 1;
+  return t;
+}
+
+bool turns(const Convolution& c) { return c.strideHeight == 1 && c.strideWidth == 1 && c.sourceLayout == c.destinationLayout; }
+
+std::int64_t turnedWeightBytes(const Convolution& c) {
+  return c.outChannels * (c.inChannels / c.groups) * c.kernelHeight * c.kernelWidth * static_cast<std::int64_t>(sizeof(float));
+}
+
+void turnWeights(const Context& context, const Convolution& c, const float* weights, float* turnedWeights) {
+  const std::int64_t in = c.inChannels / c.groups, out = c.outChannels / c.groups, taps = c.kernelHeight * c.kernelWidth;
+  const bool outLast = c.weightLayout == Layout::ohwi;
+  const Divisor byInner(outLast ? out : taps), byMiddle(outLast ? taps : out), byIn(in);
+  forEach(context, "turnWeights", c.outChannels * in * taps, [=] __device__(std::int64_t i) {
+    const Division inner = byInner(i), middle = byMiddle(inner.quotient), group = byIn(middle.quotient);
+    const std::int64_t k = outLast ? inner.remainder : middle.remainder, tap = taps - 1 - (outLast ? middle.remainder : inner.remainder);
+    const std::int64_t row = group.quotient * out + k;
+    turnedWeights[i] = weights[outLast ? (row * taps + tap) * in + group.remainder : (row * in + group.remainder) * taps + tap];
+  });
+}
+
+}  // namespace tilefold::cuda
