@@ -27,6 +27,7 @@ std::vector<Kernel> largeKernels() {
   for (const k kind : {k::adaptivePoolForward, k::adaptivePoolBackward}) {
     kernels.push_back({kind, {1, 70, 150, 155, 1, 1, 0, 150, 155, 1, 1}});
     kernels.push_back({kind, {1, 20, 61, 64, 7, 6, 0, 61, 64, 7, 6}});
+    kernels.push_back({kind, {2, 9, 130, 151, 7, 6, 0, 130, 151, 7, 6}});
   }
   kernels.push_back({k::addBias, {2, 70, 60, 61, 0}});
   kernels.push_back({k::sumBias, {2, 70, 160, 161, 0}});

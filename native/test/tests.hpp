@@ -6,8 +6,9 @@
 namespace tilefold::test {
 
 // Each prints what failed and returns how often.
-// `tolerance`: of a difference from the reference, relative to 1 plus its value.
-int compareDevice(const std::string& name, Device& device, int rounds, double tolerance = 2e-5);
+// `ofProducts`: the largest difference of matrices' and convolutions' results from the reference, relative to 1 plus its value; those of
+// others agree within 2e-5.
+int compareDevice(const std::string& name, Device& device, int rounds, double ofProducts = 2e-5);
 int fuzzPrograms(const std::string& name, Device& device, int programs);
 int checkHostileKernels(const std::string& name, Device& device);
 // Tiles of resized and pooled tensors against the whole, bit by bit.

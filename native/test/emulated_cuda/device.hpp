@@ -30,6 +30,17 @@ using tilefold::emulated::threadIdx;
 inline void __syncthreads() { tilefold::emulated::barrier(); }
 inline void __threadfence() {}
 
+// Between threads of a warp; here all threads of a block take part, as of a barrier.
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask) {
+  static T values[1024];
+  values[threadIdx.x] = value;
+  __syncthreads();
+  const T other = values[threadIdx.x ^ static_cast<unsigned>(mask)];
+  __syncthreads();
+  return other;
+}
+
 // A thread is interrupted at barriers alone, so nothing comes between reading and writing.
 template <class T>
 T atomicAdd(T* address, T value) {
