@@ -53,6 +53,13 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 16, 0, 160, 96, 0, 0}});
     kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 3, 0, 160, 20, 0, 1}});
   }
+  // Of stride 1, so that they run with turned weights too: padding alike, apart, more than the window reaches; dilation; groups.
+  for (int algorithm = 0; algorithm < 6; ++algorithm) {
+    kernels.push_back({k::convolutionBackwardData, {2, 6, 9, 8, 9, 8, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 5, 1, 0, 0, 0, 0}});
+    kernels.push_back({k::convolutionBackwardData, {1, 4, 7, 8, 7, 7, 3, 2, 1, 1, 1, 1, 0, 2, 0, 0, 6, 2, 0, 0, 0, 0}});
+    kernels.push_back({k::convolutionBackwardData, {1, 3, 5, 6, 8, 9, 1, 2, 1, 1, 1, 1, 1, 2, 3, 1, 2, 1, 0, 0, 0, 0}});
+    kernels.push_back({k::convolutionBackwardData, {1, 3, 9, 9, 7, 8, 3, 3, 1, 1, 2, 2, 2, 0, 1, 2, 4, 1, 0, 0, 0, 0}});
+  }
   kernels.push_back({k::addForward, {100001, 0}});
   for (const k kind : {k::maxPoolForward, k::maxPoolBackward}) {
     for (const double channels : {3, 8}) {

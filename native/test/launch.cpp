@@ -33,9 +33,11 @@ void launch(const Kernel& kernel, Device& device, const std::vector<Operand>& op
   engines->begin(section, nullptr, step);
   engines->launch(Engine::compute, *compiled, there);
   engines->end(true);
-  if (engines->arenaPeakBytes() > static_cast<std::size_t>(next - engines->arena())) throw Failure(std::string(kernelInfo(kernel.kind).name) + " wrote behind its operands");
+  if (engines->arenaPeakBytes() > static_cast<std::size_t>(next - engines->arena()))
+    throw Failure(std::string(kernelInfo(kernel.kind).name) + " wrote behind its operands");
   for (std::size_t i = 0; i < operands.size(); ++i)
-    if (operands[i].address != nullptr) engines->download(there[i].address, operands[i].address, static_cast<std::size_t>(extents[i].bytes));
+    if (operands[i].address != nullptr)
+      engines->download(there[i].address, operands[i].address, static_cast<std::size_t>(extents[i].bytes));
 }
 
 }  // namespace tilefold::test

@@ -21,6 +21,7 @@ int main(int count, char** arguments) {
     const std::unique_ptr<Device> device = makeDevice({tf32 ? "cuda" : name, Precision::float32, 2, tf32});
     // Which launches on memory of the machine's own.
     if (!device->properties()) failures += test::checkHostileKernels(name, *device);
+    failures += test::checkLabels(name, *device);
     failures += test::checkResampledTiles(name, *device, 200 * factor);
     failures += test::compareDevice(name, *device, 40 * factor, tf32 ? 2e-2 : 2e-5);
     failures += test::fuzzPrograms(name, *device, 110 * factor);

@@ -10,6 +10,7 @@ namespace tilefold::test {
 // others agree within 2e-5.
 int compareDevice(const std::string& name, Device& device, int rounds, double ofProducts = 2e-5);
 int fuzzPrograms(const std::string& name, Device& device, int programs);
+int checkLabels(const std::string& name, Device& device);
 int checkHostileKernels(const std::string& name, Device& device);
 // Tiles of resized and pooled tensors against the whole, bit by bit.
 int checkResampledTiles(const std::string& name, Device& device, int rounds);

@@ -133,15 +133,21 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
     case KernelKind::meanSquaredErrorBackward:
       return compiled([s = tiled<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward(a.context, s, a.at(0), a.at(1), a.at(2)); });
     case KernelKind::resizeForward:
-      return compiled([r = tiled<Resize>(kernel)](const A& a) { resampleForward(a.context, r, resamplingOf(r), a.places(), a.at(0), a.at(1)); });
+      return compiled([r = tiled<Resize>(kernel)](const A& a) {
+        resampleForward(a.context, r, resamplingOf(r), a.places(), a.at(0), a.at(1));
+      });
     case KernelKind::resizeBackward:
-      return compiled([r = tiled<Resize>(kernel)](const A& a) { resampleBackward(a.context, r, resamplingOf(r), a.places(), a.at(0), a.at(1)); });
+      return compiled([r = tiled<Resize>(kernel)](const A& a) {
+        resampleBackward(a.context, r, resamplingOf(r), a.places(), a.at(0), a.at(1));
+      });
     case KernelKind::adaptivePoolForward:
-      return compiled(
-          [r = tiled<Resampled>(kernel)](const A& a) { resampleForward(a.context, r, Resampling::adaptive, a.places(), a.at(0), a.at(1)); });
+      return compiled([r = tiled<Resampled>(kernel)](const A& a) {
+        resampleForward(a.context, r, Resampling::adaptive, a.places(), a.at(0), a.at(1));
+      });
     case KernelKind::adaptivePoolBackward:
-      return compiled(
-          [r = tiled<Resampled>(kernel)](const A& a) { resampleBackward(a.context, r, Resampling::adaptive, a.places(), a.at(0), a.at(1)); });
+      return compiled([r = tiled<Resampled>(kernel)](const A& a) {
+        resampleBackward(a.context, r, Resampling::adaptive, a.places(), a.at(0), a.at(1));
+      });
     case KernelKind::addBias:
       return compiled([t = tiled<Tile>(kernel)](const A& a) { addBias(a.context, t, a.at(0), a.at(1)); });
     case KernelKind::sumBias:
