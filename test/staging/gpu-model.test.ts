@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { vgg16 } from '../../models'
-import { stage, verify, type ConvolutionKernel } from '../../staging'
+import { profiled, stage, turnedAlgorithm, verify, type ConvolutionKernel, type DeviceModel } from '../../staging'
+import { isTurned, withExactKernels, withFastestFirst } from '../../staging/algorithms'
 import { gpuModel, isConvolution, representative } from '../../staging/gpu-model'
 import { gpuDouble } from './gpu-answers'
 import { must } from '../golden/execute'
@@ -93,6 +94,29 @@ test("planning VGG-16 at 4096x4096 asks a GPU some thousand questions, and takes
   // The source's copy makes room of its own for a tile whose padding differs on both sides.
   const copied = convolutions.filter(({ padTop, padBottom }) => padTop !== padBottom)
   assert.ok(copied.length > 0 && copied.every((kernel) => answers.scratchBytes(kernel)! > 0))
+})
+
+test('turned weights are taken where a measurement says so, and nowhere else', () => {
+  const { answers } = gpuDouble()
+  const turned = (n: number) => ({ algorithm: turnedAlgorithm(n), scratchBytes: 2 ** 20 })
+  const model = gpuModel(
+    { ...answers, algorithms: (kernel) => [turned(1), ...answers.algorithms(kernel), turned(7)] },
+    { threads: 1, linkBytesPerSecond }
+  )
+  const [{ slope: _, ...fields }] = fc.sample(aConvolution, { numRuns: 1, seed: 1 }) as [ConvolutionKernel & { slope: number }]
+  const kernel: ConvolutionKernel = { ...fields, kind: 'convolutionBackwardData', strideHeight: 1, strideWidth: 1 }
+  const order = (device: DeviceModel): readonly number[] => withFastestFirst(device).algorithms!(kernel).map(({ algorithm }) => algorithm)
+  const unmeasured = order(model)
+  assert.equal(unmeasured.slice(-3), [0, turnedAlgorithm(1), turnedAlgorithm(7)])
+  const kernels = unmeasured.map((algorithm) => ({
+    kernel: { ...kernel, algorithm },
+    milliseconds: algorithm === turnedAlgorithm(7) ? 1 : 2
+  }))
+  assert.is(order(profiled(model, { kernels, linkBytesPerSecond }))[0], turnedAlgorithm(7))
+  assert.equal(
+    order(withExactKernels(model)).filter((algorithm) => isTurned({ algorithm, scratchBytes: 0 })),
+    [turnedAlgorithm(1)]
+  )
 })
 
 test.run()
