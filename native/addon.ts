@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { answerOf, deviceError, type DeviceError } from './error'
 
 /** Calls of the addon answer `{ value }` or `{ error }`; decode them with `answerOf`. */
@@ -44,7 +44,8 @@ const addonCodec = t.readonly(
 )
 export type Addon = t.TypeOf<typeof addonCodec>
 
-const addonFile = join(__dirname, 'build', 'Release', 'tilefold.node')
+/** Another build of the addon, such as the tests' with an emulated GPU (native/test/emulated_cuda), by TILEFOLD_ADDON. */
+const addonFile = resolve(process.env.TILEFOLD_ADDON ?? join(__dirname, 'build', 'Release', 'tilefold.node'))
 const buildCommand = 'npm run build'
 
 /**

@@ -92,7 +92,7 @@ int fuzzPrograms(const std::string& name, Device& device, int programs) {
     try {
       const RandomProgram sound = randomProgram(device, random);
       // The sentence of a sound program that is refused.
-      decodeProgram(sound.encoded, device);
+      Interpreter(decodeProgram(sound.encoded, device), device);
       if (!run(sound.encoded, device, sound.step.parameters)) throw Failure("a sound program was refused");
       for (int k = 0; k < damagedCopies; ++k) {
         EncodedProgram damaged = sound.encoded;

@@ -263,7 +263,8 @@ Status run(Handle handle, const Problem& p, Algorithm algorithm, void* workspace
   const float factor = *static_cast<const float*>(alpha), kept = *static_cast<const float*>(beta);
   const auto work = [=] {
     // What lies there meanwhile is lost, before and after.
-    std::memset(workspace, 0xFF, needed);
+    const auto scribble = [&] { std::fill_n(static_cast<std::byte*>(workspace), needed, std::byte{0xFF}); };
+    scribble();
     const bool rounds = p.window.math == MathType::standard;
     const auto read = [&](const Shape& shape, const float* data) { return data == result ? Values{} : planesOf(shape, data, rounds); };
     const Values sums = convolve(p, read(p.source, source), read(p.weights, weights), read(p.destination, destination));
@@ -272,7 +273,7 @@ Status run(Handle handle, const Problem& p, Algorithm algorithm, void* workspace
       const double product = static_cast<double>(factor) * *next++;
       result[at] = static_cast<float>(kept == 0 ? product : product + static_cast<double>(kept) * static_cast<double>(result[at]));
     });
-    std::memset(workspace, 0xFF, needed);
+    scribble();
   };
   return tilefold::emulated::enqueue(handle->stream, work) == cudaSuccess ? Status::success : refuse(notInitialised, "no stream was set");
 }
