@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "placed.hpp"
+#include "launch.hpp"
 #include "tests.hpp"
 
 namespace tilefold::test {
@@ -43,8 +43,7 @@ void raceOver(const Kernel& kernel, std::size_t operand, Device& device) {
 
 void launchOnce(const Kernel& kernel, Device& device) {
   const Operands operands = allocate(kernel, device, true);
-  const StepParameters none;
-  Placed(kernel, device, operands.operands, none).launch();
+  launch(kernel, device, operands.operands, {});
 }
 
 // A 2x2 input far inside its padding: [batch, channels, in, out, kernel, stride, dilation, padding], then the layout.

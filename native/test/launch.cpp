@@ -1,43 +1,82 @@
 #include "launch.hpp"
 
+#include "address_sanitizer.hpp"
 #include "check_kernel.hpp"
-#include "engines.hpp"
 #include "kernel_fields.hpp"
-#include "operand.hpp"
 
 namespace tilefold::test {
+namespace {
 
-void launch(const Kernel& kernel, Device& device, const std::vector<Operand>& operands, const StepParameters& step) {
+constexpr std::int64_t alignment = 64;  // as staging places buffers
+
+// An operand's place, and the gap behind it.
+std::int64_t placeOf(const OperandExtent& extent) { return roundUp(extent.bytes, alignment) + alignment; }
+
+}  // namespace
+
+// Nobody may touch what lies between the operands. A sanitizer sees it where the device's memory is the machine's (test/emulated_cuda).
+class Placed::Gaps {
+ public:
+  explicit Gaps(const Placed& placed) : placed_(placed) {
+    each([](std::byte* from, std::size_t bytes) { ASAN_POISON_MEMORY_REGION(from, bytes); });
+  }
+  ~Gaps() {
+    each([](std::byte* from, std::size_t bytes) { ASAN_UNPOISON_MEMORY_REGION(from, bytes); });
+  }
+  Gaps(const Gaps&) = delete;
+  Gaps& operator=(const Gaps&) = delete;
+
+ private:
+  template <class Body>
+  void each(const Body& body) const {
+    for (std::size_t i = 0; i < placed_.there_.size(); ++i)
+      if (placed_.there_[i].address != nullptr)
+        body(placed_.there_[i].address + placed_.bytes(i), static_cast<std::size_t>(placeOf(placed_.extents_[i])) - placed_.bytes(i));
+  }
+
+  const Placed& placed_;
+};
+
+Placed::Placed(const Kernel& kernel, Device& device, const std::vector<Operand>& operands, const StepParameters& step)
+    : extents_(operandExtents(kernel, device)), here_(operands), there_(operands), step_(step) {
   checkKernel(kernel);
-  const std::unique_ptr<CompiledKernel> compiled = device.compile(kernel);
-  const std::vector<OperandExtent> extents = operandExtents(kernel, device);
-  std::int64_t bytes = 64;
-  for (const OperandExtent& extent : extents) bytes += roundUp(extent.bytes, 64);
-  Spaces spaces{static_cast<std::size_t>(bytes), 0, 0, {}};
-  if (kernel.kind == KernelKind::loadImage) {
+  compiled_ = device.compile(kernel);
+  std::int64_t arenaBytes = alignment;
+  for (const OperandExtent& extent : extents_) arenaBytes += placeOf(extent);
+  Spaces spaces{static_cast<std::size_t>(arenaBytes), 0, 0, {}};
+  section_.loadsImages = kernel.kind == KernelKind::loadImage;
+  if (section_.loadsImages) {
     const auto load = decode<LoadImage>(kernel);
     spaces.images = {static_cast<std::int64_t>(step.images.size()), load.channels, load.fullHeight, load.fullWidth};
   }
-  const std::unique_ptr<Engines> engines = device.engines(spaces, 0);
-  if (!engines->queue()) return compiled->launch(operands, step);
-  std::vector<Operand> there = operands;
-  std::byte* next = engines->arena();
+  engines_ = device.engines(spaces, 0);
+  if (!engines_->queue()) return;
+  end_ = engines_->arena();
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (operands[i].address == nullptr) continue;
-    there[i].address = next;
-    engines->upload(next, operands[i].address, static_cast<std::size_t>(extents[i].bytes));
-    next += roundUp(extents[i].bytes, 64);
+    there_[i].address = end_;
+    end_ += placeOf(extents_[i]);
   }
-  Section section;
-  section.loadsImages = kernel.kind == KernelKind::loadImage;
-  engines->begin(section, nullptr, step);
-  engines->launch(Engine::compute, *compiled, there);
-  engines->end(true);
-  if (engines->arenaPeakBytes() > static_cast<std::size_t>(next - engines->arena()))
-    throw Failure(std::string(kernelInfo(kernel.kind).name) + " wrote behind its operands");
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    if (operands[i].address != nullptr)
-      engines->download(there[i].address, operands[i].address, static_cast<std::size_t>(extents[i].bytes));
+}
+
+void Placed::launch() {
+  if (!engines_->queue()) return compiled_->launch(here_, step_);
+  for (std::size_t i = 0; i < here_.size(); ++i)
+    if (here_[i].address != nullptr) engines_->upload(there_[i].address, here_[i].address, bytes(i));
+  {
+    const Gaps gaps(*this);
+    engines_->begin(section_, nullptr, step_);
+    engines_->launch(Engine::compute, *compiled_, there_);
+    engines_->end(true);
+  }
+  if (engines_->arenaPeakBytes() > static_cast<std::size_t>(end_ - engines_->arena()))
+    throw Failure("a kernel wrote behind its operands");
+  for (std::size_t i = 0; i < here_.size(); ++i)
+    if (here_[i].address != nullptr) engines_->download(there_[i].address, here_[i].address, bytes(i));
+}
+
+void launch(const Kernel& kernel, Device& device, const std::vector<Operand>& operands, const StepParameters& step) {
+  Placed(kernel, device, operands, step).launch();
 }
 
 }  // namespace tilefold::test
