@@ -50,7 +50,7 @@ test('random nets, strategies and budgets: a plan fits or names what would, is v
       const auto = stagedIn(enough, 'auto')
       assert.ok(isRight(auto) && milliseconds(auto.right) <= milliseconds(planned.staged), 'auto is slower')
     }),
-    propertyRuns(75)
+    propertyRuns(50)
   )
 })
 

@@ -20,7 +20,7 @@ import { assertClose, randomExecution } from './random-execution'
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: Numbers): Buffer => Buffer.from(buffer, byteOffset, byteLength)
 
-const runs = propertyRuns(200)
+const runs = propertyRuns(120)
 
 test('random nets, tiles and stays on the host: verified, every number to the bit, memory on both sides as planned', async () => {
   let stays = 0
@@ -108,8 +108,11 @@ const networks: Readonly<Record<string, () => Model>> = {
   branching
 }
 
+/** On the cpu one chain and one graph with branches are enough: what a plan decides is the same on each device. */
+const onCpu: readonly string[] = ['vgg16', 'branching']
+
 for (const [name, network] of Object.entries(networks))
-  for (const device of ['reference', 'cpu'] as const)
+  for (const device of onCpu.includes(name) ? (['reference', 'cpu'] as const) : (['reference'] as const))
     test(`${name} on ${device}: every strategy at budgets from its least on: verified, memory as planned, the numbers of plain`, async () => {
       const execution = executionOf(network(), device)
       const plain = await gradients({ ...execution, strategy: 'plain' })

@@ -67,7 +67,7 @@ const randomCase = (seed: number, net = randomNet(drawsOf(seed), netKind(seed)) 
 }
 
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
-const runs = propertyRuns(30)
+const runs = propertyRuns(20)
 
 const plainPeak = (staged: ReturnType<ReturnType<typeof randomCase>>): number => {
   if (isLeft(staged)) throw new Error(staged.left.message)
@@ -213,7 +213,7 @@ test('the same request to auto gives the same plan and Program', () => {
       const budget = Math.floor(share * plainPeak(staged('plain')))
       assert.equal(JSON.stringify(staged('auto', budget)), JSON.stringify(staged('auto', budget)))
     }),
-    { ...runs, numRuns: 20 }
+    runs
   )
 })
 
