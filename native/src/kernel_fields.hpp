@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "host_device.hpp"
 #include "kernels.hpp"
 #include "whole.hpp"
 
@@ -221,10 +222,12 @@ struct GroupedTile : Tile {
   // How often each channel is counted apart.
   std::int64_t images() const { return perImage ? batch : 1; }
   std::int64_t rows() const { return images() * groups; }
-  std::int64_t row(std::int64_t image, std::int64_t channel) const {
+  TILEFOLD_HOST_DEVICE std::int64_t row(std::int64_t image, std::int64_t channel) const {
     return (perImage ? image * groups : 0) + channel / (channels / groups);
   }
-  std::int64_t channelRow(std::int64_t image, std::int64_t channel) const { return (perImage ? image * channels : 0) + channel; }
+  TILEFOLD_HOST_DEVICE std::int64_t channelRow(std::int64_t image, std::int64_t channel) const {
+    return (perImage ? image * channels : 0) + channel;
+  }
   std::int64_t groups;
   bool perImage;
 };

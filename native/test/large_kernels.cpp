@@ -60,6 +60,15 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({k::convolutionBackwardData, {1, 3, 5, 6, 8, 9, 1, 2, 1, 1, 1, 1, 1, 2, 3, 1, 2, 1, 0, 0, 0, 0}});
     kernels.push_back({k::convolutionBackwardData, {1, 3, 9, 9, 7, 8, 3, 3, 1, 1, 2, 2, 2, 0, 1, 2, 4, 1, 0, 0, 0, 0}});
   }
+  // More channels than a block takes, planes that end within packs of elements, and one pixel of many channels.
+  for (const double groups : {300, 100}) {
+    kernels.push_back({k::momentsForward, {3, 300, 13, 17, 0, groups, 0}});
+    kernels.push_back({k::normaliseForward, {3, 300, 13, 17, 0, groups, 0, 1e-5, 0}});
+    kernels.push_back({k::normaliseSums, {3, 300, 13, 17, 0, groups, 1, 1e-5, 0.5}});
+    kernels.push_back({k::normaliseBackward, {3, 300, 13, 17, 0, groups, 1, 1e-5, 0.5, 1}});
+  }
+  kernels.push_back({k::momentsForward, {70, 515, 1, 1, 0, 515, 0}});
+  kernels.push_back({k::normaliseForward, {70, 515, 1, 1, 0, 515, 0, 1e-5, 1}});
   kernels.push_back({k::addForward, {100001, 0}});
   for (const k kind : {k::maxPoolForward, k::maxPoolBackward}) {
     for (const double channels : {3, 8}) {

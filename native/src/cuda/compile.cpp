@@ -2,12 +2,14 @@
 
 #include "../kernel_fields.hpp"
 #include "../reference/pooling.hpp"
+#include "activation_functions.hpp"
 #include "average_pool.hpp"
 #include "clipping.hpp"
 #include "copy_rows.hpp"
 #include "image.hpp"
 #include "loss.hpp"
 #include "max_pool.hpp"
+#include "normalisation.hpp"
 #include "optimizer.hpp"
 #include "pixel_loss.hpp"
 #include "pointwise.hpp"
@@ -80,6 +82,13 @@ ActivationReorder activationReorder(const Kernel& kernel) {
   return r;
 }
 
+CopyChannels channelCopy(const Kernel& kernel) {
+  const auto c = decode<CopyChannels>(kernel);
+  requireActivation(c.source.layout);
+  requireActivation(c.destination.layout);
+  return c;
+}
+
 WeightReorder weightReorder(const Kernel& kernel) {
   const auto r = decode<WeightReorder>(kernel);
   requireWeights(r.sourceLayout);
@@ -132,6 +141,37 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
           [s = tiled<SquaredError>(kernel)](const A& a) { meanSquaredErrorForward(a.context, s, a.at(0), a.at(1), a.at<double>(2)); });
     case KernelKind::meanSquaredErrorBackward:
       return compiled([s = tiled<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward(a.context, s, a.at(0), a.at(1), a.at(2)); });
+    case KernelKind::momentsForward:
+      return compiled([t = tiled<GroupedTile>(kernel)](const A& a) { momentsForward(a.context, t, a.at(0), a.at<Moments>(1)); });
+    case KernelKind::momentsOfRunning:
+      return compiled(
+          [c = decode<ChannelCount>(kernel)](const A& a) { momentsOfRunning(a.context, c, a.at(0), a.at(1), a.at<Moments>(2)); });
+    case KernelKind::updateRunning:
+      return compiled([u = decode<UpdateRunning>(kernel)](const A& a) { updateRunning(a.context, u, a.at<Moments>(0), a.at(1), a.at(2)); });
+    case KernelKind::normaliseForward:
+      return compiled([n = tiled<Normalise>(kernel)](const A& a) {
+        normaliseForward(a.context, n, {a.at(0), a.at<Moments>(1), a.at(2), a.at(3), nullptr}, a.at(4));
+      });
+    case KernelKind::normaliseSums:
+      return compiled([n = tiled<Normalise>(kernel)](const A& a) {
+        normaliseSums(a.context, n, {a.at(0), a.at<Moments>(1), a.at(2), a.at(3), a.at(4)}, a.at<GradientSums>(5));
+      });
+    case KernelKind::normaliseParameters:
+      return compiled([p = decode<NormaliseParameters>(kernel)](const A& a) {
+        normaliseParameters(a.context, p, a.at<GradientSums>(0), a.at(1), a.at(2));
+      });
+    case KernelKind::normaliseBackward:
+      return compiled([n = tiled<Normalise>(kernel)](const A& a) {
+        normaliseBackward(a.context, n, {a.at(0), a.at<Moments>(1), a.at(2), a.at(3), a.at(5)}, a.at<GradientSums>(4), a.at(6));
+      });
+    case KernelKind::addForward:
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { addForward(a.context, r, a.at(0), a.at(1), a.at(2)); });
+    case KernelKind::copyChannels:
+      return compiled([c = channelCopy(kernel)](const A& a) { copyChannels(a.context, c, a.at(0), a.at(1)); });
+    case KernelKind::activationForward:
+      return compiled([f = tiled<Activation>(kernel)](const A& a) { activationForward(a.context, f, a.at(0), a.at(1)); });
+    case KernelKind::activationBackward:
+      return compiled([f = tiled<Activation>(kernel)](const A& a) { activationBackward(a.context, f, a.at(0), a.at(1), a.at(2)); });
     case KernelKind::resizeForward:
       return compiled([r = tiled<Resize>(kernel)](const A& a) {
         resampleForward(a.context, r, resamplingOf(r), a.places(), a.at(0), a.at(1));
@@ -182,18 +222,6 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
       return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient(a.context, c, a.at<double>(0), a.at(1)); });
     case KernelKind::squareRoot:
       return compiled([s = decode<SquareRoot>(kernel)](const A& a) { squareRoot(a.context, s, a.at<double>(0), a.at<double>(1)); });
-    case KernelKind::momentsForward:
-    case KernelKind::momentsOfRunning:
-    case KernelKind::updateRunning:
-    case KernelKind::normaliseForward:
-    case KernelKind::normaliseSums:
-    case KernelKind::normaliseParameters:
-    case KernelKind::normaliseBackward:
-    case KernelKind::addForward:
-    case KernelKind::copyChannels:
-    case KernelKind::activationForward:
-    case KernelKind::activationBackward:
-      throw Failure(std::string("the cuda device has no ") + kernelInfo(kernel.kind).name + ": train this network on the cpu device");
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:
     case KernelKind::convolutionBackwardWeights:

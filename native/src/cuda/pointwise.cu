@@ -41,6 +41,20 @@ void rectifierBackward(const Context& context, const Rectifier& r, const float* 
               });
 }
 
+void addForward(const Context& context, const Rectifier& r, const float* first, const float* second, float* destination) {
+  const float slope = static_cast<float>(r.slope);
+  forEachPack(context, "addForward", r.count, {first, second, destination}, [=] __device__(auto values, std::int64_t i) {
+    auto other = values;
+    values.load(first + i);
+    other.load(second + i);
+    for (int k = 0; k < values.width; ++k) {
+      const float sum = values[k] + other[k];
+      values[k] = sum > 0 ? sum : slope * sum;
+    }
+    values.store(destination + i);
+  });
+}
+
 void dropout(const Context& context, const Dropout& d, const TileOrigin& origin, const float* source, float* destination) {
   const Activation tile(d.layout, d.channels, d.height, d.width);
   const StepBlock* step = context.step;

@@ -51,7 +51,10 @@ void transpose(const Context& context, const char* name, const Matrices& m, cons
                Divisor(m.columnTiles()), Divisor(m.rowTiles()), Divisor(m.counts[1]), source, destination);
 }
 
-bool channelsLast(const Tile& t) { return t.layout == Layout::nhwc && t.channels > 1; }
+// Without channels to tell apart, nhwc is plain.
+bool channelsLast(Layout layout, std::int64_t channels) { return layout == Layout::nhwc && channels > 1; }
+bool channelsLast(const Tile& t) { return channelsLast(t.layout, t.channels); }
+bool channelsLast(const ChannelRange& range) { return channelsLast(range.layout, range.channels); }
 
 // Channels of one row of a tile as a matrix of the strided tensor; of all its rows where those follow each other.
 Matrices matricesOf(const StridedTile& t) {
@@ -126,6 +129,22 @@ void scatterAdd(const Context& context, const StridedTile& t, const float* sourc
             {t.strideBatch, t.strideChannel, t.strideHeight},
             true},
            source, destination);
+}
+
+void copyChannels(const Context& context, const CopyChannels& c, const float* source, float* destination) {
+  const std::int64_t pixels = c.height * c.width, fromImage = c.source.channels * pixels, toImage = c.destination.channels * pixels;
+  const bool fromLast = channelsLast(c.source), toLast = channelsLast(c.destination);
+  const float* from = source + c.source.first * (fromLast ? 1 : pixels);
+  float* to = destination + c.destination.first * (toLast ? 1 : pixels);
+  if (fromLast && toLast)
+    return copyRows(context, "copyChannels",
+                    {{1, 1, c.batch * pixels, c.count}, {0, 0, c.source.channels}, {0, 0, c.destination.channels}, c.add}, from, to);
+  if (!fromLast && !toLast)
+    return copyRows(context, "copyChannels", {{1, 1, c.batch, c.count * pixels}, {0, 0, fromImage}, {0, 0, toImage}, c.add}, from, to);
+  const Matrices matrices =
+      toLast ? Matrices{{c.batch, 1}, {fromImage, 0}, {toImage, 0}, c.count, pixels, pixels, c.destination.channels, c.add}
+             : Matrices{{c.batch, 1}, {fromImage, 0}, {toImage, 0}, pixels, c.count, c.source.channels, pixels, c.add};
+  transpose(context, "copyChannels", matrices, from, to);
 }
 
 }  // namespace tilefold::cuda

@@ -1,4 +1,4 @@
-// Between layouts, and between dense tiles and plain strided tensors. Semantics: reference/movement.hpp.
+// Between layouts, between dense tiles and plain strided tensors, and between channels of tiles. Semantics: reference/movement.hpp.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "context.hpp"
@@ -14,5 +14,8 @@ void reorderWeights(const Context& context, const WeightReorder& r, const float*
 // A tile of a plain strided tensor to a dense tile, plain or nhwc; and back, added.
 void gather(const Context& context, const StridedTile& t, const float* source, float* destination);
 void scatterAdd(const Context& context, const StridedTile& t, const float* source, float* destination);
+
+// Some channels of every pixel; either side plain or nhwc.
+void copyChannels(const Context& context, const CopyChannels& c, const float* source, float* destination);
 
 }  // namespace tilefold::cuda

@@ -1,0 +1,43 @@
+#include "normalisation.hpp"
+#include "statistics_sums.cuh"
+
+namespace tilefold::cuda {
+
+void momentsForward(const Context& context, const GroupedTile& t, const float* source, Moments* moments) {
+  const StatisticsRows rows(t, t.groups, t.perImage);
+  const double count = static_cast<double>(rows.length());
+  // Deviations from a row's first value: of data far from zero the mean's square would take the variance's digits.
+  forEachRowSum(
+      context, "momentsForward", rows, {source}, [=] __device__(const StatisticsRow& row) { return source[row.first]; },
+      [=] __device__(auto values, std::int64_t i, const auto& origin, const auto& add) {
+        values.load(source + i);
+        for (int k = 0; k < values.width; ++k) {
+          const double apart = static_cast<double>(values[k]) - static_cast<double>(origin(k));
+          add(k, apart, apart * apart);
+        }
+      },
+      [=] __device__(const StatisticsRow& row, double sum, double squares) {
+        const double apart = sum / count, deviations = squares - sum * apart;
+        moments[row.row].merge({count, static_cast<double>(source[row.first]) + apart, deviations < 0 ? 0 : deviations});
+      });
+}
+
+void momentsOfRunning(const Context& context, const ChannelCount& c, const float* mean, const float* variance, Moments* moments) {
+  forEach(context, "momentsOfRunning", c.channels, [=] __device__(std::int64_t channel) {
+    moments[channel] = {1, static_cast<double>(mean[channel]), static_cast<double>(variance[channel])};
+  });
+}
+
+void updateRunning(const Context& context, const UpdateRunning& u, const Moments* moments, float* mean, float* variance) {
+  const double momentum = u.momentum;
+  forEach(context, "updateRunning", u.channels, [=] __device__(std::int64_t channel) {
+    const Moments& batch = moments[channel];
+    const auto mix = [&](float running, double value) {
+      return static_cast<float>((1 - momentum) * static_cast<double>(running) + momentum * value);
+    };
+    mean[channel] = mix(mean[channel], batch.mean);
+    variance[channel] = mix(variance[channel], batch.deviations / (batch.count - 1));
+  });
+}
+
+}  // namespace tilefold::cuda

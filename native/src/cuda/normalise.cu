@@ -1,0 +1,75 @@
+#include "channel_loop.cuh"
+#include "normalisation.hpp"
+
+namespace tilefold::cuda {
+namespace {
+
+// A channel's gradient: gradient * y's + source * (x - mean) + constant, where y's has passed the rectifier.
+struct GradientConstants {
+  Normaliser<float> normaliser;
+  float gradient, source, constant;
+};
+
+// As in Normaliser, what the mean lost to rounding is in the constant.
+__device__ GradientConstants gradientConstants(const Normalise& n, const NormaliseOperands<float>& operands, const GradientSums* sums,
+                                               std::int64_t image, std::int64_t channel) {
+  const Moments& row = operands.row(n, image, channel);
+  const Normaliser<float> normaliser = operands.normaliser(n, image, channel);
+  const double scale = row.reciprocalDeviation(n.epsilon);
+  const GradientSums mean = sums == nullptr ? GradientSums{} : meanGradients(n, operands, sums, image, channel);
+  const double source = -scale * scale * mean.product, constant = -scale * mean.gradient - source * normaliser.lost(row);
+  return {normaliser, static_cast<float>(scale * operands.weight(channel)), static_cast<float>(source), static_cast<float>(constant)};
+}
+
+template <bool add>
+void backward(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, const GradientSums* sums,
+              float* sourceGradient) {
+  // Where neither sums nor a rectifier ask for it, x is not read: its coefficients are 0.
+  const float* source = sums == nullptr && n.slope == 1 ? operands.gradient : operands.source;
+  const float* gradient = operands.gradient;
+  const float slope = static_cast<float>(n.slope);
+  forEachOfChannels(
+      context, "normaliseBackward", n, n.perImage, {source, gradient, sourceGradient},
+      [=] __device__(std::int64_t image, std::int64_t channel) { return gradientConstants(n, operands, sums, image, channel); },
+      [=] __device__(auto values, std::int64_t i, const auto& constants) {
+        auto passed = values, before = values;
+        values.load(source + i);
+        passed.load(gradient + i);
+        if (add) before.load(sourceGradient + i);
+        for (int k = 0; k < values.width; ++k) {
+          const GradientConstants of = constants(k);
+          const float dy = of.normaliser(values[k]) > 0 ? passed[k] : slope * passed[k];
+          const float dx = of.gradient * dy + ((values[k] - of.normaliser.mean) * of.source + of.constant);
+          passed[k] = add ? before[k] + dx : dx;
+        }
+        passed.store(sourceGradient + i);
+      });
+}
+
+}  // namespace
+
+void normaliseForward(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, float* destination) {
+  const float* source = operands.source;
+  const float slope = static_cast<float>(n.slope);
+  forEachOfChannels(
+      context, "normaliseForward", n, n.perImage, {source, destination},
+      [=] __device__(std::int64_t image, std::int64_t channel) { return operands.normaliser(n, image, channel); },
+      [=] __device__(auto values, std::int64_t i, const auto& normaliser) {
+        values.load(source + i);
+        for (int k = 0; k < values.width; ++k) {
+          const float y = normaliser(k)(values[k]);
+          values[k] = y > 0 ? y : slope * y;
+        }
+        values.store(destination + i);
+      });
+}
+
+void normaliseBackward(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, const GradientSums* sums,
+                       float* sourceGradient) {
+  if (n.add)
+    backward<true>(context, n, operands, sums, sourceGradient);
+  else
+    backward<false>(context, n, operands, sums, sourceGradient);
+}
+
+}  // namespace tilefold::cuda

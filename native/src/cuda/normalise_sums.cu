@@ -1,0 +1,40 @@
+#include "normalisation.hpp"
+#include "statistics_sums.cuh"
+
+namespace tilefold::cuda {
+
+void normaliseSums(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, GradientSums* sums) {
+  const float *source = operands.source, *gradient = operands.gradient;
+  const float slope = static_cast<float>(n.slope);
+  // A row for each channel.
+  forEachRowSum(
+      context, "normaliseSums", StatisticsRows(n, n.channels, n.perImage), {source, gradient},
+      [=] __device__(const StatisticsRow& row) { return operands.normaliser(n, row.image, row.group); },
+      [=] __device__(auto values, std::int64_t i, const auto& normaliser, const auto& add) {
+        auto passed = values;
+        values.load(source + i);
+        passed.load(gradient + i);
+        for (int k = 0; k < values.width; ++k) {
+          const double dy = static_cast<double>(normaliser(k)(values[k]) > 0 ? passed[k] : slope * passed[k]);
+          add(k, dy, dy * static_cast<double>(values[k] - normaliser(k).mean));
+        }
+      },
+      [=] __device__(const StatisticsRow& row, double sum, double product) {
+        const Moments& moments = operands.row(n, row.image, row.group);
+        const double lost = operands.normaliser(n, row.image, row.group).lost(moments);
+        sums[row.row].add({sum, moments.reciprocalDeviation(n.epsilon) * (product - lost * sum)});
+      });
+}
+
+void normaliseParameters(const Context& context, const NormaliseParameters& p, const GradientSums* sums, float* weightGradient,
+                         float* biasGradient) {
+  const std::int64_t images = p.images, channels = p.channels;
+  forEach(context, "normaliseParameters", channels, [=] __device__(std::int64_t channel) {
+    GradientSums total;
+    for (std::int64_t image = 0; image < images; ++image) total.add(sums[image * channels + channel]);
+    if (weightGradient != nullptr) weightGradient[channel] = static_cast<float>(total.product);
+    if (biasGradient != nullptr) biasGradient[channel] = static_cast<float>(total.gradient);
+  });
+}
+
+}  // namespace tilefold::cuda
