@@ -75,6 +75,10 @@ class Peer:
         torch.backends.cuda.matmul.allow_tf32 = precision == 'tf32'
         torch.backends.cudnn.allow_tf32 = precision == 'tf32'
 
+    def mixed(self, precision):
+        # Parameters stay in float32, as Tilefold's do.
+        return torch.autocast(self.device, dtype=torch.bfloat16) if precision == 'bf16' else contextlib.nullcontext()
+
     def forward(self, model, image, request):
         if request['mode'] == 'checkpoint':
             return checkpoint_sequential(model, request['segments'], image, use_reentrant=False)
@@ -103,7 +107,8 @@ class Peer:
             self.synchronize()
             start = time.perf_counter()
             optimizer.zero_grad(set_to_none=True)
-            loss = nn.functional.cross_entropy(self.forward(model, image, request), target)
+            with self.mixed(request['precision']):
+                loss = nn.functional.cross_entropy(self.forward(model, image, request), target)
             loss.backward()
             optimizer.step()
             self.synchronize()
@@ -127,7 +132,8 @@ class Peer:
         model.load_state_dict({ours: weights[name] for name, ours in names.items()})
         model = model.to(device=self.device, dtype=dtype)
         image = batch['input'].to(device=self.device, dtype=dtype).requires_grad_()
-        loss = nn.functional.cross_entropy(model(image), batch['target'].to(self.device))
+        with self.mixed(request['precision']):
+            loss = nn.functional.cross_entropy(model(image), batch['target'].to(self.device))
         loss.backward()
         parameters = dict(model.named_parameters())
         gradients = {f'grad.{name}': parameters[ours].grad for name, ours in names.items()}

@@ -85,13 +85,14 @@ const timingOf = (turns: readonly E.Either<Refusal, Turn>[]): E.Either<Refusal, 
 
 /** One cell: every contender has its turn in every round, unless it failed before. */
 const runCell = async (
-  { scale: { rounds, steps, mostSeconds } }: Check,
+  { scale: { rounds, steps: usualSteps, mostSeconds } }: Check,
   cell: Cell,
   precision: CheckPrecision,
   contenders: readonly Contender[],
   failedBefore: ReadonlyMap<string, Refusal>,
   deadline: Deadline
 ): Promise<readonly Row[]> => {
+  const steps = cell.isLarge === true ? 2 : usualSteps
   const turns = new Map(
     contenders.map(({ name }): [string, E.Either<Refusal, Turn>[]] => {
       const before = failedBefore.get(name)
@@ -128,12 +129,15 @@ export const runBenchmarks = async (check: Check, pytorch: E.Either<Refusal, Pyt
     ...(E.isRight(pytorch) ? ways.map((way) => byPytorch(pytorch.right, way)) : [])
   ]
   const rows: Row[] = []
-  for (const precision of check.precisions)
-    for (const arenaBytes of new Set(check.scale.cells.map((cell) => cell.arenaBytes))) {
+  for (const [index, precision] of check.precisions.entries()) {
+    const isLast = index === check.precisions.length - 1
+    const share = deadline.shared(check.precisions.length - index)
+    const cells = check.scale.cells.filter(({ isLarge }) => isLarge !== true || isLast)
+    for (const arenaBytes of new Set(cells.map((cell) => cell.arenaBytes))) {
       // What failed in an image is not tried in a larger one.
       const failed = new Map<string, Refusal>()
-      for (const cell of check.scale.cells.filter((one) => one.arenaBytes === arenaBytes)) {
-        const found = await runCell(check, cell, precision, contenders, failed, deadline)
+      for (const cell of cells.filter((one) => one.arenaBytes === arenaBytes)) {
+        const found = await runCell(check, cell, precision, contenders, failed, share)
         found.forEach(({ contender, timing }) => {
           if (E.isLeft(timing) && timing.left !== timeIsUp && !failed.has(contender))
             failed.set(contender, refusal(`not tried: it failed at ${cell.size}`, timing.left.outOfMemory))
@@ -141,5 +145,6 @@ export const runBenchmarks = async (check: Check, pytorch: E.Either<Refusal, Pyt
         rows.push(...found)
       }
     }
+  }
   return rows
 }

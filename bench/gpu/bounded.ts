@@ -16,11 +16,16 @@ export const complaintOf = ({ status, stderr, timedOut, seconds }: Ended): strin
 /** Threads that spin while they wait take the time of those that work, on a machine that does more than this. */
 const patient = { OMP_WAIT_POLICY: 'passive' }
 
-/** Runs a script of the bundle's in a Node of its own, for so many seconds at most; a program that does not start ends at once. */
-export const runNode = (args: readonly string[], seconds: number, environment: NodeJS.ProcessEnv = {}): Promise<Ended> =>
+/** Runs a program for so many seconds at most; one that does not start ends at once. */
+export const runProgram = (
+  program: string,
+  args: readonly string[],
+  seconds: number,
+  environment: NodeJS.ProcessEnv = {}
+): Promise<Ended> =>
   new Promise((resolve) => {
     const started = performance.now()
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...patient, ...environment } })
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...patient, ...environment } })
     let [stdout, stderr, timedOut] = ['', '', false]
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
@@ -41,3 +46,7 @@ export const runNode = (args: readonly string[], seconds: number, environment: N
     })
     child.on('close', end)
   })
+
+/** Runs a script of the bundle's in a Node of its own. */
+export const runNode = (args: readonly string[], seconds: number, environment?: NodeJS.ProcessEnv): Promise<Ended> =>
+  runProgram(process.execPath, args, seconds, environment)

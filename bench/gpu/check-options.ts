@@ -1,15 +1,17 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { parseArgs } from 'node:util'
+import { devicePrecisions } from '../../src/device'
 import { reasonOf } from '../../src/failure'
 import { type Mode, type Scale, scaleOf } from './scale'
 
-export const usage = `gpu-check [quick|full] [--precision float32|tf32] [--python python3] [--minutes N] [--device cuda|cpu]
+export const usage = `gpu-check [quick|full] [--precision ${devicePrecisions.cuda.join('|')}] [--python python3] [--minutes N] [--device cuda|cpu]
 
-Runs the device suite, compares gradients with float64, and times VGG-16 beside the PyTorch that python3 has; quick takes at most
-8 minutes. Writes gpu-check.json and gpu-check.md into the working folder. --device cpu runs everything at tiny sizes, to test the check.`
+Runs the device suite, compares gradients with float64, measures and records the GPU, and times VGG-16 beside the PyTorch that python3 has,
+ResNet-50 in growing batches and what tiles, transfers and memory cost; quick takes at most 8 minutes. Writes gpu-check.json, gpu-check.md and
+for each precision gpu-check-PRECISION.json, a device file, into the working folder. --device cpu runs everything at tiny sizes, to test the check.`
 
-export type CheckPrecision = 'float32' | 'tf32'
+export type CheckPrecision = (typeof devicePrecisions)['cuda'][number]
 
 /** What is checked, and how much of it. */
 export interface Check {
@@ -52,10 +54,12 @@ export const checkOptions = (args: readonly string[]): E.Either<string, Check | 
             E.bind('device', () => oneOf('--device', deviceName, ['cuda', 'cpu'])),
             E.bind('precisions', ({ device }): E.Either<string, readonly CheckPrecision[]> => {
               if (device === 'cpu')
-                return precision === 'tf32' ? E.left('--precision tf32: the cpu computes in float32') : E.right(['float32'])
+                return precision === undefined || precision === 'float32'
+                  ? E.right(['float32'])
+                  : E.left(`--precision ${precision}: the cpu computes in float32`)
               return precision === undefined
-                ? E.right(['float32', 'tf32'])
-                : E.map((one: CheckPrecision) => [one])(oneOf('--precision', precision, ['float32', 'tf32']))
+                ? E.right(devicePrecisions.cuda)
+                : E.map((one: CheckPrecision) => [one])(oneOf('--precision', precision, devicePrecisions.cuda))
             }),
             E.let('scale', ({ device, mode }) => scaleOf(device, mode)),
             E.bind('minutes', ({ scale }) =>

@@ -1,22 +1,28 @@
 /**
  * Checks Tilefold on this machine's GPU and measures it beside PyTorch: `./gpu-check [quick|full]` in the bundle of bundle.ts; compiled
- * code alone. Exit status: 0 where suite and parity hold, 1 where not, 2 for usage and where there is no GPU.
+ * code alone. Exit status: 0 where suite and parity hold and compute-sanitizer, where there is one, found nothing, 1 where not, 2 for usage and where there is no GPU.
  */
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { reasonOf } from '../../src/failure'
+import { runBatches } from './batches'
 import { runBenchmarks } from './benchmark'
 import { type Check, checkOptions, usage } from './check-options'
 import { type Deadline, deadlineIn } from './deadline'
+import { runDriverMemory } from './driver-memory'
 import { gpuMissing } from './find-gpu'
 import { runLaunchOverhead } from './launch-overhead'
 import { markdown } from './markdown'
+import { runOverlap } from './overlap'
 import { manifestOf } from './packages'
 import { runParity } from './parity'
+import { runPredictions } from './predictions'
 import { type Pytorch, startPytorch } from './pytorch'
 import { refusal } from './refusal'
 import { type Part, type Report, holds, plain } from './report'
+import { runSanitizer } from './sanitizer'
 import { runSuite } from './suite'
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
@@ -38,8 +44,17 @@ const write = (report: Report): Report => {
   return report
 }
 
-/** Of the whole time, at most so much before the benchmarks, which take the rest. */
-const shares = { suite: 0.3, parity: 0.25, launchOverhead: 0.15 } as const
+/** Of the whole time, at most so much before the benchmarks, which take the rest: a fifth where all others take what they may. */
+const shares = {
+  suite: 0.17,
+  parity: 0.14,
+  predictions: 0.15,
+  overlap: 0.05,
+  launchOverhead: 0.1,
+  driverMemory: 0.03,
+  sanitizer: 0.08,
+  batches: 0.08
+} as const
 
 const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
   const within = (share: number): Deadline => deadlineIn(deadline.atMost(check.minutes * 60 * share))
@@ -56,10 +71,20 @@ const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
     let report = write({ ...facts, check, pytorch: peer })
     report = write({ ...report, suite: await part('device suite', () => runSuite(check, within(shares.suite))) })
     report = write({ ...report, parity: await part('parity', () => runParity(check, pytorch, within(shares.parity))) })
+    // First of all that is timed: later plans choose by the times that it measures.
+    report = write({ ...report, predictions: await part('profiles', () => runPredictions(check, within(shares.predictions))) })
+    const profiles = report.predictions !== undefined && E.isRight(report.predictions.found) ? report.predictions.found.right : []
+    report = write({ ...report, overlap: await part('transfers', () => runOverlap(check, profiles, within(shares.overlap))) })
     report = write({
       ...report,
       launchOverhead: await part('16 x 16 tiles', () => runLaunchOverhead(check, within(shares.launchOverhead)))
     })
+    report = write({
+      ...report,
+      driverMemory: await part("the driver's memory", () => runDriverMemory(check, within(shares.driverMemory)))
+    })
+    report = write({ ...report, sanitizer: await part('compute-sanitizer', () => runSanitizer(check, within(shares.sanitizer))) })
+    report = write({ ...report, batches: await part('ResNet-50 in batches', () => runBatches(check, within(shares.batches))) })
     return write({ ...report, benchmarks: await part('training steps', () => runBenchmarks(check, pytorch, deadline)) })
   } finally {
     if (E.isRight(pytorch)) pytorch.right.close()
@@ -85,7 +110,11 @@ const main = async (args: readonly string[]): Promise<number> => {
     say(missing)
     return 2
   }
+  // Profiles of its own: what was measured here before decides nothing.
+  const cache = mkdtempSync(join(tmpdir(), 'tilefold-profiles-'))
+  process.env.XDG_CACHE_HOME = cache
   const report = await runCheck(check.right, deadline)
+  rmSync(cache, { recursive: true, force: true })
   process.stdout.write(`${paths.json}\n${paths.markdown}\n`)
   return holds(report) ? 0 : 1
 }

@@ -3,10 +3,12 @@ export interface Deadline {
   /** Seconds that are left, at most so many. */
   readonly atMost: (seconds: number) => number
   readonly isOver: () => boolean
+  /** The first of so many parts, in equal shares of what is left. */
+  readonly shared: (parts: number) => Deadline
 }
 
 export const deadlineIn = (seconds: number): Deadline => {
   const end = performance.now() + seconds * 1000
   const left = (): number => Math.max(0, (end - performance.now()) / 1000)
-  return { atMost: (most) => Math.min(most, left()), isOver: () => left() === 0 }
+  return { atMost: (most) => Math.min(most, left()), isOver: () => left() === 0, shared: (parts) => deadlineIn(left() / parts) }
 }

@@ -13,11 +13,11 @@ export interface LaunchOverhead {
   readonly size: number
   /** Of the fastest step. */
   readonly stepMs: number
-  /** Of all its launches, from a run of its own that measures each. */
+  /** Of all its launches that compute, each as long as the kernel takes alone: in rows of launches, on a GPU replayed from a graph. */
   readonly kernelMs: number
   readonly launches: number
-  /** Between launches: of the step's time, and microseconds a launch; below zero where measuring each launch costs more. */
-  readonly share: number
+  /** The step, which on a GPU is a graph's, over its kernels alone; and microseconds a launch between them. */
+  readonly ofKernels: number
   readonly microsecondsPerLaunch: number
   /** The fastest step of the same net untiled and unlimited, and tiled over untiled forward multiply-adds, minus one. */
   readonly untiledMs: E.Either<Refusal, number>
@@ -25,7 +25,7 @@ export interface LaunchOverhead {
 }
 
 const Steps = t.type({ stepMs: t.readonlyArray(t.number) })
-const Broken = t.type({ breakdown: t.readonlyArray(t.type({ launches: t.number, measuredMs: t.number })) })
+const Broken = t.type({ breakdown: t.readonlyArray(t.type({ launches: t.number, predictedMs: t.number, beside: t.boolean })) })
 const Planned = t.type({ haloOverhead: t.number })
 
 const tiled = join(__dirname, 'tiled-vgg16.js')
@@ -36,14 +36,15 @@ export const runLaunchOverhead = async (
   { device, precisions, scale: { tiledSize: size, steps, mostSeconds } }: Check,
   deadline: Deadline
 ): Promise<readonly E.Either<Refusal, LaunchOverhead>[]> => {
-  const measure = async (precision: CheckPrecision): Promise<E.Either<Refusal, LaunchOverhead>> => {
+  const measure = async (precision: CheckPrecision, share: Deadline): Promise<E.Either<Refusal, LaunchOverhead>> => {
     const setup = ['--device', device, '--precision', precision, '--input', `1x3x${size}x${size}`]
     const ask = <A>(codec: t.Type<A, unknown>, ...args: readonly string[]) =>
-      tilefold(codec, [...args, ...setup], deadline.atMost(mostSeconds))
+      tilefold(codec, [...args, ...setup], share.atMost(mostSeconds))
     const [plan, timed, broken, untiled] = [
       await ask(Planned, 'plan', tiled),
       await ask(Steps, 'bench', tiled, '--steps', `${steps}`),
-      await ask(Broken, 'bench', tiled, '--steps', `${steps}`, '--breakdown'),
+      // Predicted from a profile that has measured every kernel of the plan.
+      await ask(Broken, 'bench', tiled, '--steps', '1', '--measure', '--breakdown'),
       await ask(Steps, 'bench', 'vgg16', '--classes', '2', '--strategy', 'plain', '--steps', `${steps}`)
     ]
     return pipe(
@@ -53,15 +54,16 @@ export const runLaunchOverhead = async (
       E.apS('broken', broken),
       E.map(({ plan: { haloOverhead }, timed: steps, broken: { breakdown } }) => {
         const stepMs = fastest(steps)
-        const kernelMs = breakdown.reduce((sum, { measuredMs }) => sum + measuredMs, 0)
-        const launches = breakdown.reduce((sum, row) => sum + row.launches, 0)
+        const computing = breakdown.filter(({ beside }) => !beside)
+        const kernelMs = computing.reduce((sum, { predictedMs }) => sum + predictedMs, 0)
+        const launches = computing.reduce((sum, row) => sum + row.launches, 0)
         return {
           precision,
           size,
           stepMs,
           kernelMs,
           launches,
-          share: (stepMs - kernelMs) / stepMs,
+          ofKernels: stepMs / kernelMs,
           microsecondsPerLaunch: ((stepMs - kernelMs) * 1000) / launches,
           untiledMs: E.map(fastest)(untiled),
           haloOverhead
@@ -70,6 +72,6 @@ export const runLaunchOverhead = async (
     )
   }
   const rows: E.Either<Refusal, LaunchOverhead>[] = []
-  for (const precision of precisions) rows.push(await measure(precision))
+  for (const [index, precision] of precisions.entries()) rows.push(await measure(precision, deadline.shared(precisions.length - index)))
   return rows
 }

@@ -1,11 +1,17 @@
 import * as E from 'fp-ts/Either'
+import { basename } from 'node:path'
 import { formatBytes, formatMilliseconds } from '../../src/sizes'
 import { median } from '../median'
+import type { Batch } from './batches'
 import type { Row } from './benchmark'
+import type { DriverMemory } from './driver-memory'
 import type { LaunchOverhead } from './launch-overhead'
+import type { Overlap } from './overlap'
 import type { Error64, Parity } from './parity'
+import type { Profiled } from './predictions'
 import { type Refusal, timeIsUp } from './refusal'
 import { type Part, type Report, holds, parityGroups, parityHolds } from './report'
+import type { Sanitized } from './sanitizer'
 import type { Tested } from './suite'
 
 const cell = (text: string): string => text.replace(/\s+/g, ' ').replaceAll('|', '\\|')
@@ -82,19 +88,89 @@ const failureTable = (rows: readonly Row[]): string => {
   )
 }
 
+/** A row of words a figure, or as many dashes and why there is none. */
+const rowsOf = <A>(
+  rows: readonly E.Either<Refusal, A>[],
+  columns: number,
+  show: (found: A) => readonly string[]
+): readonly (readonly string[])[] =>
+  rows.map((row) => (E.isRight(row) ? [...show(row.right), ''] : [...Array.from({ length: columns }, () => '-'), row.left.message]))
+
 const launchTable = (rows: readonly E.Either<Refusal, LaunchOverhead>[]): string =>
   table(
-    ['precision', 'input', 'step in tiles', 'untiled', 'halo', 'launches', 'their kernels', 'between launches', 'a launch', 'why not'],
-    rows.map((row) => {
-      if (E.isLeft(row)) return [...Array.from({ length: 9 }, () => '-'), row.left.message]
-      const { precision, size, stepMs, untiledMs, haloOverhead, launches, kernelMs, share, microsecondsPerLaunch } = row.right
-      return [
-        ...[precision, `1x3x${size}x${size}`, formatMilliseconds(stepMs)],
-        ...[E.isRight(untiledMs) ? formatMilliseconds(untiledMs.right) : untiledMs.left.message, percent(haloOverhead), `${launches}`],
-        ...[formatMilliseconds(kernelMs), percent(share), `${microsecondsPerLaunch.toFixed(2)} µs`, '']
-      ]
-    })
+    ['precision', 'input', 'step in tiles', 'untiled', 'halo', 'launches', 'their kernels', 'of those', 'between two', 'why not'],
+    rowsOf(rows, 9, ({ precision, size, stepMs, untiledMs, haloOverhead, launches, kernelMs, ofKernels, microsecondsPerLaunch }) => [
+      ...[precision, `1x3x${size}x${size}`, formatMilliseconds(stepMs)],
+      ...[E.isRight(untiledMs) ? formatMilliseconds(untiledMs.right) : untiledMs.left.message, percent(haloOverhead), `${launches}`],
+      ...[formatMilliseconds(kernelMs), ofKernels.toFixed(3), `${microsecondsPerLaunch.toFixed(2)} µs`]
+    ])
   )
+
+const gigabytes = (bytesPerSecond: number): string => `${(bytesPerSecond / 1e9).toFixed(1)} GB/s`
+
+const predictionTable = (rows: readonly E.Either<Refusal, Profiled>[]): string =>
+  [
+    table(
+      ['precision', 'kernels', 'seconds', 'to the device', 'to the host', 'device file', 'why not'],
+      rowsOf(rows, 6, ({ precision, kernels, seconds, linkBytesPerSecond: { toDevice, toHost }, deviceFile }) => [
+        ...[precision, `${kernels}`, seconds.toFixed(1), gigabytes(toDevice), gigabytes(toHost), deviceFile ?? '-']
+      ])
+    ),
+    table(
+      ['precision', 'input', 'strategy', "of plain's memory", 'predicted', 'measured', 'predicted over measured', 'why not'],
+      rowsOf(
+        rows.flatMap((row) => (E.isRight(row) ? row.right.predictions : [])),
+        7,
+        ({ precision, size, strategy, budget, predictedMs, measuredMs }) => [
+          ...[precision, `1x3x${size}x${size}`, strategy, budget],
+          ...[formatMilliseconds(predictedMs), formatMilliseconds(measuredMs), (predictedMs / measuredMs).toFixed(2)]
+        ]
+      )
+    )
+  ].join('\n\n')
+
+const overlapTable = (rows: readonly E.Either<Refusal, Overlap>[]): string =>
+  table(
+    ['precision', 'strategy', "of plain's memory", 'step', 'plain', 'moved', 'alone', 'hidden by computing', 'why not'],
+    rowsOf(rows, 8, ({ precision, strategy, budget, stepMs, plainMs, movedBytes, transferMs, hidden }) => [
+      ...[precision, strategy, budget, formatMilliseconds(stepMs), formatMilliseconds(plainMs)],
+      ...[formatBytes(movedBytes), formatMilliseconds(transferMs), percent(hidden)]
+    ])
+  )
+
+const memoryTable = (rows: readonly E.Either<Refusal, DriverMemory>[]): string =>
+  table(
+    ['arena', 'used memory grows by', 'beside the arena', 'why not'],
+    rowsOf(rows, 3, ({ arenaBytes, grownBytes, besideBytes }) => [
+      formatBytes(arenaBytes),
+      formatBytes(grownBytes),
+      formatBytes(besideBytes)
+    ])
+  )
+
+const sanitizerTable = (rows: readonly E.Either<Refusal, Sanitized>[]): string =>
+  table(
+    ['tool', 'net', 'errors', 'seconds', 'why not'],
+    rowsOf(rows, 4, ({ tool, net, errors, seconds }) => [tool, basename(net, '.js'), `${errors}`, seconds.toFixed(1)])
+  )
+
+const batchTable = (rows: readonly Batch[]): string => {
+  const rates = rows.flatMap(({ measured }) => (E.isRight(measured) ? [measured.right.imagesPerSecond] : []))
+  return [
+    table(
+      ['precision', 'strategy', 'arena', 'input', 'images a second', 'of the best', 'peak memory', 'on the host', 'why not'],
+      rows.map(({ precision, strategy, batch, size, arenaBytes, measured }) => [
+        ...[precision, strategy, formatBytes(arenaBytes), `${batch}x3x${size}x${size}`],
+        ...rowsOf([measured], 4, ({ imagesPerSecond, peakDeviceBytes, peakHostBytes }) => [
+          ...[imagesPerSecond.toFixed(1), (imagesPerSecond / Math.max(...rates)).toFixed(2)],
+          ...[formatBytes(peakDeviceBytes), formatBytes(peakHostBytes)]
+        ])[0]!
+      ])
+    ),
+    // Its Table 1, as far as its text tells it.
+    'Paper 000, ResNet-50 at 224 x 224 in 16 GB of a V100: 0.68 of its best at batch 928, 0.55 at 1440 with virtual addressing; Le et al. 0.53 at 928.'
+  ].join('\n\n')
+}
 
 const section = <A>(title: string, part: Part<A> | undefined, show: (found: A) => string): string => {
   const [time, body] =
@@ -116,6 +192,11 @@ export const markdown = (report: Report): string => {
     section('Device suite', report.suite, suiteTable),
     section('Parity: ‖g − g64‖ / ‖g64‖ of VGG-16', report.parity, parityTable),
     section('Training steps of VGG-16, batch 1', report.benchmarks, (rows) => `${benchmarkTable(rows)}\n\n${failureTable(rows)}`),
-    section('16 x 16 tiles', report.launchOverhead, launchTable)
+    section('ResNet-50 in growing batches', report.batches, batchTable),
+    section('Profiles, and steps that they predict', report.predictions, predictionTable),
+    section('Transfers beside computing, VGG-16', report.overlap, overlapTable),
+    section('16 x 16 tiles', report.launchOverhead, launchTable),
+    section("The driver's memory", report.driverMemory, memoryTable),
+    section('compute-sanitizer', report.sanitizer, sanitizerTable)
   ].join('\n')
 }

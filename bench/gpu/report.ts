@@ -1,10 +1,15 @@
 import * as E from 'fp-ts/Either'
 import { median } from '../median'
+import type { Batch } from './batches'
 import type { Row } from './benchmark'
 import type { Check } from './check-options'
+import type { DriverMemory } from './driver-memory'
 import type { LaunchOverhead } from './launch-overhead'
+import type { Overlap } from './overlap'
 import type { Error64, Parity } from './parity'
+import type { Profiled } from './predictions'
 import type { Refusal } from './refusal'
+import type { Sanitized } from './sanitizer'
 import type { Tested } from './suite'
 
 /** What a part of the check found; absent while it has not run, a sentence where it could not. */
@@ -21,7 +26,12 @@ export interface Report {
   readonly suite?: Part<readonly Tested[]>
   readonly parity?: Part<readonly Parity[]>
   readonly benchmarks?: Part<readonly Row[]>
+  readonly predictions?: Part<readonly E.Either<Refusal, Profiled>[]>
+  readonly overlap?: Part<readonly E.Either<Refusal, Overlap>[]>
   readonly launchOverhead?: Part<readonly E.Either<Refusal, LaunchOverhead>[]>
+  readonly driverMemory?: Part<readonly E.Either<Refusal, DriverMemory>[]>
+  readonly sanitizer?: Part<readonly E.Either<Refusal, Sanitized>[]>
+  readonly batches?: Part<readonly Batch[]>
 }
 
 const valuesOf = (errors: readonly Error64[]): readonly number[] => errors.flatMap((error) => (E.isRight(error) ? [error.right] : []))
@@ -42,8 +52,12 @@ export const parityGroups = (rows: readonly Parity[]): readonly (readonly Parity
   return [...groups.values()]
 }
 
+const foundNoErrors = (part: Report['sanitizer']): boolean =>
+  part === undefined || E.isLeft(part.found) || part.found.right.every((row) => E.isLeft(row) || row.right.errors === 0)
+
 /** Whether everything ran that decides, and agreed; times decide nothing. */
-export const holds = ({ suite, parity }: Report): boolean =>
+export const holds = ({ suite, parity, sanitizer }: Report): boolean =>
+  foundNoErrors(sanitizer) &&
   suite !== undefined &&
   E.isRight(suite.found) &&
   suite.found.right.every(({ failed }) => failed === 0) &&

@@ -8,6 +8,8 @@ export interface Cell {
   /** Height and width in pixels. */
   readonly size: number
   readonly arenaBytes: number
+  /** In the last precision alone, which is the fastest, with fewer steps. */
+  readonly isLarge?: true
 }
 
 /** How much of each part is done. */
@@ -27,6 +29,17 @@ export interface Scale {
   readonly steps: number
   /** Height and width of the image that is cut into 16 x 16 tiles. */
   readonly tiledSize: number
+  /** Of the image whose step is predicted from a profile, and swapped; and the shares of plain's memory, in per cent, for either. */
+  readonly predictedSize: number
+  readonly predictedPercent: number
+  readonly swappedPercent: number
+  /** How many images of which height and width, in one arena. */
+  readonly batches: {
+    readonly model: 'resnet50' | 'resnet18'
+    readonly sizes: readonly number[]
+    readonly size: number
+    readonly arenaBytes: number
+  }
 }
 
 const quickFiles = [
@@ -48,10 +61,18 @@ const onGpu: Readonly<Record<Mode, Scale>> = {
     testFiles: quickFiles,
     propertyRuns: 30,
     parity: { seeds: 5, size: 64, largeSize: 512 },
-    cells: [...cellsOf([1024, 2048, 4096], [11 * gibibyte]), { size: 4096, arenaBytes: 40 * gibibyte }],
-    rounds: 2,
+    cells: [
+      ...cellsOf([1024, 4096], [11 * gibibyte]),
+      { size: 4096, arenaBytes: 40 * gibibyte },
+      { size: 20_480, arenaBytes: 40 * gibibyte, isLarge: true }
+    ],
+    rounds: 1,
     steps: 4,
-    tiledSize: 4096
+    tiledSize: 4096,
+    predictedSize: 1024,
+    predictedPercent: 33,
+    swappedPercent: 70,
+    batches: { model: 'resnet50', sizes: [64, 256, 928, 1440], size: 224, arenaBytes: 16 * gibibyte }
   },
   full: {
     minutes: 120,
@@ -62,13 +83,17 @@ const onGpu: Readonly<Record<Mode, Scale>> = {
     cells: cellsOf([1024, 2048, 4096, 8192, 12_288, 16_384, 20_480], [11 * gibibyte, 40 * gibibyte]),
     rounds: 3,
     steps: 4,
-    tiledSize: 4096
+    tiledSize: 4096,
+    predictedSize: 1024,
+    predictedPercent: 33,
+    swappedPercent: 70,
+    batches: { model: 'resnet50', sizes: [64, 128, 256, 512, 640, 928, 1440], size: 224, arenaBytes: 16 * gibibyte }
   }
 }
 
 /** On the cpu, where only the check itself is checked. */
 const onCpu: Scale = {
-  minutes: 8,
+  minutes: 30,
   mostSeconds: 120,
   testFiles: ['training/devices', 'properties/not-a-number'],
   propertyRuns: 3,
@@ -76,7 +101,11 @@ const onCpu: Scale = {
   cells: cellsOf([32, 64], [256 * mebibyte]),
   rounds: 1,
   steps: 2,
-  tiledSize: 32
+  tiledSize: 32,
+  predictedSize: 32,
+  predictedPercent: 100,
+  swappedPercent: 100,
+  batches: { model: 'resnet18', sizes: [2], size: 64, arenaBytes: 512 * mebibyte }
 }
 
 export const scaleOf = (device: string, mode: Mode): Scale =>

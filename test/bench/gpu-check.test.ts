@@ -64,7 +64,9 @@ test('a mode, a device or a precision that there is not is named', async () => {
 test('on the cpu every part runs, and what fails on one side leaves the other side its figures', async () => {
   const { status, stdout, stderr } = await run('gpu-check', '--device', 'cpu', '--python', join(folder, 'python'))
   const [json, markdown] = stdout.trimEnd().split('\n')
-  const { suite, parity, benchmarks, launchOverhead } = JSON.parse(readFileSync(json!, 'utf8'))
+  const { suite, parity, benchmarks, launchOverhead, predictions, overlap, driverMemory, sanitizer, batches } = JSON.parse(
+    readFileSync(json!, 'utf8')
+  )
   assert.ok(suite.found.value.length > 0)
   for (const { file, passed, failed } of suite.found.value) assert.ok(passed > 0 && failed === 0, file)
 
@@ -84,11 +86,22 @@ test('on the cpu every part runs, and what fails on one side leaves the other si
     assert.ok(medianMs > 0 && peakBytes > 0 && Math.abs(ofPytorch - medianMs / 30) < 1e-9)
     assert.is(timing(contender, 64).value.ofPytorch, null)
   }
+  const [profiled] = predictions.found.value
+  assert.ok(profiled.value.kernels > 20 && profiled.value.linkBytesPerSecond.toHost > 1e7 && profiled.value.deviceFile === null)
+  assert.ok(
+    profiled.value.predictions.every(({ value }: { value: Record<string, number> }) => value.predictedMs! > 0 && value.measuredMs! > 0)
+  )
+  assert.ok(overlap.found.value[0].value.plainMs > 0 && overlap.found.value[0].value.hidden <= 1)
+  for (const row of batches.found.value) assert.ok(row.measured.value.imagesPerSecond > 0, `${row.strategy} ${row.batch}`)
+  for (const { found } of [driverMemory, sanitizer]) assert.match(found.value[0].error.message, / the cpu device/)
+
   const [tiles] = launchOverhead.found.value
   assert.ok(tiles.value.launches > 1000 && tiles.value.stepMs > tiles.value.untiledMs.value && tiles.value.haloOverhead > 0)
 
   const text = readFileSync(markdown!, 'utf8')
-  for (const heading of ['Device suite', 'Parity', 'Training steps of VGG-16', '16 x 16 tiles']) assert.ok(text.includes(`\n## ${heading}`))
+  for (const heading of ['Device suite', 'Parity', 'Training steps of VGG-16', '16 x 16 tiles', 'ResNet-50', 'Profiles', 'Transfers'])
+    assert.ok(text.includes(`\n## ${heading}`))
+  assert.not.match(text, /undefined|NaN/)
   assert.match(text, /\| float32 \| 256 MiB \| 1x3x64x64 \| PyTorch, plain \| - \| - \| - \| out of memory \|/)
 })
 
