@@ -124,6 +124,8 @@ std::vector<std::variant<double, std::string>> timeKernels(const std::vector<Ker
     };
     const Images images(timed.kernel);
     if (images.extent().batch > 0) {
+      shared.reset();  // a device runs one program's engines at a time
+      sharedBytes = 0;
       answers[i] = timeIn(*enginesFor(images.extent()), images, timed, device);
       return;
     }
