@@ -192,7 +192,7 @@ export const markdown = (report: Report): string => {
     section('Device suite', report.suite, suiteTable),
     section('Parity: ‖g − g64‖ / ‖g64‖ of VGG-16', report.parity, parityTable),
     section('Training steps of VGG-16, batch 1', report.benchmarks, (rows) => `${benchmarkTable(rows)}\n\n${failureTable(rows)}`),
-    section('ResNet-50 in growing batches', report.batches, batchTable),
+    section(`Growing batches of ${check.scale.batches.model}`, report.batches, batchTable),
     section('Profiles, and steps that they predict', report.predictions, predictionTable),
     section('Transfers beside computing, VGG-16', report.overlap, overlapTable),
     section('16 x 16 tiles', report.launchOverhead, launchTable),
