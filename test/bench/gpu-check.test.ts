@@ -99,7 +99,15 @@ test('on the cpu every part runs, and what fails on one side leaves the other si
   assert.ok(tiles.value.launches > 1000 && tiles.value.stepMs > tiles.value.untiledMs.value && tiles.value.haloOverhead > 0)
 
   const text = readFileSync(markdown!, 'utf8')
-  for (const heading of ['Device suite', 'Parity', 'Training steps of VGG-16', '16 x 16 tiles', 'Growing batches of resnet18', 'Profiles', 'Transfers'])
+  for (const heading of [
+    'Device suite',
+    'Parity',
+    'Training steps of VGG-16',
+    '16 x 16 tiles',
+    'Growing batches of resnet18',
+    'Profiles',
+    'Transfers'
+  ])
     assert.ok(text.includes(`\n## ${heading}`))
   assert.not.match(text, /undefined|NaN/)
   assert.match(text, /\| float32 \| 256 MiB \| 1x3x64x64 \| PyTorch, plain \| - \| - \| - \| out of memory \|/)
