@@ -16,7 +16,7 @@ export const complaintOf = ({ status, stderr, timedOut, seconds }: Ended): strin
 /** Threads that spin while they wait take the time of those that work, on a machine that does more than this. */
 const patient = { OMP_WAIT_POLICY: 'passive' }
 
-/** Runs a program for so many seconds at most; one that does not start ends at once. */
+/** Runs a program for so many seconds at most; one that does not start ends at once. It ends with this process, and what it started with it. */
 export const runProgram = (
   program: string,
   args: readonly string[],
@@ -25,19 +25,34 @@ export const runProgram = (
 ): Promise<Ended> =>
   new Promise((resolve) => {
     const started = performance.now()
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...patient, ...environment } })
+    // A group of its own, so that what it starts ends with it: a step under a sanitizer, say.
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...patient, ...environment },
+      detached: true
+    })
     let [stdout, stderr, timedOut] = ['', '', false]
+    const kill = (): void => {
+      if (child.pid === undefined) return
+      try {
+        process.kill(-child.pid, 'SIGKILL')
+      } catch {
+        // It has ended.
+      }
+    }
+    process.once('exit', kill)
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
     const timer = setTimeout(
       () => {
         timedOut = true
-        child.kill('SIGKILL')
+        kill()
       },
       Math.max(0, seconds) * 1000
     )
     const end = (status: number | null): void => {
       clearTimeout(timer)
+      process.off('exit', kill)
       resolve({ status, stdout, stderr, timedOut, seconds: (performance.now() - started) / 1000 })
     }
     child.on('error', ({ message }) => {

@@ -119,6 +119,8 @@ const main = async (args: readonly string[]): Promise<number> => {
   return holds(report) ? 0 : 1
 }
 
+// Programs that run end with this one.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 void main(process.argv.slice(2)).then((status) => {
   process.exitCode = status
 })

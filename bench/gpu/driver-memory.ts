@@ -21,7 +21,8 @@ const arenas = [2 ** 30, 8 * 2 ** 30]
 /** Bytes in use on the GPU, to a mebibyte. */
 const usedBytes = (): E.Either<Refusal, number> => {
   const { stdout, error } = spawnSync('nvidia-smi', ['--query-gpu=memory.used', '--format=csv,noheader,nounits', '--id=0'], {
-    encoding: 'utf8'
+    encoding: 'utf8',
+    timeout: 5000
   })
   const used = Number.parseInt(stdout ?? '', 10)
   return error === undefined && Number.isFinite(used) ? E.right(used * mebibyte) : E.left(refusal('nvidia-smi cannot be run here'))
