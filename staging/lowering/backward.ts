@@ -2,7 +2,7 @@ import { microBatches } from '../objective'
 import { gathersMoments, isNormalisation, type Normalisation } from '../normalisation'
 import type { Segment } from '../plan'
 import { tileCount } from '../tiling'
-import { freshTile, type BoundSegment } from './body'
+import { freshTile, viewOfOutput, type BoundSegment } from './body'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
 import { handOn, seedOnHost, type Outgoing } from './host-gradients'
@@ -140,7 +140,7 @@ export const backwardBody = (
     const alone = fromWithin === undefined && isSameRegion(region, owned)
     const part = stream && seedOnHost(context, stream, owned)
     if (part === undefined) emit.seed(whole.buffer)
-    const seed = alone ? (part ?? viewOf(whole, region, elementBytes)) : undefined
+    const seed = alone ? (part ?? viewOfOutput(graph.nodes[tensor - 1]!)(whole, region, elementBytes)) : undefined
     if (seed !== undefined) return seed
     const tile = fromWithin ?? freshTile(context, 'tile of the output gradient', regionExtents(region, whole.extents[1]), whole.layout)
     if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(emit, tile, elementBytes)

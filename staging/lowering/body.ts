@@ -23,6 +23,7 @@ import {
   regionExtents,
   regionOf,
   tensorBytes,
+  sliceOf,
   viewOf,
   wholeRows,
   within,
@@ -68,6 +69,9 @@ const heirIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: numbe
   return heir !== undefined && isSameRegion(regionOf(body, tensor), readRegionOf(body, heir - segment.from, tensor)) ? heir : undefined
 }
 
+/** How an output of a tile, and its gradient, is seen in place: all tiles of a sum add to it and read its gradient there. */
+export const viewOfOutput = (node: Node): typeof viewOf => (loweringOf(node).accumulates?.(node.args as never) === true ? sliceOf : viewOf)
+
 /** Where the output of each op of a tile goes: a whole tensor itself where that can be, else a buffer, shared by ops that work in place. */
 const homesOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass): ReadonlyMap<number, Virtual> => {
   const { graph, layouts, elementBytes } = context
@@ -77,8 +81,8 @@ const homesOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass):
     const [node, tensor] = [graph.nodes[position]!, position + 1]
     const whole = pass.writes(tensor) ? boundaries.get(tensor)?.tensor : undefined
     const region = regionOf(body, tensor)
-    const direct =
-      whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? viewOf(whole, region, elementBytes) : undefined
+    const view = viewOfOutput(node)
+    const direct = whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? view(whole, region, elementBytes) : undefined
     const heir = heirIn(bound, body, pass, tensor)
     if (direct !== undefined) homes.set(tensor, direct.address)
     else if (isLoss(node.op)) homes.set(tensor, none)
@@ -159,8 +163,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     const stream = streams.get(tensor)
     if (stream !== undefined) return takeBand(context, { tensor: tile, region: within(region, owned) }, stream.tensor, owned)
     const whole = boundaries.get(tensor)!.tensor
-    const view = viewOf(whole, region, elementBytes)
-    if (view?.address.space === 'arena' && tile.address.space === 'arena' && view.address.buffer === tile.address.buffer) return
+    if (tile.address.space === 'arena' && tile.address.buffer === whole.buffer) return
     copyPart(emit, { tensor: tile, region: within(region, owned) }, { tensor: whole, region: owned }, 0, elementBytes)
   }
 

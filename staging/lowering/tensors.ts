@@ -103,11 +103,21 @@ export const addressOf = (whole: TileTensor, region: Region, elementBytes: numbe
 }
 
 /** The tile as it lies in a larger one, when it is contiguous there: all rows and columns of some batch elements. */
-export const viewOf = (whole: TileTensor, region: Region, elementBytes: number): TileTensor | undefined => {
+export const sliceOf = (whole: TileTensor, region: Region, elementBytes: number): TileTensor | undefined => {
   const [, channels, height, width] = whole.extents
   return region.size[1] === height && region.size[2] === width
     ? { address: addressOf(whole, region, elementBytes), extents: regionExtents(region, channels), layout: whole.layout }
     : undefined
+}
+
+/** Bytes at multiples of which the tensors of a convolution begin, as cuDNN wants them. */
+const vectorBytes = 16
+
+/** A slice that any kernel can read and write, as it begins where that wants it. */
+export const viewOf = (whole: TileTensor, region: Region, elementBytes: number): TileTensor | undefined => {
+  const slice = sliceOf(whole, region, elementBytes)
+  if (slice === undefined || slice.address.space === 'none') return slice
+  return [slice.address.base, ...slice.address.strides].every((bytes) => bytes % vectorBytes === 0) ? slice : undefined
 }
 
 export const coversAll = (whole: TileTensor, region: Region): boolean =>
