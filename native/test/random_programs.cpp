@@ -39,8 +39,7 @@ class Maker {
     encoded.peakBytes = static_cast<double>(arena_);
     encoded.arenaBytes = static_cast<double>(arena_ + number(random_, 0, 200));
     encoded.hostBytes = static_cast<double>(host_);
-    // Which launch on memory of the machine's own.
-    if (!device_.properties() && number(random_, 0, 1) == 0) putInChunks(encoded);
+    if (number(random_, 0, 1) == 0) putInChunks(encoded);
   }
 
  private:
@@ -93,8 +92,9 @@ class Maker {
 
   // The same addresses with memory behind them in another order, which each section maps anew but for what is resident.
   void putInChunks(EncodedProgram& encoded) {
-    constexpr std::int64_t chunk = 4096;
-    const std::int64_t count = (arena_ + chunk - 1) / chunk, resident = number(random_, 0, std::max<std::int64_t>(count - 1, 0));
+    // What a GPU maps, of which arenas as small as these have few; and a page.
+    const std::int64_t chunk = device_.properties() ? 1 << 21 : 4096, spare = device_.properties() ? number(random_, 0, 3) : 0;
+    const std::int64_t count = (arena_ + chunk - 1) / chunk + spare, resident = number(random_, 0, std::max<std::int64_t>(count - 1, 0));
     if (count == 0) return;
     encoded.chunkBytes = static_cast<double>(chunk);
     encoded.addressBytes = encoded.peakBytes = static_cast<double>(count * chunk);

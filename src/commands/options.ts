@@ -94,12 +94,16 @@ const addPlanningOptions = (command: Command): Command =>
     .option('--host-budget <size>', 'host memory for what is swapped out; auto swaps only where it is given', orInvalid(parseSizeOrZero))
     .option('--link <rate>', 'limit of the link between device and host, such as 2GB/s', orInvalid(parseRate))
     .addOption(
-      new Option('--placement <name>', 'how buffers get their memory (default: static); virtual maps chunks of it, not on cuda').choices([
+      new Option('--placement <name>', 'how buffers get their memory (default: static); virtual maps chunks of it').choices([
         'static',
         'virtual'
       ])
     )
-    .option('--chunk <size>', 'of memory under --placement virtual, a multiple of 4096 bytes (default: 64KiB)', orInvalid(parseSize))
+    .option(
+      '--chunk <size>',
+      'of memory under --placement virtual, a multiple of 4096 bytes (default: 64KiB), on cuda of 2MiB (default: 2MiB)',
+      orInvalid(parseSize)
+    )
     .option('--exact-kernels', 'refuse kernels that round differently: no convolution runs by Winograd or Fourier transforms')
 
 /** Several budgets and strategies in place of one. */

@@ -1,4 +1,4 @@
-import { openSession, type Image } from '../../native'
+import { openSession, type DeviceName, type Image } from '../../native'
 import { exchangeFor } from '../../src/exchange'
 import type { Objective, Program, SectionName } from '../../staging'
 import { must } from '../golden/execute'
@@ -27,7 +27,7 @@ export const imagesOf = ({ draw, input: [batch = 0, channels = 0, height = 0, wi
 
 /** What two steps and an evaluation leave, bit by bit, and the bytes of the arena that they touch. */
 export const outcome = async (
-  device: (typeof devices)[number],
+  device: { readonly name: DeviceName },
   { weights, batch }: RandomExecution,
   images: readonly Image[],
   program: Program

@@ -3,18 +3,25 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
-import { referenceModel, stage, verify, type PlacementChoice, type Program } from '../../staging'
+import { leastCudaChunk, referenceModel, stage, verify, type PlacementChoice, type Program } from '../../staging'
 import { withoutDropout } from '../../staging/graph'
 import { timelineOf } from '../../staging/lowering/timeline'
 import { asWritten, gradients, must } from '../golden/execute'
 import { randomResidence } from '../staging/random-residence'
 import { randomSegments, withRepeats, withStreams } from '../staging/random-segments'
+import { testsDevice } from '../devices'
 import { propertyRuns } from '../property-runs'
 import { devices, imagesOf, outcome, training } from './image-steps'
 import { randomExecution } from './random-execution'
 
 /** Pages, and chunks that hold many of these small tensors. */
 const chunkSizes = fc.constantFrom(4096, 4096, 16384)
+
+/** A GPU, where there is one, maps larger ones. */
+const onDevices = fc.oneof(
+  fc.tuple(fc.constantFrom(...devices), chunkSizes),
+  ...(testsDevice('cuda') ? [fc.constant([{ name: 'cuda', precision: 'float32' }, leastCudaChunk] as const)] : [])
+)
 
 const inChunks = (chunkBytes: number): PlacementChoice => ({ allocator: 'virtual', chunkBytes })
 
@@ -60,8 +67,10 @@ test('random nets, tiles, stays and bands on the host in chunks: verified, every
 
 test('steps from images with evaluations, tiles loaded ahead or not, in chunks: every bit the same', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom(...devices), chunkSizes, async (seed, device, chunk) => {
+    fc.asyncProperty(fc.nat({ max: 2 ** 31 - 1 }), onDevices, async (seed, [device, chunk]) => {
       const execution = randomExecution(seed)
+      // cuDNN refuses the second of two images whose bytes are no multiple of 16, however buffers are placed.
+      fc.pre(device.name !== 'cuda' || execution.input![0] === 1)
       const segments = randomSegments(execution.draw, execution.graph)
       const images = imagesOf(execution)
       const programFor = (placement?: PlacementChoice): Program => {
@@ -80,9 +89,9 @@ test('steps from images with evaluations, tiles loaded ahead or not, in chunks: 
       const [one, other] = [programFor(), programFor(inChunks(chunk))]
       const [expected, actual] = [await outcome(device, execution, images, one), await outcome(device, execution, images, other)]
       assert.equal(actual.found, expected.found)
-      // oneDNN leaves the ends of its scratchpads alone.
+      // Libraries leave the ends of their scratchpads alone.
       const untouched = other.peakBytes - actual.measuredPeakBytes
-      assert.ok(untouched === 0 || (device.name === 'cpu' && untouched === chunk), `${untouched} bytes of ${other.peakBytes} are untouched`)
+      assert.ok(untouched === 0 || (device.name !== 'reference' && untouched === chunk), `${untouched} bytes of ${other.peakBytes} are untouched`)
     }),
     propertyRuns(25)
   )

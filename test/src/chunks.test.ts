@@ -54,12 +54,12 @@ test('what is wrong is one sentence with its exit status', async () => {
     [2, /^--chunk: static has no chunks of memory; leave it out, or take --placement virtual\.$/, '--chunk', '64KiB'],
     [
       2,
-      /^--placement: the cuda device maps no chunks of memory; take static, or --device cpu or reference\.$/,
+      /^--chunk: give a multiple of 2097152 bytes, which is the least that an NVIDIA GPU maps, such as 2MiB\.$/,
       ...chunks,
       '--device',
       'cuda'
     ],
-    [2, /^--placement: the cuda device maps no chunks/, '--plan', at('chunks.json'), '--device', 'cuda'],
+    [2, /^--plan: its chunks of \d+ bytes are no multiple of the 2097152/, '--plan', at('chunks.json'), '--device', 'cuda'],
     [2, /^option '--plan <file>' cannot be used with option '--placement <name>'\.$/, '--plan', at('chunks.json'), ...chunks],
     [
       2,

@@ -126,7 +126,7 @@ test('a file that is damaged, of another version, or used for what it is not is 
     assert.is(stderr, `the device ${at('damaged.json')}: ${sentence}${remedy}`)
   }
   const uses: readonly (readonly [args: readonly string[], sentence: RegExp])[] = [
-    [['plan', '--placement', 'virtual'], /^--placement: the cuda device maps no chunks of memory; /],
+    [['plan', '--placement', 'virtual', '--chunk', '64KiB'], /^--chunk: give a multiple of 2097152 bytes, /],
     [['plan', '--precision', 'tf32'], /^--precision tf32: the described device stand-in computes in float32; /],
     [['plan', '--budget', '9GiB'], /^the budget of 9663676416 bytes is more than the 8589934592 that stand-in has; lower --budget\.\n$/],
     [['bench'], /^--device: stand-in is known from a file and can only be planned for; /]

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "chunked_memory.hpp"
 #include "memory.hpp"
 #include "step_input.hpp"
 #include "stream.hpp"
@@ -36,25 +37,47 @@ std::string sentence(const Fault& fault) {
   return "maxPoolBackward read winners that no maxPoolForward wrote: stage the program again";
 }
 
+// The device's memory, at addresses of its own or mapped to others.
+class DeviceArena {
+ public:
+  explicit DeviceArena(const Spaces& spaces) : bytes_(spaces.arenaBytes) {
+    if (spaces.chunks.chunkBytes == 0)
+      memory_ = deviceMemory<std::byte>(bytes_, "taking the arena of the device's memory");
+    else
+      chunks_.emplace(spaces.chunks, bytes_);
+  }
+  ChunkedMemory* chunks() { return chunks_ ? &*chunks_ : nullptr; }
+  std::byte* data() const { return chunks_ ? chunks_->data() : memory_.get(); }
+  std::byte* memory() const { return chunks_ ? chunks_->whole() : memory_.get(); }
+  std::size_t memoryBytes() const { return chunks_ ? chunks_->wholeBytes() : bytes_; }
+  std::size_t wholeChunks(std::size_t bytes) const {
+    const std::size_t unit = chunks_ ? chunks_->chunkBytes() : 1;
+    return (bytes + unit - 1) / unit * unit;
+  }
+
+ private:
+  std::size_t bytes_;
+  DeviceMemory<std::byte> memory_;  // one of these
+  std::optional<ChunkedMemory> chunks_;
+};
+
 class CudaEngines : public Engines {
  public:
   CudaEngines(const Spaces& spaces, double linkBytesPerSecond, Context& context)
       : context_(context),
-        arenaBytes_(spaces.arenaBytes),
-        arena_(deviceMemory<std::byte>(spaces.arenaBytes, "taking the arena of the device's memory")),
+        arena_(spaces),
         hostBytes_(spaces.hostBytes),
         hostPool_(pinnedMemory<std::byte>(spaces.hostBytes, "pinning the host pool")),
         exchange_(pinnedMemory<std::byte>(spaces.exchangeBytes, "pinning memory for what is handed in and out")),
         input_(spaces.images),
         fault_(deviceMemory<Fault>(1, "taking memory for faults")),
         found_(deviceMemory<unsigned long long>(1, "taking memory for the arena's peak")) {
-    if (spaces.chunks.chunkBytes != 0) throw Failure("the cuda device maps no chunks of memory: place buffers by static");
     if (linkBytesPerSecond != 0) throw Failure("the link of an NVIDIA GPU cannot be slowed down: leave its rate out");
     for (const Engine engine : {Engine::toDevice, Engine::toHost}) of(streams_, engine) = makeStream();
     context_.load = stream(Engine::toDevice);
     context_.step = input_.block();
     context_.fault = fault_.get();
-    fillPattern(context_.compute, arena_.get(), arenaBytes_);
+    fillPattern(context_.compute, arena_.memory(), arena_.memoryBytes());
     fillPattern(context_.compute, hostPool_.get(), hostBytes_);
     synchronise("filling the arena");
   }
@@ -67,7 +90,7 @@ class CudaEngines : public Engines {
 
   bool queue() const override { return true; }
   Worker& thread(Engine) override { throw Failure("the engines of an NVIDIA GPU have no threads"); }
-  std::byte* arena() const override { return arena_.get(); }
+  std::byte* arena() const override { return arena_.data(); }
   std::byte* hostPool() const override { return hostPool_.get(); }
 
   std::optional<std::byte*> begin(const Section& section, std::byte* exchange, const StepParameters& step) override {
@@ -75,10 +98,11 @@ class CudaEngines : public Engines {
     exchangeBytes_ = section.exchangeBytes;
     if (exchangeBytes_ > 0) std::memcpy(exchange_.get(), exchange, exchangeBytes_);
     input_.set(step, section.loadsImages);
+    if (arena_.chunks()) arena_.chunks()->reset();
     recording_ = &recordings_[section.name];
     if (recording_->executable) return std::nullopt;
     // Once as it comes: libraries prepare themselves in their first calls, which cannot be captured.
-    capturing_ = recording_->hasRun && !recording_->refused && !timed_ && launches(section.code) <= mostNodes;
+    capturing_ = recording_->hasRun && !recording_->refused && !timed_ && !arena_.chunks() && launches(section.code) <= mostNodes;
     if (events_.size() < section.eventCount) events_.resize(section.eventCount);
     for (Event& event : events_)
       if (!event) event = makeEvent();
@@ -133,8 +157,12 @@ class CudaEngines : public Engines {
     return true;
   }
 
-  void map(const Map&) override {}
-  void unmap(const Unmap&) override {}
+  void map(const Map& map) override { arena_.chunks()->map(map.address, map.memory, map.bytes); }
+  // Not before what is queued is done, which no graph could wait for.
+  void unmap(const Unmap& unmap) override {
+    synchronise("running what comes before an unmap");
+    arena_.chunks()->unmap(unmap.address, unmap.bytes);
+  }
 
   void record(Engine engine, std::size_t event, Progress&) override {
     check(cudaEventRecord(events_[event].get(), stream(engine)), "recording an event");
@@ -182,7 +210,7 @@ class CudaEngines : public Engines {
     check(cudaMemcpyAsync(bytes, address, count, cudaMemcpyDeviceToHost, context_.compute), "copying from the device");
     synchronise("copying from the device");
   }
-  std::size_t arenaPeakBytes() const override { return highestChange(arena_.get(), arenaBytes_); }
+  std::size_t arenaPeakBytes() const override { return arena_.wholeChunks(highestChange(arena_.memory(), arena_.memoryBytes())); }
   std::size_t hostPeakBytes() const override { return highestChange(hostPool_.get(), hostBytes_); }
   bool surroundingsIntact() const override { return true; }
 
@@ -269,8 +297,7 @@ class CudaEngines : public Engines {
   }
 
   Context& context_;
-  std::size_t arenaBytes_;
-  DeviceMemory<std::byte> arena_;
+  DeviceArena arena_;
   std::size_t hostBytes_;
   PinnedMemory<std::byte> hostPool_, exchange_;
   StepInput input_;

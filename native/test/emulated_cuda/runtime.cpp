@@ -170,6 +170,15 @@ bool rightWay(const void* to, std::size_t toBytes, const void* from, std::size_t
 
 }  // namespace
 
+void addDeviceAddresses(const void* first, std::size_t bytes) {
+  const Lock lock(access);
+  deviceMemory[static_cast<const std::byte*>(first)] = bytes;
+}
+void removeDeviceAddresses(const void* first) {
+  const Lock lock(access);
+  deviceMemory.erase(static_cast<const std::byte*>(first));
+}
+
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
   const Lock lock(access);
   return push(stream, {std::move(work), nullptr, nullptr});

@@ -10,6 +10,10 @@ namespace tilefold::emulated {
 // As a kernel's launch would be. What throws is the error of whoever waits for it.
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
 
+// Addresses of the device beside what cudaMalloc gives.
+void addDeviceAddresses(const void* first, std::size_t bytes);
+void removeDeviceAddresses(const void* first);
+
 // Of the order of what is not ordered, from here on.
 void shuffle(unsigned seed);
 

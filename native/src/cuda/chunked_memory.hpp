@@ -1,0 +1,69 @@
+// Virtual addressing on the GPU (../chunked_arena.hpp is the machine's own): a range of addresses to which chunks of memory are mapped.
+#pragma once
+#include <cstddef>
+#include <map>
+#include <vector>
+
+#include "../program.hpp"
+#include "driver_api.hpp"
+
+namespace tilefold::cuda {
+
+class ChunkedMemory {
+ public:
+  // `bytes` of memory for the whole chunks that they hold. Throws NoMemory, or Failure where chunks are none that the GPU maps.
+  ChunkedMemory(const Chunks& chunks, std::size_t bytes);
+  ~ChunkedMemory();
+  ChunkedMemory(const ChunkedMemory&) = delete;
+  ChunkedMemory& operator=(const ChunkedMemory&) = delete;
+
+  std::byte* data() const { return addresses_.data(); }
+  // The same memory from its first chunk to its last, always.
+  std::byte* whole() const { return whole_.data(); }
+  std::size_t wholeBytes() const { return chunks_.size() * chunkBytes_; }
+  std::size_t chunkBytes() const { return chunkBytes_; }
+
+  // All three in whole chunks, as the decoder has proven. Nothing that was queued before may touch what is unmapped. Throws Failure.
+  void map(std::size_t address, std::size_t memory, std::size_t bytes);
+  void unmap(std::size_t address, std::size_t bytes);
+  // Takes away what a run that did not end left mapped.
+  void reset();
+
+ private:
+  // Addresses that are taken and lead nowhere.
+  class Range {
+   public:
+    Range(const DriverApi& driver, std::size_t bytes);
+    ~Range();
+    std::byte* data() const { return reinterpret_cast<std::byte*>(first_); }
+    CUdeviceptr at(std::size_t offset) const { return first_ + offset; }
+
+   private:
+    const DriverApi& driver_;
+    CUdeviceptr first_ = 0;
+    std::size_t bytes_;
+  };
+  // Memory of the GPU, by chunks, freed with their owner.
+  class Handles {
+   public:
+    Handles(const DriverApi& driver, std::size_t count, std::size_t chunkBytes);
+    ~Handles();
+    CUmemGenericAllocationHandle operator[](std::size_t i) const { return handles_[i]; }
+    std::size_t size() const { return handles_.size(); }
+
+   private:
+    void release() const;
+    const DriverApi& driver_;
+    std::vector<CUmemGenericAllocationHandle> handles_;
+  };
+
+  void mapIn(const Range& range, std::size_t address, std::size_t memory, std::size_t bytes) const;
+
+  DriverApi driver_;
+  std::size_t chunkBytes_, residentBytes_;
+  Handles chunks_;
+  Range whole_, addresses_;
+  std::map<std::size_t, std::size_t> mapped_;  // bytes from an address on, beside what is resident
+};
+
+}  // namespace tilefold::cuda
