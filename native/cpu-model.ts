@@ -4,6 +4,7 @@ import type { ConvolutionShape, DeviceModel } from '../staging/device-model'
 import { keyOfKernel, type Kernel } from '../staging/kernels'
 import { layoutCode } from '../staging/layout'
 import { memoised } from '../staging/lazily'
+import { elementSizes } from '../staging/program'
 import { roofline, type Rates } from '../staging/roofline'
 import { openDevice, versions, type NativeDevice } from './addon'
 import { answered, askedConvolution, bytesAnswer, encoded, layoutsOf } from './device-answers'
@@ -48,7 +49,7 @@ const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceMod
     scratchBytes: memoised(keyOfKernel, (kernel) =>
       kernel.kind.startsWith('convolution') ? answered(bytesAnswer(device.scratchBytes(encoded(kernel)))) : 0
     ),
-    milliseconds: (kernel) => roofline(kernel, 4, rates),
+    milliseconds: (kernel) => roofline(kernel, elementSizes('float32'), rates),
     linkBytesPerSecond: copyRates,
     copyBytesPerSecond: copyRates
   }

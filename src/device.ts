@@ -20,11 +20,14 @@ import { type Failure, deviceFailure } from './failure'
 import type { RunnableSetup, Setup } from './planning'
 import { readProfile } from './profile-cache'
 
-/** What each device computes in, the default first. TF32: float32 values, of which products see 10 bits of mantissa. */
+/**
+ * What each device computes in, the default first. TF32: float32 values, of which products see 10 bits of mantissa. bf16: activations of
+ * 8 bits of mantissa in two bytes, all else float32.
+ */
 export const devicePrecisions = {
   cpu: ['float32'],
   cuda: ['float32', 'tf32'],
-  reference: ['float64', 'float32']
+  reference: ['float64', 'float32', 'bf16']
 } as const satisfies { readonly [D in DeviceName]: readonly (Precision | 'tf32')[] }
 
 export type DevicePrecision = (typeof devicePrecisions)[DeviceName][number]

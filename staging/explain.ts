@@ -109,7 +109,7 @@ const bindingLayerOf = (live: readonly LiveBytes[]): string | undefined => {
 }
 
 /** What only tiles need. */
-const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights']
+const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights', 'roundWeights']
 
 /** Nanoseconds of all micro-batches. */
 interface SegmentTime {

@@ -2,7 +2,7 @@ import type * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import { decodeAs } from './decode'
 import type { DeviceModel } from './device-model'
-import { bytesOf, type Precision } from './program'
+import { elementSizes } from './program'
 import { recordedDevice, recordedModel, type RecordedDevice } from './recorded-device'
 import { referenceModel } from './reference-model'
 import { roofline } from './roofline'
@@ -40,12 +40,12 @@ export const decodeDeviceFile = (value: unknown): E.Either<string, DeviceFile> =
   t.UnknownRecord.is(value) && 'recorded' in value ? decodeRecorded(value) : decodeSheet(value)
 
 /** Of a sheet: plain layouts and no scratch, as the reference device, and the roofline's times at the sheet's rates. Recorded: as there. */
-export const fileModel = (file: DeviceFile, precision: Precision, threads = 1): DeviceModel =>
+export const fileModel = (file: DeviceFile, precision: 'float32' | 'float64', threads = 1): DeviceModel =>
   isRecorded(file)
     ? recordedModel(file, threads)
     : {
         ...referenceModel(precision),
         name: file.name,
-        milliseconds: (kernel) => roofline(kernel, bytesOf(precision), { ...file, flopsPerSecond: file.flopsPerSecond[precision] }),
+        milliseconds: (kernel) => roofline(kernel, elementSizes(precision), { ...file, flopsPerSecond: file.flopsPerSecond[precision] }),
         linkBytesPerSecond: file.linkBytesPerSecond
       }

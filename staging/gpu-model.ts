@@ -3,6 +3,7 @@ import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel, type LinkRat
 import { memoised } from './lazily'
 import { keyOfKernel, type ConvolutionKernel, type Kernel } from './kernels'
 import type { Layout } from './layout'
+import { elementSizes } from './program'
 import { referenceModel } from './reference-model'
 import { roofline, type Rates } from './roofline'
 
@@ -106,7 +107,7 @@ export const gpuModel = (
     algorithms,
     scratchBytes: (kernel) => (isConvolution(kernel) ? scratchBytes(kernel) : 0),
     milliseconds: (kernel) => {
-      const fastest = roofline(kernel, 4, rates)
+      const fastest = roofline(kernel, elementSizes('float32'), rates)
       return isConvolution(kernel) ? fastest * slowness(kernel) : fastest
     },
     linkBytesPerSecond

@@ -38,7 +38,7 @@ export { profile, profiled, type Profile, type ProfiledModel, type TimeSource } 
 export { residenceTexts } from './moments'
 export { memoryPlan, type HostStay, type MemoryPlan, type PlacementChoice, type Residence, type Segment } from './plan'
 export { checkPlanFile, decodePlanFile, objectiveText, planFileOf, planFileText, type PlanFileForm } from './plan-file'
-export { bytesOf, opcodes, sectionNames, spaces, tileAxes } from './program'
+export { elementSizes, opcodes, sectionNames, spaces, tileAxes } from './program'
 export type { Address, Exchanged, Instruction, Precision, Program, Resident, Section, SectionName, Space } from './program'
 export { recording, unrecorded, type RecordedDevice, type Recording } from './recorded-device'
 export { referenceModel } from './reference-model'

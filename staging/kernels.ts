@@ -5,6 +5,10 @@
  *
  * An operand is an address, except those marked `index`, whose value is a number itself (an absolute coordinate).
  * `accumulate` reads and writes; an optional operand that is absent stands in space `none`.
+ *
+ * Where activations have another type than parameters (Precision in program.ts), tiles and their gradients have the activations', as have
+ * the weights that convolutions and linear layers read; all other operands have the parameters': biases, gradients of parameters, weights
+ * of normalisations, a pixel sum that tiles add to, and the plain tensor of gather and scatterAdd.
  */
 export type Use = 'read' | 'write' | 'accumulate' | 'scratch' | 'index'
 
@@ -237,7 +241,7 @@ export const kernelTable = {
   },
   /** The class of the largest score of each pixel (the first of equals), uint8 [B, fullHeight, fullWidth]. */
   classesOfPixels: { fields: [...tile, 'fullHeight', 'fullWidth'], operands: { source: 'read', classes: 'write' } },
-  /** A box of n0 x n1 x n2 rows of n3 contiguous elements; strides in elements. `add` 1 adds to the destination. */
+  /** A box of n0 x n1 x n2 rows of n3 contiguous elements, of activations or of parameters; strides in elements. `add` 1 adds to the destination. */
   copyBox: {
     fields: [
       'n0',
@@ -250,7 +254,8 @@ export const kernelTable = {
       'destinationStride0',
       'destinationStride1',
       'destinationStride2',
-      'add'
+      'add',
+      'ofParameters'
     ],
     operands: { source: 'read', destination: 'accumulate' }
   },
@@ -289,7 +294,9 @@ export const kernelTable = {
   /** As torch.nn.utils.clip_grad_norm_: gradient *= min(1, maxNorm / (sqrt(sumSquares) + 1e-6)); sumSquares: one float64. */
   clipGradient: { fields: ['count', 'maxNorm'], operands: { sumSquares: 'read', gradient: 'accumulate' } },
   /** Of `count` float64. */
-  squareRoot: { fields: ['count'], operands: { source: 'read', destination: 'write' } }
+  squareRoot: { fields: ['count'], operands: { source: 'read', destination: 'write' } },
+  /** Weights as products read them: rounded to the activations' type, to the nearest, ties to even. */
+  roundWeights: { fields: ['count'], operands: { source: 'read', destination: 'write' } }
 } as const
 
 export type KernelKind = keyof typeof kernelTable

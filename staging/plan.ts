@@ -4,8 +4,8 @@ const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
 
 /**
  * Consecutive nodes [from, to) that run tile by tile; `recompute` false keeps what backward needs, true computes it again.
- * `reorder`: weights that backward wants in another layout are copied once for all tiles, or by each tile for itself,
- * which takes time and leaves memory. `winograd`: positions of the convolutions that run by Winograd; the others run directly.
+ * `reorder`: weights that are read in another layout than they are stored in, or rounded, are copied once for all tiles, or by each tile
+ * for itself, which takes time and leaves memory. `winograd`: positions of the convolutions that run by Winograd; the others run directly.
  * `workspace`: bytes of scratch that a convolution's algorithm may take, the fastest within them is chosen; absent where all take the
  * direct one. `loadsAhead`: what a tile brings, of the images or in bands of rows, is loaded while the tile before it is computed, to a place
  * of its own; bands that it takes to the host go while the next one is. `streams`: positions of layers whose outputs leave the segment for the host, where they and their gradients stay: a tile

@@ -79,8 +79,25 @@ export type Instruction =
   | { readonly kind: 'map'; readonly address: number; readonly memory: number; readonly bytes: number }
   | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
 
-export type Precision = 'float32' | 'float64'
-export const bytesOf = (precision: Precision): number => (precision === 'float64' ? 8 : 4)
+/**
+ * What activations and their gradients are stored as. With bf16 (8 bits of mantissa) everything else stays float32: parameters with their
+ * gradients and optimizer state, and what is exchanged; kernels compute and sum in float32 or float64, and round what they store.
+ */
+export type Precision = 'float32' | 'float64' | 'bf16'
+
+/** The type of parameters, their gradients and optimizer state, and of what is exchanged. */
+export const parameterType = (precision: Precision): 'float32' | 'float64' => (precision === 'bf16' ? 'float32' : precision)
+
+/** Bytes of an element of an activation or its gradient, and of one of a parameter. */
+export interface ElementSizes {
+  readonly activationBytes: number
+  readonly parameterBytes: number
+}
+
+export const elementSizes = (precision: Precision): ElementSizes => {
+  const parameterBytes = parameterType(precision) === 'float64' ? 8 : 4
+  return { activationBytes: precision === 'bf16' ? 2 : parameterBytes, parameterBytes }
+}
 
 /**
  * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments; output-gradient: the gradient
@@ -116,7 +133,7 @@ export interface Resident {
 }
 
 /** Bytes of an element of an exchanged value. */
-export const exchangedBytes = (type: Exchanged['type']): number => (type === 'uint8' ? 1 : type === 'int32' ? 4 : bytesOf(type))
+export const exchangedBytes = (type: Exchanged['type']): number => (type === 'uint8' ? 1 : type === 'float64' ? 8 : 4)
 
 /** Where a value lies in the exchange buffer of a section, in bytes; plain layout. */
 export interface Exchanged {
@@ -169,7 +186,7 @@ export interface Program {
   readonly update?: Section
   /** Forward alone, without dropout: hands out the `scores` that the loss would read, or of pixels `classes` and `loss`. */
   readonly evaluate?: Section
-  /** Weights and optimizer state from, and to, plain tensors of the Program's precision; restoring zeroes what gradients are kept. */
+  /** Weights and optimizer state from, and to, plain tensors of the parameters' type; restoring zeroes what gradients are kept. */
   readonly restore: Section
   readonly save: Section
 }

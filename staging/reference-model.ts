@@ -1,5 +1,5 @@
 import type { DeviceModel } from './device-model'
-import { bytesOf, type Precision } from './program'
+import { elementSizes, type Precision } from './program'
 import { roofline } from './roofline'
 
 /** The reference device: plain layouts, no scratch, one int32 a pooled element for the winners; plain loops on one core. */
@@ -13,6 +13,6 @@ export const referenceModel = (precision: Precision): DeviceModel => ({
   scratchBytes: () => 0,
   winnersBytes: (kernel) =>
     kernel.kind === 'maxPoolForward' ? 4 * kernel.batch * kernel.inChannels * kernel.outHeight * kernel.outWidth : 0,
-  milliseconds: (kernel) => roofline(kernel, bytesOf(precision), { flopsPerSecond: 2e9, bytesPerSecond: 5e9, launchSeconds: 1e-6 }),
+  milliseconds: (kernel) => roofline(kernel, elementSizes(precision), { flopsPerSecond: 2e9, bytesPerSecond: 5e9, launchSeconds: 1e-6 }),
   linkBytesPerSecond: { toDevice: 5e9, toHost: 5e9 }
 })

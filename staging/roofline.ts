@@ -1,5 +1,6 @@
 import { activationElements, layouts, weightElements, type Layout } from './layout'
 import type { Kernel, KernelOf } from './kernels'
+import type { ElementSizes } from './program'
 
 /** Rates of a device: floating-point operations and bytes a second, and the fixed cost of a launch in seconds. */
 export interface Rates {
@@ -11,8 +12,10 @@ export interface Rates {
 interface Work {
   /** Floating-point operations. */
   readonly flops: number
-  /** Elements read and written. */
+  /** Elements of activations read and written, and of the weights that products read. */
   readonly elements: number
+  /** Elements of parameters, and of what else has their type. */
+  readonly parameters?: number
 }
 
 const layoutOf = (code: number): Layout => layouts[code]!
@@ -69,6 +72,10 @@ const counted =
   (passes: number) =>
   ({ count }: { readonly count: number }): Work => ({ flops: passes * count, elements: passes * count })
 
+const ofParameters =
+  (passes: number) =>
+  ({ count }: { readonly count: number }): Work => ({ flops: passes * count, elements: 0, parameters: passes * count })
+
 const rows =
   (passes: number) =>
   (k: { readonly batch: number; readonly classes: number }): Work => ({
@@ -91,7 +98,11 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   convolutionForward: convolution,
   convolutionBackwardData: convolution,
   convolutionBackwardWeights: convolution,
-  reorderWeights: (k) => ({ flops: 0, elements: (2 * k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth) / k.groups }),
+  reorderWeights: (k) => ({
+    flops: 0,
+    elements: 0,
+    parameters: (2 * k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth) / k.groups
+  }),
   reorderActivation: (k) => ({ flops: 0, elements: 2 * k.batch * k.channels * k.height * k.width }),
   rectifierForward: counted(2),
   rectifierBackward: counted(3),
@@ -119,26 +130,30 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   pixelCrossEntropyBackward: smooth(2),
   classesOfPixels: tile(1),
   momentsForward: tile(1),
-  momentsOfRunning: ({ channels }) => ({ flops: 0, elements: 8 * channels }),
-  updateRunning: ({ channels }) => ({ flops: 0, elements: 10 * channels }),
+  momentsOfRunning: ({ channels }) => ({ flops: 0, elements: 0, parameters: 8 * channels }),
+  updateRunning: ({ channels }) => ({ flops: 0, elements: 0, parameters: 10 * channels }),
   normaliseForward: tile(2),
   normaliseSums: tile(2),
-  normaliseParameters: ({ images, channels }) => ({ flops: 0, elements: (4 * images + 2) * channels }),
+  normaliseParameters: ({ images, channels }) => ({ flops: 0, elements: 0, parameters: (4 * images + 2) * channels }),
   normaliseBackward: (k) => tile(k.add === 1 ? 4 : 3)(k),
   addForward: counted(3),
   copyChannels: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.batch * k.count * k.height * k.width }),
   activationForward: smooth(2),
   activationBackward: smooth(3),
-  copyBox: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.n0 * k.n1 * k.n2 * k.n3 }),
+  copyBox: (k) => {
+    const moved = (k.add === 1 ? 3 : 2) * k.n0 * k.n1 * k.n2 * k.n3
+    return k.ofParameters === 1 ? { flops: 0, elements: 0, parameters: moved } : { flops: 0, elements: moved }
+  },
   gather: tile(2),
   scatterAdd: tile(3),
-  zero: ({ bytes }) => ({ flops: 0, elements: bytes / 4 }),
+  zero: ({ bytes }) => ({ flops: 0, elements: 0, parameters: bytes / 4 }),
   loadImage: tile(2),
-  sgd: counted(5),
-  adam: counted(7),
-  sumSquares: counted(1),
-  clipGradient: counted(2),
-  squareRoot: counted(2)
+  sgd: ofParameters(5),
+  adam: ofParameters(7),
+  sumSquares: ofParameters(1),
+  clipGradient: ofParameters(2),
+  squareRoot: ofParameters(2),
+  roundWeights: ({ count }) => ({ flops: 0, elements: count, parameters: count })
 }
 
 /** Floating-point operations of a convolution or a linear layer by direct kernels; none of anything else. */
@@ -158,8 +173,9 @@ export const productFlops = (kernel: Kernel): number => {
 }
 
 /** Milliseconds of one launch: the slower of arithmetic and memory traffic, plus the launch itself (the roofline model). */
-export const roofline = (kernel: Kernel, bytesPerElement: number, rates: Rates): number => {
-  const { flops, elements } = (work[kernel.kind] as (kernel: Kernel) => Work)(kernel)
-  const seconds = Math.max(flops / rates.flopsPerSecond, (elements * bytesPerElement) / rates.bytesPerSecond)
+export const roofline = (kernel: Kernel, { activationBytes, parameterBytes }: ElementSizes, rates: Rates): number => {
+  const { flops, elements, parameters = 0 } = (work[kernel.kind] as (kernel: Kernel) => Work)(kernel)
+  const bytes = elements * activationBytes + parameters * parameterBytes
+  const seconds = Math.max(flops / rates.flopsPerSecond, bytes / rates.bytesPerSecond)
   return 1000 * (seconds + rates.launchSeconds)
 }

@@ -329,6 +329,8 @@ void check(const ClipGradient& c) {
 
 void check(const SquareRoot& s) { positive("count", s.count); }
 
+void check(const RoundWeights& r) { positive("count", r.count); }
+
 void checkFields(const Kernel& kernel) {
   switch (kernel.kind) {
     case KernelKind::convolutionForward:
@@ -416,6 +418,8 @@ void checkFields(const Kernel& kernel) {
       return check(decode<ClipGradient>(kernel));
     case KernelKind::squareRoot:
       return check(decode<SquareRoot>(kernel));
+    case KernelKind::roundWeights:
+      return check(decode<RoundWeights>(kernel));
   }
 }
 

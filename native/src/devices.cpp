@@ -12,14 +12,14 @@ namespace tilefold {
 namespace {
 
 std::unique_ptr<Device> makeCpu(Precision precision, int threads) {
-  if (precision != Precision::float32) throw Failure("the cpu device computes in float32 only: use the reference device for float64");
+  if (precision != Precision::float32) throw Failure("the cpu device computes in float32 only: use the reference device for another precision");
   return makeCpuDevice(threads);
 }
 
 std::unique_ptr<Device> makeGpu(const DeviceChoice& choice) {
 #ifdef TILEFOLD_CUDA
   if (choice.precision != Precision::float32)
-    throw Failure("the cuda device computes in float32 or TF32 only: use the reference device for float64");
+    throw Failure("the cuda device computes in float32 or TF32 only: use the reference device for float64 and bf16");
   return makeCudaDevice(choice.tf32);
 #else
   static_cast<void>(choice);

@@ -282,10 +282,11 @@ struct CopyBox {
       : extents{f.integer(), f.integer(), f.integer(), f.integer()},
         sourceStrides{f.integer(), f.integer(), f.integer()},
         destinationStrides{f.integer(), f.integer(), f.integer()},
-        add(f.flag()) {}
+        add(f.flag()),
+        ofParameters(f.flag()) {}
   std::array<std::int64_t, 4> extents;
   std::array<std::int64_t, 3> sourceStrides, destinationStrides;
-  bool add;
+  bool add, ofParameters;
 };
 
 struct Zero {
@@ -340,6 +341,11 @@ struct ClipGradient {
 
 struct SquareRoot {
   explicit SquareRoot(Fields& f) : count(f.integer()) {}
+  std::int64_t count;
+};
+
+struct RoundWeights {
+  explicit RoundWeights(Fields& f) : count(f.integer()) {}
   std::int64_t count;
 };
 

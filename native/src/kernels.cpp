@@ -109,7 +109,7 @@ std::vector<KernelInfo> makeTable() {
       {"classesOfPixels", tile + Names{"fullHeight", "fullWidth"}, {{"source", read}, {"classes", write}}},
       {"copyBox",
        {"n0", "n1", "n2", "n3", "sourceStride0", "sourceStride1", "sourceStride2", "destinationStride0", "destinationStride1",
-        "destinationStride2", "add"},
+        "destinationStride2", "add", "ofParameters"},
        {{"source", read}, {"destination", accumulate}}},
       {"gather", strided, {{"source", read}, {"destination", write}}},
       {"scatterAdd", strided, {{"source", read}, {"destination", accumulate}}},
@@ -124,6 +124,7 @@ std::vector<KernelInfo> makeTable() {
       {"sumSquares", {"count"}, {{"source", read}, {"sum", accumulate}}},
       {"clipGradient", {"count", "maxNorm"}, {{"sumSquares", read}, {"gradient", accumulate}}},
       {"squareRoot", {"count"}, {{"source", read}, {"destination", write}}},
+      {"roundWeights", {"count"}, {{"source", read}, {"destination", write}}},
   };
 }
 

@@ -9,9 +9,11 @@
 
 namespace tilefold {
 
-enum class Precision { float32, float64 };
+// What activations are stored as; with bf16, parameters and what is exchanged are float32.
+enum class Precision { float32, float64, bf16 };
 
-constexpr std::int64_t bytesOf(Precision precision) { return precision == Precision::float64 ? 8 : 4; }
+constexpr std::int64_t parameterBytes(Precision precision) { return precision == Precision::float64 ? 8 : 4; }
+constexpr std::int64_t activationBytes(Precision precision) { return precision == Precision::bf16 ? 2 : parameterBytes(precision); }
 
 enum class KernelKind : int {
   convolutionForward,
@@ -64,7 +66,8 @@ enum class KernelKind : int {
   adam,
   sumSquares,
   clipGradient,
-  squareRoot
+  squareRoot,
+  roundWeights
 };
 
 enum class Use { read, write, accumulate, scratch, index };

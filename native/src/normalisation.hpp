@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "bfloat16.hpp"
 #include "host_device.hpp"
 #include "kernel_fields.hpp"
 
@@ -56,8 +57,8 @@ template <class T>
 struct NormaliseOperands {
   const T* source = nullptr;
   const Moments* moments = nullptr;
-  const T* weights = nullptr;  // absent: 1
-  const T* bias = nullptr;     // absent: 0
+  const ParameterOf<T>* weights = nullptr;  // absent: 1
+  const ParameterOf<T>* bias = nullptr;     // absent: 0
   const T* gradient = nullptr;
 
   TILEFOLD_HOST_DEVICE double weight(std::int64_t channel) const { return weights == nullptr ? 1 : static_cast<double>(weights[channel]); }
@@ -65,7 +66,7 @@ struct NormaliseOperands {
   TILEFOLD_HOST_DEVICE const Moments& row(const Normalise& n, std::int64_t image, std::int64_t channel) const {
     return moments[n.row(image, channel)];
   }
-  TILEFOLD_HOST_DEVICE Normaliser<T> normaliser(const Normalise& n, std::int64_t image, std::int64_t channel) const {
+  TILEFOLD_HOST_DEVICE Normaliser<ParameterOf<T>> normaliser(const Normalise& n, std::int64_t image, std::int64_t channel) const {
     return {row(n, image, channel), n.epsilon, weight(channel), shift(channel)};
   }
 };

@@ -21,15 +21,12 @@ std::int64_t reach(const CopyBox& box, const std::array<std::int64_t, 3>& stride
 
 class Extents {
  public:
-  Extents(Precision precision, std::int64_t largest) : element_(bytesOf(precision)), largest_(largest) {}
+  Extents(Precision precision, std::int64_t largest)
+      : activation_(activationBytes(precision)), parameter_(parameterBytes(precision)), largest_(largest) {}
 
-  OperandExtent elements(std::int64_t count, bool optional = false) const {
-    const std::int64_t bytes = checkedMultiply(count, element_);
-    if (bytes > largest_)
-      throw Failure("has an operand of " + std::to_string(bytes) + " bytes, more than the " + std::to_string(largest_) +
-                    " of the largest space");
-    return {bytes, element_, optional, 0};
-  }
+  // Of activations, and of the weights that products read.
+  OperandExtent elements(std::int64_t count) const { return sized(count, activation_, false); }
+  OperandExtent parameters(std::int64_t count, bool optional = false) const { return sized(count, parameter_, optional); }
   OperandExtent activation(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) const {
     return elements(activationElements(layout, batch, channels, height, width));
   }
@@ -48,11 +45,10 @@ class Extents {
   OperandExtent destination(const Convolution& c) const {
     return activation(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth);
   }
-  OperandExtent weights(const Convolution& c) const {
-    return elements(weightElements(c.weightLayout, c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth, c.groups));
-  }
+  OperandExtent weights(const Convolution& c) const { return elements(weightCount(c)); }
+  OperandExtent weightGradient(const Convolution& c) const { return parameters(weightCount(c)); }
   OperandExtent weights(const WeightReorder& r, Layout layout) const {
-    return elements(weightElements(layout, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups));
+    return parameters(weightElements(layout, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups));
   }
   OperandExtent range(const CopyChannels& c, const ChannelRange& range) const {
     return activation(range.layout, c.batch, range.channels, c.height, c.width);
@@ -62,7 +58,18 @@ class Extents {
   }
 
  private:
-  std::int64_t element_, largest_;
+  static std::int64_t weightCount(const Convolution& c) {
+    return weightElements(c.weightLayout, c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth, c.groups);
+  }
+  OperandExtent sized(std::int64_t count, std::int64_t element, bool optional) const {
+    const std::int64_t bytes = checkedMultiply(count, element);
+    if (bytes > largest_)
+      throw Failure("has an operand of " + std::to_string(bytes) + " bytes, more than the " + std::to_string(largest_) +
+                    " of the largest space");
+    return {bytes, element, optional, 0};
+  }
+
+  std::int64_t activation_, parameter_, largest_;
 };
 
 OperandExtent sized(std::size_t bytes, std::int64_t alignment) { return {static_cast<std::int64_t>(bytes), alignment, bytes == 0, 0}; }
@@ -92,7 +99,7 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
   switch (kernel.kind) {
     case KernelKind::convolutionForward: {
       const auto c = decode<Convolution>(kernel);
-      return {e.source(c), e.weights(c), e.elements(c.outChannels, true), e.destination(c), sized(device.scratchBytes(kernel), 8)};
+      return {e.source(c), e.weights(c), e.parameters(c.outChannels, true), e.destination(c), sized(device.scratchBytes(kernel), 8)};
     }
     case KernelKind::convolutionBackwardData: {
       const auto c = decode<Convolution>(kernel);
@@ -100,7 +107,7 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     }
     case KernelKind::convolutionBackwardWeights: {
       const auto c = decode<Convolution>(kernel);
-      return {e.source(c), e.destination(c), e.weights(c), e.elements(c.outChannels, true), sized(device.scratchBytes(kernel), 8)};
+      return {e.source(c), e.destination(c), e.weightGradient(c), e.parameters(c.outChannels, true), sized(device.scratchBytes(kernel), 8)};
     }
     case KernelKind::reorderWeights: {
       const auto r = decode<WeightReorder>(kernel);
@@ -136,7 +143,7 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     }
     case KernelKind::sumPixelsForward: {
       const auto s = decode<SumPixels>(kernel);
-      return {e.tile(s), e.elements(checkedMultiply(s.batch, s.channels))};
+      return {e.tile(s), e.parameters(checkedMultiply(s.batch, s.channels))};
     }
     case KernelKind::sumPixelsBackward: {
       const auto s = decode<SumPixels>(kernel);
@@ -147,12 +154,12 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     case KernelKind::linearBackwardWeights: {
       const auto l = decode<Linear>(kernel);
       const OperandExtent source = e.elements(checkedMultiply(l.batch, l.inFeatures));
-      const OperandExtent weights = e.elements(checkedMultiply(l.outFeatures, l.inFeatures));
+      const std::int64_t weightCount = checkedMultiply(l.outFeatures, l.inFeatures);
       const OperandExtent destination = e.elements(checkedMultiply(l.batch, l.outFeatures));
-      const OperandExtent bias = e.elements(l.outFeatures, true);
-      if (kernel.kind == KernelKind::linearForward) return {source, weights, bias, destination};
-      if (kernel.kind == KernelKind::linearBackwardData) return {destination, weights, source};
-      return {source, destination, weights, bias};
+      const OperandExtent bias = e.parameters(l.outFeatures, true);
+      if (kernel.kind == KernelKind::linearForward) return {source, e.elements(weightCount), bias, destination};
+      if (kernel.kind == KernelKind::linearBackwardData) return {destination, e.elements(weightCount), source};
+      return {source, destination, e.parameters(weightCount), bias};
     }
     case KernelKind::dropout: {
       const auto d = decode<Dropout>(kernel);
@@ -164,12 +171,12 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
       const auto c = decode<CrossEntropy>(kernel);
       const OperandExtent scores = e.elements(checkedMultiply(c.batch, c.classes));
       const bool forward = kernel.kind == KernelKind::softmaxCrossEntropyForward;
-      return {scores, labels(c.batch), e.elements(c.batch, true), forward ? doubles(2) : scores};
+      return {scores, labels(c.batch), e.parameters(c.batch, true), forward ? doubles(2) : scores};
     }
     case KernelKind::meanSquaredErrorForward:
     case KernelKind::meanSquaredErrorBackward: {
       const auto s = decode<SquaredError>(kernel);
-      return {e.tile(s), e.elements(strided(s)), kernel.kind == KernelKind::meanSquaredErrorForward ? doubles(2) : e.tile(s)};
+      return {e.tile(s), e.parameters(strided(s)), kernel.kind == KernelKind::meanSquaredErrorForward ? doubles(2) : e.tile(s)};
     }
     case KernelKind::resizeForward:
     case KernelKind::adaptivePoolForward: {
@@ -183,17 +190,17 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     }
     case KernelKind::addBias: {
       const auto t = decode<Tile>(kernel);
-      return {e.elements(t.channels), e.tile(t)};
+      return {e.parameters(t.channels), e.tile(t)};
     }
     case KernelKind::sumBias: {
       const auto t = decode<Tile>(kernel);
-      return {e.tile(t), e.elements(t.channels)};
+      return {e.tile(t), e.parameters(t.channels)};
     }
     case KernelKind::pixelCrossEntropyForward:
     case KernelKind::pixelCrossEntropyBackward: {
       const auto c = decode<PixelCrossEntropy>(kernel);
       const bool forward = kernel.kind == KernelKind::pixelCrossEntropyForward;
-      return {e.tile(c), classes(c, 4), e.elements(c.channels, true), doubles(1), forward ? doubles(2) : e.tile(c)};
+      return {e.tile(c), classes(c, 4), e.parameters(c.channels, true), doubles(1), forward ? doubles(2) : e.tile(c)};
     }
     case KernelKind::classesOfPixels: {
       const auto t = decode<ClassifiedTile>(kernel);
@@ -205,17 +212,17 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     }
     case KernelKind::momentsOfRunning: {
       const std::int64_t channels = decode<ChannelCount>(kernel).channels;
-      return {e.elements(channels), e.elements(channels), moments(channels)};
+      return {e.parameters(channels), e.parameters(channels), moments(channels)};
     }
     case KernelKind::updateRunning: {
       const std::int64_t channels = decode<UpdateRunning>(kernel).channels;
-      return {moments(channels), e.elements(channels), e.elements(channels)};
+      return {moments(channels), e.parameters(channels), e.parameters(channels)};
     }
     case KernelKind::normaliseForward:
     case KernelKind::normaliseSums:
     case KernelKind::normaliseBackward: {
       const auto n = decode<Normalise>(kernel);
-      const OperandExtent tile = e.tile(n), rows = moments(n.rows()), parameters = e.elements(n.channels, true);
+      const OperandExtent tile = e.tile(n), rows = moments(n.rows()), parameters = e.parameters(n.channels, true);
       const std::int64_t sums = checkedMultiply(checkedMultiply(n.images(), n.channels), 2);
       if (kernel.kind == KernelKind::normaliseForward) return {tile, rows, parameters, parameters, tile};
       if (kernel.kind == KernelKind::normaliseSums) return {tile, rows, parameters, parameters, tile, doubles(sums)};
@@ -224,7 +231,7 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     case KernelKind::normaliseParameters: {
       const auto p = decode<NormaliseParameters>(kernel);
       const std::int64_t sums = checkedMultiply(checkedMultiply(p.images, p.channels), 2);
-      return {doubles(sums), e.elements(p.channels), e.elements(p.channels, true)};
+      return {doubles(sums), e.parameters(p.channels), e.parameters(p.channels, true)};
     }
     case KernelKind::addForward: {
       const OperandExtent all = e.elements(decode<Rectifier>(kernel).count);
@@ -244,15 +251,17 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     }
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);
-      return {e.elements(reach(b, b.sourceStrides)), e.elements(reach(b, b.destinationStrides))};
+      const std::int64_t source = reach(b, b.sourceStrides), destination = reach(b, b.destinationStrides);
+      if (b.ofParameters) return {e.parameters(source), e.parameters(destination)};
+      return {e.elements(source), e.elements(destination)};
     }
     case KernelKind::gather: {
       const auto t = decode<StridedTile>(kernel);
-      return {e.elements(strided(t)), e.tile(t)};
+      return {e.parameters(strided(t)), e.tile(t)};
     }
     case KernelKind::scatterAdd: {
       const auto t = decode<StridedTile>(kernel);
-      return {e.tile(t), e.elements(strided(t))};
+      return {e.tile(t), e.parameters(strided(t))};
     }
     case KernelKind::zero:
       return {{decode<Zero>(kernel).bytes, 1, false, 0}};
@@ -262,19 +271,23 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     }
     case KernelKind::sgd: {
       const auto s = decode<Sgd>(kernel);
-      return {e.elements(s.count), e.elements(s.count), e.elements(s.count, s.momentum == 0)};
+      return {e.parameters(s.count), e.parameters(s.count), e.parameters(s.count, s.momentum == 0)};
     }
     case KernelKind::adam: {
       const auto a = decode<Adam>(kernel);
-      return {e.elements(a.count), e.elements(a.count), e.elements(a.count), e.elements(a.count)};
+      return {e.parameters(a.count), e.parameters(a.count), e.parameters(a.count), e.parameters(a.count)};
     }
     case KernelKind::sumSquares:
-      return {e.elements(decode<SumSquares>(kernel).count), doubles(1)};
+      return {e.parameters(decode<SumSquares>(kernel).count), doubles(1)};
     case KernelKind::clipGradient:
-      return {doubles(1), e.elements(decode<ClipGradient>(kernel).count)};
+      return {doubles(1), e.parameters(decode<ClipGradient>(kernel).count)};
     case KernelKind::squareRoot: {
       const OperandExtent roots = doubles(decode<SquareRoot>(kernel).count);
       return {roots, roots};
+    }
+    case KernelKind::roundWeights: {
+      const std::int64_t count = decode<RoundWeights>(kernel).count;
+      return {e.parameters(count), e.elements(count)};
     }
   }
   throw Failure("unknown kernel");

@@ -529,7 +529,7 @@ void testPlainKernels(Devices& devices) {
   testPlain(devices,
             {KernelKind::copyBox,
              {real(n0), real(n1), real(n2), real(n3), real(n1 * n2 * n3), real(n2 * n3), real(n3), real(n1 * n2 * wide), real(n2 * wide),
-              real(wide), pick({0.0, 1.0})}},
+              real(wide), pick({0.0, 1.0}), 0}},
             {n0 * n1 * n2 * n3, n0 * n1 * n2 * wide});
 }
 

@@ -173,6 +173,8 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {doubles, plain};
     case KernelKind::squareRoot:
       return {doubles, doubles};
+    case KernelKind::roundWeights:
+      return {plain, plain};
   }
   return {};
 }

@@ -38,10 +38,10 @@ std::vector<Kernel> largeKernels() {
   kernels.push_back({k::classesOfPixels, {2, 150, 60, 77, 0, 61, 90}});
   // Rows apart, rows in whole vectors, rows that follow each other on one side and on both.
   for (const double add : {0, 1}) {
-    kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1500, 310, 6000, 1600, 305, add}});
-    kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1504, 308, 6000, 1600, 304, add}});
-    kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1200, 300, 6000, 1500, 310, add}});
-    kernels.push_back({k::copyBox, {2, 3, 4, 300, 3600, 1200, 300, 3600, 1200, 300, add}});
+    kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1500, 310, 6000, 1600, 305, add, 0}});
+    kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1504, 308, 6000, 1600, 304, add, 0}});
+    kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1200, 300, 6000, 1500, 310, add, 0}});
+    kernels.push_back({k::copyBox, {2, 3, 4, 300, 3600, 1200, 300, 3600, 1200, 300, add, 0}});
   }
   for (const double channels : {24, 64}) {
     kernels.push_back({k::momentsForward, {2, channels, 110, 93, 0, channels, 0}});

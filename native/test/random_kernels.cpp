@@ -84,6 +84,7 @@ Numbers copyBox(Random& random) {
     n.insert(n.end(), {row * n[2] * n[1], row * n[2], row});
   }
   n.push_back(static_cast<double>(number(random, 0, 1)));
+  n.push_back(static_cast<double>(number(random, 0, 1)));
   return n;
 }
 
@@ -244,6 +245,7 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
       return {count(200), 2 * fraction(random), 0.01, 0.9, 0.999, 1e-8, static_cast<double>(number(random, 0, 1))};
     case KernelKind::sumSquares:
     case KernelKind::squareRoot:
+    case KernelKind::roundWeights:
       return {count(200)};
     case KernelKind::clipGradient:
       return {count(200), 0.1 + 2 * fraction(random)};

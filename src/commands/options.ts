@@ -83,8 +83,8 @@ export const addModelOptions = (command: Command): Command =>
     .addOption(
       new Option(
         '--precision <type>',
-        'cpu: float32; cuda: float32 (default) or tf32; reference: float64 (default) or float32; a described device: float32 or float64'
-      ).choices(['float32', 'tf32', 'float64'])
+        'cpu: float32; cuda: float32 (default) or tf32; reference: float64 (default), float32 or bf16; a described device: float32 or float64'
+      ).choices(['float32', 'tf32', 'bf16', 'float64'])
     )
     .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))
     .option('--json', 'one JSON object on standard output')

@@ -46,7 +46,7 @@ const codecs: Readonly<Record<string, t.Mixed>> = {
     (device) => (typeof device === 'string' ? isDeviceText(device) : typeof device === 'object'),
     'one of cpu, cuda, reference, or the path of a *.json file'
   ),
-  precision: oneOf('float32', 'tf32', 'float64'),
+  precision: oneOf('float32', 'tf32', 'bf16', 'float64'),
   strategy: oneOf(...strategyNames),
   link: t.union([t.string, whole(1)], 'a rate such as 2GB/s, or bytes per second from 1 upwards'),
   offloadStrategy: oneOf(...offloadStrategies),

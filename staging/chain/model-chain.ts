@@ -63,9 +63,9 @@ const measure = (context: Context, pool: Pool, { from, to }: Span): Measured => 
   }
 }
 
-const residentBytesOf = ({ parameters, objective, elementBytes }: Context): number => {
+const residentBytesOf = ({ parameters, objective, parameterBytes }: Context): number => {
   const bytes = (tensors: readonly { readonly elements: number }[]): number =>
-    tensors.reduce((sum, { elements }) => sum + elements * elementBytes, 0)
+    tensors.reduce((sum, { elements }) => sum + elements * parameterBytes, 0)
   const learning = parameters.flatMap(learningTensors)
   const states = objective.kind === 'train' ? stateNames(objective.optimizer).length : 0
   return (
@@ -90,7 +90,7 @@ export const chainOf = (
       const context = openContext(lowering, pool)
       const { graph, device } = lowering
       const measured = stageSpans(graph).map((span) => measure(context, pool, span))
-      const input = { x: tensorBytes(context.layouts[0]!, graph.input, context.elementBytes), y: 0 }
+      const input = { x: tensorBytes(context.layouts[0]!, graph.input, context.activationBytes), y: 0 }
       const outputs = measured.map(({ output }) => output)
       return {
         chain: {

@@ -53,9 +53,9 @@ export interface BoundGradients {
 }
 
 /** Whether a tile's gradient of an input can be written where it belongs: no other tile reads these rows and columns, so none adds to them. */
-export const writesDirectly = (input: WholeTensor, region: Region, { grid }: Segment, elementBytes: number): boolean => {
+export const writesDirectly = (input: WholeTensor, region: Region, { grid }: Segment, activationBytes: number): boolean => {
   if (grid.H > 1 || grid.W > 1) return false
-  return grid.B > 1 ? viewOf(input, region, elementBytes) !== undefined : coversAll(input, region)
+  return grid.B > 1 ? viewOf(input, region, activationBytes) !== undefined : coversAll(input, region)
 }
 
 interface Target {
@@ -67,12 +67,12 @@ const nowhere: Target = { address: none, add: () => undefined }
 
 /** Where a tile's gradient of a parameter goes. */
 const targetOf = (
-  { emit, elementBytes, objective }: Context,
+  { emit, parameterBytes, objective }: Context,
   { sumOf, partial }: Pick<BoundGradients, 'sumOf' | 'partial'>
 ): ((parameters: NodeParameters | undefined, role: 'weight' | 'bias') => Target) => {
   const adds = partial || microBatches(objective) > 1
   const ownBuffer = ({ name, elements }: ParameterTensor, scope: 'local' | 'unwanted' = 'local'): Virtual =>
-    at(emit.buffer(`${partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * elementBytes, scope))
+    at(emit.buffer(`${partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * parameterBytes, scope))
   return (parameters, role) => {
     const parameter = parameters?.[role]
     if (parameter === undefined) return nowhere
@@ -116,7 +116,7 @@ export const backwardBody = (
   steps: readonly Step[],
   gradients: BoundGradients
 ): void => {
-  const { emit, elementBytes, exchange, graph, device } = context
+  const { emit, activationBytes, parameterBytes, exchange, graph, device } = context
   const { segment, ends, boundaries, streams } = bound
   const received = new Map<number, TileTensor>()
   const waiting = new Map<number, TileTensor>()
@@ -140,12 +140,12 @@ export const backwardBody = (
     const alone = fromWithin === undefined && isSameRegion(region, owned)
     const part = stream && seedOnHost(context, stream, owned)
     if (part === undefined) emit.seed(whole.buffer)
-    const seed = alone ? (part ?? viewOfOutput(graph.nodes[tensor - 1]!)(whole, region, elementBytes)) : undefined
+    const seed = alone ? (part ?? viewOfOutput(graph.nodes[tensor - 1]!)(whole, region, activationBytes)) : undefined
     if (seed !== undefined) return seed
     const tile = fromWithin ?? freshTile(context, 'tile of the output gradient', regionExtents(region, whole.extents[1]), whole.layout)
-    if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(emit, tile, elementBytes)
+    if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(emit, tile, activationBytes)
     const source = part === undefined ? { tensor: whole, region: owned } : allOf(part)
-    copyPart(emit, source, { tensor: tile, region: within(region, owned) }, fromWithin === undefined ? 0 : 1, elementBytes)
+    copyPart(emit, source, { tensor: tile, region: within(region, owned) }, fromWithin === undefined ? 0 : 1, activationBytes)
     return tile
   }
   /** Where an op writes the gradient of an operand: where it belongs, over the gradient of its output, or to a place of its own. */
@@ -158,12 +158,12 @@ export const backwardBody = (
     // An op that reads a tensor twice adds to it the second time.
     const isFirstOperand = step.node.inputs.indexOf(tensor) === operand
     if (whole !== undefined && whole !== 'exchange' && isFirstOperand && startsAt(tensor, whole, region))
-      return viewOf(whole, region, elementBytes)!
+      return viewOf(whole, region, activationBytes)!
     if (operand === 0 && loweringOf(step.node).inPlace && destination !== undefined) return { address: destination.address, ...shape }
     return freshTile(context, `gradient of the input of ${step.node.name}`, shape.extents, shape.layout)
   }
   const startsAt = (tensor: number, whole: WholeTensor, region: Region): boolean =>
-    !given.has(tensor) && gradients.isFirst(tensor) && writesDirectly(whole, region, segment, elementBytes)
+    !given.has(tensor) && gradients.isFirst(tensor) && writesDirectly(whole, region, segment, activationBytes)
 
   /** Hands a tile's contribution to the gradient of a tensor on. `own`: nobody else needs the tile any more. */
   const contribute = (tensor: number, region: Region, tile: TileTensor, own: boolean): void => {
@@ -173,21 +173,21 @@ export const backwardBody = (
       if (before === undefined && own && isSameRegion(held, region)) return void received.set(tensor, tile)
       const sum = before ?? freshTile(context, 'sum of gradients', regionExtents(held, tile.extents[1]), tile.layout)
       const covers = before === undefined && isSameRegion(held, region)
-      if (before === undefined && !covers) zeroTile(emit, sum, elementBytes)
+      if (before === undefined && !covers) zeroTile(emit, sum, activationBytes)
       received.set(tensor, sum)
-      return copyPart(emit, allOf(tile), { tensor: sum, region: within(held, region) }, covers ? 0 : 1, elementBytes)
+      return copyPart(emit, allOf(tile), { tensor: sum, region: within(held, region) }, covers ? 0 : 1, activationBytes)
     }
     const whole = gradients.inputOf(tensor)
     if (whole === 'exchange') {
-      const { fields, address } = inExchange(tile, graph.input, region, exchange.inputGradient, elementBytes)
+      const { fields, address } = inExchange(tile, graph.input, region, exchange.inputGradient, parameterBytes)
       emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: tile.address, destination: address })
     } else if (whole !== undefined) {
       const direct = startsAt(tensor, whole, region)
       given.add(tensor)
-      const view = viewOf(whole, region, elementBytes)
+      const view = viewOf(whole, region, activationBytes)
       const isThere = view !== undefined && view.address.space === 'arena' && tile.address.space === 'arena'
       if (direct && isThere && view.address.buffer === tile.address.buffer) return
-      copyPart(emit, allOf(tile), { tensor: whole, region }, direct ? 0 : 1, elementBytes)
+      copyPart(emit, allOf(tile), { tensor: whole, region }, direct ? 0 : 1, activationBytes)
     }
   }
   const inLayout = (tile: TileTensor, layout: TileTensor['layout']): TileTensor => {
@@ -209,7 +209,7 @@ export const backwardBody = (
     if (!context.gradients[tensor!]!) return
     const pending = gradients.pendingOf(position)
     if (pending === 'host') return void waiting.set(position, destination)
-    if (pending !== undefined) return copyPart(emit, allOf(destination), { tensor: pending, region: step.sourceRegion }, 1, elementBytes)
+    if (pending !== undefined) return copyPart(emit, allOf(destination), { tensor: pending, region: step.sourceRegion }, 1, activationBytes)
     const place = placeFor(step, 0, destination)
     emit.launch<'normaliseBackward'>(
       { kind: 'normaliseBackward', ...fields, add: 0 },

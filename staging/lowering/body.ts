@@ -5,7 +5,7 @@ import { layoutCode, type Layout } from '../layout'
 import { gathersMoments, isNormalisation } from '../normalisation'
 import type { Segment } from '../plan'
 import { tileCount, type Ends } from '../tiling'
-import { windowFields, type Context, type Step } from './context'
+import { rounds, windowFields, type Context, type Step } from './context'
 import { at, none, type Virtual } from './emitter'
 import { handsOutLoss } from './exchange'
 import { openImageTile } from './image-tile'
@@ -22,6 +22,7 @@ import {
   readRegionOf,
   regionExtents,
   regionOf,
+  roundTile,
   tensorBytes,
   sliceOf,
   viewOf,
@@ -52,7 +53,7 @@ export interface BoundSegment {
 }
 
 export const freshTile = (context: Context, name: string, extents: TileTensor['extents'], layout: Layout): TileTensor => ({
-  address: at(context.emit.buffer(name, tensorBytes(layout, extents, context.elementBytes))),
+  address: at(context.emit.buffer(name, tensorBytes(layout, extents, context.activationBytes))),
   extents,
   layout
 })
@@ -74,7 +75,7 @@ export const viewOfOutput = (node: Node): typeof viewOf => (loweringOf(node).acc
 
 /** Where the output of each op of a tile goes: a whole tensor itself where that can be, else a buffer, shared by ops that work in place. */
 const homesOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass): ReadonlyMap<number, Virtual> => {
-  const { graph, layouts, elementBytes } = context
+  const { graph, layouts, activationBytes } = context
   const { segment, boundaries } = bound
   const homes = new Map<number, Virtual>()
   for (let position = segment.to - 1; position >= segment.from; position--) {
@@ -82,7 +83,7 @@ const homesOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass):
     const whole = pass.writes(tensor) ? boundaries.get(tensor)?.tensor : undefined
     const region = regionOf(body, tensor)
     const view = viewOfOutput(node)
-    const direct = whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? view(whole, region, elementBytes) : undefined
+    const direct = whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? view(whole, region, activationBytes) : undefined
     const heir = heirIn(bound, body, pass, tensor)
     if (direct !== undefined) homes.set(tensor, direct.address)
     else if (isLoss(node.op)) homes.set(tensor, none)
@@ -98,7 +99,7 @@ const bringTile = (context: Context, { tensor }: Stream, region: Region, home: (
   if (isSameRegion(rows, region)) return bringBand(context, tensor, region, home)
   const band = bringBand(context, tensor, rows, (extents) => freshTile(context, 'band of whole rows', extents, tensor.layout))
   const tile = home()
-  copyPart(context.emit, { tensor: band, region: within(rows, region) }, allOf(tile), 0, context.elementBytes)
+  copyPart(context.emit, { tensor: band, region: within(rows, region) }, allOf(tile), 0, context.activationBytes)
   return tile
 }
 
@@ -107,7 +108,7 @@ const bringTile = (context: Context, { tensor }: Stream, region: Region, home: (
  * the tile, would be overwritten.
  */
 export const forwardBody = (context: Context, bound: BoundSegment, body: Body, mode: ForwardMode): readonly Step[] => {
-  const { emit, elementBytes, layouts, exchange, graph } = context
+  const { emit, activationBytes, parameterBytes, layouts, exchange, graph } = context
   const { segment, boundaries, streams } = bound
   const pass = passOf(context, bound, mode)
   const homes = homesOf(context, bound, body, pass)
@@ -118,7 +119,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     const region = regionOf(body, tensor)
     const stream = streams.get(tensor)
     const whole = stream === undefined ? boundaries.get(tensor)?.tensor : undefined
-    const view = whole && viewOf(whole, region, elementBytes)
+    const view = whole && viewOf(whole, region, activationBytes)
     if (view !== undefined) return view
     const extents = regionExtents(region, extentsOfTensor(graph, tensor)[1])
     const heir = heirIn(bound, body, pass, tensor)
@@ -130,7 +131,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     if (tensor === 0) return openImageTile(context, region, extents, home, pass.isRead(0))
     if (pass.isRead(tensor) && stream !== undefined) return bringTile(context, stream, region, home)
     const tile = home()
-    if (pass.isRead(tensor)) copyPart(emit, { tensor: whole!, region }, allOf(tile), 0, elementBytes)
+    if (pass.isRead(tensor)) copyPart(emit, { tensor: whole!, region }, allOf(tile), 0, activationBytes)
     return tile
   }
   const held = (tensor: number): TileTensor => {
@@ -143,10 +144,10 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
   }
   /** A part of a tile by itself, for a kernel that wants it densely packed. */
   const part = (tile: TileTensor, region: Region, name: string, wanted: boolean): TileTensor => {
-    const view = viewOf(tile, region, elementBytes)
+    const view = viewOf(tile, region, activationBytes)
     if (view !== undefined) return view
     const copy = freshTile(context, name, regionExtents(region, tile.extents[1]), tile.layout)
-    if (wanted) copyPart(emit, { tensor: tile, region }, allOf(copy), 0, elementBytes)
+    if (wanted) copyPart(emit, { tensor: tile, region }, allOf(copy), 0, activationBytes)
     return copy
   }
   const operandsOf = (node: Node, position: number): readonly TileTensor[] =>
@@ -164,7 +165,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     if (stream !== undefined) return takeBand(context, { tensor: tile, region: within(region, owned) }, stream.tensor, owned)
     const whole = boundaries.get(tensor)!.tensor
     if (tile.address.space === 'arena' && tile.address.buffer === whole.buffer) return
-    copyPart(emit, { tensor: tile, region: within(region, owned) }, { tensor: whole, region: owned }, 0, elementBytes)
+    copyPart(emit, { tensor: tile, region: within(region, owned) }, { tensor: whole, region: owned }, 0, activationBytes)
   }
 
   const steps: Step[] = []
@@ -215,21 +216,45 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
         )
         if (handsOutLoss(context)) lowering.forward(context, step as never)
       } else {
-        const { fields, address } = inExchange(step.source, node.input, step.sourceRegion, exchange.scores, elementBytes)
+        const { fields, address } = inExchange(step.source, node.input, step.sourceRegion, exchange.scores, parameterBytes)
         emit.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: step.source.address, destination: address })
       }
       continue
     }
     if (!fused) {
-      // What tiles add to together was zeroed before them.
-      if (lowering.accumulates?.(node.args as never) === true && !pass.writes(tensor)) zeroTile(emit, step.destination, elementBytes)
-      lowering.forward(context, step as never)
+      if (lowering.accumulates?.(node.args as never) === true) accumulate(context, step, pass)
+      else lowering.forward(context, step as never)
     }
     gatherMoments(context, bound, body, pass, tensor, step.destination)
     if (pass.writes(tensor)) handOut(tensor, step.destination)
   }
   return steps
 }
+
+/** An op that adds to its output: what tiles add to together was zeroed before them, and is rounded after them. */
+const accumulate = (context: Context, step: Step, pass: Pass): void => {
+  const { emit, activationBytes, parameterBytes } = context
+  const { node, destination, destinationRegion, position } = step
+  const lowering = loweringOf(node)
+  const together = context.sums?.get(position + 1)
+  if (together !== undefined)
+    return lowering.forward(context, { ...step, destination: sliceOf(together, destinationRegion, parameterBytes) } as never)
+  if (!rounds(context)) {
+    if (!pass.writes(position + 1)) zeroTile(emit, destination, activationBytes)
+    return lowering.forward(context, step as never)
+  }
+  const sum = sumTensor(context, node.name, destination.extents)
+  zeroTile(emit, sum, parameterBytes)
+  lowering.forward(context, { ...step, destination: sum } as never)
+  roundTile(emit, sum, destination)
+}
+
+/** Where an op adds to its output in the parameters' type. */
+export const sumTensor = ({ emit, parameterBytes }: Context, name: string, extents: TileTensor['extents']): TileTensor => ({
+  address: at(emit.buffer(`sums of ${name}`, tensorBytes('plain', extents, parameterBytes))),
+  extents,
+  layout: 'plain'
+})
 
 /** Whether a tensor's moments are wanted by something that reads it. */
 export const isNormalised = ({ graph }: Context, tensor: number): boolean =>

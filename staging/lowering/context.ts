@@ -103,7 +103,10 @@ export interface Context {
   readonly device: DeviceModel
   readonly objective: Objective
   readonly source: Source
-  readonly elementBytes: number
+  /** Of an element of an activation or of its gradient. */
+  readonly activationBytes: number
+  /** Of an element of a parameter, its gradient and its optimizer state, and of what a step exchanges. */
+  readonly parameterBytes: number
   readonly emit: Emitter
   /** By tensor. */
   readonly layouts: readonly Layout[]
@@ -118,11 +121,19 @@ export interface Context {
   readonly exchange: StepExchange
   /** Inside a segment that runs some convolutions by Winograd: the transformed weights of those; asked for just before they are read. */
   readonly winograd?: ReadonlyMap<ParameterTensor, { readonly [L in TransformedLayout]: () => Virtual }>
+  /** Inside a segment whose tiles share them: weights rounded to the activations' type. */
+  readonly rounded?: ReadonlyMap<ParameterTensor, Virtual>
+  /** Inside a segment: where its tiles add up an output that is rounded to the activations' type when they are done, by tensor. */
+  readonly sums?: ReadonlyMap<number, TileTensor>
   /** Inside a tile of a segment that loads ahead. */
   readonly turn?: Turn | undefined
   /** Inside a segment that may take it: bytes of scratch for a convolution's algorithm. */
   readonly workspace?: number
 }
+
+/** Whether activations keep fewer bits than parameters. */
+export const rounds = ({ activationBytes, parameterBytes }: Pick<Context, 'activationBytes' | 'parameterBytes'>): boolean =>
+  activationBytes !== parameterBytes
 
 /** The algorithm of a convolution, given with algorithm 0: the first of the device's within the workspace, else 0. */
 export const algorithmWithin = ({ device, workspace }: Context, kernel: ConvolutionKernel): number =>

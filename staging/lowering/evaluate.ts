@@ -22,6 +22,9 @@ export const emitEvaluation = (training: Context, emit: Emitter, codes: readonly
   if (handsOutLoss(training)) emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
   // Tiles add their scores.
   if (loss.op !== 'pixelCrossEntropy')
-    emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(loss.input) * context.elementBytes }, { destination: exchanged(exchange.scores) })
+    emit.launch<'zero'>(
+      { kind: 'zero', bytes: elementsOf(loss.input) * context.parameterBytes },
+      { destination: exchanged(exchange.scores) }
+    )
   codes.forEach((code) => emitForward(context, { ...code, ...between }, 'evaluate'))
 }

@@ -1,5 +1,5 @@
 import { elementsOf, isLearnable, type Extents } from '../graph'
-import { exchangedBytes, type Exchanged } from '../program'
+import { exchangedBytes, parameterType, type Exchanged } from '../program'
 import { aligned } from '../placement/placement'
 import type { Objective, Source, StepExchange } from './context'
 import type { Graph } from '../graph'
@@ -20,7 +20,7 @@ export interface ExchangeBuffer {
 
 /** What a step's exchange buffer holds: the target and the loss; for gradients, them too, and a float input with its own. */
 export const exchangeOf = ({ graph, device, objective, source }: Exchanging): ExchangeBuffer => {
-  const { precision } = device
+  const type = parameterType(device.precision)
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, classes, height, width] = loss.input
   const target =
@@ -28,23 +28,23 @@ export const exchangeOf = ({ graph, device, objective, source }: Exchanging): Ex
       ? ({ type: 'int32', shape: [batch] } as const)
       : loss.op === 'pixelCrossEntropy'
         ? ({ type: 'int32', shape: [batch, height, width] } as const)
-        : { type: precision, shape: flat(loss.input) }
+        : { type, shape: flat(loss.input) }
   const float = source.kind === 'float'
   return layOut([
     { name: 'target', ...target },
-    ...(objective.kind === 'train' && objective.rowWeights ? [{ name: 'rowWeights', type: precision, shape: [loss.input[0]] }] : []),
+    ...(objective.kind === 'train' && objective.rowWeights ? [{ name: 'rowWeights', type, shape: [loss.input[0]] }] : []),
     ...(loss.op === 'pixelCrossEntropy'
       ? [
           { name: 'normaliser', type: 'float64' as const, shape: [1] },
-          ...(loss.args.classWeights === undefined ? [] : [{ name: 'classWeights', type: precision, shape: [classes] }])
+          ...(loss.args.classWeights === undefined ? [] : [{ name: 'classWeights', type, shape: [classes] }])
         ]
       : []),
     { name: 'loss', type: 'float64', shape: [2] },
-    ...(float ? [{ name: 'input', type: precision, shape: graph.input }] : []),
+    ...(float ? [{ name: 'input', type, shape: graph.input }] : []),
     ...(objective.kind === 'gradients'
       ? [
-          ...(float ? [{ name: 'grad.input', type: precision, shape: graph.input }] : []),
-          ...graph.parameters.filter(isLearnable).map(({ name, shape }) => ({ name: `grad.${name}`, type: precision, shape }))
+          ...(float ? [{ name: 'grad.input', type, shape: graph.input }] : []),
+          ...graph.parameters.filter(isLearnable).map(({ name, shape }) => ({ name: `grad.${name}`, type, shape }))
         ]
       : [])
   ])
@@ -56,17 +56,14 @@ export const handsOutLoss = ({ graph, objective }: Pick<Exchanging, 'graph' | 'o
 
 /** What an evaluation's holds: the scores, or the best class of each pixel and what their loss takes, and a float input. */
 export const evaluationExchangeOf = (exchanging: Exchanging): ExchangeBuffer => {
-  const {
-    graph,
-    device: { precision },
-    source
-  } = exchanging
+  const { graph, device, source } = exchanging
+  const type = parameterType(device.precision)
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, , height, width] = loss.input
   return layOut([
     loss.op === 'pixelCrossEntropy'
       ? { name: 'classes', type: 'uint8', shape: [batch, height, width] }
-      : { name: 'scores', type: precision, shape: flat(loss.input) },
+      : { name: 'scores', type, shape: flat(loss.input) },
     ...(handsOutLoss(exchanging)
       ? [
           { name: 'target', type: 'int32' as const, shape: [batch, height, width] },
@@ -74,7 +71,7 @@ export const evaluationExchangeOf = (exchanging: Exchanging): ExchangeBuffer => 
           { name: 'loss', type: 'float64' as const, shape: [2] }
         ]
       : []),
-    ...(source.kind === 'float' ? [{ name: 'input', type: precision, shape: graph.input }] : [])
+    ...(source.kind === 'float' ? [{ name: 'input', type, shape: graph.input }] : [])
   ])
 }
 

@@ -65,15 +65,15 @@ export const completeRows = ({ whole, regionOf, isFirst, bandOf }: Outgoing, bod
 /** Adds to a tile what tiles before it have left to it, takes what is complete to the host, and leaves the rest to the next. */
 export const handOn = (context: Context, outgoing: Outgoing, body: Body, tile: TileTensor): void => {
   const { whole, isFirst, bandOf, strip } = outgoing
-  const { emit, elementBytes } = context
+  const { emit, activationBytes } = context
   const { lead, before, rows, strip: left } = bandOf(body)
   const [batch, channels, height, width] = tile.extents
   const rowsFrom = (from: number, count: number, column = 0): Region => {
     return { from: [0, from, column], size: [batch, count, width], advance: still }
   }
   const inStrip = (count: number): Part => allOf({ ...tile, address: at(strip!), extents: [batch, channels, count, width] })
-  if (before > 0) copyPart(emit, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, elementBytes)
-  if (left > 0) copyPart(emit, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, elementBytes)
+  if (before > 0) copyPart(emit, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, activationBytes)
+  if (left > 0) copyPart(emit, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, activationBytes)
   const complete: Part = { tensor: tile, region: rowsFrom(0, Math.min(height, rows)) }
   const place = completeRows(outgoing, body)
   const count = place.size[1]
@@ -82,8 +82,8 @@ export const handOn = (context: Context, outgoing: Outgoing, body: Body, tile: T
   if (isFirst && above === 0 && rows <= height && width === whole.extents[3]) return takeBand(context, complete, whole, place)
   const fresh = (extents: TileTensor['extents']): TileTensor => freshTile(context, 'gradient of whole rows', extents, tile.layout)
   const wide = isFirst ? fresh(regionExtents(place, channels)) : bringBand(context, whole, place, fresh)
-  if (isFirst) zeroTile(emit, wide, elementBytes)
+  if (isFirst) zeroTile(emit, wide, activationBytes)
   const target = { tensor: wide, region: rowsFrom(above, complete.region.size[1], outgoing.regionOf(body).from[2]) }
-  if (complete.region.size[1] > 0) copyPart(emit, complete, target, isFirst ? 0 : 1, elementBytes)
+  if (complete.region.size[1] > 0) copyPart(emit, complete, target, isFirst ? 0 : 1, activationBytes)
   takeBand(context, allOf(wide), whole, place)
 }

@@ -8,7 +8,7 @@ import { inExchange, originOf, tileFields, type Region, type TileTensor } from '
  * to its turn's place; left empty unless `wanted`.
  */
 export const openImageTile = (
-  { emit, source, exchange, elementBytes, graph, layouts, turn }: Context,
+  { emit, source, exchange, parameterBytes, graph, layouts, turn }: Context,
   region: Region,
   extents: Extents,
   home: () => TileTensor,
@@ -18,7 +18,7 @@ export const openImageTile = (
   const tile: TileTensor = place === undefined ? home() : { address: at(place), extents, layout: layouts[0]! }
   if (!wanted) return tile
   if (source.kind === 'float') {
-    const { fields, address } = inExchange(tile, graph.input, region, exchange.input, elementBytes)
+    const { fields, address } = inExchange(tile, graph.input, region, exchange.input, parameterBytes)
     emit.launch<'gather'>({ kind: 'gather', ...fields }, { source: address, destination: tile.address })
     return tile
   }

@@ -29,23 +29,23 @@ export interface Brought {
   readonly bytesIn: (body: Body) => number
 }
 
-export const broughtBand = ({ elementBytes }: Context, whole: WholeTensor, regionOf: (body: Body) => Region): Brought => ({
+export const broughtBand = ({ activationBytes }: Context, whole: WholeTensor, regionOf: (body: Body) => Region): Brought => ({
   origin: whole,
   name: `band of ${whole.buffer.name.replace(' on the host', '')}`,
-  bytesIn: (body) => tensorBytes(whole.layout, regionExtents(regionOf(body), whole.extents[1]), elementBytes)
+  bytesIn: (body) => tensorBytes(whole.layout, regionExtents(regionOf(body), whole.extents[1]), activationBytes)
 })
 
 type Tiled = BoundSegment & { readonly bodies: readonly Body[] }
 
 /** What a pass over a segment's tiles brings of its inputs. */
 const broughtInputs = (context: Context, { streams, ...code }: Tiled, mode: ForwardMode): readonly Brought[] => {
-  const { source, graph, layouts, elementBytes } = context
+  const { source, graph, layouts, activationBytes } = context
   const { isRead } = passOf(context, code, mode)
   return code.ends.inputs.filter(isRead).flatMap((tensor): readonly Brought[] => {
     const whole = streams.get(tensor)?.tensor
     if (whole !== undefined) return [broughtBand(context, whole, (body) => wholeRows(whole, regionOf(body, tensor)))]
     if (tensor > 0 || source.kind !== 'image') return []
-    const bytesIn = (body: Body): number => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), elementBytes)
+    const bytesIn = (body: Body): number => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), activationBytes)
     return [{ origin: 'images', name: 'input tile', bytesIn }]
   })
 }

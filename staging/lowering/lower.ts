@@ -6,7 +6,17 @@ import { microBatches, updatesLater } from '../objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import { aligned, maxLive } from '../placement/placement'
 import type { PlacementChoice, Residence, Segment } from '../plan'
-import { bytesOf, type Address, type Exchanged, type Instruction, type Offset, type Program, type Resident, type Section } from '../program'
+import {
+  elementSizes,
+  parameterType,
+  type Address,
+  type Exchanged,
+  type Instruction,
+  type Offset,
+  type Program,
+  type Resident,
+  type Section
+} from '../program'
 import { simulate } from '../simulate'
 import { segmentTiling } from '../tiling'
 import type { Context, Objective, ParameterTensor, Source } from './context'
@@ -65,15 +75,15 @@ const wantedGradients = (graph: Graph, parameters: Context['parameters'], ofInpu
 /** A context with every parameter in the arena, and nothing emitted yet. */
 export const openContext = (lowering: Lowering, pool: Pool): Context => {
   const emit = emitter(pool)
-  const elementBytes = bytesOf(lowering.device.precision)
+  const sizes = elementSizes(lowering.device.precision)
   const layouts = tensorLayouts(lowering)
   const { graph } = lowering
-  const parameters = graph.nodes.map((node) => parameterTensors(node, layouts[node.inputs[0]!]!, { ...lowering, emit, elementBytes }))
+  const parameters = graph.nodes.map((node) => parameterTensors(node, layouts[node.inputs[0]!]!, { ...lowering, emit, ...sizes }))
   const gradients = wantedGradients(graph, parameters, exportsInput(lowering))
   const first = gradients.indexOf(true)
   const firstLearning = first === -1 ? parameters.length : first - 1
   const moments = openMoments({ graph, emit })
-  return { ...lowering, emit, elementBytes, layouts, parameters, gradients, firstLearning, moments, exchange: exchangeOf(lowering).offsets }
+  return { ...lowering, emit, ...sizes, layouts, parameters, gradients, firstLearning, moments, exchange: exchangeOf(lowering).offsets }
 }
 
 interface StatePart {
@@ -84,7 +94,7 @@ interface StatePart {
 }
 
 /** Parameters, then optimizer state, then gradients that are kept: all that outlives a section. */
-const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Context): readonly StatePart[] => {
+const residentsOf = ({ parameters, objective, emit, parameterBytes, graph }: Context): readonly StatePart[] => {
   const tensors = parameters.flatMap((both, index) =>
     both === undefined ? [] : tensorsOf(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
   )
@@ -94,7 +104,7 @@ const residentsOf = ({ parameters, objective, emit, elementBytes, graph }: Conte
     ...tensors.flatMap(({ parameter }) =>
       (parameter.learning === undefined ? [] : names).map((role) => {
         const name = `${role}.${parameter.name}`
-        return { name, role, parameter, buffer: emit.buffer(name, parameter.elements * elementBytes, 'resident') }
+        return { name, role, parameter, buffer: emit.buffer(name, parameter.elements * parameterBytes, 'resident') }
       })
     ),
     ...tensors.flatMap(({ parameter }) =>
@@ -134,7 +144,7 @@ const statesOf = (residents: readonly StatePart[]): ((parameter: ParameterTensor
 
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
 const emitStep = (context: Context, { segments, repeat }: Bound, residents: readonly StatePart[]): StepCode => {
-  const { emit, objective, exchange, graph, elementBytes } = context
+  const { emit, objective, exchange, graph, parameterBytes } = context
   const stateOf = statesOf(residents)
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
@@ -144,7 +154,10 @@ const emitStep = (context: Context, { segments, repeat }: Bound, residents: read
   }
   emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
   if (context.gradients[0]!)
-    emit.launch<'zero'>({ kind: 'zero', bytes: elementsOf(graph.input) * elementBytes }, { destination: exchanged(exchange.inputGradient) })
+    emit.launch<'zero'>(
+      { kind: 'zero', bytes: elementsOf(graph.input) * parameterBytes },
+      { destination: exchanged(exchange.inputGradient) }
+    )
   const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
   for (const [index, code] of [...segments.entries()].reverse()) {
     const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.repeats !== true)
@@ -186,7 +199,7 @@ const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly 
 
 /** Weights and optimizer state between the arena and plain tensors, one after the other in the exchange buffer. */
 const transferSection = (
-  { elementBytes, device }: Context,
+  { parameterBytes, device }: Context,
   pool: Pool,
   residents: readonly StatePart[],
   placed: Placed,
@@ -203,8 +216,8 @@ const transferSection = (
     const [inside, outside] = [[at(buffer), parameter.layout] as const, [exchanged(offset), 'plain'] as const]
     if (direction === 'restore') reorderParameter(emit, parameter, outside, inside)
     else reorderParameter(emit, parameter, inside, outside)
-    entries.push({ name, type: device.precision, shape: parameter.shape, offset })
-    offset += parameter.shape.reduce((product, extent) => product * extent, elementBytes)
+    entries.push({ name, type: parameterType(device.precision), shape: parameter.shape, offset })
+    offset += parameter.shape.reduce((product, extent) => product * extent, parameterBytes)
   }
   return { code: resolve(emit.code(), placed), exchangeBytes: offset, exchanged: entries }
 }

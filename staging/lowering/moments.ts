@@ -60,7 +60,7 @@ export const gatherMoments = (
   tile: TileTensor
 ): void => {
   if (mode === 'recompute' || mode === 'repeat') return
-  const { graph, emit, elementBytes } = context
+  const { graph, emit, activationBytes } = context
   const wanted = graph.readers[tensor]!.filter((reader) => {
     const node = graph.nodes[reader]!
     return gathersMoments(node) && (tensor > 0 || (segment.from <= reader && reader < segment.to))
@@ -70,9 +70,9 @@ export const gatherMoments = (
   let source = tile
   if (!isSameRegion(region, owned)) {
     const extents = regionExtents(owned, tile.extents[1])
-    const buffer = emit.buffer('the owned part of a tile', tensorBytes(tile.layout, extents, elementBytes))
+    const buffer = emit.buffer('the owned part of a tile', tensorBytes(tile.layout, extents, activationBytes))
     source = { address: at(buffer), extents, layout: tile.layout }
-    copyPart(emit, { tensor: tile, region: within(region, owned) }, allOf(source), 0, elementBytes)
+    copyPart(emit, { tensor: tile, region: within(region, owned) }, allOf(source), 0, activationBytes)
   }
   for (const position of wanted) {
     const node = graph.nodes[position] as Normalisation

@@ -4,7 +4,9 @@ import { isLearnable, type Node, type Parameter } from '../graph'
 import { layoutCode, weightElements, type Layout } from '../layout'
 import { isNormalisation } from '../normalisation'
 import { learningOf, updatesLater } from '../objective'
-import type { Context, NodeParameters, Optimizer, ParameterTensor } from './context'
+import type { Segment } from '../plan'
+import { tileCount } from '../tiling'
+import { rounds, type Context, type NodeParameters, type Optimizer, type ParameterTensor } from './context'
 import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
 import { copyElements } from './tensors'
 
@@ -36,7 +38,7 @@ const convolutionOf = (node: Extract<Node, { readonly op: 'conv2d' | 'convTransp
 export const parameterTensors = (
   node: Node,
   sourceLayout: Layout,
-  { device, emit, elementBytes, objective }: Pick<Context, 'device' | 'emit' | 'elementBytes' | 'objective'>
+  { device, emit, parameterBytes, objective }: Pick<Context, 'device' | 'emit' | 'parameterBytes' | 'objective'>
 ): NodeParameters | undefined => {
   if (node.parameters.length === 0) return undefined
   const groups = 'groups' in node.args && !isNormalisation(node) ? (node.args.groups ?? 1) : 1
@@ -49,7 +51,7 @@ export const parameterTensors = (
     const learning = isLearnable(parameter) ? learningOf(objective, name) : undefined
     const isWeight = role === 'weight'
     const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
-    const resident = (of: string) => emit.buffer(of, elements * elementBytes, 'resident')
+    const resident = (of: string) => emit.buffer(of, elements * parameterBytes, 'resident')
     return {
       name,
       shape,
@@ -98,18 +100,46 @@ export const reorderParameter = (
   )
 }
 
-/** Weights in another layout: as they are stored, or a copy. */
-export const weightsIn = (
-  { emit, elementBytes }: Pick<Context, 'emit' | 'elementBytes'>,
-  weight: ParameterTensor,
-  layout: Layout
-): Virtual => {
-  const stored = at(weight.buffer)
-  if (weight.layout === layout) return stored
-  const elements = weightElements(layout, weight.shape as readonly [number, number, number, number], weight.groups)
-  const copy = at(emit.buffer(`${weight.name} in layout ${layout}`, elements * elementBytes))
-  reorderParameter(emit, weight, [stored, weight.layout], [copy, layout])
+/** Whether products read a copy of these weights that is rounded; those of normalisations are read as they are. */
+export const isRounded = (context: Pick<Context, 'activationBytes' | 'parameterBytes'>, { shape }: ParameterTensor): boolean =>
+  rounds(context) && shape.length > 1
+
+/** Weights as a product reads them: as they are stored, or a copy in another layout or rounded to the activations' type. */
+export const weightsIn = (context: WeightContext, weight: ParameterTensor, layout: Layout): Virtual => {
+  const isStored = weight.layout === layout
+  if (!isRounded(context, weight)) return isStored ? at(weight.buffer) : reordered(context, weight, layout)
+  const shared = isStored ? context.rounded?.get(weight) : undefined
+  if (shared !== undefined) return shared
+  const { emit, activationBytes } = context
+  const count = elementsIn(weight, layout)
+  const copy = at(emit.buffer(`${weight.name} rounded`, count * activationBytes))
+  const source = isStored ? at(weight.buffer) : reordered(context, weight, layout)
+  emit.launch<'roundWeights'>({ kind: 'roundWeights', count }, { source, destination: copy })
   return copy
+}
+
+type WeightContext = Pick<Context, 'emit' | 'activationBytes' | 'parameterBytes' | 'rounded'>
+
+const elementsIn = ({ shape, groups }: ParameterTensor, layout: Layout): number => {
+  const [out, inPerGroup, height = 1, width = 1] = shape as readonly [number, number, number?, number?]
+  return weightElements(layout, [out, inPerGroup, height, width], groups)
+}
+
+const reordered = ({ emit, parameterBytes }: WeightContext, weight: ParameterTensor, layout: Layout): Virtual => {
+  const copy = at(emit.buffer(`${weight.name} in layout ${layout}`, elementsIn(weight, layout) * parameterBytes))
+  reorderParameter(emit, weight, [at(weight.buffer), weight.layout], [copy, layout])
+  return copy
+}
+
+/** The context of a segment's tiles that share the rounded weights of these layers, made here. */
+export const withRoundedWeights = (
+  context: Context,
+  { grid, reorder }: Segment,
+  layers: readonly (NodeParameters | undefined)[]
+): Context => {
+  if (!rounds(context) || tileCount(grid) === 1 || reorder !== 'once') return context
+  const weights = new Set(layers.flatMap((both) => (both?.weight !== undefined && isRounded(context, both.weight) ? [both.weight] : [])))
+  return { ...context, rounded: new Map([...weights].map((weight) => [weight, weightsIn(context, weight, weight.layout)])) }
 }
 
 /** Names of an optimizer's buffers; each has the form of its parameter and starts at zero. */

@@ -2,17 +2,28 @@ import { gathersMoments, isNormalisation, type Normalisation } from '../normalis
 import type { Segment } from '../plan'
 import { tileCount, type SegmentTiling, type TileRun } from '../tiling'
 import { backwardBody, emitPending, normalisationParameters, writesDirectly } from './backward'
-import { forwardBody, type BoundSegment } from './body'
-import type { Context, ParameterTensor, Step } from './context'
+import { forwardBody, sumTensor, type BoundSegment } from './body'
+import { rounds, type Context, type ParameterTensor, type Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
 import { completeRows, seedsOf, type Outgoing } from './host-gradients'
 import { broughtBand, emitTiles, type Turn } from './load-ahead'
 import { isPending, rowsOfTile, sumBytes, updateRunning, withFrozenMoments, zeroMoments } from './moments'
 import { loweringOf } from './ops'
-import { learningTensors, weightsIn } from './parameters'
+import { learningTensors, weightsIn, withRoundedWeights } from './parameters'
 import { passOf, type ForwardMode } from './pass'
 import { bandsOf, gradientOf, readingOf } from './streams'
-import { ownedRegionOf, readRegionOf, regionOf, tensorBytes, type Body, type Region, type WholeTensor } from './tensors'
+import {
+  ownedRegionOf,
+  readRegionOf,
+  regionOf,
+  roundTile,
+  tensorBytes,
+  zeroTile,
+  type Body,
+  type Region,
+  type TileTensor,
+  type WholeTensor
+} from './tensors'
 import { winogradWeights, withWinograd } from './winograd'
 
 /** A segment ready to be emitted, forward and backward. */
@@ -46,21 +57,41 @@ export const emitForward = (
   code: SegmentCode,
   mode: ForwardMode = code.segment.recompute ? 'discard' : 'keep'
 ): readonly Step[] | undefined => {
-  const { segment, ends, boundaries } = code
+  const { segment, boundaries } = code
   context.emit.moment(segment.from)
-  for (const tensor of ends.outputs) {
-    const node = context.graph.nodes[tensor - 1]!
-    if (loweringOf(node).accumulates?.(node.args as never) === true) zero(context, boundaries.get(tensor)!.tensor.buffer)
-  }
+  const sums = sumsOf(context, code)
   if (mode !== 'repeat') zeroMoments(context, segment)
   const shared = context.parameters.slice(segment.from, segment.to)
-  const inside = inSegment(context, segment, { winogradForward: shared, winogradBackward: [] }, passOf(context, code, mode).runs)
+  const rounded = withRoundedWeights({ ...context, sums }, segment, shared)
+  const inside = inSegment(rounded, segment, { winogradForward: shared, winogradBackward: [] }, passOf(context, code, mode).runs)
   let kept: readonly Step[] | undefined
   emitTiles(context, code, mode, (body, turn) => {
     kept = forwardBody({ ...inside, turn }, code, body, mode)
   })
+  sums.forEach((sum, tensor) => roundTile(context.emit, sum, boundaries.get(tensor)!.tensor))
   if (mode !== 'evaluate' && mode !== 'repeat') updateRunning(context, segment)
   return mode === 'keep' ? kept : undefined
+}
+
+/** Zeroes the outputs to which tiles add; where those are rounded, what the tiles of one image add to instead. */
+const sumsOf = (context: Context, { segment: { grid }, ends, boundaries }: SegmentCode): ReadonlyMap<number, TileTensor> => {
+  const added = ends.outputs.filter((tensor) => {
+    const node = context.graph.nodes[tensor - 1]!
+    return loweringOf(node).accumulates?.(node.args as never) === true
+  })
+  if (!rounds(context)) {
+    added.forEach((tensor) => zero(context, boundaries.get(tensor)!.tensor.buffer))
+    return new Map()
+  }
+  if (grid.H === 1 && grid.W === 1) return new Map()
+  return new Map(
+    added.map((tensor) => {
+      const { name, output } = context.graph.nodes[tensor - 1]!
+      const sum = sumTensor(context, name, output)
+      zeroTile(context.emit, sum, context.parameterBytes)
+      return [tensor, sum]
+    })
+  )
 }
 
 const isTiled = ({ grid }: Segment): boolean => tileCount(grid) > 1
@@ -83,7 +114,7 @@ export const emitBackward = (
   kept: readonly Step[] | undefined,
   finish: (parameter: ParameterTensor, gradient: Buffer) => void
 ): void => {
-  const { elementBytes, emit, gradients, graph } = context
+  const { activationBytes, parameterBytes, emit, gradients, graph } = context
   const { segment, bodies, ends, boundaries, streams } = code
   const isLast = segment.to === graph.nodes.length
   const positions = Array.from({ length: segment.to - segment.from }, (_, index) => segment.from + index)
@@ -101,10 +132,9 @@ export const emitBackward = (
   const gradientSums = new Map(
     positions
       .flatMap((position) => learningTensors(context.parameters[position]))
-      .map((tensor) => [tensor, tensor.gradient ?? emit.buffer(`the gradient of ${tensor.name}`, tensor.elements * elementBytes)])
+      .map((tensor) => [tensor, tensor.gradient ?? emit.buffer(`the gradient of ${tensor.name}`, tensor.elements * parameterBytes)])
   )
   const sumOf = (tensor: ParameterTensor): Buffer => gradientSums.get(tensor)!
-  const forBackward = (weight: ParameterTensor): Virtual => weightsIn(context, weight, weight.backwardLayout)
   // The gradient of a transposed convolution's input is a convolution, with the weights as they are stored.
   const withSourceGradient = parametersOf(
     (position) => gradients[graph.nodes[position]!.inputs[0]!]! && graph.nodes[position]!.op !== 'convTranspose2d'
@@ -115,6 +145,10 @@ export const emitBackward = (
       .filter(({ gradient }) => gradient === undefined)
       .forEach((tensor) => zero(context, sumOf(tensor)))
   const transformed = winogradWeights(context, segment)
+  // What backward does not read is not run forward again.
+  const again = kept === undefined ? parametersOf(pass.runs) : []
+  const rounded = withRoundedWeights(context, segment, [...again, ...withSourceGradient])
+  const forBackward = (weight: ParameterTensor): Virtual => weightsIn(rounded, weight, weight.backwardLayout)
   const shared = new Map(
     partial && segment.reorder === 'once'
       ? withSourceGradient.flatMap((both) =>
@@ -122,9 +156,7 @@ export const emitBackward = (
         )
       : []
   )
-  // What backward does not read is not run forward again.
-  const again = kept === undefined ? parametersOf(pass.runs) : []
-  const inside = inSegment(context, segment, { winogradForward: again, winogradBackward: withSourceGradient })
+  const inside = inSegment(rounded, segment, { winogradForward: again, winogradBackward: withSourceGradient })
 
   /** Sums of a normalisation, where its parameters or its input's gradient want them. */
   const sums = new Map(
@@ -155,7 +187,8 @@ export const emitBackward = (
     const waits = pending.filter((one) => one.tensor === tensor)
     if (whole === undefined || whole === 'exchange' || !isFirst(tensor) || waits.some(({ dy }) => dy === whole)) continue
     const region = (body: Body) => readRegionOf(body, lastReader(tensor) - segment.from, tensor)
-    if (waits.length > 0 || bodies.some((body) => !writesDirectly(whole, region(body), segment, elementBytes))) zero(context, whole.buffer)
+    if (waits.length > 0 || bodies.some((body) => !writesDirectly(whole, region(body), segment, activationBytes)))
+      zero(context, whole.buffer)
   }
   /** The one whose backward comes first. */
   function lastReader(tensor: number): number {
@@ -224,7 +257,7 @@ export const emitBackward = (
 
 /** What a segment's backward adds to gradients on the host. */
 const outgoingOf = (context: Context, { segment, bodies, ends, streams }: SegmentCode, waiting: readonly number[]): readonly Outgoing[] => {
-  const { graph, gradients, emit, elementBytes } = context
+  const { graph, gradients, emit, activationBytes } = context
   const runs = bodies.map(({ runs: [, rows] }) => rows)
   const open = (tensor: number, position: number | undefined, whole: WholeTensor, isFirst: boolean): Outgoing => {
     const intervalOf = position === undefined ? (run: TileRun) => run.held.get(tensor)! : readingOf(segment, position)
@@ -237,7 +270,7 @@ const outgoingOf = (context: Context, { segment, bodies, ends, streams }: Segmen
         ? undefined
         : emit.buffer(
             `strip of ${whole.buffer.name.replace(' on the host', '')}`,
-            tensorBytes(whole.layout, [batch, channels, rows, columns.to - columns.from], elementBytes)
+            tensorBytes(whole.layout, [batch, channels, rows, columns.to - columns.from], activationBytes)
           )
     const regionOfTile = (body: Body): Region =>
       position === undefined ? regionOf(body, tensor) : readRegionOf(body, position - segment.from, tensor)

@@ -83,7 +83,7 @@ export const gradientOf = (context: Context, { gradient }: Stream, position: num
 }
 
 const copyBand = (
-  { emit, elementBytes }: Context,
+  { emit, activationBytes }: Context,
   engine: Copy['engine'],
   tile: Part,
   whole: WholeTensor,
@@ -96,11 +96,11 @@ const copyBand = (
   emit.copy({
     engine,
     rows: batch * Math.ceil(extents[1] / block),
-    rowBytes: rows * columns * block * elementBytes,
-    deviceRowStride: boxStrides(tile.tensor)[1] * elementBytes,
-    hostRowStride: boxStrides(whole)[1] * elementBytes,
-    device: addressOf(tile.tensor, tile.region, elementBytes) as InBuffer,
-    host: addressOf(whole, region, elementBytes) as InBuffer,
+    rowBytes: rows * columns * block * activationBytes,
+    deviceRowStride: boxStrides(tile.tensor)[1] * activationBytes,
+    hostRowStride: boxStrides(whole)[1] * activationBytes,
+    device: addressOf(tile.tensor, tile.region, activationBytes) as InBuffer,
+    host: addressOf(whole, region, activationBytes) as InBuffer,
     ...(seed && { seed })
   })
 }

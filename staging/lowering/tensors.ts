@@ -28,13 +28,13 @@ export interface WholeTensor extends TileTensor {
 
 /** A place for all of a tensor of the graph. */
 export const wholeTensor = (
-  { graph, layouts, emit, elementBytes }: Pick<Context, 'graph' | 'layouts' | 'emit' | 'elementBytes'>,
+  { graph, layouts, emit, activationBytes }: Pick<Context, 'graph' | 'layouts' | 'emit' | 'activationBytes'>,
   tensor: number,
   name: string,
   scope: BufferRole
 ): WholeTensor => {
   const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
-  const buffer = emit.buffer(name, tensorBytes(layout, extents, elementBytes), scope)
+  const buffer = emit.buffer(name, tensorBytes(layout, extents, activationBytes), scope)
   return { buffer, address: at(buffer), extents, layout }
 }
 
@@ -159,7 +159,8 @@ export const copyPart = (emit: Emitter, from: Part, to: Part, add: 0 | 1, elemen
       destinationStride0: destination[0],
       destinationStride1: destination[1],
       destinationStride2: destination[2],
-      add
+      add,
+      ofParameters: 0
     },
     { source: addressOf(from.tensor, from.region, elementBytes), destination: addressOf(to.tensor, to.region, elementBytes) }
   )
@@ -183,7 +184,7 @@ export const reorderTile = (emit: Emitter, source: TileTensor, destination: Tile
   )
 }
 
-/** `count` contiguous elements from one place to another, copied or added. */
+/** `count` contiguous elements of a parameter from one place to another, copied or added. */
 export const copyElements = (emit: Emitter, count: number, source: Virtual, destination: Virtual, add: 0 | 1): void =>
   emit.launch<'copyBox'>(
     {
@@ -198,7 +199,8 @@ export const copyElements = (emit: Emitter, count: number, source: Virtual, dest
       destinationStride0: count,
       destinationStride1: count,
       destinationStride2: count,
-      add
+      add,
+      ofParameters: 1
     },
     { source, destination }
   )
@@ -224,6 +226,16 @@ export const inExchange = (
     fields: { strideBatch: strides[0], strideChannel: height * width, strideHeight: width, ...tileFields(tile) },
     address: exchanged(offset + dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
   }
+}
+
+/** A plain tensor of the parameters' type to one of the activations'. */
+export const roundTile = (emit: Emitter, source: TileTensor, destination: TileTensor): void => {
+  const [, channels, height, width] = source.extents
+  const strides = { strideBatch: channels * height * width, strideChannel: height * width, strideHeight: width }
+  emit.launch<'gather'>(
+    { kind: 'gather', ...strides, ...tileFields(destination) },
+    { source: source.address, destination: destination.address }
+  )
 }
 
 /** Absolute coordinates of a tile's first element, as index operands. */

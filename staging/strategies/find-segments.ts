@@ -6,8 +6,12 @@ import { gathersMoments } from '../normalisation'
 import { crossing, type Span } from '../tiling'
 
 /** Bytes of the output of each node, in the device's layouts. */
-export const outputBytes = ({ graph, layouts, elementBytes }: Pick<Context, 'graph' | 'layouts' | 'elementBytes'>): readonly number[] =>
-  graph.nodes.map(({ output }, index) => activationElements(layouts[index + 1]!, output) * elementBytes)
+export const outputBytes = ({
+  graph,
+  layouts,
+  activationBytes
+}: Pick<Context, 'graph' | 'layouts' | 'activationBytes'>): readonly number[] =>
+  graph.nodes.map(({ output }, index) => activationElements(layouts[index + 1]!, output) * activationBytes)
 
 /**
  * Paper 002, Listing 3 on the ops in the order in which they run, as if each were the post-dominator of the one before; which of these

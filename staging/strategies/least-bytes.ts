@@ -9,11 +9,11 @@ import { endsOf, segmentTiling, untiled } from '../tiling'
 import type { Segmentation } from './strategy'
 
 /** Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need not be there. */
-const heldBytes = ({ graph, layouts, elementBytes }: Context): readonly number[] => {
+const heldBytes = ({ graph, layouts, activationBytes }: Context): readonly number[] => {
   const { B, H, W } = segmentTiling(graph, { from: 0, to: graph.nodes.length }, untiled)!
   return layouts.map((layout, tensor) => {
     const [b, h, w] = [B, H, W].map(([run]) => run!.held.get(tensor)!).map(({ from, to }) => to - from)
-    return activationElements(layout, [b!, extentsOfTensor(graph, tensor)[1], h!, w!]) * elementBytes
+    return activationElements(layout, [b!, extentsOfTensor(graph, tensor)[1], h!, w!]) * activationBytes
   })
 }
 

@@ -5,6 +5,7 @@ import { copiesBeside } from '../device-model'
 import type { SegmentEstimate } from '../lowering/estimate'
 import { openContext } from '../lowering/lower'
 import { openPool } from '../lowering/emitter'
+import { isRounded } from '../lowering/parameters'
 import { poolBeforeRectifying } from '../order'
 import { gathersMoments } from '../normalisation'
 import { aligned } from '../placement/placement'
@@ -345,7 +346,9 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
   const tensorBytes = (tensor: number): number => (onHost?.has(tensor) === true ? 0 : aligned(sizes[tensor - 1]!))
   const hasGradient = (tensor: number): boolean => context.gradients[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
-    context.parameters.slice(from, to).some((both) => both?.weight !== undefined && both.weight.layout !== both.weight.backwardLayout)
+    context.parameters
+      .slice(from, to)
+      .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isRounded(context, both.weight)))
   const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
   const ways = waysOf(search, positionsWithin(Infinity), {

@@ -33,7 +33,7 @@ const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolea
 
 /** From all convolutions that gain by Winograd down to none, none of them slower than the next. */
 export const winogradVariants = (lowering: Lowering): Variants => {
-  const { parameters, elementBytes } = openContext(lowering, openPool())
+  const { parameters, parameterBytes } = openContext(lowering, openPool())
   const timer = segmentTimer(lowering)
   const gains = transformablePositions({ parameters })
     .filter((position) => isFaster(timer, parameters.length, position))
@@ -41,7 +41,7 @@ export const winogradVariants = (lowering: Lowering): Variants => {
       const { shape, groups } = parameters[position]!.weight!
       return {
         position,
-        bytes: elementBytes * weightElements('winogradForward', shape as readonly [number, number, number, number], groups)
+        bytes: parameterBytes * weightElements('winogradForward', shape as readonly [number, number, number, number], groups)
       }
     })
   return ({ from, to }) => {

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import {
-  bytesOf,
+  elementSizes,
   exchangedBytes,
   tileAxes,
   type BufferRole,
@@ -340,7 +340,7 @@ export const programEvents = (program: Program): E.Either<VerifierFault, Program
   if (program.chunks !== undefined && !isSane(program.chunks, program.peakBytes))
     return E.left({ kind: 'form', message: "the Program's chunks, addresses and memory are no whole numbers of chunks." })
   return proving(() => {
-    const kernels = program.kernels.map((kernel) => operandRegions(kernel, bytesOf(program.precision)))
+    const kernels = program.kernels.map((kernel) => operandRegions(kernel, elementSizes(program.precision)))
     const sections = sectionsOf(program).map(([name], index): SectionEvents => ({
       name,
       events: readSection(program, stores, kernels, name, exchanges[index]!),

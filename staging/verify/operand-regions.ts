@@ -1,5 +1,6 @@
 import { kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf, type Use } from '../kernels'
 import { activationElements, channelsAreApart, layouts, weightElements } from '../layout'
+import type { ElementSizes } from '../program'
 
 /** `count` times, `stride` bytes apart. */
 export interface Repeat {
@@ -16,7 +17,14 @@ export type Region =
   /** A coordinate of 0 .. limit. */
   | { readonly kind: 'index'; readonly limit: number }
 
-type Rows = { readonly [K in KernelKind]: (kernel: KernelOf<K>, elementBytes: number) => { readonly [O in OperandsOf<K>]: Region } }
+/** Elements of activations and of parameters may differ in bytes; what is exchanged has those of parameters. */
+type Rows = {
+  readonly [K in KernelKind]: (
+    kernel: KernelOf<K>,
+    activationBytes: number,
+    parameterBytes: number
+  ) => { readonly [O in OperandsOf<K>]: Region }
+}
 
 const contiguous = (run: number): Region => ({ kind: 'bytes', repeats: [], run })
 const rest: Region = { kind: 'rest' }
@@ -70,11 +78,13 @@ const weights = (
   return contiguous(weightElements(known, [outChannels, inChannels / groups, kernelHeight, kernelWidth], groups) * elementBytes)
 }
 
-const convolution = (k: Omit<KernelOf<'convolutionBackwardData'>, 'kind'>, elementBytes: number) => ({
-  source: windowSource(k, k.sourceLayout, elementBytes),
-  destination: windowDestination(k, k.outChannels, k.destinationLayout, elementBytes),
-  weights: weights(k, k.weightLayout, elementBytes),
-  bias: contiguous(k.outChannels * elementBytes)
+/** Products read weights of the activations' bytes, and write gradients of the parameters'. */
+const convolution = (k: Omit<KernelOf<'convolutionBackwardData'>, 'kind'>, e: number, p: number) => ({
+  source: windowSource(k, k.sourceLayout, e),
+  destination: windowDestination(k, k.outChannels, k.destinationLayout, e),
+  weights: weights(k, k.weightLayout, e),
+  weightGradient: weights(k, k.weightLayout, p),
+  bias: contiguous(k.outChannels * p)
 })
 
 const pool = (k: Window & { readonly layout: number }, elementBytes: number) => ({
@@ -82,11 +92,12 @@ const pool = (k: Window & { readonly layout: number }, elementBytes: number) => 
   destination: windowDestination(k, k.inChannels, k.layout, elementBytes)
 })
 
-const linear = ({ batch, inFeatures, outFeatures }: Record<'batch' | 'inFeatures' | 'outFeatures', number>, elementBytes: number) => ({
-  source: contiguous(batch * inFeatures * elementBytes),
-  weights: contiguous(outFeatures * inFeatures * elementBytes),
-  bias: contiguous(outFeatures * elementBytes),
-  destination: contiguous(batch * outFeatures * elementBytes)
+const linear = ({ batch, inFeatures, outFeatures }: Record<'batch' | 'inFeatures' | 'outFeatures', number>, e: number, p: number) => ({
+  source: contiguous(batch * inFeatures * e),
+  weights: contiguous(outFeatures * inFeatures * e),
+  weightGradient: contiguous(outFeatures * inFeatures * p),
+  bias: contiguous(outFeatures * p),
+  destination: contiguous(batch * outFeatures * e)
 })
 
 const labelBytes = 4
@@ -134,10 +145,10 @@ const classesOf = (
   run: width * bytes
 })
 
-const pixelLoss = (k: Tile & Record<'fullHeight' | 'fullWidth', number>, elementBytes: number) => ({
-  source: tile(k, elementBytes),
+const pixelLoss = (k: Tile & Record<'fullHeight' | 'fullWidth', number>, e: number, p: number) => ({
+  source: tile(k, e),
   labels: classesOf(k, labelBytes),
-  classWeights: contiguous(k.channels * elementBytes),
+  classWeights: contiguous(k.channels * p),
   normaliser: contiguous(doubleBytes)
 })
 
@@ -146,11 +157,11 @@ type Normalised = Tile & Record<'groups' | 'perImage', number>
 const images = ({ batch, perImage }: Normalised): number => (perImage === 1 ? batch : 1)
 const moments = (rows: number): Region => contiguous(rows * 3 * doubleBytes)
 const gradientSums = (images: number, channels: number): Region => contiguous(images * channels * 2 * doubleBytes)
-const normalisation = (k: Normalised, elementBytes: number) => ({
-  source: tile(k, elementBytes),
+const normalisation = (k: Normalised, e: number, p: number) => ({
+  source: tile(k, e),
   moments: moments(images(k) * k.groups),
-  weights: contiguous(k.channels * elementBytes),
-  bias: contiguous(k.channels * elementBytes)
+  weights: contiguous(k.channels * p),
+  bias: contiguous(k.channels * p)
 })
 
 type CopyChannels = Omit<KernelOf<'copyChannels'>, 'kind'>
@@ -182,16 +193,16 @@ const copiedChannels = (k: CopyChannels, elementBytes: number): Region => {
 
 /** One row a kernel; native/src/operand.cpp says the same in C++. */
 const rows: Rows = {
-  convolutionForward: (k, e) => ({ ...convolution(k, e), scratch: rest }),
-  convolutionBackwardData: (k, e) => {
-    const { source, destination, weights } = convolution(k, e)
+  convolutionForward: (k, e, p) => ({ ...convolution(k, e, p), scratch: rest }),
+  convolutionBackwardData: (k, e, p) => {
+    const { source, destination, weights } = convolution(k, e, p)
     return { destinationGradient: destination, weights, sourceGradient: source, scratch: rest }
   },
-  convolutionBackwardWeights: (k, e) => {
-    const { source, destination, weights, bias } = convolution(k, e)
-    return { source, destinationGradient: destination, weightGradient: weights, biasGradient: bias, scratch: rest }
+  convolutionBackwardWeights: (k, e, p) => {
+    const { source, destination, weightGradient, bias } = convolution(k, e, p)
+    return { source, destinationGradient: destination, weightGradient, biasGradient: bias, scratch: rest }
   },
-  reorderWeights: (k, e) => ({ source: weights(k, k.sourceLayout, e), destination: weights(k, k.destinationLayout, e) }),
+  reorderWeights: (k, _, p) => ({ source: weights(k, k.sourceLayout, p), destination: weights(k, k.destinationLayout, p) }),
   reorderActivation: ({ batch, channels, height, width, sourceLayout, destinationLayout }, e) => ({
     source: activation(sourceLayout, [batch, channels, height, width], e),
     destination: activation(destinationLayout, [batch, channels, height, width], e)
@@ -211,57 +222,61 @@ const rows: Rows = {
     const { source, destination } = pool(k, e)
     return { destinationGradient: destination, sourceGradient: source }
   },
-  sumPixelsForward: (k, e) => ({ source: tile(k, e), sum: contiguous(k.batch * k.channels * e) }),
+  sumPixelsForward: (k, e, p) => ({ source: tile(k, e), sum: contiguous(k.batch * k.channels * p) }),
   sumPixelsBackward: (k, e) => ({ sumGradient: contiguous(k.batch * k.channels * e), sourceGradient: tile(k, e) }),
   linearForward: linear,
-  linearBackwardData: (k, e) => {
-    const { source, weights, destination } = linear(k, e)
+  linearBackwardData: (k, e, p) => {
+    const { source, weights, destination } = linear(k, e, p)
     return { destinationGradient: destination, weights, sourceGradient: source }
   },
-  linearBackwardWeights: (k, e) => {
-    const { source, weights, bias, destination } = linear(k, e)
-    return { source, destinationGradient: destination, weightGradient: weights, biasGradient: bias }
+  linearBackwardWeights: (k, e, p) => {
+    const { source, weightGradient, bias, destination } = linear(k, e, p)
+    return { source, destinationGradient: destination, weightGradient, biasGradient: bias }
   },
   dropout: (k, e) => ({ source: tile(k, e), destination: tile(k, e), ...origin(k) }),
-  softmaxCrossEntropyForward: ({ batch, classes }, e) => ({
+  softmaxCrossEntropyForward: ({ batch, classes }, e, p) => ({
     source: contiguous(batch * classes * e),
     labels: contiguous(batch * labelBytes),
-    rowWeights: contiguous(batch * e),
+    rowWeights: contiguous(batch * p),
     loss: contiguous(lossBytes)
   }),
-  softmaxCrossEntropyBackward: ({ batch, classes }, e) => ({
+  softmaxCrossEntropyBackward: ({ batch, classes }, e, p) => ({
     source: contiguous(batch * classes * e),
     labels: contiguous(batch * labelBytes),
-    rowWeights: contiguous(batch * e),
+    rowWeights: contiguous(batch * p),
     sourceGradient: contiguous(batch * classes * e)
   }),
-  meanSquaredErrorForward: (k, e) => ({ source: tile(k, e), target: strided(k, e), loss: contiguous(lossBytes) }),
-  meanSquaredErrorBackward: (k, e) => ({ source: tile(k, e), target: strided(k, e), sourceGradient: tile(k, e) }),
+  meanSquaredErrorForward: (k, e, p) => ({ source: tile(k, e), target: strided(k, p), loss: contiguous(lossBytes) }),
+  meanSquaredErrorBackward: (k, e, p) => ({ source: tile(k, e), target: strided(k, p), sourceGradient: tile(k, e) }),
   resizeForward: resampledForward,
   resizeBackward: resampledBackward,
   adaptivePoolForward: resampledForward,
   adaptivePoolBackward: resampledBackward,
-  addBias: (k, e) => ({ bias: contiguous(k.channels * e), destination: tile(k, e) }),
-  sumBias: (k, e) => ({ destinationGradient: tile(k, e), biasGradient: contiguous(k.channels * e) }),
-  pixelCrossEntropyForward: (k, e) => ({ ...pixelLoss(k, e), loss: contiguous(lossBytes) }),
-  pixelCrossEntropyBackward: (k, e) => ({ ...pixelLoss(k, e), sourceGradient: tile(k, e) }),
+  addBias: (k, e, p) => ({ bias: contiguous(k.channels * p), destination: tile(k, e) }),
+  sumBias: (k, e, p) => ({ destinationGradient: tile(k, e), biasGradient: contiguous(k.channels * p) }),
+  pixelCrossEntropyForward: (k, e, p) => ({ ...pixelLoss(k, e, p), loss: contiguous(lossBytes) }),
+  pixelCrossEntropyBackward: (k, e, p) => ({ ...pixelLoss(k, e, p), sourceGradient: tile(k, e) }),
   classesOfPixels: (k, e) => ({ source: tile(k, e), classes: classesOf(k, 1) }),
   momentsForward: (k, e) => ({ source: tile(k, e), moments: moments(images(k) * k.groups) }),
-  momentsOfRunning: ({ channels }, e) => ({
-    mean: contiguous(channels * e),
-    variance: contiguous(channels * e),
+  momentsOfRunning: ({ channels }, _, p) => ({
+    mean: contiguous(channels * p),
+    variance: contiguous(channels * p),
     moments: moments(channels)
   }),
-  updateRunning: ({ channels }, e) => ({ moments: moments(channels), mean: contiguous(channels * e), variance: contiguous(channels * e) }),
-  normaliseForward: (k, e) => ({ ...normalisation(k, e), destination: tile(k, e) }),
-  normaliseSums: (k, e) => ({ ...normalisation(k, e), destinationGradient: tile(k, e), sums: gradientSums(images(k), k.channels) }),
-  normaliseParameters: ({ images, channels }, e) => ({
-    sums: gradientSums(images, channels),
-    weightGradient: contiguous(channels * e),
-    biasGradient: contiguous(channels * e)
+  updateRunning: ({ channels }, _, p) => ({
+    moments: moments(channels),
+    mean: contiguous(channels * p),
+    variance: contiguous(channels * p)
   }),
-  normaliseBackward: (k, e) => ({
-    ...normalisation(k, e),
+  normaliseForward: (k, e, p) => ({ ...normalisation(k, e, p), destination: tile(k, e) }),
+  normaliseSums: (k, e, p) => ({ ...normalisation(k, e, p), destinationGradient: tile(k, e), sums: gradientSums(images(k), k.channels) }),
+  normaliseParameters: ({ images, channels }, _, p) => ({
+    sums: gradientSums(images, channels),
+    weightGradient: contiguous(channels * p),
+    biasGradient: contiguous(channels * p)
+  }),
+  normaliseBackward: (k, e, p) => ({
+    ...normalisation(k, e, p),
     sums: gradientSums(images(k), k.channels),
     destinationGradient: tile(k, e),
     sourceGradient: tile(k, e)
@@ -276,7 +291,8 @@ const rows: Rows = {
   }),
   activationForward: (k, e) => ({ source: tile(k, e), destination: tile(k, e) }),
   activationBackward: (k, e) => ({ kept: tile(k, e), destinationGradient: tile(k, e), sourceGradient: tile(k, e) }),
-  copyBox: (k, e) => {
+  copyBox: (k, activationBytes, parameterBytes) => {
+    const e = k.ofParameters === 1 ? parameterBytes : activationBytes
     const box = (strides: readonly [number, number, number]): Region => ({
       kind: 'bytes',
       repeats: [k.n0, k.n1, k.n2].map((count, axis) => ({ count, stride: strides[axis]! * e })),
@@ -287,21 +303,22 @@ const rows: Rows = {
       destination: box([k.destinationStride0, k.destinationStride1, k.destinationStride2])
     }
   },
-  gather: (k, e) => ({ source: strided(k, e), destination: tile(k, e) }),
-  scatterAdd: (k, e) => ({ source: tile(k, e), destination: strided(k, e) }),
+  gather: (k, e, p) => ({ source: strided(k, p), destination: tile(k, e) }),
+  scatterAdd: (k, e, p) => ({ source: tile(k, e), destination: strided(k, p) }),
   zero: ({ bytes }) => ({ destination: contiguous(bytes) }),
   loadImage: (k, e) => ({ destination: tile(k, e), ...origin(k) }),
-  sgd: ({ count }, e) => {
-    const all = contiguous(count * e)
+  sgd: ({ count }, _, p) => {
+    const all = contiguous(count * p)
     return { weights: all, gradient: all, velocity: all }
   },
-  adam: ({ count }, e) => {
-    const all = contiguous(count * e)
+  adam: ({ count }, _, p) => {
+    const all = contiguous(count * p)
     return { weights: all, gradient: all, firstMoment: all, secondMoment: all }
   },
-  sumSquares: ({ count }, e) => ({ source: contiguous(count * e), sum: contiguous(doubleBytes) }),
-  clipGradient: ({ count }, e) => ({ sumSquares: contiguous(doubleBytes), gradient: contiguous(count * e) }),
-  squareRoot: ({ count }) => ({ source: contiguous(count * doubleBytes), destination: contiguous(count * doubleBytes) })
+  sumSquares: ({ count }, _, p) => ({ source: contiguous(count * p), sum: contiguous(doubleBytes) }),
+  clipGradient: ({ count }, _, p) => ({ sumSquares: contiguous(doubleBytes), gradient: contiguous(count * p) }),
+  squareRoot: ({ count }) => ({ source: contiguous(count * doubleBytes), destination: contiguous(count * doubleBytes) }),
+  roundWeights: ({ count }, e, p) => ({ source: contiguous(count * p), destination: contiguous(count * e) })
 }
 
 export interface OperandRegion {
@@ -324,10 +341,10 @@ const overwrites = (kernel: Kernel): boolean => {
 }
 
 /** The operands of a kernel in order, with what it touches of each. */
-export const operandRegions = (kernel: Kernel, elementBytes: number): readonly OperandRegion[] => {
+export const operandRegions = (kernel: Kernel, { activationBytes, parameterBytes }: ElementSizes): readonly OperandRegion[] => {
   // The row of a kernel's own kind takes that kernel.
-  const row = rows[kernel.kind] as (kernel: Kernel, elementBytes: number) => Readonly<Record<string, Region>>
-  const regions = row(kernel, elementBytes)
+  const row = rows[kernel.kind] as (kernel: Kernel, activationBytes: number, parameterBytes: number) => Readonly<Record<string, Region>>
+  const regions = row(kernel, activationBytes, parameterBytes)
   const written = overwrites(kernel)
   return Object.entries(kernelTable[kernel.kind].operands).map(([name, use]) => ({
     name,

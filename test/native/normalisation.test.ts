@@ -282,7 +282,7 @@ for (const target of targets) {
             const after = (await runKernel(kernel, [laidOut(plain, from, sourceChannels), before], target))[1]!
             const inBlock = channelBlock(to, of)
             const written = new Set<number>()
-            const { region, use } = operandRegions(kernel, 1)[1]!
+            const { region, use } = operandRegions(kernel, { activationBytes: 1, parameterBytes: 1 })[1]!
             if (region.kind !== 'bytes') throw new Error('not bytes')
             const starts = region.repeats.reduce<readonly number[]>(
               (known, repeat) => known.flatMap((start) => Array.from({ length: repeat.count }, (_, i) => start + i * repeat.stride)),

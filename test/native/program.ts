@@ -163,7 +163,8 @@ export const copy = (count: number): Kernel => ({
   destinationStride0: 0,
   destinationStride1: 0,
   destinationStride2: 0,
-  add: 0
+  add: 0,
+  ofParameters: 0
 })
 
 /** A 3x3 convolution of stride 1 over one padded plane. */

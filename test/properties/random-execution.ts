@@ -40,7 +40,7 @@ export const randomExecution = (seed: number, kind = netKind(seed)): RandomExecu
   return { model, input, device: 'reference', threads: 1, weights, batch, seed, graph: built.right, draw }
 }
 
-const norm = (numbers: ArrayLike<number>): number => Math.sqrt(Array.from(numbers).reduce((sum, value) => sum + value * value, 0))
+export const norm = (numbers: ArrayLike<number>): number => Math.sqrt(Array.from(numbers).reduce((sum, value) => sum + value * value, 0))
 
 /** Of values and weights of order one: gradients that are all below it (a mean over what is normalised) are nothing but rounding. */
 const leastNorm = 1e-2

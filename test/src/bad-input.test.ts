@@ -137,6 +137,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['an unknown device', ['plan', 'vgg16', '--device', 'abacus'], 2, /^--device: Allowed choices are cpu, cuda, reference/],
   ['too many threads', ['plan', smallModel, '--threads', '2000'], 2, /^--threads: "2000" is not a whole number from 1 to 1024/],
   ['float64 on the cpu', ['plan', smallModel, '--precision', 'float64'], 2, /the cpu device computes in float32; take --device reference/],
+  ['bf16 on the cpu', ['plan', smallModel, '--precision', 'bf16'], 2, /the cpu device computes in float32; take --device reference/],
   ['tf32 on the cpu', ['plan', smallModel, '--precision', 'tf32'], 2, /the cpu device computes in float32; take --device cuda/],
   [
     'float64 on a GPU',

@@ -13,7 +13,7 @@ const strides = {
   destinationStride1: 0,
   destinationStride2: 0
 }
-const copy = (count: number, add: 0 | 1): Kernel => ({ kind: 'copyBox', n0: 1, n1: 1, n2: 1, n3: count, ...strides, add })
+const copy = (count: number, add: 0 | 1): Kernel => ({ kind: 'copyBox', n0: 1, n1: 1, n2: 1, n3: count, ...strides, add, ofParameters: 0 })
 const zero: Kernel = { kind: 'zero', bytes: 4096 }
 
 /** A profile in which each kernel takes `ratio` times what the base model says. */

@@ -3,7 +3,7 @@ import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { buildGraph, referenceModel, stage, verify, type Instruction, type Program } from '../../staging'
-import { bytesOf, tileAxes, type Address } from '../../staging/program'
+import { elementSizes, tileAxes, type Address } from '../../staging/program'
 import { coordinatesOf, repeatBoxes, runBoxes, subtract, type Box, type Coordinates } from '../../staging/verify/boxes'
 import { operandRegions } from '../../staging/verify/operand-regions'
 import { changeOperand, drop, launches, replaceAt, shifted } from './edit-program'
@@ -13,7 +13,7 @@ import { randomSegments } from './random-segments'
 
 /** Runs restore and step; whether every byte read was last written by its own buffer, and nothing reaches out of it. */
 const soundByCounting = (program: Program): boolean => {
-  const kernels = program.kernels.map((kernel) => operandRegions(kernel, bytesOf(program.precision)))
+  const kernels = program.kernels.map((kernel) => operandRegions(kernel, elementSizes(program.precision)))
   /** Which buffer wrote each byte last, plus one. */
   const owner = new Int32Array(program.peakBytes)
   let sound = true

@@ -228,7 +228,7 @@ test('a sound Program is verified, with its peak', () => {
 
 for (const [name, program, sentence] of broken) test(`refuses ${name}`, () => assert.match(refusal(program), sentence))
 
-test('every Program that staging makes is sound: random nets, devices of two precisions, grids, strategies and objectives', () => {
+test('every Program that staging makes is sound: random nets, devices of all precisions, grids, strategies and objectives', () => {
   const objectives: readonly Objective[] = [{ kind: 'gradients' }, momentum, adam]
   for (let seed = 0; seed < 60; seed++) {
     const draw = drawsOf(seed)
@@ -240,7 +240,7 @@ test('every Program that staging makes is sound: random nets, devices of two pre
       model,
       input,
       strategy,
-      device: referenceModel(draw(0, 1) === 1 ? 'float64' : 'float32'),
+      device: referenceModel((['float64', 'float32', 'bf16'] as const)[draw(0, 2)]!),
       objective: objectives[draw(0, 2)]!,
       source: draw(0, 1) === 1 ? { kind: 'image', mean: [0], deviation: [1] } : { kind: 'float' }
     }

@@ -135,10 +135,15 @@ Napi::Value run(const Napi::CallbackInfo& info, const Holder& holder) {
 
 }  // namespace
 
+Precision precisionNamed(const std::string& name) {
+  if (name == "float32") return Precision::float32;
+  if (name == "float64") return Precision::float64;
+  if (name == "bf16") return Precision::bf16;
+  throw Failure("there is no precision '" + name + "': use float32, float64 or bf16");
+}
+
 DeviceChoice choiceOf(const Napi::Object& options) {
-  const std::string precision = textOf(options, "precision");
-  if (precision != "float32" && precision != "float64") throw Failure("there is no precision '" + precision + "': use float32 or float64");
-  return {textOf(options, "device"), precision == "float64" ? Precision::float64 : Precision::float32,
+  return {textOf(options, "device"), precisionNamed(textOf(options, "precision")),
           static_cast<std::int64_t>(countOf(options, "threads")), textOf(options, "math") == "tf32"};
 }
 

@@ -139,6 +139,7 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::scatterAdd:
     case KernelKind::loadImage:
     case KernelKind::squareRoot:
+    case KernelKind::roundWeights:
       return referenceImplementation(kernel);
   }
   throw Failure("the CPU device has no such kernel");

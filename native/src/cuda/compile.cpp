@@ -96,6 +96,12 @@ WeightReorder weightReorder(const Kernel& kernel) {
   return r;
 }
 
+// So many elements from one place to another.
+CopyBox flatBox(std::int64_t count) {
+  const auto n = static_cast<double>(count);
+  return decode<CopyBox>({KernelKind::copyBox, {1, 1, 1, n, n, n, n, n, n, n, 0, 1}});
+}
+
 }  // namespace
 
 std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& context) {
@@ -222,6 +228,8 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
       return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient(a.context, c, a.at<double>(0), a.at(1)); });
     case KernelKind::squareRoot:
       return compiled([s = decode<SquareRoot>(kernel)](const A& a) { squareRoot(a.context, s, a.at<double>(0), a.at<double>(1)); });
+    case KernelKind::roundWeights:
+      return compiled([b = flatBox(decode<RoundWeights>(kernel).count)](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:
     case KernelKind::convolutionBackwardWeights:

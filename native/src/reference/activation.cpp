@@ -73,6 +73,7 @@ void activationBackward(const Activation& a, const T* kept, const T* destination
   template void activationBackward<T>(const Activation&, const T*, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::reference

@@ -1,5 +1,6 @@
 // Smooth activation functions and their gradients, element by element; channel padding stays zero.
 #pragma once
+#include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
 
 namespace tilefold::reference {

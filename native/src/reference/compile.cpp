@@ -76,6 +76,13 @@ FieldsOfKind inBlocks(const Kernel& kernel) {
 }
 
 template <class T>
+std::unique_ptr<CompiledKernel> copyingBox(const CopyBox& b) {
+  using P = ParameterOf<T>;
+  if (b.ofParameters) return compiled([=](const Arguments& a) { copyBox<P>(b, a.at<P>(0), a.at<P>(1)); });
+  return compiled([=](const Arguments& a) { copyBox<T>(b, a.at<T>(0), a.at<T>(1)); });
+}
+
+template <class T>
 std::unique_ptr<CompiledKernel> resampling(const Resampled& r, Resampling kind, bool forward) {
   if (forward) return compiled([=](const Arguments& a) { resampleForward<T>(r, kind, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
   return compiled([=](const Arguments& a) { resampleBackward<T>(r, kind, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
@@ -86,18 +93,19 @@ std::unique_ptr<CompiledKernel> resampling(const Resampled& r, Resampling kind, 
 template <class T>
 std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
   using A = Arguments;
+  using P = ParameterOf<T>;
   switch (kernel.kind) {
     case KernelKind::convolutionForward:
       return compiled(
-          [c = plainConvolution(kernel)](const A& a) { convolutionForward<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3)); });
+          [c = plainConvolution(kernel)](const A& a) { convolutionForward<T>(c, a.at<T>(0), a.at<T>(1), a.at<P>(2), a.at<T>(3)); });
     case KernelKind::convolutionBackwardData:
       return compiled([c = plainConvolution(kernel)](const A& a) { convolutionBackwardData<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::convolutionBackwardWeights:
       return compiled(
-          [c = plainConvolution(kernel)](const A& a) { convolutionBackwardWeights<T>(c, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3)); });
+          [c = plainConvolution(kernel)](const A& a) { convolutionBackwardWeights<T>(c, a.at<T>(0), a.at<T>(1), a.at<P>(2), a.at<P>(3)); });
     case KernelKind::reorderWeights:
       return compiled([count = plainWeights(decode<WeightReorder>(kernel))](const A& a) {
-        std::memmove(a.at<T>(1), a.at<T>(0), static_cast<std::size_t>(count) * sizeof(T));
+        std::memmove(a.at<P>(1), a.at<P>(0), static_cast<std::size_t>(count) * sizeof(P));
       });
     case KernelKind::reorderActivation:
       return compiled([r = decode<ActivationReorder>(kernel)](const A& a) { reorderActivation<T>(r, a.at<T>(0), a.at<T>(1)); });
@@ -114,33 +122,33 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
     case KernelKind::averagePoolBackward:
       return compiled([p = decode<AveragePool>(kernel)](const A& a) { averagePoolBackward<T>(p, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::sumPixelsForward:
-      return compiled([s = decode<SumPixels>(kernel)](const A& a) { sumPixelsForward<T>(s, a.at<T>(0), a.at<T>(1)); });
+      return compiled([s = decode<SumPixels>(kernel)](const A& a) { sumPixelsForward<T>(s, a.at<T>(0), a.at<P>(1)); });
     case KernelKind::sumPixelsBackward:
       return compiled([s = decode<SumPixels>(kernel)](const A& a) { sumPixelsBackward<T>(s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::linearForward:
-      return compiled([l = decode<Linear>(kernel)](const A& a) { linearForward<T>(l, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3)); });
+      return compiled([l = decode<Linear>(kernel)](const A& a) { linearForward<T>(l, a.at<T>(0), a.at<T>(1), a.at<P>(2), a.at<T>(3)); });
     case KernelKind::linearBackwardData:
       return compiled([l = decode<Linear>(kernel)](const A& a) { linearBackwardData<T>(l, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::linearBackwardWeights:
       return compiled(
-          [l = decode<Linear>(kernel)](const A& a) { linearBackwardWeights<T>(l, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3)); });
+          [l = decode<Linear>(kernel)](const A& a) { linearBackwardWeights<T>(l, a.at<T>(0), a.at<T>(1), a.at<P>(2), a.at<P>(3)); });
     case KernelKind::dropout:
       return compiled(
           [d = decode<Dropout>(kernel)](const A& a) { dropout<T>(d, a.origin(2), a.step.seed, a.step.step, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::softmaxCrossEntropyForward:
       return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
-        softmaxCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2), a.at<double>(3));
+        softmaxCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), a.at<double>(3));
       });
     case KernelKind::softmaxCrossEntropyBackward:
       return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
-        softmaxCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2), a.at<T>(3));
+        softmaxCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), a.at<T>(3));
       });
     case KernelKind::meanSquaredErrorForward:
       return compiled(
-          [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorForward<T>(s, a.at<T>(0), a.at<T>(1), a.at<double>(2)); });
+          [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorForward<T>(s, a.at<T>(0), a.at<P>(1), a.at<double>(2)); });
     case KernelKind::meanSquaredErrorBackward:
       return compiled(
-          [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward<T>(s, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+          [s = decode<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward<T>(s, a.at<T>(0), a.at<P>(1), a.at<T>(2)); });
     case KernelKind::resizeForward:
     case KernelKind::resizeBackward: {
       const auto r = inBlocks<Resize>(kernel);
@@ -150,40 +158,40 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
     case KernelKind::adaptivePoolBackward:
       return resampling<T>(inBlocks<Resampled>(kernel), Resampling::adaptive, kernel.kind == KernelKind::adaptivePoolForward);
     case KernelKind::addBias:
-      return compiled([t = inBlocks<Tile>(kernel)](const A& a) { addBias<T>(t, a.at<T>(0), a.at<T>(1)); });
+      return compiled([t = inBlocks<Tile>(kernel)](const A& a) { addBias<T>(t, a.at<P>(0), a.at<T>(1)); });
     case KernelKind::sumBias:
-      return compiled([t = inBlocks<Tile>(kernel)](const A& a) { sumBias<T>(t, a.at<T>(0), a.at<T>(1)); });
+      return compiled([t = inBlocks<Tile>(kernel)](const A& a) { sumBias<T>(t, a.at<T>(0), a.at<P>(1)); });
     case KernelKind::pixelCrossEntropyForward:
       return compiled([c = inBlocks<PixelCrossEntropy>(kernel)](const A& a) {
-        pixelCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2), *a.at<double>(3), a.at<double>(4));
+        pixelCrossEntropyForward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), *a.at<double>(3), a.at<double>(4));
       });
     case KernelKind::pixelCrossEntropyBackward:
       return compiled([c = inBlocks<PixelCrossEntropy>(kernel)](const A& a) {
-        pixelCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2), *a.at<double>(3), a.at<T>(4));
+        pixelCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), *a.at<double>(3), a.at<T>(4));
       });
     case KernelKind::classesOfPixels:
       return compiled([t = inBlocks<ClassifiedTile>(kernel)](const A& a) { classesOfPixels<T>(t, a.at<T>(0), a.at<std::uint8_t>(1)); });
     case KernelKind::momentsForward:
       return compiled([t = decode<GroupedTile>(kernel)](const A& a) { momentsForward<T>(t, a.at<T>(0), a.at<Moments>(1)); });
     case KernelKind::momentsOfRunning:
-      return compiled([c = decode<ChannelCount>(kernel)](const A& a) { momentsOfRunning<T>(c, a.at<T>(0), a.at<T>(1), a.at<Moments>(2)); });
+      return compiled([c = decode<ChannelCount>(kernel)](const A& a) { momentsOfRunning<P>(c, a.at<P>(0), a.at<P>(1), a.at<Moments>(2)); });
     case KernelKind::updateRunning:
-      return compiled([u = decode<UpdateRunning>(kernel)](const A& a) { updateRunning<T>(u, a.at<Moments>(0), a.at<T>(1), a.at<T>(2)); });
+      return compiled([u = decode<UpdateRunning>(kernel)](const A& a) { updateRunning<P>(u, a.at<Moments>(0), a.at<P>(1), a.at<P>(2)); });
     case KernelKind::normaliseForward:
       return compiled([n = decode<Normalise>(kernel)](const A& a) {
-        normaliseForward<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<T>(2), a.at<T>(3), nullptr}, a.at<T>(4));
+        normaliseForward<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<P>(2), a.at<P>(3), nullptr}, a.at<T>(4));
       });
     case KernelKind::normaliseSums:
       return compiled([n = decode<Normalise>(kernel)](const A& a) {
-        normaliseSums<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<T>(2), a.at<T>(3), a.at<T>(4)}, a.at<GradientSums>(5));
+        normaliseSums<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<P>(2), a.at<P>(3), a.at<T>(4)}, a.at<GradientSums>(5));
       });
     case KernelKind::normaliseParameters:
       return compiled([p = decode<NormaliseParameters>(kernel)](const A& a) {
-        normaliseParameters<T>(p, a.at<GradientSums>(0), a.at<T>(1), a.at<T>(2));
+        normaliseParameters<P>(p, a.at<GradientSums>(0), a.at<P>(1), a.at<P>(2));
       });
     case KernelKind::normaliseBackward:
       return compiled([n = decode<Normalise>(kernel)](const A& a) {
-        normaliseBackward<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<T>(2), a.at<T>(3), a.at<T>(5)}, a.at<GradientSums>(4), a.at<T>(6));
+        normaliseBackward<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<P>(2), a.at<P>(3), a.at<T>(5)}, a.at<GradientSums>(4), a.at<T>(6));
       });
     case KernelKind::addForward:
       return compiled([r = decode<Rectifier>(kernel)](const A& a) { addForward<T>(r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
@@ -194,33 +202,36 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
     case KernelKind::activationBackward:
       return compiled([f = decode<Activation>(kernel)](const A& a) { activationBackward<T>(f, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::copyBox:
-      return compiled([b = decode<CopyBox>(kernel)](const A& a) { copyBox<T>(b, a.at<T>(0), a.at<T>(1)); });
+      return copyingBox<T>(decode<CopyBox>(kernel));
     case KernelKind::gather:
-      return compiled([t = decode<StridedTile>(kernel)](const A& a) { gather<T>(t, a.at<T>(0), a.at<T>(1)); });
+      return compiled([t = decode<StridedTile>(kernel)](const A& a) { gather<T>(t, a.at<P>(0), a.at<T>(1)); });
     case KernelKind::scatterAdd:
-      return compiled([t = decode<StridedTile>(kernel)](const A& a) { scatterAdd<T>(t, a.at<T>(0), a.at<T>(1)); });
+      return compiled([t = decode<StridedTile>(kernel)](const A& a) { scatterAdd<T>(t, a.at<T>(0), a.at<P>(1)); });
     case KernelKind::zero:
       return compiled([z = decode<Zero>(kernel)](const A& a) { std::fill_n(a.at<std::byte>(0), z.bytes, std::byte{0}); });
     case KernelKind::loadImage:
       return compiled([l = decode<LoadImage>(kernel)](const A& a) { loadImage<T>(l, a.origin(1), a.step.images, a.at<T>(0)); });
     case KernelKind::sgd:
       return compiled(
-          [s = decode<Sgd>(kernel)](const A& a) { sgd<T>(s, a.step.learningRate, a.step.step, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+          [s = decode<Sgd>(kernel)](const A& a) { sgd<P>(s, a.step.learningRate, a.step.step, a.at<P>(0), a.at<P>(1), a.at<P>(2)); });
     case KernelKind::adam:
       return compiled([o = decode<Adam>(kernel)](const A& a) {
-        adam<T>(o, a.step.learningRate, a.step.step, a.at<T>(0), a.at<T>(1), a.at<T>(2), a.at<T>(3));
+        adam<P>(o, a.step.learningRate, a.step.step, a.at<P>(0), a.at<P>(1), a.at<P>(2), a.at<P>(3));
       });
     case KernelKind::sumSquares:
-      return compiled([s = decode<SumSquares>(kernel)](const A& a) { sumSquares<T>(s, a.at<T>(0), a.at<double>(1)); });
+      return compiled([s = decode<SumSquares>(kernel)](const A& a) { sumSquares<P>(s, a.at<P>(0), a.at<double>(1)); });
     case KernelKind::clipGradient:
-      return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient<T>(c, *a.at<double>(0), a.at<T>(1)); });
+      return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient<P>(c, *a.at<double>(0), a.at<P>(1)); });
     case KernelKind::squareRoot:
       return compiled([s = decode<SquareRoot>(kernel)](const A& a) { squareRoot(s, a.at<double>(0), a.at<double>(1)); });
+    case KernelKind::roundWeights:
+      return compiled([r = decode<RoundWeights>(kernel)](const A& a) { roundWeights<T>(r, a.at<P>(0), a.at<T>(1)); });
   }
   throw Failure("the reference device has no such kernel");
 }
 
 template std::unique_ptr<CompiledKernel> compile<float>(const Kernel&);
 template std::unique_ptr<CompiledKernel> compile<double>(const Kernel&);
+template std::unique_ptr<CompiledKernel> compile<Bfloat16>(const Kernel&);
 
 }  // namespace tilefold::reference

@@ -48,9 +48,9 @@ void requirePlain(const Convolution& c) {
 }
 
 template <class T>
-void convolutionForward(const Convolution& c, const T* source, const T* weights, const T* bias, T* destination) {
+void convolutionForward(const Convolution& c, const T* source, const T* weights, const ParameterOf<T>* bias, T* destination) {
   const Geometry g(c);
-  const T slope = static_cast<T>(c.slope);
+  const auto slope = static_cast<ParameterOf<T>>(c.slope);
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t b = 0; b < c.batch; ++b) {
     for (std::int64_t o = 0; o < c.outChannels; ++o) {
@@ -77,7 +77,7 @@ void convolutionForward(const Convolution& c, const T* source, const T* weights,
             }
           }
           for (std::int64_t x = first; x < last; ++x) {
-            const T value = static_cast<T>(sums[x - first]);
+            const auto value = static_cast<ParameterOf<T>>(sums[x - first]);
             plane[y * c.outWidth + x] = value > 0 ? value : slope * value;
           }
         }
@@ -124,7 +124,8 @@ void convolutionBackwardData(const Convolution& c, const T* destinationGradient,
 }
 
 template <class T>
-void convolutionBackwardWeights(const Convolution& c, const T* source, const T* destinationGradient, T* weightGradient, T* biasGradient) {
+void convolutionBackwardWeights(const Convolution& c, const T* source, const T* destinationGradient, ParameterOf<T>* weightGradient,
+                                ParameterOf<T>* biasGradient) {
   const Geometry g(c);
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t o = 0; o < c.outChannels; ++o) {
@@ -144,7 +145,7 @@ void convolutionBackwardWeights(const Convolution& c, const T* source, const T* 
                 sum += static_cast<double>(gradient[x]) * static_cast<double>(line[x * c.strideWidth + columns.offset]);
             }
           }
-          weightGradient[(o * g.in + i) * g.taps + ky * c.kernelWidth + kx] = static_cast<T>(sum);
+          weightGradient[(o * g.in + i) * g.taps + ky * c.kernelWidth + kx] = static_cast<ParameterOf<T>>(sum);
         }
       }
     }
@@ -158,16 +159,17 @@ void convolutionBackwardWeights(const Convolution& c, const T* source, const T* 
 #pragma omp simd reduction(+ : sum)
       for (std::int64_t x = 0; x < g.outPlane; ++x) sum += static_cast<double>(plane[x]);
     }
-    biasGradient[o] = static_cast<T>(sum);
+    biasGradient[o] = static_cast<ParameterOf<T>>(sum);
   }
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                              \
-  template void convolutionForward<T>(const Convolution&, const T*, const T*, const T*, T*); \
+  template void convolutionForward<T>(const Convolution&, const T*, const T*, const ParameterOf<T>*, T*); \
   template void convolutionBackwardData<T>(const Convolution&, const T*, const T*, T*);      \
-  template void convolutionBackwardWeights<T>(const Convolution&, const T*, const T*, T*, T*);
+  template void convolutionBackwardWeights<T>(const Convolution&, const T*, const T*, ParameterOf<T>*, ParameterOf<T>*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::reference

@@ -1,5 +1,7 @@
 #include "device.hpp"
 
+#include "../bfloat16.hpp"
+
 #include "pooling.hpp"
 
 namespace tilefold {
@@ -11,7 +13,15 @@ class ReferenceDevice : public Device {
 
   Precision precision() const override { return precision_; }
   std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override {
-    return precision_ == Precision::float64 ? reference::compile<double>(kernel) : reference::compile<float>(kernel);
+    switch (precision_) {
+      case Precision::float64:
+        return reference::compile<double>(kernel);
+      case Precision::bf16:
+        return reference::compile<Bfloat16>(kernel);
+      case Precision::float32:
+        break;
+    }
+    return reference::compile<float>(kernel);
   }
   std::size_t scratchBytes(const Kernel&) override { return 0; }
   std::size_t winnersBytes(const Kernel& kernel) override { return reference::winnersBytes(decode<MaxPool>(kernel)); }

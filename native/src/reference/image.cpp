@@ -76,5 +76,6 @@ void loadImage(const LoadImage& l, const TileOrigin& origin, const std::vector<I
 
 template void loadImage<float>(const LoadImage&, const TileOrigin&, const std::vector<Image>&, float*);
 template void loadImage<double>(const LoadImage&, const TileOrigin&, const std::vector<Image>&, double*);
+template void loadImage<Bfloat16>(const LoadImage&, const TileOrigin&, const std::vector<Image>&, Bfloat16*);
 
 }  // namespace tilefold::reference

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "../device.hpp"
+#include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
 #include "pointwise.hpp"
 

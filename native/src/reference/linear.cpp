@@ -10,7 +10,7 @@ constexpr std::int64_t chunk = 256;  // input features whose sums are held at on
 }  // namespace
 
 template <class T>
-void linearForward(const Linear& l, const T* source, const T* weights, const T* bias, T* destination) {
+void linearForward(const Linear& l, const T* source, const T* weights, const ParameterOf<T>* bias, T* destination) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t o = 0; o < l.outFeatures; ++o) {
     for (std::int64_t b = 0; b < l.batch; ++b) {
@@ -42,7 +42,8 @@ void linearBackwardData(const Linear& l, const T* destinationGradient, const T* 
 }
 
 template <class T>
-void linearBackwardWeights(const Linear& l, const T* source, const T* destinationGradient, T* weightGradient, T* biasGradient) {
+void linearBackwardWeights(const Linear& l, const T* source, const T* destinationGradient, ParameterOf<T>* weightGradient,
+                           ParameterOf<T>* biasGradient) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t o = 0; o < l.outFeatures; ++o) {
     for (std::int64_t first = 0; first < l.inFeatures; first += chunk) {
@@ -53,21 +54,22 @@ void linearBackwardWeights(const Linear& l, const T* source, const T* destinatio
         const T* row = source + b * l.inFeatures + first;
         for (std::int64_t i = 0; i < count; ++i) sums[i] += gradient * static_cast<double>(row[i]);
       }
-      for (std::int64_t i = 0; i < count; ++i) weightGradient[o * l.inFeatures + first + i] = static_cast<T>(sums[i]);
+      for (std::int64_t i = 0; i < count; ++i) weightGradient[o * l.inFeatures + first + i] = static_cast<ParameterOf<T>>(sums[i]);
     }
     if (biasGradient == nullptr) continue;
     double sum = 0;
     for (std::int64_t b = 0; b < l.batch; ++b) sum += static_cast<double>(destinationGradient[b * l.outFeatures + o]);
-    biasGradient[o] = static_cast<T>(sum);
+    biasGradient[o] = static_cast<ParameterOf<T>>(sum);
   }
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                    \
-  template void linearForward<T>(const Linear&, const T*, const T*, const T*, T*); \
+  template void linearForward<T>(const Linear&, const T*, const T*, const ParameterOf<T>*, T*); \
   template void linearBackwardData<T>(const Linear&, const T*, const T*, T*);      \
-  template void linearBackwardWeights<T>(const Linear&, const T*, const T*, T*, T*);
+  template void linearBackwardWeights<T>(const Linear&, const T*, const T*, ParameterOf<T>*, ParameterOf<T>*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::reference

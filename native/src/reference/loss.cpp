@@ -49,7 +49,7 @@ void visitPlane(const StridedTile& t, const Planes& planes, std::int64_t plane, 
 }  // namespace
 
 template <class T>
-void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const T* rowWeights, double* loss) {
+void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* rowWeights, double* loss) {
   checkLabels(c, labels);
   for (std::int64_t row = 0; row < c.batch; ++row) {
     const T* scores = source + row * c.classes;
@@ -63,7 +63,7 @@ void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const st
 }
 
 template <class T>
-void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const T* rowWeights,
+void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* rowWeights,
                                  T* sourceGradient) {
   checkLabels(c, labels);
   for (std::int64_t row = 0; row < c.batch; ++row) {
@@ -80,7 +80,7 @@ void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const s
 }
 
 template <class T>
-void meanSquaredErrorForward(const SquaredError& s, const T* source, const T* target, double* loss) {
+void meanSquaredErrorForward(const SquaredError& s, const T* source, const ParameterOf<T>* target, double* loss) {
   const Planes planes = planesOf(s);
   double sum = 0;
   for (std::int64_t plane = 0; plane < planes.count; ++plane)
@@ -92,7 +92,7 @@ void meanSquaredErrorForward(const SquaredError& s, const T* source, const T* ta
 }
 
 template <class T>
-void meanSquaredErrorBackward(const SquaredError& s, const T* source, const T* target, T* sourceGradient) {
+void meanSquaredErrorBackward(const SquaredError& s, const T* source, const ParameterOf<T>* target, T* sourceGradient) {
   const Planes planes = planesOf(s);
   const std::int64_t elements = s.height * s.width * planes.block;
 #pragma omp parallel for schedule(static)
@@ -106,12 +106,13 @@ void meanSquaredErrorBackward(const SquaredError& s, const T* source, const T* t
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                                                       \
-  template void softmaxCrossEntropyForward<T>(const CrossEntropy&, const T*, const std::int32_t*, const T*, double*); \
-  template void softmaxCrossEntropyBackward<T>(const CrossEntropy&, const T*, const std::int32_t*, const T*, T*);     \
-  template void meanSquaredErrorForward<T>(const SquaredError&, const T*, const T*, double*);                         \
-  template void meanSquaredErrorBackward<T>(const SquaredError&, const T*, const T*, T*);
+  template void softmaxCrossEntropyForward<T>(const CrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double*); \
+  template void softmaxCrossEntropyBackward<T>(const CrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, T*);     \
+  template void meanSquaredErrorForward<T>(const SquaredError&, const T*, const ParameterOf<T>*, double*);                         \
+  template void meanSquaredErrorBackward<T>(const SquaredError&, const T*, const ParameterOf<T>*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::reference

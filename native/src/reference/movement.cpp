@@ -69,44 +69,52 @@ void copyBox(const CopyBox& box, const T* source, T* destination) {
 }
 
 template <class T>
-void gather(const StridedTile& t, const T* source, T* destination) {
+void gather(const StridedTile& t, const ParameterOf<T>* source, T* destination) {
   const Planes planes = planesOf(t);
   const std::int64_t block = planes.block;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     for (std::int64_t y = 0; y < t.height; ++y) {
-      const T* from = source + planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel + y * t.strideHeight;
+      const ParameterOf<T>* from = source + planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel + y * t.strideHeight;
       T* to = destination + (plane * t.height + y) * t.width * block;
       for (std::int64_t lane = 0; lane < block; ++lane)
         for (std::int64_t x = 0; x < t.width; ++x)
-          to[x * block + lane] = lane < planes.lanes(plane) ? from[lane * t.strideChannel + x] : T(0);
+          to[x * block + lane] = static_cast<T>(lane < planes.lanes(plane) ? from[lane * t.strideChannel + x] : ParameterOf<T>(0));
     }
   }
 }
 
 template <class T>
-void scatterAdd(const StridedTile& t, const T* source, T* destination) {
+void scatterAdd(const StridedTile& t, const T* source, ParameterOf<T>* destination) {
   const Planes planes = planesOf(t);
   const std::int64_t block = planes.block;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     for (std::int64_t y = 0; y < t.height; ++y) {
       const T* from = source + (plane * t.height + y) * t.width * block;
-      T* to = destination + planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel + y * t.strideHeight;
+      ParameterOf<T>* to = destination + planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel + y * t.strideHeight;
       for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
         for (std::int64_t x = 0; x < t.width; ++x) to[lane * t.strideChannel + x] += from[x * block + lane];
     }
   }
 }
 
+template <class T>
+void roundWeights(const RoundWeights& r, const ParameterOf<T>* source, T* destination) {
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < r.count; ++i) destination[i] = static_cast<T>(source[i]);
+}
+
 #define TILEFOLD_INSTANTIATE(T)                                               \
   template void reorderActivation<T>(const ActivationReorder&, const T*, T*); \
   template void copyChannels<T>(const CopyChannels&, const T*, T*);           \
   template void copyBox<T>(const CopyBox&, const T*, T*);                     \
-  template void gather<T>(const StridedTile&, const T*, T*);                  \
-  template void scatterAdd<T>(const StridedTile&, const T*, T*);
+  template void gather<T>(const StridedTile&, const ParameterOf<T>*, T*);                  \
+  template void roundWeights<T>(const RoundWeights&, const ParameterOf<T>*, T*); \
+  template void scatterAdd<T>(const StridedTile&, const T*, ParameterOf<T>*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::reference

@@ -1,5 +1,6 @@
 // Kernels that move elements between places and layouts.
 #pragma once
+#include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
 
 namespace tilefold::reference {
@@ -17,8 +18,11 @@ void copyBox(const CopyBox& box, const T* source, T* destination);
 
 // A tile of a plain strided tensor to a dense tile, channel padding zeroed; and back, added.
 template <class T>
-void gather(const StridedTile& t, const T* source, T* destination);
+void gather(const StridedTile& t, const ParameterOf<T>* source, T* destination);
 template <class T>
-void scatterAdd(const StridedTile& t, const T* source, T* destination);
+void scatterAdd(const StridedTile& t, const T* source, ParameterOf<T>* destination);
+
+template <class T>
+void roundWeights(const RoundWeights& r, const ParameterOf<T>* source, T* destination);
 
 }  // namespace tilefold::reference

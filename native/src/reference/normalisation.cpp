@@ -75,12 +75,12 @@ void updateRunning(const UpdateRunning& u, const Moments* moments, T* mean, T* v
 
 template <class T>
 void normaliseForward(const Normalise& n, const NormaliseOperands<T>& operands, T* destination) {
-  const T slope = static_cast<T>(n.slope);
+  const auto slope = static_cast<ParameterOf<T>>(n.slope);
   zeroPadding(n, destination);
   forChannels(n, [&](std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t step) {
-    const Normaliser<T> normaliser = operands.normaliser(n, image, channel);
+    const Normaliser<ParameterOf<T>> normaliser = operands.normaliser(n, image, channel);
     for (std::int64_t pixel = 0; pixel < n.height * n.width; ++pixel) {
-      const T y = normaliser(operands.source[first + pixel * step]);
+      const ParameterOf<T> y = normaliser(operands.source[first + pixel * step]);
       destination[first + pixel * step] = y > 0 ? y : slope * y;
     }
   });
@@ -91,11 +91,11 @@ void normaliseSums(const Normalise& n, const NormaliseOperands<T>& operands, Gra
   std::vector<GradientSums> channels(static_cast<std::size_t>(n.batch * n.channels));
   forChannels(n, [&](std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t step) {
     const Moments& row = operands.row(n, image, channel);
-    const Normaliser<T> normaliser = operands.normaliser(n, image, channel);
+    const Normaliser<ParameterOf<T>> normaliser = operands.normaliser(n, image, channel);
     const double scale = row.reciprocalDeviation(n.epsilon);
     GradientSums own;
     for (std::int64_t at = first; at < first + n.height * n.width * step; at += step) {
-      const double gradient = static_cast<double>(unrectified(n, normaliser, operands.source[at], operands.gradient[at]));
+      const double gradient = static_cast<double>(unrectified<ParameterOf<T>>(n, normaliser, operands.source[at], operands.gradient[at]));
       own.add({gradient, gradient * (static_cast<double>(operands.source[at]) - row.mean) * scale});
     }
     channels[static_cast<std::size_t>(image * n.channels + channel)] = own;
@@ -120,13 +120,13 @@ void normaliseBackward(const Normalise& n, const NormaliseOperands<T>& operands,
   if (!n.add) zeroPadding(n, sourceGradient);
   forChannels(n, [&](std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t step) {
     const Moments& row = operands.row(n, image, channel);
-    const Normaliser<T> normaliser = operands.normaliser(n, image, channel);
+    const Normaliser<ParameterOf<T>> normaliser = operands.normaliser(n, image, channel);
     const GradientSums mean = sums == nullptr ? GradientSums{} : meanGradients(n, operands, sums, image, channel);
     const double scale = row.reciprocalDeviation(n.epsilon), weight = operands.weight(channel);
     for (std::int64_t at = first; at < first + n.height * n.width * step; at += step) {
       const double normalised = (static_cast<double>(operands.source[at]) - row.mean) * scale;
-      const double gradient = static_cast<double>(unrectified(n, normaliser, operands.source[at], operands.gradient[at]));
-      const T change = static_cast<T>(scale * (weight * gradient - mean.gradient - normalised * mean.product));
+      const double gradient = static_cast<double>(unrectified<ParameterOf<T>>(n, normaliser, operands.source[at], operands.gradient[at]));
+      const auto change = static_cast<ParameterOf<T>>(scale * (weight * gradient - mean.gradient - normalised * mean.product));
       sourceGradient[at] = n.add ? sourceGradient[at] + change : change;
     }
   });
@@ -134,12 +134,19 @@ void normaliseBackward(const Normalise& n, const NormaliseOperands<T>& operands,
 
 #define TILEFOLD_INSTANTIATE(T)                                                                  \
   template void momentsForward<T>(const GroupedTile&, const T*, Moments*);                       \
-  template void momentsOfRunning<T>(const ChannelCount&, const T*, const T*, Moments*);          \
-  template void updateRunning<T>(const UpdateRunning&, const Moments*, T*, T*);                  \
   template void normaliseForward<T>(const Normalise&, const NormaliseOperands<T>&, T*);          \
   template void normaliseSums<T>(const Normalise&, const NormaliseOperands<T>&, GradientSums*);  \
-  template void normaliseParameters<T>(const NormaliseParameters&, const GradientSums*, T*, T*); \
   template void normaliseBackward<T>(const Normalise&, const NormaliseOperands<T>&, const GradientSums*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
+
+// Of parameters alone.
+#define TILEFOLD_INSTANTIATE(T)                                                         \
+  template void momentsOfRunning<T>(const ChannelCount&, const T*, const T*, Moments*); \
+  template void updateRunning<T>(const UpdateRunning&, const Moments*, T*, T*);         \
+  template void normaliseParameters<T>(const NormaliseParameters&, const GradientSums*, T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
 #undef TILEFOLD_INSTANTIATE

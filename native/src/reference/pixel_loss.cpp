@@ -48,7 +48,7 @@ double weightOf(const T* classWeights, std::int32_t label) {
 }  // namespace
 
 template <class T>
-void pixelCrossEntropyForward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const T* classWeights,
+void pixelCrossEntropyForward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* classWeights,
                               double normaliser, double* loss) {
   const Scores<const T> scores(c, source);
   const PixelLabels pixelLabels(c, labels);
@@ -74,7 +74,7 @@ void pixelCrossEntropyForward(const PixelCrossEntropy& c, const T* source, const
 }
 
 template <class T>
-void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const T* classWeights,
+void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* classWeights,
                                double normaliser, T* sourceGradient) {
   const Scores<const T> scores(c, source);
   const Scores<T> gradients(c, sourceGradient);
@@ -123,11 +123,12 @@ void classesOfPixels(const ClassifiedTile& t, const T* source, std::uint8_t* cla
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                                                                  \
-  template void pixelCrossEntropyForward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const T*, double, double*); \
-  template void pixelCrossEntropyBackward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const T*, double, T*);     \
+  template void pixelCrossEntropyForward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double, double*); \
+  template void pixelCrossEntropyBackward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double, T*);     \
   template void classesOfPixels<T>(const ClassifiedTile&, const T*, std::uint8_t*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::reference

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
 
 namespace tilefold::reference {
@@ -9,11 +10,11 @@ namespace tilefold::reference {
 // Adds to loss: [sum of weighted losses / normaliser, pixels predicted rightly]; nothing where no pixel counts. Throws Failure for a
 // label that is none, and leaves loss as it was.
 template <class T>
-void pixelCrossEntropyForward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const T* classWeights,
+void pixelCrossEntropyForward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* classWeights,
                               double normaliser, double* loss);
 // Pixels that do not count have gradient 0.
 template <class T>
-void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const T* classWeights,
+void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* classWeights,
                                double normaliser, T* sourceGradient);
 
 // The first of equals.

@@ -6,14 +6,14 @@ namespace tilefold::reference {
 
 template <class T>
 void rectifierForward(const Rectifier& r, const T* source, T* destination) {
-  const T slope = static_cast<T>(r.slope);
+  const auto slope = static_cast<ParameterOf<T>>(r.slope);
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < r.count; ++i) destination[i] = source[i] > 0 ? source[i] : slope * source[i];
 }
 
 template <class T>
 void rectifierBackward(const Rectifier& r, const T* destination, const T* destinationGradient, T* sourceGradient) {
-  const T slope = static_cast<T>(r.slope);
+  const auto slope = static_cast<ParameterOf<T>>(r.slope);
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < r.count; ++i)
     sourceGradient[i] = destination[i] > 0 ? destinationGradient[i] : slope * destinationGradient[i];
@@ -21,10 +21,10 @@ void rectifierBackward(const Rectifier& r, const T* destination, const T* destin
 
 template <class T>
 void addForward(const Rectifier& r, const T* first, const T* second, T* destination) {
-  const T slope = static_cast<T>(r.slope);
+  const auto slope = static_cast<ParameterOf<T>>(r.slope);
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < r.count; ++i) {
-    const T sum = first[i] + second[i];
+    const ParameterOf<T> sum = first[i] + second[i];
     destination[i] = sum > 0 ? sum : slope * sum;
   }
 }
@@ -59,6 +59,7 @@ void dropout(const Dropout& d, const TileOrigin& origin, std::uint64_t seed, std
   template void dropout<T>(const Dropout&, const TileOrigin&, std::uint64_t, std::uint64_t, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::reference

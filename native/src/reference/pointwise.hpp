@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
 
 namespace tilefold::reference {

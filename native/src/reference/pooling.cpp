@@ -66,7 +66,7 @@ void maxPoolForward(const MaxPool& p, const T* source, T* destination, std::int3
       for (std::int64_t x = 0; x < p.outWidth; ++x, at += block) {
         T* best = destination + at;
         std::int32_t* winner = winners + at;
-        std::fill(best, best + block, -std::numeric_limits<T>::infinity());
+        std::fill(best, best + block, -std::numeric_limits<ParameterOf<T>>::infinity());
         std::fill(winner, winner + block, -1);
         const std::int64_t left = x * p.strideWidth - p.padLeft;
         const Places columns = inside(left, p.dilationWidth, p.kernelWidth, p.inWidth);
@@ -153,7 +153,7 @@ void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* 
       const AverageAxis rows = rowsOf(p, y);
       for (std::int64_t x = 0; x < p.outWidth; ++x, out += block) {
         const AverageAxis columns = columnsOf(p, x);
-        const T scale = static_cast<T>(share(rows, columns));
+        const auto scale = static_cast<ParameterOf<T>>(share(rows, columns));
         for (std::int64_t row = rows.from; row < rows.to; ++row)
           for (std::int64_t column = columns.from; column < columns.to; ++column)
             for (std::int64_t lane = 0; lane < block; ++lane) gradient[(row * p.inWidth + column) * block + lane] += scale * out[lane];
@@ -163,7 +163,7 @@ void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* 
 }
 
 template <class T>
-void sumPixelsForward(const SumPixels& s, const T* source, T* sum) {
+void sumPixelsForward(const SumPixels& s, const T* source, ParameterOf<T>* sum) {
   const Planes planes = planesOf(s);
   const std::int64_t block = planes.block, pixels = s.height * s.width;
 #pragma omp parallel for schedule(static)
@@ -173,9 +173,9 @@ void sumPixelsForward(const SumPixels& s, const T* source, T* sum) {
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
       for (std::int64_t lane = 0; lane < block; ++lane)
         sums[static_cast<std::size_t>(lane)] += static_cast<double>(in[pixel * block + lane]);
-    T* out = sum + planes.image(plane) * s.channels + planes.firstChannel(plane);
+    ParameterOf<T>* out = sum + planes.image(plane) * s.channels + planes.firstChannel(plane);
     for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
-      out[lane] = static_cast<T>(static_cast<double>(out[lane]) + s.scale * sums[static_cast<std::size_t>(lane)]);
+      out[lane] = static_cast<ParameterOf<T>>(static_cast<double>(out[lane]) + s.scale * sums[static_cast<std::size_t>(lane)]);
   }
 }
 
@@ -200,10 +200,11 @@ void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradie
   template void maxPoolBackward<T>(const MaxPool&, const T*, const std::int32_t*, T*); \
   template void averagePoolForward<T>(const AveragePool&, const T*, T*);               \
   template void averagePoolBackward<T>(const AveragePool&, const T*, T*);              \
-  template void sumPixelsForward<T>(const SumPixels&, const T*, T*);                   \
+  template void sumPixelsForward<T>(const SumPixels&, const T*, ParameterOf<T>*);                   \
   template void sumPixelsBackward<T>(const SumPixels&, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::reference

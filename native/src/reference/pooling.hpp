@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 
+#include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
 
 namespace tilefold::reference {
@@ -24,7 +25,7 @@ void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* 
 
 // sum[b, c] += scale * sum of the tile's pixels, formed in double.
 template <class T>
-void sumPixelsForward(const SumPixels& s, const T* source, T* sum);
+void sumPixelsForward(const SumPixels& s, const T* source, ParameterOf<T>* sum);
 template <class T>
 void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradient);
 

@@ -64,6 +64,7 @@ void resampleBackward(const Resampled& r, Resampling kind, const ResampledAt& at
   template void resampleBackward<T>(const Resampled&, Resampling, const ResampledAt&, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::reference

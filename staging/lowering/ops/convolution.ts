@@ -3,6 +3,7 @@ import { layoutCode, type Layout } from '../../layout'
 import type { ConvolutionKernel } from '../../kernels'
 import { algorithmWithin, scratchFor, windowFields, type Context, type NodeParameters, type ParameterTensor, type Step } from '../context'
 import { at, none } from '../emitter'
+import { weightsIn } from '../parameters'
 import type { NodeFor, OpLowering } from './op-lowering'
 
 /** What is spread comes last: V8 is a hundred times slower the other way round, and plans are made of a million of these. */
@@ -48,7 +49,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     }))
     context.emit.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
-      weights: transformed?.winogradForward() ?? at(weight.buffer),
+      weights: transformed?.winogradForward() ?? weightsIn(context, weight, weight.layout),
       bias: bias === undefined ? none : at(bias.buffer),
       destination: step.destination.address,
       scratch: scratchFor(context, kernel)

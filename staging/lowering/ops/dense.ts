@@ -1,6 +1,8 @@
 import { layoutCode } from '../../layout'
 import { at, none } from '../emitter'
+import { weightsIn } from '../parameters'
 import type { TileTensor } from '../tensors'
+import { weighted } from './convolution'
 import { plainLayout, type OpLowering } from './op-lowering'
 
 const reorderFields = ({ extents: [batch, channels, height, width] }: TileTensor) => ({ batch, channels, height, width })
@@ -36,16 +38,18 @@ export const linear: OpLowering<'linear'> = {
   keeps: { input: 'for-weights' },
   inPlace: false,
   outputLayout: plainLayout,
-  forward: ({ emit }, { source, destination, parameters, node }) =>
-    emit.launch<'linearForward'>(
+  forward: (context, { source, destination, parameters, node }) => {
+    const { weight, bias } = weighted(parameters)
+    context.emit.launch<'linearForward'>(
       { kind: 'linearForward', batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] },
       {
         source: source.address,
-        weights: at(parameters!.weight!.buffer),
-        bias: parameters!.bias === undefined ? none : at(parameters!.bias.buffer),
+        weights: weightsIn(context, weight, weight.layout),
+        bias: bias === undefined ? none : at(bias.buffer),
         destination: destination.address
       }
-    ),
+    )
+  },
   backward: ({ emit }, { source, node }, gradients) => {
     const fields = { batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] }
     const { address: destinationGradient } = gradients.destination!

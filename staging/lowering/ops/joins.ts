@@ -4,9 +4,9 @@ import { at } from '../emitter'
 import { reorderTile, tensorBytes, type TileTensor } from '../tensors'
 import { sameLayout, type OpLowering } from './op-lowering'
 
-const inLayout = ({ emit, elementBytes }: Context, tile: TileTensor, layout: TileTensor['layout']): TileTensor => {
+const inLayout = ({ emit, activationBytes }: Context, tile: TileTensor, layout: TileTensor['layout']): TileTensor => {
   if (tile.layout === layout) return tile
-  const bytes = tensorBytes(layout, tile.extents, elementBytes)
+  const bytes = tensorBytes(layout, tile.extents, activationBytes)
   const copy = { address: at(emit.buffer('an operand in another layout', bytes)), extents: tile.extents, layout }
   reorderTile(emit, tile, copy)
   return copy
@@ -57,11 +57,11 @@ export const concat: OpLowering<'concat'> = {
   // Flat tensors stay plain, as linear layers and losses read them.
   outputLayout: ({ device }, source, { output }) =>
     source === 'plain' && output[2] === 1 && output[3] === 1 ? 'plain' : device.activationLayout(output[1], false),
-  forward: ({ emit, elementBytes }, { sources, destination }) => {
+  forward: ({ emit, activationBytes }, { sources, destination }) => {
     const { layout, extents } = destination
     const places = placesOf(sources)
     if (places.some(({ tile, first }) => !channelsAreApart(layout, extents[1], first, tile.extents[1])))
-      emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: destination.address })
+      emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, activationBytes) }, { destination: destination.address })
     for (const { tile, first } of places)
       emit.launch<'copyChannels'>(copyFields(tile, { tile, first: 0 }, { tile: destination, first }), {
         source: tile.address,

@@ -8,14 +8,14 @@ import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 const labelBytes = 4
 
 const rowsOf = (
-  { exchange, objective, elementBytes }: Context,
+  { exchange, objective, parameterBytes }: Context,
   { source, node, sourceRegion: { from, advance } }: Step<NodeFor<'softmaxCrossEntropy'>>
 ) => {
   const ofRows = (offset: number, bytes: number) => exchanged(offset + from[0] * bytes, [advance[0] * bytes, 0, 0])
   return {
     fields: { batch: source.extents[0], classes: node.input[1], fullBatch: node.input[0] * microBatches(objective) },
     labels: ofRows(exchange.target, labelBytes),
-    rowWeights: objective.kind === 'train' && objective.rowWeights === true ? ofRows(exchange.rowWeights, elementBytes) : none
+    rowWeights: objective.kind === 'train' && objective.rowWeights === true ? ofRows(exchange.rowWeights, parameterBytes) : none
   }
 }
 
@@ -40,8 +40,8 @@ export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
   }
 }
 
-const targetOf = ({ exchange, elementBytes, objective }: Context, { source, node, sourceRegion }: Step<NodeFor<'meanSquaredError'>>) => {
-  const { fields, address } = inExchange(source, node.input, sourceRegion, exchange.target, elementBytes)
+const targetOf = ({ exchange, parameterBytes, objective }: Context, { source, node, sourceRegion }: Step<NodeFor<'meanSquaredError'>>) => {
+  const { fields, address } = inExchange(source, node.input, sourceRegion, exchange.target, parameterBytes)
   return { fields: { ...fields, count: elementsOf(node.input) * microBatches(objective) }, target: address }
 }
 

@@ -64,7 +64,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     const kernel = { kind: 'convolutionForward', slope: 1, ...fields(step, weight.layout) } as const
     context.emit.launch<'convolutionForward'>(kernel, {
       source: destinationGradient,
-      weights: at(weight.buffer),
+      weights: weightsIn(context, weight, weight.layout),
       bias: none,
       destination: gradients.source.address,
       scratch: scratchFor(context, kernel)
