@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "bfloat16.hpp"
+
 namespace tilefold::test {
 namespace {
 
@@ -17,14 +19,14 @@ std::byte* allocated(std::size_t bytes) {
 
 }  // namespace
 
-Block::Block(std::size_t bytes) : data_(allocated(bytes)), bytes_(bytes) { std::fill_n(data_.get(), bytes, std::byte{0}); }
+Block::Block(std::size_t bytes, std::int64_t element) : data_(allocated(bytes)), bytes_(bytes), element_(element) { std::fill_n(data_.get(), bytes, std::byte{0}); }
 
 void Block::Free::operator()(std::byte* data) const { std::free(data); }
 
 Operands allocate(const Kernel& kernel, Device& device, bool withOptional) {
   Operands result;
   for (const OperandExtent& extent : operandExtents(kernel, device)) {
-    result.blocks.emplace_back(static_cast<std::size_t>(extent.bytes));
+    result.blocks.emplace_back(static_cast<std::size_t>(extent.bytes), extent.alignment);
     Operand operand;
     if (extent.bytes > 0 && (withOptional || !extent.optional)) operand.address = result.blocks.back().data();
     result.operands.push_back(operand);
@@ -34,7 +36,10 @@ Operands allocate(const Kernel& kernel, Device& device, bool withOptional) {
 
 void fillFloats(Block& block, Random& random) {
   std::uniform_real_distribution<float> values(-1, 1);
-  for (std::size_t i = 0; i < block.floatCount(); ++i) block.floats()[i] = values(random);
+  if (block.element() == 2)
+    for (std::size_t i = 0; i < block.bytes() / 2; ++i) reinterpret_cast<Bfloat16*>(block.data())[i] = values(random);
+  else
+    for (std::size_t i = 0; i < block.floatCount(); ++i) block.floats()[i] = values(random);
 }
 
 Step::Step() : pixels(static_cast<std::size_t>(imageSide * imageSide * 4)) {

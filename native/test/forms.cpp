@@ -18,6 +18,11 @@ Form weights(Layout layout, std::int64_t out, std::int64_t in, std::int64_t heig
           {KernelKind::reorderWeights, {d(out), d(in), d(height), d(width), d(groups), 0, code(layout)}}};
 }
 
+// Weights as an activation: what products read has the type of those.
+Form asActivation(const Convolution& c) {
+  return activation(c.weightLayout == Layout::ohwi ? Layout::nhwc : Layout::plain, c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth);
+}
+
 Form tile(const Tile& t) { return activation(t.layout, t.batch, t.channels, t.height, t.width); }
 Form poolSource(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.inHeight, w.inWidth); }
 Form poolDestination(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.outHeight, w.outWidth); }
@@ -39,8 +44,10 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       const Form source = poolSource(c, c.sourceLayout);
       const Form destination = activation(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth);
       const Form matrix = weights(c.weightLayout, c.outChannels, c.inChannels, c.kernelHeight, c.kernelWidth, c.groups);
-      if (kernel.kind == KernelKind::convolutionForward) return {source, matrix, plain, destination, other};
-      if (kernel.kind == KernelKind::convolutionBackwardData) return {destination, matrix, source, other};
+      const bool blocked = c.weightLayout != Layout::plain && c.weightLayout != Layout::ohwi;
+      const Form read = blocked ? matrix : asActivation(c);
+      if (kernel.kind == KernelKind::convolutionForward) return {source, read, plain, destination, other};
+      if (kernel.kind == KernelKind::convolutionBackwardData) return {destination, read, source, other};
       return {source, destination, matrix, plain, other};
     }
     case KernelKind::reorderWeights: {

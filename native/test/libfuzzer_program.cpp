@@ -92,6 +92,7 @@ void edit(EncodedProgram& program, Bytes& bytes) {
 void runBytes(Bytes bytes) {
   static const std::unique_ptr<Device> devices[] = {makeDevice({"reference", Precision::float32}),
                                                     makeDevice({"reference", Precision::float64}),
+                                                    makeDevice({"reference", Precision::bf16}),
                                                     makeDevice({"cpu"})};
   Device& device = *devices[bytes.below(std::size(devices))];
   Random random(bytes.next<std::uint8_t>());
