@@ -1,6 +1,6 @@
 // Decoder, interpreter and devices without Node, for the sanitizers: tilefold_test [factor] [device ...], which runs that many times the
-// cases on the devices named (reference, with activations of bf16 too, and cpu where none is). `cuda` and `tf32` are the GPU, or what it is emulated by
-// (emulated_cuda/runtime.hpp).
+// cases on the devices named (reference, bf16 and cpu where none is). `bf16` is the reference device with activations of bf16; `cuda` and
+// `tf32` are the GPU, or what it is emulated by (emulated_cuda/runtime.hpp).
 #include <omp.h>
 
 #include <algorithm>
