@@ -238,7 +238,7 @@ const accumulate = (context: Context, step: Step, pass: Pass): void => {
   const lowering = loweringOf(node)
   const together = context.sums?.get(position + 1)
   if (together !== undefined)
-    return lowering.forward(context, { ...step, destination: sliceOf(together, destinationRegion, parameterBytes) } as never)
+    return lowering.forward(context, { ...step, destination: sliceOf(together, destinationRegion, parameterBytes)! } as never)
   if (!rounds(context)) {
     if (!pass.writes(position + 1)) zeroTile(emit, destination, activationBytes)
     return lowering.forward(context, step as never)
