@@ -83,7 +83,8 @@ const homesOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass):
     const whole = pass.writes(tensor) ? boundaries.get(tensor)?.tensor : undefined
     const region = regionOf(body, tensor)
     const view = viewOfOutput(node)
-    const direct = whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? view(whole, region, activationBytes) : undefined
+    const direct =
+      whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? view(whole, region, activationBytes) : undefined
     const heir = heirIn(bound, body, pass, tensor)
     if (direct !== undefined) homes.set(tensor, direct.address)
     else if (isLoss(node.op)) homes.set(tensor, none)
