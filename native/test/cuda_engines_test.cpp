@@ -236,7 +236,7 @@ void cropsLieWhereTheReferenceReadsThem() {
 void rowsAreReplayed() {
   FakeGpu gpu;
   const std::unique_ptr<Engines> engines = gpu.engines({64, 0, 0, {}}, 0);
-  const std::unique_ptr<CompiledKernel> adds = gpu.compile({KernelKind::copyBox, {1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1}});
+  const std::unique_ptr<CompiledKernel> adds = gpu.compile({KernelKind::copyBox, {1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 0}});
   Operand source, sum;
   source.address = engines->arena();
   sum.address = source.address + sizeof(double);
