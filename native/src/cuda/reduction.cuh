@@ -1,4 +1,5 @@
-// Sums of many terms in double, in an order that only the shape decides: threads, then blocks, then the blocks' partial sums.
+// Sums of many terms in double, in an order that the shape and the operands' alignment decide: threads, then blocks, then the blocks'
+// partial sums.
 #pragma once
 #include <type_traits>
 
