@@ -21,15 +21,16 @@ int main(int count, char** arguments) {
     const bool tf32 = name == "tf32", bf16 = name == "bf16";
     const Precision precision = bf16 ? Precision::bf16 : Precision::float32;
     const std::unique_ptr<Device> device = makeDevice({tf32 ? "cuda" : bf16 ? "reference" : name, precision, 2, tf32});
+    const std::optional<DeviceProperties> gpu = device->properties();
     if (!bf16) {
       // Which writes to operands while kernels read them, and so needs memory of the machine's own.
-      const std::optional<DeviceProperties> gpu = device->properties();
       if (!gpu || gpu->name.rfind("emulated", 0) == 0) failures += test::checkHostileKernels(name, *device);
       failures += test::checkLabels(name, *device);
       failures += test::checkResampledTiles(name, *device, 200 * factor);
     }
-    failures += test::compareDevice(name, *device, 40 * factor, tf32 || bf16 ? 2e-2 : 2e-5);
-    failures += test::fuzzPrograms(name, *device, 110 * factor);
+    // A program takes an emulated GPU ten times as long.
+    failures += test::compareDevice(name, *device, (gpu ? 15 : 40) * factor, tf32 || bf16 ? 2e-2 : 2e-5);
+    failures += test::fuzzPrograms(name, *device, (gpu ? 10 : 110) * factor);
   }
   return failures == 0 ? 0 : 1;
 }

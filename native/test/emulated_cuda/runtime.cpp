@@ -278,6 +278,7 @@ cudaError_t cudaFree(void* memory) {
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
   const Lock lock(access);
   if (forbidden()) return answer(cudaErrorStreamCaptureUnsupported);
+  if (bytes > deviceBytes) return answer(cudaErrorMemoryAllocation);
   *memory = std::malloc(bytes);
   return *memory == nullptr ? answer(cudaErrorMemoryAllocation) : cudaSuccess;
 }

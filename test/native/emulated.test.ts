@@ -1,0 +1,49 @@
+// The device suite on a cuda device that runs on the processor (native/test/emulated_cuda), for what needs no GPU to be found wrong.
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+
+const root = join(__dirname, '..', '..')
+const build = join(root, 'native', 'build')
+const libraries = join(build, 'emulated_cuda')
+/** CMake made the folder where CUDA's headers are. */
+const emulates = existsSync(join(libraries, 'cmake_install.cmake'))
+
+const run = (command: string, args: readonly string[], environment: NodeJS.ProcessEnv = {}): string => {
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd: root,
+    env: { ...process.env, ...environment },
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26
+  })
+  assert.is(status, 0, `${command} ${args.join(' ')}\n${stdout}${stderr}`)
+  return stdout
+}
+
+/** The suite's files, with the draws of each property. */
+const files = {
+  'golden/operations': 0,
+  'properties/awkward-graphs': 0,
+  'properties/fused-rectifier': 0,
+  'properties/not-a-number': 0,
+  'properties/tiled-equals-untiled': 30,
+  'training/devices': 15
+}
+
+const suite = emulates ? test : test.skip
+suite("the cuda device's suite passes on the processor", () => {
+  run('cmake', ['--build', build, '--target', 'emulated_addon'])
+  for (const [file, draws] of Object.entries(files)) {
+    const printed = run(process.execPath, ['-r', './test/transpile.js', `test/${file}.test.ts`], {
+      TILEFOLD_ADDON: join(libraries, 'tilefold.node'),
+      TILEFOLD_CUDNN_PATH: libraries,
+      TILEFOLD_TEST_DEVICES: 'cuda',
+      ...(draws > 0 && { TILEFOLD_PROPERTY_RUNS: String(draws) })
+    })
+    assert.match(printed, /cuda|Passed: +[1-9]/)
+  }
+})
+
+test.run()
