@@ -89,7 +89,10 @@ test('steps from images with evaluations, tiles loaded ahead or not, in chunks: 
       assert.equal(actual.found, expected.found)
       // Libraries leave the ends of their scratchpads alone.
       const untouched = other.peakBytes - actual.measuredPeakBytes
-      assert.ok(untouched === 0 || (device.name !== 'reference' && untouched === chunk), `${untouched} bytes of ${other.peakBytes} are untouched`)
+      assert.ok(
+        untouched === 0 || (device.name !== 'reference' && untouched === chunk),
+        `${untouched} bytes of ${other.peakBytes} are untouched`
+      )
     }),
     propertyRuns(25)
   )
