@@ -48,6 +48,8 @@ export interface DeviceModel {
   readonly winnersBytes: (kernel: Kernel) => number
   /** Predicted time of one launch. */
   readonly milliseconds: (kernel: Kernel) => number
+  /** Bytes at multiples of which kernels want tensors to begin; a tile that does not is copied. Absent where any place will do. */
+  readonly viewAlignment?: number
   readonly linkBytesPerSecond: LinkRates
   /**
    * Where the threads that compute copy too: how fast, when they do nothing else. However slow the link, a copy takes so much from

@@ -27,6 +27,9 @@ export interface GpuAnswers {
 /** Each place further down in cuDNN's list of what is fastest, which has no times, is taken to cost this much more. */
 const perPlace = 0.15
 
+/** Of cuDNN's loads: it refuses tensors that begin elsewhere than at multiples. */
+const vectorBytes = 16
+
 /** By Fourier transforms: far slower on an H200 than their places in cuDNN's list say, so they stand behind all others. */
 const fourier: { readonly [K in ConvolutionKernel['kind']]: readonly number[] } = {
   convolutionForward: [20, 21],
@@ -104,6 +107,7 @@ export const gpuModel = (
     weightLayouts: () => layouts.weights,
     winograd: () => false,
     winnersBytes: referenceModel('float32').winnersBytes,
+    viewAlignment: vectorBytes,
     algorithms,
     scratchBytes: (kernel) => (isConvolution(kernel) ? scratchBytes(kernel) : 0),
     milliseconds: (kernel) => {

@@ -53,9 +53,9 @@ export interface BoundGradients {
 }
 
 /** Whether a tile's gradient of an input can be written where it belongs: no other tile reads these rows and columns, so none adds to them. */
-export const writesDirectly = (input: WholeTensor, region: Region, { grid }: Segment, activationBytes: number): boolean => {
+export const writesDirectly = (context: Context, input: WholeTensor, region: Region, { grid }: Segment): boolean => {
   if (grid.H > 1 || grid.W > 1) return false
-  return grid.B > 1 ? viewOf(input, region, activationBytes) !== undefined : coversAll(input, region)
+  return grid.B > 1 ? viewOf(context, input, region) !== undefined : coversAll(input, region)
 }
 
 interface Target {
@@ -140,7 +140,7 @@ export const backwardBody = (
     const alone = fromWithin === undefined && isSameRegion(region, owned)
     const part = stream && seedOnHost(context, stream, owned)
     if (part === undefined) emit.seed(whole.buffer)
-    const seed = alone ? (part ?? viewOfOutput(graph.nodes[tensor - 1]!)(whole, region, activationBytes)) : undefined
+    const seed = alone ? (part ?? viewOfOutput(context, graph.nodes[tensor - 1]!, whole, region)) : undefined
     if (seed !== undefined) return seed
     const tile = fromWithin ?? freshTile(context, 'tile of the output gradient', regionExtents(region, whole.extents[1]), whole.layout)
     if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(emit, tile, activationBytes)
@@ -158,12 +158,12 @@ export const backwardBody = (
     // An op that reads a tensor twice adds to it the second time.
     const isFirstOperand = step.node.inputs.indexOf(tensor) === operand
     if (whole !== undefined && whole !== 'exchange' && isFirstOperand && startsAt(tensor, whole, region))
-      return viewOf(whole, region, activationBytes)!
+      return viewOf(context, whole, region)!
     if (operand === 0 && loweringOf(step.node).inPlace && destination !== undefined) return { address: destination.address, ...shape }
     return freshTile(context, `gradient of the input of ${step.node.name}`, shape.extents, shape.layout)
   }
   const startsAt = (tensor: number, whole: WholeTensor, region: Region): boolean =>
-    !given.has(tensor) && gradients.isFirst(tensor) && writesDirectly(whole, region, segment, activationBytes)
+    !given.has(tensor) && gradients.isFirst(tensor) && writesDirectly(context, whole, region, segment)
 
   /** Hands a tile's contribution to the gradient of a tensor on. `own`: nobody else needs the tile any more. */
   const contribute = (tensor: number, region: Region, tile: TileTensor, own: boolean): void => {
@@ -184,7 +184,7 @@ export const backwardBody = (
     } else if (whole !== undefined) {
       const direct = startsAt(tensor, whole, region)
       given.add(tensor)
-      const view = viewOf(whole, region, activationBytes)
+      const view = viewOf(context, whole, region)
       const isThere = view !== undefined && view.address.space === 'arena' && tile.address.space === 'arena'
       if (direct && isThere && view.address.buffer === tile.address.buffer) return
       copyPart(emit, allOf(tile), { tensor: whole, region }, direct ? 0 : 1, activationBytes)

@@ -71,20 +71,22 @@ const heirIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: numbe
 }
 
 /** How an output of a tile, and its gradient, is seen in place: all tiles of a sum add to it and read its gradient there. */
-export const viewOfOutput = (node: Node): typeof viewOf => (loweringOf(node).accumulates?.(node.args as never) === true ? sliceOf : viewOf)
+export const viewOfOutput = (context: Context, node: Node, whole: TileTensor, region: Region): TileTensor | undefined =>
+  loweringOf(node).accumulates?.(node.args as never) === true
+    ? sliceOf(whole, region, context.activationBytes)
+    : viewOf(context, whole, region)
 
 /** Where the output of each op of a tile goes: a whole tensor itself where that can be, else a buffer, shared by ops that work in place. */
 const homesOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass): ReadonlyMap<number, Virtual> => {
-  const { graph, layouts, activationBytes } = context
+  const { graph, layouts } = context
   const { segment, boundaries } = bound
   const homes = new Map<number, Virtual>()
   for (let position = segment.to - 1; position >= segment.from; position--) {
     const [node, tensor] = [graph.nodes[position]!, position + 1]
     const whole = pass.writes(tensor) ? boundaries.get(tensor)?.tensor : undefined
     const region = regionOf(body, tensor)
-    const view = viewOfOutput(node)
     const direct =
-      whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? view(whole, region, activationBytes) : undefined
+      whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? viewOfOutput(context, node, whole, region) : undefined
     const heir = heirIn(bound, body, pass, tensor)
     if (direct !== undefined) homes.set(tensor, direct.address)
     else if (isLoss(node.op)) homes.set(tensor, none)
@@ -120,7 +122,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     const region = regionOf(body, tensor)
     const stream = streams.get(tensor)
     const whole = stream === undefined ? boundaries.get(tensor)?.tensor : undefined
-    const view = whole && viewOf(whole, region, activationBytes)
+    const view = whole && viewOf(context, whole, region)
     if (view !== undefined) return view
     const extents = regionExtents(region, extentsOfTensor(graph, tensor)[1])
     const heir = heirIn(bound, body, pass, tensor)
@@ -145,7 +147,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
   }
   /** A part of a tile by itself, for a kernel that wants it densely packed. */
   const part = (tile: TileTensor, region: Region, name: string, wanted: boolean): TileTensor => {
-    const view = viewOf(tile, region, activationBytes)
+    const view = viewOf(context, tile, region)
     if (view !== undefined) return view
     const copy = freshTile(context, name, regionExtents(region, tile.extents[1]), tile.layout)
     if (wanted) copyPart(emit, { tensor: tile, region }, allOf(copy), 0, activationBytes)

@@ -114,7 +114,7 @@ export const emitBackward = (
   kept: readonly Step[] | undefined,
   finish: (parameter: ParameterTensor, gradient: Buffer) => void
 ): void => {
-  const { activationBytes, parameterBytes, emit, gradients, graph } = context
+  const { parameterBytes, emit, gradients, graph } = context
   const { segment, bodies, ends, boundaries, streams } = code
   const isLast = segment.to === graph.nodes.length
   const positions = Array.from({ length: segment.to - segment.from }, (_, index) => segment.from + index)
@@ -187,8 +187,7 @@ export const emitBackward = (
     const waits = pending.filter((one) => one.tensor === tensor)
     if (whole === undefined || whole === 'exchange' || !isFirst(tensor) || waits.some(({ dy }) => dy === whole)) continue
     const region = (body: Body) => readRegionOf(body, lastReader(tensor) - segment.from, tensor)
-    if (waits.length > 0 || bodies.some((body) => !writesDirectly(whole, region(body), segment, activationBytes)))
-      zero(context, whole.buffer)
+    if (waits.length > 0 || bodies.some((body) => !writesDirectly(context, whole, region(body), segment))) zero(context, whole.buffer)
   }
   /** The one whose backward comes first. */
   function lastReader(tensor: number): number {

@@ -110,14 +110,15 @@ export const sliceOf = (whole: TileTensor, region: Region, elementBytes: number)
     : undefined
 }
 
-/** Bytes at multiples of which the tensors of a convolution begin, as cuDNN wants them. */
-const vectorBytes = 16
-
-/** A slice that any kernel can read and write, as it begins where that wants it. */
-export const viewOf = (whole: TileTensor, region: Region, elementBytes: number): TileTensor | undefined => {
-  const slice = sliceOf(whole, region, elementBytes)
+/** A slice of activations that any kernel of the device can read and write, as it begins where that wants it. */
+export const viewOf = (
+  { device: { viewAlignment = 1 }, activationBytes }: Pick<Context, 'device' | 'activationBytes'>,
+  whole: TileTensor,
+  region: Region
+): TileTensor | undefined => {
+  const slice = sliceOf(whole, region, activationBytes)
   if (slice === undefined || slice.address.space === 'none') return slice
-  return [slice.address.base, ...slice.address.strides].every((bytes) => bytes % vectorBytes === 0) ? slice : undefined
+  return [slice.address.base, ...slice.address.strides].every((bytes) => bytes % viewAlignment === 0) ? slice : undefined
 }
 
 export const coversAll = (whole: TileTensor, region: Region): boolean =>

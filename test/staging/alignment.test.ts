@@ -2,7 +2,9 @@ import fc from 'fast-check'
 import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { buildGraph, referenceModel, stage } from '../../staging'
+import { conv2d, globalAvgPool, linear, model } from '../../dsl'
+import { buildGraph, referenceModel, stage, type DeviceModel, type Segment } from '../../staging'
+import { must } from '../golden/execute'
 import { propertyRuns } from '../property-runs'
 import { launches } from './edit-program'
 import { drawsOf, netKind, randomNet } from './random-nets'
@@ -11,7 +13,7 @@ import { randomSegments } from './random-segments'
 /** Bytes of which cuDNN's tensors begin at multiples. */
 const vector = 16
 
-test('whatever the tiles, convolutions read and write tensors that begin at multiples of 16 bytes', () => {
+test('whatever the tiles, convolutions of a device that wants it read and write tensors that begin at multiples of 16 bytes', () => {
   fc.assert(
     fc.property(fc.nat({ max: 2 ** 31 - 1 }), (seed) => {
       const draw = drawsOf(seed)
@@ -19,7 +21,13 @@ test('whatever the tiles, convolutions read and write tensors that begin at mult
       const graph = buildGraph(model, input)
       if (!isRight(graph)) throw new Error(graph.left.message)
       const staged = stage({
-        ...{ model, input, device: referenceModel('float32'), objective: { kind: 'gradients' }, source: { kind: 'float' } },
+        ...{
+          model,
+          input,
+          device: { ...referenceModel('float32'), viewAlignment: vector },
+          objective: { kind: 'gradients' },
+          source: { kind: 'float' }
+        },
         ...{ strategy: 'plain', given: { order: graph.right.nodes.map((_, index) => index), segments: randomSegments(draw, graph.right) } }
       })
       if (!isRight(staged)) throw new Error(staged.left.message)
@@ -33,6 +41,30 @@ test('whatever the tiles, convolutions read and write tensors that begin at mult
     }),
     propertyRuns(100)
   )
+})
+
+test('a device that takes tensors anywhere copies no tile of some images, nor adds its gradient', () => {
+  const once = { recompute: true, reorder: 'once' } as const
+  const segments: readonly Segment[] = [
+    { from: 0, to: 1, grid: { B: 1, H: 1, W: 1 }, ...once },
+    { from: 1, to: 2, grid: { B: 3, H: 1, W: 1 }, ...once },
+    { from: 2, to: 5, grid: { B: 1, H: 1, W: 1 }, ...once }
+  ]
+  const isCopy = ({ kernel }: ReturnType<typeof launches>[number]): boolean => kernel.kind === 'copyBox' && kernel.ofParameters === 0
+  const copies = (device: DeviceModel): number => {
+    const convolution = conv2d({ out: 3, k: 3, p: 1 })
+    const { program } = must(
+      stage({
+        ...{ model: model({ name: 'odd', layers: [convolution, convolution, globalAvgPool, linear({ out: 2 })] }), input: [3, 3, 5, 5] },
+        ...{ device, objective: { kind: 'gradients' }, source: { kind: 'float' }, strategy: 'plain' },
+        given: { order: segments.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, i) => from + i)), segments }
+      })
+    )
+    return launches(program).filter(isCopy).length
+  }
+  const reference = referenceModel('float32')
+  assert.is(copies(reference), 0)
+  assert.ok(copies({ ...reference, viewAlignment: vector }) > 0)
 })
 
 test.run()
