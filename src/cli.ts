@@ -27,7 +27,7 @@ import { type Failure, exitStatus, inputFailure, reasonOf } from './failure'
 import { interruption } from './interruption'
 import { mostSlots } from './library/values'
 import { parseSchedule } from './schedule'
-import { parseSize } from './sizes'
+import { parseBytes, parseSize } from './sizes'
 import { parseColourJitter } from './training/augmentation'
 import { parseClassWeights } from './training/class-weights'
 
@@ -152,9 +152,9 @@ const program = (): Command => {
     .command('place')
     .description('place buffers with known lifetimes in as little memory as can be')
     .argument('<file>', 'a CSV of id,lower,upper,size rows: bytes, live from lower up to, not including, upper')
-    .option('--capacity <bytes>', 'what is enough; more than that fails', orInvalid(wholeNumber(1)))
+    .option('--capacity <size>', 'what is enough; more than that fails', orInvalid(parseBytes))
     .addOption(new Option('--placement <name>', 'how').choices(['static', 'best-fit', 'gtbm', 'virtual']).default('static'))
-    .option('--chunk <bytes>', 'of memory under virtual (default: 4096)', orInvalid(wholeNumber(1)))
+    .option('--chunk <size>', 'of memory under virtual (default: 4096 bytes)', orInvalid(parseBytes))
     .option('--out <file>', 'write the rows with a column offset')
     .option('--json', 'one JSON object on standard output')
     .action((file: string, options) =>

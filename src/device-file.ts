@@ -1,22 +1,22 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { type DeviceFile, decodeDeviceFile } from '../staging'
+import { type DeviceFile, decodeDeviceFile, deviceFileKind } from '../staging'
 import { type Failure, inputFailure } from './failure'
 import { readJson } from './read-file'
+
+const remedies = {
+  recorded: 'record it again on its GPU, with tilefold profile --device cuda --out',
+  profile: 'measure it again on its machine, with tilefold profile (of cuda with --out)',
+  sheet: 'write it as devices/v100-16gb.json is written'
+} as const
 
 const decoded = (named: string, value: unknown): E.Either<Failure, DeviceFile> =>
   pipe(
     decodeDeviceFile(value),
-    E.mapLeft((fault) => {
-      const isRecording = typeof value === 'object' && value !== null && 'recorded' in value
-      const remedy = isRecording
-        ? 'record it again on its GPU, with tilefold profile --device cuda --out'
-        : 'write it as devices/v100-16gb.json is written'
-      return inputFailure(`${named}: ${fault}; ${remedy}`)
-    })
+    E.mapLeft((fault) => inputFailure(`${named}: ${fault}; ${remedies[deviceFileKind(value)]}`))
   )
 
-/** A device from a JSON file such as devices/v100-16gb.json, or one that JavaScript and casts may have got past the compiler. */
+/** A device from a JSON file such as devices/v100-16gb.json or a profile of the cpu, or one that JavaScript and casts may have got past the compiler. */
 export const loadDevice = (device: DeviceFile | string): E.Either<Failure, DeviceFile> =>
   typeof device === 'string'
     ? pipe(

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { type DeviceError, type DeviceName, type MathMode, deviceModel, libraryName } from '../native'
 import {
-  type DeviceFile,
+  type DescribedDevice,
   type DeviceModel,
   type Instruction,
   type Precision,
@@ -13,10 +13,11 @@ import {
   type Section,
   type TimeSource,
   fileModel,
+  isProfile,
   isRecorded,
   profiled
 } from '../staging'
-import { type Failure, deviceFailure } from './failure'
+import { type Failure, deviceFailure, inputFailure } from './failure'
 import type { RunnableSetup, Setup } from './planning'
 import { readProfile } from './profile-cache'
 
@@ -32,8 +33,11 @@ export const devicePrecisions = {
 
 export type DevicePrecision = (typeof devicePrecisions)[DeviceName][number]
 
-export const precisionsOf = (device: Setup['device']): readonly DevicePrecision[] =>
-  typeof device === 'string' ? devicePrecisions[device] : isRecorded(device) ? [device.precision] : ['float32', 'float64']
+export const precisionsOf = (device: Setup['device']): readonly DevicePrecision[] => {
+  if (typeof device === 'string') return devicePrecisions[device]
+  if (isProfile(device)) return devicePrecisions.cpu
+  return isRecorded(device) ? [device.precision] : ['float32', 'float64']
+}
 
 /** What products are computed in. */
 export const mathOf = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
@@ -58,15 +62,21 @@ export const measuredChoice = (setup: Choosing) => {
   return device === 'reference' ? undefined : { device, math, threads }
 }
 
-const modelOfFile = (file: DeviceFile, { precision, threads }: Setup): ProfiledModel => {
+const modelOfFile = (file: DescribedDevice, { precision, threads }: Setup): ProfiledModel => {
   const base = fileModel(file, precision === 'float64' ? 'float64' : 'float32', threads)
   return isRecorded(file) ? profiled(base, file) : unmeasured(base)
 }
 
+/** The cpu of a profile, wherever it was measured: with its times and threads, and the layouts and scratch of this machine's library. */
+const profiledCpu = (measured: Profile, { threads = measured.threads, ...setup }: Setup): E.Either<Failure, ProfiledModel> =>
+  threads === measured.threads
+    ? deviceOf({ ...setup, device: 'cpu', threads }, measured)
+    : E.left(inputFailure(`--threads ${threads}: the cpu of this file was measured with ${measured.threads}; leave --threads out`))
+
 /** The device of a setup as staging sees it: with the times of `measured`, or of this machine's profile where there is one. */
 export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> => {
   const { device } = setup
-  if (typeof device !== 'string') return E.right(modelOfFile(device, setup))
+  if (typeof device !== 'string') return isProfile(device) ? profiledCpu(device, setup) : E.right(modelOfFile(device, setup))
   const here = { ...setup, device }
   return pipe(
     E.Do,

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../dsl'
-import type { DeviceName, MathMode } from '../native'
+import { type DeviceName, type MathMode, libraryName } from '../native'
 import {
   type DeviceFile,
   type Given,
@@ -9,6 +9,7 @@ import {
   type Kernel,
   type Objective,
   type PlacementChoice,
+  type Profile,
   type ProfiledModel,
   type Source,
   type Staged,
@@ -16,7 +17,9 @@ import {
   type StagingError,
   type StrategyName,
   checkPlanFile,
+  deviceFileName,
   graphOf,
+  isProfile,
   isRecorded,
   plainPeakBytes,
   stage,
@@ -81,7 +84,7 @@ export interface Planned {
   readonly predictedMilliseconds: (kernel: Kernel) => number
   /** Where a given plan was made for something else than it runs as now: a sentence for people. */
   readonly change?: string
-  /** Where a recorded GPU was not asked about all of the plan's convolutions: a sentence for people. */
+  /** Where a recorded GPU was not asked about all of the plan's convolutions, or a profile is of another cpu: a sentence for people. */
   readonly guess?: string
 }
 
@@ -103,9 +106,9 @@ const budgetBytes = (size: Size | undefined, plainPeak: () => E.Either<Failure, 
   )
 }
 
-/** A device of a file has its memory, and no more; what was recorded of a GPU plans as that GPU does, without a limit where none is given. */
+/** A described device has its memory, and no more; what was recorded of a GPU plans as that GPU does, without a limit where none is given. */
 const withinDevice = ({ device }: Setup, budget: number | undefined): E.Either<Failure, number | undefined> => {
-  if (typeof device === 'string') return E.right(budget)
+  if (typeof device === 'string' || isProfile(device)) return E.right(budget)
   const { name, memoryBytes } = device
   if (budget === undefined) return E.right(isRecorded(device) ? undefined : memoryBytes)
   if (budget <= memoryBytes) return E.right(budget)
@@ -120,8 +123,25 @@ const changeOf = (plan: Plan | undefined, staged: Staged, objective: Objective):
   return change === undefined ? {} : { change }
 }
 
+const otherCpu = (profile: Profile): Pick<Planned, 'guess'> =>
+  pipe(
+    libraryName({ device: 'cpu', threads: profile.threads, math: 'float32' }),
+    E.filterOrElseW(
+      (library) => library !== profile.library,
+      () => undefined
+    ),
+    E.match(
+      () => ({}),
+      (library) => ({
+        guess: `${deviceFileName(profile)} gave the times alone: layouts and scratch are those of ${library} on this machine`
+      })
+    )
+  )
+
 const guessOf = ({ device }: Setup, { program }: Staged): Pick<Planned, 'guess'> => {
-  if (typeof device === 'string' || !isRecorded(device)) return {}
+  if (typeof device === 'string') return {}
+  if (isProfile(device)) return otherCpu(device)
+  if (!isRecorded(device)) return {}
   const missing = unrecorded(device, program.kernels).length
   if (missing === 0) return {}
   const guess =

@@ -10,6 +10,7 @@ import {
   type Profile,
   type ProfiledModel,
   type Source,
+  deviceFileName,
   keyOfKernel,
   stage
 } from '../staging'
@@ -259,7 +260,8 @@ export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> 
 /** Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks for it. */
 export const measureFirst = ({ device, ...options }: Setup & Watching, objective: Objective, source: Source): Outcome<void> => {
   if (options.measure !== true) return TE.right(undefined)
-  if (typeof device !== 'string') return TE.left(inputFailure(`--measure: ${device.name} is known from a file and cannot be measured here`))
+  if (typeof device !== 'string')
+    return TE.left(inputFailure(`--measure: ${deviceFileName(device)} is known from a file and cannot be measured here`))
   return pipe(
     measure({ setups: [{ ...options, device }], sampled: [], objective, source, ...watchingOf(options) }),
     TE.map(() => undefined)

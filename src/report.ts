@@ -1,6 +1,6 @@
 import Table from 'cli-table3'
 import type { PlanHostStay } from '../dsl'
-import { type Graph, type MemoryPlan, type Segment, isRecorded, residenceTexts } from '../staging'
+import { type Graph, type MemoryPlan, type Segment, deviceFileName, isProfile, isRecorded, residenceTexts } from '../staging'
 import type { Planned } from './planning'
 import { formatBytes, formatMilliseconds } from './sizes'
 
@@ -107,8 +107,8 @@ export const percent = (fraction: number): string => `${(100 * fraction).toFixed
 
 /** From where the predicted time comes, the largest share first. */
 const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom'], device: Planned['device']): string => {
-  const measurable = typeof device === 'string' || (isRecorded(device) && device.kernels.length > 0)
-  if (!measurable) return `by the rates of ${device.name}`
+  const measurable = typeof device === 'string' || isProfile(device) || (isRecorded(device) && device.kernels.length > 0)
+  if (!measurable) return `by the rates of ${deviceFileName(device)}`
   const known = measured + near + far
   return roofline >= 0.9995
     ? 'by a rough model of this machine; tilefold profile measures it'

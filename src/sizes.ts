@@ -32,6 +32,14 @@ export const parseSize = sizeParser(false)
 /** The same where there may be nothing at all: `0`. */
 export const parseSizeOrZero = sizeParser(true)
 
+/** `64KiB` where there is no plain to have a share of: bytes; otherwise a sentence. */
+export const parseBytes = (text: string): E.Either<string, number> => {
+  const size = parseSize(text)
+  return E.isRight(size) && size.right.kind === 'bytes'
+    ? E.right(size.right.bytes)
+    : E.left(`"${text}" is not a size: write bytes, KiB MiB GiB, or KB MB GB`)
+}
+
 /** `2GB/s`, `500MiB/s`: bytes per second; otherwise a sentence. */
 export const parseRate = (text: string): E.Either<string, number> => {
   const size = text.trim().endsWith('/s') ? parseSize(text.trim().slice(0, -2)) : E.left('')

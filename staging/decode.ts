@@ -16,8 +16,9 @@ export const decodeAs =
       codec.decode(value),
       E.mapLeft(([fault]) => {
         const context = fault?.context ?? []
-        // An intersection puts the number of its part on the way, which is no key.
-        const keys = context.slice(1).filter((_, place) => !(context[place]!.type instanceof t.IntersectionType))
+        // An intersection, or a union, puts the number of its part on the way, which is no key.
+        const inParts = (type: t.Decoder<never, unknown>): boolean => type instanceof t.IntersectionType || type instanceof t.UnionType
+        const keys = context.slice(1).filter((_, place) => !inParts(context[place]!.type))
         const path = keys.reduce((text, { key }) => text + (/^\d+$/.test(key) ? `[${key}]` : `${text && '.'}${key}`), '')
         const expected = described(context.at(-1)?.type.name ?? `a ${thing}`, thing)
         if (path === '') return `it holds no ${thing}`

@@ -15,7 +15,16 @@ export {
 export { chainOf, type ModelChain } from './chain/model-chain'
 export type { ConvolutionAlgorithm, ConvolutionShape, DeviceModel } from './device-model'
 export type { StagingError } from './error'
-export { decodeDeviceFile, fileModel, isRecorded, type DeviceFile } from './file-model'
+export {
+  decodeDeviceFile,
+  deviceFileKind,
+  deviceFileName,
+  fileModel,
+  isProfile,
+  isRecorded,
+  type DescribedDevice,
+  type DeviceFile
+} from './file-model'
 export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
 export type { Graph, Node, Parameter } from './graph'
 export { buildGraph, isLearnable, withLoss } from './graph'

@@ -3,7 +3,8 @@ import type { DeviceModel } from './device-model'
 import { familyOf } from './kernel-family'
 import { kernelTable, keyOfKernel, type Kernel, type KernelKind } from './kernels'
 
-const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'number above 0')
+const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'a number above 0')
+const count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number above 0')
 
 /** Of single launches. `kernel`: its kind and its fields by name. */
 export const profileTimes = t.readonlyArray(
@@ -16,7 +17,7 @@ export const profile = t.readonly(
     device: t.string,
     /** What the times depend on beside the kernel: library, version and instruction set, in one string. */
     library: t.string,
-    threads: positive,
+    threads: count,
     linkBytesPerSecond: t.readonly(t.type({ toDevice: positive, toHost: positive })),
     kernels: profileTimes
   })

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import type { Head, HeadOptions } from '../../models'
 import type { DeviceName } from '../../native'
-import type { DeviceFile, StrategyName } from '../../staging'
+import { type DeviceFile, type StrategyName, deviceFileName } from '../../staging'
 import { type DevicePrecision, precisionsOf } from '../device'
 import { loadDevice } from '../device-file'
 import { type Failure, inputFailure } from '../failure'
@@ -30,7 +30,10 @@ export interface SetupOptions extends PlacementOptions {
   readonly hostBudget?: number | string | Size
   /** Bytes per second between device and host, or a text: '2GB/s'. As fast as memory where absent. */
   readonly link?: number | string
-  /** `cpu` where absent. A device that a *.json file describes (or what one holds) can be planned for; its memory is then the budget. */
+  /**
+   * `cpu` where absent. A device that a *.json file describes (or what one holds) can be planned for; its memory is then the budget. A
+   * profile of the cpu is such a file, without a memory.
+   */
   readonly device?: DeviceName | DeviceFile | `${string}.json`
   /**
    * The cpu computes in float32; cuda in float32 where absent, or in tf32; the reference device in float64 where absent, or float32; one of
@@ -72,7 +75,7 @@ const croppedInput = ({ input, crop }: CroppedOptions, model: Model, plan: Plan 
 const checkPrecision = (device: Setup['device'], precision: DevicePrecision | undefined): E.Either<Failure, void> => {
   const known = precisionsOf(device)
   if (precision === undefined || known.includes(precision)) return E.right(undefined)
-  const name = typeof device === 'string' ? `${device} device` : `described device ${device.name}`
+  const name = typeof device === 'string' ? `${device} device` : `described device ${deviceFileName(device)}`
   const other = precision === 'tf32' ? 'cuda' : 'reference'
   return E.left(inputFailure(`--precision ${precision}: the ${name} computes in ${known.join(' or ')}; take --device ${other}`))
 }
@@ -133,4 +136,8 @@ export const setupWithoutInput = (options: SetupOptions): E.Either<Failure, Setu
 export const runnable = ({ device, ...setup }: Setup): E.Either<Failure, RunnableSetup> =>
   typeof device === 'string'
     ? E.right({ ...setup, device })
-    : E.left(inputFailure(`--device: ${device.name} is known from a file and can only be planned for; give cpu, cuda or reference to run`))
+    : E.left(
+        inputFailure(
+          `--device: ${deviceFileName(device)} is known from a file and can only be planned for; give cpu, cuda or reference to run`
+        )
+      )

@@ -116,9 +116,21 @@ test('files of another shape are a sentence with the place that is wrong', async
   ]
   for (const [value, sentence] of chains) await refused(['offload', written('file.json', value), '--memory', '1GiB'], sentence)
   const v100 = JSON.parse(readFileSync(device, 'utf8'))
-  const otherFile = { device: 'cpu', library: 'x', threads: 2, linkBytesPerSecond: v100.linkBytesPerSecond, kernels: [] }
+  const times = [{ kernel: { kind: 'copyBox', rows: 4 }, milliseconds: 0.1 }]
+  const cpu = { device: 'cpu', library: 'x', threads: 2, linkBytesPerSecond: v100.linkBytesPerSecond, kernels: times }
   const devices: readonly (readonly [value: unknown, sentence: RegExp])[] = [
-    [otherFile, /^the device .*file\.json: name is missing; write it as devices\/v100-16gb\.json is written\.$/m],
+    [
+      { ...cpu, linkBytesPerSecond: { toHost: 1e9 } },
+      /^the device .*file\.json: linkBytesPerSecond\.toDevice is missing; measure it again on its machine, with tilefold profile/
+    ],
+    [{ ...cpu, threads: 1.5 }, /: threads is 1\.5, not a whole number above 0; measure it again /],
+    [{ ...cpu, kernels: [{ kernel: times[0]!.kernel }] }, /: kernels\[0\]\.milliseconds is missing; /],
+    [
+      { ...cpu, kernels: [{ ...times[0], kernel: { kind: 'copyBox', rows: null } }] },
+      /: kernels\[0\]\.kernel\.rows is null, not a string; /
+    ],
+    [{ ...cpu, device: 'cuda' }, /: device is "cuda", not cpu; .*\(of cuda with --out\)\.$/m],
+    [{ ...v100, name: undefined }, /: name is missing; write it as devices\/v100-16gb\.json is written\.$/m],
     [{ ...v100, bytesPerSecond: 0 }, /: bytesPerSecond is 0, not a number above 0; /],
     [{ ...v100, flopsPerSecond: { float32: '1e13', float64: 1 } }, /: flopsPerSecond\.float32 is "1e13", not a number above 0; /],
     [[], /: it holds no device; /]

@@ -69,6 +69,14 @@ test('each placement is there, and in words too', async () => {
   }
 })
 
+test('capacity and chunk are sizes', async () => {
+  const args = ['place', csv('parted.csv', ...parted), '--placement', 'virtual', '--json']
+  const { status, stdout, stderr } = await run([...args, '--capacity', '12KiB', '--chunk', '2KB'])
+  assert.is(status, 0, stderr)
+  const { capacity, height } = JSON.parse(stdout)
+  assert.equal([capacity, height], [12288, 4000])
+})
+
 test('a file may lack the header, have carriage returns, empty lines and quoted ids, and buffers of nothing', async () => {
   writeFileSync(at('plain.csv'), '"conv, 1",0,2,8\r\n\r\nb,1,3,0\r\n')
   await valueOf(place({ file: at('plain.csv'), out: at('plain-placed.csv') }))
@@ -91,7 +99,12 @@ const wrong: readonly (readonly [name: string, args: () => readonly string[], se
   ['a lifetime that ends first', () => [csv('back.csv', 'a,5,4,8')], /line 2: the lower end 5 of the lifetime is not below/],
   ['two buffers of one id', () => [csv('twice.csv', 'a,0,1,8', 'a,0,1,8')], /more than one buffer with the id a/],
   ['a size over the capacity', () => [csv('over.csv', 'a,0,1,8'), '--capacity', '7'], /line 2: the size 8 is over the capacity of 7/],
-  ['a capacity of nothing', () => [hardest, '--capacity', '0'], /^--capacity: "0" is not a whole number from 1 upwards/],
+  ['a capacity of nothing', () => [hardest, '--capacity', '0'], /^--capacity: "0" is not a size: write bytes, KiB /],
+  [
+    'a share for a capacity',
+    () => [hardest, '--capacity', '20%'],
+    /^--capacity: "20%" is not a size: write bytes, KiB MiB GiB, or KB MB GB\.$/m
+  ],
   ['chunks of what has none', () => [hardest, '--chunk', '7'], /^--chunk: static has no chunks of memory; .*--placement virtual/],
   ['an unknown placement', () => [hardest, '--placement', 'luck'], /^--placement: Allowed choices are static, best-fit, gtbm, virtual/],
   ['nowhere to write', () => [hardest, '--out', at('nowhere/o.csv')], /nowhere\/o\.csv: cannot be written \(no such file or directory\)/]

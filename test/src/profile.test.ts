@@ -61,6 +61,38 @@ test('a budget has its tiles measured, and those of sizes near them', async () =
   assert.ok(timesFrom.measured + timesFrom.near > 0.9999, JSON.stringify(timesFrom))
 })
 
+test("a profile's file is a device: it plans as the cpu that it was measured on, without being in the cache", async () => {
+  const [profiled, emptyCache] = [join(temporaryFolder(), 'profile.json') as `${string}.json`, temporaryFolder()]
+  const file = JSON.parse(readFileSync(cached(), 'utf8'))
+  writeFileSync(profiled, JSON.stringify(file))
+  const [ofCache, ofFile] = [`${profiled}.cache.json`, `${profiled}.file.json`]
+  const options = { model: small, input: [1, 3, 96, 80], budget: '60%' }
+  const here = await valueOf(plan({ ...options, threads: 2, out: ofCache }))
+  assert.ok(here.timesFrom.measured + here.timesFrom.near > 0.9999)
+  process.env.XDG_CACHE_HOME = emptyCache
+  try {
+    const there = await valueOf(plan({ ...options, device: profiled, out: ofFile }))
+    assert.is(there.predictedStepMs, here.predictedStepMs)
+    assert.equal(there.timesFrom, here.timesFrom)
+    assert.is(readFileSync(ofFile, 'utf8'), readFileSync(ofCache, 'utf8'))
+
+    assert.match(
+      (await failureOf(bench({ ...options, device: profiled }))).message,
+      /^--device: cpu \(.+\) is known from a file and can only be planned for; /
+    )
+    assert.match(
+      (await failureOf(plan({ ...options, device: profiled, threads: 1 }))).message,
+      /^--threads 1: the cpu of this file was measured with 2; /
+    )
+    writeFileSync(profiled, JSON.stringify({ ...file, library: 'oneDNN 1.0 avx2' }))
+    const { status, stderr } = await run(['plan', smallModel, '--device', profiled])
+    assert.is(status, 0, stderr)
+    assert.is(stderr, `cpu (oneDNN 1.0 avx2) gave the times alone: layouts and scratch are those of ${file.library} on this machine.\n`)
+  } finally {
+    process.env.XDG_CACHE_HOME = cache
+  }
+})
+
 test('--measure measures the kernels of the plan first, those that are missing, and says so', async () => {
   const wide = [...setup, '--input', '2x3x48x64']
   const before = JSON.parse((await run(['plan', ...wide])).stdout)

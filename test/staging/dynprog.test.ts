@@ -5,14 +5,16 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
 import { stage, type StageRequest, type StrategyName } from '../../staging'
-import { decodeDeviceFile, fileModel } from '../../staging/file-model'
+import { type DescribedDevice, decodeDeviceFile, fileModel } from '../../staging/file-model'
 
 const must = <L, A>(result: E.Either<L, A>): A => {
   if (E.isLeft(result)) throw new Error(JSON.stringify(result.left))
   return result.right
 }
 
-const v100 = must(decodeDeviceFile(JSON.parse(readFileSync(join(__dirname, '..', '..', 'devices', 'v100-16gb.json'), 'utf8'))))
+const v100 = must(
+  decodeDeviceFile(JSON.parse(readFileSync(join(__dirname, '..', '..', 'devices', 'v100-16gb.json'), 'utf8')))
+) as DescribedDevice
 
 const request = (model: string, strategy: StrategyName, budget: number): StageRequest => ({
   model: builtIn[model]!({ classes: 2 }),
