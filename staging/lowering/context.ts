@@ -1,4 +1,4 @@
-import type { DeviceModel } from '../device-model'
+import { refusedBytes, type DeviceModel } from '../device-model'
 import type { Graph, Node } from '../graph'
 import type { ConvolutionKernel, Kernel } from '../kernels'
 import type { Layout } from '../layout'
@@ -135,9 +135,17 @@ export interface Context {
 export const rounds = ({ activationBytes, parameterBytes }: Pick<Context, 'activationBytes' | 'parameterBytes'>): boolean =>
   activationBytes !== parameterBytes
 
-/** The algorithm of a convolution, given with algorithm 0: the first of the device's within the workspace, else 0. */
+/**
+ * The algorithm of a convolution, given with algorithm 0: the first of the device's within the workspace that it does not refuse, as it
+ * may one that is listed for all kernels of about this size; else 0.
+ */
 export const algorithmWithin = ({ device, workspace }: Context, kernel: ConvolutionKernel): number =>
-  workspace === undefined ? 0 : (device.algorithms?.(kernel).find(({ scratchBytes }) => scratchBytes <= workspace)?.algorithm ?? 0)
+  workspace === undefined
+    ? 0
+    : (device
+        .algorithms?.(kernel)
+        .find(({ algorithm, scratchBytes }) => scratchBytes <= workspace && device.scratchBytes({ ...kernel, algorithm }) < refusedBytes)
+        ?.algorithm ?? 0)
 
 /** One op on one tile. */
 export interface Step<N extends Node = Node> {

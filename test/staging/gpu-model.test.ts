@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, model } from '../../dsl'
 import { vgg16 } from '../../models'
 import { profiled, stage, turnedAlgorithm, verify, type ConvolutionKernel, type DeviceModel } from '../../staging'
 import { isTurned, withExactKernels, withFastestFirst } from '../../staging/algorithms'
@@ -94,6 +95,35 @@ test("planning VGG-16 at 4096x4096 asks a GPU some thousand questions, and takes
   // The source's copy makes room of its own for a tile whose padding differs on both sides.
   const copied = convolutions.filter(({ padTop, padBottom }) => padTop !== padBottom)
   assert.ok(copied.length > 0 && copied.every((kernel) => answers.scratchBytes(kernel)! > 0))
+})
+
+test('where a GPU refuses a tile the algorithm that it lists for all of about its size, the tile takes the next one', () => {
+  const { answers } = gpuDouble()
+  const isUneven = ({ padTop, padBottom }: ConvolutionKernel): boolean => padTop !== padBottom
+  const fastest = [16 + 6, 16 + 5]
+  const refuses = (kernel: ConvolutionKernel): boolean => isUneven(kernel) && fastest.includes(kernel.algorithm)
+  const device = gpuModel(
+    { ...answers, scratchBytes: (kernel) => (refuses(kernel) ? undefined : answers.scratchBytes(kernel)) },
+    { threads: 1, linkBytesPerSecond }
+  )
+  const convolution = conv2d({ out: 8, k: 3, p: 1 })
+  const once = { recompute: true, reorder: 'once', workspace: 2 ** 24 } as const
+  const { program } = must(
+    stage({
+      model: model({ name: 'small', layers: [convolution, convolution, globalAvgPool, linear({ out: 2 })] }),
+      ...{ input: [1, 3, 32, 32], device, strategy: 'plain', objective: { kind: 'gradients' }, source: { kind: 'float' } },
+      given: {
+        order: [0, 1, 2, 3, 4],
+        segments: [
+          { from: 0, to: 2, grid: { B: 1, H: 3, W: 1 }, ...once },
+          { from: 2, to: 5, grid: { B: 1, H: 1, W: 1 }, ...once }
+        ]
+      }
+    })
+  )
+  const convolutions = program.kernels.filter(isConvolution)
+  assert.equal([...new Set(convolutions.filter(isUneven).map(({ algorithm }) => algorithm))], [16 + 1])
+  assert.ok(convolutions.some((kernel) => fastest.includes(kernel.algorithm)))
 })
 
 test('turned weights are taken where a measurement says so, and nowhere else', () => {
