@@ -45,8 +45,12 @@ const addonCodec = t.readonly(
 export type Addon = t.TypeOf<typeof addonCodec>
 
 /** Another build of the addon, such as the tests' with an emulated GPU (native/test/emulated_cuda), by TILEFOLD_ADDON. */
-const addonFile = resolve(process.env.TILEFOLD_ADDON ?? join(__dirname, 'build', 'Release', 'tilefold.node'))
-const buildCommand = 'npm run build'
+const named = process.env.TILEFOLD_ADDON
+const addonFile = resolve(named ?? join(__dirname, 'build', 'Release', 'tilefold.node'))
+const [described, remedy] =
+  named === undefined
+    ? ['the native addon', 'build it with "npm run build"']
+    : [`the native addon ${addonFile}, which TILEFOLD_ADDON names,`, 'name another build, or unset the variable']
 
 /**
  * Rounds in which a thread that waits for its team looks again before it sleeps, about a tenth of a millisecond. In libgomp's own 300,000
@@ -66,11 +70,11 @@ const withShortSpins = <A>(load: () => A): A => {
 }
 
 const load = (): E.Either<DeviceError, Addon> => {
-  if (!existsSync(addonFile)) return E.left(deviceError('missing', `the native addon is not built: build it with "${buildCommand}"`))
+  if (!existsSync(addonFile)) return E.left(deviceError('missing', `${described} is not built: ${remedy}`))
   return pipe(
     E.tryCatch(
       () => ({ value: withShortSpins(() => createRequire(__filename)(addonFile) as unknown) }),
-      (error) => deviceError('missing', `the native addon cannot be loaded (${String(error)}): build it again with "${buildCommand}"`)
+      (error) => deviceError('missing', `${described} cannot be loaded (${String(error)}): ${remedy}`)
     ),
     E.chain(answerOf(addonCodec))
   )

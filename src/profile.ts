@@ -138,12 +138,10 @@ const measureAll = async (meter: Meter, kernels: readonly Kernel[], before: Prof
       return { profile: withTimes(), refused, failure: { code: 'interrupted', message } }
     }
     const some = kernels.slice(done, done + meter.together)
-    const answers = pipe(
-      meter.milliseconds(some),
-      E.getOrElse(({ message }): readonly (number | string)[] => some.map(() => message))
-    )
+    const answers = meter.milliseconds(some)
+    if (E.isLeft(answers)) return { profile: withTimes(), refused, failure: deviceFailure(answers.left) }
     some.forEach((kernel, index) => {
-      const answer = answers[index]!
+      const answer = answers.right[index]!
       if (typeof answer === 'number') times.push({ kernel: { ...kernel }, milliseconds: answer })
       else {
         refused.push(kernel)

@@ -21,10 +21,7 @@ export interface Batch {
 
 const Benched = t.type({ stepMs: t.readonlyArray(t.number), peakDeviceBytes: t.number, peakHostBytes: t.number })
 
-/**
- * By recomputation alone, and by swapping as paper 000 does. Its Table 1 (ResNet-50, 224 x 224, 16 GB of a V100, NVLink): its best rate is
- * kept to 0.68 at batch 928 without, and to 0.55 at 1440 with virtual addressing; Le et al. keep 0.53 at 928, where they end.
- */
+/** By recomputation alone, and by swapping as paper 000 does; markdown.ts has its figures. */
 const strategies = ['auto', 'window'] as const
 
 /** ResNet-50 on images as ImageNet has them, in growing batches within one arena, in the last of the precisions, which is the fastest. */

@@ -40,7 +40,8 @@ export const runProgram = (
         // It has ended.
       }
     }
-    process.once('exit', kill)
+    // Before others, which may remove what it writes to.
+    process.prependOnceListener('exit', kill)
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
     const timer = setTimeout(

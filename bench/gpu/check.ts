@@ -112,15 +112,16 @@ const main = async (args: readonly string[]): Promise<number> => {
   }
   // Profiles of its own: what was measured here before decides nothing.
   const cache = mkdtempSync(join(tmpdir(), 'tilefold-profiles-'))
+  process.once('exit', () => rmSync(cache, { recursive: true, force: true }))
   process.env.XDG_CACHE_HOME = cache
   const report = await runCheck(check.right, deadline)
-  rmSync(cache, { recursive: true, force: true })
   process.stdout.write(`${paths.json}\n${paths.markdown}\n`)
   return holds(report) ? 0 : 1
 }
 
 // Programs that run end with this one.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+process.once('SIGINT', () => process.exit(130))
+process.once('SIGTERM', () => process.exit(143))
 void main(process.argv.slice(2)).then((status) => {
   process.exitCode = status
 })

@@ -9,18 +9,19 @@ import { tilefold } from './tilefold'
 /** What the driver counts while a step runs in an arena. */
 export interface DriverMemory {
   readonly arenaBytes: number
-  /** By how much the used memory of the GPU grows at most. */
+  /** By how much the used memory of the GPU grows at most, from before the first arena. */
   readonly grownBytes: number
-  /** Context, cuDNN's and cuBLAS's handles, and whatever else; the same for every arena. */
+  /** Context, cuDNN's and cuBLAS's handles, and whatever else. */
   readonly besideBytes: number
 }
 
 const mebibyte = 2 ** 20
 const arenas = [2 ** 30, 8 * 2 ** 30]
 
-/** Bytes in use on the GPU, to a mebibyte. */
+/** Bytes in use on CUDA's device 0, to a mebibyte. */
 const usedBytes = (): E.Either<Refusal, number> => {
-  const { stdout, error } = spawnSync('nvidia-smi', ['--query-gpu=memory.used', '--format=csv,noheader,nounits', '--id=0'], {
+  const gpu = process.env.CUDA_VISIBLE_DEVICES?.split(',')[0]?.trim() || '0'
+  const { stdout, error } = spawnSync('nvidia-smi', ['--query-gpu=memory.used', '--format=csv,noheader,nounits', `--id=${gpu}`], {
     encoding: 'utf8',
     timeout: 5000
   })
@@ -36,10 +37,10 @@ export const runDriverMemory = async (
   deadline: Deadline
 ): Promise<readonly E.Either<Refusal, DriverMemory>[]> => {
   if (device !== 'cuda') return [E.left(refusal(`the ${device} device has no driver that counts its memory`))]
+  const before = usedBytes()
+  if (E.isLeft(before)) return [before]
   const rows: E.Either<Refusal, DriverMemory>[] = []
   for (const arenaBytes of arenas) {
-    const before = usedBytes()
-    if (E.isLeft(before)) return [before]
     let most = before.right
     const timer = setInterval(() => {
       const now = usedBytes()

@@ -139,14 +139,17 @@ const overlapTable = (rows: readonly E.Either<Refusal, Overlap>[]): string =>
   )
 
 const memoryTable = (rows: readonly E.Either<Refusal, DriverMemory>[]): string =>
-  table(
-    ['arena', 'used memory grows by', 'beside the arena', 'why not'],
-    rowsOf(rows, 3, ({ arenaBytes, grownBytes, besideBytes }) => [
-      formatBytes(arenaBytes),
-      formatBytes(grownBytes),
-      formatBytes(besideBytes)
-    ])
-  )
+  [
+    table(
+      ['arena', 'used memory grows by', 'beside the arena', 'why not'],
+      rowsOf(rows, 3, ({ arenaBytes, grownBytes, besideBytes }) => [
+        formatBytes(arenaBytes),
+        formatBytes(grownBytes),
+        formatBytes(besideBytes)
+      ])
+    ),
+    'The driver counts for the whole GPU: true where nothing else uses it meanwhile.'
+  ].join('\n\n')
 
 const sanitizerTable = (rows: readonly E.Either<Refusal, Sanitized>[]): string =>
   table(
@@ -168,7 +171,7 @@ const batchTable = (rows: readonly Batch[]): string => {
       ])
     ),
     // Its Table 1, as far as its text tells it.
-    'Paper 000, ResNet-50 at 224 x 224 in 16 GB of a V100: 0.68 of its best at batch 928, 0.55 at 1440 with virtual addressing; Le et al. 0.53 at 928.'
+    'Paper 000, ResNet-50 at 224 x 224 in 16 GB of a V100 with NVLink: 0.68 of its best at batch 928, 0.55 at 1440 with virtual addressing; Le et al. 0.53 at 928, where they end.'
   ].join('\n\n')
 }
 

@@ -1,5 +1,5 @@
 /** The bundle for GPU machines as such a machine unpacks it, without network, PATH or home, on this machine's processor. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -59,6 +59,22 @@ test('a mode, a device or a precision that there is not is named', async () => {
     assert.is(status, 2)
     assert.is(stderr, sentence)
   }
+})
+
+test('ended from outside it says so, and takes its profiles with it', async () => {
+  const own = join(folder, 'own')
+  mkdirSync(own)
+  const args = ['--device', 'cpu', '--python', join(folder, 'python')]
+  const child = spawn(join(bundle, 'gpu-check'), args, { cwd: own, env: { TMPDIR: own }, stdio: ['ignore', 'ignore', 'pipe'] })
+  child.stderr.once('data', () => {
+    assert.ok(readdirSync(own).some((name) => name.startsWith('tilefold-profiles-')))
+    child.kill('SIGTERM')
+  })
+  assert.is(await new Promise((resolve) => child.on('close', resolve)), 143)
+  assert.equal(
+    readdirSync(own).filter((name) => name.startsWith('tilefold-profiles-')),
+    []
+  )
 })
 
 test('on the cpu every part runs, and what fails on one side leaves the other side its figures', async () => {

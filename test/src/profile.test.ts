@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bench, plan } from '../../src'
-import { tilefold } from './command-line'
+import { root, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { failureOf, valueOf } from './outcome'
 import small from './small-model'
@@ -139,6 +139,36 @@ test('an interrupted measurement keeps what it has measured', async () => {
   assert.is(failure.code, 'interrupted')
   assert.match(failure.message, /^interrupted after \d of \d+ kernels, whose times are kept$/)
   assert.is(known(), before + 1)
+})
+
+/** What a profile says with another addon in place of the built one. */
+const profileWith = async (addon: string) => {
+  process.env.TILEFOLD_ADDON = addon
+  try {
+    return await run(['profile', ...setup, '--input', '1x3x80x80'])
+  } finally {
+    delete process.env.TILEFOLD_ADDON
+  }
+}
+
+test('a machine without the memory to measure is no fault of the device', async () => {
+  const addon = join(cache, 'addon.js')
+  writeFileSync(
+    addon,
+    `const real = require(${JSON.stringify(join(root, 'native', 'build', 'Release', 'tilefold.node'))})
+const milliseconds = () => ({ error: { code: 'memory', message: 'there is no memory' } })
+module.exports = { ...real, openDevice: (choice) => ({ value: { ...real.openDevice(choice).value, milliseconds } }) }
+`
+  )
+  const { status, stderr } = await profileWith(addon)
+  assert.is(stderr, 'there is no memory.\n')
+  assert.is(status, 2)
+})
+
+test('an addon that the environment names and that is not there is named', async () => {
+  const { status, stderr } = await profileWith('/nowhere')
+  assert.is(stderr, 'the native addon /nowhere, which TILEFOLD_ADDON names, is not built: name another build, or unset the variable.\n')
+  assert.is(status, 2)
 })
 
 test('a damaged profile is a sentence that says what to do', async () => {
