@@ -11,7 +11,8 @@ export interface GradientsOptions extends SetupOptions, Omit<Files, keyof SetupO
 /**
  * One forward and backward of a batch from a file, without dropout and without an optimizer, at the input [B, C, H, W] that the batch
  * has. Writes a safetensors file with `loss` (mean softmax cross-entropy), `grad.input`, `grad.<parameter>` for each parameter and
- * `after.<buffer>` for running statistics, in the device's precision. Fails with code `input`, `budget` or `loss` (not finite).
+ * `after.<buffer>` for running statistics, in the device's precision (of bf16 in float32). Fails with code `input`, `budget` or `loss` (not
+ * finite).
  */
 export const gradients = (options: GradientsOptions): Outcome<GradientsReport> => {
   const { weights, batch, out, onPlan } = options

@@ -32,12 +32,12 @@ export interface SetupOptions extends PlacementOptions {
   readonly link?: number | string
   /**
    * `cpu` where absent. A device that a *.json file describes (or what one holds) can be planned for; its memory is then the budget. A
-   * profile of the cpu is such a file, without a memory.
+   * profile of the cpu is such a file, without a memory; a recorded GPU limits nothing either.
    */
   readonly device?: DeviceName | DeviceFile | `${string}.json`
   /**
-   * The cpu computes in float32; cuda in float32 where absent, or in tf32; the reference device in float64 where absent, or float32; one of
-   * a file in float32 where absent, or float64.
+   * The cpu computes in float32; cuda in float32 where absent, or in tf32; the reference device in float64 where absent, float32 or bf16;
+   * one of a file in float32 where absent, or float64; a recorded GPU in its own.
    */
   readonly precision?: DevicePrecision
   /** `auto` where absent. */
