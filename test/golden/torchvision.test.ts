@@ -2,12 +2,13 @@ import { suite } from 'uvu'
 import { equal, ok } from 'uvu/assert'
 import type { AnyLayer, ArgsOf, Layers, Model } from '../../dsl'
 import { builtIn } from '../../models'
+import { deviceModel, type DeviceName } from '../../native'
 import { buildGraph, fusedTiledAxes, type Graph, type Segment } from '../../staging'
 import type { Parameter } from '../../staging/graph'
 import { ownedExtent, segmentTiling } from '../../staging/tiling'
 import { fastDevices, testsDevice } from '../devices'
 import { distance, median, norm } from './errors'
-import { type Execution, type Gradients, gradients, must, type Tensors } from './execute'
+import { type Execution, type Gradients, gradients, must, stageFor, type Tensors } from './execute'
 import { goldenJson, goldenTensors } from './files'
 import { hashes, sketch, uniform } from './hashed'
 import { sampled } from './sampled'
@@ -16,6 +17,15 @@ import { sampled } from './sampled'
 interface Errors {
   readonly loss: number
   readonly gradients: number
+}
+
+type Compared = keyof Errors | 'means' | 'variances'
+
+/** How a device's float32 is held against PyTorch's; where it is not exact, convolutions may run by Winograd. */
+interface Variant {
+  readonly variant: string
+  readonly decisions: Pick<Execution, 'strategy' | 'segments' | 'exactKernels'>
+  readonly exact: boolean
 }
 
 interface Golden {
@@ -76,6 +86,15 @@ const cutAtStatistics = (graph: Graph): readonly Segment[] => {
   })
 }
 
+/** The convolutions that plain runs by Winograd, in the order in which they are written. */
+const chosenByPlain = (model: Model, input: readonly number[]): readonly number[] => {
+  const execution = { model, input, device: 'cpu', strategy: 'plain', weights: new Map(), batch: { input: [], target: [] } } as const
+  const { plan } = must(stageFor(execution, { kind: 'gradients' }))
+  return plan.segments.flatMap(({ winograd = [] }) => winograd.map((position) => plan.order[position]!))
+}
+
+const wide = must(deviceModel('cpu', 'float32', 2)).activationLayout(64, false) === 'nChw16c'
+
 const devices = fastDevices.filter(testsDevice)
 
 networks.forEach(({ name, smooth, input, seeds }) => {
@@ -99,43 +118,58 @@ networks.forEach(({ name, smooth, input, seeds }) => {
   const largest = (what: keyof Errors): number =>
     Math.max(...seeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors).map((theirs) => theirs[what])))
 
-  /** Of one step; of running statistics too. */
-  const errorsOf = ({ loss, tensors }: Gradients, seed: number, golden: number): Errors & { readonly running: number } => {
+  /** Of one step; running statistics by two elements of each, means and variances apart: a variance may be as large as all means. */
+  const errorsOf = ({ loss, tensors }: Gradients, seed: number, golden: number): Record<Compared, number> => {
     const exact = (what: string): Float64Array => vectors.get(`${name}/${kind}/${seed}/${what}`) as Float64Array
     const named = (prefix: string): Tensors => new Map([...tensors].filter(([key]) => key.startsWith(prefix)))
-    const running = [...named('after.')].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, values]) => [...sampled(values, 2)])
+    const running = [...named('after.')]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([key, values]) => sampled(values, 2).map((value) => ({ key, value })))
     equal(running.length, exact('running').length)
-    const statistics = Float64Array.from(running)
+    const statistic = (suffix: string): number => {
+      const pairs = running.flatMap(({ key, value }, index) => (key.endsWith(suffix) ? [[value, exact('running')[index]!] as const] : []))
+      const goldens = pairs.map(([, expected]) => expected)
+      return distance([pairs.map(([value]) => value)], [goldens]) / norm([goldens])
+    }
     return {
       loss: Math.abs(loss - golden),
-      running: distance([statistics], [exact('running')]) / norm([exact('running')]),
+      means: statistic('.running_mean'),
+      variances: statistic('.running_var'),
       gradients: distance([sketch(named('grad.'))], [exact('gradients')]) / norm([exact('gradients')])
     }
   }
 
-  devices
-    .flatMap((device) => [
-      { device, variant: 'untiled', decisions: { strategy: 'plain', exactKernels: true }, exact: true } as const,
-      { device, variant: 'tiled', decisions: { segments: cutAtStatistics(graph) }, exact: true } as const,
-      ...(smooth && device === 'cpu' ? [{ device, variant: 'by Winograd', decisions: { strategy: 'plain' }, exact: false } as const] : [])
-    ])
-    .forEach(({ device, variant, decisions, exact }) =>
-      compared(`${device}, ${variant}: as close as PyTorch's float32${exact ? ', running statistics within 1e-5' : ''}`, async () => {
-        const steps: ReturnType<typeof errorsOf>[] = []
+  /** Exact kernels and plain's own choice, untiled and tiled: for time's sake three of the four as it is, two smooth, all between them. */
+  const variantsOf = (device: DeviceName): readonly Variant[] => {
+    const untiled = { variant: 'untiled, exact kernels', decisions: { strategy: 'plain', exactKernels: true }, exact: true } as const
+    const tiled = { variant: 'tiled, exact kernels', decisions: { segments: cutAtStatistics(graph) }, exact: true } as const
+    if (device !== 'cpu') return [untiled, tiled]
+    const winograd = chosenByPlain(model, input)
+    const byWinograd = { variant: 'untiled, by Winograd', decisions: { strategy: 'plain' }, exact: false } as const
+    const segments = cutAtStatistics(graph).map((segment) => ({
+      ...segment,
+      winograd: winograd.filter((position) => segment.from <= position && position < segment.to)
+    }))
+    if (wide) compared('some convolutions run by Winograd', () => ok(winograd.length > 3, `${winograd}`))
+    return smooth ? [tiled, byWinograd] : [untiled, byWinograd, { variant: 'tiled, by Winograd', decisions: { segments }, exact: false }]
+  }
+
+  for (const device of devices)
+    for (const { variant, decisions, exact } of variantsOf(device))
+      compared(`${device}, ${variant}: as close as PyTorch's float32`, async () => {
+        const steps: Record<Compared, number>[] = []
         for (const { seed, loss } of seeds) steps.push(errorsOf(await gradients({ ...execution(seed), device, ...decisions }), seed, loss))
-        const mostLoss = Math.max(1e-5, largest('loss'))
-        if (exact)
-          steps.forEach(({ loss }, index) =>
-            ok(loss <= mostLoss, `seed ${seeds[index]!.seed}: the loss is off by ${loss}, over ${mostLoss}`)
-          )
-        const bounds = [['gradients', 2 * largest('gradients')] as const, ...(exact ? [['running', 1e-5] as const] : [])]
-        for (const [what, bound] of bounds) {
-          const all = steps.map((errors) => errors[what])
+        const mostLoss = Math.max(1e-5, (exact ? 1 : 2) * largest('loss'))
+        steps.forEach(({ loss }, index) => ok(loss <= mostLoss, `seed ${seeds[index]!.seed}: the loss is off by ${loss}, over ${mostLoss}`))
+        // The seen medians are below; Inception's means as it is are off by up to 7e-5 in PyTorch's float32 too.
+        const running = exact ? 1e-5 : 2e-5
+        const means = name === 'inception_v3' && !smooth ? (exact ? 2e-5 : 7e-5) : running
+        Object.entries({ gradients: 2 * largest('gradients'), means, variances: running }).forEach(([what, bound]) => {
+          const all = steps.map((errors) => errors[what as Compared])
           const text = `${what}: the median of ${all.map((error) => error.toExponential(2)).join(', ')}, at most ${bound.toExponential(2)}`
-          ok(median(all) <= bound, text)
           if (process.env.SHOW_ERRORS) console.log(name, kind, device, variant, text)
-        }
+          ok(median(all) <= bound, text)
+        })
       })
-    )
   compared.run()
 })
