@@ -52,14 +52,6 @@ DriverApi driverApi() {
   return driver;
 }
 
-ChunkedMemory::Range::Range(const DriverApi& driver, std::size_t bytes) : driver_(driver), bytes_(bytes) {
-  if (bytes > 0) checkDriver(driver, driver.cuMemAddressReserve(&first_, bytes, 0, 0, 0), "reserving addresses");
-}
-
-ChunkedMemory::Range::~Range() {
-  if (bytes_ > 0) static_cast<void>(driver_.cuMemAddressFree(first_, bytes_));
-}
-
 ChunkedMemory::Handles::Handles(const DriverApi& driver, std::size_t count, std::size_t chunkBytes) : driver_(driver) {
   const CUmemAllocationProp properties = ofTheGpu();
   handles_.reserve(count);
@@ -78,45 +70,47 @@ void ChunkedMemory::Handles::release() const {
   for (const CUmemGenericAllocationHandle handle : handles_) static_cast<void>(driver_.cuMemRelease(handle));
 }
 
+ChunkedMemory::Range::Range(const DriverApi& driver, std::size_t bytes, std::size_t chunkBytes)
+    : driver_(driver), bytes_(bytes), chunkBytes_(chunkBytes) {
+  if (bytes > 0) checkDriver(driver, driver.cuMemAddressReserve(&first_, bytes, 0, 0, 0), "reserving addresses");
+}
+
+ChunkedMemory::Range::~Range() {
+  for (const std::size_t address : mapped_) static_cast<void>(driver_.cuMemUnmap(first_ + address, chunkBytes_));
+  if (bytes_ > 0) static_cast<void>(driver_.cuMemAddressFree(first_, bytes_));
+}
+
+void ChunkedMemory::Range::map(std::size_t address, const Handles& chunks, std::size_t memory, std::size_t bytes) {
+  if (bytes == 0) return;
+  for (std::size_t at = 0; at < bytes; at += chunkBytes_) {
+    checkDriver(driver_, driver_.cuMemMap(first_ + address + at, chunkBytes_, 0, chunks[(memory + at) / chunkBytes_], 0),
+                "mapping a chunk");
+    mapped_.insert(address + at);
+  }
+  CUmemAccessDesc access{};
+  access.location = ofTheGpu().location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  checkDriver(driver_, driver_.cuMemSetAccess(first_ + address, bytes, &access, 1), "giving access to chunks");
+}
+
+void ChunkedMemory::Range::unmap(std::size_t address, std::size_t bytes) {
+  checkDriver(driver_, driver_.cuMemUnmap(first_ + address, bytes), "unmapping chunks");
+  mapped_.erase(mapped_.lower_bound(address), mapped_.lower_bound(address + bytes));
+}
+
+void ChunkedMemory::Range::unmapFrom(std::size_t address) {
+  while (!mapped_.empty() && *mapped_.rbegin() >= address) unmap(*mapped_.rbegin(), chunkBytes_);
+}
+
 ChunkedMemory::ChunkedMemory(const Chunks& chunks, std::size_t bytes)
     : driver_(driverApi()),
       chunkBytes_(checked(driver_, chunks.chunkBytes)),
       residentBytes_(chunks.residentBytes),
       chunks_(driver_, bytes / chunkBytes_, chunkBytes_),
-      whole_(driver_, wholeBytes()),
-      addresses_(driver_, chunks.addressBytes) {
-  if (wholeBytes() > 0) mapIn(whole_, 0, 0, wholeBytes());
-  if (residentBytes_ > 0) mapIn(addresses_, 0, 0, residentBytes_);
-}
-
-ChunkedMemory::~ChunkedMemory() {
-  for (const auto& [address, bytes] : mapped_) static_cast<void>(driver_.cuMemUnmap(addresses_.at(address), bytes));
-  if (residentBytes_ > 0) static_cast<void>(driver_.cuMemUnmap(addresses_.at(0), residentBytes_));
-  if (wholeBytes() > 0) static_cast<void>(driver_.cuMemUnmap(whole_.at(0), wholeBytes()));
-}
-
-void ChunkedMemory::mapIn(const Range& range, std::size_t address, std::size_t memory, std::size_t bytes) const {
-  for (std::size_t at = 0; at < bytes; at += chunkBytes_)
-    checkDriver(driver_, driver_.cuMemMap(range.at(address + at), chunkBytes_, 0, chunks_[(memory + at) / chunkBytes_], 0),
-                "mapping a chunk");
-  CUmemAccessDesc access{};
-  access.location = ofTheGpu().location;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  checkDriver(driver_, driver_.cuMemSetAccess(range.at(address), bytes, &access, 1), "giving access to chunks");
-}
-
-void ChunkedMemory::map(std::size_t address, std::size_t memory, std::size_t bytes) {
-  mapIn(addresses_, address, memory, bytes);
-  mapped_[address] = bytes;
-}
-
-void ChunkedMemory::unmap(std::size_t address, std::size_t bytes) {
-  checkDriver(driver_, driver_.cuMemUnmap(addresses_.at(address), bytes), "unmapping chunks");
-  mapped_.erase(mapped_.lower_bound(address), mapped_.lower_bound(address + bytes));
-}
-
-void ChunkedMemory::reset() {
-  while (!mapped_.empty()) unmap(mapped_.begin()->first, mapped_.begin()->second);
+      whole_(driver_, wholeBytes(), chunkBytes_),
+      addresses_(driver_, chunks.addressBytes, chunkBytes_) {
+  whole_.map(0, chunks_, 0, wholeBytes());
+  addresses_.map(0, chunks_, 0, residentBytes_);
 }
 
 }  // namespace tilefold::cuda

@@ -1,7 +1,7 @@
 // Virtual addressing on the GPU (../chunked_arena.hpp is the machine's own): a range of addresses to which chunks of memory are mapped.
 #pragma once
 #include <cstddef>
-#include <map>
+#include <set>
 #include <vector>
 
 #include "../program.hpp"
@@ -13,7 +13,6 @@ class ChunkedMemory {
  public:
   // `bytes` of memory for the whole chunks that they hold. Throws NoMemory, or Failure where chunks are none that the GPU maps.
   ChunkedMemory(const Chunks& chunks, std::size_t bytes);
-  ~ChunkedMemory();
   ChunkedMemory(const ChunkedMemory&) = delete;
   ChunkedMemory& operator=(const ChunkedMemory&) = delete;
 
@@ -24,25 +23,12 @@ class ChunkedMemory {
   std::size_t chunkBytes() const { return chunkBytes_; }
 
   // All three in whole chunks, as the decoder has proven. Nothing that was queued before may touch what is unmapped. Throws Failure.
-  void map(std::size_t address, std::size_t memory, std::size_t bytes);
-  void unmap(std::size_t address, std::size_t bytes);
+  void map(std::size_t address, std::size_t memory, std::size_t bytes) { addresses_.map(address, chunks_, memory, bytes); }
+  void unmap(std::size_t address, std::size_t bytes) { addresses_.unmap(address, bytes); }
   // Takes away what a run that did not end left mapped.
-  void reset();
+  void reset() { addresses_.unmapFrom(residentBytes_); }
 
  private:
-  // Addresses that are taken and lead nowhere.
-  class Range {
-   public:
-    Range(const DriverApi& driver, std::size_t bytes);
-    ~Range();
-    std::byte* data() const { return reinterpret_cast<std::byte*>(first_); }
-    CUdeviceptr at(std::size_t offset) const { return first_ + offset; }
-
-   private:
-    const DriverApi& driver_;
-    CUdeviceptr first_ = 0;
-    std::size_t bytes_;
-  };
   // Memory of the GPU, by chunks, freed with their owner.
   class Handles {
    public:
@@ -56,14 +42,27 @@ class ChunkedMemory {
     const DriverApi& driver_;
     std::vector<CUmemGenericAllocationHandle> handles_;
   };
+  // Addresses that are taken, and the chunks that they lead to: nowhere at first.
+  class Range {
+   public:
+    Range(const DriverApi& driver, std::size_t bytes, std::size_t chunkBytes);
+    ~Range();
+    std::byte* data() const { return reinterpret_cast<std::byte*>(first_); }
+    void map(std::size_t address, const Handles& chunks, std::size_t memory, std::size_t bytes);
+    void unmap(std::size_t address, std::size_t bytes);
+    void unmapFrom(std::size_t address);
 
-  void mapIn(const Range& range, std::size_t address, std::size_t memory, std::size_t bytes) const;
+   private:
+    const DriverApi& driver_;
+    CUdeviceptr first_ = 0;
+    std::size_t bytes_, chunkBytes_;
+    std::set<std::size_t> mapped_;  // where each chunk is, noted one by one: one may fail after others
+  };
 
   DriverApi driver_;
   std::size_t chunkBytes_, residentBytes_;
   Handles chunks_;
   Range whole_, addresses_;
-  std::map<std::size_t, std::size_t> mapped_;  // bytes from an address on, beside what is resident
 };
 
 }  // namespace tilefold::cuda
