@@ -1,4 +1,4 @@
-import { cudnnAlgorithm, turnedAlgorithm, type Kernel } from '../staging'
+import { cudnnAlgorithm, isConvolution, turnedAlgorithm, type Kernel } from '../staging'
 import { launchCounts } from './device'
 import type { Planned } from './planning'
 import { percent, table } from './report'
@@ -22,7 +22,7 @@ const algorithmName = (algorithm: number): string => {
 }
 
 const nameOf = (kernel: Kernel): string => {
-  if (!('algorithm' in kernel)) return kernel.kind
+  if (!isConvolution(kernel)) return kernel.kind
   const rectifies = kernel.kind === 'convolutionForward' && kernel.slope !== 1
   return `${kernel.kind}, ${algorithmName(kernel.algorithm)}${rectifies ? ', rectified' : ''}`
 }

@@ -19,6 +19,7 @@ import {
   checkPlanFile,
   deviceFileName,
   graphOf,
+  isConvolution,
   isProfile,
   isRecorded,
   plainPeakBytes,
@@ -145,7 +146,7 @@ const guessOf = ({ device }: Setup, { program }: Staged): Pick<Planned, 'guess'>
   const missing = unrecorded(device, program.kernels).length
   if (missing === 0) return {}
   const guess =
-    `${device.name} was not asked about ${missing} of the plan's ${program.kernels.filter((one) => 'algorithm' in one).length} convolutions: ` +
+    `${device.name} was not asked about ${missing} of the plan's ${program.kernels.filter(isConvolution).length} convolutions: ` +
     `their scratch is taken from others of their kind; record this plan there with tilefold profile --device cuda --out`
   return { guess }
 }

@@ -11,6 +11,7 @@ import {
   type ProfiledModel,
   type Source,
   deviceFileName,
+  isConvolution,
   keyOfKernel,
   stage
 } from '../staging'
@@ -63,7 +64,7 @@ const [mostSamplings, mostRounds] = [3, 6]
 
 /** A kernel by every algorithm that the device has for it. */
 const alternatives = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Kernel[] => {
-  if (algorithms === undefined || !('algorithm' in kernel)) return [kernel]
+  if (algorithms === undefined || !isConvolution(kernel)) return [kernel]
   const direct = { ...kernel, algorithm: 0 }
   const others = algorithms(direct).filter(({ algorithm }) => algorithm !== 0)
   return [direct, ...others.map(({ algorithm }) => ({ ...kernel, algorithm }))]

@@ -10,17 +10,22 @@ export const turnedAlgorithm = (n: number): number => 32 + n
 
 export const isTurned = ({ algorithm }: ConvolutionAlgorithm): boolean => algorithm >= turnedAlgorithm(0)
 
-/** cuDNN's Winograd and FFT algorithms, by its own numbers: they round differently than sums of products. */
-const transforming: { readonly [K in ConvolutionKernel['kind']]: readonly number[] } = {
-  convolutionForward: [4, 5, 6, 7],
-  convolutionBackwardData: [2, 3, 4, 5],
-  convolutionBackwardWeights: [2, 4, 5, 6]
+/** cuDNN's algorithms by Fourier transforms and by Winograd, by its own numbers: they round differently than sums of products. */
+const transforming: {
+  readonly [K in ConvolutionKernel['kind']]: { readonly fourier: readonly number[]; readonly winograd: readonly number[] }
+} = {
+  convolutionForward: { fourier: [4, 5], winograd: [6, 7] },
+  convolutionBackwardData: { fourier: [2, 3], winograd: [4, 5] },
+  convolutionBackwardWeights: { fourier: [2, 6], winograd: [4, 5] }
 }
 
-const isExact = (kind: ConvolutionKernel['kind'], { algorithm }: ConvolutionAlgorithm): boolean =>
-  algorithm !== 1 &&
-  !transforming[kind].some((n) => cudnnAlgorithm(n) === algorithm) &&
-  !transforming.convolutionForward.some((n) => turnedAlgorithm(n) === algorithm)
+export const isFourier = (kind: ConvolutionKernel['kind'], { algorithm }: ConvolutionAlgorithm): boolean =>
+  transforming[kind].fourier.some((n) => cudnnAlgorithm(n) === algorithm)
+
+const isExact = (kind: ConvolutionKernel['kind'], { algorithm }: ConvolutionAlgorithm): boolean => {
+  const [own, turned] = [kind, 'convolutionForward' as const].map((one) => Object.values(transforming[one]).flat())
+  return algorithm !== 1 && !own!.some((n) => cudnnAlgorithm(n) === algorithm) && !turned!.some((n) => turnedAlgorithm(n) === algorithm)
+}
 
 /** The device without what rounds differently than sums of products: Winograd, and algorithms by Winograd or Fourier transforms. */
 export const withExactKernels = (device: DeviceModel): DeviceModel => {

@@ -1,7 +1,7 @@
-import { isTurned } from './algorithms'
+import { isFourier, isTurned } from './algorithms'
 import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
 import { memoised } from './lazily'
-import { keyOfKernel, type ConvolutionKernel, type Kernel } from './kernels'
+import { isConvolution, keyOfKernel, type ConvolutionKernel } from './kernels'
 import type { Layout } from './layout'
 import { elementSizes } from './program'
 import { referenceModel } from './reference-model'
@@ -29,15 +29,6 @@ const perPlace = 0.15
 
 /** Of cuDNN's loads: it refuses tensors that begin elsewhere than at multiples. */
 const vectorBytes = 16
-
-/** By Fourier transforms: far slower on an H200 than their places in cuDNN's list say, so they stand behind all others. */
-const fourier: { readonly [K in ConvolutionKernel['kind']]: readonly number[] } = {
-  convolutionForward: [20, 21],
-  convolutionBackwardData: [18, 19],
-  convolutionBackwardWeights: [18, 22]
-}
-
-export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'algorithm' in kernel
 
 /** An extent down to its three leading binary digits: of every four sizes of an octave, one stands for all up to the next. */
 const coarse = (extent: number): number => extent - (extent % 2 ** Math.max(0, Math.floor(Math.log2(extent)) - 2))
@@ -86,11 +77,12 @@ export const gpuModel = (
   const scratchBytes = (kernel: ConvolutionKernel): number => exact(unrectified(kernel)) ?? refusedBytes
   const listed = memoised(keyOfKernel, (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
     const found = ask.algorithms(kernel)
-    const isFourier = ({ algorithm }: ConvolutionAlgorithm): boolean => fourier[kernel.kind].includes(algorithm)
     const direct = { algorithm: 0, scratchBytes: scratchBytes(kernel) }
     // A measurement alone tells where turned weights are faster.
     const [own, turned] = [found.filter((one) => !isTurned(one)), found.filter(isTurned)]
-    return [...own.filter((one) => !isFourier(one)), ...own.filter(isFourier), direct, ...turned]
+    // By Fourier transforms: far slower on an H200 than their places in cuDNN's list say.
+    const [others, late] = [own.filter((one) => !isFourier(kernel.kind, one)), own.filter((one) => isFourier(kernel.kind, one))]
+    return [...others, ...late, direct, ...turned]
   })
   const algorithms = memoised(keyOfKernel, (kernel: ConvolutionKernel) => listed(representative(kernel)))
   /** How much longer a convolution takes than the fastest for its shape. */

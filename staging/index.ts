@@ -30,6 +30,7 @@ export type { Graph, Node, Parameter } from './graph'
 export { buildGraph, isLearnable, withLoss } from './graph'
 export {
   encodeKernel,
+  isConvolution,
   kernelKinds,
   kernelTable,
   keyOfKernel,

@@ -310,6 +310,8 @@ export type KernelOf<K extends KernelKind> = { readonly kind: K } & { readonly [
 export type Kernel = { [K in KernelKind]: KernelOf<K> }[KernelKind]
 export type ConvolutionKernel = Extract<Kernel, { readonly algorithm: number }>
 
+export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'algorithm' in kernel
+
 /** [code, ...fields in the table's order]: what a device decodes. */
 export const encodeKernel = (kernel: Kernel): readonly number[] => [
   kernelKinds.indexOf(kernel.kind),

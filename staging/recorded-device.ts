@@ -1,8 +1,8 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
-import { gpuModel, isConvolution, representative, unrectified, type GpuAnswers } from './gpu-model'
+import { gpuModel, representative, unrectified, type GpuAnswers } from './gpu-model'
 import { familyOf } from './kernel-family'
-import { keyOfKernel, type ConvolutionKernel, type Kernel } from './kernels'
+import { isConvolution, keyOfKernel, type ConvolutionKernel, type Kernel } from './kernels'
 import { layouts, type Layout } from './layout'
 import { memoised } from './lazily'
 import { isKernel, profileTimes } from './profile'
@@ -113,7 +113,7 @@ const byFamily = <R extends { readonly kernel: ConvolutionKernel }>(rows: readon
   return families
 }
 
-/** A padded copy of the source is what direct kernels take at most. */
+/** A padded copy of the source is about what direct kernels take. */
 const copyBytes = (k: ConvolutionKernel): number =>
   4 * k.batch * k.inChannels * (k.inHeight + k.padTop + k.padBottom) * (k.inWidth + k.padLeft + k.padRight)
 

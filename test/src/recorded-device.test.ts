@@ -20,7 +20,8 @@ import {
   unrecorded,
   verify
 } from '../../staging'
-import { gpuModel, isConvolution } from '../../staging/gpu-model'
+import { gpuModel } from '../../staging/gpu-model'
+import { isConvolution } from '../../staging/kernels'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { must } from '../golden/execute'
 import { gpuDouble } from '../staging/gpu-answers'
