@@ -43,13 +43,16 @@ export const randomExecution = (seed: number, kind = netKind(seed)): RandomExecu
 export const norm = (numbers: ArrayLike<number>): number => Math.sqrt(Array.from(numbers).reduce((sum, value) => sum + value * value, 0))
 
 /** Of values and weights of order one: gradients that are all below it (a mean over what is normalised) are nothing but rounding. */
-const leastNorm = 1e-2
+const rounding = 1e-10
+/** They are compared as if the largest had this norm. */
+const normOfRounding = 1e-2
 
 /** ‖Δ‖ ≤ tolerance · max(‖ref‖, largest gradient's norm, or where there are no gradients largest tensor's), for every tensor. */
 export const assertTensorsClose = (actual: Tensors, expected: Tensors, tolerance: number): void => {
   assert.equal([...actual.keys()], [...expected.keys()])
   const gradients = [...expected].filter(([name]) => name.startsWith('grad.'))
-  const largest = Math.max(leastNorm, ...(gradients.length > 0 ? gradients : [...expected]).map(([, tensor]) => norm(tensor)))
+  const most = Math.max(...(gradients.length > 0 ? gradients : [...expected]).map(([, tensor]) => norm(tensor)))
+  const largest = most > rounding ? most : normOfRounding
   for (const [name, reference] of expected) {
     const tensor = actual.get(name)!
     const difference = norm(Array.from(reference as ArrayLike<number>, (value, index) => value - tensor[index]!))
