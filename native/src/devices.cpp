@@ -12,7 +12,8 @@ namespace tilefold {
 namespace {
 
 std::unique_ptr<Device> makeCpu(Precision precision, int threads) {
-  if (precision != Precision::float32) throw Failure("the cpu device computes in float32 only: use the reference device for another precision");
+  if (precision != Precision::float32)
+    throw Failure("the cpu device computes in float32 only: use the reference device for another precision");
   return makeCpuDevice(threads);
 }
 

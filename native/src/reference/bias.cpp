@@ -33,7 +33,7 @@ void sumBias(const Tile& t, const T* destinationGradient, ParameterOf<T>* biasGr
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                        \
+#define TILEFOLD_INSTANTIATE(T)                                     \
   template void addBias<T>(const Tile&, const ParameterOf<T>*, T*); \
   template void sumBias<T>(const Tile&, const T*, ParameterOf<T>*);
 TILEFOLD_INSTANTIATE(float)

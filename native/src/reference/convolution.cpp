@@ -163,9 +163,9 @@ void convolutionBackwardWeights(const Convolution& c, const T* source, const T* 
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                              \
+#define TILEFOLD_INSTANTIATE(T)                                                                           \
   template void convolutionForward<T>(const Convolution&, const T*, const T*, const ParameterOf<T>*, T*); \
-  template void convolutionBackwardData<T>(const Convolution&, const T*, const T*, T*);      \
+  template void convolutionBackwardData<T>(const Convolution&, const T*, const T*, T*);                   \
   template void convolutionBackwardWeights<T>(const Convolution&, const T*, const T*, ParameterOf<T>*, ParameterOf<T>*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
-#include "../device.hpp"
 #include "../bfloat16.hpp"
+#include "../device.hpp"
 #include "../kernel_fields.hpp"
 #include "pointwise.hpp"
 

@@ -63,9 +63,9 @@ void linearBackwardWeights(const Linear& l, const T* source, const T* destinatio
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                    \
+#define TILEFOLD_INSTANTIATE(T)                                                                 \
   template void linearForward<T>(const Linear&, const T*, const T*, const ParameterOf<T>*, T*); \
-  template void linearBackwardData<T>(const Linear&, const T*, const T*, T*);      \
+  template void linearBackwardData<T>(const Linear&, const T*, const T*, T*);                   \
   template void linearBackwardWeights<T>(const Linear&, const T*, const T*, ParameterOf<T>*, ParameterOf<T>*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

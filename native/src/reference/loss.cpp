@@ -49,7 +49,8 @@ void visitPlane(const StridedTile& t, const Planes& planes, std::int64_t plane, 
 }  // namespace
 
 template <class T>
-void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* rowWeights, double* loss) {
+void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* rowWeights,
+                                double* loss) {
   checkLabels(c, labels);
   for (std::int64_t row = 0; row < c.batch; ++row) {
     const T* scores = source + row * c.classes;
@@ -105,7 +106,7 @@ void meanSquaredErrorBackward(const SquaredError& s, const T* source, const Para
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                       \
+#define TILEFOLD_INSTANTIATE(T)                                                                                                    \
   template void softmaxCrossEntropyForward<T>(const CrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double*); \
   template void softmaxCrossEntropyBackward<T>(const CrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, T*);     \
   template void meanSquaredErrorForward<T>(const SquaredError&, const T*, const ParameterOf<T>*, double*);                         \

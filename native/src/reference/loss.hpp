@@ -11,7 +11,8 @@ namespace tilefold::reference {
 // A row's loss and gradient are multiplied by its weight; without `rowWeights` (null) every weight is 1.
 // Throws Failure for a label outside 0 .. classes - 1.
 template <class T>
-void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* rowWeights, double* loss);
+void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* rowWeights,
+                                double* loss);
 template <class T>
 void softmaxCrossEntropyBackward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* rowWeights,
                                  T* sourceGradient);

@@ -75,7 +75,8 @@ void gather(const StridedTile& t, const ParameterOf<T>* source, T* destination) 
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     for (std::int64_t y = 0; y < t.height; ++y) {
-      const ParameterOf<T>* from = source + planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel + y * t.strideHeight;
+      const ParameterOf<T>* from =
+          source + planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel + y * t.strideHeight;
       T* to = destination + (plane * t.height + y) * t.width * block;
       for (std::int64_t lane = 0; lane < block; ++lane)
         for (std::int64_t x = 0; x < t.width; ++x)
@@ -92,7 +93,8 @@ void scatterAdd(const StridedTile& t, const T* source, ParameterOf<T>* destinati
   for (std::int64_t plane = 0; plane < planes.count; ++plane) {
     for (std::int64_t y = 0; y < t.height; ++y) {
       const T* from = source + (plane * t.height + y) * t.width * block;
-      ParameterOf<T>* to = destination + planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel + y * t.strideHeight;
+      ParameterOf<T>* to =
+          destination + planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel + y * t.strideHeight;
       for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane)
         for (std::int64_t x = 0; x < t.width; ++x) to[lane * t.strideChannel + x] += from[x * block + lane];
     }
@@ -105,11 +107,11 @@ void roundWeights(const RoundWeights& r, const ParameterOf<T>* source, T* destin
   for (std::int64_t i = 0; i < r.count; ++i) destination[i] = static_cast<T>(source[i]);
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                               \
-  template void reorderActivation<T>(const ActivationReorder&, const T*, T*); \
-  template void copyChannels<T>(const CopyChannels&, const T*, T*);           \
-  template void copyBox<T>(const CopyBox&, const T*, T*);                     \
-  template void gather<T>(const StridedTile&, const ParameterOf<T>*, T*);                  \
+#define TILEFOLD_INSTANTIATE(T)                                                  \
+  template void reorderActivation<T>(const ActivationReorder&, const T*, T*);    \
+  template void copyChannels<T>(const CopyChannels&, const T*, T*);              \
+  template void copyBox<T>(const CopyBox&, const T*, T*);                        \
+  template void gather<T>(const StridedTile&, const ParameterOf<T>*, T*);        \
   template void roundWeights<T>(const RoundWeights&, const ParameterOf<T>*, T*); \
   template void scatterAdd<T>(const StridedTile&, const T*, ParameterOf<T>*);
 TILEFOLD_INSTANTIATE(float)

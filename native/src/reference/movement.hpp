@@ -22,6 +22,7 @@ void gather(const StridedTile& t, const ParameterOf<T>* source, T* destination);
 template <class T>
 void scatterAdd(const StridedTile& t, const T* source, ParameterOf<T>* destination);
 
+// Weights as products read them: parameters rounded to what activations are stored as.
 template <class T>
 void roundWeights(const RoundWeights& r, const ParameterOf<T>* source, T* destination);
 

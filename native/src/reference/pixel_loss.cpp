@@ -122,9 +122,10 @@ void classesOfPixels(const ClassifiedTile& t, const T* source, std::uint8_t* cla
   }
 }
 
-#define TILEFOLD_INSTANTIATE(T)                                                                                                  \
-  template void pixelCrossEntropyForward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double, double*); \
-  template void pixelCrossEntropyBackward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double, T*);     \
+#define TILEFOLD_INSTANTIATE(T)                                                                                                           \
+  template void pixelCrossEntropyForward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double,       \
+                                            double*);                                                                                     \
+  template void pixelCrossEntropyBackward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double, T*); \
   template void classesOfPixels<T>(const ClassifiedTile&, const T*, std::uint8_t*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

@@ -200,7 +200,7 @@ void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradie
   template void maxPoolBackward<T>(const MaxPool&, const T*, const std::int32_t*, T*); \
   template void averagePoolForward<T>(const AveragePool&, const T*, T*);               \
   template void averagePoolBackward<T>(const AveragePool&, const T*, T*);              \
-  template void sumPixelsForward<T>(const SumPixels&, const T*, ParameterOf<T>*);                   \
+  template void sumPixelsForward<T>(const SumPixels&, const T*, ParameterOf<T>*);      \
   template void sumPixelsBackward<T>(const SumPixels&, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
