@@ -1,9 +1,11 @@
-// bfloat16 on the processor: the upper half of a float32, rounded to the nearest, ties to even (a
-// double is rounded to float32 before). It is stored; arithmetic is in float32.
+// bfloat16: the upper half of a float32, rounded to the nearest, ties to even (a double is rounded to
+// float32 before). It is stored; arithmetic is in float32.
 #pragma once
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+
+#include "host_device.hpp"
 
 namespace tilefold {
 
@@ -11,14 +13,14 @@ class Bfloat16 {
  public:
   Bfloat16() = default;
   template <class Number, class = std::enable_if_t<std::is_arithmetic_v<Number>>>
-  explicit Bfloat16(Number value) : bits_(rounded(static_cast<float>(value))) {}
-  Bfloat16& operator=(float value) {
+  TILEFOLD_HOST_DEVICE explicit Bfloat16(Number value) : bits_(rounded(static_cast<float>(value))) {}
+  TILEFOLD_HOST_DEVICE Bfloat16& operator=(float value) {
     bits_ = rounded(value);
     return *this;
   }
-  Bfloat16& operator+=(float value) { return *this = *this + value; }
+  TILEFOLD_HOST_DEVICE Bfloat16& operator+=(float value) { return *this = *this + value; }
 
-  operator float() const {
+  TILEFOLD_HOST_DEVICE operator float() const {
     const std::uint32_t wide = std::uint32_t{bits_} << 16;
     float value = 0;
     std::memcpy(&value, &wide, sizeof value);
@@ -26,7 +28,7 @@ class Bfloat16 {
   }
 
  private:
-  static std::uint16_t rounded(float value) {
+  TILEFOLD_HOST_DEVICE static std::uint16_t rounded(float value) {
     std::uint32_t wide = 0;
     std::memcpy(&wide, &value, sizeof wide);
     // What is no number stays none: its payload may lie in the half that is lost.

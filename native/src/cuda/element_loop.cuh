@@ -37,16 +37,31 @@ void forEach(const Context& context, const char* name, std::int64_t count, const
   launchKernel(context, name, visitItems<Body>, blocksFor(context, count), blockThreads, count, body);
 }
 
-// Elements that lie next to each other and are read or written by one access.
+// Elements as they lie next to each other in memory.
 template <class T, int count>
-struct alignas(count * sizeof(T)) Pack {
+struct alignas(count * sizeof(T)) Adjacent {
+  T values[count];
+};
+
+// Elements that are read from or written to neighbouring places, of whatever type, by one access.
+template <class T, int count>
+struct Pack {
   static constexpr int width = count;
   T values[count];
 
   __device__ T& operator[](int i) { return values[i]; }
   __device__ const T& operator[](int i) const { return values[i]; }
-  __device__ void load(const T* from) { *this = *reinterpret_cast<const Pack*>(from); }
-  __device__ void store(T* to) const { *reinterpret_cast<Pack*>(to) = *this; }
+  template <class Stored>
+  __device__ void load(const Stored* from) {
+    const auto elements = *reinterpret_cast<const Adjacent<Stored, count>*>(from);
+    for (int i = 0; i < count; ++i) values[i] = static_cast<T>(elements.values[i]);
+  }
+  template <class Stored>
+  __device__ void store(Stored* to) const {
+    Adjacent<Stored, count> elements;
+    for (int i = 0; i < count; ++i) elements.values[i] = static_cast<Stored>(values[i]);
+    *reinterpret_cast<Adjacent<Stored, count>*>(to) = elements;
+  }
 };
 
 constexpr int packWidth = 4;
