@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "../kernels.hpp"
+
 namespace tilefold::cuda {
 
 // One image of a step: element (row, column, channel) of the crop, flipped and turned, is pixels[(origin + row * rowStep + column *
@@ -48,6 +50,7 @@ struct Context {
   const StepBlock* step = nullptr;  // on the device
   Fault* fault = nullptr;           // on the device
   Partials* partials = nullptr;     // on the device
+  Precision precision = Precision::float32;  // of activations
   Math math = Math::float32;
   int multiprocessors = 1;
   Libraries* libraries = nullptr;
