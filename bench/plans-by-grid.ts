@@ -1,7 +1,7 @@
 import { type StageRequest, type Staged, stage } from '../staging'
 import { withExactKernels, withFastestFirst } from '../staging/algorithms'
 import { type Graph, buildGraph } from '../staging/graph'
-import type { Lowering } from '../staging/lowering/lower'
+import type { Lowering } from '../staging/lowering/open-context'
 import { asWritten, inOrder } from '../staging/order'
 import type { Segment } from '../staging/plan'
 import { type Candidate, candidateOf, openAnswers } from '../staging/search'

@@ -5,7 +5,9 @@ import { lazilyBy } from '../lazily'
 import { computingNanoseconds, nanoseconds } from '../simulate'
 import type { VirtualInstruction } from './emitter'
 import { keptTensors } from './kept'
-import { bytesOfResidents, stepOf, type Lowering } from './lower'
+import type { Lowering } from './open-context'
+import { bytesOfResidents } from './residents'
+import { stepOf } from './step'
 
 /** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
 export interface SwappableTensor {

@@ -1,6 +1,6 @@
 import type { Graph } from '../graph'
 import { openPool } from '../lowering/emitter'
-import { openContext } from '../lowering/lower'
+import { openContext } from '../lowering/open-context'
 import { tilesAsked } from '../marks'
 import { aligned } from '../placement/placement'
 import { poolBeforeRectifying } from '../order'

@@ -1,5 +1,5 @@
 import type { Graph } from '../graph'
-import type { Lowering } from '../lowering/lower'
+import type { Lowering } from '../lowering/open-context'
 import type { SegmentEstimate } from '../lowering/estimate'
 import type { Order } from '../order'
 import type { Timeline } from '../lowering/timeline'

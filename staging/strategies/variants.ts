@@ -1,4 +1,4 @@
-import type { Lowering } from '../lowering/lower'
+import type { Lowering } from '../lowering/open-context'
 import type { Segment } from '../plan'
 import type { Span } from '../tiling'
 import type { Segmentation } from './strategy'

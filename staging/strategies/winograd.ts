@@ -1,7 +1,7 @@
 import type { Graph } from '../graph'
 import { weightElements } from '../layout'
 import { segmentTimer } from '../lowering/estimate'
-import { openContext, type Lowering } from '../lowering/lower'
+import { openContext, type Lowering } from '../lowering/open-context'
 import { openPool } from '../lowering/emitter'
 import { transformablePositions } from '../lowering/winograd'
 import { segmentTiling, untiled, type SegmentTiling } from '../tiling'

@@ -1,6 +1,6 @@
 import { refusedBytes } from '../device-model'
 import { segmentScratch } from '../lowering/estimate'
-import type { Lowering } from '../lowering/lower'
+import type { Lowering } from '../lowering/open-context'
 import { untiled } from '../tiling'
 import type { Variants } from './variants'
 

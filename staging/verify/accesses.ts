@@ -13,7 +13,8 @@ import {
 } from '../program'
 import { coordinatesOf, type Coordinates } from './boxes'
 import { fail, instructionFault, operandFault, proving, rangeText, type Place, type VerifierFault } from './fault'
-import { isOptional, operandRegions, type OperandRegion, type Repeat } from './operand-regions'
+import { operandRegions, type OperandRegion, type Repeat } from './operand-regions'
+import { isOptional } from './operand-use'
 import type { Kernel } from '../kernels'
 import { sectionsOf } from './sections'
 

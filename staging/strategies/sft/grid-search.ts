@@ -1,0 +1,84 @@
+import type { Segment } from '../../plan'
+import { tileCount, type Grid } from '../../tiling'
+
+/** A way to run the nodes between two positions. */
+export interface Option {
+  readonly segment: Segment
+  /** The most that it adds to what is resident, the tensors at its ends included. */
+  readonly addedBytes: () => number
+  readonly keptBytes: () => number
+  readonly nanoseconds: () => number
+}
+
+/**
+ * The first grid, from coarse to fine, that fits, by bisection. A grid that would be faster than a coarser one that was looked at, or
+ * slower than a finer one, is passed over: so less memory never finds a faster grid. Where none fits, no times are asked for.
+ */
+export const firstFitting = (
+  count: number,
+  optionOf: (index: number) => Option | undefined,
+  available: number,
+  fastest: number,
+  slowest: number
+): Option | undefined => {
+  const tooLarge: Option[] = []
+  let [low, high] = [0, count]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const option = optionOf(middle)
+    if (option === undefined) high = middle
+    else if (option.addedBytes() <= available) break
+    else {
+      tooLarge.push(option)
+      low = middle + 1
+    }
+  }
+  if (low === high) return undefined
+  let floor = tooLarge.reduce((slowest, option) => Math.max(slowest, option.nanoseconds()), fastest)
+  let found: Option | undefined
+  while (low < high && floor <= slowest) {
+    const middle = (low + high) >> 1
+    const option = optionOf(middle)
+    if (option === undefined) high = middle
+    else if (option.nanoseconds() < floor || (found !== undefined && option.nanoseconds() > found.nanoseconds())) low = middle + 1
+    else if (option.addedBytes() <= available) [found, high] = [option, middle]
+    else [floor, low] = [option.nanoseconds(), middle + 1]
+  }
+  return found
+}
+
+/** The coarsest grid that fits, by bisection. */
+export const coarsestFitting = (count: number, optionOf: (index: number) => Option | undefined, available: number): Option | undefined => {
+  let [low, high] = [0, count]
+  let found: Option | undefined
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const option = optionOf(middle)
+    if (option !== undefined && option.addedBytes() > available) low = middle + 1
+    else [found, high] = [option ?? found, middle]
+  }
+  return found
+}
+
+/** Grids that load ahead are looked at about a half finer each time. */
+const finer = 1.5
+/** And taken only for less than this part of the time: small tiles run a little slower than they are predicted to. */
+const worthFiner = 0.97
+
+/**
+ * Of grids that load ahead the finer ones wait less, for the first tile's load and the last one's, but do more in all: from the coarsest that
+ * fits on, as long as they get faster.
+ */
+export const fastestAhead = (
+  grids: readonly Grid[],
+  optionOf: (index: number) => Option | undefined,
+  available: number
+): Option | undefined => {
+  const from = (best: Option): Option => {
+    const index = grids.findIndex((grid) => tileCount(grid) >= finer * tileCount(best.segment.grid))
+    const next = index === -1 ? undefined : optionOf(index)
+    return next !== undefined && next.addedBytes() <= available && next.nanoseconds() < worthFiner * best.nanoseconds() ? from(next) : best
+  }
+  const coarsest = coarsestFitting(grids.length, optionOf, available)
+  return coarsest && from(coarsest)
+}

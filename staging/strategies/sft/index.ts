@@ -1,0 +1,114 @@
+import { openPool } from '../../lowering/emitter'
+import { openContext } from '../../lowering/open-context'
+import { isRounded } from '../../lowering/parameters'
+import { checkpointsAsked } from '../../marks'
+import { gathersMoments } from '../../normalisation'
+import { poolBeforeRectifying } from '../../order'
+import { aligned } from '../../placement/placement'
+import type { Span } from '../../tiling'
+import { checkpointPositions, isCut, outputBytes } from '../find-segments'
+import { joined } from './join-segments'
+import { insert, rounded, segmentsOf, type Label } from './labels'
+import type { Search, Segmentation, Strategy } from '../strategy'
+import { waysOf } from './ways'
+
+/** Blocks between statistics that are computed again as one, at most. */
+const mostBlocks = 8
+
+/** Where segments may begin and end. */
+interface Spans {
+  readonly positions: readonly number[]
+  /** Where a segment that starts here may end. */
+  readonly from: (start: number) => readonly number[]
+  /** From each position to the end, whatever the memory. */
+  readonly leastNanoseconds: ReadonlyMap<number, number>
+}
+
+/**
+ * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
+ * target; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
+ * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where what is kept waits on the host,
+ * the target is for each segment by itself; the tensors `onHost` are there throughout, but for bands of rows.
+ */
+export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
+  const { lowering, residentBytes } = search
+  const { graph } = lowering
+  const context = openContext(lowering, openPool())
+  const sizes = outputBytes(context)
+  const end = graph.nodes.length
+  const asked = checkpointsAsked(graph)
+  const tensorBytes = (tensor: number): number => (onHost?.has(tensor) === true ? 0 : aligned(sizes[tensor - 1]!))
+  const hasGradient = (tensor: number): boolean => context.gradients[tensor]!
+  const reorders = ({ from, to }: Span): boolean =>
+    context.parameters
+      .slice(from, to)
+      .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isRounded(context, both.weight)))
+  const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
+  const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
+  const ways = waysOf(search, positionsWithin(Infinity), {
+    tensorBytes,
+    hasGradient,
+    onHost: onHost ?? new Set(),
+    firstLearning: context.firstLearning,
+    reorders
+  })
+
+  /** The label of least time at the end that takes no more than `limit`; tiled are only segments that start where `mayTile` says. */
+  const fastest = (target: number, spans: Spans, limit: number, mayTile: (from: number) => boolean): Label | undefined => {
+    const labels = new Map(spans.positions.map((position): [number, Label[]] => [position, []]))
+    labels.get(0)!.push({ residentBytes: 0, nanoseconds: 0, last: undefined })
+    for (const from of spans.positions)
+      for (const to of spans.from(from)) {
+        const { leastNanoseconds, within } = ways({ from, to })
+        for (const before of labels.get(from)!) {
+          const slack = limit - before.nanoseconds - spans.leastNanoseconds.get(to)!
+          if (leastNanoseconds > slack) continue
+          const available = target - residentBytes - before.residentBytes
+          for (const { segment, keptBytes, nanoseconds } of within(available, mayTile(from) ? slack : -Infinity))
+            insert(labels.get(to)!, {
+              residentBytes: onHost === undefined ? rounded(before.residentBytes + keptBytes()) : 0,
+              nanoseconds: before.nanoseconds + nanoseconds(),
+              last: { segment, before }
+            })
+        }
+      }
+    return labels.get(end)!.at(-1)
+  }
+
+  const spansWithin = (target: number): Spans => {
+    const positions = positionsWithin(target)
+    const from = (start: number): readonly number[] => {
+      const after = positions.filter((position) => position > start && !asked.some((at) => start < at && at < position))
+      const barrier = after.find((position) => statistics.has(position)) ?? end
+      const cuts = isCut(graph, start) ? after.filter((position) => isCut(graph, position)).slice(0, mostBlocks) : []
+      // Tiles end where statistics are taken; beyond that only whole blocks are computed again.
+      return after.filter((position) => position <= barrier || cuts.includes(position))
+    }
+    const leastNanoseconds = new Map([[end, 0]])
+    for (const start of [...positions.slice(0, -1)].reverse())
+      leastNanoseconds.set(
+        start,
+        Math.min(...from(start).map((to) => ways({ from: start, to }).leastNanoseconds + leastNanoseconds.get(to)!))
+      )
+    return { positions, from, leastNanoseconds }
+  }
+
+  return (target) => {
+    const spans = spansWithin(target)
+    // Answers of the narrower searches keep the wider one from looking at what cannot be better.
+    const best = [() => false, (from: number) => from === 0, () => true].reduce<Label | undefined>(
+      (found, mayTile) => fastest(target, spans, found?.nanoseconds ?? Infinity, mayTile) ?? found,
+      undefined
+    )
+    if (best === undefined) return []
+    const segments = segmentsOf(best)
+    return [joined(segments, asked, search.estimate), segments]
+  }
+}
+
+export const sft: Strategy = {
+  order: poolBeforeRectifying,
+  obeysMarks: true,
+  kind: 'targeted',
+  within: (search) => fastestWithin(search)
+}

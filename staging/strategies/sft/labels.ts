@@ -1,0 +1,33 @@
+import type { Segment } from '../../plan'
+
+/** A plan of everything before a position: what it leaves in memory, what it costs in all. */
+export interface Label {
+  readonly residentBytes: number
+  readonly nanoseconds: number
+  readonly last: { readonly segment: Segment; readonly before: Label } | undefined
+}
+
+/** Adds a label to those of a position, which are sorted by bytes upwards and time downwards; none is better in both than another. */
+export const insert = (labels: Label[], label: Label): void => {
+  let [low, high] = [0, labels.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (labels[middle]!.residentBytes <= label.residentBytes) low = middle + 1
+    else high = middle
+  }
+  if (low > 0 && labels[low - 1]!.nanoseconds <= label.nanoseconds) return
+  if (low > 0 && labels[low - 1]!.residentBytes === label.residentBytes) low--
+  let end = low
+  while (end < labels.length && labels[end]!.nanoseconds >= label.nanoseconds) end++
+  labels.splice(low, end - low, label)
+}
+
+export const segmentsOf = ({ last }: Label): readonly Segment[] => (last === undefined ? [] : [...segmentsOf(last.before), last.segment])
+
+/** Resident bytes are rounded up to this many significant bits, which bounds how many labels there are. */
+const significantBits = 8
+
+export const rounded = (bytes: number): number => {
+  const unit = 2 ** Math.max(0, Math.ceil(Math.log2(bytes + 1)) - significantBits)
+  return Math.ceil(bytes / unit) * unit
+}

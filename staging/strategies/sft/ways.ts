@@ -1,0 +1,173 @@
+import { copiesBeside } from '../../device-model'
+import { lazily, lazilyBy } from '../../lazily'
+import type { SegmentEstimate } from '../../lowering/estimate'
+import { tilesAsked } from '../../marks'
+import type { Segment } from '../../plan'
+import { endsOnHost } from '../../streams'
+import { crossing, endsOf, tileCount, untiled, type Grid, type Span } from '../../tiling'
+import { coarsestFitting, fastestAhead, firstFitting, type Option } from './grid-search'
+import { candidateGrids } from '../grids'
+import type { Search } from '../strategy'
+
+/** The ways between two positions. */
+export interface Ways {
+  /** None takes less. */
+  readonly leastNanoseconds: number
+  /** Those worth taking within `available` bytes; tiles only where they may take no more than `tiledNanoseconds`. */
+  readonly within: (available: number, tiledNanoseconds: number) => readonly Option[]
+}
+
+export interface Boundaries {
+  /** Of a tensor, and of its gradient. */
+  readonly tensorBytes: (tensor: number) => number
+  readonly hasGradient: (tensor: number) => boolean
+  readonly onHost: ReadonlySet<number>
+  /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
+  readonly firstLearning: number
+  /** Whether backward reads weights of these nodes in another layout than forward. */
+  readonly reorders: (span: Span) => boolean
+}
+
+/** Tiles of the images that are still loaded ahead: each is followed by itself when a Program is verified. */
+const mostLoadedAhead = 4096
+
+const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
+  options
+    .flatMap((option) => option() ?? [])
+    .sort((a, b) => a.nanoseconds() - b.nanoseconds())
+    .map((option) => () => option)
+
+/** The ways between any two positions; answers are remembered. What is kept over several is joined later. */
+export const waysOf = (
+  { lowering: { graph, source, device }, estimate, variants: variantsOf }: Search,
+  positions: readonly number[],
+  { tensorBytes, hasGradient, onHost, firstLearning, reorders }: Boundaries
+): ((span: Span) => Ways) => {
+  const end = graph.nodes.length
+  const tiled = tilesAsked(graph)
+  const isFrozen = ({ to }: Span): boolean => to <= firstLearning
+  const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
+  const crossingAt = lazilyBy((position: number) => (position === end ? [] : crossing(graph, position)))
+  const outputBytesOf = (span: Span): number => bytesOf(endsOf(graph, span).outputs)
+  /** Gradients of all tensors that live on either side of a segment. */
+  const gradientBytes = ({ from, to }: Span): number =>
+    bytesOf(new Set([...crossingAt(from), ...crossingAt(to)].filter((tensor) => hasGradient(tensor))))
+  /** What the tensors at a segment's ends take, however it runs. */
+  const endBytesOf = (span: Span): number => (isFrozen(span) ? outputBytesOf(span) : gradientBytes(span))
+  const asOption = (segment: Segment, estimated: SegmentEstimate): Option => {
+    const after = outputBytesOf(segment)
+    const frozen = isFrozen(segment)
+    const remaining = frozen ? new Set(crossingAt(segment.to)) : undefined
+    const freed = remaining === undefined ? 0 : bytesOf(crossingAt(segment.from).filter((tensor) => !remaining.has(tensor)))
+    return {
+      segment,
+      addedBytes: lazily(() => {
+        const { forwardBytes, backwardBytes } = estimated.bytes()
+        // The last segment's forward is a part of its backward, even where nothing is learnt.
+        const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
+        return Math.max(after + forwardBytes, backward)
+      }),
+      keptBytes: () => after + estimated.bytes().keptBytes - freed,
+      nanoseconds: estimated.nanoseconds
+    }
+  }
+  const optionOf = (segment: Segment): Option | undefined => {
+    const streams = endsOf(graph, segment).outputs.flatMap((tensor) => (onHost.has(tensor) ? [tensor - 1] : []))
+    const estimated = segment.loadsAhead === true && tileCount(segment.grid) > mostLoadedAhead ? undefined : estimate(segment, onHost)
+    return estimated && asOption(streams.length === 0 ? segment : { ...segment, streams }, estimated)
+  }
+
+  const open = (span: Span): Ways => {
+    const isLast = span.to === end
+    const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
+    const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
+    const variants = variantsOf(span)
+    const reordering: readonly Segment['reorder'][] =
+      reorders(span) || variants.some(({ winograd }) => winograd !== undefined) ? ['once', 'each-tile'] : ['once']
+    // A limit on scratch binds tiles less than the whole: within it they may be faster, though never than the whole without it.
+    const isLimited = variants.some(({ workspace }) => workspace !== undefined)
+    const inRows = endsOnHost(graph, span, onHost).length > 0
+    /** Whether what passes in bands takes less time beside computing. */
+    const beside = inRows && copiesBeside(device)
+    /** Of tiles. */
+    const loadings: readonly Pick<Segment, 'loadsAhead'>[] =
+      span.from === 0 && source.kind === 'image' ? [{ loadsAhead: true }, {}] : beside ? [{}, { loadsAhead: true }] : [{}]
+    const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
+      variants.flatMap((variant) =>
+        (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
+          lazily(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
+        )
+      )
+    /** From the fastest to the slowest; only tiles that the model asks for must be looked at for that. */
+    const kept =
+      wanted === undefined
+        ? keepable
+          ? inVariants(untiled, false)
+          : []
+        : fastestFirst(inVariants(wanted.grid, !isLast || tileCount(wanted.grid) > 1))
+    const again = wanted === undefined && !isLast ? inVariants(untiled, true) : []
+    const coarsest = again.length > 0 ? again : kept
+    let grids: readonly Grid[] | undefined
+    const gridOptions = new Map<string, (index: number) => Option | undefined>()
+    const tiles = (
+      variant: number,
+      decided: Pick<Segment, 'reorder' | 'loadsAhead'>,
+      available: number,
+      slowest: number
+    ): Option | undefined => {
+      const nanoseconds = coarsest[isLimited ? 0 : variant]!()!.nanoseconds()
+      if (!inRows && nanoseconds > slowest) return undefined
+      grids ??= candidateGrids(graph, span, inRows)
+      const key = `${variant},${decided.reorder},${decided.loadsAhead}`
+      const gridOption =
+        gridOptions.get(key) ??
+        lazilyBy((index) => optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] }))
+      gridOptions.set(key, gridOption)
+      if (!inRows) return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
+      const found =
+        beside && decided.loadsAhead === true
+          ? fastestAhead(grids, gridOption, available)
+          : coarsestFitting(grids.length, gridOption, available)
+      return found !== undefined && found.nanoseconds() <= slowest ? found : undefined
+    }
+    /** Of the variants before `end`, in tiles; all leave the same in memory. */
+    const fastestTiles = (end: number, available: number, slowest: number): Option | undefined => {
+      let best: Option | undefined
+      for (let variant = 0; variant < end; variant++)
+        for (const decided of reordering.flatMap((reorder) => loadings.map((loading) => ({ reorder, ...loading })))) {
+          const option = tiles(variant, decided, available, best?.nanoseconds() ?? slowest)
+          if (option !== undefined && option.nanoseconds() < (best?.nanoseconds() ?? Infinity)) best = option
+        }
+      return best
+    }
+    const endBytes = endBytesOf(span)
+    /** Of the whole alone where bands may pass beside it. */
+    const leastOf = (option: Option | undefined): number =>
+      option === undefined ? Infinity : beside ? estimate(option.segment)!.nanoseconds() : option.nanoseconds()
+    return {
+      leastNanoseconds: Math.min(...[kept, again].map(([fastest]) => leastOf(fastest?.()))),
+      within: (available, tiledNanoseconds) => {
+        if (endBytes > available) return []
+        const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes() ?? Infinity) <= available
+        const whole = [kept.find(fits), coarsest.find(fits)].map((option) => option?.())
+        if (wanted !== undefined) return whole.slice(0, 1).flatMap((option) => option ?? [])
+        // Tiles of a variant that fits whole are slower than that, but for what passes beside computing.
+        const fitting = coarsest.findIndex(fits)
+        const end = fitting === -1 ? coarsest.length : fitting + (beside ? 1 : 0)
+        const tiled = fastestTiles(
+          isLimited ? coarsest.length : end,
+          available,
+          Math.min(tiledNanoseconds, whole[1]?.nanoseconds() ?? Infinity)
+        )
+        return [...new Set([...whole, tiled])].flatMap((option) => option ?? [])
+      }
+    }
+  }
+  const known = new Map<string, Ways>()
+  return (span) => {
+    const key = `${span.from},${span.to}`
+    const ways = known.get(key) ?? open(span)
+    known.set(key, ways)
+    return ways
+  }
+}
