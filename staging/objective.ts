@@ -1,7 +1,48 @@
 import * as E from 'fp-ts/Either'
 import { inputError, type StagingError } from './error'
 import { isLearnable, type Graph } from './graph'
-import type { Objective, ParameterGroup } from './lowering/context'
+
+export type Optimizer =
+  | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
+  | {
+      readonly kind: 'adam' | 'adamw'
+      readonly beta1: number
+      readonly beta2: number
+      readonly epsilon: number
+      readonly weightDecay: number
+    }
+
+/** How the parameters with a prefix are trained; the group with the longest prefix decides. */
+export interface ParameterGroup {
+  /** Of parameter names, whole dotted parts: 'features', 'features.0.weight'; '' for all. */
+  readonly prefix: string
+  /** Times the learning rate; 1 where absent. */
+  readonly rate?: number
+  /** The optimizer's where absent. */
+  readonly weightDecay?: number
+  /** Neither gradient nor optimizer state; backward ends at the first parameter that is not frozen. */
+  readonly frozen?: true
+}
+
+export interface Training {
+  readonly kind: 'train'
+  readonly optimizer: Optimizer
+  /** Micro-batches whose gradients are added in the arena before the section `update` uses them; losses are divided by all their rows. */
+  readonly accumulate?: number
+  /** The section `update` scales all gradients together to this norm at most (Pascanu et al. 2013, as torch.nn.utils.clip_grad_norm_). */
+  readonly clipNorm?: number
+  readonly groups?: readonly ParameterGroup[]
+  /** A factor for each row's loss comes with the step, [B] `rowWeights`. */
+  readonly rowWeights?: true
+  /** A section `evaluate` is wanted: forward alone as for the objective `evaluate`, and of pixels with a `target` their `loss` too. */
+  readonly evaluate?: true
+}
+
+/**
+ * What a step is for: training with an optimizer, handing out every gradient, or forward alone, without dropout and by running
+ * statistics, which hands out the loss layer's input as `scores`, or of pixels the best class as `classes`.
+ */
+export type Objective = Training | { readonly kind: 'gradients' } | { readonly kind: 'evaluate' }
 
 /** Micro-batches whose gradients are added before an update. */
 export const microBatches = (objective: Objective): number => (objective.kind === 'train' ? (objective.accumulate ?? 1) : 1)

@@ -7,7 +7,7 @@ import { decodeAs } from './decode'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash } from './graph'
 import { residenceOfTexts, residenceTexts } from './moments'
-import type { Objective, ParameterGroup, Training } from './lowering/context'
+import type { Objective, ParameterGroup, Training } from './objective'
 import { memoryPlan, statically } from './plan'
 import type { Staged } from './stage'
 

@@ -1,7 +1,8 @@
 import { elementsOf, isLearnable, type Extents } from '../graph'
 import { exchangedBytes, parameterType, type Exchanged } from '../program'
 import { aligned } from '../placement/placement'
-import type { Objective, Source, StepExchange } from './context'
+import type { Objective } from '../objective'
+import type { Source, StepExchange } from './context'
 import type { Graph } from '../graph'
 import type { DeviceModel } from '../device-model'
 

@@ -1,5 +1,6 @@
 import type { Exchanged } from '../program'
-import type { ParameterTensor, Training } from './context'
+import type { Training } from '../objective'
+import type { ParameterTensor } from './context'
 import { at, exchanged, type Buffer, type Emitter } from './emitter'
 import { updateParameter } from './parameters'
 

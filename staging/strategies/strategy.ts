@@ -4,8 +4,14 @@ import type { SegmentEstimate } from '../lowering/estimate'
 import type { Order } from '../order'
 import type { Timeline } from '../lowering/timeline'
 import type { Residence, Segment } from '../plan'
+import type { Span } from '../tiling'
 import type { StrategyName } from './names'
-import type { Variants } from './variants'
+
+/** How the convolutions of a segment are computed. */
+export type Variant = Pick<Segment, 'winograd' | 'workspace'>
+
+/** The ways for the convolutions of a span, the first the fastest: without tiles, none takes less time than the one before it. */
+export type Variants = (span: Span) => readonly Variant[]
 
 /** What a strategy may ask while it decides. */
 export interface Search {

@@ -5,7 +5,7 @@ import { openContext, type Lowering } from '../lowering/open-context'
 import { openPool } from '../lowering/emitter'
 import { transformablePositions } from '../lowering/winograd'
 import { segmentTiling, untiled, type SegmentTiling } from '../tiling'
-import type { Variant, Variants } from './variants'
+import type { Variant, Variants } from './strategy'
 
 /** A convolution that is faster by Winograd on the whole image, and the bytes of its transformed weights. */
 interface Gain {

@@ -2,7 +2,7 @@ import { refusedBytes } from '../device-model'
 import { segmentScratch } from '../lowering/estimate'
 import type { Lowering } from '../lowering/open-context'
 import { untiled } from '../tiling'
-import type { Variants } from './variants'
+import type { Variants } from './strategy'
 
 /** Limits tried, as shares of the largest scratch that any kernel of the whole segment would take. */
 const shares = [1, 1 / 8, 1 / 64, 0]
