@@ -50,37 +50,46 @@ void withFunction(ActivationFunction function, const Visit& visit) {
 
 std::int64_t elements(const Tile& t) { return t.batch * t.channels * t.height * t.width; }
 
-template <class Function>
-void forward(const Context& context, std::int64_t count, const float* source, float* destination) {
-  forEachPack(context, "activationForward", count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
+template <class Function, class T>
+void forward(const Context& context, std::int64_t count, const T* source, T* destination) {
+  forEachPack<T>(context, "activationForward", count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
     values.load(source + i);
     for (int k = 0; k < values.width; ++k) values[k] = Function::value(values[k]);
     values.store(destination + i);
   });
 }
 
-template <class Function>
-void backward(const Context& context, std::int64_t count, const float* kept, const float* destinationGradient, float* sourceGradient) {
-  forEachPack(context, "activationBackward", count, {kept, destinationGradient, sourceGradient},
-              [=] __device__(auto values, std::int64_t i) {
-                auto gradient = values;
-                values.load(kept + i);
-                gradient.load(destinationGradient + i);
-                for (int k = 0; k < values.width; ++k) gradient[k] *= Function::derivative(values[k]);
-                gradient.store(sourceGradient + i);
-              });
+template <class Function, class T>
+void backward(const Context& context, std::int64_t count, const T* kept, const T* destinationGradient, T* sourceGradient) {
+  forEachPack<T>(context, "activationBackward", count, {kept, destinationGradient, sourceGradient},
+                 [=] __device__(auto values, std::int64_t i) {
+                   auto gradient = values;
+                   values.load(kept + i);
+                   gradient.load(destinationGradient + i);
+                   for (int k = 0; k < values.width; ++k) gradient[k] *= Function::derivative(values[k]);
+                   gradient.store(sourceGradient + i);
+                 });
 }
 
 }  // namespace
 
-void activationForward(const Context& context, const tilefold::Activation& a, const float* source, float* destination) {
+template <class T>
+void activationForward(const Context& context, const tilefold::Activation& a, const T* source, T* destination) {
   withFunction(a.kind(), [&](auto function) { forward<decltype(function)>(context, elements(a), source, destination); });
 }
 
-void activationBackward(const Context& context, const tilefold::Activation& a, const float* kept, const float* destinationGradient,
-                        float* sourceGradient) {
+template <class T>
+void activationBackward(const Context& context, const tilefold::Activation& a, const T* kept, const T* destinationGradient,
+                        T* sourceGradient) {
   withFunction(a.kind(),
                [&](auto function) { backward<decltype(function)>(context, elements(a), kept, destinationGradient, sourceGradient); });
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                  \
+  template void activationForward<T>(const Context&, const tilefold::Activation&, const T*, T*); \
+  template void activationBackward<T>(const Context&, const tilefold::Activation&, const T*, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

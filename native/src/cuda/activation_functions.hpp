@@ -1,4 +1,4 @@
-// Smooth activation functions in float32. Semantics: reference/activation.hpp.
+// Smooth activation functions, computed in float32. Semantics: reference/activation.hpp.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "context.hpp"
@@ -6,9 +6,11 @@
 namespace tilefold::cuda {
 
 // Source and destination may coincide.
-void activationForward(const Context& context, const tilefold::Activation& a, const float* source, float* destination);
+template <class T>
+void activationForward(const Context& context, const tilefold::Activation& a, const T* source, T* destination);
 // Either gradient may be the other.
-void activationBackward(const Context& context, const tilefold::Activation& a, const float* kept, const float* destinationGradient,
-                        float* sourceGradient);
+template <class T>
+void activationBackward(const Context& context, const tilefold::Activation& a, const T* kept, const T* destinationGradient,
+                        T* sourceGradient);
 
 }  // namespace tilefold::cuda

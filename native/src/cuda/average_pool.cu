@@ -39,8 +39,8 @@ __device__ double share(const Part& rows, const Part& columns) {
   return size > 0 ? 1.0 / size : 0.0;
 }
 
-template <int n>
-void forwardOf(const Context& context, const AveragePool& p, const float* source, float* destination) {
+template <int n, class T>
+void forwardOf(const Context& context, const AveragePool& p, const T* source, T* destination) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const AverageAxis rowAxis = rowsOf(p), columnAxis = columnsOf(p);
   const std::int64_t width = p.inWidth;
@@ -63,8 +63,8 @@ void forwardOf(const Context& context, const AveragePool& p, const float* source
   });
 }
 
-template <int n>
-void backwardOf(const Context& context, const AveragePool& p, const float* destinationGradient, float* sourceGradient) {
+template <int n, class T>
+void backwardOf(const Context& context, const AveragePool& p, const T* destinationGradient, T* sourceGradient) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const AverageAxis rowAxis = rowsOf(p), columnAxis = columnsOf(p);
   const std::int64_t width = p.outWidth;
@@ -85,24 +85,33 @@ void backwardOf(const Context& context, const AveragePool& p, const float* desti
   });
 }
 
-bool inPacks(const AveragePool& p, const float* a, const float* b) {
+bool inPacks(const AveragePool& p, const void* a, const void* b) {
   return p.layout == Layout::nhwc && p.inChannels % packWidth == 0 && aligned({a, b});
 }
 
 }  // namespace
 
-void averagePoolForward(const Context& context, const AveragePool& p, const float* source, float* destination) {
+template <class T>
+void averagePoolForward(const Context& context, const AveragePool& p, const T* source, T* destination) {
   if (inPacks(p, source, destination))
     forwardOf<packWidth>(context, p, source, destination);
   else
     forwardOf<1>(context, p, source, destination);
 }
 
-void averagePoolBackward(const Context& context, const AveragePool& p, const float* destinationGradient, float* sourceGradient) {
+template <class T>
+void averagePoolBackward(const Context& context, const AveragePool& p, const T* destinationGradient, T* sourceGradient) {
   if (inPacks(p, destinationGradient, sourceGradient))
     backwardOf<packWidth>(context, p, destinationGradient, sourceGradient);
   else
     backwardOf<1>(context, p, destinationGradient, sourceGradient);
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                          \
+  template void averagePoolForward<T>(const Context&, const AveragePool&, const T*, T*); \
+  template void averagePoolBackward<T>(const Context&, const AveragePool&, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

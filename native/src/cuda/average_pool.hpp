@@ -5,8 +5,10 @@
 
 namespace tilefold::cuda {
 
-void averagePoolForward(const Context& context, const AveragePool& p, const float* source, float* destination);
+template <class T>
+void averagePoolForward(const Context& context, const AveragePool& p, const T* source, T* destination);
 // Every input pixel gathers from the windows over it.
-void averagePoolBackward(const Context& context, const AveragePool& p, const float* destinationGradient, float* sourceGradient);
+template <class T>
+void averagePoolBackward(const Context& context, const AveragePool& p, const T* destinationGradient, T* sourceGradient);
 
 }  // namespace tilefold::cuda

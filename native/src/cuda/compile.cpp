@@ -1,5 +1,6 @@
 #include "compile.hpp"
 
+#include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
 #include "../reference/pooling.hpp"
 #include "activation_functions.hpp"
@@ -96,15 +97,9 @@ WeightReorder weightReorder(const Kernel& kernel) {
   return r;
 }
 
-// So many elements from one place to another.
-CopyBox flatBox(std::int64_t count) {
-  const auto n = static_cast<double>(count);
-  return decode<CopyBox>({KernelKind::copyBox, {1, 1, 1, n, n, n, n, n, n, n, 0, 1}});
-}
-
-}  // namespace
-
-std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& context) {
+// With activations of type T.
+template <class T>
+std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& context) {
   using A = Arguments;
   const auto compiled = [&context](auto body) -> std::unique_ptr<CompiledKernel> {
     return std::make_unique<Compiled<decltype(body)>>(context, std::move(body));
@@ -113,42 +108,45 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
     case KernelKind::reorderWeights:
       return compiled([r = weightReorder(kernel)](const A& a) { reorderWeights(a.context, r, a.at(0), a.at(1)); });
     case KernelKind::reorderActivation:
-      return compiled([r = activationReorder(kernel)](const A& a) { reorderActivation(a.context, r, a.at(0), a.at(1)); });
+      return compiled([r = activationReorder(kernel)](const A& a) { reorderActivation<T>(a.context, r, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::rectifierForward:
-      return compiled([r = decode<Rectifier>(kernel)](const A& a) { rectifierForward(a.context, r, a.at(0), a.at(1)); });
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { rectifierForward<T>(a.context, r, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::rectifierBackward:
-      return compiled([r = decode<Rectifier>(kernel)](const A& a) { rectifierBackward(a.context, r, a.at(0), a.at(1), a.at(2)); });
+      return compiled(
+          [r = decode<Rectifier>(kernel)](const A& a) { rectifierBackward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::maxPoolForward:
       return compiled(
-          [p = countableMaxPool(kernel)](const A& a) { maxPoolForward(a.context, p, a.at(0), a.at(1), a.at<std::int32_t>(2)); });
+          [p = countableMaxPool(kernel)](const A& a) { maxPoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1), a.at<std::int32_t>(2)); });
     case KernelKind::maxPoolBackward:
       return compiled(
-          [p = countableMaxPool(kernel)](const A& a) { maxPoolBackward(a.context, p, a.at(0), a.at<std::int32_t>(1), a.at(2)); });
+          [p = countableMaxPool(kernel)](const A& a) { maxPoolBackward<T>(a.context, p, a.at<T>(0), a.at<std::int32_t>(1), a.at<T>(2)); });
     case KernelKind::averagePoolForward:
-      return compiled([p = tiled<AveragePool>(kernel)](const A& a) { averagePoolForward(a.context, p, a.at(0), a.at(1)); });
+      return compiled([p = tiled<AveragePool>(kernel)](const A& a) { averagePoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::averagePoolBackward:
-      return compiled([p = tiled<AveragePool>(kernel)](const A& a) { averagePoolBackward(a.context, p, a.at(0), a.at(1)); });
+      return compiled([p = tiled<AveragePool>(kernel)](const A& a) { averagePoolBackward<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::sumPixelsForward:
-      return compiled([s = tiled<SumPixels>(kernel)](const A& a) { sumPixelsForward(a.context, s, a.at(0), a.at(1)); });
+      return compiled([s = tiled<SumPixels>(kernel)](const A& a) { sumPixelsForward<T>(a.context, s, a.at<T>(0), a.at(1)); });
     case KernelKind::sumPixelsBackward:
-      return compiled([s = tiled<SumPixels>(kernel)](const A& a) { sumPixelsBackward(a.context, s, a.at(0), a.at(1)); });
+      return compiled([s = tiled<SumPixels>(kernel)](const A& a) { sumPixelsBackward<T>(a.context, s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::dropout:
-      return compiled([d = tiled<Dropout>(kernel)](const A& a) { dropout(a.context, d, a.origin(2), a.at(0), a.at(1)); });
+      return compiled([d = tiled<Dropout>(kernel)](const A& a) { dropout<T>(a.context, d, a.origin(2), a.at<T>(0), a.at<T>(1)); });
     case KernelKind::softmaxCrossEntropyForward:
       return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
-        softmaxCrossEntropyForward(a.context, c, a.at(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3));
+        softmaxCrossEntropyForward<T>(a.context, c, a.at<T>(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3));
       });
     case KernelKind::softmaxCrossEntropyBackward:
       return compiled([c = decode<CrossEntropy>(kernel)](const A& a) {
-        softmaxCrossEntropyBackward(a.context, c, a.at(0), a.at<std::int32_t>(1), a.at(2), a.at(3));
+        softmaxCrossEntropyBackward<T>(a.context, c, a.at<T>(0), a.at<std::int32_t>(1), a.at(2), a.at<T>(3));
       });
     case KernelKind::meanSquaredErrorForward:
-      return compiled(
-          [s = tiled<SquaredError>(kernel)](const A& a) { meanSquaredErrorForward(a.context, s, a.at(0), a.at(1), a.at<double>(2)); });
+      return compiled([s = tiled<SquaredError>(kernel)](const A& a) {
+        meanSquaredErrorForward<T>(a.context, s, a.at<T>(0), a.at(1), a.at<double>(2));
+      });
     case KernelKind::meanSquaredErrorBackward:
-      return compiled([s = tiled<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward(a.context, s, a.at(0), a.at(1), a.at(2)); });
+      return compiled(
+          [s = tiled<SquaredError>(kernel)](const A& a) { meanSquaredErrorBackward<T>(a.context, s, a.at<T>(0), a.at(1), a.at<T>(2)); });
     case KernelKind::momentsForward:
-      return compiled([t = tiled<GroupedTile>(kernel)](const A& a) { momentsForward(a.context, t, a.at(0), a.at<Moments>(1)); });
+      return compiled([t = tiled<GroupedTile>(kernel)](const A& a) { momentsForward<T>(a.context, t, a.at<T>(0), a.at<Moments>(1)); });
     case KernelKind::momentsOfRunning:
       return compiled(
           [c = decode<ChannelCount>(kernel)](const A& a) { momentsOfRunning(a.context, c, a.at(0), a.at(1), a.at<Moments>(2)); });
@@ -156,11 +154,11 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
       return compiled([u = decode<UpdateRunning>(kernel)](const A& a) { updateRunning(a.context, u, a.at<Moments>(0), a.at(1), a.at(2)); });
     case KernelKind::normaliseForward:
       return compiled([n = tiled<Normalise>(kernel)](const A& a) {
-        normaliseForward(a.context, n, {a.at(0), a.at<Moments>(1), a.at(2), a.at(3), nullptr}, a.at(4));
+        normaliseForward<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), nullptr}, a.at<T>(4));
       });
     case KernelKind::normaliseSums:
       return compiled([n = tiled<Normalise>(kernel)](const A& a) {
-        normaliseSums(a.context, n, {a.at(0), a.at<Moments>(1), a.at(2), a.at(3), a.at(4)}, a.at<GradientSums>(5));
+        normaliseSums<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), a.at<T>(4)}, a.at<GradientSums>(5));
       });
     case KernelKind::normaliseParameters:
       return compiled([p = decode<NormaliseParameters>(kernel)](const A& a) {
@@ -168,56 +166,61 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
       });
     case KernelKind::normaliseBackward:
       return compiled([n = tiled<Normalise>(kernel)](const A& a) {
-        normaliseBackward(a.context, n, {a.at(0), a.at<Moments>(1), a.at(2), a.at(3), a.at(5)}, a.at<GradientSums>(4), a.at(6));
+        normaliseBackward<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), a.at<T>(5)}, a.at<GradientSums>(4), a.at<T>(6));
       });
     case KernelKind::addForward:
-      return compiled([r = decode<Rectifier>(kernel)](const A& a) { addForward(a.context, r, a.at(0), a.at(1), a.at(2)); });
+      return compiled([r = decode<Rectifier>(kernel)](const A& a) { addForward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::copyChannels:
-      return compiled([c = channelCopy(kernel)](const A& a) { copyChannels(a.context, c, a.at(0), a.at(1)); });
+      return compiled([c = channelCopy(kernel)](const A& a) { copyChannels<T>(a.context, c, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::activationForward:
-      return compiled([f = tiled<Activation>(kernel)](const A& a) { activationForward(a.context, f, a.at(0), a.at(1)); });
+      return compiled([f = tiled<Activation>(kernel)](const A& a) { activationForward<T>(a.context, f, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::activationBackward:
-      return compiled([f = tiled<Activation>(kernel)](const A& a) { activationBackward(a.context, f, a.at(0), a.at(1), a.at(2)); });
+      return compiled(
+          [f = tiled<Activation>(kernel)](const A& a) { activationBackward<T>(a.context, f, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::resizeForward:
       return compiled([r = tiled<Resize>(kernel)](const A& a) {
-        resampleForward(a.context, r, resamplingOf(r), a.places(), a.at(0), a.at(1));
+        resampleForward<T>(a.context, r, resamplingOf(r), a.places(), a.at<T>(0), a.at<T>(1));
       });
     case KernelKind::resizeBackward:
       return compiled([r = tiled<Resize>(kernel)](const A& a) {
-        resampleBackward(a.context, r, resamplingOf(r), a.places(), a.at(0), a.at(1));
+        resampleBackward<T>(a.context, r, resamplingOf(r), a.places(), a.at<T>(0), a.at<T>(1));
       });
     case KernelKind::adaptivePoolForward:
       return compiled([r = tiled<Resampled>(kernel)](const A& a) {
-        resampleForward(a.context, r, Resampling::adaptive, a.places(), a.at(0), a.at(1));
+        resampleForward<T>(a.context, r, Resampling::adaptive, a.places(), a.at<T>(0), a.at<T>(1));
       });
     case KernelKind::adaptivePoolBackward:
       return compiled([r = tiled<Resampled>(kernel)](const A& a) {
-        resampleBackward(a.context, r, Resampling::adaptive, a.places(), a.at(0), a.at(1));
+        resampleBackward<T>(a.context, r, Resampling::adaptive, a.places(), a.at<T>(0), a.at<T>(1));
       });
     case KernelKind::addBias:
-      return compiled([t = tiled<Tile>(kernel)](const A& a) { addBias(a.context, t, a.at(0), a.at(1)); });
+      return compiled([t = tiled<Tile>(kernel)](const A& a) { addBias<T>(a.context, t, a.at(0), a.at<T>(1)); });
     case KernelKind::sumBias:
-      return compiled([t = tiled<Tile>(kernel)](const A& a) { sumBias(a.context, t, a.at(0), a.at(1)); });
+      return compiled([t = tiled<Tile>(kernel)](const A& a) { sumBias<T>(a.context, t, a.at<T>(0), a.at(1)); });
     case KernelKind::pixelCrossEntropyForward:
       return compiled([c = tiled<PixelCrossEntropy>(kernel)](const A& a) {
-        pixelCrossEntropyForward(a.context, c, a.at(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3), a.at<double>(4));
+        pixelCrossEntropyForward<T>(a.context, c, a.at<T>(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3), a.at<double>(4));
       });
     case KernelKind::pixelCrossEntropyBackward:
       return compiled([c = tiled<PixelCrossEntropy>(kernel)](const A& a) {
-        pixelCrossEntropyBackward(a.context, c, a.at(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3), a.at(4));
+        pixelCrossEntropyBackward<T>(a.context, c, a.at<T>(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3), a.at<T>(4));
       });
     case KernelKind::classesOfPixels:
-      return compiled([t = tiled<ClassifiedTile>(kernel)](const A& a) { classesOfPixels(a.context, t, a.at(0), a.at<std::uint8_t>(1)); });
-    case KernelKind::copyBox:
-      return compiled([b = decode<CopyBox>(kernel)](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });
+      return compiled(
+          [t = tiled<ClassifiedTile>(kernel)](const A& a) { classesOfPixels<T>(a.context, t, a.at<T>(0), a.at<std::uint8_t>(1)); });
+    case KernelKind::copyBox: {
+      const auto b = decode<CopyBox>(kernel);
+      if (b.ofParameters) return compiled([b](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });
+      return compiled([b](const A& a) { copyBox<T>(a.context, b, a.at<T>(0), a.at<T>(1)); });
+    }
     case KernelKind::gather:
-      return compiled([t = tiled<StridedTile>(kernel)](const A& a) { gather(a.context, t, a.at(0), a.at(1)); });
+      return compiled([t = tiled<StridedTile>(kernel)](const A& a) { gather<T>(a.context, t, a.at(0), a.at<T>(1)); });
     case KernelKind::scatterAdd:
-      return compiled([t = tiled<StridedTile>(kernel)](const A& a) { scatterAdd(a.context, t, a.at(0), a.at(1)); });
+      return compiled([t = tiled<StridedTile>(kernel)](const A& a) { scatterAdd<T>(a.context, t, a.at<T>(0), a.at(1)); });
     case KernelKind::zero:
       return compiled([z = decode<Zero>(kernel)](const A& a) { zero(a.context, z, a.at<void>(0)); });
     case KernelKind::loadImage:
-      return compiled([l = tiled<LoadImage>(kernel)](const A& a) { loadImage(a.context, l, a.origin(1), a.at(0)); });
+      return compiled([l = tiled<LoadImage>(kernel)](const A& a) { loadImage<T>(a.context, l, a.origin(1), a.at<T>(0)); });
     case KernelKind::sgd:
       return compiled([s = decode<Sgd>(kernel)](const A& a) { sgd(a.context, s, a.at(0), a.at(1), a.at(2)); });
     case KernelKind::adam:
@@ -229,7 +232,7 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
     case KernelKind::squareRoot:
       return compiled([s = decode<SquareRoot>(kernel)](const A& a) { squareRoot(a.context, s, a.at<double>(0), a.at<double>(1)); });
     case KernelKind::roundWeights:
-      return compiled([b = flatBox(decode<RoundWeights>(kernel).count)](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });
+      return compiled([r = decode<RoundWeights>(kernel)](const A& a) { roundWeights<T>(a.context, r, a.at(0), a.at<T>(1)); });
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:
     case KernelKind::convolutionBackwardWeights:
@@ -239,6 +242,12 @@ std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& 
       break;
   }
   throw Failure(std::string(kernelInfo(kernel.kind).name) + " is no kernel of the cuda device's own, but of its libraries");
+}
+
+}  // namespace
+
+std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& context) {
+  return context.precision == Precision::bf16 ? compileFor<Bfloat16>(kernel, context) : compileFor<float>(kernel, context);
 }
 
 }  // namespace tilefold::cuda

@@ -1,11 +1,12 @@
 #include "copy_rows.hpp"
 #include "divisor.cuh"
 #include "element_loop.cuh"
+#include "warp.cuh"
 
 namespace tilefold::cuda {
 namespace {
 
-constexpr int warp = 32, packsPerThread = 4;
+constexpr int packsPerThread = 4;
 
 // The same box in as few and as long rows as can be.
 RowBox merged(const RowBox& box) {
@@ -49,8 +50,8 @@ class Rows {
   Divisor byMiddle_, byOuter_;
 };
 
-template <int n>
-__device__ void copyPack(const float* from, float* to, bool add) {
+template <int n, class From, class To>
+__device__ void copyPack(const From* from, To* to, bool add) {
   Pack<float, n> values;
   values.load(from);
   if (add) {
@@ -62,12 +63,12 @@ __device__ void copyPack(const float* from, float* to, bool add) {
   values.store(to);
 }
 
-template <int n>
-void copyOf(const Context& context, const char* name, const RowBox& box, const float* source, float* destination) {
+template <int n, class From, class To>
+void copyOf(const Context& context, const char* name, const RowBox& box, const From* source, To* destination) {
   const Rows rows(box);
   const bool add = box.add;
   const std::int64_t rowCount = box.extents[0] * box.extents[1] * box.extents[2], packs = box.extents[3] / n;
-  if (packs < warp * packsPerThread / 2) {
+  if (packs < warpThreads * packsPerThread / 2) {
     const Divisor byPacks(packs);
     forEach(context, name, rowCount * packs, [=] __device__(std::int64_t i) {
       const Division place = byPacks(i);
@@ -78,22 +79,22 @@ void copyOf(const Context& context, const char* name, const RowBox& box, const f
     return;
   }
   // A warp takes a stretch of a row, so that finding the row is paid for once by several packs.
-  constexpr std::int64_t stretch = warp * packsPerThread;
+  constexpr std::int64_t stretch = warpThreads * packsPerThread;
   const std::int64_t stretches = (packs + stretch - 1) / stretch;
   const Divisor byStretches(stretches);
-  forEach(context, name, rowCount * stretches * warp, [=] __device__(std::int64_t i) {
-    const Division place = byStretches(i / warp);
+  forEach(context, name, rowCount * stretches * warpThreads, [=] __device__(std::int64_t i) {
+    const Division place = byStretches(i / warpThreads);
     const Rows::Row row = rows.row(place.quotient);
-    const std::int64_t first = place.remainder * stretch + i % warp;
+    const std::int64_t first = place.remainder * stretch + i % warpThreads;
 #pragma unroll
     for (int k = 0; k < packsPerThread; ++k) {
-      const std::int64_t x = first + k * warp;
+      const std::int64_t x = first + k * warpThreads;
       if (x < packs) copyPack<n>(source + row.source + x * n, destination + row.destination + x * n, add);
     }
   });
 }
 
-bool inPacks(const RowBox& box, const float* source, const float* destination) {
+bool inPacks(const RowBox& box, const void* source, const void* destination) {
   bool whole = box.extents[3] % packWidth == 0 && aligned({source, destination});
   for (int axis = 0; axis < 3; ++axis)
     whole =
@@ -103,7 +104,8 @@ bool inPacks(const RowBox& box, const float* source, const float* destination) {
 
 }  // namespace
 
-void copyRows(const Context& context, const char* name, const RowBox& box, const float* source, float* destination) {
+template <class From, class To>
+void copyRows(const Context& context, const char* name, const RowBox& box, const From* source, To* destination) {
   const RowBox longest = merged(box);
   if (inPacks(longest, source, destination))
     copyOf<packWidth>(context, name, longest, source, destination);
@@ -111,7 +113,8 @@ void copyRows(const Context& context, const char* name, const RowBox& box, const
     copyOf<1>(context, name, longest, source, destination);
 }
 
-void copyBox(const Context& context, const CopyBox& b, const float* source, float* destination) {
+template <class T>
+void copyBox(const Context& context, const CopyBox& b, const T* source, T* destination) {
   const auto& n = b.extents;
   const auto &from = b.sourceStrides, &to = b.destinationStrides;
   copyRows(context, "copyBox", {{n[0], n[1], n[2], n[3]}, {from[0], from[1], from[2]}, {to[0], to[1], to[2]}, b.add}, source, destination);
@@ -129,5 +132,17 @@ void zero(const Context& context, const Zero& z, void* destination) {
     forEach(context, "zero", z.bytes, [=] __device__(std::int64_t i) { bytes[i] = 0; });
   }
 }
+
+#define TILEFOLD_INSTANTIATE(From, To) template void copyRows<From, To>(const Context&, const char*, const RowBox&, const From*, To*);
+TILEFOLD_INSTANTIATE(float, float)
+TILEFOLD_INSTANTIATE(float, Bfloat16)
+TILEFOLD_INSTANTIATE(Bfloat16, float)
+TILEFOLD_INSTANTIATE(Bfloat16, Bfloat16)
+#undef TILEFOLD_INSTANTIATE
+
+#define TILEFOLD_INSTANTIATE(T) template void copyBox<T>(const Context&, const CopyBox&, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

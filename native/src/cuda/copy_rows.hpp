@@ -12,9 +12,11 @@ struct RowBox {
   bool add;
 };
 
-void copyRows(const Context& context, const char* name, const RowBox& box, const float* source, float* destination);
+template <class From, class To>
+void copyRows(const Context& context, const char* name, const RowBox& box, const From* source, To* destination);
 
-void copyBox(const Context& context, const CopyBox& box, const float* source, float* destination);
+template <class T>
+void copyBox(const Context& context, const CopyBox& box, const T* source, T* destination);
 
 // Any bytes, at any address.
 void zero(const Context& context, const Zero& z, void* destination);

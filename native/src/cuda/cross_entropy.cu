@@ -1,11 +1,12 @@
 #include "element_loop.cuh"
 #include "fault.cuh"
 #include "loss.hpp"
+#include "warp.cuh"
 
 namespace tilefold::cuda {
 namespace {
 
-constexpr int lanes = 32, rowsAtOnce = 32, lossThreads = lanes * rowsAtOnce;  // a warp a row
+constexpr int rowsAtOnce = 32, lossThreads = warpThreads * rowsAtOnce;  // a warp a row
 
 __device__ bool sound(std::int32_t label, std::int64_t classes) { return label >= 0 && label < classes; }
 
@@ -33,22 +34,23 @@ struct Softmax {
 
 // Every warp of the block takes the row that it is given, or none (null). As std::max_element: a first score that is no number stays the
 // largest, later ones never become it.
-__device__ Softmax softmaxOf(const float* scores, std::int64_t classes) {
+template <class T>
+__device__ Softmax softmaxOf(const T* scores, std::int64_t classes) {
   __shared__ float values[lossThreads];
   __shared__ std::int64_t places[lossThreads];
   __shared__ double sums[lossThreads];
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % lanes, first = thread - lane;
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % warpThreads, first = thread - lane;
   if (scores != nullptr) {
     values[thread] = scores[0];
     places[thread] = 0;
-    for (std::int64_t k = lane; k < classes; k += lanes) {
+    for (std::int64_t k = lane; k < classes; k += warpThreads) {
       if (!(scores[k] > values[thread])) continue;
       values[thread] = scores[k];
       places[thread] = k;
     }
   }
   __syncthreads();
-  for (int half = lanes / 2; half > 0; half /= 2) {
+  for (int half = warpThreads / 2; half > 0; half /= 2) {
     if (scores != nullptr && lane < half) {
       const float other = values[thread + half];
       const std::int64_t place = places[thread + half];
@@ -62,10 +64,10 @@ __device__ Softmax softmaxOf(const float* scores, std::int64_t classes) {
   const double largest = scores != nullptr ? static_cast<double>(values[first]) : 0;
   double sum = 0;
   if (scores != nullptr)
-    for (std::int64_t k = lane; k < classes; k += lanes) sum += exp(static_cast<double>(scores[k]) - largest);
+    for (std::int64_t k = lane; k < classes; k += warpThreads) sum += exp(static_cast<double>(scores[k]) - largest);
   sums[thread] = sum;
   __syncthreads();
-  for (int half = lanes / 2; half > 0; half /= 2) {
+  for (int half = warpThreads / 2; half > 0; half /= 2) {
     if (lane < half) sums[thread] += sums[thread + half];
     __syncthreads();
   }
@@ -77,18 +79,19 @@ __device__ double weightOf(const float* rowWeights, std::int64_t row) {
 }
 
 // One block, so that the rows' losses are added in their order whatever the tiles.
+template <class T>
 __global__ void __launch_bounds__(lossThreads)
-    crossEntropyForward(std::int64_t batch, std::int64_t classes, double fullBatch, const float* source, const std::int32_t* labels,
+    crossEntropyForward(std::int64_t batch, std::int64_t classes, double fullBatch, const T* source, const std::int32_t* labels,
                         const float* rowWeights, double* loss, Fault* fault) {
   __shared__ double rowLosses[rowsAtOnce];
   __shared__ int hits[rowsAtOnce];
   if (findWildLabel(batch, classes, labels, fault)) return;
-  const int warp = static_cast<int>(threadIdx.x) / lanes;
+  const int warp = static_cast<int>(threadIdx.x) / warpThreads;
   for (std::int64_t first = 0; first < batch; first += rowsAtOnce) {
     const std::int64_t row = first + warp;
-    const float* scores = row < batch ? source + row * classes : nullptr;
+    const T* scores = row < batch ? source + row * classes : nullptr;
     const Softmax softmax = softmaxOf(scores, classes);
-    if (scores != nullptr && threadIdx.x % lanes == 0) {
+    if (scores != nullptr && threadIdx.x % warpThreads == 0) {
       // Read once more: whoever writes there meanwhile must not lead astray.
       const std::int32_t label = labels[row];
       const double score = sound(label, classes) ? static_cast<double>(scores[label]) : 0;
@@ -106,21 +109,22 @@ __global__ void __launch_bounds__(lossThreads)
   }
 }
 
+template <class T>
 __global__ void __launch_bounds__(lossThreads)
-    crossEntropyBackward(std::int64_t batch, std::int64_t classes, double fullBatch, const float* source, const std::int32_t* labels,
-                         const float* rowWeights, float* sourceGradient, Fault* fault) {
+    crossEntropyBackward(std::int64_t batch, std::int64_t classes, double fullBatch, const T* source, const std::int32_t* labels,
+                         const float* rowWeights, T* sourceGradient, Fault* fault) {
   if (findWildLabel(batch, classes, labels, fault)) return;
   for (std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * rowsAtOnce; first < batch;
        first += static_cast<std::int64_t>(gridDim.x) * rowsAtOnce) {
-    const std::int64_t row = first + threadIdx.x / lanes;
-    const float* scores = row < batch ? source + row * classes : nullptr;
+    const std::int64_t row = first + threadIdx.x / warpThreads;
+    const T* scores = row < batch ? source + row * classes : nullptr;
     const Softmax softmax = softmaxOf(scores, classes);
     if (scores != nullptr) {
       const double weight = weightOf(rowWeights, row);
       const std::int32_t label = labels[row];
-      for (std::int64_t k = threadIdx.x % lanes; k < classes; k += lanes) {
+      for (std::int64_t k = threadIdx.x % warpThreads; k < classes; k += warpThreads) {
         const double probability = exp(static_cast<double>(scores[k]) - softmax.largest) / softmax.sum;
-        sourceGradient[row * classes + k] = static_cast<float>(weight * (probability - (k == label ? 1 : 0)) / fullBatch);
+        sourceGradient[row * classes + k] = static_cast<T>(weight * (probability - (k == label ? 1 : 0)) / fullBatch);
       }
     }
     __syncthreads();
@@ -129,17 +133,26 @@ __global__ void __launch_bounds__(lossThreads)
 
 }  // namespace
 
-void softmaxCrossEntropyForward(const Context& context, const CrossEntropy& c, const float* source, const std::int32_t* labels,
+template <class T>
+void softmaxCrossEntropyForward(const Context& context, const CrossEntropy& c, const T* source, const std::int32_t* labels,
                                 const float* rowWeights, double* loss) {
-  launchKernel(context, "softmaxCrossEntropyForward", crossEntropyForward, 1, lossThreads, c.batch, c.classes,
+  launchKernel(context, "softmaxCrossEntropyForward", crossEntropyForward<T>, 1, lossThreads, c.batch, c.classes,
                static_cast<double>(c.fullBatch), source, labels, rowWeights, loss, context.fault);
 }
 
-void softmaxCrossEntropyBackward(const Context& context, const CrossEntropy& c, const float* source, const std::int32_t* labels,
-                                 const float* rowWeights, float* sourceGradient) {
+template <class T>
+void softmaxCrossEntropyBackward(const Context& context, const CrossEntropy& c, const T* source, const std::int32_t* labels,
+                                 const float* rowWeights, T* sourceGradient) {
   const std::int64_t blocks = std::min<std::int64_t>((c.batch + rowsAtOnce - 1) / rowsAtOnce, context.multiprocessors * 2);
-  launchKernel(context, "softmaxCrossEntropyBackward", crossEntropyBackward, blocks, lossThreads, c.batch, c.classes,
+  launchKernel(context, "softmaxCrossEntropyBackward", crossEntropyBackward<T>, blocks, lossThreads, c.batch, c.classes,
                static_cast<double>(c.fullBatch), source, labels, rowWeights, sourceGradient, context.fault);
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                                                           \
+  template void softmaxCrossEntropyForward<T>(const Context&, const CrossEntropy&, const T*, const std::int32_t*, const float*, double*); \
+  template void softmaxCrossEntropyBackward<T>(const Context&, const CrossEntropy&, const T*, const std::int32_t*, const float*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

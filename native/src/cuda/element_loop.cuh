@@ -1,9 +1,10 @@
-// Kernels that visit elements one by one or four at a time, in grids whose size is bounded.
+// Kernels that visit elements one by one or in packs, in grids whose size is bounded.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 
+#include "../bfloat16.hpp"
 #include "context.hpp"
 #include "launch.cuh"
 
@@ -64,32 +65,33 @@ struct Pack {
   }
 };
 
-constexpr int packWidth = 4;
+constexpr int packWidth = 4, packBytes = packWidth * sizeof(float);
 
-inline bool aligned(std::initializer_list<const void*> addresses, std::size_t bytes = packWidth * sizeof(float)) {
+inline bool aligned(std::initializer_list<const void*> addresses, std::size_t bytes = packBytes) {
   return std::all_of(addresses.begin(), addresses.end(),
                      [bytes](const void* address) { return reinterpret_cast<std::uintptr_t>(address) % bytes == 0; });
 }
 
 // Whole packs first, then the elements behind them one by one.
-template <class Body>
+template <int width, class Body>
 __device__ void visitPacks(std::int64_t packs, std::int64_t count, const Body& body) {
-  for (std::int64_t i = firstItem(); i < packs; i += itemStep()) body(Pack<float, packWidth>{}, i * packWidth);
-  for (std::int64_t i = packs * packWidth + firstItem(); i < count; i += itemStep()) body(Pack<float, 1>{}, i);
+  for (std::int64_t i = firstItem(); i < packs; i += itemStep()) body(Pack<float, width>{}, i * width);
+  for (std::int64_t i = packs * width + firstItem(); i < count; i += itemStep()) body(Pack<float, 1>{}, i);
 }
 
-template <class Body>
+template <int width, class Body>
 __global__ void __launch_bounds__(blockThreads) visitPacksOf(std::int64_t packs, std::int64_t count, Body body) {
-  visitPacks(packs, count, body);
+  visitPacks<width>(packs, count, body);
 }
 
-// body(pack, i) for packs that begin at element i and cover all `count` elements; `pack` is empty, its width 4 as far as every address
-// that it is loaded from or stored to allows (null ones do), else 1.
-template <class Body>
+// body(pack, i) for packs that begin at element i and cover all `count` elements; `pack` is empty, its width what fills 16 bytes of
+// type T as far as every address that it is loaded from or stored to allows (null ones do), else 1.
+template <class T = float, class Body>
 void forEachPack(const Context& context, const char* name, std::int64_t count, std::initializer_list<const void*> addresses,
                  const Body& body) {
-  const std::int64_t packs = aligned(addresses) ? count / packWidth : 0;
-  launchKernel(context, name, visitPacksOf<Body>, blocksFor(context, packs > 0 ? packs : count), blockThreads, packs, count, body);
+  constexpr int width = packBytes / sizeof(T);
+  const std::int64_t packs = aligned(addresses) ? count / width : 0;
+  launchKernel(context, name, visitPacksOf<width, Body>, blocksFor(context, packs > 0 ? packs : count), blockThreads, packs, count, body);
 }
 
 }  // namespace tilefold::cuda

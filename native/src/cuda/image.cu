@@ -19,7 +19,8 @@ __device__ double mixed(const double* row, const std::uint8_t* pixel) {
 
 }  // namespace
 
-void loadImage(const Context& context, const LoadImage& l, const reference::TileOrigin& origin, float* destination) {
+template <class T>
+void loadImage(const Context& context, const LoadImage& l, const reference::TileOrigin& origin, T* destination) {
   // One thread a pixel, so that the bytes of a pixel are fetched together.
   const Activation tile(l.layout, l.channels, l.height, l.width);
   const Divisor byPixels(l.height * l.width), byWidth(l.width);
@@ -38,9 +39,14 @@ void loadImage(const Context& context, const LoadImage& l, const reference::Tile
     for (std::int64_t c = 0; c < channels; ++c) {
       const double value = image.hasColour != 0 ? mixed(image.colour + 4 * c, pixel) : static_cast<double>(pixel[c]) / 255;
       destination[tile.plane(place.quotient, c) + place.remainder * tile.pixelStride()] =
-          static_cast<float>((value - normalisation.mean[c]) / normalisation.deviation[c]);
+          static_cast<T>((value - normalisation.mean[c]) / normalisation.deviation[c]);
     }
   });
 }
+
+#define TILEFOLD_INSTANTIATE(T) template void loadImage<T>(const Context&, const LoadImage&, const reference::TileOrigin&, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

@@ -7,6 +7,7 @@
 namespace tilefold::cuda {
 
 // Reads context.step->images[origin.batch ...], whose pixels the device must see.
-void loadImage(const Context& context, const LoadImage& l, const reference::TileOrigin& origin, float* destination);
+template <class T>
+void loadImage(const Context& context, const LoadImage& l, const reference::TileOrigin& origin, T* destination);
 
 }  // namespace tilefold::cuda

@@ -7,13 +7,16 @@
 namespace tilefold::cuda {
 
 // `rowWeights` may be null.
-void softmaxCrossEntropyForward(const Context& context, const CrossEntropy& c, const float* source, const std::int32_t* labels,
+template <class T>
+void softmaxCrossEntropyForward(const Context& context, const CrossEntropy& c, const T* source, const std::int32_t* labels,
                                 const float* rowWeights, double* loss);
-void softmaxCrossEntropyBackward(const Context& context, const CrossEntropy& c, const float* source, const std::int32_t* labels,
-                                 const float* rowWeights, float* sourceGradient);
+template <class T>
+void softmaxCrossEntropyBackward(const Context& context, const CrossEntropy& c, const T* source, const std::int32_t* labels,
+                                 const float* rowWeights, T* sourceGradient);
 
-void meanSquaredErrorForward(const Context& context, const SquaredError& s, const float* source, const float* target, double* loss);
-void meanSquaredErrorBackward(const Context& context, const SquaredError& s, const float* source, const float* target,
-                              float* sourceGradient);
+template <class T>
+void meanSquaredErrorForward(const Context& context, const SquaredError& s, const T* source, const float* target, double* loss);
+template <class T>
+void meanSquaredErrorBackward(const Context& context, const SquaredError& s, const T* source, const float* target, T* sourceGradient);
 
 }  // namespace tilefold::cuda

@@ -26,7 +26,8 @@ struct Best {
     values[k] = value;
     winners[k] = static_cast<std::int32_t>(pixel);
   }
-  __device__ void store(float* destination, std::int32_t* at) const {
+  template <class T>
+  __device__ void store(T* destination, std::int32_t* at) const {
     values.store(destination);
     winners.store(at);
   }
@@ -40,8 +41,8 @@ bool tilesInput(const MaxPool& p) {
 
 bool channelsLast(const MaxPool& p) { return p.layout == Layout::nhwc && p.inChannels > 1; }
 
-template <int n>
-void forwardOf(const Context& context, const MaxPool& p, const float* source, float* destination, std::int32_t* winners) {
+template <int n, class T>
+void forwardOf(const Context& context, const MaxPool& p, const T* source, T* destination, std::int32_t* winners) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
   const std::int64_t width = p.inWidth;
@@ -64,14 +65,14 @@ void forwardOf(const Context& context, const MaxPool& p, const float* source, fl
 }
 
 // n outputs of a row at once. Windows tile the input, so row r of all outputs lies below rows 2 r and 2 r + 1 of all inputs.
-template <int n>
-void forwardPairs(const Context& context, const MaxPool& p, const float* source, float* destination, std::int32_t* winners) {
+template <int n, class T>
+void forwardPairs(const Context& context, const MaxPool& p, const T* source, T* destination, std::int32_t* winners) {
   const Divisor byColumns(p.outWidth / n), byRows(p.outHeight);
   const std::int64_t width = p.inWidth;
   forEach(context, "maxPoolForward", p.batch * p.inChannels * p.outHeight * (p.outWidth / n), [=] __device__(std::int64_t i) {
     const Division place = byColumns(i);
     const std::int64_t column = 2 * n * place.remainder, pixel = 2 * byRows(place.quotient).remainder * width + column;
-    const float* from = source + 2 * place.quotient * width + column;
+    const T* from = source + 2 * place.quotient * width + column;
     Pack<float, 2 * n> above, below;
     above.load(from);
     below.load(from + width);
@@ -92,7 +93,8 @@ struct Won {
   Pack<float, n> gradient;
   Pack<std::int32_t, n> winners;
 
-  __device__ Won(const float* destinationGradient, const std::int32_t* at, std::int64_t pixels, Fault* fault) {
+  template <class T>
+  __device__ Won(const T* destinationGradient, const std::int32_t* at, std::int64_t pixels, Fault* fault) {
     gradient.load(destinationGradient);
     winners.load(at);
     bool wild = false;
@@ -102,9 +104,8 @@ struct Won {
   __device__ float at(int k, std::int64_t pixel) const { return winners[k] == pixel ? gradient[k] : 0.0F; }
 };
 
-template <int n>
-void backwardOf(const Context& context, const MaxPool& p, const float* destinationGradient, const std::int32_t* winners,
-                float* sourceGradient) {
+template <int n, class T>
+void backwardOf(const Context& context, const MaxPool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
   const std::int64_t inWidth = p.inWidth, outWidth = p.outWidth, pixels = p.inHeight * p.inWidth;
@@ -126,9 +127,8 @@ void backwardOf(const Context& context, const MaxPool& p, const float* destinati
   });
 }
 
-template <int n>
-void backwardPairs(const Context& context, const MaxPool& p, const float* destinationGradient, const std::int32_t* winners,
-                   float* sourceGradient) {
+template <int n, class T>
+void backwardPairs(const Context& context, const MaxPool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
   const Divisor byColumns(p.outWidth / n), byRows(p.outHeight);
   const std::int64_t width = p.inWidth, pixels = p.inHeight * p.inWidth;
   Fault* fault = context.fault;
@@ -141,16 +141,16 @@ void backwardPairs(const Context& context, const MaxPool& p, const float* destin
       above[k] = won.at(k / 2, pixel + k);
       below[k] = won.at(k / 2, pixel + width + k);
     }
-    float* to = sourceGradient + 2 * place.quotient * width + column;
+    T* to = sourceGradient + 2 * place.quotient * width + column;
     above.store(to);
     below.store(to + width);
   });
 }
 
 // One output pixel, n of its channels.
-template <int n>
-void backwardSquares(const Context& context, const MaxPool& p, const float* destinationGradient, const std::int32_t* winners,
-                     float* sourceGradient) {
+template <int n, class T>
+void backwardSquares(const Context& context, const MaxPool& p, const T* destinationGradient, const std::int32_t* winners,
+                     T* sourceGradient) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const std::int64_t width = p.inWidth, pixels = p.inHeight * p.inWidth;
   Fault* fault = context.fault;
@@ -169,7 +169,8 @@ void backwardSquares(const Context& context, const MaxPool& p, const float* dest
 
 }  // namespace
 
-void maxPoolForward(const Context& context, const MaxPool& p, const float* source, float* destination, std::int32_t* winners) {
+template <class T>
+void maxPoolForward(const Context& context, const MaxPool& p, const T* source, T* destination, std::int32_t* winners) {
   const bool packs = aligned({source, destination, winners});
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
     forwardPairs<2>(context, p, source, destination, winners);
@@ -179,8 +180,9 @@ void maxPoolForward(const Context& context, const MaxPool& p, const float* sourc
     forwardOf<1>(context, p, source, destination, winners);
 }
 
-void maxPoolBackward(const Context& context, const MaxPool& p, const float* destinationGradient, const std::int32_t* winners,
-                     float* sourceGradient) {
+template <class T>
+void maxPoolBackward(const Context& context, const MaxPool& p, const T* destinationGradient, const std::int32_t* winners,
+                     T* sourceGradient) {
   const bool packs = aligned({destinationGradient, winners, sourceGradient});
   const bool channelPacks = channelsLast(p) && packs && p.inChannels % packWidth == 0;
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
@@ -192,5 +194,12 @@ void maxPoolBackward(const Context& context, const MaxPool& p, const float* dest
   else
     backwardOf<1>(context, p, destinationGradient, winners, sourceGradient);
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                 \
+  template void maxPoolForward<T>(const Context&, const MaxPool&, const T*, T*, std::int32_t*); \
+  template void maxPoolBackward<T>(const Context&, const MaxPool&, const T*, const std::int32_t*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

@@ -5,10 +5,12 @@
 
 namespace tilefold::cuda {
 
-void maxPoolForward(const Context& context, const MaxPool& p, const float* source, float* destination, std::int32_t* winners);
+template <class T>
+void maxPoolForward(const Context& context, const MaxPool& p, const T* source, T* destination, std::int32_t* winners);
 
 // Every input pixel gathers from the windows that may have chosen it. Winners outside the plane are a fault where a window sees pixels.
-void maxPoolBackward(const Context& context, const MaxPool& p, const float* destinationGradient, const std::int32_t* winners,
-                     float* sourceGradient);
+template <class T>
+void maxPoolBackward(const Context& context, const MaxPool& p, const T* destinationGradient, const std::int32_t* winners,
+                     T* sourceGradient);
 
 }  // namespace tilefold::cuda

@@ -3,12 +3,13 @@
 
 namespace tilefold::cuda {
 
-void momentsForward(const Context& context, const GroupedTile& t, const float* source, Moments* moments) {
+template <class T>
+void momentsForward(const Context& context, const GroupedTile& t, const T* source, Moments* moments) {
   const StatisticsRows rows(t, t.groups, t.perImage);
   const double count = static_cast<double>(rows.length());
   // Deviations from a row's first value: of data far from zero the mean's square would take the variance's digits.
   forEachRowSum(
-      context, "momentsForward", rows, {source}, [=] __device__(const StatisticsRow& row) { return source[row.first]; },
+      context, "momentsForward", rows, {source}, [=] __device__(const StatisticsRow& row) { return static_cast<float>(source[row.first]); },
       [=] __device__(auto values, std::int64_t i, const auto& origin, const auto& add) {
         values.load(source + i);
         for (int k = 0; k < values.width; ++k) {
@@ -39,5 +40,10 @@ void updateRunning(const Context& context, const UpdateRunning& u, const Moments
     variance[channel] = mix(variance[channel], batch.deviations / (batch.count - 1));
   });
 }
+
+#define TILEFOLD_INSTANTIATE(T) template void momentsForward<T>(const Context&, const GroupedTile&, const T*, Moments*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

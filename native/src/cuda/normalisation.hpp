@@ -6,17 +6,21 @@
 
 namespace tilefold::cuda {
 
-void momentsForward(const Context& context, const GroupedTile& t, const float* source, Moments* moments);
+template <class T>
+void momentsForward(const Context& context, const GroupedTile& t, const T* source, Moments* moments);
 void momentsOfRunning(const Context& context, const ChannelCount& c, const float* mean, const float* variance, Moments* moments);
 void updateRunning(const Context& context, const UpdateRunning& u, const Moments* moments, float* mean, float* variance);
 
 // Source and destination may coincide.
-void normaliseForward(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, float* destination);
-void normaliseSums(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, GradientSums* sums);
+template <class T>
+void normaliseForward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, T* destination);
+template <class T>
+void normaliseSums(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums);
 void normaliseParameters(const Context& context, const NormaliseParameters& p, const GradientSums* sums, float* weightGradient,
                          float* biasGradient);
 // `sums` may be null; the gradients may be one.
-void normaliseBackward(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, const GradientSums* sums,
-                       float* sourceGradient);
+template <class T>
+void normaliseBackward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
+                       T* sourceGradient);
 
 }  // namespace tilefold::cuda

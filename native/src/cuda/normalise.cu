@@ -11,7 +11,8 @@ struct GradientConstants {
 };
 
 // As in Normaliser, what the mean lost to rounding is in the constant.
-__device__ GradientConstants gradientConstants(const Normalise& n, const NormaliseOperands<float>& operands, const GradientSums* sums,
+template <class T>
+__device__ GradientConstants gradientConstants(const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
                                                std::int64_t image, std::int64_t channel) {
   const Moments& row = operands.row(n, image, channel);
   const Normaliser<float> normaliser = operands.normaliser(n, image, channel);
@@ -21,12 +22,12 @@ __device__ GradientConstants gradientConstants(const Normalise& n, const Normali
   return {normaliser, static_cast<float>(scale * operands.weight(channel)), static_cast<float>(source), static_cast<float>(constant)};
 }
 
-template <bool add>
-void backward(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, const GradientSums* sums,
-              float* sourceGradient) {
+template <bool add, class T>
+void backward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
+              T* sourceGradient) {
   // Where neither sums nor a rectifier ask for it, x is not read: its coefficients are 0.
-  const float* source = sums == nullptr && n.slope == 1 ? operands.gradient : operands.source;
-  const float* gradient = operands.gradient;
+  const T* source = sums == nullptr && n.slope == 1 ? operands.gradient : operands.source;
+  const T* gradient = operands.gradient;
   const float slope = static_cast<float>(n.slope);
   forEachOfChannels(
       context, "normaliseBackward", n, n.perImage, {source, gradient, sourceGradient},
@@ -48,8 +49,9 @@ void backward(const Context& context, const Normalise& n, const NormaliseOperand
 
 }  // namespace
 
-void normaliseForward(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, float* destination) {
-  const float* source = operands.source;
+template <class T>
+void normaliseForward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, T* destination) {
+  const T* source = operands.source;
   const float slope = static_cast<float>(n.slope);
   forEachOfChannels(
       context, "normaliseForward", n, n.perImage, {source, destination},
@@ -64,12 +66,20 @@ void normaliseForward(const Context& context, const Normalise& n, const Normalis
       });
 }
 
-void normaliseBackward(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, const GradientSums* sums,
-                       float* sourceGradient) {
+template <class T>
+void normaliseBackward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
+                       T* sourceGradient) {
   if (n.add)
     backward<true>(context, n, operands, sums, sourceGradient);
   else
     backward<false>(context, n, operands, sums, sourceGradient);
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                         \
+  template void normaliseForward<T>(const Context&, const Normalise&, const NormaliseOperands<T>&, T*); \
+  template void normaliseBackward<T>(const Context&, const Normalise&, const NormaliseOperands<T>&, const GradientSums*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

@@ -3,8 +3,9 @@
 
 namespace tilefold::cuda {
 
-void normaliseSums(const Context& context, const Normalise& n, const NormaliseOperands<float>& operands, GradientSums* sums) {
-  const float *source = operands.source, *gradient = operands.gradient;
+template <class T>
+void normaliseSums(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
+  const T *source = operands.source, *gradient = operands.gradient;
   const float slope = static_cast<float>(n.slope);
   // A row for each channel.
   forEachRowSum(
@@ -36,5 +37,11 @@ void normaliseParameters(const Context& context, const NormaliseParameters& p, c
     if (biasGradient != nullptr) biasGradient[channel] = static_cast<float>(total.gradient);
   });
 }
+
+#define TILEFOLD_INSTANTIATE(T) \
+  template void normaliseSums<T>(const Context&, const Normalise&, const NormaliseOperands<T>&, GradientSums*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

@@ -22,8 +22,7 @@ __device__ AdamFactors factorsOf(const AdamFields& a, const StepBlock& step) {
 }
 
 __global__ void __launch_bounds__(blockThreads) updateAdam(std::int64_t packs, AdamFields a, const StepBlock* step, const Fault* fault,
-                                                           float* weights, const float* gradient, float* firstMoment,
-                                                           float* secondMoment) {
+                                                           float* weights, const float* gradient, float* firstMoment, float* secondMoment) {
   if (fault->kind != 0) return;  // the gradients are none
   __shared__ AdamFactors factors;
   // Powers in double are dear: one thread of a block takes them.
@@ -33,7 +32,7 @@ __global__ void __launch_bounds__(blockThreads) updateAdam(std::int64_t packs, A
   const float decay = static_cast<float>(a.decoupled ? 0 : a.weightDecay), epsilon = static_cast<float>(a.epsilon);
   const float beta1 = static_cast<float>(a.beta1), fresh1 = static_cast<float>(1 - a.beta1);
   const float beta2 = static_cast<float>(a.beta2), fresh2 = static_cast<float>(1 - a.beta2);
-  visitPacks(packs, a.count, [=](auto w, std::int64_t i) {
+  visitPacks<packWidth>(packs, a.count, [=](auto w, std::int64_t i) {
     auto g = w, first = w, second = w;
     w.load(weights + i);
     g.load(gradient + i);

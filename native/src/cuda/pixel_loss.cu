@@ -96,8 +96,8 @@ struct Softmax {
 };
 
 // Of `classes` scores, or of none; all threads of the block take part.
-template <int lanes>
-__device__ Softmax softmaxOf(const float* scores, std::int64_t stride, std::int64_t classes) {
+template <int lanes, class T>
+__device__ Softmax softmaxOf(const T* scores, std::int64_t stride, std::int64_t classes) {
   const std::int64_t lane = threadIdx.x % lanes;
   Softmax softmax{{scores[0], 0}, 0};
 #pragma unroll 4
@@ -107,9 +107,9 @@ __device__ Softmax softmaxOf(const float* scores, std::int64_t stride, std::int6
   return softmax;
 }
 
-template <int lanes>
+template <int lanes, class T>
 __global__ void __launch_bounds__(sumThreads)
-    sumLosses(Pixels pixels, Labels labels, const float* source, const double* normaliser, double* loss, Partials* partials) {
+    sumLosses(Pixels pixels, Labels labels, const T* source, const double* normaliser, double* loss, Partials* partials) {
   __shared__ double shared[sumThreads];
   __shared__ bool last;
   constexpr int perBlock = sumThreads / lanes;
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(sumThreads)
     const std::int64_t pixel = first + threadIdx.x / lanes;
     const Pixels::Offsets at = pixels(pixel < pixels.count() ? pixel : 0);
     const std::int32_t label = pixel < pixels.count() ? labels.at(at.classes) : uncounted;
-    const float* const scores = source + at.scores;
+    const T* const scores = source + at.scores;
     const Softmax softmax = softmaxOf<lanes>(scores, pixels.channelStride(), label == uncounted ? 0 : pixels.channels());
     if (label == uncounted || threadIdx.x % lanes != 0) continue;
     const double largest = static_cast<double>(softmax.largest.score), score = static_cast<double>(scores[label * pixels.channelStride()]);
@@ -172,44 +172,43 @@ void withLanes(const Pixels& pixels, const Body& body) {
   body(std::integral_constant<int, warpThreads>());
 }
 
-template <int lanes>
-void sumOf(const Context& context, const Pixels& pixels, const Labels& labels, const float* source, const double* normaliser,
-           double* loss) {
+template <int lanes, class T>
+void sumOf(const Context& context, const Pixels& pixels, const Labels& labels, const T* source, const double* normaliser, double* loss) {
   constexpr std::int64_t perBlock = termsPerThread * sumThreads / lanes;
   const std::int64_t blocks = std::clamp<std::int64_t>((pixels.count() + perBlock - 1) / perBlock, 1, Partials::blocks);
-  launchKernel(context, "pixelCrossEntropyForward", sumLosses<lanes>, blocks, sumThreads, pixels, labels, source, normaliser, loss,
+  launchKernel(context, "pixelCrossEntropyForward", sumLosses<lanes, T>, blocks, sumThreads, pixels, labels, source, normaliser, loss,
                context.partials);
 }
 
-template <int lanes>
-void gradientOf(const Context& context, const Pixels& pixels, const Labels& labels, const float* source, const double* normaliser,
-                float* sourceGradient) {
+template <int lanes, class T>
+void gradientOf(const Context& context, const Pixels& pixels, const Labels& labels, const T* source, const double* normaliser,
+                T* sourceGradient) {
   forEachPixel<lanes>(context, "pixelCrossEntropyBackward", pixels, [=] __device__(std::int64_t pixel) {
     const std::int64_t classes = pixels.channels(), stride = pixels.channelStride();
     const Pixels::Offsets at = pixels(pixel < pixels.count() ? pixel : 0);
     const std::int32_t label = pixel < pixels.count() ? labels.at(at.classes) : uncounted;
     const double weight = labels.weight(label);
-    const float* const scores = source + at.scores;
+    const T* const scores = source + at.scores;
     const Softmax softmax = softmaxOf<lanes>(scores, stride, weight == 0 ? 0 : classes);
     if (pixel >= pixels.count()) return;
     const double share = weight / *normaliser, scale = share / softmax.sum;
-    float* const gradient = sourceGradient + at.scores;
+    T* const gradient = sourceGradient + at.scores;
     for (std::int64_t k = threadIdx.x % lanes; k < classes; k += lanes) {
       double value = 0;
       if (weight != 0) {
         value = scale * static_cast<double>(expf(scores[k * stride] - softmax.largest.score));
         if (k == label) value -= share;
       }
-      gradient[k * stride] = static_cast<float>(value);
+      gradient[k * stride] = static_cast<T>(value);
     }
   });
 }
 
-template <int lanes>
-void classesOf(const Context& context, const Pixels& pixels, const float* source, std::uint8_t* classes) {
+template <int lanes, class T>
+void classesOf(const Context& context, const Pixels& pixels, const T* source, std::uint8_t* classes) {
   forEachPixel<lanes>(context, "classesOfPixels", pixels, [=] __device__(std::int64_t pixel) {
     const Pixels::Offsets at = pixels(pixel < pixels.count() ? pixel : 0);
-    const float* const scores = source + at.scores;
+    const T* const scores = source + at.scores;
     const std::int64_t stride = pixels.channelStride();
     Largest largest{scores[0], 0};
 #pragma unroll 4
@@ -228,7 +227,8 @@ Labels labelsOf(const Context& context, const PixelCrossEntropy& c, const std::i
 
 }  // namespace
 
-void pixelCrossEntropyForward(const Context& context, const PixelCrossEntropy& c, const float* source, const std::int32_t* labels,
+template <class T>
+void pixelCrossEntropyForward(const Context& context, const PixelCrossEntropy& c, const T* source, const std::int32_t* labels,
                               const float* classWeights, const double* normaliser, double* loss) {
   const Pixels pixels(c);
   withLanes(pixels, [&](auto lanes) {
@@ -236,17 +236,29 @@ void pixelCrossEntropyForward(const Context& context, const PixelCrossEntropy& c
   });
 }
 
-void pixelCrossEntropyBackward(const Context& context, const PixelCrossEntropy& c, const float* source, const std::int32_t* labels,
-                               const float* classWeights, const double* normaliser, float* sourceGradient) {
+template <class T>
+void pixelCrossEntropyBackward(const Context& context, const PixelCrossEntropy& c, const T* source, const std::int32_t* labels,
+                               const float* classWeights, const double* normaliser, T* sourceGradient) {
   const Pixels pixels(c);
   withLanes(pixels, [&](auto lanes) {
     gradientOf<decltype(lanes)::value>(context, pixels, labelsOf(context, c, labels, classWeights), source, normaliser, sourceGradient);
   });
 }
 
-void classesOfPixels(const Context& context, const ClassifiedTile& t, const float* source, std::uint8_t* classes) {
+template <class T>
+void classesOfPixels(const Context& context, const ClassifiedTile& t, const T* source, std::uint8_t* classes) {
   const Pixels pixels(t);
   withLanes(pixels, [&](auto lanes) { classesOf<decltype(lanes)::value>(context, pixels, source, classes); });
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                                                     \
+  template void pixelCrossEntropyForward<T>(const Context&, const PixelCrossEntropy&, const T*, const std::int32_t*, const float*,  \
+                                            const double*, double*);                                                                \
+  template void pixelCrossEntropyBackward<T>(const Context&, const PixelCrossEntropy&, const T*, const std::int32_t*, const float*, \
+                                             const double*, T*);                                                                    \
+  template void classesOfPixels<T>(const Context&, const ClassifiedTile&, const T*, std::uint8_t*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

@@ -7,11 +7,14 @@
 namespace tilefold::cuda {
 
 // `classWeights` may be null; `normaliser` is one number on the device.
-void pixelCrossEntropyForward(const Context& context, const PixelCrossEntropy& c, const float* source, const std::int32_t* labels,
+template <class T>
+void pixelCrossEntropyForward(const Context& context, const PixelCrossEntropy& c, const T* source, const std::int32_t* labels,
                               const float* classWeights, const double* normaliser, double* loss);
-void pixelCrossEntropyBackward(const Context& context, const PixelCrossEntropy& c, const float* source, const std::int32_t* labels,
-                               const float* classWeights, const double* normaliser, float* sourceGradient);
+template <class T>
+void pixelCrossEntropyBackward(const Context& context, const PixelCrossEntropy& c, const T* source, const std::int32_t* labels,
+                               const float* classWeights, const double* normaliser, T* sourceGradient);
 
-void classesOfPixels(const Context& context, const ClassifiedTile& t, const float* source, std::uint8_t* classes);
+template <class T>
+void classesOfPixels(const Context& context, const ClassifiedTile& t, const T* source, std::uint8_t* classes);
 
 }  // namespace tilefold::cuda

@@ -19,31 +19,33 @@ __device__ double draw(std::uint64_t key, std::int64_t element) {
 
 }  // namespace
 
-void rectifierForward(const Context& context, const Rectifier& r, const float* source, float* destination) {
+template <class T>
+void rectifierForward(const Context& context, const Rectifier& r, const T* source, T* destination) {
   const float slope = static_cast<float>(r.slope);
-  forEachPack(context, "rectifierForward", r.count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
+  forEachPack<T>(context, "rectifierForward", r.count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
     values.load(source + i);
     for (int k = 0; k < values.width; ++k) values[k] = values[k] > 0 ? values[k] : slope * values[k];
     values.store(destination + i);
   });
 }
 
-void rectifierBackward(const Context& context, const Rectifier& r, const float* destination, const float* destinationGradient,
-                       float* sourceGradient) {
+template <class T>
+void rectifierBackward(const Context& context, const Rectifier& r, const T* destination, const T* destinationGradient, T* sourceGradient) {
   const float slope = static_cast<float>(r.slope);
-  forEachPack(context, "rectifierBackward", r.count, {destination, destinationGradient, sourceGradient},
-              [=] __device__(auto values, std::int64_t i) {
-                auto gradient = values;
-                values.load(destination + i);
-                gradient.load(destinationGradient + i);
-                for (int k = 0; k < values.width; ++k) gradient[k] = values[k] > 0 ? gradient[k] : slope * gradient[k];
-                gradient.store(sourceGradient + i);
-              });
+  forEachPack<T>(context, "rectifierBackward", r.count, {destination, destinationGradient, sourceGradient},
+                 [=] __device__(auto values, std::int64_t i) {
+                   auto gradient = values;
+                   values.load(destination + i);
+                   gradient.load(destinationGradient + i);
+                   for (int k = 0; k < values.width; ++k) gradient[k] = values[k] > 0 ? gradient[k] : slope * gradient[k];
+                   gradient.store(sourceGradient + i);
+                 });
 }
 
-void addForward(const Context& context, const Rectifier& r, const float* first, const float* second, float* destination) {
+template <class T>
+void addForward(const Context& context, const Rectifier& r, const T* first, const T* second, T* destination) {
   const float slope = static_cast<float>(r.slope);
-  forEachPack(context, "addForward", r.count, {first, second, destination}, [=] __device__(auto values, std::int64_t i) {
+  forEachPack<T>(context, "addForward", r.count, {first, second, destination}, [=] __device__(auto values, std::int64_t i) {
     auto other = values;
     values.load(first + i);
     other.load(second + i);
@@ -55,7 +57,8 @@ void addForward(const Context& context, const Rectifier& r, const float* first, 
   });
 }
 
-void dropout(const Context& context, const Dropout& d, const TileOrigin& origin, const float* source, float* destination) {
+template <class T>
+void dropout(const Context& context, const Dropout& d, const TileOrigin& origin, const T* source, T* destination) {
   const Activation tile(d.layout, d.channels, d.height, d.width);
   const StepBlock* step = context.step;
   const double rate = d.rate, keptScale = 1 / (1 - d.rate);
@@ -66,8 +69,17 @@ void dropout(const Context& context, const Dropout& d, const TileOrigin& origin,
     const std::int64_t channel = (origin.batch + at.image) * fullChannels + at.channel;
     const std::int64_t element = (channel * fullHeight + origin.row + at.row) * fullWidth + origin.column + at.column;
     const bool keep = draw(mix(mix(mix(step->seed) + step->step) + layerKey), element) >= rate;
-    destination[i] = keep ? static_cast<float>(static_cast<double>(source[i]) * keptScale) : 0.0F;
+    destination[i] = keep ? static_cast<T>(static_cast<double>(source[i]) * keptScale) : T(0);
   });
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                 \
+  template void rectifierForward<T>(const Context&, const Rectifier&, const T*, T*);            \
+  template void rectifierBackward<T>(const Context&, const Rectifier&, const T*, const T*, T*); \
+  template void addForward<T>(const Context&, const Rectifier&, const T*, const T*, T*);        \
+  template void dropout<T>(const Context&, const Dropout&, const TileOrigin&, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

@@ -8,10 +8,13 @@ namespace tilefold::cuda {
 
 using reference::TileOrigin;
 
-void rectifierForward(const Context& context, const Rectifier& r, const float* source, float* destination);
-void rectifierBackward(const Context& context, const Rectifier& r, const float* destination, const float* destinationGradient,
-                       float* sourceGradient);
-void addForward(const Context& context, const Rectifier& r, const float* first, const float* second, float* destination);
-void dropout(const Context& context, const Dropout& d, const TileOrigin& origin, const float* source, float* destination);
+template <class T>
+void rectifierForward(const Context& context, const Rectifier& r, const T* source, T* destination);
+template <class T>
+void rectifierBackward(const Context& context, const Rectifier& r, const T* destination, const T* destinationGradient, T* sourceGradient);
+template <class T>
+void addForward(const Context& context, const Rectifier& r, const T* first, const T* second, T* destination);
+template <class T>
+void dropout(const Context& context, const Dropout& d, const TileOrigin& origin, const T* source, T* destination);
 
 }  // namespace tilefold::cuda

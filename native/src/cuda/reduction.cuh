@@ -111,8 +111,9 @@ void forEachSum(const Context& context, const char* name, std::int64_t outputs, 
 }
 
 // Numbers at equal distances, in double.
+template <class T>
 struct StridedTerms {
-  const float* first;
+  const T* first;
   std::int64_t stride;
   __device__ double operator()(std::int64_t k) const { return static_cast<double>(first[k * stride]); }
 };

@@ -22,15 +22,16 @@ struct Matrices {
 };
 
 // By tiles through shared memory, so that both sides are read and written along their rows (Ruetsch, Micikevicius 2009).
+template <class From, class To>
 __global__ void __launch_bounds__(blockThreads) transposeTiles(Matrices m, std::int64_t tiles, Divisor byColumnTiles, Divisor byRowTiles,
-                                                               Divisor byCount, const float* source, float* destination) {
+                                                               Divisor byCount, const From* source, To* destination) {
   __shared__ float tile[side][side + 1];
   const int x = static_cast<int>(threadIdx.x) % side, y = static_cast<int>(threadIdx.x) / side;
   for (std::int64_t i = blockIdx.x; i < tiles; i += gridDim.x) {
     const Division column = byColumnTiles(i), row = byRowTiles(column.quotient), matrix = byCount(row.quotient);
     const std::int64_t firstRow = row.remainder * side, firstColumn = column.remainder * side;
-    const float* from = source + matrix.quotient * m.sourceStrides[0] + matrix.remainder * m.sourceStrides[1];
-    float* to = destination + matrix.quotient * m.destinationStrides[0] + matrix.remainder * m.destinationStrides[1];
+    const From* from = source + matrix.quotient * m.sourceStrides[0] + matrix.remainder * m.sourceStrides[1];
+    To* to = destination + matrix.quotient * m.destinationStrides[0] + matrix.remainder * m.destinationStrides[1];
 #pragma unroll
     for (int k = y; k < side; k += sideRows)
       if (firstRow + k < m.rows && firstColumn + x < m.columns) tile[k][x] = from[(firstRow + k) * m.sourceRow + firstColumn + x];
@@ -38,17 +39,18 @@ __global__ void __launch_bounds__(blockThreads) transposeTiles(Matrices m, std::
 #pragma unroll
     for (int k = y; k < side; k += sideRows) {
       if (firstColumn + k >= m.columns || firstRow + x >= m.rows) continue;
-      float& element = to[(firstColumn + k) * m.destinationRow + firstRow + x];
-      element = m.add ? element + tile[x][k] : tile[x][k];
+      To& element = to[(firstColumn + k) * m.destinationRow + firstRow + x];
+      element = static_cast<To>(m.add ? element + tile[x][k] : tile[x][k]);
     }
     __syncthreads();
   }
 }
 
-void transpose(const Context& context, const char* name, const Matrices& m, const float* source, float* destination) {
+template <class From, class To>
+void transpose(const Context& context, const char* name, const Matrices& m, const From* source, To* destination) {
   const std::int64_t tiles = m.tiles();
-  launchKernel(context, name, transposeTiles, std::min(tiles, context.multiprocessors * blocksPerMultiprocessor), blockThreads, m, tiles,
-               Divisor(m.columnTiles()), Divisor(m.rowTiles()), Divisor(m.counts[1]), source, destination);
+  launchKernel(context, name, transposeTiles<From, To>, std::min(tiles, context.multiprocessors * blocksPerMultiprocessor), blockThreads, m,
+               tiles, Divisor(m.columnTiles()), Divisor(m.rowTiles()), Divisor(m.counts[1]), source, destination);
 }
 
 // Without channels to tell apart, nhwc is plain.
@@ -84,7 +86,8 @@ Matrices reversed(const Matrices& m) {
 
 }  // namespace
 
-void reorderActivation(const Context& context, const ActivationReorder& r, const float* source, float* destination) {
+template <class T>
+void reorderActivation(const Context& context, const ActivationReorder& r, const T* source, T* destination) {
   const std::int64_t pixels = r.height * r.width, image = r.channels * pixels;
   if (r.sourceLayout == r.destinationLayout)
     return copyRows(context, "reorderActivation", {{1, 1, 1, r.batch * image}, {}, {}, false}, source, destination);
@@ -105,7 +108,16 @@ void reorderWeights(const Context& context, const WeightReorder& r, const float*
   });
 }
 
-void gather(const Context& context, const StridedTile& t, const float* source, float* destination) {
+template <class T>
+void roundWeights(const Context& context, const RoundWeights& r, const float* source, T* destination) {
+  forEachPack(context, "roundWeights", r.count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
+    values.load(source + i);
+    values.store(destination + i);
+  });
+}
+
+template <class T>
+void gather(const Context& context, const StridedTile& t, const float* source, T* destination) {
   if (channelsLast(t)) return transpose(context, "gather", matricesOf(t), source, destination);
   const std::int64_t plane = t.height * t.width;
   copyRows(context, "gather",
@@ -116,7 +128,8 @@ void gather(const Context& context, const StridedTile& t, const float* source, f
            source, destination);
 }
 
-void scatterAdd(const Context& context, const StridedTile& t, const float* source, float* destination) {
+template <class T>
+void scatterAdd(const Context& context, const StridedTile& t, const T* source, float* destination) {
   if (channelsLast(t)) {
     Matrices back = reversed(matricesOf(t));
     back.add = true;
@@ -131,11 +144,12 @@ void scatterAdd(const Context& context, const StridedTile& t, const float* sourc
            source, destination);
 }
 
-void copyChannels(const Context& context, const CopyChannels& c, const float* source, float* destination) {
+template <class T>
+void copyChannels(const Context& context, const CopyChannels& c, const T* source, T* destination) {
   const std::int64_t pixels = c.height * c.width, fromImage = c.source.channels * pixels, toImage = c.destination.channels * pixels;
   const bool fromLast = channelsLast(c.source), toLast = channelsLast(c.destination);
-  const float* from = source + c.source.first * (fromLast ? 1 : pixels);
-  float* to = destination + c.destination.first * (toLast ? 1 : pixels);
+  const T* from = source + c.source.first * (fromLast ? 1 : pixels);
+  T* to = destination + c.destination.first * (toLast ? 1 : pixels);
   if (fromLast && toLast)
     return copyRows(context, "copyChannels",
                     {{1, 1, c.batch * pixels, c.count}, {0, 0, c.source.channels}, {0, 0, c.destination.channels}, c.add}, from, to);
@@ -146,5 +160,15 @@ void copyChannels(const Context& context, const CopyChannels& c, const float* so
              : Matrices{{c.batch, 1}, {fromImage, 0}, {toImage, 0}, pixels, c.count, c.source.channels, pixels, c.add};
   transpose(context, "copyChannels", matrices, from, to);
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                               \
+  template void reorderActivation<T>(const Context&, const ActivationReorder&, const T*, T*); \
+  template void roundWeights<T>(const Context&, const RoundWeights&, const float*, T*);       \
+  template void gather<T>(const Context&, const StridedTile&, const float*, T*);              \
+  template void scatterAdd<T>(const Context&, const StridedTile&, const T*, float*);          \
+  template void copyChannels<T>(const Context&, const CopyChannels&, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

@@ -6,16 +6,24 @@
 namespace tilefold::cuda {
 
 // Between plain and nhwc.
-void reorderActivation(const Context& context, const ActivationReorder& r, const float* source, float* destination);
+template <class T>
+void reorderActivation(const Context& context, const ActivationReorder& r, const T* source, T* destination);
 
 // Between plain (oihw) and ohwi.
 void reorderWeights(const Context& context, const WeightReorder& r, const float* source, float* destination);
 
+// Weights as products read them.
+template <class T>
+void roundWeights(const Context& context, const RoundWeights& r, const float* source, T* destination);
+
 // A tile of a plain strided tensor to a dense tile, plain or nhwc; and back, added.
-void gather(const Context& context, const StridedTile& t, const float* source, float* destination);
-void scatterAdd(const Context& context, const StridedTile& t, const float* source, float* destination);
+template <class T>
+void gather(const Context& context, const StridedTile& t, const float* source, T* destination);
+template <class T>
+void scatterAdd(const Context& context, const StridedTile& t, const T* source, float* destination);
 
 // Some channels of every pixel; either side plain or nhwc.
-void copyChannels(const Context& context, const CopyChannels& c, const float* source, float* destination);
+template <class T>
+void copyChannels(const Context& context, const CopyChannels& c, const T* source, T* destination);
 
 }  // namespace tilefold::cuda

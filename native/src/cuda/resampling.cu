@@ -50,24 +50,24 @@ class Bundles {
   Activation places_;
 };
 
-template <bool packed>
-__device__ Pack<float, packWidth> loaded(const float* from, std::int64_t stride, int width) {
+template <bool packed, class T>
+__device__ Pack<float, packWidth> loaded(const T* from, std::int64_t stride, int width) {
   Pack<float, packWidth> values;
   if constexpr (packed) {
     values.load(from);
   } else {
-    for (int k = 0; k < packWidth; ++k) values[k] = k < width ? from[k * stride] : 0.0F;
+    for (int k = 0; k < packWidth; ++k) values[k] = k < width ? static_cast<float>(from[k * stride]) : 0.0F;
   }
   return values;
 }
 
-template <bool packed>
-__device__ void stored(const Pack<float, packWidth>& values, float* to, std::int64_t stride, int width) {
+template <bool packed, class T>
+__device__ void stored(const Pack<float, packWidth>& values, T* to, std::int64_t stride, int width) {
   if constexpr (packed) {
     values.store(to);
   } else {
     for (int k = 0; k < packWidth; ++k)
-      if (k < width) to[k * stride] = values[k];
+      if (k < width) to[k * stride] = static_cast<T>(values[k]);
   }
 }
 
@@ -77,22 +77,21 @@ struct Plane {
 };
 
 // Every result is the sum of its terms in `operand`; rowTerms and columnTerms give a coordinate's. What a row adds up to is of type Part.
-template <bool packed, class Part, class RowTerms, class ColumnTerms>
+template <bool packed, class Part, class RowTerms, class ColumnTerms, class T>
 void gather(const Context& context, const char* name, const Bundles& bundles, const Plane& from, const Plane& to, const RowTerms& rowTerms,
-            const ColumnTerms& columnTerms, const float* operand, float* result) {
+            const ColumnTerms& columnTerms, const T* operand, T* result) {
   forEach(context, name, bundles.count(), [=] __device__(std::int64_t i) {
     const Bundles::Bundle b = bundles(i);
     const auto rows = rowTerms(b.row);
     const auto columns = columnTerms(b.column);
-    const float* const first = operand + bundles.first(b, from.pixels());
+    const T* const first = operand + bundles.first(b, from.pixels());
     const std::int64_t pixelStride = bundles.pixelStride();
     double sums[packWidth] = {};
     for (std::int64_t y = rows.from; y < rows.to; ++y) {
       Part parts[packWidth] = {};
       for (std::int64_t x = columns.from; x < columns.to; ++x) {
         const Part weight = columns.weight(x);
-        const auto values =
-            loaded<packed>(first + (y * from.width + x) * pixelStride, bundles.channelStride(from.pixels()), b.width);
+        const auto values = loaded<packed>(first + (y * from.width + x) * pixelStride, bundles.channelStride(from.pixels()), b.width);
         for (int k = 0; k < packWidth; ++k) parts[k] += weight * static_cast<Part>(values[k]);
       }
       const auto weight = static_cast<double>(rows.weight(y));
@@ -106,8 +105,9 @@ void gather(const Context& context, const char* name, const Bundles& bundles, co
 }
 
 // The terms of one output of an adaptive pool: columns and rows of the widest window, of which its own may have fewer.
+template <class T>
 struct WindowTerms {
-  const float* first;
+  const T* first;
   std::int64_t rows, columns, rowStride, pixelStride;
   Divisor byColumns;
 
@@ -118,9 +118,9 @@ struct WindowTerms {
   }
 };
 
-template <int lanes>
+template <int lanes, class T>
 void meansOf(const Context& context, const Resampled& r, const AxisOfResampling<Resampling::adaptive>& rowAxis,
-             const AxisOfResampling<Resampling::adaptive>& columnAxis, const float* source, float* destination) {
+             const AxisOfResampling<Resampling::adaptive>& columnAxis, const T* source, T* destination) {
   const Activation in(r.layout, r.channels, r.inHeight, r.inWidth), out(r.layout, r.channels, r.outHeight, r.outWidth);
   const std::int64_t width = r.inWidth, mostColumns = columnAxis.mostInputs();
   const Divisor byColumns(mostColumns);
@@ -130,17 +130,17 @@ void meansOf(const Context& context, const Resampled& r, const AxisOfResampling<
         const Place at = out.place(output);
         const auto rows = rowAxis.template inputs<double>(at.row), columns = columnAxis.template inputs<double>(at.column);
         const std::int64_t pixelStride = in.pixelStride();
-        return WindowTerms{source + in.plane(at.image, at.channel) + (rows.from * width + columns.from) * pixelStride,
-                           rows.to - rows.from,
-                           columns.to - columns.from,
-                           width * pixelStride,
-                           pixelStride,
-                           byColumns};
+        return WindowTerms<T>{source + in.plane(at.image, at.channel) + (rows.from * width + columns.from) * pixelStride,
+                              rows.to - rows.from,
+                              columns.to - columns.from,
+                              width * pixelStride,
+                              pixelStride,
+                              byColumns};
       },
       [=] __device__(std::int64_t output, double sum) {
         const Place at = out.place(output);
         const double share = rowAxis.template inputs<double>(at.row).first * columnAxis.template inputs<double>(at.column).first;
-        destination[output] = static_cast<float>(share * sum);
+        destination[output] = static_cast<T>(share * sum);
       });
 }
 
@@ -166,9 +166,9 @@ struct Outputs {
   __device__ auto operator()(std::int64_t input) const { return axis.template outputs<PartOf<kind>>(input); }
 };
 
-template <Resampling kind, template <Resampling> class Terms>
+template <Resampling kind, template <Resampling> class Terms, class T>
 void gatherAxes(const Context& context, const char* name, const Resampled& r, const ResampledAt& at, const Plane& from, const Plane& to,
-                const float* operand, float* result) {
+                const T* operand, T* result) {
   const Terms<kind> rows{AxisOfResampling<kind>(rowsOf(r, kind, at))}, columns{AxisOfResampling<kind>(columnsOf(r, kind, at))};
   const Bundles bundles(r, to.height, to.width);
   if (r.layout == Layout::nhwc && r.channels % packWidth == 0 && aligned({operand, result}))
@@ -177,9 +177,9 @@ void gatherAxes(const Context& context, const char* name, const Resampled& r, co
     gather<false, PartOf<kind>>(context, name, bundles, from, to, rows, columns, operand, result);
 }
 
-template <template <Resampling> class Terms>
+template <template <Resampling> class Terms, class T>
 void gatherBy(Resampling kind, const Context& context, const char* name, const Resampled& r, const ResampledAt& at, const Plane& from,
-              const Plane& to, const float* operand, float* result) {
+              const Plane& to, const T* operand, T* result) {
   switch (kind) {
     case Resampling::nearest:
       return gatherAxes<Resampling::nearest, Terms>(context, name, r, at, from, to, operand, result);
@@ -194,15 +194,15 @@ void gatherBy(Resampling kind, const Context& context, const char* name, const R
 
 }  // namespace
 
-void resampleForward(const Context& context, const Resampled& r, Resampling kind, const ResampledAt& at, const float* source,
-                     float* destination) {
+template <class T>
+void resampleForward(const Context& context, const Resampled& r, Resampling kind, const ResampledAt& at, const T* source, T* destination) {
   const ResampledAxis rows = rowsOf(r, kind, at), columns = columnsOf(r, kind, at);
   requireInputs(rows);
   requireInputs(columns);
   if (kind == Resampling::adaptive) {
     const AxisOfResampling<Resampling::adaptive> rowAxis(rows), columnAxis(columns);
     if (rowAxis.mostInputs() * columnAxis.mostInputs() >= largeWindow) {
-      const auto means = r.layout == Layout::nhwc && r.channels > 1 ? meansOf<32> : meansOf<1>;
+      const auto means = r.layout == Layout::nhwc && r.channels > 1 ? meansOf<32, T> : meansOf<1, T>;
       return means(context, r, rowAxis, columnAxis, source, destination);
     }
   }
@@ -210,10 +210,18 @@ void resampleForward(const Context& context, const Resampled& r, Resampling kind
   gatherBy<Inputs>(kind, context, name, r, at, {r.inHeight, r.inWidth}, {r.outHeight, r.outWidth}, source, destination);
 }
 
-void resampleBackward(const Context& context, const Resampled& r, Resampling kind, const ResampledAt& at, const float* destinationGradient,
-                      float* sourceGradient) {
+template <class T>
+void resampleBackward(const Context& context, const Resampled& r, Resampling kind, const ResampledAt& at, const T* destinationGradient,
+                      T* sourceGradient) {
   const char* const name = kind == Resampling::adaptive ? "adaptivePoolBackward" : "resizeBackward";
   gatherBy<Outputs>(kind, context, name, r, at, {r.outHeight, r.outWidth}, {r.inHeight, r.inWidth}, destinationGradient, sourceGradient);
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                                     \
+  template void resampleForward<T>(const Context&, const Resampled&, Resampling, const ResampledAt&, const T*, T*); \
+  template void resampleBackward<T>(const Context&, const Resampled&, Resampling, const ResampledAt&, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

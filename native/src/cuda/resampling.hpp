@@ -6,9 +6,10 @@
 namespace tilefold::cuda {
 
 // Throws Failure where an output needs an input that is beside the tile.
-void resampleForward(const Context& context, const Resampled& r, Resampling kind, const ResampledAt& at, const float* source,
-                     float* destination);
-void resampleBackward(const Context& context, const Resampled& r, Resampling kind, const ResampledAt& at, const float* destinationGradient,
-                      float* sourceGradient);
+template <class T>
+void resampleForward(const Context& context, const Resampled& r, Resampling kind, const ResampledAt& at, const T* source, T* destination);
+template <class T>
+void resampleBackward(const Context& context, const Resampled& r, Resampling kind, const ResampledAt& at, const T* destinationGradient,
+                      T* sourceGradient);
 
 }  // namespace tilefold::cuda

@@ -6,12 +6,14 @@ namespace tilefold::cuda {
 namespace {
 
 // Differences between a tile and the target, which is plain and strided.
+template <class T>
 struct Differences {
   Activation tile;
   std::int64_t strideBatch, strideChannel, strideHeight;
-  const float *source, *target;
+  const T* source;
+  const float* target;
 
-  Differences(const SquaredError& s, const float* values, const float* targets)
+  Differences(const SquaredError& s, const T* values, const float* targets)
       : tile(s.layout, s.channels, s.height, s.width),
         strideBatch(s.strideBatch),
         strideChannel(s.strideChannel),
@@ -35,20 +37,28 @@ std::int64_t elements(const Tile& t) { return t.batch * t.channels * t.height * 
 
 }  // namespace
 
-void meanSquaredErrorForward(const Context& context, const SquaredError& s, const float* source, const float* target, double* loss) {
-  const Differences differences(s, source, target);
+template <class T>
+void meanSquaredErrorForward(const Context& context, const SquaredError& s, const T* source, const float* target, double* loss) {
+  const Differences<T> differences(s, source, target);
   const double count = static_cast<double>(s.count);
   forEachSum<1>(
       context, "meanSquaredErrorForward", 1, elements(s), [=] __device__(std::int64_t) { return differences; },
       [=] __device__(std::int64_t, double sum) { *loss += sum / count; });
 }
 
-void meanSquaredErrorBackward(const Context& context, const SquaredError& s, const float* source, const float* target,
-                              float* sourceGradient) {
-  const Differences differences(s, source, target);
+template <class T>
+void meanSquaredErrorBackward(const Context& context, const SquaredError& s, const T* source, const float* target, T* sourceGradient) {
+  const Differences<T> differences(s, source, target);
   const double count = static_cast<double>(s.count);
   forEach(context, "meanSquaredErrorBackward", elements(s),
-          [=] __device__(std::int64_t i) { sourceGradient[i] = static_cast<float>(2 * differences.at(i) / count); });
+          [=] __device__(std::int64_t i) { sourceGradient[i] = static_cast<T>(2 * differences.at(i) / count); });
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                                   \
+  template void meanSquaredErrorForward<T>(const Context&, const SquaredError&, const T*, const float*, double*); \
+  template void meanSquaredErrorBackward<T>(const Context&, const SquaredError&, const T*, const float*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

@@ -4,13 +4,14 @@
 
 namespace tilefold::cuda {
 
-void sumPixelsForward(const Context& context, const SumPixels& s, const float* source, float* sum) {
+template <class T>
+void sumPixelsForward(const Context& context, const SumPixels& s, const T* source, float* sum) {
   const Activation tile(s.layout, s.channels, s.height, s.width);
   const Divisor byChannels(s.channels);
   const double scale = s.scale;
   const auto terms = [=] __device__(std::int64_t output) {
     const Division place = byChannels(output);
-    return StridedTerms{source + tile.plane(place.quotient, place.remainder), tile.pixelStride()};
+    return StridedTerms<T>{source + tile.plane(place.quotient, place.remainder), tile.pixelStride()};
   };
   const auto finish = [=] __device__(std::int64_t output, double total) {
     sum[output] = static_cast<float>(static_cast<double>(sum[output]) + scale * total);
@@ -22,18 +23,26 @@ void sumPixelsForward(const Context& context, const SumPixels& s, const float* s
     forEachSum<1>(context, "sumPixelsForward", outputs, pixels, terms, finish);
 }
 
-void sumPixelsBackward(const Context& context, const SumPixels& s, const float* sumGradient, float* sourceGradient) {
+template <class T>
+void sumPixelsBackward(const Context& context, const SumPixels& s, const T* sumGradient, T* sourceGradient) {
   const Activation tile(s.layout, s.channels, s.height, s.width);
   const std::int64_t channels = s.channels;
   const double scale = s.scale;
-  forEachPack(context, "sumPixelsBackward", s.batch * s.channels * s.height * s.width, {sourceGradient},
-              [=] __device__(auto values, std::int64_t i) {
-                for (int k = 0; k < values.width; ++k) {
-                  const Place at = tile.place(i + k);
-                  values[k] = static_cast<float>(scale * static_cast<double>(sumGradient[at.image * channels + at.channel]));
-                }
-                values.store(sourceGradient + i);
-              });
+  forEachPack<T>(context, "sumPixelsBackward", s.batch * s.channels * s.height * s.width, {sourceGradient},
+                 [=] __device__(auto values, std::int64_t i) {
+                   for (int k = 0; k < values.width; ++k) {
+                     const Place at = tile.place(i + k);
+                     values[k] = static_cast<float>(scale * static_cast<double>(sumGradient[at.image * channels + at.channel]));
+                   }
+                   values.store(sourceGradient + i);
+                 });
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                          \
+  template void sumPixelsForward<T>(const Context&, const SumPixels&, const T*, float*); \
+  template void sumPixelsBackward<T>(const Context&, const SumPixels&, const T*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

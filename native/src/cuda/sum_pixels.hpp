@@ -5,7 +5,9 @@
 
 namespace tilefold::cuda {
 
-void sumPixelsForward(const Context& context, const SumPixels& s, const float* source, float* sum);
-void sumPixelsBackward(const Context& context, const SumPixels& s, const float* sumGradient, float* sourceGradient);
+template <class T>
+void sumPixelsForward(const Context& context, const SumPixels& s, const T* source, float* sum);
+template <class T>
+void sumPixelsBackward(const Context& context, const SumPixels& s, const T* sumGradient, T* sourceGradient);
 
 }  // namespace tilefold::cuda

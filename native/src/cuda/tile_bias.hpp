@@ -5,7 +5,9 @@
 
 namespace tilefold::cuda {
 
-void addBias(const Context& context, const Tile& t, const float* bias, float* destination);
-void sumBias(const Context& context, const Tile& t, const float* destinationGradient, float* biasGradient);
+template <class T>
+void addBias(const Context& context, const Tile& t, const float* bias, T* destination);
+template <class T>
+void sumBias(const Context& context, const Tile& t, const T* destinationGradient, float* biasGradient);
 
 }  // namespace tilefold::cuda
