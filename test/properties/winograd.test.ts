@@ -4,7 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { deviceModel } from '../../native'
-import { buildGraph, strategyNames, verify, type Segment, type Staged } from '../../staging'
+import { buildGraph, isConvolution, strategyNames, verify, type Segment, type Staged } from '../../staging'
 import { gradients, stageFor, type Execution } from '../golden/execute'
 import { drawsOf, type Draw } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
@@ -42,7 +42,7 @@ const randomExecution = (seed: number, extents: readonly [number, number] = [12,
 const runs = propertyRuns(15)
 
 const winogradKinds = ({ program }: Staged): readonly string[] =>
-  program.kernels.flatMap((kernel) => ('algorithm' in kernel && kernel.algorithm === 1 ? [kernel.kind] : []))
+  program.kernels.filter(isConvolution).flatMap(({ kind, algorithm }) => (algorithm === 1 ? [kind] : []))
 
 const device = deviceModel('cpu', 'float32', 1)
 const wide = isRight(device) && device.right.activationLayout(64, false) === 'nChw16c'

@@ -1,4 +1,4 @@
-import { layoutCode, referenceModel, type ConvolutionKernel, type DeviceModel, type Kernel } from '../../staging'
+import { isConvolution, layoutCode, referenceModel, type ConvolutionKernel, type DeviceModel } from '../../staging'
 import { cudnnAlgorithm } from '../../staging/algorithms'
 
 /** cuDNN's numbers by kind of convolution; the share of algorithm 0's time; bytes of scratch, in any case and an output element. */
@@ -9,7 +9,6 @@ const choices = [
 ] as const
 
 const kinds: readonly string[] = ['convolutionForward', 'convolutionBackwardData', 'convolutionBackwardWeights']
-const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => kinds.includes(kernel.kind)
 
 const choiceOf = (kernel: ConvolutionKernel) =>
   choices.find(({ numbers }) => cudnnAlgorithm(numbers[kinds.indexOf(kernel.kind)]!) === kernel.algorithm)

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import {
   decodePlanFile,
+  isConvolution,
   checkPlanFile,
   planFileOf,
   planFileText,
@@ -38,8 +39,7 @@ const base: StageRequest = {
 
 const staged = (options: Partial<StageRequest> = {}): Staged => must(stage({ ...base, ...options }))
 
-const convolutions = ({ program }: Staged): readonly ConvolutionKernel[] =>
-  program.kernels.flatMap((kernel) => ('algorithm' in kernel ? [kernel] : []))
+const convolutions = ({ program }: Staged): readonly ConvolutionKernel[] => program.kernels.filter(isConvolution)
 const algorithms = (plan: Staged): readonly number[] =>
   [...new Set(convolutions(plan).map(({ algorithm }) => algorithm))].sort((a, b) => a - b)
 
@@ -107,7 +107,7 @@ test('algorithms of equal time keep the order of the heuristics, and 0 comes las
 
 test('where the device refuses kernels of the whole image plans tile, and plain stays the yardstick', () => {
   const { scratchBytes, algorithms: choices, ...device } = base.device
-  const refuses = (kernel: Kernel): boolean => 'algorithm' in kernel && kernel.outHeight * kernel.outWidth > 48 * 48
+  const refuses = (kernel: Kernel): boolean => isConvolution(kernel) && kernel.outHeight * kernel.outWidth > 48 * 48
   const limited: DeviceModel = {
     ...device,
     algorithms: (kernel) => (refuses(kernel) ? [] : choices!(kernel)),

@@ -3,7 +3,7 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, model } from '../../dsl'
-import { buildGraph, referenceModel, stage, type DeviceModel, type Segment } from '../../staging'
+import { buildGraph, isConvolution, referenceModel, stage, type DeviceModel, type Segment } from '../../staging'
 import { must } from '../golden/execute'
 import { propertyRuns } from '../property-runs'
 import { launches } from './edit-program'
@@ -32,7 +32,7 @@ test('whatever the tiles, convolutions of a device that wants it read and write 
       })
       if (!isRight(staged)) throw new Error(staged.left.message)
       for (const { kernel, launch } of launches(staged.right.program))
-        if (kernel.kind.startsWith('convolution'))
+        if (isConvolution(kernel))
           for (const { base, strides } of launch.operands)
             assert.ok(
               [base, ...strides].every((bytes) => bytes % vector === 0),
