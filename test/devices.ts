@@ -5,9 +5,15 @@ import type { Test } from 'uvu'
 import { meanSquaredError, model, relu } from '../dsl'
 import { deviceModel, openSession, type DeviceName } from '../native'
 import { stage } from '../staging'
+import { memoised } from '../staging/lazily'
 
 /** Devices of float32 that users train on. */
 export const fastDevices = ['cpu', 'cuda'] as const satisfies readonly DeviceName[]
+
+/** Those that compute in bf16 too, as tests name them. */
+export const bf16Devices = (['reference'] as const).map(
+  (device) => ({ name: `${device} in bf16`, on: { device, precision: 'bf16' } }) as const
+)
 
 const names: readonly string[] = ['reference', ...fastDevices]
 
@@ -40,14 +46,14 @@ const refusal = (device: DeviceName): string | undefined => {
 }
 
 /** Whether the tests of a device run. Only a GPU may be absent: its tests are skipped by name, or fail where it was asked for. */
-export const testsDevice = (device: DeviceName): boolean => {
+export const testsDevice = memoised(String, (device: DeviceName): boolean => {
   if (asked !== undefined && !asked.includes(device)) return false
   const reason = device === 'cuda' ? refusal(device) : undefined
   if (reason === undefined) return true
   if (asked !== undefined) throw new Error(`TILEFOLD_TEST_DEVICES names ${device}, which cannot run here: ${reason}`)
   console.log(`${device} is skipped: ${reason}`)
   return false
-}
+})
 
 /** A test of each device of float32, named after it. */
 export const onFastDevices = (test: Test, name: string, run: (device: (typeof fastDevices)[number]) => Promise<void>): void =>

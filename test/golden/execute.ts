@@ -22,7 +22,7 @@ export interface Execution {
   /** [B, C, H, W]; the model's own where absent. */
   readonly input?: readonly number[]
   readonly device: DeviceName
-  /** Of the reference device (float64 where absent); the others have float32 only. */
+  /** Of the reference device float64 where absent, of the others float32. */
   readonly precision?: Precision
   readonly strategy?: StrategyName
   /** Decisions to take as they are, in place of the strategy's. */
@@ -98,7 +98,7 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
 /** Stages for an execution; a budget may not fit, so this is a value. */
 export const stageFor = (execution: Execution, objective: Objective): ReturnType<typeof stage> => stage(requestFor(execution, objective))
 
-const precisionOf = ({ device, precision }: Execution): Precision => (device === 'reference' ? (precision ?? 'float64') : 'float32')
+const precisionOf = ({ device, precision = device === 'reference' ? 'float64' : 'float32' }: Execution): Precision => precision
 
 interface Stepper {
   /** One step from the batch; its exchange is overwritten by the next. */

@@ -153,10 +153,13 @@ def prepared(values, dtype, memory_format):
 
 
 def gradients(layers, parameters, x, target, dtype, memory_format=torch.contiguous_format):
-    """loss (float) and {grad.input, grad.<parameter>, after.<running statistic>} of the mean loss, in `dtype`."""
-    leaves = prepared({'input': x, **parameters}, dtype, memory_format)
-    target = target.to(dtype) if target.is_floating_point() else target
-    value = loss_of(layers, leaves, leaves['input'], target)
+    """loss (float) and {grad.input, grad.<parameter>, after.<running statistic>} of the mean loss, in `dtype`; bfloat16 is by autocast."""
+    autocast = dtype == torch.bfloat16
+    stored = torch.float32 if autocast else dtype
+    leaves = prepared({'input': x, **parameters}, stored, memory_format)
+    target = target.to(stored) if target.is_floating_point() else target
+    with torch.autocast('cpu', torch.bfloat16, enabled=autocast):
+        value = loss_of(layers, leaves, leaves['input'], target)
     value.backward()
     learned = {f'grad.{name}': leaf.grad.contiguous() for name, leaf in leaves.items() if leaf.requires_grad}
     return value.item(), learned | {f'after.{name}': leaf for name, leaf in leaves.items() if is_running(name)}

@@ -4,8 +4,8 @@ Makes the golden files of test/golden/data from PyTorch, the same bytes on every
     python3 test/golden/make.py              # needs torch (made with 2.13.0, CPU), numpy, safetensors
 
 operations.safetensors, operations.json: the small nets of cases.py. Weights, inputs and targets as float32; PyTorch's
-float64 gradients of the mean loss; per tensor, the error of PyTorch's float32 (the larger of NCHW and channels_last),
-||g32 - g64|| / ||g64||.
+float64 gradients of the mean loss; per tensor, the errors of PyTorch's float32 and of its bfloat16 by autocast, whose parameters are
+float32 (the larger of NCHW and channels_last), ||g32 - g64|| / ||g64||.
 
 networks.safetensors, networks.json: VGG-16 and DarkNet-19 with five seeds, weights and inputs drawn by draw.py (not stored;
 a SHA-256 says whether the test drew the same). Loss, norms and samples of the float64 gradients and of the float64 weights
@@ -51,10 +51,10 @@ def operations():
             layers = [{'name': str(index), 'op': op, 'args': args} for index, (op, args) in enumerate(listed)]
             parameters, x, target = drawn_case(name, shape, layers)
             loss, exact = gradients(layers, parameters, x, target, torch.float64)
-            errors = {key: 0.0 for key in exact}
-            for memory_format in FORMATS.values():
-                _, rounded = gradients(layers, parameters, x, target, torch.float32, memory_format)
-                errors = {key: max(error, relative(rounded[key], exact[key])) for key, error in errors.items()}
+            errors = {}
+            for precision, dtype in (('float32', torch.float32), ('bf16', torch.bfloat16)):
+                rounded = [gradients(layers, parameters, x, target, dtype, memory_format)[1] for memory_format in FORMATS.values()]
+                errors[precision] = {key: max(relative(one[key], exact[key]) for one in rounded) for key in exact}
             values = {'input': x, 'target': target, **parameters, **exact}
             tensors |= {f'{name}/{key}': value for key, value in values.items()}
             rows.append({'name': name, 'kinked': kinked, 'input': shape, 'layers': layers, 'loss': loss, 'pytorchErrors': errors})

@@ -3,7 +3,7 @@ import { ok } from 'uvu/assert'
 import { suite } from 'uvu'
 import { type AnyLayer, type Model, model } from '../../dsl'
 import { buildGraph, type Segment } from '../../staging'
-import { fastDevices, testsDevice } from '../devices'
+import { bf16Devices, fastDevices, testsDevice } from '../devices'
 import { drawsOf } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
 import { distance, norm } from './errors'
@@ -16,9 +16,12 @@ interface Case {
   readonly input: readonly number[]
   readonly layers: readonly (AnyLayer & { readonly name: string })[]
   readonly loss: number
-  /** ||g32 - g64|| / ||g64|| of PyTorch, by gradient. */
-  readonly pytorchErrors: Readonly<Record<string, number>>
+  /** ||g - g64|| / ||g64|| of PyTorch, by precision and gradient. */
+  readonly pytorchErrors: Readonly<Record<'float32' | 'bf16', Readonly<Record<string, number>>>>
 }
+
+/** PyTorch's errors of one gradient. */
+type Errors = Readonly<Record<'float32' | 'bf16', number>>
 
 const { cases } = goldenJson<{ cases: readonly Case[] }>('operations')
 const tensors = goldenTensors('operations')
@@ -50,28 +53,28 @@ const run = (golden: Case, on: Pick<Execution, 'device' | 'precision' | 'strateg
 }
 
 /** Every gradient within `bound` of PyTorch float64's, by norm; and the loss. */
-const compare = (
-  golden: Case,
-  { loss, tensors: computed }: Gradients,
-  lossBound: number,
-  bound: (pytorchError: number) => number
-): void => {
+const compare = (golden: Case, { loss, tensors: computed }: Gradients, lossBound: number, bound: (pytorch: Errors) => number): void => {
   ok(Math.abs(loss - golden.loss) <= lossBound * Math.abs(golden.loss), `loss ${loss}, PyTorch ${golden.loss}`)
-  Object.entries(golden.pytorchErrors).forEach(([name, pytorchError]) => {
+  const { float32, bf16 } = golden.pytorchErrors
+  Object.keys(float32).forEach((name) => {
+    const pytorch: Errors = { float32: float32[name]!, bf16: bf16[name]! }
     const exact = valuesOf(golden, name)
     const value = computed.get(name)
     ok(value !== undefined, `${name} was not computed`)
     const error = distance([value], [exact]) / norm([exact])
-    ok(error <= bound(pytorchError), `${name}: relative error ${error}, over ${bound(pytorchError)} (PyTorch float32 has ${pytorchError})`)
+    ok(error <= bound(pytorch), `${name}: relative error ${error}, over ${bound(pytorch)} (PyTorch has ${JSON.stringify(pytorch)})`)
   })
 }
 
-const float32 = (pytorchError: number): number => Math.max(2 * pytorchError, 1e-6)
+const inFloat32 = ({ float32 }: Errors): number => Math.max(2 * float32, 1e-6)
+/** Of 8 bits of mantissa one rounding is 2^-9. */
+const inBf16 = ({ bf16 }: Errors): number => Math.max(2 * bf16, 2 ** -8)
 
 const devices = [
   { name: 'reference float64', on: { device: 'reference', precision: 'float64' }, loss: 1e-12, bound: () => 1e-12 },
-  { name: 'reference float32', on: { device: 'reference', precision: 'float32' }, loss: 1e-5, bound: float32 },
-  ...fastDevices.map((device) => ({ name: device, on: { device }, loss: 1e-5, bound: float32 }) as const)
+  { name: 'reference float32', on: { device: 'reference', precision: 'float32' }, loss: 1e-5, bound: inFloat32 },
+  ...fastDevices.map((device) => ({ name: device, on: { device }, loss: 1e-5, bound: inFloat32 }) as const),
+  ...bf16Devices.map((device) => ({ ...device, loss: 2 ** -8, bound: inBf16 }))
 ] as const
 
 devices.forEach(({ name, on, loss, bound }) => {

@@ -1,7 +1,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, relu, softmaxCrossEntropy, type AnyLayer } from '../../dsl'
-import { fastDevices, testsDevice } from '../devices'
+import { bf16Devices, fastDevices, testsDevice } from '../devices'
 import { gradients } from '../golden/execute'
 
 const layers: readonly AnyLayer[] = [
@@ -26,12 +26,13 @@ const weights = new Map<string, ArrayLike<number>>([
 ])
 
 /** Divergence must be seen: what is not a number anywhere is not one in the loss. */
-for (const device of (['reference', ...fastDevices] as const).filter(testsDevice))
+const ways = [...(['reference', ...fastDevices] as const).map((device) => ({ name: device, on: { device } })), ...bf16Devices]
+for (const { name, on } of ways.filter(({ on }) => testsDevice(on.device)))
   for (const strategy of ['plain', 'sft'] as const)
-    test(`one pixel that is not a number reaches the loss: ${device}, ${strategy}`, async () => {
+    test(`one pixel that is not a number reaches the loss: ${name}, ${strategy}`, async () => {
       const pixels = new Array<number>(3 * 12 * 12).fill(1)
       const run = (values: readonly number[]) =>
-        gradients({ model: { name: 'net', layers }, input, device, strategy, weights, batch: { input: values, target: [1] } })
+        gradients({ ...on, model: { name: 'net', layers }, input, strategy, weights, batch: { input: values, target: [1] } })
       assert.ok(Number.isFinite((await run(pixels)).loss))
       assert.ok(Number.isNaN((await run(pixels.with(70, NaN))).loss))
     })
