@@ -4,6 +4,7 @@ import * as t from 'io-ts'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
+import { storedPrecision, type DevicePrecision } from '../staging/program'
 import { answerOf, deviceError, type DeviceError } from './error'
 
 /** Calls of the addon answer `{ value }` or `{ error }`; decode them with `answerOf`. */
@@ -87,29 +88,34 @@ export const loadAddon = (): E.Either<DeviceError, Addon> => (loaded ??= load())
 
 export type DeviceName = 'reference' | 'cpu' | 'cuda'
 
-/** What products are computed in: tf32 has 10 bits of mantissa and is of the cuda device alone. */
+/** What products of float32 values are computed in: tf32 is of the cuda device alone. */
 export type MathMode = 'float32' | 'tf32'
 
-/** A device of float32 values, to be asked about kernels. */
+export const mathOf = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
+
+/** A device to be asked about kernels. */
 export interface DeviceChoice {
   readonly device: 'cpu' | 'cuda'
+  readonly precision: DevicePrecision
   readonly threads: number
-  readonly math: MathMode
 }
 
 const opened = new Map<string, E.Either<DeviceError, NativeDevice>>()
 
 /** Each device is opened once: a GPU takes some tenths of a second for it. */
 export const openDevice = (choice: DeviceChoice): E.Either<DeviceError, NativeDevice> => {
-  const key = JSON.stringify([choice.device, choice.threads, choice.math])
-  const device =
+  const { device, precision, threads } = choice
+  const key = JSON.stringify([device, precision, threads])
+  const found =
     opened.get(key) ??
     pipe(
       loadAddon(),
-      E.chain((addon) => answerOf(nativeDevice)(addon.openDevice({ ...choice, precision: 'float32' })))
+      E.chain((addon) =>
+        answerOf(nativeDevice)(addon.openDevice({ device, precision: storedPrecision(precision), math: mathOf(precision), threads }))
+      )
     )
-  opened.set(key, device)
-  return device
+  opened.set(key, found)
+  return found
 }
 
 const propertiesCodec = t.readonly(

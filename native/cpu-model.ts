@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { ConvolutionShape, DeviceModel } from '../staging/device-model'
-import { keyOfKernel, type Kernel } from '../staging/kernels'
+import { isConvolution, keyOfKernel, type Kernel } from '../staging/kernels'
 import { layoutCode } from '../staging/layout'
 import { memoised } from '../staging/lazily'
 import { elementSizes } from '../staging/program'
@@ -47,7 +47,7 @@ const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceMod
       (shape) => E.isRight(bytesAnswer(device.scratchBytes(encoded(byWinograd(shape)))))
     ),
     scratchBytes: memoised(keyOfKernel, (kernel) =>
-      kernel.kind.startsWith('convolution') ? answered(bytesAnswer(device.scratchBytes(encoded(kernel)))) : 0
+      isConvolution(kernel) ? answered(bytesAnswer(device.scratchBytes(encoded(kernel)))) : 0
     ),
     milliseconds: (kernel) => roofline(kernel, elementSizes('float32'), rates),
     linkBytesPerSecond: copyRates,
@@ -60,6 +60,6 @@ export const cpuModel = (threads: number): E.Either<DeviceError, DeviceModel> =>
   pipe(
     E.Do,
     E.bind('versions', versions),
-    E.bind('device', () => openDevice({ device: 'cpu', threads, math: 'float32' })),
+    E.bind('device', () => openDevice({ device: 'cpu', precision: 'float32', threads })),
     E.map(({ device, versions: { instructionSet } }) => modelOf(device, ratesOf(instructionSet, threads), threads))
   )

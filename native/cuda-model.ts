@@ -2,11 +2,12 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { DeviceModel } from '../staging/device-model'
-import { gpuModel, type GpuAnswers } from '../staging/gpu-model'
+import { gpuModel, type GpuAnswers, type GpuPrecision } from '../staging/gpu-model'
+import type { DevicePrecision } from '../staging/program'
 import { recording, type RecordedDevice, type Recording } from '../staging/recorded-device'
-import { deviceProperties, openDevice, type DeviceProperties, type MathMode, type NativeDevice } from './addon'
+import { deviceProperties, openDevice, type DeviceProperties, type NativeDevice } from './addon'
 import { answered, askedConvolution, bytesAnswer, encoded, layoutAnswer, weightLayoutsAnswer } from './device-answers'
-import { answerOf, type DeviceError } from './error'
+import { answerOf, deviceError, type DeviceError } from './error'
 
 const algorithmsAnswer = answerOf(t.readonlyArray(t.readonly(t.type({ algorithm: t.number, scratchBytes: t.number })), 'algorithms'))
 
@@ -24,11 +25,12 @@ const someConvolution = {
   padding: { top: 1, bottom: 1, left: 1, right: 1 }
 } as const
 
-const answersOf = (device: NativeDevice, rates: DeviceProperties): GpuAnswers => {
+const answersOf = (device: NativeDevice, precision: GpuPrecision, rates: DeviceProperties): GpuAnswers => {
   const layout = (channels: number, input: boolean) => answered(layoutAnswer(device.activationLayout({ channels, input })))
   const activation = layout(someConvolution.inChannels, false)
   const asked = askedConvolution({ ...someConvolution, sourceLayout: activation }, activation)
   return {
+    precision,
     rates,
     layouts: { input: layout(3, true), activation, weights: answered(weightLayoutsAnswer(device.weightLayouts(encoded(asked)))) },
     algorithms: (kernel) =>
@@ -42,43 +44,44 @@ interface Gpu {
   readonly answers: Recording
 }
 
-const opened = new Map<MathMode, Gpu>()
+const opened = new Map<GpuPrecision, Gpu>()
 
 /** This machine's GPU, asked each question once, however often it is planned for. */
-const openGpu = (math: MathMode): E.Either<DeviceError, Gpu> => {
-  const known = opened.get(math)
+const openGpu = (precision: DevicePrecision): E.Either<DeviceError, Gpu> => {
+  if (precision === 'float64') return E.left(deviceError('device', 'the cuda device does not compute in float64: use the reference device'))
+  const known = opened.get(precision)
   return known !== undefined
     ? E.right(known)
     : pipe(
         E.Do,
-        E.bind('device', () => openDevice({ device: 'cuda', threads: 1, math })),
+        E.bind('device', () => openDevice({ device: 'cuda', precision, threads: 1 })),
         E.bind('properties', ({ device }) => deviceProperties(device)),
         E.map(({ device, properties }) => {
-          const gpu = { properties, answers: recording(answersOf(device, properties)) }
-          opened.set(math, gpu)
+          const gpu = { properties, answers: recording(answersOf(device, precision, properties)) }
+          opened.set(precision, gpu)
           return gpu
         })
       )
 }
 
 /** The cuda device as its addon describes this machine's GPU: cuDNN's algorithms and their workspaces, and the rates of the GPU. */
-export const cudaModel = (threads: number, math: MathMode): E.Either<DeviceError, DeviceModel> =>
+export const cudaModel = (threads: number, precision: DevicePrecision): E.Either<DeviceError, DeviceModel> =>
   pipe(
-    openGpu(math),
+    openGpu(precision),
     E.map(({ answers }) => gpuModel(answers, { threads, linkBytesPerSecond: { toDevice: linkRate, toHost: linkRate } }))
   )
 
 /** All that this machine's GPU was asked so far, with the times that were measured on it: a device file. */
 export const recordedGpu = (
-  math: MathMode,
+  precision: DevicePrecision,
   { kernels, linkBytesPerSecond }: Pick<RecordedDevice, 'kernels' | 'linkBytesPerSecond'>
 ): E.Either<DeviceError, RecordedDevice> =>
   pipe(
-    openGpu(math),
-    E.map(({ properties, answers: { layouts, recorded } }) => ({
+    openGpu(precision),
+    E.map(({ properties, answers: { precision, layouts, recorded } }) => ({
       recorded: 'cuda',
       ...properties,
-      precision: math,
+      precision,
       linkBytesPerSecond,
       layouts,
       ...recorded(),

@@ -23,7 +23,7 @@ export interface Meter {
   readonly linkBytesPerSecond: () => E.Either<DeviceError, { readonly toDevice: number; readonly toHost: number }>
 }
 
-/** Of the cpu: library, version and instruction set; of a GPU its libraries, its name, and what products are computed in. */
+/** Of the cpu: library, version and instruction set; of a GPU its libraries, its name, and what it computes in. */
 export const libraryName = (choice: DeviceChoice): E.Either<DeviceError, string> =>
   choice.device === 'cpu'
     ? pipe(
@@ -33,7 +33,7 @@ export const libraryName = (choice: DeviceChoice): E.Either<DeviceError, string>
     : pipe(
         openDevice(choice),
         E.chain(deviceProperties),
-        E.map(({ library, name }) => `${library} on ${name} in ${choice.math}`)
+        E.map(({ library, name }) => `${library} on ${name} in ${choice.precision}`)
       )
 
 export const openMeter = (choice: DeviceChoice): E.Either<DeviceError, Meter> =>

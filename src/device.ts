@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { type DeviceError, type DeviceName, type MathMode, deviceModel, libraryName } from '../native'
+import { type DeviceChoice, type DeviceError, type DeviceName, deviceModel, libraryName } from '../native'
 import {
   type DescribedDevice,
+  type DevicePrecision,
   type DeviceModel,
   type Instruction,
-  type Precision,
   type Profile,
   type Program,
   type ProfiledModel,
@@ -29,9 +29,13 @@ export const devicePrecisions = {
   cpu: ['float32'],
   cuda: ['float32', 'tf32'],
   reference: ['float64', 'float32', 'bf16']
-} as const satisfies { readonly [D in DeviceName]: readonly (Precision | 'tf32')[] }
+} as const satisfies { readonly [D in DeviceName]: readonly DevicePrecision[] }
 
-export type DevicePrecision = (typeof devicePrecisions)[DeviceName][number]
+/** Those of this machine that compute in it. */
+export const devicesOf = (precision: DevicePrecision): readonly string[] =>
+  Object.entries<readonly DevicePrecision[]>(devicePrecisions).flatMap(([name, precisions]) =>
+    precisions.includes(precision) ? [name] : []
+  )
 
 export const precisionsOf = (device: Setup['device']): readonly DevicePrecision[] => {
   if (typeof device === 'string') return devicePrecisions[device]
@@ -39,17 +43,13 @@ export const precisionsOf = (device: Setup['device']): readonly DevicePrecision[
   return isRecorded(device) ? [device.precision] : ['float32', 'float64']
 }
 
-/** What products are computed in. */
-export const mathOf = (precision: DevicePrecision | undefined): MathMode => (precision === 'tf32' ? precision : 'float32')
-
 type Choosing = Pick<RunnableSetup, 'device' | 'precision' | 'threads'>
 
 /** A setup's device as native has it; what a GPU does depends on no threads. */
 export const choiceOf = ({ device, precision = devicePrecisions[device][0], threads }: Choosing) =>
   ({
     device,
-    precision: precision === 'tf32' ? 'float32' : precision,
-    math: mathOf(precision),
+    precision,
     threads: threads ?? (device === 'cuda' ? 1 : availableParallelism())
   }) as const
 
@@ -57,9 +57,9 @@ export const choiceOf = ({ device, precision = devicePrecisions[device][0], thre
 export const notThere = ({ code, message }: DeviceError): Failure => deviceFailure({ code: code === 'device' ? 'missing' : code, message })
 
 /** A profiled device's choice: the reference device computes in plain loops, which nobody measures. */
-export const measuredChoice = (setup: Choosing) => {
-  const { device, math, threads } = choiceOf(setup)
-  return device === 'reference' ? undefined : { device, math, threads }
+export const measuredChoice = (setup: Choosing): DeviceChoice | undefined => {
+  const { device, ...choice } = choiceOf(setup)
+  return device === 'reference' ? undefined : { device, ...choice }
 }
 
 const modelOfFile = (file: DescribedDevice, { precision, threads }: Setup): ProfiledModel => {
@@ -81,8 +81,8 @@ export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, Pr
   return pipe(
     E.Do,
     E.bind('base', () => {
-      const { precision, threads, math } = choiceOf(here)
-      return E.mapLeft(notThere)(deviceModel(device, precision, threads, math))
+      const { precision, threads } = choiceOf(here)
+      return E.mapLeft(notThere)(deviceModel(device, precision, threads))
     }),
     E.bind('profile', () => {
       const choice = measuredChoice(here)

@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../dsl'
-import { type DeviceName, type MathMode, libraryName } from '../native'
+import { type DeviceName, type MathMode, libraryName, mathOf } from '../native'
 import {
   type DeviceFile,
+  type DevicePrecision,
   type Given,
   type Graph,
   type Kernel,
@@ -27,7 +28,7 @@ import {
   unrecorded,
   verify
 } from '../staging'
-import { type DevicePrecision, type TimeShares, deviceOf, mathOf, timeShares } from './device'
+import { type TimeShares, deviceOf, timeShares } from './device'
 import { type Failure, inputFailure } from './failure'
 import { planChange } from './plan-file'
 import type { Size } from './sizes'
@@ -124,20 +125,11 @@ const changeOf = (plan: Plan | undefined, staged: Staged, objective: Objective):
   return change === undefined ? {} : { change }
 }
 
-const otherCpu = (profile: Profile): Pick<Planned, 'guess'> =>
-  pipe(
-    libraryName({ device: 'cpu', threads: profile.threads, math: 'float32' }),
-    E.filterOrElseW(
-      (library) => library !== profile.library,
-      () => undefined
-    ),
-    E.match(
-      () => ({}),
-      (library) => ({
-        guess: `${deviceFileName(profile)} gave the times alone: layouts and scratch are those of ${library} on this machine`
-      })
-    )
-  )
+const otherCpu = (profile: Profile): Pick<Planned, 'guess'> => {
+  const library = libraryName({ device: 'cpu', precision: 'float32', threads: profile.threads })
+  if (E.isLeft(library) || library.right === profile.library) return {}
+  return { guess: `${deviceFileName(profile)} gave the times alone: layouts and scratch are those of ${library.right} on this machine` }
+}
 
 const guessOf = ({ device }: Setup, { program }: Staged): Pick<Planned, 'guess'> => {
   if (typeof device === 'string') return {}

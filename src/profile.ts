@@ -221,7 +221,7 @@ const record = (out: string, wanted: Wanted, profile: Profile): Outcome<void> =>
   return pipe(
     deviceOf(setup, profile),
     E.chain((device) => launchedKernels(wanted.setups, wanted, device)),
-    E.chain(() => E.mapLeft(deviceFailure)(recordedGpu(choiceOf(setup).math, profile))),
+    E.chain(() => E.mapLeft(deviceFailure)(recordedGpu(choiceOf(setup).precision, profile))),
     TE.fromEither,
     TE.chain((file) => writeWhole(out, () => [Buffer.from(`${JSON.stringify(file)}\n`)]))
   )

@@ -3,7 +3,7 @@ import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel, type LinkRat
 import { memoised } from './lazily'
 import { isConvolution, keyOfKernel, type ConvolutionKernel } from './kernels'
 import type { Layout } from './layout'
-import { elementSizes } from './program'
+import { elementSizes, storedPrecision, type DevicePrecision } from './program'
 import { referenceModel } from './reference-model'
 import { roofline, type Rates } from './roofline'
 
@@ -14,8 +14,11 @@ export interface GpuLayouts {
   readonly weights: { readonly forward: Layout; readonly backwardData: Layout }
 }
 
+export type GpuPrecision = Exclude<DevicePrecision, 'float64'>
+
 /** What staging asks of a GPU: cuDNN's heuristics and workspaces, of one convolution at a time. */
 export interface GpuAnswers {
+  readonly precision: GpuPrecision
   readonly rates: Rates
   readonly layouts: GpuLayouts
   /** What computes a convolution (given with algorithm 0) beside that, fastest first; nothing where it is refused. */
@@ -70,9 +73,10 @@ export const unrectified = (kernel: ConvolutionKernel): ConvolutionKernel => ('s
  * bytes of scratch decide what fits a workspace; what a kernel then takes is asked of itself.
  */
 export const gpuModel = (
-  { rates, layouts, ...ask }: GpuAnswers,
+  { precision: computed, rates, layouts, ...ask }: GpuAnswers,
   { threads, linkBytesPerSecond }: { readonly threads: number; readonly linkBytesPerSecond: LinkRates }
 ): DeviceModel => {
+  const precision = storedPrecision(computed)
   const exact = memoised(keyOfKernel, ask.scratchBytes)
   const scratchBytes = (kernel: ConvolutionKernel): number => exact(unrectified(kernel)) ?? refusedBytes
   const listed = memoised(keyOfKernel, (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
@@ -93,17 +97,17 @@ export const gpuModel = (
   }
   return {
     name: 'cuda',
-    precision: 'float32',
+    precision,
     threads,
     activationLayout: (_, input) => (input ? layouts.input : layouts.activation),
     weightLayouts: () => layouts.weights,
     winograd: () => false,
-    winnersBytes: referenceModel('float32').winnersBytes,
+    winnersBytes: referenceModel(precision).winnersBytes,
     viewAlignment: vectorBytes,
     algorithms,
     scratchBytes: (kernel) => (isConvolution(kernel) ? scratchBytes(kernel) : 0),
     milliseconds: (kernel) => {
-      const fastest = roofline(kernel, elementSizes('float32'), rates)
+      const fastest = roofline(kernel, elementSizes(precision), rates)
       return isConvolution(kernel) ? fastest * slowness(kernel) : fastest
     },
     linkBytesPerSecond

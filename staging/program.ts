@@ -85,6 +85,11 @@ export type Instruction =
  */
 export type Precision = 'float32' | 'float64' | 'bf16'
 
+/** What a device computes in. tf32: values of float32, of which products see 10 bits of mantissa. */
+export type DevicePrecision = Precision | 'tf32'
+
+export const storedPrecision = (precision: DevicePrecision): Precision => (precision === 'tf32' ? 'float32' : precision)
+
 /** The type of parameters, their gradients and optimizer state, and of what is exchanged. */
 export const parameterType = (precision: Precision): 'float32' | 'float64' => (precision === 'bf16' ? 'float32' : precision)
 

@@ -1,11 +1,12 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
-import { gpuModel, representative, unrectified, type GpuAnswers } from './gpu-model'
+import { gpuModel, representative, unrectified, type GpuAnswers, type GpuPrecision } from './gpu-model'
 import { familyOf } from './kernel-family'
 import { isConvolution, keyOfKernel, type ConvolutionKernel, type Kernel } from './kernels'
 import { layouts, type Layout } from './layout'
 import { memoised } from './lazily'
 import { isKernel, profileTimes } from './profile'
+import { elementSizes, storedPrecision } from './program'
 
 const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'a number above 0')
 const seconds = t.refinement(t.number, (value) => value >= 0 && Number.isFinite(value), 'a number of seconds from 0 upwards')
@@ -37,8 +38,7 @@ export const recordedDevice = t.readonly(
     recorded: t.literal('cuda', 'the cuda device'),
     name: t.refinement(t.string, (value) => value !== '', 'a name'),
     library: t.string,
-    /** What products are computed in. */
-    precision: t.keyof({ float32: null, tf32: null }, 'float32 or tf32'),
+    precision: t.keyof({ float32: null, tf32: null, bf16: null } satisfies Record<GpuPrecision, null>, 'float32, tf32 or bf16'),
     memoryBytes: positive,
     flopsPerSecond: positive,
     bytesPerSecond: positive,
@@ -114,8 +114,8 @@ const byFamily = <R extends { readonly kernel: ConvolutionKernel }>(rows: readon
 }
 
 /** A padded copy of the source is about what direct kernels take. */
-const copyBytes = (k: ConvolutionKernel): number =>
-  4 * k.batch * k.inChannels * (k.inHeight + k.padTop + k.padBottom) * (k.inWidth + k.padLeft + k.padRight)
+const copyBytes = (k: ConvolutionKernel, elementBytes: number): number =>
+  elementBytes * k.batch * k.inChannels * (k.inHeight + k.padTop + k.padBottom) * (k.inWidth + k.padLeft + k.padRight)
 
 /**
  * What the GPU would answer. A convolution that it was not asked about takes what the nearest one of its family has, with scratch in
@@ -129,7 +129,9 @@ const answersOf = (file: RecordedDevice): GpuAnswers => {
     new Map(bytes.map((row) => [keyOfKernel(row.kernel), row]))
   ]
   const [listFamilies, byteFamilies] = [byFamily(lists), byFamily(bytes)]
+  const { activationBytes } = elementSizes(storedPrecision(file.precision))
   return {
+    precision: file.precision,
     rates: file,
     layouts: file.layouts,
     algorithms: (kernel) => {
@@ -143,7 +145,11 @@ const answersOf = (file: RecordedDevice): GpuAnswers => {
       const exact = exactBytes.get(keyOfKernel(kernel))
       if (exact !== undefined) return exact.answer
       const found = nearest(byteFamilies.get(familyOf(kernel)) ?? [], kernel)
-      return found === 'refused' ? undefined : found === undefined ? copyBytes(kernel) : Math.ceil(found.answer * found.growth)
+      return found === 'refused'
+        ? undefined
+        : found === undefined
+          ? copyBytes(kernel, activationBytes)
+          : Math.ceil(found.answer * found.growth)
     }
   }
 }

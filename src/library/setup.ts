@@ -3,8 +3,8 @@ import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import type { Head, HeadOptions } from '../../models'
 import type { DeviceName } from '../../native'
-import { type DeviceFile, type StrategyName, deviceFileName } from '../../staging'
-import { type DevicePrecision, precisionsOf } from '../device'
+import { type DeviceFile, type DevicePrecision, type StrategyName, deviceFileName } from '../../staging'
+import { devicesOf, precisionsOf } from '../device'
 import { loadDevice } from '../device-file'
 import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
@@ -76,8 +76,8 @@ const checkPrecision = (device: Setup['device'], precision: DevicePrecision | un
   const known = precisionsOf(device)
   if (precision === undefined || known.includes(precision)) return E.right(undefined)
   const name = typeof device === 'string' ? `${device} device` : `described device ${deviceFileName(device)}`
-  const other = precision === 'tf32' ? 'cuda' : 'reference'
-  return E.left(inputFailure(`--precision ${precision}: the ${name} computes in ${known.join(' or ')}; take --device ${other}`))
+  const others = devicesOf(precision).join(' or ')
+  return E.left(inputFailure(`--precision ${precision}: the ${name} computes in ${known.join(' or ')}; take --device ${others}`))
 }
 
 const deviceOf = ({ device = 'cpu' }: SetupOptions): E.Either<Failure, Setup['device']> =>

@@ -11,6 +11,7 @@ import {
   type RecordedDevice,
   type Staged,
   fileModel,
+  isConvolution,
   planFileOf,
   planFileText,
   profiled,
@@ -21,7 +22,6 @@ import {
   verify
 } from '../../staging'
 import { gpuModel } from '../../staging/gpu-model'
-import { isConvolution } from '../../staging/kernels'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { must } from '../golden/execute'
 import { gpuDouble } from '../staging/gpu-answers'
@@ -78,6 +78,17 @@ test('the plan from the file is the plan on the GPU, byte for byte', async () =>
   assert.equal(unrecorded(file, there.program.kernels), [])
 })
 
+test('a GPU that was recorded in bf16 is planned for in bf16, byte for byte', async () => {
+  const { answers } = gpuDouble('bf16')
+  const asked = recording(answers)
+  const device = profiled(gpuModel(asked, { threads: 1, linkBytesPerSecond }), { kernels: [], linkBytesPerSecond })
+  const inBf16 = must(stage(must(stageRequest(setup, objective, imageSource, device))))
+  const { staged } = await valueOf(planned({ ...here, device: { ...file, precision: 'bf16', ...asked.recorded(), kernels: [] } }))
+  assert.is(staged.program.precision, 'bf16')
+  assert.equal(planFileOf(staged, objective), planFileOf(inBf16, objective))
+  assert.ok(staged.plan.predicted.plainPeakBytes < 0.6 * there.plan.predicted.plainPeakBytes)
+})
+
 test('other sizes take what the nearest recorded convolutions take, and at least as much scratch where they are larger', async () => {
   const options = { ...here, input: [1, 3, 500, 380] }
   const model = fileModel(file, 'float32')
@@ -107,6 +118,7 @@ test('a file that is damaged, of another version, or used for what it is not is 
   const files: readonly (readonly [value: unknown, sentence: string])[] = [
     [{ ...file, recorded: 'cpu' }, 'recorded is "cpu", not the cuda device'],
     [{ ...file, name: undefined }, 'name is missing'],
+    [{ ...file, precision: 'float64' }, 'precision is "float64", not float32, tf32 or bf16'],
     [{ ...file, memoryBytes: -1 }, 'memoryBytes is -1, not a number above 0'],
     [{ ...file, layouts: { ...file.layouts, input: 'round' } }, 'layouts.input is "round", not a layout'],
     [{ ...file, scratch: [{ kernel, scratchBytes: 1.5 }] }, 'scratch[0].scratchBytes is 1.5, not a whole number of bytes, or null'],
@@ -128,7 +140,7 @@ test('a file that is damaged, of another version, or used for what it is not is 
   }
   const uses: readonly (readonly [args: readonly string[], sentence: RegExp])[] = [
     [['plan', '--placement', 'virtual', '--chunk', '64KiB'], /^--chunk: give a multiple of 2097152 bytes, /],
-    [['plan', '--precision', 'tf32'], /^--precision tf32: the described device stand-in computes in float32; /],
+    [['plan', '--precision', 'bf16'], /^--precision bf16: the described device stand-in computes in float32; take --device reference\.\n$/],
     [['plan', '--budget', '9GiB'], /^the budget of 9663676416 bytes is more than the 8589934592 that stand-in has; lower --budget\.\n$/],
     [['bench'], /^--device: stand-in is known from a file and can only be planned for; /]
   ]

@@ -1,5 +1,6 @@
 import type { ConvolutionAlgorithm, ConvolutionKernel } from '../../staging'
-import type { GpuAnswers } from '../../staging/gpu-model'
+import type { GpuAnswers, GpuPrecision } from '../../staging/gpu-model'
+import { elementSizes, storedPrecision } from '../../staging/program'
 
 /** cuDNN's numbers by kind of convolution, fastest first, and bytes of workspace an output element. */
 const ways = {
@@ -28,19 +29,23 @@ const isRefused = (k: ConvolutionKernel): boolean =>
   k.batch * Math.max(k.inChannels * k.inHeight * k.inWidth, k.outChannels * k.outHeight * k.outWidth) >= mostElements
 
 /** Workspace, and a copy of the source where its padding differs on both sides. */
-const bytesOf = (k: ConvolutionKernel): number => {
+const bytesOf = (k: ConvolutionKernel, elementBytes: number): number => {
   const [, workspace] = ways[k.kind].find(([number]) => k.algorithm === 16 + number) ?? [0, 0]
   const isCopied = k.padTop !== k.padBottom || k.padLeft !== k.padRight
-  const copy = isCopied ? 4 * k.batch * k.inChannels * (k.inHeight + 2) * (k.inWidth + 2) : 0
+  const copy = isCopied ? elementBytes * k.batch * k.inChannels * (k.inHeight + 2) * (k.inWidth + 2) : 0
   return copy + workspace * k.batch * k.outChannels * k.outHeight * k.outWidth
 }
 
 /** A GPU's answers without a GPU, and how often each question was asked. */
-export const gpuDouble = (): { readonly answers: GpuAnswers; readonly asked: { algorithms: number; scratchBytes: number } } => {
+export const gpuDouble = (
+  precision: GpuPrecision = 'float32'
+): { readonly answers: GpuAnswers; readonly asked: { algorithms: number; scratchBytes: number } } => {
   const asked = { algorithms: 0, scratchBytes: 0 }
+  const { activationBytes } = elementSizes(storedPrecision(precision))
   return {
     asked,
     answers: {
+      precision,
       rates: { flopsPerSecond: 3e13, bytesPerSecond: 3.8e12, launchSeconds: 3e-6 },
       layouts: { input: 'plain', activation: 'plain', weights: { forward: 'plain', backwardData: 'plain' } },
       algorithms: (kernel) => {
@@ -48,12 +53,12 @@ export const gpuDouble = (): { readonly answers: GpuAnswers; readonly asked: { a
         if (isRefused(kernel)) return []
         return ways[kernel.kind].map(([number]): ConvolutionAlgorithm => {
           const algorithm = 16 + number
-          return { algorithm, scratchBytes: bytesOf({ ...kernel, algorithm }) }
+          return { algorithm, scratchBytes: bytesOf({ ...kernel, algorithm }, activationBytes) }
         })
       },
       scratchBytes: (kernel) => {
         asked.scratchBytes += 1
-        return isRefused(kernel) ? undefined : bytesOf(kernel)
+        return isRefused(kernel) ? undefined : bytesOf(kernel, activationBytes)
       }
     }
   }
