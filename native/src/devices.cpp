@@ -19,9 +19,10 @@ std::unique_ptr<Device> makeCpu(Precision precision, int threads) {
 
 std::unique_ptr<Device> makeGpu(const DeviceChoice& choice) {
 #ifdef TILEFOLD_CUDA
-  if (choice.precision != Precision::float32)
-    throw Failure("the cuda device computes in float32 or TF32 only: use the reference device for float64 and bf16");
-  return makeCudaDevice(choice.tf32);
+  if (choice.precision == Precision::float64)
+    throw Failure("the cuda device computes in float32, TF32 or bf16: use the reference device for float64");
+  if (choice.precision == Precision::bf16 && choice.tf32) throw Failure("TF32 is of products of float32: choose it or bf16");
+  return makeCudaDevice(choice.precision, choice.tf32);
 #else
   static_cast<void>(choice);
   throw Failure(

@@ -70,6 +70,15 @@ enum class KernelKind : int {
   roundWeights
 };
 
+constexpr bool isConvolution(KernelKind kind) {
+  return kind == KernelKind::convolutionForward || kind == KernelKind::convolutionBackwardData ||
+         kind == KernelKind::convolutionBackwardWeights;
+}
+
+constexpr bool isLinear(KernelKind kind) {
+  return kind == KernelKind::linearForward || kind == KernelKind::linearBackwardData || kind == KernelKind::linearBackwardWeights;
+}
+
 enum class Use { read, write, accumulate, scratch, index };
 
 struct OperandInfo {

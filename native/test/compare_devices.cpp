@@ -84,19 +84,7 @@ double difference(const Block& expected, const Block& actual) {
 constexpr double tolerance = 2e-5, ofBfloat16 = 1e-2;  // two neighbours among the latter are 4e-3 apart
 
 // Matrices and convolutions, which a device may compute in another precision.
-bool multiplies(KernelKind kind) {
-  switch (kind) {
-    case KernelKind::convolutionForward:
-    case KernelKind::convolutionBackwardData:
-    case KernelKind::convolutionBackwardWeights:
-    case KernelKind::linearForward:
-    case KernelKind::linearBackwardData:
-    case KernelKind::linearBackwardWeights:
-      return true;
-    default:
-      return false;
-  }
-}
+bool multiplies(KernelKind kind) { return isConvolution(kind) || isLinear(kind); }
 
 double differenceOfNumbers(const Block& expected, const Block& actual) {
   return expected.element() == 2 ? difference<Bfloat16>(expected, actual) : difference<float>(expected, actual);

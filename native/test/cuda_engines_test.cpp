@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "arena.hpp"
+#include "cuda/cuda_device.hpp"
 #include "cuda/cuda_engines.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/step_input.hpp"
@@ -267,6 +268,19 @@ void kernelsAreTimedTogether() {
   expect(gpu.arenas == 4, "kernels have arenas of their own");  // what fails, most others', the images', and who comes after
 }
 
+// Before Ampere tensor cores know no bf16.
+void bf16NeedsItsTensorCores() {
+  emulated::setComputeCapability(7, 5);
+  std::string refusal;
+  try {
+    makeCudaDevice(Precision::bf16, false);
+  } catch (const Failure& failure) {
+    refusal = failure.what();
+  }
+  emulated::setComputeCapability(8, 0);
+  expect(refusal.find("has 7.5") != std::string::npos, "a GPU without bf16 was not refused");
+}
+
 void runAll(unsigned seed) {
   emulated::shuffle(seed);
   FakeGpu gpu;
@@ -293,6 +307,7 @@ int main() {
   cropsLieWhereTheReferenceReadsThem();
   rowsAreReplayed();
   kernelsAreTimedTogether();
+  bf16NeedsItsTensorCores();
   std::printf("cuda engines: %d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -14,26 +14,31 @@ namespace {
 namespace cudnn = tilefold::cuda::cudnn;
 namespace cublas = tilefold::cuda::cublas;
 
-// Whether a value of one type can be passed as the other: the same type, a pair below, or pointers and functions of such.
-template <class Ours, class Theirs>
-struct Fits : std::is_same<Ours, Theirs> {};
-template <class Ours, class Theirs>
-struct Fits<Ours*, Theirs*> : std::bool_constant<std::is_const_v<Ours> == std::is_const_v<Theirs> &&
-                                                 Fits<std::remove_const_t<Ours>, std::remove_const_t<Theirs>>::value> {};
-template <class OurResult, class... Ours, class TheirResult, class... Theirs>
-struct Fits<OurResult(Ours...), TheirResult(Theirs...)> {
-  static constexpr bool fits() {
-    if constexpr (sizeof...(Ours) == sizeof...(Theirs))
-      return Fits<OurResult, TheirResult>::value && (Fits<Ours, Theirs>::value && ...);
-    else
-      return false;
-  }
-  static constexpr bool value = fits();
+// What a type of ours is in the real headers: itself, the other of a pair below, or a pointer to such or a function of such.
+template <class Ours>
+struct Their {
+  using Type = Ours;
 };
+template <class Ours>
+struct Their<const Ours> {
+  using Type = const typename Their<Ours>::Type;
+};
+template <class Ours>
+struct Their<Ours*> {
+  using Type = typename Their<Ours>::Type*;
+};
+template <class Result, class... Arguments>
+struct Their<Result(Arguments...)> {
+  using Type = typename Their<Result>::Type(typename Their<Arguments>::Type...);
+};
+template <class Ours>
+using TheirOf = typename Their<Ours>::Type;
 
 #define TILEFOLD_PAIR(ours, theirs) \
   template <>                       \
-  struct Fits<ours, theirs> : std::true_type {};
+  struct Their<ours> {              \
+    using Type = theirs;            \
+  };
 TILEFOLD_PAIR(cudnn::Handle, cudnnHandle_t)
 TILEFOLD_PAIR(cudnn::TensorDescriptor, cudnnTensorDescriptor_t)
 TILEFOLD_PAIR(cudnn::FilterDescriptor, cudnnFilterDescriptor_t)
@@ -41,9 +46,12 @@ TILEFOLD_PAIR(cudnn::ConvolutionDescriptor, cudnnConvolutionDescriptor_t)
 TILEFOLD_PAIR(cublas::Handle, cublasHandle_t)
 #undef TILEFOLD_PAIR
 
-#define TILEFOLD_PAIR(ours, theirs) \
-  template <>                       \
-  struct Fits<ours, theirs> : std::bool_constant<std::is_enum_v<theirs> && sizeof(ours) == sizeof(theirs)> {};
+#define TILEFOLD_PAIR(ours, theirs)                                          \
+  template <>                                                                \
+  struct Their<ours> {                                                       \
+    static_assert(std::is_enum_v<theirs> && sizeof(ours) == sizeof(theirs)); \
+    using Type = theirs;                                                     \
+  };
 TILEFOLD_PAIR(cudnn::Status, cudnnStatus_t)
 TILEFOLD_PAIR(cudnn::DataType, cudnnDataType_t)
 TILEFOLD_PAIR(cudnn::TensorFormat, cudnnTensorFormat_t)
@@ -55,43 +63,49 @@ TILEFOLD_PAIR(cudnn::BackwardDataAlgorithm, cudnnConvolutionBwdDataAlgo_t)
 TILEFOLD_PAIR(cudnn::BackwardFilterAlgorithm, cudnnConvolutionBwdFilterAlgo_t)
 TILEFOLD_PAIR(cublas::Status, cublasStatus_t)
 TILEFOLD_PAIR(cublas::MathMode, cublasMath_t)
+TILEFOLD_PAIR(cublas::DataType, cudaDataType)
+TILEFOLD_PAIR(cublas::ComputeType, cublasComputeType_t)
+TILEFOLD_PAIR(cublas::GemmAlgorithm, cublasGemmAlgo_t)
 TILEFOLD_PAIR(cublas::Operation, cublasOperation_t)
 #undef TILEFOLD_PAIR
 
 #define TILEFOLD_FIELD(ours, theirs) \
-  (offsetof(Ours, ours) == offsetof(Theirs, theirs) && Fits<decltype(Ours::ours), decltype(Theirs::theirs)>::value)
+  (offsetof(Ours, ours) == offsetof(Theirs, theirs) && std::is_same_v<TheirOf<decltype(Ours::ours)>, decltype(Theirs::theirs)>)
 template <class Ours, class Theirs>
 constexpr bool performanceFits = sizeof(Ours) == sizeof(Theirs) && TILEFOLD_FIELD(algorithm, algo) && TILEFOLD_FIELD(status, status) &&
                                  TILEFOLD_FIELD(milliseconds, time) && TILEFOLD_FIELD(workspaceBytes, memory) &&
                                  TILEFOLD_FIELD(determinism, determinism) && TILEFOLD_FIELD(math, mathType);
 #undef TILEFOLD_FIELD
-#define TILEFOLD_PAIR(ours, theirs) \
-  template <>                       \
-  struct Fits<cudnn::Performance<ours>, theirs> : std::bool_constant<performanceFits<cudnn::Performance<ours>, theirs>> {};
+#define TILEFOLD_PAIR(ours, theirs)                                   \
+  template <>                                                         \
+  struct Their<cudnn::Performance<ours>> {                            \
+    static_assert(performanceFits<cudnn::Performance<ours>, theirs>); \
+    using Type = theirs;                                              \
+  };
 TILEFOLD_PAIR(cudnn::ForwardAlgorithm, cudnnConvolutionFwdAlgoPerf_t)
 TILEFOLD_PAIR(cudnn::BackwardDataAlgorithm, cudnnConvolutionBwdDataAlgoPerf_t)
 TILEFOLD_PAIR(cudnn::BackwardFilterAlgorithm, cudnnConvolutionBwdFilterAlgoPerf_t)
 #undef TILEFOLD_PAIR
 
-#define TILEFOLD_CHECK(name, result, arguments) \
-  static_assert(Fits<decltype(cudnn::Api::name), decltype(&::name)>::value, #name " has another signature");
+// No such cast compiles where ours has another signature. (C++ has a second cublasGemmEx, for callers of old versions.)
+#define TILEFOLD_CHECK(name, result, arguments) static_assert(sizeof(static_cast<TheirOf<decltype(cudnn::Api::name)>>(&::name)) > 0);
 TILEFOLD_CUDNN_FUNCTIONS(TILEFOLD_CHECK)
 #undef TILEFOLD_CHECK
-#define TILEFOLD_CHECK(name, result, arguments) \
-  static_assert(Fits<decltype(cublas::Api::name), decltype(&::name)>::value, #name " has another signature");
+#define TILEFOLD_CHECK(name, result, arguments) static_assert(sizeof(static_cast<TheirOf<decltype(cublas::Api::name)>>(&::name)) > 0);
 TILEFOLD_CUBLAS_FUNCTIONS(TILEFOLD_CHECK)
 #undef TILEFOLD_CHECK
-static_assert(!Fits<decltype(cudnn::Api::cudnnSetStream), decltype(&::cudnnCreate)>::value, "different signatures do not fit");
-static_assert(!Fits<decltype(cudnn::Api::cudnnCreateTensorDescriptor), decltype(&::cudnnCreateFilterDescriptor)>::value,
+static_assert(!std::is_same_v<TheirOf<decltype(cudnn::Api::cudnnCreateTensorDescriptor)>, decltype(&::cudnnCreateFilterDescriptor)>,
               "different descriptors do not fit");
 
 #define TILEFOLD_SAME(ours, theirs) static_assert(static_cast<int>(ours) == static_cast<int>(theirs), #theirs " has another value");
 TILEFOLD_SAME(cudnn::Status::success, CUDNN_STATUS_SUCCESS)
 TILEFOLD_SAME(cudnn::DataType::float32, CUDNN_DATA_FLOAT)
+TILEFOLD_SAME(cudnn::DataType::bfloat16, CUDNN_DATA_BFLOAT16)
 TILEFOLD_SAME(cudnn::TensorFormat::nchw, CUDNN_TENSOR_NCHW)
 TILEFOLD_SAME(cudnn::TensorFormat::nhwc, CUDNN_TENSOR_NHWC)
 TILEFOLD_SAME(cudnn::ConvolutionMode::crossCorrelation, CUDNN_CROSS_CORRELATION)
 TILEFOLD_SAME(cudnn::MathType::standard, CUDNN_DEFAULT_MATH)
+TILEFOLD_SAME(cudnn::MathType::tensorCores, CUDNN_TENSOR_OP_MATH)
 TILEFOLD_SAME(cudnn::MathType::fma, CUDNN_FMA_MATH)
 TILEFOLD_SAME(cudnn::Determinism::deterministic, CUDNN_DETERMINISTIC)
 TILEFOLD_SAME(cudnn::ForwardAlgorithm::implicitGemm, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM)
@@ -119,8 +133,13 @@ TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::winogradNonfused, CUDNN_CONVOLUTIO
 TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::fftTiling, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING)
 TILEFOLD_SAME(cudnn::BackwardFilterAlgorithm::count, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT)
 TILEFOLD_SAME(cublas::Status::success, CUBLAS_STATUS_SUCCESS)
-TILEFOLD_SAME(cublas::MathMode::pedantic, CUBLAS_PEDANTIC_MATH)
-TILEFOLD_SAME(cublas::MathMode::tf32, CUBLAS_TF32_TENSOR_OP_MATH)
+TILEFOLD_SAME(cublas::MathMode::wideReductions, CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)
+TILEFOLD_SAME(cublas::DataType::float32, CUDA_R_32F)
+TILEFOLD_SAME(cublas::DataType::bfloat16, CUDA_R_16BF)
+TILEFOLD_SAME(cublas::ComputeType::float32, CUBLAS_COMPUTE_32F)
+TILEFOLD_SAME(cublas::ComputeType::pedanticFloat32, CUBLAS_COMPUTE_32F_PEDANTIC)
+TILEFOLD_SAME(cublas::ComputeType::tf32, CUBLAS_COMPUTE_32F_FAST_TF32)
+TILEFOLD_SAME(cublas::GemmAlgorithm::standard, CUBLAS_GEMM_DEFAULT)
 TILEFOLD_SAME(cublas::Operation::none, CUBLAS_OP_N)
 TILEFOLD_SAME(cublas::Operation::transpose, CUBLAS_OP_T)
 #undef TILEFOLD_SAME

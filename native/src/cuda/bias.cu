@@ -1,46 +1,46 @@
 #include "bias.hpp"
+#include "element_loop.cuh"
 #include "grid.cuh"
-#include "launch.cuh"
+#include "warp.cuh"
 
 namespace tilefold::cuda {
 namespace {
 
 constexpr const char* sumsName = "summing a bias gradient";
 constexpr std::int64_t enoughBlocks = 1024;
-constexpr unsigned warp = 32, warps = threads / warp;
+constexpr unsigned warps = threads / warpThreads;
+
+template <class T>
+constexpr int together = packBytes / sizeof(T);  // elements of one access
 
 // Channels innermost: always so where a channel has one pixel.
 bool innermost(Layout layout, std::int64_t pixels) { return layout == Layout::nhwc || pixels == 1; }
 
-__device__ float rectified(float value, float slope) { return value > 0 ? value : slope * value; }
-
-__device__ void finish(float& value, const float* bias, unsigned, float slope) {
-  value = rectified(value + (bias == nullptr ? 0.0F : bias[0]), slope);
-}
-
-// `step`: from an element's bias to the next element's.
-__device__ void finish(float4& value, const float* bias, unsigned step, float slope) {
-  finish(value.x, bias, 0, slope);
-  finish(value.y, bias == nullptr ? bias : bias + step, 0, slope);
-  finish(value.z, bias == nullptr ? bias : bias + 2 * step, 0, slope);
-  finish(value.w, bias == nullptr ? bias : bias + 3 * step, 0, slope);
-}
-
-// Elements of a channel lie `pixels` next to each other, those of `channels` channels one after another.
-template <class Vector>
-__global__ void addBias(Vector* values, const float* bias, float slope, std::uint32_t channels, std::uint32_t pixels, std::uint32_t count) {
-  constexpr std::uint32_t lanes = sizeof(Vector) / sizeof(float);
+// Elements of a channel lie `pixels` next to each other, those of `channels` channels one after another; `count` packs of n.
+template <int n, class T>
+__global__ void addBias(T* values, const float* bias, float slope, std::uint32_t channels, std::uint32_t pixels, std::uint32_t count) {
+  const int step = pixels == 1 ? 1 : 0;  // from an element's bias to the next element's
   for (std::uint64_t i = firstIndex(); i < count; i += indexStep()) {
-    const std::uint32_t channel = static_cast<std::uint32_t>(i) * lanes / pixels % channels;
-    Vector value = values[i];
-    finish(value, bias == nullptr ? nullptr : bias + channel, pixels == 1 ? 1 : 0, slope);
-    values[i] = value;
+    const std::uint32_t channel = static_cast<std::uint32_t>(i) * n / pixels % channels;
+    const float* const first = bias == nullptr ? nullptr : bias + channel;
+    Pack<float, n> pack;
+    pack.load(values + i * n);
+    for (int k = 0; k < n; ++k) {
+      const float value = pack[k] + (bias == nullptr ? 0.0F : first[k * step]);
+      pack[k] = value > 0 ? value : slope * value;
+    }
+    pack.store(values + i * n);
   }
 }
 
-__device__ double total(float value) { return static_cast<double>(value); }
-__device__ double total(double value) { return value; }
-__device__ double total(float4 value) { return (total(value.x) + total(value.y)) + (total(value.z) + total(value.w)); }
+// In pairs, and pairs of those.
+template <int n>
+__device__ double total(const float* values) {
+  if constexpr (n == 1)
+    return static_cast<double>(values[0]);
+  else
+    return total<n / 2>(values) + total<n / 2>(values + n / 2);
+}
 
 // Adds `rows` rows of `columns` sums, row after row halved; the result is in row 0.
 template <unsigned rows, unsigned columns>
@@ -53,9 +53,9 @@ __device__ double addRows(double (&sums)[rows * columns], unsigned index, double
   return sums[index];
 }
 
-// sums[slice][channel] of planes [batch][channels][pixels]; pixels and the elements of a slice are counted in vectors.
-template <class Vector, class Sum>
-__global__ void sumPlanes(const Vector* values, Sum* sums, std::uint32_t batch, std::uint32_t channels, std::uint32_t pixels,
+// sums[slice][channel] of planes [batch][channels][pixels]; pixels and the elements of a slice are counted in packs of n.
+template <int n, class T, class Sum>
+__global__ void sumPlanes(const T* values, Sum* sums, std::uint32_t batch, std::uint32_t channels, std::uint32_t pixels,
                           std::uint32_t perSlice) {
   __shared__ double shared[threads];
   const std::uint32_t channel = blockIdx.x, slice = blockIdx.y;
@@ -65,7 +65,9 @@ __global__ void sumPlanes(const Vector* values, Sum* sums, std::uint32_t batch, 
 #pragma unroll 4
   for (std::uint64_t i = first + threadIdx.x; i < last; i += threads) {
     const std::uint32_t image = static_cast<std::uint32_t>(i) / pixels, pixel = static_cast<std::uint32_t>(i) - image * pixels;
-    sum += total(values[(std::size_t{image} * channels + channel) * pixels + pixel]);
+    Pack<float, n> pack;
+    pack.load(values + ((std::size_t{image} * channels + channel) * pixels + pixel) * n);
+    sum += total<n>(pack.values);
   }
   sum = addRows<threads, 1>(shared, threadIdx.x, sum);
   if (threadIdx.x == 0) sums[std::size_t{slice} * channels + channel] = static_cast<Sum>(sum);
@@ -75,63 +77,63 @@ __global__ void sumPlanes(const Vector* values, Sum* sums, std::uint32_t batch, 
 template <class Value, class Sum>
 __global__ void sumColumns(const Value* values, Sum* sums, std::uint32_t rows, std::uint32_t channels, std::uint32_t perSlice) {
   __shared__ double shared[threads];
-  const std::uint32_t lane = threadIdx.x % warp, channel = blockIdx.x * warp + lane, slice = blockIdx.y;
+  const std::uint32_t lane = threadIdx.x % warpThreads, channel = blockIdx.x * warpThreads + lane, slice = blockIdx.y;
   const std::uint64_t first = std::uint64_t{slice} * perSlice;
   const std::uint64_t last = first + perSlice < rows ? first + perSlice : rows;
   double sum = 0;
   if (channel < channels) {
 #pragma unroll 8
-    for (std::uint64_t row = first + threadIdx.x / warp; row < last; row += warps) sum += total(values[row * channels + channel]);
+    for (std::uint64_t row = first + threadIdx.x / warpThreads; row < last; row += warps)
+      sum += static_cast<double>(values[row * channels + channel]);
   }
-  sum = addRows<warps, warp>(shared, threadIdx.x, sum);
-  if (threadIdx.x < warp && channel < channels) sums[std::size_t{slice} * channels + channel] = static_cast<Sum>(sum);
+  sum = addRows<warps, warpThreads>(shared, threadIdx.x, sum);
+  if (threadIdx.x < warpThreads && channel < channels) sums[std::size_t{slice} * channels + channel] = static_cast<Sum>(sum);
 }
 
 std::int64_t quotientUp(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-unsigned columnBlocks(std::int64_t channels) { return static_cast<unsigned>(quotientUp(channels, warp)); }
+unsigned columnBlocks(std::int64_t channels) { return static_cast<unsigned>(quotientUp(channels, warpThreads)); }
 
 // Parts of which a channel's sum is made: more give more blocks, each with 4096 elements or more to add.
 std::int64_t slicesOf(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels) {
   const bool columns = innermost(layout, pixels);
-  const std::int64_t blocks = columns ? columnBlocks(channels) : channels, perBlock = columns ? 4096 / warp : 4096;
+  const std::int64_t blocks = columns ? columnBlocks(channels) : channels, perBlock = columns ? 4096 / warpThreads : 4096;
   return std::min(quotientUp(enoughBlocks, blocks), quotientUp(batch * pixels, perBlock));
 }
 
-template <class Sum>
-void sumSlices(cudaStream_t stream, Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels, const float* gradient,
+template <class T, class Sum>
+void sumSlices(cudaStream_t stream, Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels, const T* gradient,
                std::int64_t slices, Sum* sums) {
   const auto count = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
   if (innermost(layout, pixels)) {
     const std::int64_t rows = batch * pixels;
-    launchGrid(stream, sumsName, sumColumns<float, Sum>, dim3(columnBlocks(channels), count(slices)), threads, gradient, sums, count(rows),
+    launchGrid(stream, sumsName, sumColumns<T, Sum>, dim3(columnBlocks(channels), count(slices)), threads, gradient, sums, count(rows),
                count(channels), count(quotientUp(rows, slices)));
-  } else if (pixels % 4 == 0 && aligned(gradient)) {
-    launchGrid(stream, sumsName, sumPlanes<float4, Sum>, dim3(count(channels), count(slices)), threads,
-               reinterpret_cast<const float4*>(gradient), sums, count(batch), count(channels), count(pixels / 4),
-               count(quotientUp(batch * pixels / 4, slices)));
+  } else if (pixels % together<T> == 0 && aligned(gradient)) {
+    launchGrid(stream, sumsName, sumPlanes<together<T>, T, Sum>, dim3(count(channels), count(slices)), threads, gradient, sums,
+               count(batch), count(channels), count(pixels / together<T>), count(quotientUp(batch * pixels / together<T>, slices)));
   } else {
-    launchGrid(stream, sumsName, sumPlanes<float, Sum>, dim3(count(channels), count(slices)), threads, gradient, sums, count(batch),
+    launchGrid(stream, sumsName, sumPlanes<1, T, Sum>, dim3(count(channels), count(slices)), threads, gradient, sums, count(batch),
                count(channels), count(pixels), count(quotientUp(batch * pixels, slices)));
   }
 }
 
 }  // namespace
 
+template <class T>
 void addBiasAndSlope(cudaStream_t stream, Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels,
-                     const float* biasOrNull, double slope, float* values) {
+                     const float* biasOrNull, double slope, T* values) {
   if (biasOrNull == nullptr && slope == 1) return;
   const std::int64_t elements = batch * channels * pixels;
-  const std::int64_t together = innermost(layout, pixels) ? 1 : pixels, whole = innermost(layout, pixels) ? channels : pixels;
-  const auto launch = [&](auto* vectors, std::int64_t count) {
-    launchGrid(stream, "adding a bias", addBias<std::remove_pointer_t<decltype(vectors)>>, blocksFor(count), threads, vectors, biasOrNull,
-               static_cast<float>(slope), static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(together),
-               static_cast<std::uint32_t>(count));
+  const std::int64_t perChannel = innermost(layout, pixels) ? 1 : pixels, whole = innermost(layout, pixels) ? channels : pixels;
+  const auto launch = [&](auto kernel, std::int64_t count) {
+    launchGrid(stream, "adding a bias", kernel, blocksFor(count), threads, values, biasOrNull, static_cast<float>(slope),
+               static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(perChannel), static_cast<std::uint32_t>(count));
   };
-  if (whole % 4 == 0 && aligned(values))
-    launch(reinterpret_cast<float4*>(values), elements / 4);
+  if (whole % together<T> == 0 && aligned(values))
+    launch(addBias<together<T>, T>, elements / together<T>);
   else
-    launch(values, elements);
+    launch(addBias<1, T>, elements);
 }
 
 std::int64_t biasGradientPartialBytes(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels) {
@@ -139,7 +141,8 @@ std::int64_t biasGradientPartialBytes(Layout layout, std::int64_t batch, std::in
   return slices == 1 ? 0 : slices * channels * static_cast<std::int64_t>(sizeof(double));
 }
 
-void biasGradient(cudaStream_t stream, Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels, const float* gradient,
+template <class T>
+void biasGradient(cudaStream_t stream, Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels, const T* gradient,
                   double* partialsOrNull, float* sums) {
   const std::int64_t slices = partialsOrNull == nullptr ? 1 : slicesOf(layout, batch, channels, pixels);
   if (slices == 1) return sumSlices(stream, layout, batch, channels, pixels, gradient, 1, sums);
@@ -147,5 +150,12 @@ void biasGradient(cudaStream_t stream, Layout layout, std::int64_t batch, std::i
   launchGrid(stream, "summing a bias gradient's parts", sumColumns<double, float>, columnBlocks(channels), threads, partialsOrNull, sums,
              static_cast<std::uint32_t>(slices), static_cast<std::uint32_t>(channels), static_cast<std::uint32_t>(slices));
 }
+
+#define TILEFOLD_INSTANTIATE(T)                                                                                               \
+  template void addBiasAndSlope<T>(cudaStream_t, Layout, std::int64_t, std::int64_t, std::int64_t, const float*, double, T*); \
+  template void biasGradient<T>(cudaStream_t, Layout, std::int64_t, std::int64_t, std::int64_t, const T*, double*, float*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
 
 }  // namespace tilefold::cuda

@@ -4,6 +4,7 @@
 
 #include "bias.hpp"
 #include "convolution_directions.hpp"
+#include "copy_rows.hpp"
 #include "turned_weights.hpp"
 
 namespace tilefold::cuda {
@@ -17,22 +18,36 @@ std::byte* aligned(std::byte* scratch) {
 
 // Where the parts of a kernel's scratch begin, from its first multiple of 256 bytes on.
 struct Scratch {
-  Scratch(std::size_t copyBytes, std::size_t workspace, std::size_t partialBytes)
-      : workspaceAt(rounded(copyBytes)), workspaceBytes(workspace), partialsAt(workspaceAt + rounded(workspace)) {
+  Scratch(std::size_t copyBytes, std::size_t gradientBytes, std::size_t workspace, std::size_t partialBytes)
+      : gradientAt(rounded(copyBytes)),
+        workspaceAt(gradientAt + rounded(gradientBytes)),
+        workspaceBytes(workspace),
+        partialsAt(workspaceAt + rounded(workspace)) {
     const std::size_t end = partialsAt + rounded(partialBytes);
     bytes = end == 0 ? 0 : end + partAlignment;
   }
   static std::size_t rounded(std::size_t bytes) { return (bytes + partAlignment - 1) / partAlignment * partAlignment; }
 
-  std::size_t workspaceAt, workspaceBytes, partialsAt, bytes = 0;  // the copy begins at 0
+  std::size_t gradientAt, workspaceAt, workspaceBytes, partialsAt, bytes = 0;  // the copy begins at 0
 };
 
+std::int64_t weightCount(const Convolution& c) {
+  return weightElements(c.weightLayout, c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth, c.groups);
+}
+
+// Of the weights that a product reads, and of the gradient as cuDNN writes it.
+std::size_t weightBytes(const Convolution& c, const Context& context) {
+  return static_cast<std::size_t>(weightCount(c) * activationBytes(context.precision));
+}
+
 template <class Direction>
-Scratch scratchOf(const Convolution& c, const ConvolutionDescriptors& descriptors, std::size_t workspaceBytes) {
-  constexpr bool sumsBias = std::is_same_v<Direction, BackwardWeightsConvolution>;
-  const std::int64_t partials =
-      sumsBias ? biasGradientPartialBytes(c.destinationLayout, c.batch, c.outChannels, c.outHeight * c.outWidth) : 0;
-  return {descriptors.copyBytes(), workspaceBytes, static_cast<std::size_t>(partials)};
+Scratch scratchOf(const Convolution& c, const Context& context, const ConvolutionDescriptors& descriptors, std::size_t workspaceBytes) {
+  if constexpr (std::is_same_v<Direction, BackwardWeightsConvolution>) {
+    const std::int64_t partials = biasGradientPartialBytes(c.destinationLayout, c.batch, c.outChannels, c.outHeight * c.outWidth);
+    const std::size_t gradient = context.precision == Precision::bf16 ? weightBytes(c, context) : 0;
+    return {descriptors.copyBytes(), gradient, workspaceBytes, static_cast<std::size_t>(partials)};
+  }
+  return {descriptors.copyBytes(), 0, workspaceBytes, 0};
 }
 
 // The algorithm of cuDNN that the field names, and its workspace.
@@ -61,40 +76,52 @@ struct Choice {
   std::size_t workspaceBytes = 0;
 };
 
-template <class Direction>
+// Of activations of type T.
+template <class Direction, class T>
 class ConvolutionKernel : public CompiledKernel {
  public:
   ConvolutionKernel(const Convolution& c, const Context& context)
       : c_(c),
         context_(context),
-        descriptors_(c, *context.libraries, context.math),
+        descriptors_(c, context),
         choice_(c, *context.libraries, descriptors_),
-        scratch_(scratchOf<Direction>(c, descriptors_, choice_.workspaceBytes)) {}
+        scratch_(scratchOf<Direction>(c, context, descriptors_, choice_.workspaceBytes)) {}
 
   void launch(const std::vector<Operand>& operands, const StepParameters&) override {
     std::byte* const scratch = aligned(operands[Direction::scratchAt].address);
-    float* const source = tensor(operands, Direction::sourceAt);
-    ConvolutionTensors tensors{source, tensor(operands, Direction::weightsAt), tensor(operands, Direction::destinationAt),
-                               scratch + scratch_.workspaceAt, scratch_.workspaceBytes};
+    T* const source = tensor<T>(operands, Direction::sourceAt);
+    T* const copied = reinterpret_cast<T*>(scratch);
     const std::optional<PadBox>& copy = descriptors_.copy();
-    if (copy) tensors.source = reinterpret_cast<float*>(scratch);
+    const ConvolutionTensors tensors{copy ? copied : source,
+                                     widens ? scratch + scratch_.gradientAt : operands[Direction::weightsAt].address,
+                                     operands[Direction::destinationAt].address, scratch + scratch_.workspaceAt, scratch_.workspaceBytes};
     requireAligned(tensors);
-    if (copy && Direction::readsSource) padBox(context_.compute, *copy, source, tensors.source);
+    if (copy && Direction::readsSource) padBox(context_.compute, *copy, source, copied);
     context_.libraries->check(Direction::launch(*context_.libraries, descriptors_, choice_.algorithm, tensors), "a convolution");
-    if (copy && !Direction::readsSource) cropBox(context_.compute, *copy, tensors.source, source);
-    if constexpr (Direction::biasAt >= 0) finish(tensor(operands, Direction::biasAt), tensors.destination, scratch + scratch_.partialsAt);
+    if (copy && !Direction::readsSource) cropBox(context_.compute, *copy, copied, source);
+    if constexpr (widens)
+      copyRows(context_, "widening a gradient", {{1, 1, 1, weightCount(c_)}, {}, {}, false}, static_cast<const T*>(tensors.weights),
+               tensor<float>(operands, Direction::weightsAt));
+    if constexpr (Direction::biasAt >= 0)
+      finish(tensor<float>(operands, Direction::biasAt), tensor<T>(operands, Direction::destinationAt), scratch + scratch_.partialsAt);
   }
 
  private:
-  static float* tensor(const std::vector<Operand>& operands, std::size_t i) { return reinterpret_cast<float*>(operands[i].address); }
+  // The gradient of weights is float32, but cuDNN writes it as it reads the others.
+  static constexpr bool widens = std::is_same_v<Direction, BackwardWeightsConvolution> && !std::is_same_v<T, float>;
+
+  template <class Element>
+  static Element* tensor(const std::vector<Operand>& operands, std::size_t i) {
+    return reinterpret_cast<Element*>(operands[i].address);
+  }
 
   static void requireAligned(const ConvolutionTensors& tensors) {
-    for (const float* address : {tensors.source, tensors.weights, tensors.destination})
+    for (const void* address : {tensors.source, tensors.weights, tensors.destination})
       if (reinterpret_cast<std::uintptr_t>(address) % tensorAlignment != 0)
         throw Failure("cuDNN's tensors begin at multiples of 16 bytes, but a convolution was given one that does not");
   }
 
-  void finish(float* bias, float* destination, std::byte* partials) const {
+  void finish(float* bias, T* destination, std::byte* partials) const {
     const std::int64_t pixels = c_.outHeight * c_.outWidth;
     if constexpr (std::is_same_v<Direction, ForwardConvolution>)
       addBiasAndSlope(context_.compute, c_.destinationLayout, c_.batch, c_.outChannels, pixels, bias, c_.slope, destination);
@@ -115,11 +142,14 @@ bool isTurned(KernelKind kind, const Convolution& c) {
 }
 
 // Of the turned weights, before the scratch of the forward convolution.
-std::size_t turnedPart(const Convolution& c) { return Scratch::rounded(static_cast<std::size_t>(turnedWeightBytes(c))); }
+std::size_t turnedPart(const Convolution& c, const Context& context) { return Scratch::rounded(weightBytes(c, context)); }
 
-std::size_t withTurnedPart(const Convolution& c, std::size_t forwardBytes) { return turnedPart(c) + partAlignment + forwardBytes; }
+std::size_t withTurnedPart(const Convolution& c, const Context& context, std::size_t forwardBytes) {
+  return turnedPart(c, context) + partAlignment + forwardBytes;
+}
 
 // convolutionBackwardData as a forward convolution.
+template <class T>
 class TurnedConvolution : public CompiledKernel {
  public:
   TurnedConvolution(const Convolution& c, const Context& context) : c_(c), context_(context), forward_(turned(c), context) {}
@@ -127,21 +157,22 @@ class TurnedConvolution : public CompiledKernel {
   void launch(const std::vector<Operand>& operands, const StepParameters& step) override {
     using Data = BackwardDataConvolution;
     std::byte* const weights = aligned(operands[Data::scratchAt].address);
-    turnWeights(context_, c_, reinterpret_cast<const float*>(operands[Data::weightsAt].address), reinterpret_cast<float*>(weights));
-    forward_.launch({operands[Data::destinationAt], {weights, 0}, {}, operands[Data::sourceAt], {weights + turnedPart(c_), 0}}, step);
+    turnWeights(context_, c_, reinterpret_cast<const T*>(operands[Data::weightsAt].address), reinterpret_cast<T*>(weights));
+    const Operand scratch{weights + turnedPart(c_, context_), 0};
+    forward_.launch({operands[Data::destinationAt], {weights, 0}, {}, operands[Data::sourceAt], scratch}, step);
   }
 
  private:
   Convolution c_;
   Context context_;
-  ConvolutionKernel<ForwardConvolution> forward_;
+  ConvolutionKernel<ForwardConvolution, T> forward_;
 };
 
 template <class Direction>
 std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context) {
   using Number = typename Direction::Algorithm;
   const Libraries& libraries = *context.libraries;
-  const ConvolutionDescriptors descriptors(c, *context.libraries, context.math);
+  const ConvolutionDescriptors descriptors(c, context);
   std::array<cudnn::Performance<Number>, 2 * static_cast<std::size_t>(Number::count)> results{};  // with and without tensor cores
   int count = 0;
   libraries.check(Direction::heuristics(libraries, descriptors, static_cast<int>(results.size()), &count, results.data()),
@@ -155,7 +186,7 @@ std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context
     if (std::any_of(found.begin(), found.end(), [&](const Algorithm& known) { return known.code == algorithm; })) continue;
     std::size_t bytes = 0;
     if (Direction::workspace(libraries, descriptors, result.algorithm, &bytes) != cudnn::Status::success) continue;
-    found.push_back({algorithm, scratchOf<Direction>(c, descriptors, bytes).bytes});
+    found.push_back({algorithm, scratchOf<Direction>(c, context, descriptors, bytes).bytes});
   }
   return found;
 }
@@ -173,7 +204,7 @@ std::vector<Algorithm> turnedAlgorithmsOf(const Convolution& c, const Context& c
     // By Fourier transforms they are slower than their place.
     if (number == Number::fft || number == Number::fftTiling || hasDirect || (!isDirect && !found.empty())) continue;
     hasDirect = isDirect;
-    found.push_back({one.code - cudnnAlgorithms + turnedAlgorithms, withTurnedPart(c, one.scratchBytes)});
+    found.push_back({one.code - cudnnAlgorithms + turnedAlgorithms, withTurnedPart(c, context, one.scratchBytes)});
   }
   return found;
 }
@@ -193,21 +224,26 @@ auto withDirection(KernelKind kind, const Body& body) {
   }
 }
 
-}  // namespace
-
-std::unique_ptr<CompiledKernel> compileConvolution(KernelKind kind, const Convolution& c, const Context& context) {
-  if (isTurned(kind, c)) return std::make_unique<TurnedConvolution>(c, context);
+template <class T>
+std::unique_ptr<CompiledKernel> compiled(KernelKind kind, const Convolution& c, const Context& context) {
+  if (isTurned(kind, c)) return std::make_unique<TurnedConvolution<T>>(c, context);
   return withDirection(kind, [&](auto direction) -> std::unique_ptr<CompiledKernel> {
-    return std::make_unique<ConvolutionKernel<decltype(direction)>>(c, context);
+    return std::make_unique<ConvolutionKernel<decltype(direction), T>>(c, context);
   });
 }
 
+}  // namespace
+
+std::unique_ptr<CompiledKernel> compileConvolution(KernelKind kind, const Convolution& c, const Context& context) {
+  return context.precision == Precision::bf16 ? compiled<Bfloat16>(kind, c, context) : compiled<float>(kind, c, context);
+}
+
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const Context& context) {
-  if (isTurned(kind, c)) return withTurnedPart(c, convolutionScratchBytes(KernelKind::convolutionForward, turned(c), context));
+  if (isTurned(kind, c)) return withTurnedPart(c, context, convolutionScratchBytes(KernelKind::convolutionForward, turned(c), context));
   return withDirection(kind, [&](auto direction) {
-    const ConvolutionDescriptors descriptors(c, *context.libraries, context.math);
+    const ConvolutionDescriptors descriptors(c, context);
     const Choice<decltype(direction)> choice(c, *context.libraries, descriptors);
-    return scratchOf<decltype(direction)>(c, descriptors, choice.workspaceBytes).bytes;
+    return scratchOf<decltype(direction)>(c, context, descriptors, choice.workspaceBytes).bytes;
   });
 }
 

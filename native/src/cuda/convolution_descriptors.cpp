@@ -53,9 +53,15 @@ Owned<Object, cudnn::Status> created(const Libraries& libraries, cudnn::Status (
   return {object, {destroy}};
 }
 
+cudnn::MathType mathOf(const Context& context) {
+  if (context.precision == Precision::bf16) return cudnn::MathType::tensorCores;
+  return context.math == Math::tf32 ? cudnn::MathType::standard : cudnn::MathType::fma;
+}
+
 }  // namespace
 
-ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, Libraries& libraries, Math math) {
+ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, const Context& context)
+    : elementBytes_(activationBytes(context.precision)) {
   requireLayouts(c);
   const Axis rows = axisOf(c.inHeight, c.outHeight, c.kernelHeight, c.strideHeight, c.dilationHeight, c.padTop);
   const Axis columns = axisOf(c.inWidth, c.outWidth, c.kernelWidth, c.strideWidth, c.dilationWidth, c.padLeft);
@@ -68,21 +74,23 @@ ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, Libraries& 
     copy_ = PadBox{c.sourceLayout, c.destinationLayout, c.batch,        c.inChannels, c.inHeight,
                    c.inWidth,      rows.extent,         columns.extent, rows.origin,  columns.origin};
 
+  const Libraries& libraries = *context.libraries;
   const cudnn::Api& dnn = libraries.dnn();
   const auto check = [&](cudnn::Status status) { libraries.check(status, "describing a convolution"); };
-  const auto real = cudnn::DataType::float32;
+  const auto stored = context.precision == Precision::bf16 ? cudnn::DataType::bfloat16 : cudnn::DataType::float32;
   const auto format = c.destinationLayout == Layout::nhwc ? cudnn::TensorFormat::nhwc : cudnn::TensorFormat::nchw;
   source_ = created(libraries, dnn.cudnnCreateTensorDescriptor, dnn.cudnnDestroyTensorDescriptor);
-  check(dnn.cudnnSetTensor4dDescriptor(source_.get(), format, real, source[0], source[1], source[2], source[3]));
+  check(dnn.cudnnSetTensor4dDescriptor(source_.get(), format, stored, source[0], source[1], source[2], source[3]));
   destination_ = created(libraries, dnn.cudnnCreateTensorDescriptor, dnn.cudnnDestroyTensorDescriptor);
-  check(dnn.cudnnSetTensor4dDescriptor(destination_.get(), format, real, destination[0], destination[1], destination[2], destination[3]));
+  check(dnn.cudnnSetTensor4dDescriptor(destination_.get(), format, stored, destination[0], destination[1], destination[2], destination[3]));
   weights_ = created(libraries, dnn.cudnnCreateFilterDescriptor, dnn.cudnnDestroyFilterDescriptor);
-  check(dnn.cudnnSetFilter4dDescriptor(weights_.get(), real, format, weights[0], weights[1], weights[2], weights[3]));
+  check(dnn.cudnnSetFilter4dDescriptor(weights_.get(), stored, format, weights[0], weights[1], weights[2], weights[3]));
   window_ = created(libraries, dnn.cudnnCreateConvolutionDescriptor, dnn.cudnnDestroyConvolutionDescriptor);
   check(dnn.cudnnSetConvolution2dDescriptor(window_.get(), fit(rows.padding), fit(columns.padding), fit(c.strideHeight), fit(c.strideWidth),
-                                            fit(c.dilationHeight), fit(c.dilationWidth), cudnn::ConvolutionMode::crossCorrelation, real));
+                                            fit(c.dilationHeight), fit(c.dilationWidth), cudnn::ConvolutionMode::crossCorrelation,
+                                            cudnn::DataType::float32));
   check(dnn.cudnnSetConvolutionGroupCount(window_.get(), fit(c.groups)));
-  check(dnn.cudnnSetConvolutionMathType(window_.get(), math == Math::tf32 ? cudnn::MathType::standard : cudnn::MathType::fma));
+  check(dnn.cudnnSetConvolutionMathType(window_.get(), mathOf(context)));
 
   std::array<int, 4> out{};
   check(dnn.cudnnGetConvolution2dForwardOutputDim(window_.get(), source_.get(), weights_.get(), &out[0], &out[1], &out[2], &out[3]));
@@ -93,7 +101,7 @@ ConvolutionDescriptors::ConvolutionDescriptors(const Convolution& c, Libraries& 
 
 std::size_t ConvolutionDescriptors::copyBytes() const {
   if (!copy_) return 0;
-  return static_cast<std::size_t>(copy_->batch * copy_->channels * copy_->paddedHeight * copy_->paddedWidth) * sizeof(float);
+  return static_cast<std::size_t>(copy_->batch * copy_->channels * copy_->paddedHeight * copy_->paddedWidth * elementBytes_);
 }
 
 }  // namespace tilefold::cuda

@@ -11,7 +11,7 @@ namespace tilefold::cuda {
 class ConvolutionDescriptors {
  public:
   // Throws Failure for layouts that this device does not convolve, and for tensors of 2^31 elements or more, which cuDNN does not take.
-  ConvolutionDescriptors(const Convolution& c, Libraries& libraries, Math math);
+  ConvolutionDescriptors(const Convolution& c, const Context& context);
 
   cudnn::TensorDescriptor source() const { return source_.get(); }
   cudnn::FilterDescriptor weights() const { return weights_.get(); }
@@ -24,6 +24,7 @@ class ConvolutionDescriptors {
   std::size_t copyBytes() const;
 
  private:
+  std::int64_t elementBytes_;
   std::optional<PadBox> copy_;
   Owned<cudnn::TensorDescriptor, cudnn::Status> source_, destination_;
   Owned<cudnn::FilterDescriptor, cudnn::Status> weights_;

@@ -8,8 +8,7 @@ namespace tilefold::cuda {
 
 // Addresses on the device: of a direction's result and of the two tensors that it reads.
 struct ConvolutionTensors {
-  float *source, *weights, *destination;
-  void* workspace;
+  void *source, *weights, *destination, *workspace;
   std::size_t workspaceBytes;
 };
 

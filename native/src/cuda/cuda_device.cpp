@@ -20,16 +20,17 @@ using namespace cuda;
 
 // Multiply-adds of one multiprocessor in one cycle, in float32.
 constexpr double lanes = 128;
-// Tensor cores do about eight times as much in TF32.
-constexpr double tensorCores = 8;
+// Tensor cores do about so many times as much.
+constexpr double tf32Cores = 8, bf16Cores = 16;
 
 void requireGpu() {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess && count > 0) return;
   const std::string reason = status == cudaSuccess ? "it shows none" : cudaGetErrorString(status);
-  throw Failure("no NVIDIA GPU can be used (CUDA " + std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10) +
-                ": " + reason + "): install its driver (libcuda.so.1 on the loader's path), or use --device cpu");
+  throw Failure("no NVIDIA GPU can be used (CUDA " + std::to_string(CUDART_VERSION / 1000) + "." +
+                std::to_string(CUDART_VERSION % 1000 / 10) + ": " + reason +
+                "): install its driver (libcuda.so.1 on the loader's path), or use --device cpu");
 }
 
 int attribute(cudaDeviceAttr name) {
@@ -38,38 +39,42 @@ int attribute(cudaDeviceAttr name) {
   return value;
 }
 
-bool isConvolution(KernelKind kind) {
-  return kind == KernelKind::convolutionForward || kind == KernelKind::convolutionBackwardData ||
-         kind == KernelKind::convolutionBackwardWeights;
+cudaDeviceProp propertiesOfGpu() {
+  cudaDeviceProp device{};
+  check(cudaGetDeviceProperties(&device, 0), "asking the GPU");
+  return device;
+}
+
+void requireBf16() {
+  const cudaDeviceProp device = propertiesOfGpu();
+  if (device.major >= 8) return;
+  throw Failure("bf16 needs a GPU of compute capability 8.0 or higher, but " + std::string(device.name) + " has " +
+                std::to_string(device.major) + "." + std::to_string(device.minor) + ": use --precision float32");
 }
 
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(bool tf32) {
+  CudaDevice(Precision precision, bool tf32) {
     requireGpu();
+    if (precision == Precision::bf16) requireBf16();
     stream_ = makeStream();
     context_.compute = stream_.get();
+    context_.precision = precision;
     context_.math = tf32 ? Math::tf32 : Math::float32;
     context_.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
-    libraries_ = std::make_unique<Libraries>(context_.compute, context_.math);
+    libraries_ = std::make_unique<Libraries>(context_.compute);
     context_.libraries = libraries_.get();
     partials_ = deviceMemory<Partials>(1, "taking memory for sums");
     check(cudaMemsetAsync(partials_.get(), 0, sizeof(Partials), context_.compute), "clearing memory for sums");
     context_.partials = partials_.get();
   }
 
-  Precision precision() const override { return Precision::float32; }
+  Precision precision() const override { return context_.precision; }
 
   std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override {
     if (isConvolution(kernel.kind)) return compileConvolution(kernel.kind, decode<Convolution>(kernel), context_);
-    switch (kernel.kind) {
-      case KernelKind::linearForward:
-      case KernelKind::linearBackwardData:
-      case KernelKind::linearBackwardWeights:
-        return compileLinear(kernel.kind, decode<Linear>(kernel), context_);
-      default:
-        return compileOwn(kernel, context_);
-    }
+    if (isLinear(kernel.kind)) return compileLinear(kernel.kind, decode<Linear>(kernel), context_);
+    return compileOwn(kernel, context_);
   }
 
   std::size_t scratchBytes(const Kernel& kernel) override {
@@ -79,10 +84,10 @@ class CudaDevice : public Device {
   std::size_t winnersBytes(const Kernel& kernel) override { return reference::winnersBytes(decode<MaxPool>(kernel)); }
 
   // Tensor cores want a pixel's channels side by side; without them cuDNN's fastest kernels are those for planes.
-  Layout activationLayout(std::int64_t, bool) override { return tf32() ? Layout::nhwc : Layout::plain; }
+  Layout activationLayout(std::int64_t, bool) override { return usesTensorCores() ? Layout::nhwc : Layout::plain; }
 
   WeightLayouts weightLayouts(const Kernel&) override {
-    const Layout layout = tf32() ? Layout::ohwi : Layout::plain;
+    const Layout layout = usesTensorCores() ? Layout::ohwi : Layout::plain;
     return {layout, layout};
   }
 
@@ -91,15 +96,14 @@ class CudaDevice : public Device {
   }
 
   std::optional<DeviceProperties> properties() override {
-    cudaDeviceProp device{};
-    check(cudaGetDeviceProperties(&device, 0), "asking the GPU");
+    const cudaDeviceProp device = propertiesOfGpu();
     const double cycles = 1e3 * attribute(cudaDevAttrClockRate);
     const double bytes = 2e3 * attribute(cudaDevAttrMemoryClockRate) * attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
     DeviceProperties properties;
     properties.name = device.name;
     properties.library = libraries_->versions();
     // About half of what the data sheet says is what convolutions reach, and four fifths of the memory's rate.
-    properties.flopsPerSecond = 0.5 * 2 * lanes * cycles * context_.multiprocessors * (tf32() ? tensorCores : 1);
+    properties.flopsPerSecond = 0.5 * 2 * lanes * cycles * context_.multiprocessors * timesAsMuch();
     properties.bytesPerSecond = 0.8 * bytes;
     properties.launchSeconds = 3e-6;
     properties.memoryBytes = static_cast<double>(device.totalGlobalMem);
@@ -111,7 +115,11 @@ class CudaDevice : public Device {
   }
 
  private:
-  bool tf32() const { return context_.math == Math::tf32; }
+  bool usesTensorCores() const { return context_.precision == Precision::bf16 || context_.math == Math::tf32; }
+  double timesAsMuch() const {
+    if (context_.precision == Precision::bf16) return bf16Cores;
+    return context_.math == Math::tf32 ? tf32Cores : 1;
+  }
 
   Stream stream_;
   Context context_;
@@ -121,6 +129,6 @@ class CudaDevice : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> makeCudaDevice(bool tf32) { return std::make_unique<CudaDevice>(tf32); }
+std::unique_ptr<Device> makeCudaDevice(Precision precision, bool tf32) { return std::make_unique<CudaDevice>(precision, tf32); }
 
 }  // namespace tilefold

@@ -13,10 +13,11 @@ using FilterDescriptor = struct FilterDescriptorObject*;
 using ConvolutionDescriptor = struct ConvolutionDescriptorObject*;
 
 enum class Status : int { success = 0 };
-enum class DataType : int { float32 = 0 };
+enum class DataType : int { float32 = 0, bfloat16 = 9 };
 enum class TensorFormat : int { nchw = 0, nhwc = 1 };
 enum class ConvolutionMode : int { crossCorrelation = 1 };
-enum class MathType : int { standard = 0, fma = 3 };  // standard allows tf32 products of float32 values
+// `standard` allows tf32 products of float32 values, `tensorCores` products of values as they are stored.
+enum class MathType : int { standard = 0, tensorCores = 1, fma = 3 };
 enum class Determinism : int { deterministic = 1 };
 
 enum class ForwardAlgorithm : int {

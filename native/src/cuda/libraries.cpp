@@ -15,7 +15,7 @@ std::string versionText(std::size_t version) {
 
 }  // namespace
 
-Libraries::Libraries(cudaStream_t compute, Math math) {
+Libraries::Libraries(cudaStream_t compute) {
   const auto folders = libraryFolders();
   // cuDNN's parts look for these three by name and find what is loaded already.
   SharedLibrary::find({"libcublasLt.so.13", "libcublasLt.so.12"}, folders);
@@ -49,8 +49,7 @@ Libraries::Libraries(cudaStream_t compute, Math math) {
   check(blas_.cublasSetStream_v2(blasHandle, compute), "setting cuBLAS's stream");
   // After the stream, which takes the workspace away again.
   check(blas_.cublasSetWorkspace_v2(blasHandle, workspace, bytes), "setting cuBLAS's workspace");
-  const cublas::MathMode mode = math == Math::tf32 ? cublas::MathMode::tf32 : cublas::MathMode::pedantic;
-  check(blas_.cublasSetMathMode(blasHandle, mode), "setting cuBLAS's math mode");
+  check(blas_.cublasSetMathMode(blasHandle, cublas::MathMode::wideReductions), "setting cuBLAS's math mode");
 }
 
 std::string Libraries::versions() const {

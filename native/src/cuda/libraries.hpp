@@ -26,7 +26,7 @@ class Libraries {
  public:
   // Of the current CUDA device; what is launched through the handles is enqueued on `compute`. Throws Failure when a library is missing
   // or too old, and NoMemory when the device has no room for cuBLAS's workspace.
-  Libraries(cudaStream_t compute, Math math);
+  explicit Libraries(cudaStream_t compute);
 
   const cudnn::Api& dnn() const { return dnn_; }
   const cublas::Api& blas() const { return blas_; }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "../bfloat16.hpp"
 #include "../layout.hpp"
 
 namespace tilefold::cuda {
@@ -17,9 +18,11 @@ struct PadBox {
 };
 
 // Enqueues: the padded copy of `source`, zero outside of it.
-void padBox(cudaStream_t stream, const PadBox& box, const float* source, float* destination);
+template <class T>
+void padBox(cudaStream_t stream, const PadBox& box, const T* source, T* destination);
 
 // Enqueues: the tensor out of its padded copy `source`; zero where that does not reach.
-void cropBox(cudaStream_t stream, const PadBox& box, const float* source, float* destination);
+template <class T>
+void cropBox(cudaStream_t stream, const PadBox& box, const T* source, T* destination);
 
 }  // namespace tilefold::cuda

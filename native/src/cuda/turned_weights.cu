@@ -27,11 +27,8 @@ Convolution turned(const Convolution& c) {
 
 bool turns(const Convolution& c) { return c.strideHeight == 1 && c.strideWidth == 1 && c.sourceLayout == c.destinationLayout; }
 
-std::int64_t turnedWeightBytes(const Convolution& c) {
-  return c.outChannels * (c.inChannels / c.groups) * c.kernelHeight * c.kernelWidth * static_cast<std::int64_t>(sizeof(float));
-}
-
-void turnWeights(const Context& context, const Convolution& c, const float* weights, float* turnedWeights) {
+template <class T>
+void turnWeights(const Context& context, const Convolution& c, const T* weights, T* turnedWeights) {
   const std::int64_t in = c.inChannels / c.groups, out = c.outChannels / c.groups, taps = c.kernelHeight * c.kernelWidth;
   const bool outLast = c.weightLayout == Layout::ohwi;
   const Divisor byInner(outLast ? out : taps), byMiddle(outLast ? taps : out), byIn(in);
@@ -42,5 +39,8 @@ void turnWeights(const Context& context, const Convolution& c, const float* weig
     turnedWeights[i] = weights[outLast ? (row * taps + tap) * in + group.remainder : (row * in + group.remainder) * taps + tap];
   });
 }
+
+template void turnWeights<float>(const Context&, const Convolution&, const float*, float*);
+template void turnWeights<Bfloat16>(const Context&, const Convolution&, const Bfloat16*, Bfloat16*);
 
 }  // namespace tilefold::cuda

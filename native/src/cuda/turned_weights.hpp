@@ -2,6 +2,7 @@
 // are turned by 180 degrees and whose inputs and outputs have changed places. On an H200 cuDNN's forward kernels took 1/1.6 of the time of
 // its backward-data ones at 64 and 128 channels (float32, by themselves: not timed within this product).
 #pragma once
+#include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
 #include "context.hpp"
 
@@ -13,9 +14,8 @@ bool turns(const Convolution& c);
 // The forward convolution that gives convolutionBackwardData of `c`, by the forward algorithm that the algorithm of `c` names.
 Convolution turned(const Convolution& c);
 
-std::int64_t turnedWeightBytes(const Convolution& c);
-
 // Enqueues: the weights of turned(c), in the layout of those of `c`.
-void turnWeights(const Context& context, const Convolution& c, const float* weights, float* turnedWeights);
+template <class T>
+void turnWeights(const Context& context, const Convolution& c, const T* weights, T* turnedWeights);
 
 }  // namespace tilefold::cuda

@@ -1,7 +1,5 @@
 // cuDNN 9 by plain loops, of the functions in cudnn_api.hpp. It answers several algorithms, whose sums are the same but whose workspaces
 // differ and are written all over, and refuses what cuDNN's manual does not list.
-#include "../../src/cuda/cudnn_api.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "../../src/cuda/cudnn_api.hpp"
+#include "objects.hpp"
 #include "runtime.hpp"
 #include "tensor_core.hpp"
 
@@ -25,6 +25,7 @@ struct HandleObject {
 // Of a filter: its outputs are n.
 struct TensorDescriptorObject {
   TensorFormat format{};
+  DataType type{};
   int n = 0, c = 0, h = 0, w = 0;
 };
 struct FilterDescriptorObject : TensorDescriptorObject {};
@@ -56,9 +57,10 @@ std::size_t size(int number) { return static_cast<std::size_t>(number); }
 std::size_t elements(const Shape& s) { return size(s.n) * size(s.c) * size(s.h) * size(s.w); }
 
 Status describe(Shape& shape, TensorFormat format, DataType type, int n, int c, int h, int w) {
-  if (type != DataType::float32 || n <= 0 || c <= 0 || h <= 0 || w <= 0) return refuse(badParameter, "a tensor without elements");
+  if (type != DataType::float32 && type != DataType::bfloat16) return refuse(badParameter, "an unknown type");
+  if (n <= 0 || c <= 0 || h <= 0 || w <= 0) return refuse(badParameter, "a tensor without elements");
   if (format != TensorFormat::nchw && format != TensorFormat::nhwc) return refuse(badParameter, "an unknown format");
-  shape = {format, n, c, h, w};
+  shape = {format, type, n, c, h, w};
   return elements(shape) < (std::size_t{1} << 31) ? Status::success : refuse(notSupported, "a tensor of 2^31 elements");
 }
 
@@ -73,10 +75,13 @@ void inPlanes(const Shape& s, const Visit& visit) {
         visit(last ? (n * pixels + pixel) * channels + c : (n * channels + c) * pixels + pixel);
 }
 
-Values planesOf(const Shape& shape, const float* data, bool rounds) {
+Values planesOf(const Shape& shape, const void* data, bool rounds) {
   Values values(elements(shape));
   auto next = values.begin();
-  inPlanes(shape, [&](std::size_t at) { *next++ = static_cast<double>(rounds ? tilefold::emulated::tf32(data[at]) : data[at]); });
+  inPlanes(shape, [&](std::size_t at) {
+    const float value = tilefold::emulated::elementAt(data, shape.type, at);
+    *next++ = static_cast<double>(rounds ? tilefold::emulated::tf32(value) : value);
+  });
   return values;
 }
 
@@ -96,6 +101,9 @@ struct Problem {
 
 Status checkParts(const Problem& p) {
   if (p.source.format != p.weights.format) return refuse(badParameter, "formats differ");
+  if (p.source.type != p.weights.type) return refuse(badParameter, "types differ");
+  if (p.source.type == DataType::bfloat16 && p.window.math != MathType::tensorCores)
+    return refuse(notSupported, "bf16 without tensor cores");
   if (p.weights.c * p.window.groups != p.source.c || p.weights.n % p.window.groups != 0)
     return refuse(badParameter, "channels do not match");
   if (p.out(0) <= 0 || p.out(1) <= 0) return refuse(badParameter, "the window is larger than its padded input");
@@ -106,6 +114,7 @@ Status check(const Problem& p) {
   if (const Status parts = checkParts(p); parts != Status::success) return parts;
   const Shape& d = p.destination;
   if (d.format != p.source.format) return refuse(badParameter, "formats differ");
+  if (d.type != p.source.type) return refuse(badParameter, "types differ");
   if (d.n != p.source.n || d.c != p.weights.n || d.h != p.out(0) || d.w != p.out(1))
     return refuse(badParameter, "the output's shape differs");
   return Status::success;
@@ -134,6 +143,7 @@ bool supported(const Problem& p, Method method) {
   const bool dense = p.window.dilation == std::array{1, 1}, each = dense && p.window.stride == std::array{1, 1};
   const bool square = p.weights.h == p.weights.w, three = square && p.weights.h == 3;
   const bool padded = p.window.padding[0] < p.weights.h && p.window.padding[1] < p.weights.w;
+  const bool wide = p.source.type == DataType::float32;
   switch (method) {
     case Method::implicitGemm:
     case Method::precomputedGemm:
@@ -147,12 +157,12 @@ bool supported(const Problem& p, Method method) {
     case Method::direct:
       return false;
     case Method::fft:
-      return planes && each && padded && p.window.groups == 1 && p.in(0) + 2 * p.window.padding[0] <= 256 &&
+      return wide && planes && each && padded && p.window.groups == 1 && p.in(0) + 2 * p.window.padding[0] <= 256 &&
              p.in(1) + 2 * p.window.padding[1] <= 256;
     case Method::fftTiling:
-      return planes && each && padded && p.weights.h <= 32 && p.weights.w <= 32;
+      return wide && planes && each && padded && p.weights.h <= 32 && p.weights.w <= 32;
     case Method::winograd:
-      return p.direction != Direction::backwardFilter && planes && each && three;
+      return wide && p.direction != Direction::backwardFilter && planes && each && three;
     case Method::winogradNonfused:
       return planes && each && (three || (forward && square && p.weights.h == 5));
   }
@@ -247,7 +257,7 @@ bool misplaced(const void* address) { return address == nullptr || reinterpret_c
 
 template <class Algorithm>
 Status run(Handle handle, const Problem& p, Algorithm algorithm, void* workspace, std::size_t workspaceBytes, const void* alpha,
-           const void* beta, const float* source, const float* weights, const float* destination, float* result) {
+           const void* beta, const void* source, const void* weights, const void* destination, void* result) {
   std::size_t needed = 0;
   if (const Status status = workspaceSize(p, algorithm, &needed); status != Status::success) return status;
   if (workspaceBytes < needed) return refuse(badParameter, "a workspace that is too small");
@@ -265,13 +275,15 @@ Status run(Handle handle, const Problem& p, Algorithm algorithm, void* workspace
     // What lies there meanwhile is lost, before and after.
     const auto scribble = [&] { std::fill_n(static_cast<std::byte*>(workspace), needed, std::byte{0xFF}); };
     scribble();
-    const bool rounds = p.window.math == MathType::standard;
-    const auto read = [&](const Shape& shape, const float* data) { return data == result ? Values{} : planesOf(shape, data, rounds); };
+    const bool rounds = p.window.math != MathType::fma;
+    const auto read = [&](const Shape& shape, const void* data) { return data == result ? Values{} : planesOf(shape, data, rounds); };
     const Values sums = convolve(p, read(p.source, source), read(p.weights, weights), read(p.destination, destination));
     auto next = sums.begin();
-    inPlanes(result == destination ? p.destination : result == source ? p.source : p.weights, [&](std::size_t at) {
-      const double product = static_cast<double>(factor) * *next++;
-      result[at] = static_cast<float>(kept == 0 ? product : product + static_cast<double>(kept) * static_cast<double>(result[at]));
+    const Shape& written = result == destination ? p.destination : result == source ? p.source : p.weights;
+    inPlanes(written, [&](std::size_t at) {
+      double product = static_cast<double>(factor) * *next++;
+      if (kept != 0) product += static_cast<double>(kept) * static_cast<double>(tilefold::emulated::elementAt(result, written.type, at));
+      tilefold::emulated::setElement(result, written.type, at, product);
     });
     scribble();
   };
@@ -295,7 +307,7 @@ Status answers(const Problem& p, int requested, int* returned, Performance<Algor
                                p.window.math,
                                {}};
     (can ? able : unable).push_back(one);
-    if (!can || p.window.math != MathType::standard) continue;
+    if (!can || p.window.math == MathType::fma) continue;
     one.math = MathType::fma;
     able.push_back(one);
   }
@@ -325,49 +337,25 @@ void cudnnGetLastErrorString(char* message, std::size_t bytes) {
   std::strncpy(message, lastError.c_str(), bytes - 1);
   message[bytes - 1] = '\0';
 }
-Status cudnnCreate(Handle* handle) {
-  *handle = new HandleObject;
-  return Status::success;
-}
-Status cudnnDestroy(Handle handle) {
-  delete handle;
-  return Status::success;
-}
+Status cudnnCreate(Handle* handle) { return tilefold::emulated::create<Status>(handle); }
+Status cudnnDestroy(Handle handle) { return tilefold::emulated::destroy<Status>(handle); }
 Status cudnnSetStream(Handle handle, cudaStream_t stream) {
   handle->stream = stream;
   return Status::success;
 }
 
-Status cudnnCreateTensorDescriptor(TensorDescriptor* descriptor) {
-  *descriptor = new TensorDescriptorObject;
-  return Status::success;
-}
-Status cudnnDestroyTensorDescriptor(TensorDescriptor descriptor) {
-  delete descriptor;
-  return Status::success;
-}
+Status cudnnCreateTensorDescriptor(TensorDescriptor* descriptor) { return tilefold::emulated::create<Status>(descriptor); }
+Status cudnnDestroyTensorDescriptor(TensorDescriptor descriptor) { return tilefold::emulated::destroy<Status>(descriptor); }
 Status cudnnSetTensor4dDescriptor(TensorDescriptor descriptor, TensorFormat format, DataType type, int n, int c, int h, int w) {
   return describe(*descriptor, format, type, n, c, h, w);
 }
-Status cudnnCreateFilterDescriptor(FilterDescriptor* descriptor) {
-  *descriptor = new FilterDescriptorObject;
-  return Status::success;
-}
-Status cudnnDestroyFilterDescriptor(FilterDescriptor descriptor) {
-  delete descriptor;
-  return Status::success;
-}
+Status cudnnCreateFilterDescriptor(FilterDescriptor* descriptor) { return tilefold::emulated::create<Status>(descriptor); }
+Status cudnnDestroyFilterDescriptor(FilterDescriptor descriptor) { return tilefold::emulated::destroy<Status>(descriptor); }
 Status cudnnSetFilter4dDescriptor(FilterDescriptor descriptor, DataType type, TensorFormat format, int k, int c, int h, int w) {
   return describe(*descriptor, format, type, k, c, h, w);
 }
-Status cudnnCreateConvolutionDescriptor(ConvolutionDescriptor* descriptor) {
-  *descriptor = new ConvolutionDescriptorObject;
-  return Status::success;
-}
-Status cudnnDestroyConvolutionDescriptor(ConvolutionDescriptor descriptor) {
-  delete descriptor;
-  return Status::success;
-}
+Status cudnnCreateConvolutionDescriptor(ConvolutionDescriptor* descriptor) { return tilefold::emulated::create<Status>(descriptor); }
+Status cudnnDestroyConvolutionDescriptor(ConvolutionDescriptor descriptor) { return tilefold::emulated::destroy<Status>(descriptor); }
 Status cudnnSetConvolution2dDescriptor(ConvolutionDescriptor descriptor, int padHeight, int padWidth, int strideHeight, int strideWidth,
                                        int dilationHeight, int dilationWidth, ConvolutionMode mode, DataType type) {
   if (padHeight < 0 || padWidth < 0 || strideHeight <= 0 || strideWidth <= 0 || dilationHeight <= 0 || dilationWidth <= 0 ||
@@ -410,9 +398,8 @@ Status cudnnGetConvolutionForwardWorkspaceSize(Handle, TensorDescriptor source, 
 Status cudnnConvolutionForward(Handle handle, const void* alpha, TensorDescriptor source, const void* sourceData, FilterDescriptor weights,
                                const void* weightData, ConvolutionDescriptor window, ForwardAlgorithm algorithm, void* workspace,
                                std::size_t workspaceBytes, const void* beta, TensorDescriptor destination, void* destinationData) {
-  auto* const result = static_cast<float*>(destinationData);
   return run(handle, problem(Direction::forward, source, weights, window, destination), algorithm, workspace, workspaceBytes, alpha, beta,
-             static_cast<const float*>(sourceData), static_cast<const float*>(weightData), result, result);
+             sourceData, weightData, destinationData, destinationData);
 }
 
 Status cudnnGetConvolutionBackwardDataAlgorithm_v7(Handle, FilterDescriptor weights, TensorDescriptor destination,
@@ -429,9 +416,8 @@ Status cudnnConvolutionBackwardData(Handle handle, const void* alpha, FilterDesc
                                     TensorDescriptor destination, const void* destinationGradient, ConvolutionDescriptor window,
                                     BackwardDataAlgorithm algorithm, void* workspace, std::size_t workspaceBytes, const void* beta,
                                     TensorDescriptor source, void* sourceGradient) {
-  auto* const result = static_cast<float*>(sourceGradient);
   return run(handle, problem(Direction::backwardData, source, weights, window, destination), algorithm, workspace, workspaceBytes, alpha,
-             beta, result, static_cast<const float*>(weightData), static_cast<const float*>(destinationGradient), result);
+             beta, sourceGradient, weightData, destinationGradient, sourceGradient);
 }
 
 Status cudnnGetConvolutionBackwardFilterAlgorithm_v7(Handle, TensorDescriptor source, TensorDescriptor destination,
@@ -448,9 +434,8 @@ Status cudnnConvolutionBackwardFilter(Handle handle, const void* alpha, TensorDe
                                       TensorDescriptor destination, const void* destinationGradient, ConvolutionDescriptor window,
                                       BackwardFilterAlgorithm algorithm, void* workspace, std::size_t workspaceBytes, const void* beta,
                                       FilterDescriptor weights, void* weightGradient) {
-  auto* const result = static_cast<float*>(weightGradient);
   return run(handle, problem(Direction::backwardFilter, source, weights, window, destination), algorithm, workspace, workspaceBytes, alpha,
-             beta, static_cast<const float*>(sourceData), result, static_cast<const float*>(destinationGradient), result);
+             beta, sourceData, weightGradient, destinationGradient, weightGradient);
 }
 
 }  // extern "C"

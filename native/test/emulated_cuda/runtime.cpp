@@ -46,6 +46,7 @@ struct Capture {
 std::mutex access;
 std::mt19937 order(1);
 int streams = 0, launched = 0;
+int capability[]{8, 0};  // major, minor
 Queues pending;
 std::map<std::thread::id, std::shared_ptr<Capture>> captures;  // by the thread that captures
 std::map<const std::byte*, std::size_t> deviceMemory;
@@ -198,6 +199,12 @@ void shuffle(unsigned seed) {
   order.seed(seed);
 }
 
+void setComputeCapability(int major, int minor) {
+  const Lock lock(access);
+  capability[0] = major;
+  capability[1] = minor;
+}
+
 int graphsLaunched() {
   const Lock lock(access);
   return launched;
@@ -233,7 +240,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
       *value = 2;  // grids are made for so many
       return cudaSuccess;
     case cudaDevAttrComputeCapabilityMajor:
-      *value = 8;
+      *value = capability[0];
       return cudaSuccess;
     case cudaDevAttrClockRate:
     case cudaDevAttrMemoryClockRate:
@@ -250,6 +257,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   *properties = {};
   std::strcpy(properties->name, "emulated CUDA on the processor");
   properties->totalGlobalMem = deviceBytes;
+  properties->major = capability[0];
+  properties->minor = capability[1];
   return cudaSuccess;
 }
 

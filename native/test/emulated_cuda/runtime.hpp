@@ -17,6 +17,9 @@ void removeDeviceAddresses(const void* first);
 // Of the order of what is not ordered, from here on.
 void shuffle(unsigned seed);
 
+// The device's compute capability from here on; 8.0 at first.
+void setComputeCapability(int major, int minor);
+
 // Graphs launched so far.
 int graphsLaunched();
 

@@ -1,7 +1,9 @@
-// The precisions of the emulated libraries' products.
+// The precisions of the emulated libraries' tensors and products.
 #pragma once
 #include <cstdint>
 #include <cstring>
+
+#include "../../src/bfloat16.hpp"
 
 namespace tilefold::emulated {
 
@@ -13,6 +15,20 @@ inline float tf32(float value) {
   bits = (bits + 0x1000U) & ~0x1FFFU;
   std::memcpy(&value, &bits, sizeof(bits));
   return value;
+}
+
+// Elements of a tensor, stored as either library's DataType says.
+template <class DataType>
+float elementAt(const void* data, DataType type, std::size_t i) {
+  if (type == DataType::bfloat16) return static_cast<const Bfloat16*>(data)[i];
+  return static_cast<const float*>(data)[i];
+}
+template <class DataType>
+void setElement(void* data, DataType type, std::size_t i, double value) {
+  if (type == DataType::bfloat16)
+    static_cast<Bfloat16*>(data)[i] = static_cast<Bfloat16>(value);
+  else
+    static_cast<float*>(data)[i] = static_cast<float>(value);
 }
 
 }  // namespace tilefold::emulated
