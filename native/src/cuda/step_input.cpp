@@ -1,5 +1,8 @@
 #include "step_input.hpp"
 
+#include <omp.h>
+
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -31,6 +34,9 @@ ImageBlock blockOf(const Image& image, const std::uint8_t* pixels, std::int64_t 
   return block;
 }
 
+// Whatever threads the device's loops have: the GPU waits for the copies.
+int copyThreads() { return std::min(8, omp_get_num_procs()); }
+
 }  // namespace
 
 StepInput::StepInput(const ImageExtent& images)
@@ -46,15 +52,20 @@ void StepInput::set(const StepParameters& step, bool loadsImages) {
   *pinnedBlock_ = {step.learningRate, step.step, step.seed, deviceImages_.get()};
   if (!loadsImages) return;
   const std::int64_t perImage = extent_.channels * extent_.height * extent_.width;
-  for (std::size_t i = 0; i < step.images.size() && static_cast<std::int64_t>(i) < extent_.batch; ++i) {
+  const std::size_t count = std::min(step.images.size(), static_cast<std::size_t>(extent_.batch));
+  // Each thread goes through all images, and copies its share of every one's rows.
+#pragma omp parallel num_threads(copyThreads())
+  for (std::size_t i = 0; i < count; ++i) {
     const Image& image = step.images[i];
-    const std::int64_t height = image.onItsSide() ? extent_.width : extent_.height, width = image.onItsSide() ? extent_.height : extent_.width;
+    const std::int64_t height = image.onItsSide() ? extent_.width : extent_.height;
+    const std::int64_t width = image.onItsSide() ? extent_.height : extent_.width;
     const std::int64_t rowBytes = width * image.channels;
     std::uint8_t* const to = pixels_.get() + static_cast<std::int64_t>(i) * perImage;
     const std::uint8_t* const from = image.pixels + (image.cropTop * image.width + image.cropLeft) * image.channels;
-#pragma omp parallel for schedule(static)
+#pragma omp for schedule(static) nowait
     for (std::int64_t row = 0; row < height; ++row)
       std::memcpy(to + row * rowBytes, from + row * image.width * image.channels, static_cast<std::size_t>(rowBytes));
+#pragma omp single nowait
     images_.get()[i] = blockOf(image, to, height, width);
   }
 }
