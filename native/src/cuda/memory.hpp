@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "check.hpp"
 
@@ -20,7 +21,7 @@ using DeviceMemory = std::unique_ptr<T, FreeDevice>;
 template <class T>
 using PinnedMemory = std::unique_ptr<T, FreePinned>;
 
-// `count` elements, of at least one byte. Throws NoMemory.
+// `count` elements, of at least one byte. Throw NoMemory.
 template <class T>
 DeviceMemory<T> deviceMemory(std::size_t count, const char* what) {
   void* memory = nullptr;
@@ -30,7 +31,14 @@ DeviceMemory<T> deviceMemory(std::size_t count, const char* what) {
 template <class T>
 PinnedMemory<T> pinnedMemory(std::size_t count, const char* what) {
   void* memory = nullptr;
-  check(cudaMallocHost(&memory, count == 0 ? 1 : count * sizeof(T)), what);
+  const std::size_t bytes = count == 0 ? 1 : count * sizeof(T);
+  const cudaError_t status = cudaMallocHost(&memory, bytes);
+  if (status == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());
+    throw NoMemory(std::string("CUDA: ") + what + " failed (this machine has no " + std::to_string(bytes) +
+                   " bytes to pin): keep more on the device with a larger --budget, or swap less with a smaller --host-budget");
+  }
+  check(status, what);
   return PinnedMemory<T>(static_cast<T*>(memory));
 }
 
