@@ -55,8 +55,9 @@ class Engines {
   virtual bool wait(Engine engine, std::size_t event, Engine by, std::uint64_t times, Progress& progress) = 0;
   // Waits until every engine is done; `whole`: all of the section's instructions were given. Throws Failure for what kernels found.
   virtual void end(bool whole) = 0;
-  // Instead of end(), after a failure: waits, and throws nothing.
-  virtual void abandon() noexcept = 0;
+  // Instead of end(), after a failure: waits, and throws nothing. Whether nothing of the section has run, so that it can begin anew, by
+  // other means than those that failed.
+  virtual bool abandon() noexcept = 0;
 
   // Bytes within, to and from the arena, between sections.
   virtual void fill(std::byte* address, std::byte value, std::size_t count) = 0;

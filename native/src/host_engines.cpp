@@ -77,7 +77,7 @@ class HostEngines : public Engines {
   }
 
   void end(bool) override {}
-  void abandon() noexcept override {}
+  bool abandon() noexcept override { return false; }
 
   void fill(std::byte* address, std::byte value, std::size_t count) override { std::memset(address, static_cast<int>(value), count); }
   void upload(std::byte* address, const std::byte* bytes, std::size_t count) override { std::memcpy(address, bytes, count); }

@@ -174,14 +174,15 @@ bool Interpreter::run(const Section& section, std::byte* exchange, const StepPar
   if (section.loadsImages) checkImages(step.images, program_.input);
   if (reinterpret_cast<std::uintptr_t>(exchange) % sizeof(double) != 0) throw Failure("the exchange buffer is not aligned to 8 bytes");
   progress.expect(section.eventCount);
-  try {
-    const std::optional<std::byte*> found = engines_->begin(section, exchange, step);
-    const bool finished = !found || walk(section, *found, progress);
-    engines_->end(finished);
-    return finished;
-  } catch (...) {
-    engines_->abandon();
-    throw;
+  while (true) {
+    try {
+      const std::optional<std::byte*> found = engines_->begin(section, exchange, step);
+      const bool finished = !found || walk(section, *found, progress);
+      engines_->end(finished);
+      return finished;
+    } catch (...) {
+      if (!engines_->abandon()) throw;
+    }
   }
 }
 

@@ -38,7 +38,7 @@ class FakeGpu : public Device {
   FakeGpu() { context_.compute = stream_.get(); }
   Precision precision() const override { return Precision::float64; }
   std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) override {
-    return std::make_unique<Queued>(kernel, reference_->compile(kernel), context_);
+    return std::make_unique<Queued>(kernel, reference_->compile(kernel), context_, waits);
   }
   std::size_t scratchBytes(const Kernel&) override { return 0; }
   std::size_t winnersBytes(const Kernel& kernel) override { return reference_->winnersBytes(kernel); }
@@ -49,17 +49,19 @@ class FakeGpu : public Device {
     return cuda::makeCudaEngines(spaces, rate, context_);
   }
   int arenas = 0;
+  bool waits = false;  // kernels wait for their stream, which none may do under capture
 
  private:
   class Queued : public CompiledKernel {
    public:
-    Queued(const Kernel& kernel, std::shared_ptr<CompiledKernel> compiled, const Context& context)
-        : loads_(kernel.kind == KernelKind::loadImage), kernel_(std::move(compiled)), context_(context) {}
+    Queued(const Kernel& kernel, std::shared_ptr<CompiledKernel> compiled, const Context& context, const bool& waits)
+        : loads_(kernel.kind == KernelKind::loadImage), kernel_(std::move(compiled)), context_(context), waits_(waits) {}
     void launch(const std::vector<Operand>& operands, const StepParameters&) override { launchOn(context_.compute, operands); }
     void load(const std::vector<Operand>& operands, const StepParameters&) override { launchOn(context_.load, operands); }
 
    private:
     void launchOn(cudaStream_t stream, const std::vector<Operand>& operands) {
+      if (waits_) cuda::check(cudaStreamSynchronize(stream), "waiting in a kernel's launch");
       emulated::enqueue(stream, [kernel = kernel_, loads = loads_, step = context_.step, fault = context_.fault, operands] {
         StepParameters parameters;
         parameters.learningRate = step->learningRate;
@@ -82,6 +84,7 @@ class FakeGpu : public Device {
     bool loads_;
     std::shared_ptr<CompiledKernel> kernel_;
     const Context& context_;
+    const bool& waits_;
   };
 
   cuda::Stream stream_ = cuda::makeStream();
@@ -178,6 +181,49 @@ void eachStepHasItsOwnNumbers(Interpreter& interpreter) {
     expect(exchange[0] == 10.0 * i - (0.5 + i) * (1.0 + i), "an update took another step's numbers");
   }
   expect(emulated::graphsLaunched() == before + 3, "a section that ran again was not replayed");
+}
+
+// Libraries may refuse to be captured: then a section is queued at every run.
+void whatCannotBeCapturedIsQueued() {
+  FakeGpu gpu;
+  gpu.waits = true;
+  Interpreter interpreter(decodeProgram(program(), gpu), gpu);
+  const int before = emulated::graphsLaunched();
+  for (int i = 0; i < 4; ++i) {
+    StepParameters step;
+    step.learningRate = 1;
+    std::vector<double> exchange{10.0 * i, 1};
+    expect(run(interpreter, "update", exchange, step), "a section that cannot be captured did not finish");
+    expect(exchange[0] == 10.0 * i - 1, "a section that cannot be captured ran twice, or not at all");
+  }
+  expect(emulated::graphsLaunched() == before, "a section that cannot be captured was replayed");
+}
+
+// Near each other, farther apart than one copy can take them (runtime.cpp has the limit), and overlapping where they are read.
+void rowsAreCopiedWhateverTheirStrides() {
+  constexpr std::int64_t rows = 3, rowBytes = 8, space = 8192;
+  FakeGpu gpu;
+  for (const auto& [to, from] : {std::pair<std::int64_t, std::int64_t>{8, 8}, {16, 24}, {3000, 8}, {8, 3000}, {16, 4}, {8, 0}}) {
+    const std::unique_ptr<Engines> engines = gpu.engines({space, space, 0, {}}, 0);
+    std::vector<std::byte> arena(space), host(space);
+    const auto byteAt = [](std::int64_t i) { return static_cast<std::byte>(i * 7 % 251); };
+    for (std::int64_t i = 0; i < space; ++i) arena[static_cast<std::size_t>(i)] = engines->hostPool()[i] = byteAt(i);
+    engines->upload(engines->arena(), arena.data(), arena.size());
+    Progress progress;
+    engines->begin({}, nullptr, {});
+    // The second copy does not touch what the first one does.
+    engines->copy(Engine::toDevice, {engines->arena() + 1, to}, {engines->hostPool() + 100, from}, rows, rowBytes, progress);
+    engines->copy(Engine::toHost, {engines->arena() + 7000, 8}, {engines->hostPool() + 7500, 16}, rows, rowBytes, progress);
+    engines->end(true);
+    engines->download(engines->arena(), arena.data(), arena.size());
+    bool same = true;
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t i = 0; i < rowBytes; ++i) {
+        same = same && arena[static_cast<std::size_t>(1 + row * to + i)] == byteAt(100 + row * from + i);
+        same = same && engines->hostPool()[7500 + row * 16 + i] == byteAt(7000 + row * 8 + i);
+      }
+    expect(same, "rows came from elsewhere, or went elsewhere");
+  }
 }
 
 void aFaultIsAFailure(Interpreter& interpreter) {
@@ -281,6 +327,18 @@ void bf16NeedsItsTensorCores() {
   expect(refusal.find("has 7.5") != std::string::npos, "a GPU without bf16 was not refused");
 }
 
+// Swapping takes memory that cannot be paged: more than there is is no matter of the device's budget.
+void aHostPoolThatCannotBePinnedSaysSo() {
+  FakeGpu gpu;
+  std::string sentence;
+  try {
+    gpu.engines({64, std::size_t{1} << 40, 0, {}}, 0);
+  } catch (const NoMemory& failure) {
+    sentence = failure.what();
+  }
+  expect(sentence.find("--host-budget") != std::string::npos, "a host pool of a tebibyte was pinned, or refused for another reason");
+}
+
 void runAll(unsigned seed) {
   emulated::shuffle(seed);
   FakeGpu gpu;
@@ -304,6 +362,9 @@ void runAll(unsigned seed) {
 int main() {
   using namespace tilefold::test;
   for (unsigned seed = 1; seed <= 20; ++seed) runAll(seed);
+  whatCannotBeCapturedIsQueued();
+  rowsAreCopiedWhateverTheirStrides();
+  aHostPoolThatCannotBePinnedSaysSo();
   cropsLieWhereTheReferenceReadsThem();
   rowsAreReplayed();
   kernelsAreTimedTogether();

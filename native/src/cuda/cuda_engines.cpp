@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "chunked_memory.hpp"
 #include "memory.hpp"
@@ -13,6 +14,8 @@
 
 namespace tilefold::cuda {
 namespace {
+
+constexpr const char* copying = "copying between device and host pool";
 
 // A graph takes memory of the device for each of its nodes: sections of more launches than this are queued anew at each run.
 constexpr std::int64_t mostNodes = 1 << 16;
@@ -25,6 +28,13 @@ std::int64_t launches(const Code& code) {
     sum = body > 0 && count > (mostNodes + 1) / body ? mostNodes + 1 : std::min(sum + count * body, mostNodes + 1);
   }
   return sum;
+}
+
+// Of the strides of a copy in two dimensions, in bytes: 2 GiB, which channels of 23,171 x 23,171 numbers pass.
+std::int64_t pitchLimit() {
+  int bytes = 0;
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxPitch, 0), "asking the GPU");
+  return bytes;
 }
 
 std::string sentence(const Fault& fault) {
@@ -148,12 +158,18 @@ class CudaEngines : public Engines {
     const Rows &to = toDevice ? device : host, &from = toDevice ? host : device;
     const auto size = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes); };
     const cudaMemcpyKind kind = toDevice ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
-    // Strides of copies in two dimensions end at 2 GiB.
     const bool dense = rows == 1 || (to.stride == rowBytes && from.stride == rowBytes);
-    check(dense ? cudaMemcpyAsync(to.first, from.first, size(rows * rowBytes), kind, stream(engine))
-                : cudaMemcpy2DAsync(to.first, size(to.stride), from.first, size(std::max(from.stride, rowBytes)), size(rowBytes),
-                                    size(rows), kind, stream(engine)),
-          "copying between device and host pool");
+    const bool pitched = from.stride >= rowBytes && std::max(to.stride, from.stride) <= mostPitch_;
+    const auto copyFrom = [&](std::int64_t row, std::int64_t bytes) {
+      check(cudaMemcpyAsync(to.first + row * to.stride, from.first + row * from.stride, size(bytes), kind, stream(engine)), copying);
+    };
+    if (dense)
+      copyFrom(0, rows * rowBytes);
+    else if (pitched)
+      check(cudaMemcpy2DAsync(to.first, size(to.stride), from.first, size(from.stride), size(rowBytes), size(rows), kind, stream(engine)),
+            copying);
+    else
+      for (std::int64_t row = 0; row < rows; ++row) copyFrom(row, rowBytes);
     return true;
   }
 
@@ -181,6 +197,7 @@ class CudaEngines : public Engines {
     }
     recording_->hasRun = recording_->hasRun || whole;
     if (whole && recording_->executable) check(cudaGraphLaunch(recording_->executable.get(), context_.compute), "launching a graph");
+    capturing_ = false;
     Fault fault{};
     check(cudaMemcpyAsync(&fault, fault_.get(), sizeof(fault), cudaMemcpyDeviceToHost, context_.compute), "reading the faults");
     synchronise("running a section");
@@ -188,15 +205,18 @@ class CudaEngines : public Engines {
     if (fault.kind != static_cast<std::int32_t>(FaultKind::none)) throw Failure(sentence(fault));
   }
 
-  void abandon() noexcept override {
-    if (capturing_) {
+  // What a library does not let be captured, or the device has no memory for as a graph, is queued.
+  bool abandon() noexcept override {
+    const bool captured = std::exchange(capturing_, false);
+    if (captured) {
       cudaGraph_t graph = nullptr;
       static_cast<void>(cudaStreamEndCapture(context_.compute, &graph));
       const Graph discarded(graph);
+      recording_->executable.reset();
       recording_->refused = true;
     }
-    capturing_ = false;
     settle();
+    return captured;
   }
 
   void fill(std::byte* address, std::byte value, std::size_t count) override {
@@ -270,13 +290,12 @@ class CudaEngines : public Engines {
   bool finishCapture(bool whole) {
     cudaGraph_t ended = nullptr;
     check(cudaStreamEndCapture(context_.compute, &ended), "ending a graph");
-    capturing_ = false;
     const Graph graph(ended);
-    if (!whole) return false;
-    recording_->refused = true;  // unless what follows succeeds
-    recording_->executable = ready(graph);
-    recording_->refused = false;
-    return true;
+    if (whole)
+      recording_->executable = ready(graph);
+    else
+      capturing_ = false;
+    return whole;
   }
 
   // Of its own streams alone: others of this GPU may be under capture.
@@ -307,12 +326,13 @@ class CudaEngines : public Engines {
   Event order_ = makeEvent(), start_ = makeEvent(true), stop_ = makeEvent(true);
   std::vector<Event> events_;
   std::map<std::string, Recording> recordings_;
+  const std::int64_t mostPitch_ = pitchLimit();
   bool timed_ = false;  // then nothing is captured: a graph has no times of its kernels
   const StepParameters none_{};
 
   // Of the section under way.
   Recording* recording_ = nullptr;
-  bool capturing_ = false;
+  bool capturing_ = false;  // or the graph that came of it has not been launched
   std::byte* given_ = nullptr;
   std::size_t exchangeBytes_ = 0;
 };

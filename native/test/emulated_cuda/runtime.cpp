@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t deviceBytes = std::size_t{8} << 30;
 constexpr unsigned mostThreads = 1024, mostRows = 65535;  // of a block, and blocks along y and z
+constexpr unsigned mostPitch = 1 << 10;                   // far less than a GPU's: tests are small
 
 // One record of an event.
 struct Record {
@@ -239,6 +240,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
     case cudaDevAttrMultiProcessorCount:
       *value = 2;  // grids are made for so many
       return cudaSuccess;
+    case cudaDevAttrMaxPitch:
+      *value = mostPitch;
+      return cudaSuccess;
     case cudaDevAttrComputeCapabilityMajor:
       *value = capability[0];
       return cudaSuccess;
@@ -307,7 +311,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t toStride, const void* from, std::size_t fromStride, std::size_t bytes,
                               std::size_t rows, cudaMemcpyKind kind, cudaStream_t stream) {
   const Lock lock(access);
-  if (toStride < bytes || fromStride < bytes) return answer(cudaErrorInvalidPitchValue);
+  if (toStride < bytes || fromStride < bytes || toStride > mostPitch || fromStride > mostPitch) return answer(cudaErrorInvalidPitchValue);
   if (rows == 0) return cudaSuccess;
   if (!rightWay(to, (rows - 1) * toStride + bytes, from, (rows - 1) * fromStride + bytes, kind)) return answer(cudaErrorInvalidValue);
   return push(stream, {[=] {
