@@ -314,17 +314,27 @@ void kernelsAreTimedTogether() {
   expect(gpu.arenas == 4, "kernels have arenas of their own");  // what fails, most others', the images', and who comes after
 }
 
-// Before Ampere tensor cores know no bf16.
-void bf16NeedsItsTensorCores() {
-  emulated::setComputeCapability(7, 5);
-  std::string refusal;
+std::string refusalOf(Precision precision, bool tf32) {
   try {
-    makeCudaDevice(Precision::bf16, false);
+    makeCudaDevice(precision, tf32);
   } catch (const Failure& failure) {
-    refusal = failure.what();
+    return failure.what();
   }
+  return "";
+}
+
+// Before Ampere tensor cores know neither bf16 nor TF32; for cards before Turing no kernel is built.
+void precisionsNeedTheirGpus() {
+  emulated::setComputeCapability(7, 5);
+  const std::string bf16 = refusalOf(Precision::bf16, false), tf32 = refusalOf(Precision::float32, true);
+  const std::string turing = refusalOf(Precision::float32, false);
+  emulated::setComputeCapability(7, 0);
+  const std::string volta = refusalOf(Precision::float32, false);
   emulated::setComputeCapability(8, 0);
-  expect(refusal.find("has 7.5") != std::string::npos, "a GPU without bf16 was not refused");
+  for (const std::string& refusal : {bf16, tf32})
+    expect(refusal.find("has 7.5: use --precision float32") != std::string::npos, "a GPU without tensor cores for it was not refused");
+  expect(turing.empty(), "a GPU of compute capability 7.5 was refused");
+  expect(volta.find("7.5 or higher") != std::string::npos, "a GPU that no kernel is built for was not refused");
 }
 
 // Swapping takes memory that cannot be paged: more than there is is no matter of the device's budget.
@@ -368,7 +378,7 @@ int main() {
   cropsLieWhereTheReferenceReadsThem();
   rowsAreReplayed();
   kernelsAreTimedTogether();
-  bf16NeedsItsTensorCores();
+  precisionsNeedTheirGpus();
   std::printf("cuda engines: %d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

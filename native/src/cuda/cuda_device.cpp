@@ -18,20 +18,10 @@ namespace {
 
 using namespace cuda;
 
-// Multiply-adds of one multiprocessor in one cycle, in float32.
-constexpr double lanes = 128;
+// Multiply-adds of one multiprocessor in one cycle, in float32: of a data centre's cards before Hopper half of what they are since.
+double lanesOf(const cudaDeviceProp& gpu) { return gpu.major < 8 || (gpu.major == 8 && gpu.minor == 0) ? 64 : 128; }
 // Tensor cores do about so many times as much.
 constexpr double tf32Cores = 8, bf16Cores = 16;
-
-void requireGpu() {
-  int count = 0;
-  const cudaError_t status = cudaGetDeviceCount(&count);
-  if (status == cudaSuccess && count > 0) return;
-  const std::string reason = status == cudaSuccess ? "it shows none" : cudaGetErrorString(status);
-  throw Failure("no NVIDIA GPU can be used (CUDA " + std::to_string(CUDART_VERSION / 1000) + "." +
-                std::to_string(CUDART_VERSION % 1000 / 10) + ": " + reason +
-                "): install its driver (libcuda.so.1 on the loader's path), or use --device cpu");
-}
 
 int attribute(cudaDeviceAttr name) {
   int value = 0;
@@ -45,18 +35,32 @@ cudaDeviceProp propertiesOfGpu() {
   return device;
 }
 
-void requireBf16() {
-  const cudaDeviceProp device = propertiesOfGpu();
-  if (device.major >= 8) return;
-  throw Failure("bf16 needs a GPU of compute capability 8.0 or higher, but " + std::string(device.name) + " has " +
-                std::to_string(device.major) + "." + std::to_string(device.minor) + ": use --precision float32");
+std::string versionText(int major, int minor) { return std::to_string(major) + "." + std::to_string(minor); }
+
+// Throws Failure where there is no GPU that computes so.
+void requireGpu(bool tensorCores) {
+  const std::string wanted = "no NVIDIA GPU can be used (CUDA " + versionText(CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10) + ": ";
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorInsufficientDriver)
+    throw Failure(wanted + "its driver is missing or too old): install version 580 or newer, or use --device cpu");
+  if (status != cudaSuccess || count == 0)
+    throw Failure(wanted + (status == cudaSuccess ? "it shows none" : cudaGetErrorString(status)) +
+                  "): install its driver (libcuda.so.1 on the loader's path), or use --device cpu");
+  const cudaDeviceProp gpu = propertiesOfGpu();
+  const auto require = [&](int major, int minor, const char* what, const char* remedy) {
+    if (gpu.major > major || (gpu.major == major && gpu.minor >= minor)) return;
+    throw Failure(std::string(what) + " a GPU of compute capability " + versionText(major, minor) + " or higher, but " + gpu.name +
+                  " has " + versionText(gpu.major, gpu.minor) + ": use " + remedy);
+  };
+  require(7, 5, "the cuda device needs", "--device cpu");
+  if (tensorCores) require(8, 0, "TF32 and bf16 need", "--precision float32");
 }
 
 class CudaDevice : public Device {
  public:
   CudaDevice(Precision precision, bool tf32) {
-    requireGpu();
-    if (precision == Precision::bf16) requireBf16();
+    requireGpu(tf32 || precision == Precision::bf16);
     stream_ = makeStream();
     context_.compute = stream_.get();
     context_.precision = precision;
@@ -103,7 +107,7 @@ class CudaDevice : public Device {
     properties.name = device.name;
     properties.library = libraries_->versions();
     // About half of what the data sheet says is what convolutions reach, and four fifths of the memory's rate.
-    properties.flopsPerSecond = 0.5 * 2 * lanes * cycles * context_.multiprocessors * timesAsMuch();
+    properties.flopsPerSecond = 0.5 * 2 * lanesOf(device) * cycles * context_.multiprocessors * timesAsMuch();
     properties.bytesPerSecond = 0.8 * bytes;
     properties.launchSeconds = 3e-6;
     properties.memoryBytes = static_cast<double>(device.totalGlobalMem);
