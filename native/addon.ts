@@ -40,7 +40,7 @@ export const nativeDevice = t.readonly(
 export type NativeDevice = t.TypeOf<typeof nativeDevice>
 
 const addonCodec = t.readonly(
-  t.type({ openSession: call, openDevice: call, kernelTable: call, layoutTable: call, versions: call }),
+  t.type({ openSession: call, openDevice: call, mapPixels: call, kernelTable: call, layoutTable: call, versions: call }),
   'Tilefold addon'
 )
 export type Addon = t.TypeOf<typeof addonCodec>

@@ -11,6 +11,7 @@ export { mathOf, versions, type DeviceChoice, type DeviceName, type MathMode, ty
 export type { DeviceError } from './error'
 export { recordedGpu } from './cuda-model'
 export { libraryName, openMeter, type Meter } from './meter'
+export { mapPixels, type MappedPixels } from './pixels'
 export type { SectionName } from '../staging/program'
 export { openSession, type Image, type Session, type SessionOptions, type StepParameters } from './session'
 

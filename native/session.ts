@@ -6,10 +6,11 @@ import type { Precision, Program, SectionName } from '../staging/program'
 import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from './addon'
 import { encodeProgram, type EncodedProgram } from './encode'
 import { answerOf, type DeviceError } from './error'
+import type { MappedPixels } from './pixels'
 
 /** One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step does to the crop. */
 export interface Image {
-  readonly pixels: Uint8Array
+  readonly pixels: Uint8Array | MappedPixels
   readonly height: number
   readonly width: number
   readonly channels: number

@@ -1,16 +1,17 @@
-import { constants } from 'node:buffer'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../native'
 import { type KernelTime, breakdownOf } from './breakdown'
 import type { Exchange } from './exchange'
-import { type Failure, type Outcome, inputFailure, interrupted } from './failure'
+import { type Failure, type Outcome, interrupted } from './failure'
+import { mostInMemory } from './images'
 import { pixelLossOf, setPixelWeights, weightOfPixels } from './pixel-loss'
 import { type Planned, type RunnableSetup, imageSource, planNetwork } from './planning'
 import { type Watching, measureFirst } from './profile'
 import { stream } from './random'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
+import { zerosOnDisk } from './unpacked'
 import { type ObjectiveOptions, trainingObjective } from './training/objective'
 
 export interface BenchOptions extends RunnableSetup, ObjectiveOptions, Watching {
@@ -34,19 +35,22 @@ export interface BenchReport {
   readonly breakdown?: readonly KernelTime[]
 }
 
-/** Noise of the input's size: a block of it again and again, since a step's time does not depend on what it sees. */
-const syntheticImage = ([, channels, height, width]: readonly [number, number, number, number], seed: number): E.Either<Failure, Image> => {
+const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
+
+/** Noise of the input's size: a block of it again and again, since a step's time does not depend on what it sees; of one that is too large for memory a file of zeros. */
+const syntheticImage = ([, channels, height, width]: readonly [number, number, number, number], seed: number): Outcome<Image> => {
   const bytes = height * width * channels
-  if (bytes > constants.MAX_LENGTH)
-    return E.left(
-      inputFailure(
-        `an input of ${height}x${width} takes ${bytes} bytes, over the ${constants.MAX_LENGTH} that this Node holds in one buffer`
-      )
-    )
   const { uniform } = stream(seed, 'bench')
-  const block = Uint8Array.from({ length: 65_537 }, (_, index) => Math.floor(256 * uniform(index)))
-  const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
-  return E.right({ pixels: Buffer.alloc(bytes, block), height, width, channels, ...corner })
+  const pixels: Outcome<Image['pixels']> =
+    bytes <= mostInMemory
+      ? TE.fromIO(() =>
+          Buffer.alloc(
+            bytes,
+            Uint8Array.from({ length: 65_537 }, (_, index) => Math.floor(256 * uniform(index)))
+          )
+        )
+      : zerosOnDisk(bytes)
+  return TE.map((filled: Image['pixels']): Image => ({ pixels: filled, height, width, channels, ...corner }))(pixels)
 }
 
 /** One update of the weights: its micro-steps one after the other; milliseconds of all. */
@@ -120,7 +124,7 @@ export const bench = (options: BenchOptions): Outcome<BenchReport> =>
         () =>
           options.onPlan?.(planned)
     ),
-    TE.bind('image', ({ planned }) => TE.fromEither(syntheticImage(planned.staged.program.input, options.seed))),
+    TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),
     TE.chain(({ planned, image }) =>
       withNetwork(
         { planned, device: options.device, seed: options.seed, timesKernels: options.breakdown === true },

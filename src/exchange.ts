@@ -1,4 +1,4 @@
-import type { Exchanged, Section } from '../staging/program'
+import { exchangedBytes, type Exchanged, type Section } from '../staging/program'
 
 export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
 
@@ -6,10 +6,17 @@ export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
 export interface Exchange {
   readonly buffer: ArrayBuffer
   readonly view: (name: string) => Numbers
+  /** A value's bytes, in parts: all of a large one are more than one view holds. */
+  readonly parts: (name: string) => readonly Uint8Array[]
 }
 
-const viewOf = (buffer: ArrayBuffer, { type, shape, offset }: Exchanged): Numbers => {
-  const elements = shape.reduce((product, extent) => product * extent, 1)
+const partBytes = 2 ** 30
+
+const elementsOf = ({ shape }: Exchanged): number => shape.reduce((product, extent) => product * extent, 1)
+
+const viewOf = (buffer: ArrayBuffer, entry: Exchanged): Numbers => {
+  const { type, offset } = entry
+  const elements = elementsOf(entry)
   switch (type) {
     case 'uint8':
       return new Uint8Array(buffer, offset, elements)
@@ -26,12 +33,21 @@ const viewOf = (buffer: ArrayBuffer, { type, shape, offset }: Exchanged): Number
 export const exchangeFor = (section: Section): Exchange => {
   const buffer = new ArrayBuffer(section.exchangeBytes)
   const entries = new Map(section.exchanged.map((entry) => [entry.name, entry]))
+  const entryOf = (name: string): Exchanged => {
+    const entry = entries.get(name)
+    if (entry === undefined) throw new Error(`the section exchanges no ${name}`)
+    return entry
+  }
   return {
     buffer,
-    view: (name) => {
-      const entry = entries.get(name)
-      if (entry === undefined) throw new Error(`the section exchanges no ${name}`)
-      return viewOf(buffer, entry)
+    view: (name) => viewOf(buffer, entryOf(name)),
+    parts: (name) => {
+      const entry = entryOf(name)
+      const bytes = elementsOf(entry) * exchangedBytes(entry.type)
+      return Array.from({ length: Math.ceil(bytes / partBytes) }, (_, index) => {
+        const from = index * partBytes
+        return new Uint8Array(buffer, entry.offset + from, Math.min(partBytes, bytes - from))
+      })
     }
   }
 }

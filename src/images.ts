@@ -1,12 +1,14 @@
-import { constants } from 'node:buffer'
 import type Sharp from 'sharp'
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import type { MappedPixels } from '../native'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
+import { pixelsOf, withRoom } from './unpacked'
 
-/** A decoded image: 8-bit red, green, blue, interleaved; height x width x 3 bytes. */
+/** A decoded image: 8-bit red, green, blue, interleaved; height x width x 3 bytes, in memory or on disk. */
 export interface Picture {
-  readonly pixels: Uint8Array
+  readonly pixels: Uint8Array | MappedPixels
   readonly height: number
   readonly width: number
   readonly channels: 3
@@ -42,33 +44,45 @@ export const readExtent = (path: string): Outcome<Extent2> =>
     TE.map(({ height, width }) => ({ height, width }))
   )
 
+/** Larger images are unpacked on disk. */
+export const mostInMemory = 2 ** 30
+
+export const pictureBytes = ({ height, width }: Extent2): number => height * width * 3
+
 /**
  * Decodes PNG, JPEG, TIFF or WebP: transparency dropped, greyscale made RGB, 16 bits reduced to 8, and resized up (bicubic) where
  * smaller than `least`. A file that is cut or damaged is a failure, never a half-grey image.
  */
-export const decodeImage = (path: string, least: Extent2): Outcome<Picture> => {
-  const open = () => loadSharp()(path, { limitInputPixels: false, failOn: 'error' })
+export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemory): Outcome<Picture> => {
+  const decode = <A>(stored: Extent2, wanted: Extent2, to: (image: Sharp.Sharp) => Promise<A>, sequentialRead = false): Outcome<A> =>
+    TE.tryCatch(() => {
+      const image = loadSharp()(path, { limitInputPixels: false, failOn: 'error', sequentialRead }).removeAlpha().toColourspace('srgb')
+      return to(wanted === stored ? image : image.resize({ height: wanted.height, width: wanted.width, fit: 'fill' }))
+    }, unreadable(path))
+  const checked = ({ channels }: Sharp.OutputInfo): E.Either<Failure, void> =>
+    channels === 3
+      ? E.right(undefined)
+      : E.left(inputFailure(`the image ${path} has ${channels} channels after conversion where 3 are wanted; store it as RGB`))
   return pipe(
-    TE.tryCatch(() => open().metadata(), unreadable(path)),
-    TE.map(({ height, width }) => ({ stored: { height, width }, wanted: enlarged({ height, width }, least) })),
-    TE.filterOrElse(
-      ({ wanted }) => wanted.height * wanted.width * 3 <= constants.MAX_LENGTH,
-      ({ wanted }) =>
-        inputFailure(
-          `the image ${path} takes ${wanted.height * wanted.width * 3} bytes, over the ${constants.MAX_LENGTH} that this Node holds in one buffer; split it`
-        )
-    ),
-    TE.chain(({ stored, wanted }) =>
-      TE.tryCatch(() => {
-        const image = open().removeAlpha().toColourspace('srgb')
-        const sized = wanted === stored ? image : image.resize({ height: wanted.height, width: wanted.width, fit: 'fill' })
-        return sized.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
-      }, unreadable(path))
-    ),
-    TE.chain(({ data, info }) =>
-      info.channels === 3
-        ? TE.right<Failure, Picture>({ pixels: data, height: info.height, width: info.width, channels: 3 })
-        : TE.left(inputFailure(`the image ${path} has ${info.channels} channels after conversion where 3 are wanted; store it as RGB`))
-    )
+    readExtent(path),
+    TE.chain((stored) => {
+      const wanted = enlarged(stored, least)
+      const bytes = pictureBytes(wanted)
+      const pixels: Outcome<Picture['pixels']> =
+        bytes <= inMemory
+          ? pipe(
+              decode(stored, wanted, (image) => image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })),
+              TE.chainFirstEitherK(({ info }) => checked(info)),
+              TE.map(({ data }) => data)
+            )
+          : withRoom(`the image ${path}`, bytes, (file) =>
+              pipe(
+                decode(stored, wanted, (image) => image.toFile(file), true),
+                TE.chainEitherK(checked),
+                TE.chainEitherK(() => pixelsOf(file, bytes))
+              )
+            )
+      return TE.map((decoded: Picture['pixels']): Picture => ({ pixels: decoded, ...wanted, channels: 3 }))(pixels)
+    })
   )
 }

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type Sharp from 'sharp'
@@ -7,7 +7,8 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { type Extent2, enlarged } from './images'
-import { replaceWhole } from './whole-file'
+import { greyHeader, withRoom } from './unpacked'
+import { replaceWhole, unwritable } from './whole-file'
 
 /** The class of each pixel, row by row; 255 does not count. */
 export interface ClassMap {
@@ -95,11 +96,11 @@ export const inspectMask = (path: string): Outcome<Mask> =>
 /** The largest class in a mask; -1 where no pixel counts. */
 export const largestClass = ({ counts }: Mask): number => counts.findLastIndex((count, value) => count > 0 && value !== ignoredLabel)
 
-const writers: Readonly<Record<string, (image: Sharp.Sharp, temporary: string, map: ClassMap) => Promise<unknown>>> = {
+const writers: Readonly<Record<string, (image: Sharp.Sharp, temporary: string, bytes: number) => Promise<unknown>>> = {
   '.png': (image, temporary) => image.png({ palette: false }).toFile(temporary),
   // BigTIFF where a file could come near the 4 GiB that TIFF can address.
-  '.tif': (image, temporary, { pixels }) =>
-    image.tiff({ compression: 'deflate', tile: true, tileWidth: 256, tileHeight: 256, bigtiff: pixels.length > 2 ** 31 }).toFile(temporary)
+  '.tif': (image, temporary, bytes) =>
+    image.tiff({ compression: 'deflate', tile: true, tileWidth: 256, tileHeight: 256, bigtiff: bytes > 2 ** 31 }).toFile(temporary)
 }
 
 /** How a mask is written under this name; undefined where it is neither *.png nor *.tif (*.tiff). */
@@ -109,10 +110,20 @@ const writerFor = (path: string) => writers[extname(path).toLowerCase().replace(
 export const checkMaskName = (path: string): E.Either<Failure, void> =>
   writerFor(path) === undefined ? E.left(inputFailure(`${path}: a mask is named *.tif or *.png`)) : E.right(undefined)
 
-/** Writes classes as 8-bit grey: a PNG, or a TIFF in tiles of 256x256. */
-export const writeMask = (path: string, map: ClassMap): Outcome<void> =>
-  replaceWhole(path, async (temporary) => {
-    const sharp = require('sharp') as typeof Sharp
-    const raw = { height: map.height, width: map.width, channels: 1 } as const
-    await writerFor(path)!(sharp(map.pixels, { raw, limitInputPixels: false }).toColourspace('b-w'), temporary, map)
-  })
+/** Writes classes, row by row in one part or several, as 8-bit grey: a PNG, or a TIFF in tiles of 256x256. Several go over the disk. */
+export const writeMask = (path: string, { height, width }: Extent2, parts: readonly Uint8Array[]): Outcome<void> => {
+  const bytes = height * width
+  const write = (input: Uint8Array | string): Outcome<void> =>
+    replaceWhole(path, async (temporary) => {
+      const sharp = require('sharp') as typeof Sharp
+      const raw = typeof input === 'string' ? {} : { raw: { height, width, channels: 1 } as const }
+      await writerFor(path)!(sharp(input, { ...raw, limitInputPixels: false }).toColourspace('b-w'), temporary, bytes)
+    })
+  if (parts.length === 1) return write(parts[0]!)
+  return withRoom(`the mask ${path}`, bytes, (file) =>
+    pipe(
+      TE.tryCatch(() => writeFile(file, [greyHeader(height, width), ...parts]), unwritable(path)),
+      TE.chain(() => write(file))
+    )
+  )
+}

@@ -1,47 +1,95 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from './failure'
-import { type Extent2, type Picture, decodeImage } from './images'
+import { type Extent2, type Picture, decodeImage, enlarged, mostInMemory, pictureBytes, readExtent } from './images'
 import { type ClassMap, decodeMask } from './masks'
+import { freeBytes } from './unpacked'
 
-export const defaultCacheBytes = 2 ** 30
+interface Cache<A> {
+  readonly get: (path: string) => A | undefined
+  /** Drops what must go before so many bytes more. */
+  readonly makeRoom: (bytes: number) => void
+  readonly put: (path: string, bytes: number, value: A) => void
+}
 
-/**
- * What `decode` makes of paths, the least recently used dropped first when together they exceed `limitBytes`. One that is larger than
- * the limit by itself is decoded anew each time.
- */
-const cached = <A extends { readonly pixels: Uint8Array }>(
-  decode: (path: string) => Outcome<A>,
-  limitBytes: number
-): ((path: string) => Outcome<A>) => {
-  const held = new Map<string, A>()
+/** Values by path, the least recently used dropped first when together they exceed `limitBytes`; one that is larger by itself is not held. */
+const cacheOf = <A>(limitBytes: number): Cache<A> => {
+  const held = new Map<string, { readonly bytes: number; readonly value: A }>()
   let heldBytes = 0
-  const keep = (path: string, picture: A): void => {
-    const previous = held.get(path)
-    if (previous !== undefined) heldBytes -= previous.pixels.length
-    held.delete(path)
-    if (picture.pixels.length > limitBytes) return
-    held.set(path, picture)
-    heldBytes += picture.pixels.length
+  const makeRoom = (bytes: number): void => {
     // A Map iterates in order of insertion, so its first entry is the one used longest ago.
-    for (const [oldest, { pixels }] of held) {
-      if (heldBytes <= limitBytes) break
-      held.delete(oldest)
-      heldBytes -= pixels.length
+    for (const [path, oldest] of held) {
+      if (heldBytes + bytes <= limitBytes) break
+      held.delete(path)
+      heldBytes -= oldest.bytes
     }
   }
+  return {
+    get: (path) => {
+      const found = held.get(path)
+      if (found === undefined) return undefined
+      held.delete(path)
+      held.set(path, found)
+      return found.value
+    },
+    makeRoom,
+    put: (path, bytes, value) => {
+      if (bytes > limitBytes) return
+      makeRoom(bytes)
+      held.set(path, { bytes, value })
+      heldBytes += bytes
+    }
+  }
+}
+
+/** Decoded masks by path, as large as their images. */
+export const maskCache = (least: Extent2, limitBytes = mostInMemory): ((path: string) => Outcome<ClassMap>) => {
+  const cache = cacheOf<ClassMap>(limitBytes)
+  const decode = (path: string): Outcome<ClassMap> =>
+    pipe(
+      decodeMask(path, least),
+      TE.chainFirstIOK((mask) => () => cache.put(path, mask.pixels.length, mask))
+    )
   return (path) =>
     pipe(
-      TE.fromIO(() => held.get(path)),
-      TE.chain((found) => (found === undefined ? decode(path) : TE.right(found))),
-      TE.chainFirstIOK((picture) => () => keep(path, picture))
+      TE.fromIO(() => cache.get(path)),
+      TE.chain((found) => (found === undefined ? decode(path) : TE.right(found)))
     )
 }
 
-/** Decoded images by path, each at least so large. */
-export const pictureCache = (least: Extent2, limitBytes = defaultCacheBytes): ((path: string) => Outcome<Picture>) =>
-  cached((path) => decodeImage(path, least), limitBytes)
+/** Of the disk: what is dropped keeps its place until the next image has its own. */
+const diskShare = 0.5
 
-/** Decoded masks by path, as large as their images. */
-export const maskCache = (least: Extent2, limitBytes = defaultCacheBytes): ((path: string) => Outcome<ClassMap>) =>
-  cached((path) => decodeMask(path, least), limitBytes)
+/** Decoded images by path, each at least so large; together up to `limitBytes` in memory, and those that are larger by themselves on disk. */
+export const pictureCache = (least: Extent2, limitBytes = mostInMemory): ((path: string) => Outcome<Picture>) => {
+  const inMemory = cacheOf<Picture>(limitBytes)
+  let onDisk: Cache<Picture> | undefined
+  const openDisk: Outcome<Cache<Picture>> = pipe(
+    freeBytes,
+    TE.map((free) => (onDisk ??= cacheOf(diskShare * free)))
+  )
+  const decode = (path: string): Outcome<Picture> =>
+    pipe(
+      TE.Do,
+      TE.bind('extent', () => readExtent(path)),
+      TE.let('bytes', ({ extent }) => pictureBytes(enlarged(extent, least))),
+      TE.bind('cache', ({ bytes }) => (bytes <= limitBytes ? TE.right(inMemory) : openDisk)),
+      TE.chainFirstIOK(
+        ({ cache, bytes }) =>
+          () =>
+            cache.makeRoom(bytes)
+      ),
+      TE.bind('picture', () => decodeImage(path, least, limitBytes)),
+      TE.chainFirstIOK(
+        ({ cache, bytes, picture }) =>
+          () =>
+            cache.put(path, bytes, picture)
+      ),
+      TE.map(({ picture }) => picture)
+    )
+  return (path) =>
+    pipe(
+      TE.fromIO(() => inMemory.get(path) ?? onDisk?.get(path)),
+      TE.chain((found) => (found === undefined ? decode(path) : TE.right(found)))
+    )
+}

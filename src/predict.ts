@@ -51,10 +51,10 @@ const scoresOf = (network: RunningNetwork): Predicted => {
 const handOut = ({ out }: PredictOptions, { height, width }: Picture, planned: Planned, network: RunningNetwork): Outcome<Predicted> => {
   const loss = pixelLossOf(planned)
   if (loss === undefined) return TE.right(scoresOf(network))
-  const pixels = network.exchange.view('classes') as Uint8Array
+  const classes = network.exchange.parts('classes')
   const counts = new Array<number>(loss.classes).fill(0)
-  for (const one of pixels) counts[one]! += 1
-  return TE.map(() => ({ pixels: counts }))(writeMask(out!, { pixels, height, width }))
+  for (const part of classes) for (const one of part) counts[one]! += 1
+  return TE.map(() => ({ pixels: counts }))(writeMask(out!, { height, width }, classes))
 }
 
 /** What a model makes goes to a file where it scores pixels, and only then. */
@@ -84,7 +84,7 @@ const evaluated = ({ model, plan }: PredictOptions): Model =>
 
 /**
  * One forward pass over a whole image, normalised by running statistics and without dropout, in tiles as the plan says: the result is that
- * of the image untiled, and the device's memory stays within the budget. The image and the mask are in host memory beside it.
+ * of the image untiled, and the device's memory stays within the budget. The mask is in host memory beside it, and so is an image up to `mostInMemory`.
  */
 export const predict = (options: PredictOptions): Outcome<PredictReport> =>
   pipe(

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Profile, profile as profileCodec } from '../staging'
+import { cacheFolder } from './cache-folder'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { writeWhole } from './whole-file'
 
@@ -17,11 +17,9 @@ export interface ProfileKey {
   readonly threads: number
 }
 
-/** In the user's cache folder (XDG base directories). */
 export const profilePath = ({ device, library, threads }: ProfileKey): string => {
-  const folder = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
   const hash = createHash('sha256').update(library).digest('hex').slice(0, 12)
-  return join(folder, 'tilefold', `${device}-${hash}-${threads}-threads.json`)
+  return join(cacheFolder(), `${device}-${hash}-${threads}-threads.json`)
 }
 
 /** What was measured before under this key; undefined where nothing was. A damaged file is a sentence. */

@@ -18,7 +18,7 @@ const isAlive = (pid: number): boolean => {
 export const removeAbandoned = async (folder: string, ours: (name: string) => boolean): Promise<void> => {
   for (const entry of await readdir(folder)) {
     const [, name, pid] = /^(.*)\.(\d+)\.tmp$/.exec(entry) ?? []
-    if (name !== undefined && ours(name) && !isAlive(Number(pid))) await rm(join(folder, entry), { force: true })
+    if (name !== undefined && ours(name) && !isAlive(Number(pid))) await rm(join(folder, entry), { recursive: true, force: true })
   }
 }
 

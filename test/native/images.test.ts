@@ -1,8 +1,11 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
-import type { Image } from '../../native'
+import { type Image, mapPixels } from '../../native'
 import type { Kernel } from '../../staging/kernels'
 import { channelBlock, layoutCode, type Layout } from '../../staging/layout'
+import { temporaryFolder } from '../src/temporary-folder'
 import { close, exchange, index, launch, left, loop, open, parameters, right, targets, type Target } from './program'
 
 const [height, width] = [4, 6]
@@ -13,7 +16,10 @@ const deviation = [0.2, 0.3, 0.4, 0.7]
 type Pixel = readonly number[]
 type Rows = readonly (readonly Pixel[])[]
 
-const pixelsOf = (rows: number, columns: number, channels: number, seed: number): Image => ({
+/** An image whose pixels the test reads too. */
+type Held = Image & { readonly pixels: Uint8Array }
+
+const pixelsOf = (rows: number, columns: number, channels: number, seed: number): Held => ({
   pixels: Uint8Array.from({ length: rows * columns * channels }, (_, i) => ((i + seed) * 2654435761) >>> 24),
   height: rows,
   width: columns,
@@ -28,7 +34,7 @@ const pixelsOf = (rows: number, columns: number, channels: number, seed: number)
 const transposed = (rows: Rows): Rows => rows[0]!.map((_, column) => rows.map((row) => row[column]!))
 
 /** Cut out, flipped and turned by hand; to turn counter-clockwise is to transpose and to put the last row first. */
-const cropped = ({ pixels, width: across, channels, cropTop, cropLeft, flipHorizontal, flipVertical, quarterTurns }: Image): Rows => {
+const cropped = ({ pixels, width: across, channels, cropTop, cropLeft, flipHorizontal, flipVertical, quarterTurns }: Held): Rows => {
   const [rows, columns] = quarterTurns % 2 === 1 ? [width, height] : [height, width]
   const cut = Array.from({ length: rows }, (_, y) =>
     Array.from({ length: columns }, (__, x) => {
@@ -42,7 +48,7 @@ const cropped = ({ pixels, width: across, channels, cropTop, cropLeft, flipHoriz
 }
 
 /** What the whole batch should be, [batch, channels, height, width] flat, before colours. */
-const expectedOf = (images: readonly Image[], colours: (pixel: Pixel, image: Image) => Pixel = (pixel) => pixel): readonly number[] =>
+const expectedOf = (images: readonly Held[], colours: (pixel: Pixel, image: Image) => Pixel = (pixel) => pixel): readonly number[] =>
   images.flatMap((image) => {
     const rows = cropped(image)
     return Array.from({ length: image.channels }, (_, c) =>
@@ -103,7 +109,7 @@ for (const target of targets)
         for (const flipHorizontal of [false, true])
           for (const flipVertical of [false, true]) {
             // One image is exactly its crop; the others are larger, and every crop ends at the image's last row and column.
-            const images = ([0, 1, 2, 3] as const).map((quarterTurns): Image => {
+            const images = ([0, 1, 2, 3] as const).map((quarterTurns): Held => {
               const [rows, columns] = quarterTurns % 2 === 1 ? [width, height] : [height, width]
               const corner = { cropTop: quarterTurns, cropLeft: 2 * quarterTurns }
               const image = pixelsOf(rows + corner.cropTop, columns + corner.cropLeft, channels, 7 * quarterTurns)
@@ -113,8 +119,30 @@ for (const target of targets)
           }
       })
 
+for (const target of targets)
+  test(`pixels of a file load as those in memory, ${target.device} ${target.precision}`, async () => {
+    const file = join(temporaryFolder(), 'pixels')
+    const held = pixelsOf(height + 1, width + 2, 3, 11)
+    writeFileSync(file, Buffer.concat([Buffer.alloc(7), held.pixels]))
+    const mapped: Image = { ...held, pixels: right(mapPixels(file, 7, held.pixels.length)) }
+    rmSync(file)
+    assert.equal(await loadTiles([mapped], 'plain', target), await loadTiles([held], 'plain', target))
+  })
+
+test('what is no part of a file, or of another size than its image, is refused', async () => {
+  const file = join(temporaryFolder(), 'pixels')
+  writeFileSync(file, Buffer.alloc(72))
+  assert.match(left(mapPixels(file, 8, 65)).message, /pixels: has 72 bytes, too few for 65 from 8 on$/)
+  assert.match(left(mapPixels(`${file}.none`, 0, 1)).message, /cannot be opened \(No such file or directory\)$/)
+  const image = { ...pixelsOf(height, width, 3, 1), pixels: right(mapPixels(file, 0, 71)) }
+  await loadTiles([image], 'plain', targets[0]).then(
+    () => assert.unreachable(),
+    ({ message }: Error) => assert.match(message, /an image of 4x6x3 has 71 bytes instead of 72/)
+  )
+})
+
 test('a quarter turn takes the right column to the top row', async () => {
-  const image: Image = { ...pixelsOf(width, height, 1, 3), quarterTurns: 1 }
+  const image: Held = { ...pixelsOf(width, height, 1, 3), quarterTurns: 1 }
   const row = (await loadTiles([image], 'plain', targets[0])).slice(0, width)
   const column = Array.from({ length: width }, (_, y) => (image.pixels[y * height + height - 1]! / 255 - mean[0]!) / deviation[0]!)
   assert.equal(row, column)
@@ -132,7 +160,7 @@ const mixed = (pixel: Pixel, { colour: matrix }: Image): Pixel =>
 for (const target of targets)
   for (const layout of ['plain', 'nChw8c'] as const)
     test(`mixes colours before it normalises, an image at a time, ${layout}, ${target.device} ${target.precision}`, async () => {
-      const images: readonly Image[] = [
+      const images: readonly Held[] = [
         { ...pixelsOf(height, width, 3, 1), colour },
         pixelsOf(height, width, 3, 2),
         { ...pixelsOf(width + 1, height + 1, 3, 3), cropTop: 1, cropLeft: 1, flipVertical: true, quarterTurns: 3, colour }

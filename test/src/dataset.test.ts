@@ -1,11 +1,12 @@
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { types } from 'node:util'
 import * as E from 'fp-ts/Either'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { checkLabels, readDataset } from '../../src/dataset'
-import { decodeImage } from '../../src/images'
+import { type Picture, decodeImage } from '../../src/images'
 import { failureOf, valueOf } from './outcome'
 import { pictureCache } from '../../src/picture-cache'
 import { temporaryFolder } from './temporary-folder'
@@ -99,21 +100,26 @@ test('labels must fit the classes', async () => {
   assert.match(refused.left.message, /line 2: the label 5 is out of range: the model's classes are 0 to 4$/)
 })
 
+/** Of an image in memory. */
+const bytesOf = ({ pixels }: Picture): Uint8Array => (assert.instance(pixels, Uint8Array), pixels as Uint8Array)
+
 test('images become RGB of 8 bits, without transparency', async () => {
-  const { pixels, ...extent } = await valueOf(decodeImage(at('tree/cats/a.png'), { height: 1, width: 1 }))
-  assert.equal(extent, { height: 10, width: 20, channels: 3 })
+  const image = await valueOf(decodeImage(at('tree/cats/a.png'), { height: 1, width: 1 }))
+  const { height, width, channels } = image
+  const pixels = bytesOf(image)
+  assert.equal([height, width, channels], [10, 20, 3])
   assert.equal([...pixels.subarray(0, 6)], [255, 0, 0, 255, 0, 0])
   await sharp(new Uint16Array(6).fill(0x8000), { raw: { width: 3, height: 2, channels: 1 } })
     .toColourspace('grey16')
     .png()
     .toFile(at('grey16.png'))
   const grey = await valueOf(decodeImage(at('grey16.png'), { height: 1, width: 1 }))
-  assert.equal([...grey.pixels], Array(18).fill(128))
+  assert.equal([...bytesOf(grey)], Array(18).fill(128))
 })
 
 test('images smaller than the crop are enlarged in proportion', async () => {
-  const { height, width, pixels } = await valueOf(decodeImage(at('tree/cats/a.png'), { height: 33, width: 7 }))
-  assert.equal([height, width, pixels.length], [33, 66, 33 * 66 * 3])
+  const image = await valueOf(decodeImage(at('tree/cats/a.png'), { height: 33, width: 7 }))
+  assert.equal([image.height, image.width, bytesOf(image).length], [33, 66, 33 * 66 * 3])
 })
 
 for (const format of ['png', 'jpeg', 'tiff', 'webp'] as const) {
@@ -124,9 +130,11 @@ for (const format of ['png', 'jpeg', 'tiff', 'webp'] as const) {
       .toBuffer()
     for (const share of [0, 0.1, 0.6, 0.98]) {
       writeFileSync(at('cut'), whole.subarray(0, Math.floor(whole.length * share)))
-      const failure = await failureOf(decodeImage(at('cut'), { height: 1, width: 1 }))
-      assert.is(failure.code, 'input')
-      assert.match(failure.message, /^the image .*cut cannot be read: [^\n]+$/)
+      for (const inMemory of [Infinity, 0]) {
+        const failure = await failureOf(decodeImage(at('cut'), { height: 1, width: 1 }, inMemory))
+        assert.is(failure.code, 'input')
+        assert.match(failure.message, /^the image .*cut cannot be read: [^\n]+$/)
+      }
     }
   })
 }
@@ -140,9 +148,25 @@ test('the cache decodes an image once while it fits, and stays within its bytes'
   assert.is(await valueOf(cached(small)), first)
   await valueOf(cached(other))
   assert.is.not(await valueOf(cached(small)), first)
-  writeFileSync(at('tiny'), readFileSync(small))
-  const nothing = pictureCache({ height: 1, width: 1 }, 299)
-  assert.is.not(await valueOf(nothing(small)), await valueOf(nothing(small)))
+})
+
+test('an image that is too large for memory waits on disk, in a file without a name', async () => {
+  const image = at('large.png')
+  await blank(10, 10).png().toFile(image)
+  const cached = pictureCache({ height: 1, width: 1 }, 299)
+  const first = await valueOf(cached(image))
+  assert.ok(types.isExternal(first.pixels))
+  assert.is(await valueOf(cached(image)), first)
+  const unpacked = join(process.env.XDG_CACHE_HOME!, 'tilefold', `unpacked.${process.pid}.tmp`)
+  assert.equal(readdirSync(unpacked), [])
+})
+
+test('a cache folder that cannot be used is a sentence', async () => {
+  const before = process.env.XDG_CACHE_HOME
+  process.env.XDG_CACHE_HOME = at('tree/cats/a.png')
+  const { message } = await failureOf(decodeImage(at('tree/cats/a.png'), { height: 1, width: 1 }, 0))
+  process.env.XDG_CACHE_HOME = before
+  assert.match(message, /a\.png\/tilefold: cannot be used \(not a directory\); set XDG_CACHE_HOME to a folder that can be written$/)
 })
 
 test.run()

@@ -21,7 +21,7 @@ import {
   writeTensorFile
 } from '../../src'
 import { checkLabels } from '../../src/dataset'
-import { decodeMask } from '../../src/masks'
+import { decodeMask, writeMask } from '../../src/masks'
 import { frozenModel } from '../../src/model-layers'
 import { type Setup, imageSource, planNetwork } from '../../src/planning'
 import { openTensorFile } from '../../src/safetensors'
@@ -273,6 +273,14 @@ test('predict over a whole image: in tiles within a budget as untiled, in both f
   const { channels, format } = await sharp(at('tiled.tif')).metadata()
   assert.equal([format, channels], ['tiff', 1])
   assert.equal(await sharp(at('tiled.tif')).toColourspace('b-w').raw().toBuffer(), classes.pixels)
+})
+
+test('a mask in several parts is written as in one', async () => {
+  const classes = Uint8Array.from({ length: 30 * 20 }, (_, index) => (index * 7) % 5)
+  for (const name of ['mask.png', 'mask.tif']) {
+    await valueOf(writeMask(at(name), { height: 30, width: 20 }, [classes.subarray(0, 333), classes.subarray(333)]))
+    assert.equal(await sharp(at(name)).toColourspace('b-w').raw().toBuffer(), Buffer.from(classes))
+  }
 })
 
 /** The value of a field of a little-endian TIFF's first directory. */

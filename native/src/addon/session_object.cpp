@@ -1,5 +1,6 @@
 #include "session_object.hpp"
 
+#include "mapped_pixels.hpp"
 #include "values.hpp"
 
 namespace tilefold::addon {
@@ -35,13 +36,23 @@ std::optional<std::array<double, 12>> colourOf(const Napi::Object& object) {
   return colour;
 }
 
+struct Pixels {
+  const std::uint8_t* data;
+  std::size_t bytes;
+};
+
+Pixels pixelsOf(const Napi::Value& value) {
+  if (const MappedFile* mapped = mappedPixelsOf(value)) return {mapped->data(), mapped->bytes()};
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
+    throw Failure("pixels is neither a Uint8Array nor mapped");
+  const auto array = value.As<Napi::Uint8Array>();
+  return {array.Data(), array.ByteLength()};
+}
+
 Image imageOf(const Napi::Object& object) {
-  const Napi::Value pixels = object.Get("pixels");
-  if (!pixels.IsTypedArray() || pixels.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
-    throw Failure("pixels is no Uint8Array");
-  const auto array = pixels.As<Napi::Uint8Array>();
+  const Pixels pixels = pixelsOf(object.Get("pixels"));
   const auto count = [&](const char* name) { return static_cast<std::int64_t>(countOf(object, name)); };
-  Image image{array.Data(),
+  Image image{pixels.data,
               count("height"),
               count("width"),
               count("channels"),
@@ -52,9 +63,9 @@ Image imageOf(const Napi::Object& object) {
               count("quarterTurns"),
               colourOf(object)};
   const std::int64_t bytes = checkedMultiply(checkedMultiply(image.height, image.width), image.channels);
-  if (static_cast<std::uint64_t>(bytes) != array.ByteLength())
+  if (static_cast<std::uint64_t>(bytes) != pixels.bytes)
     throw Failure("an image of " + std::to_string(image.height) + "x" + std::to_string(image.width) + "x" + std::to_string(image.channels) +
-                  " has " + std::to_string(array.ByteLength()) + " bytes instead of " + std::to_string(bytes));
+                  " has " + std::to_string(pixels.bytes) + " bytes instead of " + std::to_string(bytes));
   return image;
 }
 
@@ -143,8 +154,8 @@ Precision precisionNamed(const std::string& name) {
 }
 
 DeviceChoice choiceOf(const Napi::Object& options) {
-  return {textOf(options, "device"), precisionNamed(textOf(options, "precision")),
-          static_cast<std::int64_t>(countOf(options, "threads")), textOf(options, "math") == "tf32"};
+  return {textOf(options, "device"), precisionNamed(textOf(options, "precision")), static_cast<std::int64_t>(countOf(options, "threads")),
+          textOf(options, "math") == "tf32"};
 }
 
 Napi::Value openSession(const Napi::CallbackInfo& info) {

@@ -1,0 +1,25 @@
+// Part of a file, mapped for reading.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tilefold {
+
+class MappedFile {
+ public:
+  // `bytes` bytes from `offset` on. The file may lose its name meanwhile, but must keep its length. Throws Failure.
+  MappedFile(const std::string& path, std::size_t offset, std::size_t bytes);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  const std::uint8_t* data() const { return static_cast<const std::uint8_t*>(mapping_) + offset_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t offset_, bytes_;
+  void* mapping_ = nullptr;  // from the file's beginning on: a mapping starts at a page
+};
+
+}  // namespace tilefold
