@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { conv2d, globalAvgPool, linear, model } from '../../dsl'
+import { adaptiveAvgPool2d, conv2d, globalAvgPool, linear, meanSquaredError, model } from '../../dsl'
 import { vgg16 } from '../../models'
-import { isConvolution, profiled, stage, turnedAlgorithm, verify, type ConvolutionKernel, type DeviceModel } from '../../staging'
+import { isConvolution, layoutCode, profiled, stage, turnedAlgorithm, verify, type ConvolutionKernel, type DeviceModel } from '../../staging'
 import { isTurned, withExactKernels, withFastestFirst } from '../../staging/algorithms'
 import { gpuModel, representative } from '../../staging/gpu-model'
 import { gpuDouble } from './gpu-answers'
@@ -124,6 +124,23 @@ test('where a GPU refuses a tile the algorithm that it lists for all of about it
   const convolutions = program.kernels.filter(isConvolution)
   assert.equal([...new Set(convolutions.filter(isUneven).map(({ algorithm }) => algorithm))], [16 + 1])
   assert.ok(convolutions.some((kernel) => fastest.includes(kernel.algorithm)))
+})
+
+test('a convolution of what is pooled to one pixel reads channels innermost, where the device has them so', () => {
+  const { answers } = gpuDouble()
+  const layouts = { input: 'plain', activation: 'nhwc', weights: { forward: 'ohwi', backwardData: 'ohwi' } } as const
+  const { program } = must(
+    stage({
+      model: model({
+        name: 'pooled',
+        layers: [conv2d({ out: 8, k: 3, p: 1 }), adaptiveAvgPool2d({ out: 1 }), conv2d({ out: 8, k: 1 }), meanSquaredError]
+      }),
+      ...{ input: [1, 3, 32, 32], strategy: 'plain', objective: { kind: 'gradients' }, source: { kind: 'float' } },
+      device: gpuModel({ ...answers, layouts }, { threads: 1, linkBytesPerSecond })
+    })
+  )
+  const pooled = program.kernels.filter(isConvolution).filter(({ inHeight }) => inHeight === 1)
+  assert.ok(pooled.length > 0 && pooled.every(({ sourceLayout }) => sourceLayout === layoutCode('nhwc')))
 })
 
 test('turned weights are taken where a measurement says so, and nowhere else', () => {

@@ -57,7 +57,8 @@ export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
   keeps: {},
   inPlace: false,
   accumulates: isGlobal,
-  outputLayout: (_, source, { args }) => (isGlobal(args) ? plainLayout() : source),
+  // One pixel is the same bytes in either; convolutions read channels innermost where they wrote them so.
+  outputLayout: (_, source, { args }) => (isGlobal(args) && source !== 'nhwc' ? plainLayout() : source),
   forward: (context, step: AdaptiveStep) =>
     isGlobal(step.node.args)
       ? globalAvgPool.forward(context, step as never)
