@@ -27,7 +27,7 @@ import { readProfile } from './profile-cache'
  */
 export const devicePrecisions = {
   cpu: ['float32'],
-  cuda: ['float32', 'tf32'],
+  cuda: ['float32', 'tf32', 'bf16'],
   reference: ['float64', 'float32', 'bf16']
 } as const satisfies { readonly [D in DeviceName]: readonly DevicePrecision[] }
 

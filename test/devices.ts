@@ -10,11 +10,6 @@ import { memoised } from '../staging/lazily'
 /** Devices of float32 that users train on. */
 export const fastDevices = ['cpu', 'cuda'] as const satisfies readonly DeviceName[]
 
-/** Those that compute in bf16 too, as tests name them. */
-export const bf16Devices = (['reference'] as const).map(
-  (device) => ({ name: `${device} in bf16`, on: { device, precision: 'bf16' } }) as const
-)
-
 const names: readonly string[] = ['reference', ...fastDevices]
 
 /** TILEFOLD_TEST_DEVICES, such as cuda,reference: these alone, and each must be there; otherwise all that are there. */
@@ -26,9 +21,9 @@ if (unknown !== undefined) throw new Error(`TILEFOLD_TEST_DEVICES: there is no d
 const smallest = model({ name: 'smallest', layers: [relu, meanSquaredError] })
 
 /** Why a device cannot run here, in the words of what refused a small program; undefined where it can. */
-const refusal = (device: DeviceName): string | undefined => {
+const refusal = (device: DeviceName, precision: 'float32' | 'bf16'): string | undefined => {
   const opened = pipe(
-    deviceModel(device, 'float32', 1),
+    deviceModel(device, precision, 1),
     E.chainW((described) =>
       stage({
         model: smallest,
@@ -48,12 +43,21 @@ const refusal = (device: DeviceName): string | undefined => {
 /** Whether the tests of a device run. Only a GPU may be absent: its tests are skipped by name, or fail where it was asked for. */
 export const testsDevice = memoised(String, (device: DeviceName): boolean => {
   if (asked !== undefined && !asked.includes(device)) return false
-  const reason = device === 'cuda' ? refusal(device) : undefined
+  const reason = device === 'cuda' ? refusal(device, 'float32') : undefined
   if (reason === undefined) return true
   if (asked !== undefined) throw new Error(`TILEFOLD_TEST_DEVICES names ${device}, which cannot run here: ${reason}`)
   console.log(`${device} is skipped: ${reason}`)
   return false
 })
+
+/** Those that compute in bf16 too, by name; a GPU may be too old for it. */
+export const bf16Devices = () =>
+  (['reference', 'cuda'] as const).filter(testsDevice).flatMap((device) => {
+    const name = `${device} in bf16`
+    const reason = refusal(device, 'bf16')
+    if (reason !== undefined) console.log(`${name} is skipped: ${reason}`)
+    return reason === undefined ? [{ name, on: { device, precision: 'bf16' } } as const] : []
+  })
 
 /** A test of each device of float32, named after it. */
 export const onFastDevices = (test: Test, name: string, run: (device: (typeof fastDevices)[number]) => Promise<void>): void =>

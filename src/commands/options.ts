@@ -83,7 +83,7 @@ export const addModelOptions = (command: Command): Command =>
     .addOption(
       new Option(
         '--precision <type>',
-        'cpu: float32; cuda: float32 (default) or tf32; reference: float64 (default), float32 or bf16; a described device: float32 or float64, a recorded GPU: its own'
+        'cpu: float32; cuda: float32 (default), tf32 or bf16; reference: float64 (default), float32 or bf16; a described device: float32 or float64, a recorded GPU: its own'
       ).choices(['float32', 'tf32', 'bf16', 'float64'])
     )
     .option('--threads <n>', 'threads (default: all)', orInvalid(wholeNumber(1, mostThreads)))

@@ -36,7 +36,7 @@ export interface SetupOptions extends PlacementOptions {
    */
   readonly device?: DeviceName | DeviceFile | `${string}.json`
   /**
-   * The cpu computes in float32; cuda in float32 where absent, or in tf32; the reference device in float64 where absent, float32 or bf16;
+   * The cpu computes in float32; cuda in float32 where absent, tf32 or bf16; the reference device in float64 where absent, float32 or bf16;
    * one of a file in float32 where absent, or float64; a recorded GPU in its own.
    */
   readonly precision?: DevicePrecision

@@ -26,7 +26,7 @@ const weights = new Map<string, ArrayLike<number>>([
 ])
 
 /** Divergence must be seen: what is not a number anywhere is not one in the loss. */
-const ways = [...(['reference', ...fastDevices] as const).map((device) => ({ name: device, on: { device } })), ...bf16Devices]
+const ways = [...(['reference', ...fastDevices] as const).map((device) => ({ name: device, on: { device } })), ...bf16Devices()]
 for (const { name, on } of ways.filter(({ on }) => testsDevice(on.device)))
   for (const strategy of ['plain', 'sft'] as const)
     test(`one pixel that is not a number reaches the loss: ${name}, ${strategy}`, async () => {

@@ -137,13 +137,18 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['an unknown device', ['plan', 'vgg16', '--device', 'abacus'], 2, /^--device: Allowed choices are cpu, cuda, reference/],
   ['too many threads', ['plan', smallModel, '--threads', '2000'], 2, /^--threads: "2000" is not a whole number from 1 to 1024/],
   ['float64 on the cpu', ['plan', smallModel, '--precision', 'float64'], 2, /the cpu device computes in float32; take --device reference/],
-  ['bf16 on the cpu', ['plan', smallModel, '--precision', 'bf16'], 2, /the cpu device computes in float32; take --device reference/],
+  [
+    'bf16 on the cpu',
+    ['plan', smallModel, '--precision', 'bf16'],
+    2,
+    /the cpu device computes in float32; take --device cuda or reference/
+  ],
   ['tf32 on the cpu', ['plan', smallModel, '--precision', 'tf32'], 2, /the cpu device computes in float32; take --device cuda/],
   [
     'float64 on a GPU',
     ['plan', smallModel, '--device', 'cuda', '--precision', 'float64'],
     2,
-    /the cuda device computes in float32 or tf32; take --device reference/
+    /the cuda device computes in float32 or tf32 or bf16; take --device reference/
   ],
   [
     'gradients in float64 on the cpu',

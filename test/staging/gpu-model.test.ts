@@ -3,7 +3,16 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { adaptiveAvgPool2d, conv2d, globalAvgPool, linear, meanSquaredError, model } from '../../dsl'
 import { vgg16 } from '../../models'
-import { isConvolution, layoutCode, profiled, stage, turnedAlgorithm, verify, type ConvolutionKernel, type DeviceModel } from '../../staging'
+import {
+  isConvolution,
+  layoutCode,
+  profiled,
+  stage,
+  turnedAlgorithm,
+  verify,
+  type ConvolutionKernel,
+  type DeviceModel
+} from '../../staging'
 import { isTurned, withExactKernels, withFastestFirst } from '../../staging/algorithms'
 import { gpuModel, representative } from '../../staging/gpu-model'
 import { gpuDouble } from './gpu-answers'
