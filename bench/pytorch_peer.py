@@ -1,17 +1,20 @@
 """
-PyTorch beside Tilefold on one device: VGG-16 (head gap, batch 1) as gpu/check.ts asks for it, one JSON object a line.
+PyTorch beside Tilefold on one device: VGG-16 (head gap) and ResNet-50 as gpu/check.ts asks for them, one JSON object a line.
 
     python3 bench/pytorch_peer.py --device cuda
 
 The first line, {"ready": true, "version", "device", "memoryBytes"}, comes when torch is loaded. Then, for each line read:
 
-- {"kind": "train", "size", "mode", "segments", "format", "precision", "memoryBytes", "steps"}: whole training steps (SGD with momentum
-  0.9) on noise of size x size pixels, held to memoryBytes (what the driver needs aside); mode is plain, checkpoint
+- {"kind": "train", "model", "classes", "parameters", "batch", "size", "mode", "segments", "format", "precision", "memoryBytes", "steps"}:
+  whole training steps (SGD with momentum 0.9) of vgg16 or resnet50, which must have so many parameters, on noise of batch images of
+  size x size pixels, held to memoryBytes (what the driver needs aside; null: the whole card); mode is plain, checkpoint
   (checkpoint_sequential of so many segments) or offload (save_on_cpu from pinned memory). Answers {"ms": [...], "peakBytes", "loss"}.
-- {"kind": "gradients", "weights", "batch", "precision", "out"}: safetensors in and out as `tilefold gradients` has them; precision
-  may be float64 too. Answers {"loss"}.
+- {"kind": "gradients", "weights", "batch", "precision", "out"}: safetensors in and out as `tilefold gradients` has them, of VGG-16;
+  precision may be float64 too. Answers {"loss"}.
+- {"kind": "memory"}: answers {"usedBytes"}, what the driver counts on the whole card.
 
-What fails answers {"error", "outOfMemory"} and the next line is read.
+Precision is float32, tf32 or bf16: autocast, with parameters in float32.
+What fails answers {"error", "outOfMemory", "isLost"} and the next line is read, unless isLost: an error of CUDA's leaves nothing to go on with.
 """
 
 import argparse
@@ -22,6 +25,7 @@ import struct
 import sys
 import time
 
+from pytorch_resnet50 import resnet50
 from pytorch_step import say, vgg16
 
 import torch
@@ -79,6 +83,15 @@ class Peer:
         # Parameters stay in float32, as Tilefold's do.
         return torch.autocast(self.device, dtype=torch.bfloat16) if precision == 'bf16' else contextlib.nullcontext()
 
+    def model_of(self, request):
+        # A segment that begins with a rectifier in place would overwrite its checkpoint.
+        inplace = request['mode'] != 'checkpoint'
+        model = resnet50(request['classes']) if request['model'] == 'resnet50' else vgg16(request['classes'], inplace)
+        count = sum(parameter.numel() for parameter in model.parameters())
+        if count != request['parameters']:
+            raise RuntimeError(f"{request['model']} has {count} parameters here, not {request['parameters']}")
+        return model.train()
+
     def forward(self, model, image, request):
         if request['mode'] == 'checkpoint':
             return checkpoint_sequential(model, request['segments'], image, use_reentrant=False)
@@ -91,16 +104,15 @@ class Peer:
         # The fastest of cuDNN's algorithms, tried out in the first step, is PyTorch at its best.
         torch.backends.cudnn.benchmark = True
         if self.cuda:
-            fraction = min(1.0, request['memoryBytes'] / self.total_bytes())
-            torch.cuda.set_per_process_memory_fraction(fraction)
+            limit = request['memoryBytes']
+            torch.cuda.set_per_process_memory_fraction(1.0 if limit is None else min(1.0, limit / self.total_bytes()))
             torch.cuda.reset_peak_memory_stats()
         torch.manual_seed(1)
         memory_format = torch.channels_last if request['format'] == 'channels_last' else torch.contiguous_format
-        # A segment that begins with a rectifier in place would overwrite its checkpoint.
-        model = vgg16(CLASSES, inplace=request['mode'] != 'checkpoint').to(device=self.device, memory_format=memory_format)
-        size = request['size']
-        image = torch.randn(1, 3, size, size, device=self.device).to(memory_format=memory_format)
-        target = torch.zeros(1, dtype=torch.int64, device=self.device)
+        model = self.model_of(request).to(device=self.device, memory_format=memory_format)
+        batch, size = request['batch'], request['size']
+        image = torch.randn(batch, 3, size, size, device=self.device).to(memory_format=memory_format)
+        target = torch.zeros(batch, dtype=torch.int64, device=self.device)
         optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
         times, loss = [], None
         for _ in range(request['steps']):
@@ -140,6 +152,12 @@ class Peer:
         write_tensors(request['out'], {'loss': loss, 'grad.input': image.grad, **gradients})
         return {'loss': loss.item()}
 
+    def memory(self):
+        if not self.cuda:
+            raise RuntimeError('the cpu has no driver that counts its memory')
+        free, total = torch.cuda.mem_get_info()
+        return {'usedBytes': total - free}
+
     def release(self):
         gc.collect()
         if self.cuda:
@@ -147,11 +165,13 @@ class Peer:
 
     def answer(self, request):
         try:
-            return self.train(request) if request['kind'] == 'train' else self.gradients(request)
+            kind = request['kind']
+            return self.memory() if kind == 'memory' else self.train(request) if kind == 'train' else self.gradients(request)
         except (RuntimeError, MemoryError) as error:
-            text = str(error)
+            text = str(error).strip()
             memory = isinstance(error, (MemoryError, torch.cuda.OutOfMemoryError)) or 'out of memory' in text
-            return {'error': text.strip().splitlines()[0] if text.strip() else type(error).__name__, 'outOfMemory': memory}
+            first = text.splitlines()[0] if text else type(error).__name__
+            return {'error': first, 'outOfMemory': memory, 'isLost': 'CUDA error' in text and not memory}
 
 
 def main():
@@ -165,6 +185,9 @@ def main():
     say(ready=True, version=f'PyTorch {torch.__version__}', device=name, memoryBytes=peer.total_bytes())
     for line in sys.stdin:
         answer = peer.answer(json.loads(line))
+        if answer.get('isLost'):
+            say(**answer)
+            return
         # Only here are the tensors of a step that failed free of its traceback.
         peer.release()
         say(**answer)

@@ -3,52 +3,98 @@ import * as t from 'io-ts'
 import { median } from '../median'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
-import { type Refusal, refusal, timeIsUp } from './refusal'
+import type { Pytorch } from './pytorch'
+import { type Trained, trainPytorch, ways } from './pytorch-training'
+import { type Refusal, failedBefore, timeIsUp } from './refusal'
 import { tilefold } from './tilefold'
+
+export interface Throughput {
+  readonly imagesPerSecond: number
+  /** null where nobody counts them. */
+  readonly peakBytes: number | null
+  readonly peakHostBytes: number | null
+}
 
 /** ResNet-50's step with one batch in one arena. */
 export interface Batch {
   readonly precision: CheckPrecision
-  readonly strategy: string
+  readonly contender: string
+  readonly isPytorch: boolean
   readonly batch: number
   readonly size: number
   readonly arenaBytes: number
-  readonly measured: E.Either<
-    Refusal,
-    { readonly imagesPerSecond: number; readonly peakDeviceBytes: number; readonly peakHostBytes: number }
-  >
+  readonly measured: E.Either<Refusal, Throughput>
 }
+
+interface Contender {
+  readonly name: string
+  readonly isPytorch: boolean
+  readonly run: (batch: number, precision: CheckPrecision, seconds: number) => Promise<E.Either<Refusal, Throughput>>
+}
+
+const classes = 1000
 
 const Benched = t.type({ stepMs: t.readonlyArray(t.number), peakDeviceBytes: t.number, peakHostBytes: t.number })
 
-/** By recomputation alone, and by swapping as paper 000 does; markdown.ts has its figures. */
-const strategies = ['auto', 'window'] as const
+/** The first step warms up. */
+const perSecond = (batch: number, stepMs: readonly number[]): number => (1000 * batch) / median(stepMs.slice(1))
 
-/** ResNet-50 on images as ImageNet has them, in growing batches within one arena, in the last of the precisions, which is the fastest. */
-export const runBatches = async (
-  { device, precisions, scale: { batches, steps, mostSeconds } }: Check,
-  deadline: Deadline
-): Promise<readonly Batch[]> => {
-  const precision = precisions.at(-1)!
-  const rows: Batch[] = []
-  for (const strategy of strategies) {
-    let failed: Refusal | undefined
-    for (const batch of batches.sizes) {
-      const { model, size, arenaBytes } = batches
-      const setup = ['--device', device, '--precision', precision, '--input', `${batch}x3x${size}x${size}`]
-      const args = ['bench', model, ...setup, '--budget', `${arenaBytes}`, '--strategy', strategy, '--steps', `${steps}`]
-      const answer = deadline.isOver()
-        ? E.left(timeIsUp)
-        : failed !== undefined
-          ? E.left(failed)
-          : await tilefold(Benched, args, deadline.atMost(mostSeconds))
-      if (E.isLeft(answer) && answer.left !== timeIsUp) failed ??= refusal(`not tried: it failed at ${batch}`, answer.left.outOfMemory)
-      const measured = E.map(({ stepMs, ...peaks }: t.TypeOf<typeof Benched>) => ({
-        imagesPerSecond: (1000 * batch) / median(stepMs.slice(1)),
-        ...peaks
-      }))(answer)
-      rows.push({ precision, strategy, batch, size, arenaBytes, measured })
-    }
+/** Of the host's memory that nothing else uses, what swapping may take: pinned memory that is not there ends more than the step. */
+const hostShare = 0.6
+
+const byTilefold = ({ device, scale: { batches, steps } }: Check, strategy: string, ...more: readonly string[]): Contender => ({
+  name: `Tilefold, ${strategy}`,
+  isPytorch: false,
+  run: async (batch, precision, seconds) => {
+    const { size, arenaBytes } = batches
+    const setup = ['--classes', `${classes}`, '--device', device, '--precision', precision, '--input', `${batch}x3x${size}x${size}`]
+    // Measured, for PyTorch too tries out its algorithms in the first step.
+    const plan = ['--budget', `${arenaBytes}`, '--strategy', strategy, ...more, '--measure']
+    return E.map(({ stepMs, peakDeviceBytes, peakHostBytes }: t.TypeOf<typeof Benched>): Throughput => ({
+      imagesPerSecond: perSecond(batch, stepMs),
+      peakBytes: peakDeviceBytes,
+      peakHostBytes
+    }))(await tilefold(Benched, ['bench', 'resnet50', ...setup, ...plan, '--steps', `${steps}`], seconds))
   }
+})
+
+const byPytorch = ({ scale: { batches, steps } }: Check, pytorch: Pytorch, way: (typeof ways)['plain'][number]): Contender => ({
+  name: way.name,
+  isPytorch: true,
+  run: async (batch, precision, seconds) => {
+    const { size, arenaBytes: memoryBytes } = batches
+    const training = { model: 'resnet50', classes, batch, size, precision, memoryBytes, steps } as const
+    return E.map(({ ms, peakBytes }: Trained): Throughput => ({ imagesPerSecond: perSecond(batch, ms), peakBytes, peakHostBytes: null }))(
+      await trainPytorch(pytorch, way, training, seconds)
+    )
+  }
+})
+
+/**
+ * ResNet-50 on images as ImageNet has them, in growing batches within one arena: by recomputation, PyTorch as it is, and by swapping as
+ * paper 000 does; one precision after the other, as far as time does.
+ */
+export const runBatches = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Batch[]> => {
+  const { precisions, scale } = check
+  const { sizes, size, arenaBytes } = scale.batches
+  const contenders = [
+    byTilefold(check, 'auto'),
+    ...(E.isRight(pytorch) ? ways.plain.map((way) => byPytorch(check, pytorch.right, way)) : []),
+    byTilefold(check, 'window', '--host-budget', `${Math.floor(hostShare * process.availableMemory())}`)
+  ]
+  const rows: Batch[] = []
+  for (const precision of precisions)
+    for (const { name, isPytorch, run } of contenders) {
+      let failed: Refusal | undefined
+      for (const batch of sizes) {
+        const measured = deadline.isOver()
+          ? E.left(timeIsUp)
+          : failed !== undefined
+            ? E.left(failed)
+            : await run(batch, precision, deadline.atMost(scale.mostSeconds))
+        if (E.isLeft(measured) && measured.left.isUntried !== true) failed = failedBefore(batch, measured.left)
+        rows.push({ precision, contender: name, isPytorch, batch, size, arenaBytes, measured })
+      }
+    }
   return rows
 }

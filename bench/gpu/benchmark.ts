@@ -5,7 +5,8 @@ import { median } from '../median'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
 import type { Pytorch } from './pytorch'
-import { type Refusal, refusal, timeIsUp } from './refusal'
+import { type Trained, type Way, trainPytorch, ways } from './pytorch-training'
+import { type Refusal, failedBefore, timeIsUp } from './refusal'
 import type { Cell } from './scale'
 import { tilefold } from './tilefold'
 
@@ -15,11 +16,15 @@ interface Turn {
   readonly stepMs: readonly number[]
   /** null where nobody counts them. */
   readonly peakBytes: number | null
+  /** As the plan has it; null where there is none. */
+  readonly plannedPeakBytes: number | null
 }
 
 interface Contender {
   readonly name: string
   readonly isPytorch: boolean
+  /** Whether it has a turn in a cell. */
+  readonly takes: (cell: Cell) => boolean
   readonly turn: (cell: Cell, precision: CheckPrecision, steps: number, seconds: number) => Promise<E.Either<Refusal, Turn>>
 }
 
@@ -30,47 +35,58 @@ export interface Timing {
   /** Of the median of the fastest of PyTorch's ways in the same arena; null where none ran. */
   readonly ofPytorch: number | null
   readonly peakBytes: number | null
+  readonly plannedPeakBytes: number | null
 }
 
 export interface Row extends Cell {
   readonly precision: CheckPrecision
   readonly contender: string
+  readonly isPytorch: boolean
   readonly timing: E.Either<Refusal, Timing>
 }
 
-const Benched = t.type({ stepMs: t.readonlyArray(t.number), peakDeviceBytes: t.number })
-const Trained = t.type({ ms: t.readonlyArray(t.number), peakBytes: t.union([t.number, t.null]) })
+/** Of the median step. */
+export const nanosecondsPerPixel = ({ size }: Cell, { medianMs }: Timing): number => (1e6 * medianMs) / size ** 2
+
+const classes = 2
+
+const Benched = t.type({ stepMs: t.readonlyArray(t.number), peakDeviceBytes: t.number, predictedPeakBytes: t.number })
 
 const byTilefold = (device: string, strategy: string): Contender => ({
   name: `Tilefold, ${strategy}`,
   isPytorch: false,
+  takes: ({ arenaBytes, isLarge }) => arenaBytes !== null && (isLarge !== true || strategy === 'auto'),
   turn: async ({ size, arenaBytes }, precision, steps, seconds) => {
     const setup = ['--device', device, '--precision', precision, '--input', `1x3x${size}x${size}`, '--budget', `${arenaBytes}`]
     const answer = await tilefold(
       Benched,
-      ['bench', 'vgg16', '--classes', '2', ...setup, '--strategy', strategy, '--steps', `${steps}`],
+      ['bench', 'vgg16', '--classes', `${classes}`, ...setup, '--strategy', strategy, '--steps', `${steps}`],
       seconds
     )
-    return E.map(({ stepMs, peakDeviceBytes }: t.TypeOf<typeof Benched>): Turn => ({ stepMs, peakBytes: peakDeviceBytes }))(answer)
+    return E.map(({ stepMs, peakDeviceBytes, predictedPeakBytes }: t.TypeOf<typeof Benched>): Turn => ({
+      stepMs,
+      peakBytes: peakDeviceBytes,
+      plannedPeakBytes: predictedPeakBytes
+    }))(answer)
   }
 })
 
-/** PyTorch's ways to train within less memory, each as pytorch_peer.py knows it. */
-const ways = [
-  { name: 'PyTorch, plain', mode: 'plain', segments: 0, format: 'nchw' },
-  { name: 'PyTorch, plain, channels_last', mode: 'plain', segments: 0, format: 'channels_last' },
-  { name: 'PyTorch, checkpoint_sequential 4', mode: 'checkpoint', segments: 4, format: 'nchw' },
-  { name: 'PyTorch, save_on_cpu', mode: 'offload', segments: 0, format: 'nchw' }
-] as const
-
-const byPytorch = ({ ask }: Pytorch, { name, ...way }: (typeof ways)[number]): Contender => ({
-  name,
+const byPytorch = (pytorch: Pytorch, way: Way): Contender => ({
+  name: way.name,
   isPytorch: true,
-  turn: async ({ size, arenaBytes }, precision, steps, seconds) => {
-    const answer = await ask(Trained, { kind: 'train', ...way, size, precision, memoryBytes: arenaBytes, steps }, seconds)
-    return E.map(({ ms, peakBytes }: t.TypeOf<typeof Trained>): Turn => ({ stepMs: ms, peakBytes }))(answer)
+  takes: ({ arenaBytes }) => arenaBytes !== null || way.mode === 'plain',
+  turn: async ({ size, arenaBytes: memoryBytes }, precision, steps, seconds) => {
+    const training = { model: 'vgg16', classes, batch: 1, size, precision, memoryBytes, steps } as const
+    return E.map(({ ms, peakBytes }: Trained): Turn => ({ stepMs: ms, peakBytes, plannedPeakBytes: null }))(
+      await trainPytorch(pytorch, way, training, seconds)
+    )
   }
 })
+
+const largest = (values: readonly (number | null)[]): number | null => {
+  const counted = values.filter((value) => value !== null)
+  return counted.length > 0 ? Math.max(...counted) : null
+}
 
 /** All turns of a contender in one cell, or what ended them. */
 const timingOf = (turns: readonly E.Either<Refusal, Turn>[]): E.Either<Refusal, Omit<Timing, 'ofPytorch'>> =>
@@ -78,24 +94,28 @@ const timingOf = (turns: readonly E.Either<Refusal, Turn>[]): E.Either<Refusal, 
     E.sequenceArray(turns),
     E.map((all) => {
       const stepMs = all.flatMap((turn) => turn.stepMs.slice(1))
-      const peaks = all.flatMap(({ peakBytes }) => (peakBytes === null ? [] : [peakBytes]))
-      return { medianMs: median(stepMs), stepMs, peakBytes: peaks.length > 0 ? Math.max(...peaks) : null }
+      return {
+        medianMs: median(stepMs),
+        stepMs,
+        peakBytes: largest(all.map(({ peakBytes }) => peakBytes)),
+        plannedPeakBytes: largest(all.map(({ plannedPeakBytes }) => plannedPeakBytes))
+      }
     })
   )
 
 /** One cell: every contender has its turn in every round, unless it failed before. */
 const runCell = async (
-  { scale: { rounds, steps: usualSteps, mostSeconds } }: Check,
+  { scale: { rounds: usualRounds, steps: usualSteps, mostSeconds } }: Check,
   cell: Cell,
   precision: CheckPrecision,
   contenders: readonly Contender[],
-  failedBefore: ReadonlyMap<string, Refusal>,
+  failed: ReadonlyMap<string, Refusal>,
   deadline: Deadline
 ): Promise<readonly Row[]> => {
-  const steps = cell.isLarge === true ? 2 : usualSteps
+  const [rounds, steps, most] = cell.isLarge === true ? [1, 2, 2 * mostSeconds] : [usualRounds, usualSteps, mostSeconds]
   const turns = new Map(
     contenders.map(({ name }): [string, E.Either<Refusal, Turn>[]] => {
-      const before = failedBefore.get(name)
+      const before = failed.get(name)
       return [name, before === undefined ? [] : [E.left(before)]]
     })
   )
@@ -105,14 +125,15 @@ const runCell = async (
       if (taken.some(E.isLeft)) continue
       // Rounds that time does not allow are left out; one is enough for a figure.
       if (deadline.isOver() && taken.length > 0) continue
-      taken.push(deadline.isOver() ? E.left(timeIsUp) : await turn(cell, precision, steps, deadline.atMost(mostSeconds)))
+      taken.push(deadline.isOver() ? E.left(timeIsUp) : await turn(cell, precision, steps, deadline.atMost(most)))
     }
   const timings = contenders.map(({ name }) => timingOf(turns.get(name)!))
   const pytorch = timings.flatMap((timing, index) => (contenders[index]!.isPytorch && E.isRight(timing) ? [timing.right.medianMs] : []))
-  return contenders.map(({ name }, index) => ({
+  return contenders.map(({ name, isPytorch }, index) => ({
     ...cell,
     precision,
     contender: name,
+    isPytorch,
     timing: E.map((timing: Omit<Timing, 'ofPytorch'>): Timing => ({
       ...timing,
       ofPytorch: pytorch.length > 0 ? timing.medianMs / Math.min(...pytorch) : null
@@ -122,28 +143,32 @@ const runCell = async (
 
 const strategies = ['plain', 'sft', 'auto']
 
-/** VGG-16's training step in growing images, by Tilefold's strategies and PyTorch's ways, each in the same arena, turn by turn. */
+/** By contender, what ended its first image that did not run in a cell's arena: a larger one is not tried. */
+const failures = (rows: readonly Row[], { size, arenaBytes }: Cell, precision: CheckPrecision): ReadonlyMap<string, Refusal> => {
+  const found = new Map<string, Refusal>()
+  rows
+    .filter((row) => row.precision === precision && row.arenaBytes === arenaBytes && row.size < size)
+    .forEach(({ contender, timing, size: failedSize }) => {
+      if (E.isLeft(timing) && timing.left.isUntried !== true) found.set(contender, failedBefore(failedSize, timing.left))
+    })
+  return found
+}
+
+/**
+ * VGG-16's training step, by Tilefold's strategies and PyTorch's ways, each in the same arena, turn by turn; and plain PyTorch's on the
+ * whole card.
+ */
 export const runBenchmarks = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Row[]> => {
   const contenders = [
     ...strategies.map((strategy) => byTilefold(check.device, strategy)),
-    ...(E.isRight(pytorch) ? ways.map((way) => byPytorch(pytorch.right, way)) : [])
+    ...(E.isRight(pytorch) ? ways.all.map((way) => byPytorch(pytorch.right, way)) : [])
   ]
   const rows: Row[] = []
   for (const [index, precision] of check.precisions.entries()) {
-    const isLast = index === check.precisions.length - 1
     const share = deadline.shared(check.precisions.length - index)
-    const cells = check.scale.cells.filter(({ isLarge }) => isLarge !== true || isLast)
-    for (const arenaBytes of new Set(cells.map((cell) => cell.arenaBytes))) {
-      // What failed in an image is not tried in a larger one.
-      const failed = new Map<string, Refusal>()
-      for (const cell of cells.filter((one) => one.arenaBytes === arenaBytes)) {
-        const found = await runCell(check, cell, precision, contenders, failed, share)
-        found.forEach(({ contender, timing }) => {
-          if (E.isLeft(timing) && timing.left !== timeIsUp && !failed.has(contender))
-            failed.set(contender, refusal(`not tried: it failed at ${cell.size}`, timing.left.outOfMemory))
-        })
-        rows.push(...found)
-      }
+    for (const cell of check.scale.cells.filter(({ isFast }) => isFast !== true || precision !== 'float32')) {
+      const taking = contenders.filter(({ takes }) => takes(cell))
+      rows.push(...(await runCell(check, cell, precision, taking, failures(rows, cell, precision), share)))
     }
   }
   return rows

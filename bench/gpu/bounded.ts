@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 
 export interface Ended {
   /** null where it was ended from outside. */
@@ -11,10 +12,26 @@ export interface Ended {
 
 /** The last line of what a program had to say, or how it ended. */
 export const complaintOf = ({ status, stderr, timedOut, seconds }: Ended): string =>
-  timedOut ? `it was ended after ${Math.round(seconds)} s` : stderr.trim().split('\n').at(-1) || `it ended with status ${status}`
+  timedOut
+    ? `it was ended after ${Math.round(seconds)} s`
+    : stderr.trim().split('\n').at(-1) ||
+      (status === null ? 'it was ended from outside, as Linux does where memory runs out' : `it ended with status ${status}`)
+
+/** Where memory runs out, Linux ends this process in place of the check. */
+export const endsFirst = (process: number | undefined): void => {
+  try {
+    writeFileSync(`/proc/${process}/oom_score_adj`, '1000')
+  } catch {
+    // It has ended, or the system has no such file.
+  }
+}
 
 /** Threads that spin while they wait take the time of those that work, on a machine that does more than this. */
 const patient = { OMP_WAIT_POLICY: 'passive' }
+
+/** Ends what runs. Before other listeners, which may remove what it writes to. */
+const running = new Set<() => void>()
+process.prependOnceListener('exit', () => running.forEach((kill) => kill()))
 
 /** Runs a program for so many seconds at most; one that does not start ends at once. It ends with this process, and what it started with it. */
 export const runProgram = (
@@ -31,6 +48,7 @@ export const runProgram = (
       env: { ...process.env, ...patient, ...environment },
       detached: true
     })
+    endsFirst(child.pid)
     let [stdout, stderr, timedOut] = ['', '', false]
     const kill = (): void => {
       if (child.pid === undefined) return
@@ -40,8 +58,7 @@ export const runProgram = (
         // It has ended.
       }
     }
-    // Before others, which may remove what it writes to.
-    process.prependOnceListener('exit', kill)
+    running.add(kill)
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
     const timer = setTimeout(
@@ -53,7 +70,7 @@ export const runProgram = (
     )
     const end = (status: number | null): void => {
       clearTimeout(timer)
-      process.off('exit', kill)
+      running.delete(kill)
       resolve({ status, stdout, stderr, timedOut, seconds: (performance.now() - started) / 1000 })
     }
     child.on('error', ({ message }) => {

@@ -56,7 +56,8 @@ const compile = (folder: string): void => {
     'test/training/data',
     'examples/data',
     'bench/pytorch_step.py',
-    'bench/pytorch_peer.py'
+    'bench/pytorch_peer.py',
+    'bench/pytorch_resnet50.py'
   ]
   asTheyAre.forEach((name) => {
     mkdirSync(dirname(join(folder, name)), { recursive: true })

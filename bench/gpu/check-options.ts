@@ -1,17 +1,20 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { parseArgs } from 'node:util'
-import { devicePrecisions } from '../../src/device'
 import { reasonOf } from '../../src/failure'
-import { type Mode, type Scale, scaleOf } from './scale'
+import { type Mode, type Scale, modes, scaleOf } from './scale'
 
-export const usage = `gpu-check [quick|full] [--precision ${devicePrecisions.cuda.join('|')}] [--python python3] [--minutes N] [--device cuda|cpu]
+/** What a GPU is checked in, in this order: float32 last, whose steps take the longest. */
+const gpuPrecisions = ['tf32', 'bf16', 'float32'] as const
 
-Runs the device suite, compares gradients with float64, measures and records the GPU, and times VGG-16 beside the PyTorch that python3 has,
-ResNet-50 in growing batches and what tiles, transfers and memory cost; quick takes at most 8 minutes. Writes gpu-check.json, gpu-check.md and
-for each precision gpu-check-PRECISION.json, a device file, into the working folder. --device cpu runs everything at tiny sizes, to test the check.`
+export type CheckPrecision = (typeof gpuPrecisions)[number]
 
-export type CheckPrecision = (typeof devicePrecisions)['cuda'][number]
+export const usage = `gpu-check [${modes.join('|')}] [--precision ${gpuPrecisions.join('|')}] [--python python3] [--minutes N] [--device cuda|cpu]
+
+Runs the device suite, compares gradients with float64, measures and records the GPU, and times VGG-16 and growing batches of ResNet-50 beside
+the PyTorch that python3 has, and what tiles, transfers and memory cost; quick takes at most 8 minutes, tiny goes through everything at tiny
+sizes, as --device cpu does, to test the check. Writes gpu-check.json, gpu-check.md, which begins with verdicts, and for each precision
+gpu-check-PRECISION.json, a device file, into the working folder.`
 
 /** What is checked, and how much of it. */
 export interface Check {
@@ -49,7 +52,7 @@ export const checkOptions = (args: readonly string[]): E.Either<string, Check | 
             E.bind('mode', () =>
               positionals.length > 1
                 ? E.left(`give quick or full, not ${positionals.join(' ')}`)
-                : oneOf('the mode', positionals[0] ?? 'quick', ['quick', 'full'])
+                : oneOf('the mode', positionals[0] ?? 'quick', modes)
             ),
             E.bind('device', () => oneOf('--device', deviceName, ['cuda', 'cpu'])),
             E.bind('precisions', ({ device }): E.Either<string, readonly CheckPrecision[]> => {
@@ -58,8 +61,8 @@ export const checkOptions = (args: readonly string[]): E.Either<string, Check | 
                   ? E.right(['float32'])
                   : E.left(`--precision ${precision}: the cpu computes in float32`)
               return precision === undefined
-                ? E.right(devicePrecisions.cuda)
-                : E.map((one: CheckPrecision) => [one])(oneOf('--precision', precision, devicePrecisions.cuda))
+                ? E.right(gpuPrecisions)
+                : E.map((one: CheckPrecision) => [one])(oneOf('--precision', precision, gpuPrecisions))
             }),
             E.let('scale', ({ device, mode }) => scaleOf(device, mode)),
             E.bind('minutes', ({ scale }) =>

@@ -4,7 +4,7 @@
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { reasonOf } from '../../src/failure'
 import { runBatches } from './batches'
@@ -24,6 +24,7 @@ import { refusal } from './refusal'
 import { type Part, type Report, holds, plain } from './report'
 import { runSanitizer } from './sanitizer'
 import { runSuite } from './suite'
+import { verdictsOf } from './verdicts'
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
 
@@ -39,53 +40,59 @@ const paths = { json: resolve('gpu-check.json'), markdown: resolve('gpu-check.md
 
 /** After each part, so that a check that is ended leaves what it has. */
 const write = (report: Report): Report => {
-  writeFileSync(paths.json, `${JSON.stringify(plain(report), null, 2)}\n`)
+  writeFileSync(paths.json, `${JSON.stringify(plain({ ...report, verdicts: verdictsOf(report) }), null, 2)}\n`)
   writeFileSync(paths.markdown, markdown(report))
   return report
 }
 
-/** Of the whole time, at most so much before the benchmarks, which take the rest: a fifth where all others take what they may. */
+/** Of the whole time, what is kept for each part, in the order in which they run: what one does not take the next ones may. */
 const shares = {
   suite: 0.17,
-  parity: 0.14,
-  predictions: 0.15,
-  overlap: 0.05,
-  launchOverhead: 0.1,
-  driverMemory: 0.03,
-  sanitizer: 0.08,
-  batches: 0.08
+  parity: 0.09,
+  sanitizer: 0.1,
+  predictions: 0.14,
+  benchmarks: 0.24,
+  launchOverhead: 0.09,
+  overlap: 0.04,
+  batches: 0.1,
+  driverMemory: 0.03
 } as const
+type PartName = keyof typeof shares
+
+/** Until when a part may work: later ones have theirs. */
+const untilAfter =
+  ({ minutes }: Check, deadline: Deadline) =>
+  (name: PartName): Deadline => {
+    const all = Object.entries(shares)
+    const later = all.slice(all.findIndex(([one]) => one === name) + 1)
+    return deadline.before(60 * minutes * later.reduce((sum, [, share]) => sum + share, 0))
+  }
 
 const runCheck = async (check: Check, deadline: Deadline): Promise<Report> => {
-  const within = (share: number): Deadline => deadlineIn(deadline.atMost(check.minutes * 60 * share))
-  say('starting PyTorch ...')
-  const pytorch = await startPytorch(check.python, check.device)
+  const until = untilAfter(check, deadline)
+  const facts = { version: manifestOf(join(__dirname, '..', '..')).version, date: new Date().toISOString(), check }
+  // Torch takes its time to load from a cold disk; the suite is not timed.
+  const [pytorch, suite] = await Promise.all([
+    startPytorch(check.python, check.device),
+    part('device suite', () => runSuite(check, until('suite')))
+  ])
   if (E.isLeft(pytorch)) say(`no PyTorch: ${pytorch.left.message}`)
-  const facts = { version: manifestOf(join(__dirname, '..', '..')).version, date: new Date().toISOString() }
-  const peer = E.map(({ version, device, memoryBytes }: Pytorch) => ({
-    version,
-    device,
-    memoryBytes
-  }))(pytorch)
+  const peer = E.map(({ version, device, memoryBytes }: Pytorch) => ({ version, device, memoryBytes }))(pytorch)
   try {
-    let report = write({ ...facts, check, pytorch: peer })
-    report = write({ ...report, suite: await part('device suite', () => runSuite(check, within(shares.suite))) })
-    report = write({ ...report, parity: await part('parity', () => runParity(check, pytorch, within(shares.parity))) })
+    let report = write({ ...facts, pytorch: peer, suite })
+    report = write({ ...report, parity: await part('parity', () => runParity(check, pytorch, until('parity'))) })
+    report = write({ ...report, sanitizer: await part('compute-sanitizer', () => runSanitizer(check, until('sanitizer'))) })
     // First of all that is timed: later plans choose by the times that it measures.
-    report = write({ ...report, predictions: await part('profiles', () => runPredictions(check, within(shares.predictions))) })
+    report = write({ ...report, predictions: await part('profiles', () => runPredictions(check, until('predictions'))) })
     const profiles = report.predictions !== undefined && E.isRight(report.predictions.found) ? report.predictions.found.right : []
-    report = write({ ...report, overlap: await part('transfers', () => runOverlap(check, profiles, within(shares.overlap))) })
-    report = write({
+    report = write({ ...report, benchmarks: await part('training steps', () => runBenchmarks(check, pytorch, until('benchmarks'))) })
+    report = write({ ...report, launchOverhead: await part('16 x 16 tiles', () => runLaunchOverhead(check, until('launchOverhead'))) })
+    report = write({ ...report, overlap: await part('transfers', () => runOverlap(check, profiles, until('overlap'))) })
+    report = write({ ...report, batches: await part('ResNet-50 in batches', () => runBatches(check, pytorch, until('batches'))) })
+    return write({
       ...report,
-      launchOverhead: await part('16 x 16 tiles', () => runLaunchOverhead(check, within(shares.launchOverhead)))
+      driverMemory: await part("the driver's memory", () => runDriverMemory(check, pytorch, until('driverMemory')))
     })
-    report = write({
-      ...report,
-      driverMemory: await part("the driver's memory", () => runDriverMemory(check, within(shares.driverMemory)))
-    })
-    report = write({ ...report, sanitizer: await part('compute-sanitizer', () => runSanitizer(check, within(shares.sanitizer))) })
-    report = write({ ...report, batches: await part('ResNet-50 in batches', () => runBatches(check, within(shares.batches))) })
-    return write({ ...report, benchmarks: await part('training steps', () => runBenchmarks(check, pytorch, deadline)) })
   } finally {
     if (E.isRight(pytorch)) pytorch.right.close()
   }
@@ -104,6 +111,8 @@ const main = async (args: readonly string[]): Promise<number> => {
     say(usage)
     return 0
   }
+  // The device cuda looks for cuDNN and cuBLAS beside each python3 on PATH.
+  if (check.right.python.includes('/')) process.env.PATH = `${dirname(resolve(check.right.python))}:${process.env.PATH ?? ''}`
   const deadline = deadlineIn(Math.max(1, check.right.minutes * 60 - slackSeconds))
   const missing = check.right.device === 'cuda' ? await gpuMissing(deadline.atMost(check.right.scale.mostSeconds)) : undefined
   if (missing !== undefined) {

@@ -5,10 +5,17 @@ export interface Deadline {
   readonly isOver: () => boolean
   /** The first of so many parts, in equal shares of what is left. */
   readonly shared: (parts: number) => Deadline
+  /** So many seconds before: they are kept for what comes later. */
+  readonly before: (seconds: number) => Deadline
 }
 
 export const deadlineIn = (seconds: number): Deadline => {
   const end = performance.now() + seconds * 1000
   const left = (): number => Math.max(0, (end - performance.now()) / 1000)
-  return { atMost: (most) => Math.min(most, left()), isOver: () => left() === 0, shared: (parts) => deadlineIn(left() / parts) }
+  return {
+    atMost: (most) => Math.min(most, left()),
+    isOver: () => left() === 0,
+    shared: (parts) => deadlineIn(left() / parts),
+    before: (seconds) => deadlineIn(left() - seconds)
+  }
 }

@@ -1,25 +1,19 @@
 import * as E from 'fp-ts/Either'
-import { basename } from 'node:path'
 import { formatBytes, formatMilliseconds } from '../../src/sizes'
 import { median } from '../median'
-import type { Batch } from './batches'
-import type { Row } from './benchmark'
+import { batchTables } from './batch-tables'
+import { benchmarkTables } from './benchmark-tables'
 import type { DriverMemory } from './driver-memory'
 import type { LaunchOverhead } from './launch-overhead'
 import type { Overlap } from './overlap'
 import type { Error64, Parity } from './parity'
 import type { Profiled } from './predictions'
-import { type Refusal, timeIsUp } from './refusal'
+import type { Refusal } from './refusal'
 import { type Part, type Report, holds, parityGroups, parityHolds } from './report'
 import type { Sanitized } from './sanitizer'
 import type { Tested } from './suite'
-
-const cell = (text: string): string => text.replace(/\s+/g, ' ').replaceAll('|', '\\|')
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
-
-const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
+import { percent, rowsOf, table } from './table'
+import { type Finding, type Verdict, verdictsOf } from './verdicts'
 
 const suiteTable = (tested: readonly Tested[]): string =>
   table(
@@ -52,56 +46,15 @@ const parityTable = (rows: readonly Parity[]): string =>
     })
   )
 
-const benchmarkTable = (rows: readonly Row[]): string =>
-  table(
-    ['precision', 'arena', 'input', 'contender', 'median step', 'of PyTorch', 'peak memory', 'why not'],
-    rows.map(({ precision, arenaBytes, size, contender, timing }) => [
-      ...[precision, formatBytes(arenaBytes), `1x3x${size}x${size}`, contender],
-      ...(E.isRight(timing)
-        ? [
-            formatMilliseconds(timing.right.medianMs),
-            timing.right.ofPytorch?.toFixed(2) ?? '-',
-            timing.right.peakBytes === null ? '-' : formatBytes(timing.right.peakBytes),
-            ''
-          ]
-        : ['-', '-', '-', timing.left.message])
-    ])
-  )
-
-const failureTable = (rows: readonly Row[]): string => {
-  const keys = [...new Set(rows.map(({ precision, arenaBytes, contender }) => JSON.stringify([precision, arenaBytes, contender])))]
-  return table(
-    ['precision', 'arena', 'contender', 'largest input that ran', 'first that did not'],
-    keys.map((key) => {
-      const [precision, arenaBytes, contender] = JSON.parse(key) as readonly [string, number, string]
-      const own = rows.filter((row) => row.precision === precision && row.arenaBytes === arenaBytes && row.contender === contender)
-      const ran = own.filter(({ timing }) => E.isRight(timing)).at(-1)
-      const failed = own.find(({ timing }) => E.isLeft(timing) && timing.left !== timeIsUp)
-      return [
-        precision,
-        formatBytes(arenaBytes),
-        contender,
-        ran === undefined ? '-' : `${ran.size}²`,
-        failed === undefined ? '-' : `${failed.size}²`
-      ]
-    })
-  )
-}
-
-/** A row of words a figure, or as many dashes and why there is none. */
-const rowsOf = <A>(
-  rows: readonly E.Either<Refusal, A>[],
-  columns: number,
-  show: (found: A) => readonly string[]
-): readonly (readonly string[])[] =>
-  rows.map((row) => (E.isRight(row) ? [...show(row.right), ''] : [...Array.from({ length: columns }, () => '-'), row.left.message]))
+const orWhy = (found: E.Either<Refusal, number>, show: (value: number) => string): string =>
+  E.isRight(found) ? show(found.right) : found.left.message
 
 const launchTable = (rows: readonly E.Either<Refusal, LaunchOverhead>[]): string =>
   table(
     ['precision', 'input', 'step in tiles', 'untiled', 'halo', 'launches', 'their kernels', 'of those', 'between two', 'why not'],
     rowsOf(rows, 9, ({ precision, size, stepMs, untiledMs, haloOverhead, launches, kernelMs, ofKernels, microsecondsPerLaunch }) => [
       ...[precision, `1x3x${size}x${size}`, formatMilliseconds(stepMs)],
-      ...[E.isRight(untiledMs) ? formatMilliseconds(untiledMs.right) : untiledMs.left.message, percent(haloOverhead), `${launches}`],
+      ...[orWhy(untiledMs, formatMilliseconds), orWhy(haloOverhead, percent), `${launches}`],
       ...[formatMilliseconds(kernelMs), ofKernels.toFixed(3), `${microsecondsPerLaunch.toFixed(2)} µs`]
     ])
   )
@@ -151,29 +104,23 @@ const memoryTable = (rows: readonly E.Either<Refusal, DriverMemory>[]): string =
     'The driver counts for the whole GPU: true where nothing else uses it meanwhile.'
   ].join('\n\n')
 
-const sanitizerTable = (rows: readonly E.Either<Refusal, Sanitized>[]): string =>
+const sanitizerTable = (rows: readonly Sanitized[]): string =>
   table(
-    ['tool', 'net', 'errors', 'seconds', 'why not'],
-    rowsOf(rows, 4, ({ tool, net, errors, seconds }) => [tool, basename(net, '.js'), `${errors}`, seconds.toFixed(1)])
+    ['tool', 'net', 'precision', 'errors', 'seconds', 'why not'],
+    rows.map(({ tool, net, precision, found }) => [
+      ...[tool, net, precision],
+      ...rowsOf([found], 2, ({ errors, seconds }) => [`${errors}`, seconds.toFixed(1)])[0]!
+    ])
   )
 
-const batchTable = (rows: readonly Batch[]): string => {
-  const rates = rows.flatMap(({ measured }) => (E.isRight(measured) ? [measured.right.imagesPerSecond] : []))
-  return [
-    table(
-      ['precision', 'strategy', 'arena', 'input', 'images a second', 'of the best', 'peak memory', 'on the host', 'why not'],
-      rows.map(({ precision, strategy, batch, size, arenaBytes, measured }) => [
-        ...[precision, strategy, formatBytes(arenaBytes), `${batch}x3x${size}x${size}`],
-        ...rowsOf([measured], 4, ({ imagesPerSecond, peakDeviceBytes, peakHostBytes }) => [
-          ...[imagesPerSecond.toFixed(1), (imagesPerSecond / Math.max(...rates)).toFixed(2)],
-          ...[formatBytes(peakDeviceBytes), formatBytes(peakHostBytes)]
-        ])[0]!
-      ])
-    ),
-    // Its Table 1, as far as its text tells it.
-    'Paper 000, ResNet-50 at 224 x 224 in 16 GB of a V100 with NVLink: 0.68 of its best at batch 928, 0.55 at 1440 with virtual addressing; Le et al. 0.53 at 928, where they end.'
-  ].join('\n\n')
-}
+const findingText = ({ of, figure }: Finding): string =>
+  `${of}: ${E.isRight(figure) ? figure.right.text : `not measured (${figure.left.message})`}`
+
+const verdictTable = (verdicts: readonly Verdict[]): string =>
+  table(
+    ['point', 'what', 'limit', 'figure', 'holds'],
+    verdicts.map(({ point, what, limit, findings, holds }) => [`${point}`, what, limit, findings.map(findingText).join('; '), holds])
+  )
 
 const section = <A>(title: string, part: Part<A> | undefined, show: (found: A) => string): string => {
   const [time, body] =
@@ -192,14 +139,15 @@ export const markdown = (report: Report): string => {
   return [
     `# Tilefold ${version}: gpu-check ${check.mode} on ${check.device}, ${date}\n`,
     `Beside ${peer}. The device suite and parity ${holds(report) ? 'hold' : 'do not hold'}.\n`,
+    `## Verdicts\n\n${verdictTable(verdictsOf(report))}\n`,
     section('Device suite', report.suite, suiteTable),
     section('Parity: ‖g − g64‖ / ‖g64‖ of VGG-16', report.parity, parityTable),
-    section('Training steps of VGG-16, batch 1', report.benchmarks, (rows) => `${benchmarkTable(rows)}\n\n${failureTable(rows)}`),
-    section(`Growing batches of ${check.scale.batches.model}`, report.batches, batchTable),
+    section('compute-sanitizer', report.sanitizer, sanitizerTable),
+    section("The driver's memory", report.driverMemory, memoryTable),
+    section('Training steps of VGG-16, batch 1', report.benchmarks, benchmarkTables),
+    section('Growing batches of ResNet-50', report.batches, batchTables),
     section('Profiles, and steps that they predict', report.predictions, predictionTable),
     section('Transfers beside computing, VGG-16', report.overlap, overlapTable),
-    section('16 x 16 tiles', report.launchOverhead, launchTable),
-    section("The driver's memory", report.driverMemory, memoryTable),
-    section('compute-sanitizer', report.sanitizer, sanitizerTable)
+    section('16 x 16 tiles', report.launchOverhead, launchTable)
   ].join('\n')
 }

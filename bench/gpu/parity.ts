@@ -10,6 +10,7 @@ import { initialise } from '../../src/initialise'
 import { stream } from '../../src/random'
 import { type TensorData, openTensorFile, readTensor, writeTensorFile } from '../../src/safetensors'
 import { buildGraph } from '../../staging'
+import { type Lanes, lanes, untimedAtOnce } from './at-once'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
 import type { Pytorch } from './pytorch'
@@ -45,7 +46,7 @@ const product = (shape: readonly number[]): number => shape.reduce((all, extent)
 
 /** Weights and one image as all sides read them. */
 const writeCase = (folder: string, size: number, seed: number): TE.TaskEither<Refusal, Case> => {
-  const [weights, batch] = [join(folder, 'weights'), join(folder, 'batch')]
+  const [weights, batch] = [join(folder, `weights-${size}-${seed}`), join(folder, `batch-${size}-${seed}`)]
   const shape = [1, 3, size, size]
   const input = new Float32Array(product(shape))
   stream(seed, 'input').fillNormal(input, 1)
@@ -115,30 +116,43 @@ const errorOf =
 
 const Loss = t.type({ loss: t.number })
 
-const byTilefold = (one: Case, model: string, seconds: number, ...options: readonly string[]): TE.TaskEither<Refusal, Gradients> => {
-  const out = join(one.folder, 'gradients')
-  const files = ['--weights', one.weights, '--batch', one.batch, '--out', out]
+type ReferencePrecision = CheckPrecision | 'float64'
+
+/** Gradients that a run leaves in a file of its own. */
+const from = (
+  { folder, size, seed }: Case,
+  run: (out: string) => Promise<E.Either<Refusal, unknown>>,
+  ...names: readonly string[]
+): TE.TaskEither<Refusal, Gradients> => {
+  const out = join(folder, [...names, size, seed].join('-'))
   return pipe(
-    () => tilefold(Loss, ['gradients', model, '--classes', `${classes}`, ...options, ...files], seconds),
-    TE.chain(() => readGradients(out))
+    () => run(out),
+    TE.chain(() => readGradients(out)),
+    TE.chainFirstIOK(() => () => rmSync(out, { force: true }))
   )
+}
+
+const byTilefold = (
+  one: Case,
+  net: keyof typeof nets,
+  device: string,
+  precision: ReferencePrecision,
+  seconds: number
+): TE.TaskEither<Refusal, Gradients> => {
+  const setup = ['--classes', `${classes}`, '--device', device, '--precision', precision, '--weights', one.weights, '--batch', one.batch]
+  return from(one, (out) => tilefold(Loss, ['gradients', nets[net], ...setup, '--out', out], seconds), net, device, precision)
 }
 
 const byPytorch = (
   pytorch: E.Either<Refusal, Pytorch>,
-  { weights, batch, folder }: Case,
-  precision: CheckPrecision | 'float64',
+  one: Case,
+  precision: ReferencePrecision,
   seconds: number
 ): TE.TaskEither<Refusal, Gradients> => {
-  const out = join(folder, 'gradients')
+  const request = { kind: 'gradients', weights: one.weights, batch: one.batch, precision }
   return pipe(
     TE.fromEither(pytorch),
-    TE.chain(
-      ({ ask }) =>
-        () =>
-          ask(Loss, { kind: 'gradients', weights, batch, precision, out }, seconds)
-    ),
-    TE.chain(() => readGradients(out))
+    TE.chain(({ ask }) => from(one, (out) => ask(Loss, { ...request, out }, seconds), 'pytorch', precision))
   )
 }
 
@@ -148,32 +162,29 @@ const compare = async (
   one: Case,
   exactBy: 'reference' | 'PyTorch',
   pytorch: E.Either<Refusal, Pytorch>,
+  { program, request }: Readonly<Record<'program' | 'request', Lanes>>,
   deadline: Deadline
 ): Promise<readonly Parity[]> => {
   const seconds = (): number => deadline.atMost(check.scale.mostSeconds)
-  const exact = await (
-    exactBy === 'reference'
-      ? byTilefold(one, 'vgg16', seconds(), '--device', 'reference', '--precision', 'float64')
-      : byPytorch(pytorch, one, 'float64', seconds())
-  )()
+  const exact = await (exactBy === 'reference'
+    ? program(() => byTilefold(one, 'whole', 'reference', 'float64', seconds())())
+    : request(() => byPytorch(pytorch, one, 'float64', seconds())()))
   const error = async (found: () => TE.TaskEither<Refusal, Gradients>): Promise<Error64> => {
     if (E.isLeft(exact))
       return E.left(refusal(`there is nothing in float64 to compare with: ${exact.left.message}`, exact.left.outOfMemory))
     return deadline.isOver() ? E.left(timeIsUp) : E.chain(errorOf(exact.right))(await found()())
   }
-  const rows: Parity[] = []
-  for (const precision of check.precisions) {
-    const ours = (model: string) => () => byTilefold(one, model, seconds(), '--device', check.device, '--precision', precision)
-    rows.push({
-      precision,
-      size: one.size,
-      seed: one.seed,
-      exactBy,
-      tilefold: { whole: await error(ours(nets.whole)), tiled: await error(ours(nets.tiled)) },
-      pytorch: await error(() => byPytorch(pytorch, one, precision, seconds()))
+  return Promise.all(
+    check.precisions.map(async (precision): Promise<Parity> => {
+      const ours = (net: keyof typeof nets) => program(() => error(() => byTilefold(one, net, check.device, precision, seconds())))
+      const [whole, tiled, theirs] = await Promise.all([
+        ours('whole'),
+        ours('tiled'),
+        request(() => error(() => byPytorch(pytorch, one, precision, seconds())))
+      ])
+      return { precision, size: one.size, seed: one.seed, exactBy, tilefold: { whole, tiled }, pytorch: theirs }
     })
-  }
-  return rows
+  )
 }
 
 /** VGG-16's gradients beside PyTorch's: several seeds at a size that the reference device computes, and one larger image. */
@@ -185,13 +196,15 @@ export const runParity = async (check: Check, pytorch: E.Either<Refusal, Pytorch
     ...(E.isRight(pytorch) ? [{ size: largeSize, seed: 1, exactBy: 'PyTorch' as const }] : [])
   ]
   try {
-    const rows: Parity[] = []
+    const turns = { program: lanes(untimedAtOnce), request: lanes(1) }
+    const compared: Promise<readonly Parity[]>[] = []
     for (const { size: extent, seed, exactBy } of cases) {
       const written = await writeCase(folder, extent, seed)()
       if (E.isLeft(written)) throw new Error(written.left.message)
-      rows.push(...(await compare(check, written.right, exactBy, pytorch, deadline)))
+      // While the next case is drawn, this one runs.
+      compared.push(compare(check, written.right, exactBy, pytorch, turns, deadline))
     }
-    return rows
+    return (await Promise.all(compared)).flat()
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

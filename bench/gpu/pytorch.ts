@@ -5,15 +5,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { reasonOf } from '../../src/failure'
+import { endsFirst } from './bounded'
 import { type Refusal, refusal, timeIsUp } from './refusal'
 
 const Ready = t.type({ ready: t.literal(true), version: t.string, device: t.string, memoryBytes: t.union([t.number, t.null]) })
 export type Ready = t.TypeOf<typeof Ready>
-const Failed = t.type({ error: t.string, outOfMemory: t.boolean })
+const Failed = t.intersection([t.type({ error: t.string, outOfMemory: t.boolean }), t.partial({ isLost: t.boolean })])
 
 /** A PyTorch in a Python of its own. */
 export interface Pytorch extends Ready {
-  /** One request of pytorch_peer.py's, for so many seconds at most; what takes longer is ended, and the next request starts anew. */
+  /** One request of pytorch_peer.py's, for so many seconds at most; what takes longer is ended, and the next request starts anew. One at a time. */
   readonly ask: <A>(codec: t.Type<A, unknown>, request: object, seconds: number) => Promise<E.Either<Refusal, A>>
   readonly close: () => void
 }
@@ -38,6 +39,10 @@ const startSeconds = 90
 
 const startPeer = async (python: string, device: string, seconds: number): Promise<E.Either<Refusal, Peer>> => {
   const child: ChildProcess = spawn(python, [script, '--device', device], { stdio: ['pipe', 'pipe', 'pipe'], env: environment() })
+  endsFirst(child.pid)
+  const kill = (): void => void child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('close', () => process.off('exit', kill))
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   let complaint = ''
   let alive = true
@@ -64,7 +69,7 @@ const startPeer = async (python: string, device: string, seconds: number): Promi
     const late = new Promise<E.Either<Refusal, never>>((resolve) => {
       timer = setTimeout(() => {
         alive = false
-        child.kill('SIGKILL')
+        kill()
         resolve(E.left(refusal(`it was ended after ${Math.round(seconds)} s`)))
       }, seconds * 1000)
     })
@@ -75,9 +80,12 @@ const startPeer = async (python: string, device: string, seconds: number): Promi
     E.chain((answer) => E.mapLeft(() => refusal(`${python} answered ${JSON.stringify(answer)}`))(Ready.decode(answer))),
     E.map((ready) => ({
       ready,
-      exchange: (request, seconds) => {
+      exchange: async (request, seconds) => {
         child.stdin!.write(`${JSON.stringify(request)}\n`)
-        return within(seconds)
+        const answer = await within(seconds)
+        // It ends by itself: its GPU does nothing more for it.
+        if (E.isRight(answer) && Failed.is(answer.right) && answer.right.isLost === true) alive = false
+        return answer
       },
       alive: () => alive,
       close: () => child.stdin!.end()

@@ -2,9 +2,17 @@
 export interface Refusal {
   readonly message: string
   readonly outOfMemory: boolean
+  /** Nobody tried: that says nothing of whether it would have run. */
+  readonly isUntried?: true
 }
 
 export const refusal = (message: string, outOfMemory = false): Refusal => ({ message, outOfMemory })
 
 /** For what a deadline did not leave time for. */
-export const timeIsUp = refusal('not run: the time was up')
+export const timeIsUp: Refusal = { ...refusal('not run: the time was up'), isUntried: true }
+
+/** For what is more than something that failed. */
+export const failedBefore = (what: number, { outOfMemory }: Refusal): Refusal => ({
+  ...refusal(`not tried: it failed at ${what}`, outOfMemory),
+  isUntried: true
+})

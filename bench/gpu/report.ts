@@ -30,7 +30,7 @@ export interface Report {
   readonly overlap?: Part<readonly E.Either<Refusal, Overlap>[]>
   readonly launchOverhead?: Part<readonly E.Either<Refusal, LaunchOverhead>[]>
   readonly driverMemory?: Part<readonly E.Either<Refusal, DriverMemory>[]>
-  readonly sanitizer?: Part<readonly E.Either<Refusal, Sanitized>[]>
+  readonly sanitizer?: Part<readonly Sanitized[]>
   readonly batches?: Part<readonly Batch[]>
 }
 
@@ -53,7 +53,7 @@ export const parityGroups = (rows: readonly Parity[]): readonly (readonly Parity
 }
 
 const foundNoErrors = (part: Report['sanitizer']): boolean =>
-  part === undefined || E.isLeft(part.found) || part.found.right.every((row) => E.isLeft(row) || row.right.errors === 0)
+  part === undefined || E.isLeft(part.found) || part.found.right.every(({ found }) => E.isLeft(found) || found.right.errors === 0)
 
 /** Whether everything ran that decides, and agreed; times decide nothing. */
 export const holds = ({ suite, parity, sanitizer }: Report): boolean =>

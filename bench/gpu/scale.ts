@@ -1,15 +1,19 @@
 const gibibyte = 2 ** 30
 const mebibyte = 2 ** 20
 
-export type Mode = 'quick' | 'full'
+export const modes = ['quick', 'full', 'tiny'] as const
+export type Mode = (typeof modes)[number]
 
 /** One square image in one arena. */
 export interface Cell {
   /** Height and width in pixels. */
   readonly size: number
-  readonly arenaBytes: number
-  /** In the last precision alone, which is the fastest, with fewer steps. */
+  /** null: the whole card, which plain PyTorch alone has, for its best time per pixel. */
+  readonly arenaBytes: number | null
+  /** Takes so long that ours is planned by `auto` alone, in two steps of one round; PyTorch, which such an image does not fit, is asked too. */
   readonly isLarge?: true
+  /** Not in float32, whose steps take too long for what time there is. */
+  readonly isFast?: true
 }
 
 /** How much of each part is done. */
@@ -23,6 +27,7 @@ export interface Scale {
   readonly propertyRuns: number
   /** Gradients against float64: seeds at the small size, which the reference device computes, and one at the large one, by PyTorch. */
   readonly parity: { readonly seeds: number; readonly size: number; readonly largeSize: number }
+  /** Of each precision, the most telling first: time may not do for all. */
   readonly cells: readonly Cell[]
   /** How often every contender has its turn, and steps in each turn; the first step warms up. */
   readonly rounds: number
@@ -33,13 +38,8 @@ export interface Scale {
   readonly predictedSize: number
   readonly predictedPercent: number
   readonly swappedPercent: number
-  /** How many images of which height and width, in one arena. */
-  readonly batches: {
-    readonly model: 'resnet50' | 'resnet18'
-    readonly sizes: readonly number[]
-    readonly size: number
-    readonly arenaBytes: number
-  }
+  /** How many images of which height and width ResNet-50 takes, in one arena. */
+  readonly batches: { readonly sizes: readonly number[]; readonly size: number; readonly arenaBytes: number }
 }
 
 const quickFiles = [
@@ -47,14 +47,22 @@ const quickFiles = [
   'golden/operations',
   'properties/tiled-equals-untiled',
   'properties/fused-rectifier',
-  'properties/not-a-number'
+  'properties/not-a-number',
+  'properties/virtual',
+  'properties/awkward-graphs'
 ]
 
-/** Small arenas first, so that a card with little memory shows what it can. */
-const cellsOf = (sizes: readonly number[], arenas: readonly number[]): readonly Cell[] =>
-  arenas.flatMap((arenaBytes) => sizes.map((size) => ({ size, arenaBytes })))
+/** Those that take longer. */
+const fullFiles = [...quickFiles, 'golden/networks', 'golden/branching', 'golden/torchvision']
 
-const onGpu: Readonly<Record<Mode, Scale>> = {
+const cellsOf = (sizes: readonly number[], arenas: readonly (number | null)[]): readonly Cell[] =>
+  arenas.flatMap((arenaBytes) => sizes.map((size): Cell => ({ size, arenaBytes, ...(size > 12_288 && { isLarge: true }) })))
+
+/** The memory of paper 002's two cards, in which it trains images of up to 20480 x 20480. */
+const paperArenas = [11 * gibibyte, 40 * gibibyte]
+const largest = 20_480
+
+const onGpu: Readonly<Record<'quick' | 'full', Scale>> = {
   quick: {
     minutes: 8,
     mostSeconds: 60,
@@ -62,9 +70,11 @@ const onGpu: Readonly<Record<Mode, Scale>> = {
     propertyRuns: 30,
     parity: { seeds: 5, size: 64, largeSize: 512 },
     cells: [
+      ...cellsOf([2048, 4096], [null]),
+      { size: largest, arenaBytes: 40 * gibibyte, isLarge: true, isFast: true },
       ...cellsOf([1024, 4096], [11 * gibibyte]),
-      { size: 4096, arenaBytes: 40 * gibibyte },
-      { size: 20_480, arenaBytes: 40 * gibibyte, isLarge: true }
+      { size: 4096, arenaBytes: 40 * gibibyte, isFast: true },
+      { size: largest, arenaBytes: 11 * gibibyte, isLarge: true, isFast: true }
     ],
     rounds: 1,
     steps: 4,
@@ -72,41 +82,41 @@ const onGpu: Readonly<Record<Mode, Scale>> = {
     predictedSize: 1024,
     predictedPercent: 33,
     swappedPercent: 70,
-    batches: { model: 'resnet50', sizes: [64, 256, 928, 1440], size: 224, arenaBytes: 16 * gibibyte }
+    batches: { sizes: [64, 256, 928, 1440], size: 224, arenaBytes: 16 * gibibyte }
   },
   full: {
     minutes: 120,
     mostSeconds: 600,
-    testFiles: [...quickFiles, 'golden/networks'],
+    testFiles: fullFiles,
     propertyRuns: 300,
     parity: { seeds: 5, size: 64, largeSize: 1024 },
-    cells: cellsOf([1024, 2048, 4096, 8192, 12_288, 16_384, 20_480], [11 * gibibyte, 40 * gibibyte]),
+    cells: [...cellsOf([1024, 2048, 4096, 8192], [null]), ...cellsOf([1024, 2048, 4096, 8192, 12_288, 16_384, largest], paperArenas)],
     rounds: 3,
     steps: 4,
     tiledSize: 4096,
     predictedSize: 1024,
     predictedPercent: 33,
     swappedPercent: 70,
-    batches: { model: 'resnet50', sizes: [64, 128, 256, 512, 640, 928, 1440], size: 224, arenaBytes: 16 * gibibyte }
+    batches: { sizes: [64, 128, 190, 256, 512, 928, 1120, 1248, 1440], size: 224, arenaBytes: 16 * gibibyte }
   }
 }
 
-/** On the cpu, where only the check itself is checked. */
-const onCpu: Scale = {
+/** Where only the check itself is checked. */
+const tiny: Scale = {
   minutes: 30,
   mostSeconds: 120,
   testFiles: ['training/devices', 'properties/not-a-number'],
   propertyRuns: 3,
   parity: { seeds: 1, size: 32, largeSize: 48 },
-  cells: cellsOf([32, 64], [256 * mebibyte]),
+  cells: cellsOf([32, 64], [null, 256 * mebibyte]),
   rounds: 1,
   steps: 2,
   tiledSize: 32,
   predictedSize: 32,
   predictedPercent: 100,
   swappedPercent: 100,
-  batches: { model: 'resnet18', sizes: [2], size: 64, arenaBytes: 512 * mebibyte }
+  batches: { sizes: [1, 2], size: 64, arenaBytes: 768 * mebibyte }
 }
 
 export const scaleOf = (device: string, mode: Mode): Scale =>
-  device === 'cuda' ? onGpu[mode] : mode === 'quick' ? onCpu : { ...onCpu, testFiles: onGpu.full.testFiles }
+  device === 'cuda' && mode !== 'tiny' ? onGpu[mode] : mode === 'full' ? { ...tiny, testFiles: fullFiles } : tiny

@@ -1,0 +1,57 @@
+import * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
+import { builtIn } from '../../models'
+import { buildGraph, isLearnable } from '../../staging'
+import type { CheckPrecision } from './check-options'
+import type { Pytorch } from './pytorch'
+import { type Refusal, refusal } from './refusal'
+
+/** PyTorch's ways to train, each as pytorch_peer.py knows it: the first two as they are, the others within less memory. */
+const plainWays = [
+  { name: 'PyTorch, plain', mode: 'plain', segments: 0, format: 'nchw' },
+  { name: 'PyTorch, plain, channels_last', mode: 'plain', segments: 0, format: 'channels_last' }
+] as const
+const sparingWays = [
+  { name: 'PyTorch, checkpoint_sequential 4', mode: 'checkpoint', segments: 4, format: 'nchw' },
+  { name: 'PyTorch, save_on_cpu', mode: 'offload', segments: 0, format: 'nchw' }
+] as const
+export const ways = { plain: plainWays, all: [...plainWays, ...sparingWays] } as const
+
+export type Way = (typeof ways)['all'][number]
+
+/** Some training steps of PyTorch's. */
+export interface Training {
+  readonly model: 'vgg16' | 'resnet50'
+  readonly classes: number
+  readonly batch: number
+  /** Height and width of an image. */
+  readonly size: number
+  readonly precision: CheckPrecision
+  /** null: the whole card. */
+  readonly memoryBytes: number | null
+  /** The first warms up. */
+  readonly steps: number
+}
+
+const Trained = t.type({ ms: t.readonlyArray(t.number), peakBytes: t.union([t.number, t.null]) })
+/** Milliseconds of each step, and the most memory that was reserved; null where nobody counts it. */
+export type Trained = t.TypeOf<typeof Trained>
+
+/** What our model learns: PyTorch's must have as many parameters, or it is another. */
+const parametersOf = ({ model, classes, size }: Training): E.Either<Refusal, number> => {
+  const graph = buildGraph(builtIn[model]!({ classes }), [1, 3, size, size])
+  if (E.isLeft(graph)) return E.left(refusal(graph.left.message))
+  const learnt = graph.right.parameters.filter(isLearnable)
+  return E.right(learnt.reduce((sum, { shape }) => sum + shape.reduce((count, extent) => count * extent, 1), 0))
+}
+
+export const trainPytorch = async (
+  { ask }: Pytorch,
+  { name: _, ...way }: Way,
+  training: Training,
+  seconds: number
+): Promise<E.Either<Refusal, Trained>> => {
+  const parameters = parametersOf(training)
+  if (E.isLeft(parameters)) return parameters
+  return ask(Trained, { kind: 'train', ...way, ...training, parameters: parameters.right }, seconds)
+}
