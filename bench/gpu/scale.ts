@@ -82,7 +82,7 @@ const onGpu: Readonly<Record<'quick' | 'full', Scale>> = {
     predictedSize: 1024,
     predictedPercent: 33,
     swappedPercent: 70,
-    batches: { sizes: [64, 256, 928, 1440], size: 224, arenaBytes: 16 * gibibyte }
+    batches: { sizes: [128, 256, 1440], size: 224, arenaBytes: 16 * gibibyte }
   },
   full: {
     minutes: 120,
@@ -115,7 +115,7 @@ const tiny: Scale = {
   predictedSize: 32,
   predictedPercent: 100,
   swappedPercent: 100,
-  batches: { sizes: [1, 2], size: 64, arenaBytes: 768 * mebibyte }
+  batches: { sizes: [1, 2], size: 32, arenaBytes: 768 * mebibyte }
 }
 
 export const scaleOf = (device: string, mode: Mode): Scale =>

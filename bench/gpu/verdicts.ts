@@ -267,7 +267,9 @@ const overlap = (report: Report): Verdict =>
     5,
     "a swapped step's transfers that pass while it computes",
     'reported',
-    byRow(report, report.overlap, ({ hidden }) => E.right({ text: percent(hidden), holds: true }))
+    byRow(report, report.overlap, ({ hidden, movedBytes }) =>
+      E.right({ text: movedBytes === 0 ? 'nothing was moved' : `${percent(hidden)} of ${formatBytes(movedBytes)}`, holds: true })
+    )
   )
 
 const mostOfKernels = 1.1
