@@ -5,7 +5,7 @@ import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
 import type { Pytorch } from './pytorch'
 import { type Trained, trainPytorch, ways } from './pytorch-training'
-import { type Refusal, failedBefore, timeIsUp } from './refusal'
+import { type Refusal, failedBefore, timeIsUp, unlessOver } from './refusal'
 import { tilefold } from './tilefold'
 
 export interface Throughput {
@@ -92,7 +92,7 @@ export const runBatches = async (check: Check, pytorch: E.Either<Refusal, Pytorc
           ? E.left(timeIsUp)
           : failed !== undefined
             ? E.left(failed)
-            : await run(batch, precision, deadline.atMost(scale.mostSeconds))
+            : unlessOver(deadline, await run(batch, precision, deadline.atMost(scale.mostSeconds)))
         if (E.isLeft(measured) && measured.left.isUntried !== true) failed = failedBefore(batch, measured.left)
         rows.push({ precision, contender: name, isPytorch, batch, size, arenaBytes, measured })
       }

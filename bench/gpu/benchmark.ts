@@ -6,7 +6,7 @@ import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
 import type { Pytorch } from './pytorch'
 import { type Trained, type Way, trainPytorch, ways } from './pytorch-training'
-import { type Refusal, failedBefore, timeIsUp } from './refusal'
+import { type Refusal, failedBefore, timeIsUp, unlessOver } from './refusal'
 import type { Cell } from './scale'
 import { tilefold } from './tilefold'
 
@@ -125,7 +125,7 @@ const runCell = async (
       if (taken.some(E.isLeft)) continue
       // Rounds that time does not allow are left out; one is enough for a figure.
       if (deadline.isOver() && taken.length > 0) continue
-      taken.push(deadline.isOver() ? E.left(timeIsUp) : await turn(cell, precision, steps, deadline.atMost(most)))
+      taken.push(deadline.isOver() ? E.left(timeIsUp) : unlessOver(deadline, await turn(cell, precision, steps, deadline.atMost(most))))
     }
   const timings = contenders.map(({ name }) => timingOf(turns.get(name)!))
   const pytorch = timings.flatMap((timing, index) => (contenders[index]!.isPytorch && E.isRight(timing) ? [timing.right.medianMs] : []))

@@ -116,10 +116,17 @@ const sanitizerTable = (rows: readonly Sanitized[]): string =>
 const findingText = ({ of, figure }: Finding): string =>
   `${of}: ${E.isRight(figure) ? figure.right.text : `not measured (${figure.left.message})`}`
 
+/** One reason for all is given once. */
+const findingsText = (findings: readonly Finding[]): string => {
+  const reasons = new Set(findings.map(({ figure }) => (E.isRight(figure) ? undefined : figure.left.message)))
+  const [reason] = reasons
+  return reasons.size === 1 && reason !== undefined ? `not measured (${reason})` : findings.map(findingText).join('; ')
+}
+
 const verdictTable = (verdicts: readonly Verdict[]): string =>
   table(
     ['point', 'what', 'limit', 'figure', 'holds'],
-    verdicts.map(({ point, what, limit, findings, holds }) => [`${point}`, what, limit, findings.map(findingText).join('; '), holds])
+    verdicts.map(({ point, what, limit, findings, holds }) => [`${point}`, what, limit, findingsText(findings), holds])
   )
 
 const section = <A>(title: string, part: Part<A> | undefined, show: (found: A) => string): string => {

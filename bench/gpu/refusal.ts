@@ -1,3 +1,6 @@
+import * as E from 'fp-ts/Either'
+import type { Deadline } from './deadline'
+
 /** Why a measurement has no figures: the sentence of who refused, and whether memory was what lacked. */
 export interface Refusal {
   readonly message: string
@@ -16,3 +19,7 @@ export const failedBefore = (what: number, { outOfMemory }: Refusal): Refusal =>
   ...refusal(`not tried: it failed at ${what}`, outOfMemory),
   isUntried: true
 })
+
+/** What a run said, unless it was ended for its deadline: that tells nothing of it. */
+export const unlessOver = <A>(deadline: Deadline, found: E.Either<Refusal, A>): E.Either<Refusal, A> =>
+  E.isLeft(found) && !found.left.outOfMemory && deadline.isOver() ? E.left(timeIsUp) : found
