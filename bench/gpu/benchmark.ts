@@ -164,12 +164,10 @@ export const runBenchmarks = async (check: Check, pytorch: E.Either<Refusal, Pyt
     ...(E.isRight(pytorch) ? ways.all.map((way) => byPytorch(pytorch.right, way)) : [])
   ]
   const rows: Row[] = []
-  for (const [index, precision] of check.precisions.entries()) {
-    const share = deadline.shared(check.precisions.length - index)
-    for (const cell of check.scale.cells.filter(({ isFast }) => isFast !== true || precision !== 'float32')) {
+  for (const cell of check.scale.cells)
+    for (const precision of check.precisions.filter((one) => cell.isFast !== true || one !== 'float32')) {
       const taking = contenders.filter(({ takes }) => takes(cell))
-      rows.push(...(await runCell(check, cell, precision, taking, failures(rows, cell, precision), share)))
+      rows.push(...(await runCell(check, cell, precision, taking, failures(rows, cell, precision), deadline)))
     }
-  }
-  return rows
+  return check.precisions.flatMap((precision) => rows.filter((row) => row.precision === precision))
 }

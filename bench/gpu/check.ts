@@ -14,7 +14,7 @@ import { type Deadline, deadlineIn } from './deadline'
 import { runDriverMemory } from './driver-memory'
 import { gpuMissing } from './find-gpu'
 import { runLaunchOverhead } from './launch-overhead'
-import { markdown } from './markdown'
+import { markdown, verdictTable } from './markdown'
 import { runOverlap } from './overlap'
 import { manifestOf } from './packages'
 import { runParity } from './parity'
@@ -47,14 +47,14 @@ const write = (report: Report): Report => {
 
 /** Of the whole time, what is kept for each part, in the order in which they run: what one does not take the next ones may. */
 const shares = {
-  suite: 0.17,
-  parity: 0.09,
-  sanitizer: 0.1,
+  suite: 0.24,
+  parity: 0.08,
+  sanitizer: 0.08,
   predictions: 0.14,
-  benchmarks: 0.24,
-  launchOverhead: 0.09,
+  benchmarks: 0.22,
+  launchOverhead: 0.08,
   overlap: 0.04,
-  batches: 0.1,
+  batches: 0.09,
   driverMemory: 0.03
 } as const
 type PartName = keyof typeof shares
@@ -114,7 +114,7 @@ const main = async (args: readonly string[]): Promise<number> => {
   // The device cuda looks for cuDNN and cuBLAS beside each python3 on PATH.
   if (check.right.python.includes('/')) process.env.PATH = `${dirname(resolve(check.right.python))}:${process.env.PATH ?? ''}`
   const deadline = deadlineIn(Math.max(1, check.right.minutes * 60 - slackSeconds))
-  const missing = check.right.device === 'cuda' ? await gpuMissing(deadline.atMost(check.right.scale.mostSeconds)) : undefined
+  const missing = check.right.device === 'cuda' ? await gpuMissing(deadline.atMost(2 * check.right.scale.mostSeconds)) : undefined
   if (missing !== undefined) {
     say(missing)
     return 2
@@ -124,6 +124,7 @@ const main = async (args: readonly string[]): Promise<number> => {
   process.once('exit', () => rmSync(cache, { recursive: true, force: true }))
   process.env.XDG_CACHE_HOME = cache
   const report = await runCheck(check.right, deadline)
+  say(verdictTable(verdictsOf(report)))
   process.stdout.write(`${paths.json}\n${paths.markdown}\n`)
   return holds(report) ? 0 : 1
 }

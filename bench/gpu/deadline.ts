@@ -3,8 +3,6 @@ export interface Deadline {
   /** Seconds that are left, at most so many. */
   readonly atMost: (seconds: number) => number
   readonly isOver: () => boolean
-  /** The first of so many parts, in equal shares of what is left. */
-  readonly shared: (parts: number) => Deadline
   /** So many seconds before: they are kept for what comes later. */
   readonly before: (seconds: number) => Deadline
 }
@@ -15,7 +13,6 @@ export const deadlineIn = (seconds: number): Deadline => {
   return {
     atMost: (most) => Math.min(most, left()),
     isOver: () => left() === 0,
-    shared: (parts) => deadlineIn(left() / parts),
     before: (seconds) => deadlineIn(left() - seconds)
   }
 }

@@ -36,10 +36,10 @@ export const runLaunchOverhead = async (
   { device, precisions, scale: { tiledSize: size, steps, mostSeconds } }: Check,
   deadline: Deadline
 ): Promise<readonly E.Either<Refusal, LaunchOverhead>[]> => {
-  const measure = async (precision: CheckPrecision, share: Deadline): Promise<E.Either<Refusal, LaunchOverhead>> => {
+  const measure = async (precision: CheckPrecision): Promise<E.Either<Refusal, LaunchOverhead>> => {
     const setup = ['--device', device, '--precision', precision, '--input', `1x3x${size}x${size}`]
     const ask = <A>(codec: t.Type<A, unknown>, ...args: readonly string[]) =>
-      tilefold(codec, [...args, ...setup], share.atMost(mostSeconds))
+      tilefold(codec, [...args, ...setup], deadline.atMost(mostSeconds))
     const [broken, timed, untiled, plan] = [
       // First: it measures every kernel of its plan, and by these times the others plan the same.
       await ask(Broken, 'bench', tiled, '--steps', '1', '--measure', '--breakdown'),
@@ -72,6 +72,6 @@ export const runLaunchOverhead = async (
     )
   }
   const rows: E.Either<Refusal, LaunchOverhead>[] = []
-  for (const [index, precision] of precisions.entries()) rows.push(await measure(precision, deadline.shared(precisions.length - index)))
+  for (const precision of precisions) rows.push(await measure(precision))
   return rows
 }

@@ -123,7 +123,7 @@ const findingsText = (findings: readonly Finding[]): string => {
   return reasons.size === 1 && reason !== undefined ? `not measured (${reason})` : findings.map(findingText).join('; ')
 }
 
-const verdictTable = (verdicts: readonly Verdict[]): string =>
+export const verdictTable = (verdicts: readonly Verdict[]): string =>
   table(
     ['point', 'what', 'limit', 'figure', 'holds'],
     verdicts.map(({ point, what, limit, findings, holds }) => [`${point}`, what, limit, findingsText(findings), holds])

@@ -34,6 +34,7 @@ const Profile = t.type({ measured: t.number, linkBytesPerSecond: t.type({ toDevi
 const Benched = t.type({ stepMs: t.readonlyArray(t.number), predictedStepMs: t.number })
 
 const warming = 2
+
 /** Measures VGG-16's kernels, records the GPU, and holds predicted beside measured steps, in each precision. */
 export const runPredictions = async (
   { device, precisions, scale: { predictedSize: size, predictedPercent, steps, mostSeconds } }: Check,
@@ -45,18 +46,17 @@ export const runPredictions = async (
     { strategy: 'auto', budget: least }
   ] as const
   const rows: E.Either<Refusal, Profiled>[] = []
-  for (const [index, precision] of precisions.entries()) {
-    const share = deadline.shared(precisions.length - index)
+  for (const precision of precisions) {
     const setup = ['vgg16', '--classes', '2', '--device', device, '--precision', precision, '--input', `1x3x${size}x${size}`]
     const deviceFile = device === 'cuda' ? resolve(`gpu-check-${precision}.json`) : null
     const started = performance.now()
     const out = deviceFile === null ? [] : ['--out', deviceFile]
-    const profile = await tilefold(Profile, ['profile', ...setup, '--budget', least, ...out], share.atMost(2 * mostSeconds))
+    const profile = await tilefold(Profile, ['profile', ...setup, '--budget', least, ...out], deadline.atMost(2 * mostSeconds))
     const seconds = (performance.now() - started) / 1000
     const predictions: E.Either<Refusal, Prediction>[] = []
     for (const { strategy, budget } of E.isLeft(profile) ? [] : cases) {
       const args = ['bench', ...setup, '--strategy', strategy, '--budget', budget, '--steps', `${steps + warming}`]
-      const benched = share.isOver() ? E.left(timeIsUp) : await tilefold(Benched, args, share.atMost(mostSeconds))
+      const benched = deadline.isOver() ? E.left(timeIsUp) : await tilefold(Benched, args, deadline.atMost(mostSeconds))
       predictions.push(
         pipe(
           benched,

@@ -38,8 +38,8 @@ const Trained = t.type({ ms: t.readonlyArray(t.number), peakBytes: t.union([t.nu
 export type Trained = t.TypeOf<typeof Trained>
 
 /** What our model learns: PyTorch's must have as many parameters, or it is another. */
-const parametersOf = ({ model, classes, size }: Training): E.Either<Refusal, number> => {
-  const graph = buildGraph(builtIn[model]!({ classes }), [1, 3, size, size])
+const parametersOf = ({ model, classes, batch, size }: Training): E.Either<Refusal, number> => {
+  const graph = buildGraph(builtIn[model]!({ classes }), [batch, 3, size, size])
   if (E.isLeft(graph)) return E.left(refusal(graph.left.message))
   const learnt = graph.right.parameters.filter(isLearnable)
   return E.right(learnt.reduce((sum, { shape }) => sum + shape.reduce((count, extent) => count * extent, 1), 0))

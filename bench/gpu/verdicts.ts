@@ -194,7 +194,8 @@ const pixels = (report: Report): Verdict => {
       E.chain((rows) => {
         const tried = rows.filter((row) => !row.isPytorch && row.size === size && row.arenaBytes === arenaBytes)
         const [ours, theirs] = [fastest(tried), fastest(rows.filter((row) => row.arenaBytes === null))]
-        if (ours === undefined) return tried.map(({ timing }) => timing).find(E.isLeft) ?? notRun
+        if (ours === undefined)
+          return tried.map(({ timing }) => timing).find(E.isLeft) ?? E.left(refusal(`${report.check.mode} leaves it out`))
         if (theirs === undefined) return E.left(refusal('plain PyTorch has no time to compare with'))
         const ratio = ours.nanoseconds / theirs.nanoseconds
         const text = `${ratio.toFixed(2)} (${ours.nanoseconds.toFixed(1)} ns over ${theirs.nanoseconds.toFixed(1)} ns at ${theirs.row.size}²)`

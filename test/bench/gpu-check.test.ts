@@ -28,7 +28,7 @@ say({ ready: true, version: 'PyTorch 0', device: 'stand-in', memoryBytes: null }
 require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
   const { kind, size, model, parameters, batch, memoryBytes } = JSON.parse(line)
   if (kind === 'gradients') say({ error: 'no gradients here', outOfMemory: false })
-  else if (model === 'resnet50' && batch === 2) { say({ error: 'CUDA error: lost', outOfMemory: false, isLost: true }); process.exit() }
+  else if (model === 'resnet50' && batch === 3) { say({ error: 'CUDA error: lost', outOfMemory: false, isLost: true }); process.exit() }
   else if (model === 'resnet50' && parameters !== 25557032) say({ error: 'another network', outOfMemory: false })
   else if (size > 32 && memoryBytes !== null && model === 'vgg16') say({ error: 'out of memory', outOfMemory: true })
   else say({ ms: [1000, 20, 40], peakBytes: 5 })
@@ -119,7 +119,7 @@ test('on the cpu every part runs, and what fails on one side leaves the other si
   assert.ok(overlap.found.value[0].value.plainMs > 0 && overlap.found.value[0].value.hidden <= 1)
   for (const { contender, batch, measured } of batches.found.value)
     // Another stand-in takes the place of the one whose GPU was lost.
-    if (contender.startsWith('PyTorch') && batch === 2) assert.is(measured.error.message, 'CUDA error: lost')
+    if (contender.startsWith('PyTorch') && batch === 3) assert.is(measured.error.message, 'CUDA error: lost')
     else assert.ok(measured.value.imagesPerSecond > 0, `${contender} ${batch}`)
   for (const { message } of [driverMemory.found.value[0].error, sanitizer.found.error]) assert.match(message, /the cpu device/)
 
