@@ -45,6 +45,7 @@ export interface Scale {
 const quickFiles = [
   'training/devices',
   'golden/operations',
+  'golden/branching',
   'properties/tiled-equals-untiled',
   'properties/fused-rectifier',
   'properties/not-a-number',
@@ -53,7 +54,7 @@ const quickFiles = [
 ]
 
 /** Those that take longer. */
-const fullFiles = [...quickFiles, 'golden/networks', 'golden/branching', 'golden/torchvision']
+const fullFiles = [...quickFiles, 'golden/networks', 'golden/torchvision']
 
 const cellsOf = (sizes: readonly number[], arenas: readonly (number | null)[]): readonly Cell[] =>
   arenas.flatMap((arenaBytes) => sizes.map((size): Cell => ({ size, arenaBytes, ...(size > 12_288 && { isLarge: true }) })))
