@@ -4,10 +4,10 @@ import { lazily } from './lazily'
 import { lower, type Lowered } from './lowering/lower'
 import type { Lowering } from './lowering/open-context'
 import { microBatches } from './objective'
-import { inOrder, type Order } from './order'
+import { inOrder, poolBeforeRectifying, type Order } from './order'
 import { timelineOf } from './lowering/timeline'
 import { alignment } from './placement/placement'
-import type { Residence, Segment } from './plan'
+import { statically, type Residence, type Segment } from './plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { largestTensorBytes, leastBytesOf } from './strategies/least-bytes'
 import type { Decisions, Prospect, Search, Segmentation, Strategy } from './strategies/strategy'
@@ -234,6 +234,14 @@ const answersOf = (
   }
 }
 
+/** Milliseconds of the fastest kernels, run once each in the better order, without a map or a transfer: no plan takes less. */
+export const lowerBound = (written: Lowering): number => {
+  const order = poolBeforeRectifying(written.graph)
+  const lowering = { ...written, graph: inOrder(written.graph, order) }
+  const [fastest] = withVariants(variantsOf(lowering), wholeGraph(lowering.graph))
+  return candidateOf({ ...written, placement: statically }, order, fastest!).milliseconds()
+}
+
 /**
  * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers, or of those that obey the model's
  * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
@@ -249,12 +257,15 @@ export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Ca
     ...answersOf(written, strategies[name], searchIn, plain, hostBudget ?? Infinity)
   }))
   // What a search finds that looks for it spares the others' slower candidates their placement.
+  const leastMilliseconds = lazily(() => lowerBound(written))
   const guidedFirst = [...all].sort((a, b) => Number(b.kind === 'targeted') - Number(a.kind === 'targeted'))
   return {
     within: (budget) => {
       const found = new Map<Answers, Candidate | undefined>()
       let slowest = Infinity
       for (const answers of guidedFirst) {
+        // Where nothing can be faster, nothing need be swapped.
+        if (answers.kind === 'swapping' && slowest <= leastMilliseconds()) continue
         const candidate = answers.within(budget, slowest)
         found.set(answers, candidate)
         slowest = Math.min(slowest, candidate?.milliseconds() ?? Infinity)

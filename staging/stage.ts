@@ -11,12 +11,11 @@ import type { Source } from './lowering/context'
 import type { Lowering } from './lowering/open-context'
 import { checkObjective, type Objective } from './objective'
 import { statically, type MemoryPlan, type PlacementChoice, type Segment } from './plan'
-import { asWritten, inOrder, poolBeforeRectifying } from './order'
+import { asWritten, inOrder } from './order'
 import type { Program } from './program'
-import { candidateOf, openAnswers, type Answers, type Candidate } from './search'
+import { candidateOf, lowerBound, openAnswers, type Answers, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
-import { variantsOf, withVariants } from './strategies/variants'
 import { segmentMultiplyAdds, segmentTiling, untiled } from './tiling'
 
 export interface StageRequest {
@@ -103,14 +102,11 @@ const loweringOf = ({ device, objective, source, exactKernels, given, placement 
   placement: given?.placement ?? placement ?? statically
 })
 
-/** Nothing is mapped. */
-const placedStatically = (lowering: Lowering): Lowering => ({ ...lowering, placement: statically })
-
 /** The yardstick is there even where the device refuses kernels of the whole image. */
 const plainOf = (lowering: Lowering): Candidate => {
   const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) % refusedBytes
   return candidateOf(
-    placedStatically({ ...lowering, device: { ...lowering.device, scratchBytes } }),
+    { ...lowering, device: { ...lowering.device, scratchBytes }, placement: statically },
     asWritten(lowering.graph),
     wholeGraph(lowering.graph)
   )
@@ -175,14 +171,6 @@ export const decide = (request: StageRequest): E.Either<StagingError, Decided> =
     E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkGiven(graph, request.given))),
     E.chain((graph) => decideGraph(request, graph))
   )
-
-/** Of the fastest kernels, run once each in the better order. */
-const lowerBound = (written: Lowering): number => {
-  const order = poolBeforeRectifying(written.graph)
-  const lowering = { ...written, graph: inOrder(written.graph, order) }
-  const [fastest] = withVariants(variantsOf(lowering), wholeGraph(lowering.graph))
-  return candidateOf(placedStatically(written), order, fastest!).milliseconds()
-}
 
 export const planOf = ({ strategy, given, device, budget }: StageRequest, { written, lowering, plain, chosen }: Decided): MemoryPlan => {
   const { graph } = lowering

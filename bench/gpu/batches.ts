@@ -72,16 +72,17 @@ const byPytorch = ({ scale: { batches, steps } }: Check, pytorch: Pytorch, way: 
 })
 
 /**
- * ResNet-50 on images as ImageNet has them, in growing batches within one arena: by recomputation, PyTorch as it is, and by swapping as
- * paper 000 does; one precision after the other, as far as time does.
+ * ResNet-50 on images as ImageNet has them, in growing batches within one arena: by recomputation and swapping together, PyTorch as it is, and by
+ * swapping as paper 000 does; one precision after the other, as far as time does.
  */
 export const runBatches = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Batch[]> => {
   const { precisions, scale } = check
   const { sizes, size, arenaBytes } = scale.batches
+  const swapping = ['--host-budget', `${Math.floor(hostShare * process.availableMemory())}`]
   const contenders = [
-    byTilefold(check, 'auto'),
+    byTilefold(check, 'auto', ...swapping),
     ...(E.isRight(pytorch) ? ways.plain.map((way) => byPytorch(check, pytorch.right, way)) : []),
-    byTilefold(check, 'window', '--host-budget', `${Math.floor(hostShare * process.availableMemory())}`)
+    byTilefold(check, 'window', ...swapping)
   ]
   const rows: Batch[] = []
   for (const precision of precisions)
