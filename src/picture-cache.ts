@@ -16,12 +16,15 @@ interface Cache<A> {
 const cacheOf = <A>(limitBytes: number): Cache<A> => {
   const held = new Map<string, { readonly bytes: number; readonly value: A }>()
   let heldBytes = 0
+  const drop = (path: string): void => {
+    heldBytes -= held.get(path)?.bytes ?? 0
+    held.delete(path)
+  }
   const makeRoom = (bytes: number): void => {
     // A Map iterates in order of insertion, so its first entry is the one used longest ago.
-    for (const [path, oldest] of held) {
+    for (const path of held.keys()) {
       if (heldBytes + bytes <= limitBytes) break
-      held.delete(path)
-      heldBytes -= oldest.bytes
+      drop(path)
     }
   }
   return {
@@ -35,6 +38,8 @@ const cacheOf = <A>(limitBytes: number): Cache<A> => {
     makeRoom,
     put: (path, bytes, value) => {
       if (bytes > limitBytes) return
+      // Steps and what is loaded ahead of them may have asked for the same at once.
+      drop(path)
       makeRoom(bytes)
       held.set(path, { bytes, value })
       heldBytes += bytes

@@ -51,7 +51,7 @@ export const checkOptions = (args: readonly string[]): E.Either<string, Check | 
             E.Do,
             E.bind('mode', () =>
               positionals.length > 1
-                ? E.left(`give quick or full, not ${positionals.join(' ')}`)
+                ? E.left(`give ${modes.join(' or ')}, not ${positionals.join(' ')}`)
                 : oneOf('the mode', positionals[0] ?? 'quick', modes)
             ),
             E.bind('device', () => oneOf('--device', deviceName, ['cuda', 'cpu'])),

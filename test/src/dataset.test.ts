@@ -150,6 +150,16 @@ test('the cache decodes an image once while it fits, and stays within its bytes'
   assert.is.not(await valueOf(cached(small)), first)
 })
 
+test('an image that is decoded twice at once is held once', async () => {
+  const [twice, other] = [at('twice.png'), at('beside.png')]
+  await blank(10, 10).png().toFile(twice)
+  await blank(10, 10).png().toFile(other)
+  const cached = pictureCache({ height: 1, width: 1 }, 600)
+  const decoded = await Promise.all([valueOf(cached(twice)), valueOf(cached(twice))])
+  await valueOf(cached(other))
+  assert.ok(decoded.includes(await valueOf(cached(twice))))
+})
+
 test('an image that is too large for memory waits on disk, in a file without a name', async () => {
   const image = at('large.png')
   await blank(10, 10).png().toFile(image)
