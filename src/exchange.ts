@@ -10,7 +10,7 @@ export interface Exchange {
   readonly parts: (name: string) => readonly Uint8Array[]
 }
 
-const partBytes = 2 ** 30
+export const partBytes = 2 ** 30
 
 const elementsOf = ({ shape }: Exchanged): number => shape.reduce((product, extent) => product * extent, 1)
 

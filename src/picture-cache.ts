@@ -62,23 +62,24 @@ export const maskCache = (least: Extent2, limitBytes = mostInMemory): ((path: st
     )
 }
 
-/** Of the disk: what is dropped keeps its place until the next image has its own. */
+/** Of the disk, or one image: what is dropped keeps its place until the next image has its own. */
 const diskShare = 0.5
 
 /** Decoded images by path, each at least so large; together up to `limitBytes` in memory, and those that are larger by themselves on disk. */
 export const pictureCache = (least: Extent2, limitBytes = mostInMemory): ((path: string) => Outcome<Picture>) => {
   const inMemory = cacheOf<Picture>(limitBytes)
   let onDisk: Cache<Picture> | undefined
-  const openDisk: Outcome<Cache<Picture>> = pipe(
-    freeBytes,
-    TE.map((free) => (onDisk ??= cacheOf(diskShare * free)))
-  )
+  const openDisk = (bytes: number): Outcome<Cache<Picture>> =>
+    pipe(
+      freeBytes,
+      TE.map((free) => (onDisk ??= cacheOf(Math.max(bytes, diskShare * free))))
+    )
   const decode = (path: string): Outcome<Picture> =>
     pipe(
       TE.Do,
       TE.bind('extent', () => readExtent(path)),
       TE.let('bytes', ({ extent }) => pictureBytes(enlarged(extent, least))),
-      TE.bind('cache', ({ bytes }) => (bytes <= limitBytes ? TE.right(inMemory) : openDisk)),
+      TE.bind('cache', ({ bytes }) => (bytes <= limitBytes ? TE.right(inMemory) : openDisk(bytes))),
       TE.chainFirstIOK(
         ({ cache, bytes }) =>
           () =>

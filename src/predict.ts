@@ -2,8 +2,9 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { type Objective, objectiveText } from '../staging'
+import { partBytes } from './exchange'
 import { type Outcome, inputFailure } from './failure'
-import { type Picture, decodeImage } from './images'
+import { type Extent2, type Picture, decodeImage } from './images'
 import { checkMaskName, writeMask } from './masks'
 import { frozenModel } from './model-layers'
 import { pixelLossOf } from './pixel-loss'
@@ -11,6 +12,7 @@ import { type Planned, type RunnableSetup, imageSource, planNetwork } from './pl
 import { type Watching, measureFirst } from './profile'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { centred } from './training/batches'
+import { checkRoom } from './unpacked'
 import { checkWritable } from './whole-file'
 
 export interface PredictOptions extends Omit<RunnableSetup, 'input'>, Watching {
@@ -57,8 +59,8 @@ const handOut = ({ out }: PredictOptions, { height, width }: Picture, planned: P
   return TE.map(() => ({ pixels: counts }))(writeMask(out!, { height, width }, classes))
 }
 
-/** What a model makes goes to a file where it scores pixels, and only then. */
-const checkOut = ({ out }: PredictOptions, planned: Planned): Outcome<void> => {
+/** What a model makes goes to a file where it scores pixels, and only then; a mask in several parts needs room on the way. */
+const checkOut = ({ out }: PredictOptions, { height, width }: Extent2, planned: Planned): Outcome<unknown> => {
   const { model, nodes } = planned.staged.graph
   const { op, input } = nodes.at(-1)!
   if (op === 'meanSquaredError') return TE.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
@@ -66,9 +68,9 @@ const checkOut = ({ out }: PredictOptions, planned: Planned): Outcome<void> => {
     return TE.left(inputFailure(`${model} scores every pixel: give --out, *.tif or *.png`))
   if (op === 'pixelCrossEntropy' && input[1] > 256)
     return TE.left(inputFailure(`${model} tells ${input[1]} classes apart, but a mask holds 256 at most`))
-  return op === 'softmaxCrossEntropy' && out !== undefined
-    ? TE.left(inputFailure(`${model} scores whole images, which are printed: leave out --out`))
-    : TE.right(undefined)
+  if (op === 'softmaxCrossEntropy' && out !== undefined)
+    return TE.left(inputFailure(`${model} scores whole images, which are printed: leave out --out`))
+  return out !== undefined && height * width > partBytes ? checkRoom(`the mask ${out}`, height * width) : TE.right(undefined)
 }
 
 /** What a training plan swaps out is for its backward pass; without one it stays where it is. */
@@ -103,7 +105,7 @@ export const predict = (options: PredictOptions): Outcome<PredictReport> =>
     }),
     TE.chainFirst(({ setup }) => measureFirst(setup, objective, imageSource)),
     TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
-    TE.chainFirst(({ planned }) => checkOut(options, planned)),
+    TE.chainFirst(({ picture, planned }) => checkOut(options, picture, planned)),
     TE.chainFirstIOK(
       ({ planned }) =>
         () =>

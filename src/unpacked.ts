@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { mkdir, rm, statfs, truncate, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
@@ -22,16 +23,26 @@ export const greyHeader = (height: number, width: number): Buffer => {
   return header
 }
 
-const name = 'unpacked'
+/** Machines, and containers, that share a cache folder number their processes alike. */
+const name = `unpacked-${hostname()}`
+
+const makeFolder = async (parent: string): Promise<string> => {
+  const folder = join(parent, `${name}.${process.pid}.tmp`)
+  // Of a process that was killed and had the same number.
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  await removeAbandoned(parent, (other) => other === name)
+  return folder
+}
+
+const folders = new Map<string, Promise<string>>()
 
 /** Of this process, made when it is first asked for and removed when the process ends. */
-const openFolder = async (): Promise<string> => {
+const openFolder = (): Promise<string> => {
   const parent = cacheFolder()
-  const folder = join(parent, `${name}.${process.pid}.tmp`)
-  if ((await mkdir(folder, { recursive: true })) !== undefined) {
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-    await removeAbandoned(parent, (other) => other === name)
-  }
+  const folder = folders.get(parent) ?? makeFolder(parent)
+  folders.set(parent, folder)
   return folder
 }
 
@@ -53,8 +64,8 @@ export const withFile = <A>(use: (file: string) => Outcome<A>): Outcome<A> =>
     TE.tryCatch(() => rm(file, { force: true }), unusable)
   )
 
-/** `withFile`, where so many bytes are free; `what` they are of. */
-export const withRoom = <A>(what: string, bytes: number, use: (file: string) => Outcome<A>): Outcome<A> =>
+/** Whether so many bytes are free; `what` they are of. */
+export const checkRoom = (what: string, bytes: number): Outcome<number> =>
   pipe(
     freeBytes,
     TE.filterOrElse(
@@ -63,7 +74,13 @@ export const withRoom = <A>(what: string, bytes: number, use: (file: string) => 
         inputFailure(
           `${what} takes ${bytes} bytes when unpacked, but ${cacheFolder()} has ${free} free; make room there, or set XDG_CACHE_HOME to a folder that has it`
         )
-    ),
+    )
+  )
+
+/** `withFile`, where there is room. */
+export const withRoom = <A>(what: string, bytes: number, use: (file: string) => Outcome<A>): Outcome<A> =>
+  pipe(
+    checkRoom(what, bytes),
     TE.chain(() => withFile(use))
   )
 

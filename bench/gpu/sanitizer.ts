@@ -59,8 +59,12 @@ const run = async (
     : E.left(refusal(complaintOf(ended)))
 }
 
+/** Of a quick check one net a precision, another for each. */
+const netsOf = (mode: Check['mode'], precisions: readonly CheckPrecision[], precision: CheckPrecision) =>
+  mode === 'quick' ? [nets[precisions.indexOf(precision) % nets.length]!] : nets
+
 /** Memory and race checks of whole steps, several at once. Throws where the machine has no compute-sanitizer. */
-export const runSanitizer = async ({ device, precisions, scale }: Check, deadline: Deadline): Promise<readonly Sanitized[]> => {
+export const runSanitizer = async ({ device, mode, precisions, scale }: Check, deadline: Deadline): Promise<readonly Sanitized[]> => {
   if (device !== 'cuda') throw new Error(`${name} checks GPUs, not the ${device} device`)
   const program = sanitizer()
   if (program === undefined) throw new Error(`there is no ${name} on PATH or in /usr/local/cuda*/bin`)
@@ -73,5 +77,9 @@ export const runSanitizer = async ({ device, precisions, scale }: Check, deadlin
       deadline.isOver() ? E.left(timeIsUp) : run(program, tool, net, precision, deadline.atMost(2 * scale.mostSeconds))
     )
   })
-  return Promise.all(tools.flatMap((tool) => precisions.flatMap((precision) => nets.map((net) => check(tool, net, precision)))))
+  return Promise.all(
+    tools.flatMap((tool) =>
+      precisions.flatMap((precision) => netsOf(mode, precisions, precision).map((net) => check(tool, net, precision)))
+    )
+  )
 }

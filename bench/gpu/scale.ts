@@ -49,6 +49,7 @@ const quickFiles = [
   'properties/tiled-equals-untiled',
   'properties/fused-rectifier',
   'properties/not-a-number',
+  'properties/bf16',
   'properties/virtual',
   'properties/awkward-graphs'
 ]

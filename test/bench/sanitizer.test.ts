@@ -12,7 +12,7 @@ import { temporaryFolder } from '../src/temporary-folder'
 const folder = temporaryFolder()
 process.env.PATH = `${folder}:${process.env.PATH}`
 const check = {
-  mode: 'quick',
+  mode: 'full',
   device: 'cuda',
   precisions: ['float32'],
   python: 'python3',
@@ -27,6 +27,14 @@ const found = async (does: string): Promise<readonly (number | string)[]> => {
   const rows = await runSanitizer(check, deadlineIn(60))
   return rows.map(({ found }) => (E.isRight(found) ? found.right.errors : found.left.message))
 }
+
+test('a quick check runs one net a precision', async () => {
+  writeFileSync(join(folder, 'compute-sanitizer'), '#!/bin/sh\nexit 1\n')
+  chmodSync(join(folder, 'compute-sanitizer'), 0o755)
+  const rows = await runSanitizer({ ...check, mode: 'quick', precisions: ['float32', 'tf32', 'bf16'] }, deadlineIn(60))
+  const nets = (tool: string): readonly string[] => rows.filter((row) => row.tool === tool).map(({ net }) => net)
+  for (const tool of ['memcheck', 'racecheck']) assert.equal(nets(tool), ['tiled-vgg16', 'resnet18', 'deeplabv3plus'])
+})
 
 test('the errors of all processes count', async () => {
   const summaries =

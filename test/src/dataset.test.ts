@@ -1,4 +1,5 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { types } from 'node:util'
 import * as E from 'fp-ts/Either'
@@ -167,7 +168,7 @@ test('an image that is too large for memory waits on disk, in a file without a n
   const first = await valueOf(cached(image))
   assert.ok(types.isExternal(first.pixels))
   assert.is(await valueOf(cached(image)), first)
-  const unpacked = join(process.env.XDG_CACHE_HOME!, 'tilefold', `unpacked.${process.pid}.tmp`)
+  const unpacked = join(process.env.XDG_CACHE_HOME!, 'tilefold', `unpacked-${hostname()}.${process.pid}.tmp`)
   assert.equal(readdirSync(unpacked), [])
 })
 
