@@ -1,4 +1,5 @@
-// The scheduling of a cuda device without a GPU: programs on its streams, events and graphs, against the emulated CUDA (emulated_cuda/runtime.hpp).
+// The scheduling of a cuda device without a GPU: programs on its streams, events and graphs, against the emulated CUDA
+// (emulated_cuda/runtime.hpp).
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -333,7 +334,8 @@ void precisionsNeedTheirGpus() {
   emulated::setComputeCapability(8, 0);
   for (const std::string& refusal : {bf16, tf32})
     expect(refusal.find("has 7.5: use --precision float32") != std::string::npos, "a GPU without tensor cores for it was not refused");
-  expect(turing.empty(), "a GPU of compute capability 7.5 was refused");
+  // Past this question it may still miss cuDNN.
+  expect(turing.find("compute capability") == std::string::npos, "a GPU of compute capability 7.5 was refused");
   expect(volta.find("7.5 or higher") != std::string::npos, "a GPU that no kernel is built for was not refused");
 }
 

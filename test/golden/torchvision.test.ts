@@ -159,7 +159,8 @@ networks.forEach(({ name, smooth, input, seeds }) => {
       compared(`${device}, ${variant}: as close as PyTorch's float32`, async () => {
         const steps: Record<Compared, number>[] = []
         for (const { seed, loss } of seeds) steps.push(errorsOf(await gradients({ ...execution(seed), device, ...decisions }), seed, loss))
-        const mostLoss = Math.max(1e-5, (exact ? 1 : 2) * largest('loss'))
+        // PyTorch's own errors are of vectors of 16 floats: sums of others round otherwise.
+        const mostLoss = Math.max(1e-5, (exact && wide ? 1 : 2) * largest('loss'))
         steps.forEach(({ loss }, index) => ok(loss <= mostLoss, `seed ${seeds[index]!.seed}: the loss is off by ${loss}, over ${mostLoss}`))
         // By Winograd medians reach 1.5e-5. Inception's means as it is: 1.3e-5, and 3.6e-5 by Winograd; PyTorch's own, 1e-5 to 7e-5.
         const running = exact ? 1e-5 : 2e-5
