@@ -120,6 +120,10 @@ export type Whole<Text extends string> = Text extends '0' | `0 ${string}` | `${s
   ? false
   : NotNegative<Text>
 
+/** The digits of a number that is known, for sums of many. */
+export type DigitsOf<N extends number> = number extends N ? undefined : Digits<N>
+export type { NumberOf, Sum }
+
 /** A + B. */
 export type Add<A extends number, B extends number> = number extends A | B
   ? number

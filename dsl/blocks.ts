@@ -1,11 +1,11 @@
 import type { Layers } from './arguments'
 import { layer, type Layer } from './layer'
 
-interface Residual<M extends Layers, S extends Layers> {
+export interface Residual<M extends Layers, S extends Layers> {
   readonly main: M
   readonly shortcut: S
 }
-interface Parallel<B extends readonly Layers[]> {
+export interface Parallel<B extends readonly Layers[]> {
   readonly branches: B
 }
 

@@ -129,4 +129,4 @@ type AppendedLoss<Flattened> = [Flattened] extends [never]
 
 /** E where it is one list of known length, else nothing. */
 export type Known<E> = IsUnion<E> extends true ? undefined : E extends Entries ? (number extends E['length'] ? undefined : E) : undefined
-type IsUnion<T, One = T> = T extends unknown ? ([One] extends [T] ? false : true) : never
+export type IsUnion<T, One = T> = T extends unknown ? ([One] extends [T] ? false : true) : never

@@ -1,10 +1,10 @@
 export type { AnyLayer, ArgsOf, Layers, Mark, Op, OpArguments, Padding, Pair } from './arguments'
-export { dense, parallel, residual } from './blocks'
+export { dense, parallel, residual, type Parallel, type Residual } from './blocks'
 export { flatLayers, type FlatLayer } from './flat-layers'
 export type { Layer } from './layer'
 export { layerText } from './layer-text'
 export { model, modelOf, type Model } from './model'
-export { checkpoint, checkpointWithin, input, named, net, seq, tile } from './net'
+export { checkpoint, checkpointWithin, input, named, net, seq, type Listed, type Named, type Sequence, type Within } from './net'
 export {
   adaptiveAvgPool2d,
   avgPool2d,
@@ -27,9 +27,10 @@ export {
   sigmoid,
   silu,
   softmaxCrossEntropy,
-  tanh
+  tanh,
+  tile
 } from './ops'
-export { planFor, type Plan, type PlanHostStay, type PlanPlacement, type PlanSegment } from './plan'
+export { planFor, type Plan, type PlanFigures, type PlanGrid, type PlanHostStay, type PlanPlacement, type PlanSegment } from './plan'
 export {
   bandsMistake,
   checkPlan,

@@ -1,23 +1,63 @@
-import type { AnyLayer, Arguments } from './arguments'
 import type { Apply } from './apply'
+import type { Arguments } from './arguments'
+import type { Strictly } from './fit'
+import type { Options, Told } from './option-names'
 import type { Accept, AnyTensor, Bad } from './tensor'
 
+/** In place of a tensor where a layer is called without one. */
+interface None {
+  readonly none: true
+}
+
 /**
- * A layer is data that can be called: staging walks `op` and `args`, the call gives fp-ts `pipe` its types.
- * Declared `in out` so that the compiler need not compare whole rule tables to find the variance.
+ * A layer is data that can be called: staging walks `op` and `args`, the call gives fp-ts `pipe` its types; without a tensor it gives the
+ * layer again, so that `relu()` is `relu`. Declared `in out` so that the compiler need not compare whole rule tables to find the variance.
  */
 export interface Layer<in out N extends keyof Arguments, in out A> {
   readonly op: N
   readonly args: A
-  <X extends AnyTensor>(x: X & Accept<Apply<X, N, A>>): Apply<X, N, A>
+  <X = None>(tensor?: NoInfer<Accept<Apply<X, N, A, Layer<N, A>, NoTensor<X, N>>>> & X): Apply<X, N, A, Layer<N, A>, Layer<N, A>>
 }
 
-/** Refuses options that are not in Known, which a `const` parameter would let through. */
-export type Only<A, Known> = { readonly [K in Exclude<keyof A, keyof Known>]: Bad<`there is no option ${K & string}`> }
+type NoTensor<X, N extends string> = X extends None
+  ? unknown
+  : X extends { readonly op: infer P extends string }
+    ? Bad<`${N}: takes a tensor, not the layer ${P}; in a pipe write ${P}()`>
+    : N extends 'checkpoint'
+      ? Bad<'checkpoint: takes no options; a budget is for checkpointWithin'>
+      : Bad<`${N}: takes no options; write ${N} alone`>
 
-/** Makes a layer: data, and a function that appends it to a tensor's layers. */
+type Given<A> = A extends infer B ? B : never
+
+/** What makes layers is not one itself: what the compiler then says stands where a layer has its op, in types only. */
+interface Uncalled<P extends string> {
+  readonly op: Bad<`the function ${P} is not a layer; call it, as in ${P}()`>
+  readonly args: {}
+}
+
+/** Makes layers of an op from its options. The result is hidden from inference, by which a list's other layers would suggest their options. */
+export interface LayerMaker<in out P extends keyof Told> extends Uncalled<P> {
+  <const A extends Partial<Told[P]> & object>(options: Strictly<Options<P, A>> & A): Layer<P, Given<A>>
+}
+
+/** The same of an op whose options may all be left out. */
+export interface DefaultLayerMaker<in out P extends keyof Told> extends Uncalled<P> {
+  (): Layer<P, {}>
+  <const A extends Partial<Told[P]> & object>(options: Strictly<Options<P, A>> & A): Layer<P, Given<A>>
+}
+
+const isTensor = (value: unknown): value is AnyTensor => typeof value === 'object' && value !== null && 'layers' in value
+
+/** Makes a layer: data, and a function that appends it to a tensor's layers. Options that no compiler saw are kept, for trace to refuse. */
 export const layer = <N extends keyof Arguments, const A>(op: N, args: A): Layer<N, A> => {
   const data = { op, args }
-  const call = (x: AnyTensor): AnyTensor => ({ ...x, layers: [...x.layers, data as unknown as AnyLayer] })
-  return Object.assign(call, data) as unknown as Layer<N, A>
+  const call = (given?: unknown): unknown =>
+    isTensor(given) ? { ...given, layers: [...given.layers, data] } : given === undefined ? made : layer(op, given)
+  const made = Object.assign(call, data) as unknown as Layer<N, A>
+  return made
 }
+
+const makerOf = (op: keyof Arguments): unknown => Object.defineProperty((options: object = {}) => layer(op, options), 'name', { value: op })
+
+export const layerMaker = <P extends keyof Told>(op: P): LayerMaker<P> => makerOf(op) as LayerMaker<P>
+export const defaultLayerMaker = <P extends keyof Told>(op: P): DefaultLayerMaker<P> => makerOf(op) as DefaultLayerMaker<P>

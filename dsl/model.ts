@@ -1,22 +1,42 @@
-import type { Fit } from './apply'
+import type { WalkToEnd } from './apply'
 import type { Layers } from './arguments'
-import type { Shape } from './shape'
+import type { FitToEnd, Whole } from './fit'
 import type { Images } from './rules'
-import type { Accept, AnyTensor, Start } from './tensor'
+import type { Shape } from './shape'
+import type { Accept, AnyTensor, InputOf, LayersOf, ShapeOf, Start, Tensor } from './tensor'
 
-/** A network under a name; `input` [B, C, H, W] is what it is checked and planned for unless another is given. */
-export interface Model<L extends Layers = Layers, S extends Shape = Shape> {
-  readonly name: string
+declare const scores: unique symbol
+
+/**
+ * A network under a name; `input` [B, C, H, W] is what it is checked and planned for unless another is given. In types its name N, its
+ * input S, what it makes of it, Y, and its layers L.
+ */
+export interface Model<N extends string = string, S extends Shape = Shape, Y = unknown, L extends Layers = Layers> {
+  readonly name: N
   readonly layers: L
   readonly input?: S
+  /** Only in types. */
+  readonly [scores]?: Y
 }
 
-/** A model from its layers; where `input` is given, a layer that does not fit it is an error at that layer. */
-export const model = <const L extends Layers, const S extends Shape>(definition: {
-  readonly name: string
-  readonly input?: S & Accept<Images<S>>
-  readonly layers: L & Fit<Start<S>, L>
-}): Model<L, S> => definition as Model<L, S>
+type Images4 = readonly [number, number, number, number]
+
+/** What a list of layers makes of images of shape S. */
+type Scores<S extends Shape, L extends Layers> =
+  WalkToEnd<Start<S>, L> extends infer Y ? (Y extends Tensor<infer Z, infer _F, infer _G, infer _O, infer _W> ? Z : Shape) : never
+
+/**
+ * A model from its layers. A layer that does not fit what comes before it is an error at that layer; without `input`, as far as it fits
+ * images of no size.
+ */
+export const model = <const N extends string, const L extends Layers, const S extends Shape = Images4>(definition: {
+  readonly name: N
+  readonly input?: Accept<Images<S>> & S
+  readonly layers: FitToEnd<Start<S>, L> & L
+}): Model<N, S, Scores<S, L>, L> => definition as unknown as Model<N, S, Scores<S, L>, L>
 
 /** A model from what fp-ts `pipe` or `net` made. */
-export const modelOf = (name: string, { input, layers }: AnyTensor): Model => ({ name, input, layers })
+export const modelOf = <const N extends string, X extends AnyTensor>(
+  name: N,
+  { input, layers }: Whole<X> & X
+): Model<N, InputOf<X>, ShapeOf<X>, LayersOf<X>> => ({ name, input, layers }) as unknown as Model<N, InputOf<X>, ShapeOf<X>, LayersOf<X>>

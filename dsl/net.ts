@@ -1,30 +1,31 @@
-import type { Fit, Through } from './apply'
-import type { AnyLayer, Layers, MarkArguments } from './arguments'
-import { layer, type Layer, type Only } from './layer'
+import type { Through } from './apply'
+import type { AnyLayer, Layers } from './arguments'
+import type { Fit } from './fit'
+import { layer, type Layer } from './layer'
 import type { Shape } from './shape'
 import type { Images } from './rules'
 import type { Accept, AnyTensor, Start } from './tensor'
 
 /** Where a net starts: the shape [B, C, H, W] of its images. */
-export const input = <const S extends Shape>(shape: S & Accept<Images<S>>): Start<S> =>
+export const input = <const S extends Shape>(shape: Accept<Images<S>> & S): Start<S> =>
   ({ input: shape, layers: [] }) as unknown as Start<S>
 
 /** The tensor after all `layers`, in order. A layer that does not fit is an error at that layer. */
-export const net = <X extends AnyTensor, const L extends Layers>(x: X, layers: L & Fit<X, L>): Through<X, L> =>
+export const net = <X extends AnyTensor, const L extends Layers>(x: X, layers: Fit<X, L> & L): Through<X, L> =>
   ({ ...x, layers: [...x.layers, ...layers] }) as unknown as Through<X, L>
 
-interface Listed<L extends Layers> {
+export interface Listed<L extends Layers> {
   readonly layers: L
 }
-interface Sequence<N extends string, L extends Layers> {
+export interface Sequence<N extends string, L extends Layers> {
   readonly name: N
   readonly layers: L
 }
-interface Named<N extends string, L extends AnyLayer> {
+export interface Named<N extends string, L extends AnyLayer> {
   readonly name: N
   readonly layer: L
 }
-interface Within<N extends number> {
+export interface Within<N extends number> {
   readonly budget: N
 }
 
@@ -45,7 +46,3 @@ export const checkpoint = layer('checkpoint', {})
 /** A checkpoint that refuses a segment whose layers write more than `budget` bytes (float32). */
 export const checkpointWithin = <const N extends number>(budget: N): Layer<'checkpoint', Within<N>> =>
   layer<'checkpoint', Within<N>>('checkpoint', { budget })
-
-/** Asks for tile counts, such as { H: 4, W: 4 }, for the segment that it stands in. */
-export const tile = <const A extends MarkArguments['tile']>(counts: A & Only<A, MarkArguments['tile']>): Layer<'tile', A> =>
-  layer<'tile', A>('tile', counts)

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import type { Divides, Whole } from './arithmetic'
 import type { OpArguments } from './arguments'
 import { wholes, type Option } from './options'
-import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from './shape'
+import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from './shape'
 
 type Normalisation = 'batchNorm' | 'groupNorm' | 'instanceNorm'
 
@@ -12,20 +12,25 @@ const epsMistake = (op: Normalisation, eps: number): string | undefined => (eps 
 const aloneMistake = (op: Normalisation, image: Shape): string =>
   `${op}: one value per ${op === 'groupNorm' ? 'group' : 'channel'}, ${showShape(image)}, has no variance; give it more pixels${op === 'batchNorm' ? ' or images, or freeze it' : ''}`
 
+const valuesOfChannel = ([batch, , ...pixels]: Shape): number => pixels.reduce((all, extent) => all * extent, batch!)
+
 const kept = (image: Shape, mistake: string | undefined): E.Either<string, Shape> =>
   mistake === undefined ? E.right(image) : E.left(mistake)
 
-export const batchNormShape = imageRule<OpArguments['batchNorm']>('batchNorm', ({ eps = 1, momentum = 1, frozen = false }, image) =>
-  kept(
-    image,
-    epsMistake('batchNorm', eps) ??
-      (!(momentum >= 0 && momentum <= 1)
-        ? `batchNorm: the momentum ${momentum} is not in [0, 1]`
-        : !frozen && image[0] * image[2] * image[3] === 1
-          ? aloneMistake('batchNorm', image)
-          : undefined)
-  )
-)
+const takesEither = 'batchNorm: takes an image BxCxHxW or features BxC, not'
+
+export const batchNormShape: UnaryRule<OpArguments['batchNorm']> = ({ eps = 1, momentum = 1, frozen = false }, shape) =>
+  shape.length !== 4 && shape.length !== 2
+    ? E.left(`${takesEither} ${showShape(shape)}`)
+    : kept(
+        shape,
+        epsMistake('batchNorm', eps) ??
+          (!(momentum >= 0 && momentum <= 1)
+            ? `batchNorm: the momentum ${momentum} is not in [0, 1]`
+            : !frozen && valuesOfChannel(shape) === 1
+              ? aloneMistake('batchNorm', shape)
+              : undefined)
+      )
 
 export const groupNormShape = imageRule<OpArguments['groupNorm']>('groupNorm', ({ groups, eps = 1 }, image) =>
   kept(
@@ -35,7 +40,7 @@ export const groupNormShape = imageRule<OpArguments['groupNorm']>('groupNorm', (
         ? 'groupNorm: groups must be a whole number above 0'
         : image[1] % groups !== 0
           ? `groupNorm: its ${image[1]} channels do not divide into ${groups} groups`
-          : image[1] === groups && image[2] * image[3] === 1
+          : image[1] === groups && valuesOfChannel(image) === 1
             ? aloneMistake('groupNorm', image)
             : undefined)
   )
@@ -46,6 +51,7 @@ export const instanceNormShape = imageRule<OpArguments['instanceNorm']>('instanc
 )
 
 type Image = readonly [number, number, number, number]
+type Features = readonly [number, number]
 
 /** Whether eps is above 0. */
 type Positive<A> = `${Option<A, 'eps', 1> & number}` extends '0' | `-${string}` ? false : true
@@ -56,17 +62,17 @@ type Fraction<N extends number> = `${N}` extends '0' | '1' | `0.${string}` | `${
   : false
 
 /** The type of what batchNormShape returns. */
-export type BatchNormShape<S extends Shape, A> = S extends Image
+export type BatchNormShape<S extends Shape, A> = S extends Image | Features
   ? Positive<A> extends false
     ? EpsMistake<'batchNorm', A>
     : Fraction<Option<A, 'momentum', 1> & number> extends false
       ? `batchNorm: the momentum ${Option<A, 'momentum', 1> & number} is not in [0, 1]`
-      : S extends readonly [1, number, 1, 1]
+      : S extends readonly [1, number, 1, 1] | readonly [1, number]
         ? true extends Option<A, 'frozen', false>
           ? S
           : `batchNorm: one value per channel, ${ShowShape<S>}, has no variance; give it more pixels or images, or freeze it`
         : S
-  : NoImage<'batchNorm', S>
+  : Mismatch<S, `batchNorm: takes an image BxCxHxW or features BxC, not ${ShowShape<S>}`>
 
 /** The type of what groupNormShape returns. */
 export type GroupNormShape<S extends Shape, A> = S extends Image
@@ -77,7 +83,7 @@ export type GroupNormShape<S extends Shape, A> = S extends Image
         ? 'groupNorm: groups must be a whole number above 0'
         : Divides<G, S[1]> extends false
           ? `groupNorm: its ${S[1]} channels do not divide into ${G} groups`
-          : S extends readonly [number, G, 1, 1]
+          : S extends readonly [1, G, 1, 1]
             ? number extends G
               ? S
               : `groupNorm: one value per group, ${ShowShape<S>}, has no variance; give it more pixels`

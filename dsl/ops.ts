@@ -1,75 +1,43 @@
-import type { OpArguments } from './arguments'
-import { layer, type Layer, type Only } from './layer'
+import { defaultLayerMaker, layer, layerMaker } from './layer'
 
 /** Convolution of [B, C, H, W] with `out` kernels; weights are [out, C / groups, kh, kw]. */
-export const conv2d = <const A extends OpArguments['conv2d']>(args: A & Only<A, OpArguments['conv2d']>): Layer<'conv2d', A> =>
-  layer<'conv2d', A>('conv2d', args)
+export const conv2d = layerMaker('conv2d')
 
 /** The largest element of each window of [B, C, H, W]; padding counts as minus infinity. */
-export const maxPool2d = <const A extends OpArguments['maxPool2d']>(args: A & Only<A, OpArguments['maxPool2d']>): Layer<'maxPool2d', A> =>
-  layer<'maxPool2d', A>('maxPool2d', args)
+export const maxPool2d = layerMaker('maxPool2d')
 
 /** The mean of each window of [B, C, H, W]. */
-export const avgPool2d = <const A extends OpArguments['avgPool2d']>(args: A & Only<A, OpArguments['avgPool2d']>): Layer<'avgPool2d', A> =>
-  layer<'avgPool2d', A>('avgPool2d', args)
+export const avgPool2d = layerMaker('avgPool2d')
 
 /** [B, N] to [B, out]; weights are [out, N]. */
-export const linear = <const A extends OpArguments['linear']>(args: A & Only<A, OpArguments['linear']>): Layer<'linear', A> =>
-  layer<'linear', A>('linear', args)
+export const linear = layerMaker('linear')
 
 /** y = x > 0 ? x : slope · x; slope 0.01 by default. */
-export function leakyRelu(): Layer<'leakyRelu', {}>
-export function leakyRelu<const A extends OpArguments['leakyRelu']>(args: A & Only<A, OpArguments['leakyRelu']>): Layer<'leakyRelu', A>
-export function leakyRelu(args: OpArguments['leakyRelu'] = {}): unknown {
-  return layer('leakyRelu', args)
-}
+export const leakyRelu = defaultLayerMaker('leakyRelu')
 
 /** The transpose of a convolution, [B, C, H, W] to [B, out, (H - 1) s - 2 p + d (k - 1) + outputPadding + 1, ...]; weights are [C, out / groups, kh, kw]. */
-export const convTranspose2d = <const A extends OpArguments['convTranspose2d']>(
-  args: A & Only<A, OpArguments['convTranspose2d']>
-): Layer<'convTranspose2d', A> => layer<'convTranspose2d', A>('convTranspose2d', args)
+export const convTranspose2d = layerMaker('convTranspose2d')
 
 /** (x - mean) / sqrt(variance + eps) of each channel, over all images and pixels (Ioffe and Szegedy, 2015), times weight plus bias. */
-export function batchNorm(): Layer<'batchNorm', {}>
-export function batchNorm<const A extends OpArguments['batchNorm']>(args: A & Only<A, OpArguments['batchNorm']>): Layer<'batchNorm', A>
-export function batchNorm(args: OpArguments['batchNorm'] = {}): unknown {
-  return layer('batchNorm', args)
-}
+export const batchNorm = defaultLayerMaker('batchNorm')
 
 /** The same of each group of channels of each image (Wu and He, 2018). */
-export const groupNorm = <const A extends OpArguments['groupNorm']>(args: A & Only<A, OpArguments['groupNorm']>): Layer<'groupNorm', A> =>
-  layer<'groupNorm', A>('groupNorm', args)
+export const groupNorm = layerMaker('groupNorm')
 
 /** The same of each channel of each image (Ulyanov, Vedaldi and Lempitsky, 2016). */
-export function instanceNorm(): Layer<'instanceNorm', {}>
-export function instanceNorm<const A extends OpArguments['instanceNorm']>(
-  args: A & Only<A, OpArguments['instanceNorm']>
-): Layer<'instanceNorm', A>
-export function instanceNorm(args: OpArguments['instanceNorm'] = {}): unknown {
-  return layer('instanceNorm', args)
-}
+export const instanceNorm = defaultLayerMaker('instanceNorm')
 
 /** [B, C, H, W] at other heights and widths, as torch.nn.functional.interpolate. */
-export const resize = <const A extends OpArguments['resize']>(args: A & Only<A, OpArguments['resize']>): Layer<'resize', A> =>
-  layer<'resize', A>('resize', args)
+export const resize = layerMaker('resize')
 
 /** Means over the windows that divide [B, C, H, W] into `out` rows and columns. */
-export const adaptiveAvgPool2d = <const A extends OpArguments['adaptiveAvgPool2d']>(
-  args: A & Only<A, OpArguments['adaptiveAvgPool2d']>
-): Layer<'adaptiveAvgPool2d', A> => layer<'adaptiveAvgPool2d', A>('adaptiveAvgPool2d', args)
+export const adaptiveAvgPool2d = layerMaker('adaptiveAvgPool2d')
 
 /** Mean over the pixels that count of -log softmax(scores)[class], by their class's weight; of scores [B, N, H, W]. */
-export function pixelCrossEntropy(): Layer<'pixelCrossEntropy', {}>
-export function pixelCrossEntropy<const A extends OpArguments['pixelCrossEntropy']>(
-  args: A & Only<A, OpArguments['pixelCrossEntropy']>
-): Layer<'pixelCrossEntropy', A>
-export function pixelCrossEntropy(args: OpArguments['pixelCrossEntropy'] = {}): unknown {
-  return layer('pixelCrossEntropy', args)
-}
+export const pixelCrossEntropy = defaultLayerMaker('pixelCrossEntropy')
 
 /** Zeroes each element with probability `rate` in training, and scales the others by 1 / (1 - rate). */
-export const dropout = <const A extends OpArguments['dropout']>(args: A & Only<A, OpArguments['dropout']>): Layer<'dropout', A> =>
-  layer<'dropout', A>('dropout', args)
+export const dropout = layerMaker('dropout')
 
 /** y = max(x, 0). */
 export const relu = layer('relu', {})
@@ -97,3 +65,6 @@ export const softmaxCrossEntropy = layer('softmaxCrossEntropy', {})
 
 /** Mean over all elements of (prediction - target)^2. */
 export const meanSquaredError = layer('meanSquaredError', {})
+
+/** Asks for tile counts, such as { H: 4, W: 4 }, for the segment that it stands in: how many, not how large. */
+export const tile = layerMaker('tile')

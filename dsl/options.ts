@@ -111,9 +111,19 @@ export type GroupsMistake<P extends Op, In extends number, Out extends number, G
       ? `${P}: its ${Out} output channels do not divide into ${Groups} groups`
       : undefined
 
-/** Option K of the arguments A, or its default. */
-export type Option<A, K extends string, Default> = K extends keyof A
-  ? Exclude<A[K], undefined> | (undefined extends A[K] ? Default : never)
-  : Default
-export type Height<P> = P extends readonly [infer H extends number, ...unknown[]] ? H : P extends number ? P : number
-export type Width<P> = P extends readonly [unknown, infer W extends number] ? W : P extends number ? P : number
+/**
+ * Option K of the arguments A, or its default. Where the compiler asks whether a generic function could be right for any type parameter, it
+ * puts a stand-in for all types in its place: that is taken for any number, or for both flags, as all of its kind is here.
+ */
+export type Option<A, K extends string, Default> = K extends keyof A ? Value<A[K], Default> : Default
+type Value<V, Default> = [number] extends [V]
+  ? Default extends boolean
+    ? boolean
+    : number
+  : undefined extends V
+    ? Exclude<V, undefined> | Default
+    : V
+export type Height<P> = P extends number ? P : P extends readonly [infer H, ...unknown[]] ? Size<H> : number
+export type Width<P> = P extends number ? P : P extends readonly [unknown, infer W] ? Size<W> : number
+/** A number; a stand-in is any. */
+export type Size<N> = [number] extends [N] ? number : N & number

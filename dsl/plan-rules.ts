@@ -4,6 +4,7 @@ import { layerText } from './layer-text'
 import type { Plan, PlanGrid, PlanHostStay, PlanSegment } from './plan'
 import { allDims, opSegments, showDims, statisticsOf, type Dim } from './segment'
 import { showShape, type Shape } from './shape'
+import { windowOf } from './window'
 
 /** An op of the flattened model, the loss that training appends included. */
 export interface PlannedLayer {
@@ -44,6 +45,15 @@ export const inputMistake = (own: Shape | undefined, input: Shape): string | und
 /** Why a plan that needs `peak` bytes does not fit `budget`. */
 export const peakMistake = (peak: number, budget: number | null): string | undefined =>
   budget !== null && peak > budget ? `the peak of ${peak} bytes is over the budget of ${budget}` : undefined
+
+const elementBytes: Readonly<Record<string, number>> = { bf16: 2, float64: 8 }
+
+/** Why a plan whose first segment takes the whole input needs more than it says. */
+const inputBytesMistake = ({ input, peak, segments, device }: Plan): string | undefined => {
+  const bytes = input.reduce((product, extent) => product * extent, elementBytes[device.precision] ?? 4)
+  const isWhole = segments[0] !== undefined && tiledDims(segments[0].grid).length === 0
+  return isWhole && peak < bytes ? `the plan's peak is ${peak} bytes, but its input alone needs ${bytes}` : undefined
+}
 
 const isRectifier = (layer: PlannedLayer): boolean => layer.op === 'relu' || layer.op === 'leakyRelu'
 
@@ -129,11 +139,20 @@ const outsideMistake = (
   return from <= place && place < to ? undefined : `${field}: ${name} is not in this segment`
 }
 
+/** Whether there is a way by Winograd to compute a convolution at all. */
+const isTransformable = (args: OpArguments['conv2d']): boolean => {
+  const { kernel, stride, dilation } = windowOf(args)
+  return [...stride, ...dilation, args.groups ?? 1].every((one) => one === 1) && kernel.every((taps) => taps === 3)
+}
+
 /** Why a segment cannot run these of its layers by Winograd; whether a device can is its own to say. */
 const winogradMistake = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
   firstDefined(segment.winograd ?? [], (name) => {
-    const op = layers.find((layer) => layer.name === name)?.op ?? 'conv2d'
-    return op === 'conv2d' ? outsideMistake(layers, segment, 'winograd', name) : `winograd: ${name} is no convolution but ${op}`
+    const layer = layers.find((one) => one.name === name)
+    if (layer !== undefined && layer.op !== 'conv2d') return `winograd: ${name} is no convolution but ${layer.op}`
+    const outside = outsideMistake(layers, segment, 'winograd', name)
+    if (outside !== undefined || layer === undefined || isTransformable(layer.args as OpArguments['conv2d'])) return outside
+    return `winograd: there is none for ${name} (${layerText(layer.op, layer.args)}); it takes 3x3 kernels with strides and dilations of 1 and one group`
   })
 
 /** Why the segment at `place` cannot run forward again before the backward of the next one that does not. */
@@ -200,6 +219,17 @@ export const residenceMistake = (layers: readonly PlannedLayer[], residence: rea
   )
 }
 
+/** Why a plan that leaves a tensor on the host cannot need no bytes there. */
+const hostMistake = ({ residence = [], segments, predicted }: Plan): string | undefined => {
+  const [tensor] = [
+    ...residence.map((stay) => stay.tensor),
+    ...segments.flatMap(({ streams = [] }) => streams.map((name) => `output of ${name}`))
+  ]
+  return tensor === undefined || predicted.peakHostBytes !== 0
+    ? undefined
+    : `predicted: peakHostBytes cannot be 0 where the ${tensor} waits on the host`
+}
+
 const pageBytes = 4096
 
 const placementMistake = ({ placement }: Plan): string | undefined =>
@@ -220,9 +250,11 @@ export const checkPlan = <P extends Plan>(layers: readonly PlannedLayer[], own: 
     layersMistake(layers, plan.layers) ??
     inputMistake(own, plan.input) ??
     peakMistake(plan.peak, plan.budget) ??
+    inputBytesMistake(plan) ??
     orderMistake(layers, plan.order) ??
     segmentsMistake(inPlanOrder(layers, plan.order), plan.segments) ??
     residenceMistake(layers, plan.residence ?? []) ??
+    hostMistake(plan) ??
     placementMistake(plan)
   return mistake === undefined ? E.right(plan) : E.left(mistake)
 }

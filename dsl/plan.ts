@@ -1,5 +1,6 @@
 import type { Model } from './model'
-import type { Right } from './plan-types'
+import type { Strictly } from './fit'
+import type { Right, Sketch } from './plan-types'
 import type { Shape } from './shape'
 
 /** Tile counts along batch, height and width. */
@@ -55,6 +56,38 @@ export interface PlanPlacement {
   readonly chunkBytes: number
 }
 
+/** What is predicted of a plan; nothing here decides anything. */
+export interface PlanFigures {
+  /** Bytes of what waits on the host, at most at once. */
+  readonly peakHostBytes?: number
+  /** Bytes of device memory with everything kept. */
+  readonly plainPeakBytes?: number
+  readonly stepMilliseconds?: number
+  /** What a step takes at least, in any plan. */
+  readonly lowerBoundMilliseconds?: number
+  /** What tiles compute twice where they overlap, as a share of the forward pass. */
+  readonly haloOverhead?: number
+}
+
+/** What made a plan; a person who changes it need not say so. */
+export const planStrategies = [
+  'auto',
+  'plain',
+  'chen',
+  'chen-sqrt',
+  'sft',
+  'sft-offload',
+  'vdnn',
+  'lms',
+  'lms-hybrid',
+  'dymem',
+  'window',
+  'greedy',
+  'dynprog',
+  'by hand'
+] as const
+export const planPrecisions = ['float32', 'tf32', 'bf16', 'float64'] as const
+
 /** A plan as a person reads, edits and commits it: what it was made for, what it decides, what is predicted of it. */
 export interface Plan {
   readonly model: string
@@ -79,7 +112,7 @@ export interface Plan {
   readonly residence?: readonly PlanHostStay[]
   /** Absent where each buffer has its offset in memory (`static`). */
   readonly placement?: PlanPlacement
-  readonly predicted: Readonly<Record<string, number>>
+  readonly predicted: PlanFigures
 }
 
 /**
@@ -88,5 +121,5 @@ export interface Plan {
  */
 export const planFor =
   <const M extends Model>(_model: M) =>
-  <const P extends Plan>(plan: P & Right<M, P>): P =>
+  <const P extends Sketch>(plan: Strictly<Right<M, P>> & P): P =>
     plan

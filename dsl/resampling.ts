@@ -49,12 +49,12 @@ export type ResizeShape<S extends Shape, A, Start extends Shape> = S extends rea
     ? readonly [B, C, number, number]
     : IsOne<keyof A & ('size' | 'scale' | 'to')> extends false
       ? 'resize: takes one of size, scale and to'
-      : A extends { readonly mode: 'nearest'; readonly alignCorners: true }
+      : [A['mode' & keyof A], Option<A, 'alignCorners', false>] extends ['nearest', true]
         ? 'resize: alignCorners is for bilinear only'
         : 'size' extends keyof A
-          ? Sized<'resize', B, C, A['size']>
+          ? Sized<'resize', B, C, Option<A, 'size', 1>>
           : 'scale' extends keyof A
-            ? Scaled<B, C, [H, W], A['scale']>
+            ? Scaled<B, C, [H, W], Option<A, 'scale', 1>>
             : Start extends readonly [number, number, infer Rows extends number, infer Columns extends number]
               ? readonly [B, C, Rows, Columns]
               : readonly [B, C, number, number]

@@ -2,7 +2,7 @@ import type { Add, ConvDim, Lte, Mul, NotNegative, Whole, WindowExtent } from '.
 import type { Op } from './arguments'
 import type { AddShape, ConcatShape } from './joins'
 import type { BatchNormShape, GroupNormShape, InstanceNormShape } from './normalisation'
-import type { GroupsMistake, Height, Option, SizesMistake, Width } from './options'
+import type { GroupsMistake, Height, Option, Size, SizesMistake, Width } from './options'
 import type { PixelCrossEntropyShape } from './pixel-cross-entropy'
 import type { AdaptivePoolShape, ResizeShape } from './resampling'
 import type { Mismatch, NoImage, Shape, ShowShape } from './shape'
@@ -53,7 +53,7 @@ export type Images<S extends Shape> = S extends readonly [
   infer H extends number,
   infer W extends number
 ]
-  ? Whole<`${B} ${C} ${H} ${W}`> extends true
+  ? Whole<`${Size<B>} ${Size<C>} ${Size<H>} ${Size<W>}`> extends true
     ? S
     : Bad<`input: ${ShowShape<S>} must be whole numbers above 0`>
   : number extends S['length']
@@ -76,10 +76,10 @@ type Pointwise<P extends Op, S extends Shape> = S extends readonly [] ? `${P}: n
 
 type Sides<P> = P extends number
   ? readonly [P, P, P, P]
-  : P extends readonly [infer H extends number, infer W extends number]
-    ? readonly [H, H, W, W]
-    : P extends readonly [number, number, number, number]
-      ? P
+  : P extends readonly [infer H, infer W]
+    ? readonly [Size<H>, Size<H>, Size<W>, Size<W>]
+    : P extends readonly [infer Top, infer Bottom, infer Left, infer Right]
+      ? readonly [Size<Top>, Size<Bottom>, Size<Left>, Size<Right>]
       : readonly [number, number, number, number]
 
 type Numbers2 = readonly [height: number, width: number]
@@ -193,11 +193,12 @@ type LinearShape<S extends Shape, A> = S extends readonly [infer B extends numbe
     : never
   : Mismatch<S, `linear: takes features BxN, not ${ShowShape<S>}`>
 
-type Dropout<S extends Shape, A> = A extends { readonly rate: infer Rate extends number }
-  ? `${Rate}` extends '0' | `0.${string}` | `${number}e-${number}` | (number extends Rate ? string : never)
-    ? Pointwise<'dropout', S>
-    : `dropout: the rate ${Rate} is not in [0, 1)`
-  : never
+type Dropout<S extends Shape, A> =
+  Option<A, 'rate', 0> extends infer Rate extends number
+    ? `${Rate}` extends '0' | `0.${string}` | `${number}e-${number}` | (number extends Rate ? string : never)
+      ? Pointwise<'dropout', S>
+      : `dropout: the rate ${Rate} is not in [0, 1)`
+    : never
 
 type LeakyRelu<S extends Shape, A> =
   Option<A, 'slope', 0> extends infer Slope extends number

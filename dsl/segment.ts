@@ -1,3 +1,4 @@
+import type { Lte } from './arithmetic'
 import type { Mark, Op, OpArguments } from './arguments'
 import type { Option } from './options'
 import type { Shape } from './shape'
@@ -66,6 +67,29 @@ export const statisticsOf = (op: Op, args: OpArguments[Op]): readonly Dim[] =>
 export type Normalisation = { [P in Op]: (typeof opSegments)[P]['statistics'] extends readonly [] ? never : P }[Op]
 /** The type of what statisticsOf returns; what may be frozen passes. */
 export type StatisticsOf<P extends Op, A> = true extends Option<A, 'frozen', false> ? never : (typeof opSegments)[P]['statistics'][number]
+
+/** Ops that sum over what tiles partition: the tiles of a segment that one of them ends are those of what it takes. */
+export type Summing = 'globalAvgPool' | 'softmaxCrossEntropy' | 'pixelCrossEntropy' | 'meanSquaredError'
+
+/** Why the last op of a segment, which takes shape T and makes S, has fewer images, rows or columns than C asks for tiles. */
+export type MoreTiles<C, Last, T extends Shape, S extends Shape> = [Last] extends [Summing]
+  ? MoreThan<C, T, 'input'>
+  : MoreThan<C, S, 'output'>
+type MoreThan<C, S extends Shape, Of extends string> =
+  MoreAlong<C, S, 'B', 0, 'images', Of> extends infer Sentence extends string
+    ? Sentence
+    : MoreAlong<C, S, 'H', 2, 'rows', Of> extends infer Sentence extends string
+      ? Sentence
+      : MoreAlong<C, S, 'W', 3, 'columns', Of>
+type MoreAlong<C, S extends Shape, D extends Dim, Place extends number, Unit extends string, Of extends string> = C extends {
+  readonly [K in D]: infer N extends number
+}
+  ? S[Place] extends infer Extent extends number
+    ? Lte<N, Extent> extends true
+      ? undefined
+      : `${N} tiles along ${D} are more than the ${Extent} ${Unit} of the ${Of}`
+    : undefined
+  : undefined
 
 /** What a segment that starts from a tensor of this shape can be tiled along: images whole, vectors and losses by rows. */
 export const dimsAtStart = (shape: Shape): readonly Dim[] => (shape.length === 4 ? allDims : ['B'])

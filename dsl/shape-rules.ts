@@ -2,7 +2,8 @@ import * as E from 'fp-ts/Either'
 import type { Op, OpArguments } from './arguments'
 import { addShape, concatShape } from './joins'
 import { batchNormShape, groupNormShape, instanceNormShape } from './normalisation'
-import { groupsMistake, optionTexts, sizesMistake, wholes } from './options'
+import { optionsMistake } from './option-names'
+import { groupsMistake, sizesMistake, wholes } from './options'
 import { pixelCrossEntropyShape } from './pixel-cross-entropy'
 import { adaptivePoolShape, resizeShape } from './resampling'
 import { imageRule, showShape, type ShapeRule, type UnaryRule } from './shape'
@@ -68,12 +69,12 @@ const softmaxCrossEntropy: UnaryRule<unknown> = (_, shape) =>
 const meanSquaredError: UnaryRule<unknown> = (_, shape) =>
   shape.length === 0 ? E.left('meanSquaredError: nothing can follow a loss') : E.right([])
 
-/** Of one tensor; refuses options that the op does not know: what an untyped program may have misspelt. */
+/** Of one tensor; refuses options that the op does not know, and asks for those that it needs: an untyped program may have misspelt them. */
 const unary =
   <P extends Op>(op: P, rule: UnaryRule<OpArguments[P]>): ShapeRule<OpArguments[P]> =>
   (args, [input], start) => {
-    const unknown = Object.keys(args).find((name) => !optionTexts[op].some(([option]) => option === name))
-    return unknown === undefined ? rule(args, input!, start) : E.left(`${op}: there is no option ${unknown}`)
+    const mistake = optionsMistake(op, args)
+    return mistake === undefined ? rule(args, input!, start) : E.left(mistake)
   }
 
 /** Run-time shape rule of each op; the types of rules.ts say the same, in the same sentences. */

@@ -4,33 +4,34 @@ import type { Mul } from './arithmetic'
 /** [B, C, H, W] of an image batch, [B, C] of vectors, [] of a loss; `number` where a size is known at run time only. */
 export type Shape = readonly number[]
 
+/** S, where a size that is a type parameter's is any. */
+export type SizesOf<S extends Shape> = { readonly [K in keyof S]: [number] extends [S[K]] ? number : S[K] }
+
 /** "1x3x512x512"; a loss is "a scalar". */
 export const showShape = (shape: Shape): string => (shape.length === 0 ? 'a scalar' : shape.join('x'))
 
-/** The type of what showShape returns. */
+/** The type of what showShape returns; a size that is not known is a question mark. */
 export type ShowShape<S extends Shape> = S extends readonly []
   ? 'a scalar'
   : S extends readonly [infer First extends number, ...infer Rest extends Shape]
-    ? Rest extends readonly []
-      ? `${First}`
-      : `${First}x${ShowShape<Rest>}`
+    ? `${number extends First ? '?' : First}${Rest extends readonly [] ? '' : `x${ShowShape<Rest>}`}`
     : string
 
 /** Bytes of a float32 tensor. */
 export const bytesOf = (shape: Shape): number => shape.reduce((product, extent) => product * extent, 4)
 
-/** The type of what bytesOf returns. */
-export type BytesOf<S extends Shape> = S extends readonly [
+/** The type of what bytesOf returns; an element has 4 bytes, or as many as are given. */
+export type BytesOf<S extends Shape, Element extends number = 4> = S extends readonly [
   infer B extends number,
   infer C extends number,
   infer H extends number,
   infer W extends number
 ]
-  ? Mul<Mul<B, C>, Mul<4, Mul<H, W>>>
+  ? Mul<Mul<B, C>, Mul<Element, Mul<H, W>>>
   : S extends readonly [infer B extends number, infer C extends number]
-    ? Mul<4, Mul<B, C>>
+    ? Mul<Element, Mul<B, C>>
     : S extends readonly []
-      ? 4
+      ? Element
       : number
 
 /**

@@ -2,6 +2,8 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Layers, MarkArguments, Op, OpArguments } from './arguments'
 import { flatLayers, type FlatLayer } from './flat-layers'
+import { unknownOptionMistake } from './option-names'
+import { repeatedNameMistake } from './repeated-name'
 import { allDims, dimsAtStart, isMark, opSegments, showDims, statisticsOf, type Dim } from './segment'
 import { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
 import { shapeRules } from './shape-rules'
@@ -79,6 +81,8 @@ const applyCheckpoint = (
 const applyTile = (counts: MarkArguments['tile'], isInBlock: boolean, segment: Segment): E.Either<string, Segment> => {
   const { dims, tiled, statistical } = segment
   if (isInBlock) return E.left('tile: stands inside a block; put it before or after the block')
+  const unknown = Object.keys(counts).find((dim) => !['B', 'C', 'H', 'W'].includes(dim))
+  if (unknown !== undefined) return E.left(unknownOptionMistake('tile', unknown))
   const wanted = Object.entries(counts).filter(([, count]) => count !== 1)
   const unfit = wanted.find(([, count]) => !(Number.isInteger(count) && count > 0))
   if (unfit) return E.left('tile: counts must be whole numbers above 0')
@@ -92,8 +96,10 @@ const applyTile = (counts: MarkArguments['tile'], isInBlock: boolean, segment: S
 }
 
 /** "features.0: conv2d: ..."; where the name says what it is, as a block's join's does, "add1: ...". */
-const under = ({ name, op }: FlatOp, sentence: string): string =>
-  `${name}: ${/[^.]*$/.exec(name)![0].replace(/\d+$/, '') === op ? sentence.slice(`${op}: `.length) : sentence}`
+const under = ({ name, op }: FlatLayer, sentence: string): string => {
+  const isNamedSo = /[^.]*$/.exec(name)![0].replace(/\d+$/, '') === op && sentence.startsWith(`${op}: `)
+  return `${name}: ${isNamedSo ? sentence.slice(`${op}: `.length) : sentence}`
+}
 
 /** The layer's output and the segment that ends with it; `shapes` are those of all tensors so far. */
 const apply = (
@@ -103,8 +109,9 @@ const apply = (
 ): E.Either<string, { readonly output: Shape; readonly segment: Segment }> => {
   const given = layer.inputs.map((tensor) => shapes[tensor]!)
   const after = E.map((ended: Segment) => ({ output: given[0]!, segment: ended }))
-  if (layer.op === 'checkpoint') return after(applyCheckpoint(layer.args, given[0]!, shapes.length - 1, segment))
-  if (layer.op === 'tile') return after(applyTile(layer.args, layer.block !== undefined, segment))
+  const named = E.mapLeft((sentence: string) => under(layer, sentence))
+  if (layer.op === 'checkpoint') return after(named(applyCheckpoint(layer.args, given[0]!, shapes.length - 1, segment)))
+  if (layer.op === 'tile') return after(named(applyTile(layer.args, layer.block !== undefined, segment)))
   return pipe(
     (shapeRules[layer.op] as ShapeRule<OpArguments[Op]>)(layer.args, given, shapes[layer.block ?? 0]!),
     E.chain((output) =>
@@ -113,13 +120,8 @@ const apply = (
         E.map((ended) => ({ output, segment: ended }))
       )
     ),
-    E.mapLeft((sentence) => under(layer, sentence))
+    named
   )
-}
-
-const repeatedName = (layers: readonly FlatLayer[]): string | undefined => {
-  const names = layers.filter(({ op }) => !isMark(op)).map(({ name }) => name)
-  return names.find((name, position) => names.indexOf(name) !== position)
 }
 
 /**
@@ -131,8 +133,6 @@ export const trace = (layers: Layers, input: Shape): E.Either<string, readonly T
   if (!input.every((extent) => Number.isInteger(extent) && extent > 0))
     return E.left(`input: ${showShape(input)} must be whole numbers above 0`)
   const flat = flatLayers(layers)
-  const repeated = repeatedName(flat)
-  if (repeated !== undefined) return E.left(`two layers are named ${repeated}; names must differ`)
   const traced: TracedLayer[] = []
   const shapes = [input]
   let segment = startOf(input, 0)
@@ -143,5 +143,6 @@ export const trace = (layers: Layers, input: Shape): E.Either<string, readonly T
     traced.push({ ...layer, output: next.right.output })
     if (!isMark(layer.op)) shapes.push(next.right.output)
   }
-  return E.right(traced)
+  const mistake = repeatedNameMistake(flat)
+  return mistake === undefined ? E.right(traced) : E.left(mistake)
 }

@@ -1,5 +1,5 @@
-import { conv2d, dropout, flatten, linear, maxPool2d, named, relu, seq, type Model } from '../dsl'
-import { gapHead, headed, type Head, type Headed, type HeadOptions } from './heads'
+import { conv2d, dropout, flatten, linear, maxPool2d, named, relu, seq } from '../dsl'
+import { checking, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
 
 const pool = maxPool2d({ k: 3, s: 2 })
 
@@ -38,10 +38,13 @@ type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
 
 /** AlexNet as in "One weird trick for parallelizing convolutional neural networks" (Krizhevsky, 2014), layers named as in torchvision. */
-export const alexnet = <const C extends number, const H extends Head = 'gap'>({
-  classes,
-  head = 'gap' as H
-}: HeadOptions<C, H>): Model<Headed<readonly [typeof features], GapHead<C>, ClassicHead<C>, H>> => ({
-  name: 'alexnet',
-  layers: headed([features], head, gapHead(classes), classicHead(classes))
-})
+export const alexnet = checking(
+  'alexnet',
+  <const C extends number, const H extends Head = 'gap'>({
+    classes,
+    head = 'gap' as H
+  }: HeadOptions<C, H>): Network<'alexnet', Headed<readonly [typeof features], GapHead<C>, ClassicHead<C>, H>> => ({
+    name: 'alexnet',
+    layers: headed([features], head, gapHead(classes), classicHead(classes))
+  })
+)

@@ -6,8 +6,8 @@
  * come to the paper's 118 and 129; keeping the outputs that normalisation needs would add 33 GiB), and 79.7 MB of parameters,
  * where these with 1000 classes take 79.5 MiB (20,835,176 float32 numbers).
  */
-import { batchNorm, conv2d, globalAvgPool, leakyRelu, maxPool2d, named, seq, type AnyLayer, type Model } from '../dsl'
-import { gapHead, headed, type Head, type Headed, type HeadOptions } from './heads'
+import { batchNorm, conv2d, globalAvgPool, leakyRelu, maxPool2d, named, seq, type AnyLayer } from '../dsl'
+import { checking, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
 
 const activation = leakyRelu({ slope: 0.1 })
 const wide = <const C extends number>(out: C) => [conv2d({ out, k: 3, p: 1 }), activation] as const
@@ -75,15 +75,17 @@ const classicHead = <const C extends number>(classes: C) =>
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
 
-const darknet =
-  <F extends AnyLayer>(name: string, layer: F) =>
-  <const C extends number, const H extends Head = 'gap'>({
-    classes,
-    head = 'gap' as H
-  }: HeadOptions<C, H>): Model<Headed<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
+const darknet = <const N extends string, F extends AnyLayer>(name: N, layer: F) =>
+  checking(
     name,
-    layers: headed([layer], head, gapHead(classes), classicHead(classes))
-  })
+    <const C extends number, const H extends Head = 'gap'>({
+      classes,
+      head = 'gap' as H
+    }: HeadOptions<C, H>): Network<N, Headed<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
+      name,
+      layers: headed([layer], head, gapHead(classes), classicHead(classes))
+    })
+  )
 
 export const darknet19 = darknet('darknet19', features)
 

@@ -1,6 +1,6 @@
-import { batchNorm, conv2d, named, parallel, relu, resize, seq, type Model } from '../dsl'
+import { batchNorm, conv2d, named, parallel, relu, resize, seq } from '../dsl'
 import { aspp } from './aspp'
-import type { HeadOptions } from './heads'
+import { checking, type HeadOptions, type Network } from './heads'
 import { bottlenecks, stem } from './resnet'
 
 /** To the input's height and width, or the block's. */
@@ -33,14 +33,20 @@ const deeplabv3 = <const B extends number, const C extends number>(layer3: B, cl
  * DeepLabV3 (Chen et al., "Rethinking atrous convolution for semantic image segmentation", 2017): scores of `classes` for every pixel.
  * Layers named as in torchvision with aux_loss=False.
  */
-export const deeplabv3_resnet50 = <const C extends number>({ classes }: HeadOptions<C>): Model<ReturnType<typeof deeplabv3<6, C>>> => ({
-  name: 'deeplabv3_resnet50',
-  layers: deeplabv3(6, classes)
-})
-export const deeplabv3_resnet101 = <const C extends number>({ classes }: HeadOptions<C>): Model<ReturnType<typeof deeplabv3<23, C>>> => ({
-  name: 'deeplabv3_resnet101',
-  layers: deeplabv3(23, classes)
-})
+export const deeplabv3_resnet50 = checking(
+  'deeplabv3_resnet50',
+  <const C extends number>({ classes }: HeadOptions<C>): Network<'deeplabv3_resnet50', ReturnType<typeof deeplabv3<6, C>>> => ({
+    name: 'deeplabv3_resnet50',
+    layers: deeplabv3(6, classes)
+  })
+)
+export const deeplabv3_resnet101 = checking(
+  'deeplabv3_resnet101',
+  <const C extends number>({ classes }: HeadOptions<C>): Network<'deeplabv3_resnet101', ReturnType<typeof deeplabv3<23, C>>> => ({
+    name: 'deeplabv3_resnet101',
+    layers: deeplabv3(23, classes)
+  })
+)
 
 const plusLayers = <const C extends number>(classes: C) =>
   [
@@ -76,7 +82,10 @@ const plusLayers = <const C extends number>(classes: C) =>
  * Layers named as in github.com/VainF/DeepLabV3Plus-Pytorch (which has one 3x3 convolution in the decoder): backbone as in torchvision,
  * classifier.project, classifier.aspp, classifier.classifier.
  */
-export const deeplabv3plus = <const C extends number>({ classes }: HeadOptions<C>): Model<ReturnType<typeof plusLayers<C>>> => ({
-  name: 'deeplabv3plus',
-  layers: plusLayers(classes)
-})
+export const deeplabv3plus = checking(
+  'deeplabv3plus',
+  <const C extends number>({ classes }: HeadOptions<C>): Network<'deeplabv3plus', ReturnType<typeof plusLayers<C>>> => ({
+    name: 'deeplabv3plus',
+    layers: plusLayers(classes)
+  })
+)

@@ -1,5 +1,5 @@
-import { avgPool2d, batchNorm, conv2d, dense, maxPool2d, named, relu, seq, type Layers, type Model } from '../dsl'
-import { gapHead, type HeadOptions } from './heads'
+import { avgPool2d, batchNorm, conv2d, dense, maxPool2d, named, relu, seq, type Layers } from '../dsl'
+import { checking, gapHead, type HeadOptions, type Network } from './heads'
 
 const denseLayer = <const N extends number, const B extends number, const G extends number>(number: N, bottleneck: B, growth: G) =>
   seq(`denselayer${number}`, [
@@ -71,12 +71,11 @@ const densenetFeatures = <
 
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 
-const densenet =
-  <F extends Layers>(name: string, features: F) =>
-  <const C extends number>({ classes }: HeadOptions<C>): Model<readonly [...F, ...GapHead<C>]> => ({
+const densenet = <const N extends string, F extends Layers>(name: N, features: F) =>
+  checking(name, <const C extends number>({ classes }: HeadOptions<C>): Network<N, readonly [...F, ...GapHead<C>]> => ({
     name,
     layers: [...features, ...gapHead(classes)]
-  })
+  }))
 
 const features121 = densenetFeatures([64, 32, 128], [6, 12, 24, 16], [128, 256, 512])
 const features161 = densenetFeatures([96, 48, 192], [6, 12, 36, 24], [192, 384, 1056])

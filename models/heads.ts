@@ -1,7 +1,10 @@
-import { dropout, flatten, globalAvgPool, linear, named, relu, seq, type Layers } from '../dsl'
+import { dropout, flatten, globalAvgPool, linear, named, relu, seq, type Layers, type Model, type Shape } from '../dsl'
 
 /** How features become scores: global average pooling and one linear layer, or the layers of the original network. */
 export type Head = 'gap' | 'classic'
+
+/** A network for images of any size. */
+export type Network<N extends string, L extends Layers> = Model<N, Shape, unknown, L>
 
 /** Models that score every pixel have one end only, and take `head` without looking at it. */
 export interface HeadOptions<C extends number = number, H extends Head = Head> {
@@ -9,6 +12,26 @@ export interface HeadOptions<C extends number = number, H extends Head = Head> {
   /** gap where absent. */
   readonly head?: H
 }
+
+const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) > 0
+
+/** What is wrong with options that no compiler saw; undefined where nothing is. */
+const mistake = (options: unknown): string | undefined => {
+  if (typeof options !== 'object' || options === null) return 'give its options, such as { classes: 2 }'
+  const { classes, head, ...others } = options as { readonly classes?: unknown; readonly head?: unknown }
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) return `there is no option ${unknown}, only classes and head`
+  if (!isWhole(classes)) return `classes is ${String(classes)}, not a whole number above 0`
+  return head === undefined || head === 'gap' || head === 'classic' ? undefined : `head is ${String(head)}, not gap or classic`
+}
+
+/** A model by its options. JavaScript that gives others is itself wrong, and gets an error that says how. */
+export const checking = <F extends (options: never) => unknown>(name: string, make: F): F =>
+  ((options: Parameters<F>[0]) => {
+    const found = mistake(options)
+    if (found !== undefined) throw new TypeError(`${name}: ${found}`)
+    return make(options)
+  }) as F
 
 /** Global average pooling and one linear layer: fits any input size. */
 export const gapHead = <const C extends number>(classes: C) =>

@@ -10,11 +10,10 @@ import {
   parallel,
   relu,
   seq,
-  type Model,
   type Padding,
   type Pair
 } from '../dsl'
-import { gapHead, headed, type Head, type Headed, type HeadOptions } from './heads'
+import { checking, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
 
 /** What torchvision's BasicConv2d does after its convolution. */
 const rectified = [named('bn', batchNorm({ eps: 0.001 })), named('relu', relu)] as const
@@ -131,10 +130,13 @@ type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
  * Inception v3 (Szegedy et al., "Rethinking the Inception architecture for computer vision", 2015), layers named as in torchvision with
  * aux_logits=False: the auxiliary head, which only training uses, is left out. Images of 75x75 at least.
  */
-export const inception_v3 = <const C extends number, const H extends Head = 'gap'>({
-  classes,
-  head = 'gap' as H
-}: HeadOptions<C, H>): Model<Headed<typeof features, GapHead<C>, ClassicHead<C>, H>> => ({
-  name: 'inception_v3',
-  layers: headed(features, head, gapHead(classes), classicHead(classes))
-})
+export const inception_v3 = checking(
+  'inception_v3',
+  <const C extends number, const H extends Head = 'gap'>({
+    classes,
+    head = 'gap' as H
+  }: HeadOptions<C, H>): Network<'inception_v3', Headed<typeof features, GapHead<C>, ClassicHead<C>, H>> => ({
+    name: 'inception_v3',
+    layers: headed(features, head, gapHead(classes), classicHead(classes))
+  })
+)

@@ -1,5 +1,5 @@
-import { batchNorm, conv2d, maxPool2d, named, relu, residual, seq, type Layers, type Model } from '../dsl'
-import { fcHead, gapHead, headed, type Head, type Headed, type HeadOptions } from './heads'
+import { batchNorm, conv2d, maxPool2d, named, relu, residual, seq, type Layers } from '../dsl'
+import { checking, fcHead, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
 import { repeat, stacked } from './repeat'
 
 const basicBranch = <const W extends number, const S extends number>(width: W, s: S) =>
@@ -111,15 +111,17 @@ const bottlenecked = <const A extends number, const B extends number, const C ex
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof fcHead<C>>
 
-const resnet =
-  <F extends Layers>(name: string, features: F) =>
-  <const C extends number, const H extends Head = 'gap'>({
-    classes,
-    head = 'gap' as H
-  }: HeadOptions<C, H>): Model<Headed<F, GapHead<C>, ClassicHead<C>, H>> => ({
+const resnet = <const N extends string, F extends Layers>(name: N, features: F) =>
+  checking(
     name,
-    layers: headed(features, head, gapHead(classes), fcHead(classes))
-  })
+    <const C extends number, const H extends Head = 'gap'>({
+      classes,
+      head = 'gap' as H
+    }: HeadOptions<C, H>): Network<N, Headed<F, GapHead<C>, ClassicHead<C>, H>> => ({
+      name,
+      layers: headed(features, head, gapHead(classes), fcHead(classes))
+    })
+  )
 
 /** ResNet (He et al., 2015), layers named as in torchvision; its heads differ in the linear layer's name only. */
 export const resnet18 = resnet('resnet18', basic([2, 2, 2, 2]))

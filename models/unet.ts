@@ -1,5 +1,5 @@
-import { batchNorm, conv2d, convTranspose2d, dense, maxPool2d, named, relu, seq, type Layers, type Model } from '../dsl'
-import type { HeadOptions } from './heads'
+import { batchNorm, conv2d, convTranspose2d, dense, maxPool2d, named, relu, seq, type Layers } from '../dsl'
+import { checking, type HeadOptions, type Network } from './heads'
 
 /** Two 3x3 convolutions, each with its rectifier; padded, so that sizes stay where the paper's shrink. */
 const plain = <const W extends number>(out: W) =>
@@ -59,11 +59,17 @@ const normalisedLayers = <const C extends number>(classes: C) =>
  * U-Net (Ronneberger et al., 2015), padded: scores of `classes` for every pixel of images whose height and width are multiples of 16.
  * Layers named as in github.com/milesial/Pytorch-UNet, which normalises (unet_bn) where the paper does not (unet).
  */
-export const unet = <const C extends number>({ classes }: HeadOptions<C>): Model<ReturnType<typeof plainLayers<C>>> => ({
-  name: 'unet',
-  layers: plainLayers(classes)
-})
-export const unet_bn = <const C extends number>({ classes }: HeadOptions<C>): Model<ReturnType<typeof normalisedLayers<C>>> => ({
-  name: 'unet_bn',
-  layers: normalisedLayers(classes)
-})
+export const unet = checking(
+  'unet',
+  <const C extends number>({ classes }: HeadOptions<C>): Network<'unet', ReturnType<typeof plainLayers<C>>> => ({
+    name: 'unet',
+    layers: plainLayers(classes)
+  })
+)
+export const unet_bn = checking(
+  'unet_bn',
+  <const C extends number>({ classes }: HeadOptions<C>): Network<'unet_bn', ReturnType<typeof normalisedLayers<C>>> => ({
+    name: 'unet_bn',
+    layers: normalisedLayers(classes)
+  })
+)

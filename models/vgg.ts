@@ -1,5 +1,5 @@
-import { batchNorm, conv2d, maxPool2d, relu, seq, type AnyLayer, type Model } from '../dsl'
-import { classicVggHead, gapHead, headed, type Head, type Headed, type HeadOptions } from './heads'
+import { batchNorm, conv2d, maxPool2d, relu, seq, type AnyLayer } from '../dsl'
+import { checking, classicVggHead, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
 import { repeat } from './repeat'
 
 const pool = maxPool2d({ k: 2 })
@@ -47,15 +47,17 @@ const features19bn = seq('features', [
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof classicVggHead<C>>
 
-const vgg =
-  <F extends AnyLayer>(name: string, features: F) =>
-  <const C extends number, const H extends Head = 'gap'>({
-    classes,
-    head = 'gap' as H
-  }: HeadOptions<C, H>): Model<Headed<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
+const vgg = <const N extends string, F extends AnyLayer>(name: N, features: F) =>
+  checking(
     name,
-    layers: headed([features], head, gapHead(classes), classicVggHead(classes))
-  })
+    <const C extends number, const H extends Head = 'gap'>({
+      classes,
+      head = 'gap' as H
+    }: HeadOptions<C, H>): Network<N, Headed<readonly [F], GapHead<C>, ClassicHead<C>, H>> => ({
+      name,
+      layers: headed([features], head, gapHead(classes), classicVggHead(classes))
+    })
+  )
 
 /** VGG (Simonyan and Zisserman, 2014) without batch normalisation, layers named as in torchvision. */
 export const vgg11 = vgg('vgg11', features11)

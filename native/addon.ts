@@ -11,7 +11,7 @@ import { answerOf, deviceError, type DeviceError } from './error'
 type Call = (...values: readonly unknown[]) => unknown
 
 const isCall = (value: unknown): value is Call => typeof value === 'function'
-const call = new t.Type<Call>(
+export const call = new t.Type<Call>(
   'function',
   isCall,
   (value, context) => (isCall(value) ? t.success(value) : t.failure(value, context)),
@@ -40,7 +40,18 @@ export const nativeDevice = t.readonly(
 export type NativeDevice = t.TypeOf<typeof nativeDevice>
 
 const addonCodec = t.readonly(
-  t.type({ openSession: call, openDevice: call, mapPixels: call, kernelTable: call, layoutTable: call, versions: call }),
+  t.type({
+    openSession: call,
+    openDevice: call,
+    lockFile: call,
+    unlockFile: call,
+    mapPixels: call,
+    kernelTable: call,
+    layoutTable: call,
+    versions: call,
+    watchInterrupts: call,
+    availableMemory: call
+  }),
   'Tilefold addon'
 )
 export type Addon = t.TypeOf<typeof addonCodec>
@@ -148,4 +159,18 @@ export const versions = (): E.Either<DeviceError, Versions> =>
   pipe(
     loadAddon(),
     E.chain((addon) => answerOf(versionsCodec)(addon.versions()))
+  )
+
+const availableCodec = t.union([t.null, t.readonly(t.type({ bytes: t.number, bound: t.string }))], 'available memory')
+
+/**
+ * Bytes that this process can still take, the least of what machine, memory cgroups and ulimits leave, and in words which of them it is;
+ * null where the system does not say.
+ */
+export type AvailableMemory = t.TypeOf<typeof availableCodec>
+
+export const availableMemory = (): E.Either<DeviceError, AvailableMemory> =>
+  pipe(
+    loadAddon(),
+    E.chain((addon) => answerOf(availableCodec)(addon.availableMemory()))
   )

@@ -1,4 +1,4 @@
-import { encodeKernel, type Kernel } from '../staging/kernels'
+import { encodeKernel, kernelTable, type Kernel } from '../staging/kernels'
 import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../staging/program'
 
 /** Numbers that one instruction takes; see staging/program.ts. */
@@ -64,6 +64,30 @@ export const encodeCode = (code: readonly Instruction[]): Float64Array => {
 
 export const encodeKernels = (kernels: readonly Kernel[]): Float64Array => Float64Array.from(kernels.flatMap(encodeKernel))
 
+/** The largest arena, exchange buffer or host pool, in bytes. */
+const largestSpace = 2 ** 46
+
+/** The operand whose size the device decides, by its place; -1 where there is none. */
+const unsizedOperand = ({ kind }: Kernel): number =>
+  Object.keys(kernelTable[kind].operands).findIndex((name) => name === 'scratch' || name === 'winners')
+
+/** Of each kernel, the bytes that its scratch or winners may take in any launch: what its buffer has, where it is in one. */
+const workspacesOf = ({ kernels, buffers, ...sections }: Program): Float64Array => {
+  const workspaces = new Float64Array(kernels.length).fill(largestSpace)
+  const operands = kernels.map(unsizedOperand)
+  const walk = (code: readonly Instruction[]): void => {
+    for (const one of code)
+      if (one.kind === 'loop') walk(one.body)
+      else if (one.kind === 'launch' && operands[one.kernel]! >= 0) {
+        const { base, buffer } = one.operands[operands[one.kernel]!]!
+        const held = buffer === undefined ? undefined : buffers[buffer]
+        if (held !== undefined) workspaces[one.kernel] = Math.min(workspaces[one.kernel]!, held.offset + held.bytes - base)
+      }
+  }
+  for (const name of sectionNames) walk(sections[name]?.code ?? [])
+  return workspaces
+}
+
 /** A Program as the addon takes it. */
 export interface EncodedProgram {
   readonly threads: number
@@ -75,6 +99,8 @@ export interface EncodedProgram {
   readonly residentBytes: number
   readonly input: Float64Array
   readonly kernels: Float64Array
+  /** Of each kernel, bytes for the operand whose size the device decides. */
+  readonly workspaces: Float64Array
   readonly sections: readonly { readonly name: string; readonly code: Float64Array; readonly exchangeBytes: number }[]
 }
 
@@ -85,6 +111,7 @@ export const encodeProgram = (program: Program): EncodedProgram => ({
   ...(program.chunks ?? { chunkBytes: 0, addressBytes: 0, residentBytes: 0 }),
   input: Float64Array.from(program.input),
   kernels: encodeKernels(program.kernels),
+  workspaces: workspacesOf(program),
   sections: sectionNames.flatMap((name) => {
     const section = program[name]
     return section === undefined ? [] : [{ name, code: encodeCode(section.code), exchangeBytes: section.exchangeBytes }]

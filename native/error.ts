@@ -2,18 +2,18 @@ import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 
 /**
- * What went wrong on a device; the message is one sentence. `memory`: more was asked for than the machine has; `missing`: the addon
- * is not built or cannot be loaded.
+ * What went wrong on a device; the message is one sentence. `memory` and `threads`: more was asked for than this process may
+ * have; `missing`: the addon is not built or cannot be loaded.
  */
 export interface DeviceError {
-  readonly code: 'device' | 'interrupted' | 'memory' | 'missing'
+  readonly code: 'device' | 'interrupted' | 'memory' | 'threads' | 'missing'
   readonly message: string
 }
 
 export const deviceError = (code: DeviceError['code'], message: string): DeviceError => ({ code, message })
 
 const failed = t.type({
-  error: t.type({ code: t.union([t.literal('device'), t.literal('interrupted'), t.literal('memory')]), message: t.string })
+  error: t.type({ code: t.keyof({ device: null, interrupted: null, memory: null, threads: null }), message: t.string })
 })
 
 /** What the addon answers: `{ value }` of the given form, or `{ error }`. */

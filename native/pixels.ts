@@ -19,7 +19,10 @@ const codec = new t.Type<MappedPixels>(
   t.identity
 )
 
-/** `bytes` bytes of a file from `offset` on. It may be removed then, but must not change. */
+/**
+ * `bytes` bytes of a file from `offset` on. It must not change from then on (if it becomes shorter, reading it ends the process), so remove
+ * it: what is mapped stays.
+ */
 export const mapPixels = (path: string, offset: number, bytes: number): E.Either<DeviceError, MappedPixels> =>
   pipe(
     loadAddon(),

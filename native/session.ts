@@ -2,6 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type * as TE from 'fp-ts/TaskEither'
 import * as t from 'io-ts'
+import { markAsUntransferable } from 'node:worker_threads'
 import type { Precision, Program, SectionName } from '../staging/program'
 import { loadAddon, nativeSession, type DeviceName, type MathMode, type NativeSession } from './addon'
 import { encodeProgram, type EncodedProgram } from './encode'
@@ -33,7 +34,10 @@ export interface StepParameters {
 
 /** A program on a device with its arena. Sections run one at a time, off the main thread. */
 export interface Session {
-  /** Milliseconds that the section took. `exchange` holds at least the section's exchangeBytes; `images` a batch, where it loads any. */
+  /**
+   * Milliseconds that the section took. `exchange` holds at least the section's exchangeBytes; `images` a batch, where it loads any. What
+   * they are when the run begins counts. Their buffers can be transferred to no other thread from then on.
+   */
   readonly run: (
     section: SectionName,
     exchange: ArrayBuffer,
@@ -88,6 +92,25 @@ const promiseAnswer = answerOf(
   )
 )
 
+/** Buffers that the addon reads and writes off the main thread: given to another thread, they would be freed there. */
+const pin = (exchange: ArrayBuffer, images: readonly Image[]): void => {
+  markAsUntransferable(exchange)
+  for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
+}
+
+const interrupts = new Set<() => void>()
+
+/** One listener for all runs: more than ten are warned of. */
+const interruptAtExit = (interrupt: () => void): void => {
+  if (interrupts.size === 0) process.once('exit', interruptAll)
+  interrupts.add(interrupt)
+}
+const interruptAll = (): void => interrupts.forEach((interrupt) => interrupt())
+const forgetInterrupt = (interrupt: () => void): void => {
+  interrupts.delete(interrupt)
+  if (interrupts.size === 0) process.off('exit', interruptAll)
+}
+
 const sessionOf = (native: NativeSession): Session => {
   let closed: readonly [device: number, host: number] | undefined
   const peaks = (): readonly [device: number, host: number] => {
@@ -102,10 +125,11 @@ const sessionOf = (native: NativeSession): Session => {
     run: (section, exchange, parameters, images) => async () => {
       const started = promiseAnswer(native.run(section, exchange, { ...parameters, images }))
       if (E.isLeft(started)) return started
+      pin(exchange, images)
       // Node waits for its threads when it exits: end the run rather than hang.
-      process.once('exit', interrupt)
+      interruptAtExit(interrupt)
       const answer = runAnswer(await started.right)
-      process.off('exit', interrupt)
+      forgetInterrupt(interrupt)
       return answer
     },
     interrupt,

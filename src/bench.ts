@@ -90,14 +90,14 @@ const runSteps = async (
   const images = Array.from({ length: program.input[0] }, () => image)
   const stepMs: number[] = []
   let before = network.kernelMilliseconds()
-  let ofFastest: readonly number[] = []
+  let [fastest, ofFastest] = [Infinity, [] as readonly number[]]
   for (let step = 0; step < options.steps; step += 1) {
     const milliseconds = await stoppable(options.signal, network, updateOnce(options, step, network, images))()
     if (E.isLeft(milliseconds))
       return E.left(milliseconds.left.code === 'interrupted' ? interrupted(step, options.steps) : milliseconds.left)
     stepMs.push(milliseconds.right)
     const now = network.kernelMilliseconds()
-    if (milliseconds.right === Math.min(...stepMs)) ofFastest = now.map((total, kernel) => total - before[kernel]!)
+    if (milliseconds.right <= fastest) [fastest, ofFastest] = [milliseconds.right, now.map((total, kernel) => total - before[kernel]!)]
     before = now
     options.onStep?.({ step, milliseconds: milliseconds.right })
   }

@@ -7,6 +7,7 @@ import type * as Compare from './commands/compare'
 import type * as Explain from './commands/explain'
 import type * as Gradients from './commands/gradients'
 import type * as Offload from './commands/offload'
+import { refuseDoubtful } from './commands/given-options'
 import {
   addCompareOptions,
   addMeasureOption,
@@ -23,69 +24,75 @@ import type * as Plan from './commands/plan'
 import type * as Predict from './commands/predict'
 import type * as Profile from './commands/profile'
 import type * as Train from './commands/train'
-import { type Failure, exitStatus, inputFailure, reasonOf } from './failure'
+import { type Failure, bugFailure, exitStatus, inputFailure, reasonOf } from './failure'
+import { failureText } from './failure-text'
 import { interruption } from './interruption'
-import { mostSlots } from './library/values'
+import { mostSlots, mostSteps } from './limits'
+import { outliveModules } from './outlive-modules'
+import { printableLines } from './printable'
 import { parseSchedule } from './schedule'
 import { parseBytes, parseSize } from './sizes'
 import { parseColourJitter } from './training/augmentation'
 import { parseClassWeights } from './training/class-weights'
 
-const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
-
-const failureReport = ({ code, message, smallestFeasibleBudgetBytes, report }: Failure): object => ({
-  ...(code === 'budget'
-    ? { feasible: false, ...(report ?? { smallestFeasibleBudgetBytes: smallestFeasibleBudgetBytes ?? null }), reason: sentence(message) }
-    : {}),
-  error: { code, message: sentence(message) }
-})
-
 const fail = (json: boolean, failure: Failure): void => {
-  process.stderr.write(`${sentence(failure.message)}\n`)
-  if (json) process.stdout.write(`${JSON.stringify(failureReport(failure))}\n`)
+  const { error, output } = failureText(json, failure)
+  process.stderr.write(error)
+  if (failure.thrown instanceof Error) process.stderr.write(`${failure.thrown.stack}\n`)
+  // Not even nothing, where writing is what failed.
+  if (output !== '') process.stdout.write(output)
   process.exitCode = exitStatus[failure.code]
 }
 
-/** Lets what happened meanwhile be heard: a Ctrl-C is told to nobody while planning computes. */
+/** Lets what happened meanwhile be heard where the addon, which listens by itself, is not built. */
 const listen = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Runs a command and prints its answer or its failure. */
-const answer = async (json: boolean, result: CommandResult): Promise<void> => {
+const answer = async (json: boolean | undefined, result: CommandResult): Promise<void> => {
   await listen()
   const outcome = await result()
   await listen()
-  if (E.isLeft(outcome)) return fail(json, outcome.left)
-  process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : outcome.right.text}\n`)
+  interruption().settled()
+  if (E.isLeft(outcome)) fail(json === true, outcome.left)
+  else process.stdout.write(`${json ? JSON.stringify(outcome.right.json) : printableLines(outcome.right.text)}\n`)
+  interruption().ended()
 }
 
 /** Each command's code is loaded when it is called, so that no command pays for another's start. */
 const program = (): Command => {
-  const tilefold = new Command('tilefold').description('Train convolutional networks on images larger than memory, within a budget.')
+  const tilefold = new Command('tilefold')
+    .description('Train convolutional networks on images larger than memory, within a budget.')
+    .option('-V, --version', 'print the version')
+    .on('option:version', () => {
+      process.stdout.write(`${(require('../package.json') as { readonly version: string }).version}\n`)
+      throw new CommanderError(0, 'tilefold.version', '')
+    })
   const add = (name: string, description: string): Command => addSetupOptions(tilefold.command(name).description(description))
   const addPlanning = (name: string, description: string): Command => addMeasureOption(add(name, description))
 
   addOptimizerOptions(addPlanning('plan', 'show how a training step would fit into a budget; run no step'))
     .option('--evaluate', 'plan the forward pass of predict instead')
     .option('--out <file>', 'write the plan: *.plan.ts, which the compiler checks, or *.json')
-    .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/plan') as typeof Plan).planCommand({ ...options, model }))
+    .action((model: string, { json, ...options }) =>
+      answer(json, (require('./commands/plan') as typeof Plan).planCommand({ ...options, model }))
     )
 
   addOptimizerOptions(
     addPlanning('explain', 'say what binds the budget, what more memory would buy, what each decision costs; run no step')
-  ).action((model: string, options) =>
-    answer(options.json ?? false, (require('./commands/explain') as typeof Explain).explainCommand({ ...options, model }))
+  ).action((model: string, { json, ...options }) =>
+    answer(json, (require('./commands/explain') as typeof Explain).explainCommand({ ...options, model }))
   )
 
   addOptimizerOptions(
     addCompareOptions(tilefold.command('compare').description('every strategy within every budget, by the simulator; run nothing'))
-  ).action((model: string, options) =>
-    answer(options.json ?? false, (require('./commands/compare') as typeof Compare).compareCommand({ ...options, model }))
+  ).action((model: string, { json, ...options }) =>
+    answer(json, (require('./commands/compare') as typeof Compare).compareCommand({ ...options, model }))
   )
 
   addOptimizerOptions(addPlanning('train', 'train on labelled images, or on images with masks of their pixels'))
     .requiredOption('--data <path>', 'a CSV of path,label or path,mask rows, or a folder with one folder of images a class')
-    .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1)))
+    .option('--check-data', 'read every image whole before anything else, to find those that are damaged')
+    .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1, mostSteps)))
     .option('--epochs <n>', 'how many times through the data (default: 1)', orInvalid(positiveNumber))
     .option('--lr <value>', 'learning rate (default: sgd 0.01, adam and adamw 0.001)', orInvalid(positiveNumber))
     .addOption(
@@ -93,7 +100,7 @@ const program = (): Command => {
         .argParser(orInvalid(parseSchedule))
         .default({ kind: 'constant' }, 'constant')
     )
-    .option('--warmup <n>', 'steps over which the learning rate rises before the schedule begins', orInvalid(wholeNumber(0)))
+    .option('--warmup <n>', 'steps over which the learning rate rises before the schedule begins', orInvalid(wholeNumber(0, mostSteps)))
     .option(
       '--crop <HxW>',
       'random crops of this size (default: of the input size); smaller images are enlarged',
@@ -121,31 +128,31 @@ const program = (): Command => {
     .option('--state <folder>', 'keep in it what is needed to go on after a crash')
     .option('--state-every <n>', 'steps between states (default: an epoch, at most 100)', orInvalid(wholeNumber(1)))
     .option('--resume', 'go on from the newest state, with the same bits as if nothing had happened')
-    .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/train') as typeof Train).trainCommand({ ...options, model }))
+    .action((model: string, { json, ...options }) =>
+      answer(json, (require('./commands/train') as typeof Train).trainCommand({ ...options, model }, json))
     )
 
   addPlanning('gradients', 'one forward and backward without dropout; writes the loss and all gradients')
     .requiredOption('--weights <file>', 'safetensors of the parameters')
     .requiredOption('--batch <file>', 'safetensors of input [B, C, H, W] and target [B], or [B, H, W]')
     .requiredOption('--out <file>', 'safetensors to write')
-    .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/gradients') as typeof Gradients).gradientsCommand({ ...options, model }))
+    .action((model: string, { json, ...options }) =>
+      answer(json, (require('./commands/gradients') as typeof Gradients).gradientsCommand({ ...options, model }))
     )
 
   addPlanning('predict', 'one forward pass over a whole image, within the budget: a mask of its classes, or its scores')
     .requiredOption('--weights <file>', 'safetensors of the parameters and running statistics')
     .requiredOption('--image <file>', 'PNG, JPEG, TIFF or WebP; its size is the input')
     .option('--out <file>', 'of a model that scores pixels, the mask to write: *.tif (in tiles) or *.png, 8-bit grey')
-    .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/predict') as typeof Predict).predictCommand({ ...options, model }))
+    .action((model: string, { json, ...options }) =>
+      answer(json, (require('./commands/predict') as typeof Predict).predictCommand({ ...options, model }))
     )
 
   addOptimizerOptions(addPlanning('bench', 'time real training steps on noise'))
-    .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1)), 3)
+    .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1, mostSteps)), 3)
     .option('--breakdown', 'show where the time of the fastest step went, by kernel')
-    .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/bench') as typeof Bench).benchCommand({ ...options, model }))
+    .action((model: string, { json, ...options }) =>
+      answer(json, (require('./commands/bench') as typeof Bench).benchCommand({ ...options, model }))
     )
 
   tilefold
@@ -157,22 +164,22 @@ const program = (): Command => {
     .option('--chunk <size>', 'of memory under virtual (default: 4096 bytes)', orInvalid(parseBytes))
     .option('--out <file>', 'write the rows with a column offset')
     .option('--json', 'one JSON object on standard output')
-    .action((file: string, options) =>
-      answer(options.json ?? false, (require('./commands/place') as typeof Place).placeCommand({ ...options, file }))
+    .action((file: string, { json, ...options }) =>
+      answer(json, (require('./commands/place') as typeof Place).placeCommand({ ...options, file }))
     )
 
   addOptimizerOptions(add('profile', 'measure the kernels of a model on this machine, for better plans'))
     .option('--out <file>', 'of cuda: a *.json file of this GPU, from which the same plans are made on any machine by --device')
-    .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/profile') as typeof Profile).profileCommand({ ...options, model }))
+    .action((model: string, { json, ...options }) =>
+      answer(json, (require('./commands/profile') as typeof Profile).profileCommand({ ...options, model }))
     )
 
   addOptimizerOptions(
     addModelOptions(tilefold.command('chain').description('write a model as a chain of stages, for offload; run nothing'))
   )
     .option('--out <file>', 'where the chain goes: *.json')
-    .action((model: string, options) =>
-      answer(options.json ?? false, (require('./commands/chain') as typeof Chain).chainCommand({ ...options, model }))
+    .action((model: string, { json, ...options }) =>
+      answer(json, (require('./commands/chain') as typeof Chain).chainCommand({ ...options, model }))
     )
 
   tilefold
@@ -187,9 +194,10 @@ const program = (): Command => {
     .addOption(new Option('--strategy <name>', 'how activations are chosen (default: dynprog)').choices(['greedy', 'dynprog', 'vdnn']))
     .option('--slots <n>', 'into how many parts dynprog divides the memory (default: 500)', orInvalid(wholeNumber(1, mostSlots)))
     .option('--json', 'one JSON object on standard output')
-    .action((chain: string, options) =>
-      answer(options.json ?? false, (require('./commands/offload') as typeof Offload).offloadCommand({ ...options, chain }))
+    .action((chain: string, { json, ...options }) =>
+      answer(json, (require('./commands/offload') as typeof Offload).offloadCommand({ ...options, chain }))
     )
+  refuseDoubtful(tilefold)
   return tilefold
 }
 
@@ -212,21 +220,18 @@ const outliveOutput = (): void => {
 export const main = async (argv: readonly string[]): Promise<void> => {
   const json = argv.includes('--json')
   outliveOutput()
-  interruption().whenIdle(() => {
-    fail(json, { code: 'interrupted', message: 'interrupted' })
-    process.exit()
-  })
+  interruption(json)
   const quietly = (command: Command): Command => {
     command.exitOverride().configureOutput({ outputError: () => undefined, writeErr: () => undefined })
     command.commands.forEach(quietly)
     return command
   }
+  const answered = outliveModules((failure) => fail(json, failure))
   try {
     await quietly(program()).parseAsync([...argv])
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) {
-      fail(json, { code: 'bug', message: `a bug of Tilefold: ${reasonOf(thrown)}` })
-      if (thrown instanceof Error) process.stderr.write(`${thrown.stack}\n`)
+      fail(json, bugFailure(thrown))
     } else if (thrown.exitCode !== 0) {
       const noCommand = thrown.code === 'commander.help'
       fail(
@@ -238,6 +243,8 @@ export const main = async (argv: readonly string[]): Promise<void> => {
         )
       )
     }
+  } finally {
+    answered()
   }
 }
 

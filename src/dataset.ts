@@ -1,11 +1,14 @@
-import { access, readdir, stat } from 'node:fs/promises'
-import { dirname, extname, join, resolve } from 'node:path'
+import { access, constants, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { readFolder } from './class-folders'
 import { type Row, readCsvRows } from './csv'
-import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
-import { type Extent2, imageExtensions, readExtent } from './images'
+import { type Failure, type Outcome, allOf, inputFailure } from './failure'
+import { type Extent2, readHeader } from './images'
+import { inParallel } from './in-parallel'
+import { mostClasses } from './limits'
 import { type Mask, ignoredLabel, inspectMask, largestClass } from './masks'
 
 /** One image file and the index of its class, or the mask of its pixels' classes. */
@@ -23,10 +26,13 @@ export interface Dataset {
   readonly classes: number
   /** Of the folders, by class. */
   readonly names?: readonly string[]
+  /** The file or folder that it was read from. */
+  readonly source?: string
+  /** A sentence on images in the folder that are not read. */
+  readonly leftOut?: string
 }
 
-/** Labels are int32 on the device. */
-const largestLabel = 2 ** 31 - 1
+export const largestLabel = mostClasses - 1
 
 const exampleOf =
   (csv: string) =>
@@ -54,7 +60,7 @@ const maskedExampleOf =
     if (record.length !== 2 || record.includes('')) return TE.left(inputFailure(`${origin}: "${record.join(',')}" is not path,mask`))
     return pipe(
       checkExists({ path, origin }),
-      TE.chain(() => readExtent(path)),
+      TE.chain(() => readHeader(path)),
       TE.bindTo('image'),
       TE.bind('label', () => TE.mapLeft(foundAt(origin))(inspectMask(mask))),
       TE.filterOrElse(
@@ -69,73 +75,75 @@ const maskedExampleOf =
 /** The largest label, or class in a mask. */
 const largestLabelOf = ({ label }: Example): number => (typeof label === 'number' ? label : largestClass(label))
 
+/** Masks are decoded, each in a thread of its own: more at once would only take more memory. */
+const masksAtOnce = 4
+
 /** Rows name masks where the header says so, or the first one a PNG. */
-const examplesOf = (csv: string, rows: readonly Row[]): Outcome<readonly Example[]> => {
+const examplesOf = (csv: string, rows: readonly Row[], signal: AbortSignal | undefined): Outcome<readonly Example[]> => {
   const [first, ...others] = rows
   const head = first?.record.join(',')
   const isHeader = head === 'path,label' || head === 'path,mask'
   const isMasked = head === 'path,mask' || (!isHeader && /\.png$/i.test(first?.record[1] ?? ''))
   const examples = isHeader ? others : rows
-  return isMasked ? TE.traverseSeqArray(maskedExampleOf(csv))(examples) : TE.fromEither(E.traverseArray(exampleOf(csv))(examples))
+  if (!isMasked) return TE.fromEither(E.traverseArray(exampleOf(csv))(examples))
+  return pipe(
+    inParallel(examples, (row) => maskedExampleOf(csv)(row)(), signal, masksAtOnce),
+    TE.chainEitherK(allOf)
+  )
 }
 
-const readCsv = (path: string): Outcome<Dataset> =>
+const readCsv = (path: string, signal: AbortSignal | undefined): Outcome<Dataset> =>
   pipe(
     readCsvRows(path, 'data file', 'a CSV of path,label or path,mask rows or a folder with one folder of images a class'),
-    TE.chain((rows) => examplesOf(path, rows)),
-    TE.map((examples) => ({ examples, classes: examples.reduce((most, example) => Math.max(most, largestLabelOf(example) + 1), 0) }))
+    TE.chain((rows) => examplesOf(path, rows, signal)),
+    TE.map((examples) => ({
+      examples,
+      classes: examples.reduce((most, example) => Math.max(most, largestLabelOf(example) + 1), 0),
+      source: path
+    }))
   )
 
-const isFolder = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isDirectory(),
-    () => false
-  )
-
-const readFolder = (path: string): Outcome<Dataset> =>
-  TE.tryCatch(
-    async () => {
-      const names = await readdir(path)
-      // Links to folders count; what cannot be looked at does not.
-      const areFolders = await Promise.all(names.map((name) => isFolder(join(path, name))))
-      const folders = names.filter((_, index) => areFolders[index])
-      const examplesOf = async (folder: string, label: number): Promise<readonly Example[]> => {
-        const names = await readdir(join(path, folder))
-        const images = names.filter((name) => imageExtensions.includes(extname(name).toLowerCase()))
-        return images.sort().map((name) => ({ path: join(path, folder, name), label, origin: join(path, folder) }))
-      }
-      const examples = await Promise.all(folders.sort().map(examplesOf))
-      return { examples: examples.flat(), classes: folders.length, names: folders }
-    },
-    (thrown) => inputFailure(`the folder ${path} cannot be read: ${reasonOf(thrown)}`)
-  )
-
+/** What is no file is not opened: a pipe would wait for its other end. */
 const checkExists = ({ path, origin }: Pick<Example, 'path' | 'origin'>): Outcome<void> =>
-  TE.tryCatch(
-    () => access(path),
-    () => inputFailure(`${origin}: the image ${path} does not exist or may not be read`)
+  pipe(
+    TE.tryCatch(
+      async () => {
+        await access(path, constants.R_OK)
+        return stat(path)
+      },
+      () => inputFailure(`${origin}: the image ${path} does not exist or may not be read`)
+    ),
+    TE.chainEitherK((found) =>
+      found.isFile() ? E.right(undefined) : E.left(inputFailure(`${origin}: the image ${path} is no ordinary file`))
+    )
   )
 
 /**
  * A CSV file of path,label or path,mask rows (paths relative to the file; a first row with these words is a header, and without one a
  * second column that ends in .png holds masks), or a folder with one folder of images a class (labels in the order of their names). Every
- * image must exist; masks are read, 8-bit PNG of their images' sizes whose values are classes, 255 ignored. `option` names it in sentences.
+ * image must exist; masks are read, 8-bit PNG of their images' sizes whose values are classes, 255 ignored. `option` names it in sentences;
+ * aborting the signal stops.
  */
-export const readDataset = (path: string, option = '--data'): Outcome<Dataset> =>
+export const readDataset = (path: string, option = '--data', signal?: AbortSignal): Outcome<Dataset> =>
   pipe(
     TE.tryCatch(
       () => stat(path),
-      () => inputFailure(`${option} ${path} does not exist`)
+      () => inputFailure(path === '' ? `${option}: the path is empty` : `${option} ${path} does not exist`)
     ),
-    TE.chain((found) => (found.isDirectory() ? readFolder(path) : readCsv(path))),
+    TE.chain((found): Outcome<Dataset> => (found.isDirectory() ? readFolder(path) : readCsv(path, signal))),
     TE.filterOrElse(
       ({ examples }) => examples.length > 0,
-      () =>
+      ({ leftOut }) =>
         inputFailure(
-          `${option} ${path} names no images: it must be a CSV of path,label or path,mask rows or a folder with one folder of images a class`
+          `${option} ${path} names no images: it must be a CSV of path,label or path,mask rows or a folder with one folder of images a class${leftOut === undefined ? '' : `; ${leftOut}`}`
         )
     ),
-    TE.chainFirst(({ examples }) => TE.traverseSeqArray(checkExists)(examples))
+    TE.chainFirst(({ examples }) =>
+      pipe(
+        inParallel(examples, (example) => checkExists(example)(), signal),
+        TE.chainEitherK(allOf)
+      )
+    )
   )
 
 /** Labels of images; undefined where pixels have them. */
@@ -148,6 +156,8 @@ export const labelsOf = ({ examples }: Dataset): readonly number[] | undefined =
 export const checkLabels =
   (classes: number) =>
   (dataset: Dataset): E.Either<Failure, Dataset> => {
+    const none = dataset.examples.find(({ label }) => typeof label === 'number' && !(Number.isInteger(label) && label >= 0))
+    if (none !== undefined) return E.left(inputFailure(`${none.origin}: the label ${String(none.label)} is not an integer from 0 upwards`))
     const wrong = dataset.examples.find((example) => largestLabelOf(example) >= classes)
     if (wrong === undefined) return E.right(dataset)
     const range = `out of range: the model's classes are 0 to ${classes - 1}`

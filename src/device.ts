@@ -18,6 +18,7 @@ import {
   profiled
 } from '../staging'
 import { type Failure, deviceFailure, inputFailure } from './failure'
+import { mostThreads } from './limits'
 import type { RunnableSetup, Setup } from './planning'
 import { readProfile } from './profile-cache'
 
@@ -69,9 +70,13 @@ const modelOfFile = (file: DescribedDevice, { precision, threads }: Setup): Prof
 
 /** The cpu of a profile, wherever it was measured: with its times and threads, and the layouts and scratch of this machine's library. */
 const profiledCpu = (measured: Profile, { threads = measured.threads, ...setup }: Setup): E.Either<Failure, ProfiledModel> =>
-  threads === measured.threads
-    ? deviceOf({ ...setup, device: 'cpu', threads }, measured)
-    : E.left(inputFailure(`--threads ${threads}: the cpu of this file was measured with ${measured.threads}; leave --threads out`))
+  measured.threads > mostThreads
+    ? E.left(
+        inputFailure(`the cpu of this file was measured with ${measured.threads} threads, over the ${mostThreads} that a device takes`)
+      )
+    : threads === measured.threads
+      ? deviceOf({ ...setup, device: 'cpu', threads }, measured)
+      : E.left(inputFailure(`--threads ${threads}: the cpu of this file was measured with ${measured.threads}; leave --threads out`))
 
 /** The device of a setup as staging sees it: with the times of `measured`, or of this machine's profile where there is one. */
 export const deviceOf = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> => {

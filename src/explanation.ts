@@ -1,4 +1,5 @@
 import type { Explanation, LiveBytes, OtherBudget } from '../staging'
+import { printable } from './printable'
 import { type SegmentReport, percent, segmentReport, spanText, table, tilesText } from './report'
 import { formatBytes, formatMilliseconds } from './sizes'
 
@@ -136,7 +137,7 @@ const sentences = (report: ExplanationReport): readonly string[] => {
   const binding =
     bindingLayer === null
       ? `At the peak of ${formatBytes(report.peakDeviceBytes)} no layer's tensors are in memory.`
-      : `${bindingLayer} binds: it has the most in memory at the peak of ${formatBytes(report.peakDeviceBytes)}.`
+      : `${printable(bindingLayer)} binds: it has the most in memory at the peak of ${formatBytes(report.peakDeviceBytes)}.`
   const more =
     next === undefined || last === undefined
       ? 'More memory would not make a step faster.'
@@ -160,7 +161,7 @@ const sentences = (report: ExplanationReport): readonly string[] => {
 /** What binds, what more memory would buy, and what each decision costs, in words and tables. */
 export const explanationText = (explanation: Explanation): string => {
   const report = explanationReport(explanation)
-  const title = `${explanation.graph.model}, input ${explanation.graph.input.join('x')}, strategy ${report.strategy}`
+  const title = `${printable(explanation.graph.model)}, input ${explanation.graph.input.join('x')}, strategy ${report.strategy}`
   return [
     title,
     ...sentences(report),

@@ -1,44 +1,23 @@
 import { existsSync } from 'node:fs'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import * as t from 'io-ts'
-import { type Model, shapeRules } from '../dsl'
+import type { Model } from '../dsl'
 import { builtIn, type HeadOptions } from '../models'
-import { type Failure, inputFailure } from './failure'
+import { type Failure, inputFailure, reasonOf } from './failure'
 import { loadDefault } from './load-module'
+import { decodeModel, noModel } from './model-codec'
 
-const leaves = new Set([...Object.keys(shapeRules), 'checkpoint', 'tile'])
-
-/** Whether a value is a layer as data, and so are those inside it: JavaScript and casts get past the compiler. */
-const isLayer = (value: unknown): boolean => {
-  const { op, args } = (value ?? {}) as { readonly op?: unknown; readonly args?: unknown }
-  if (typeof op !== 'string' || typeof args !== 'object' || args === null) return false
-  const { layer, layers, main, shortcut, branches } = args as Readonly<Record<string, unknown>>
-  const areLayers = (list: unknown): boolean => Array.isArray(list) && list.every(isLayer)
-  switch (op) {
-    case 'named':
-      return isLayer(layer)
-    case 'seq':
-      return areLayers(layers)
-    case 'residual':
-      return areLayers(main) && areLayers(shortcut)
-    case 'parallel':
-      return Array.isArray(branches) && branches.every(areLayers)
-    default:
-      return leaves.has(op)
-  }
-}
-
-const Layers = t.refinement(t.array(t.any), (layers) => layers.every(isLayer), 'layers')
-const ModelShape = t.intersection([t.type({ name: t.string, layers: Layers }), t.partial({ input: t.array(t.number) })])
+const example = 'write export default model({ name, layers })'
 
 const loadModule = (name: string): E.Either<Failure, Model> =>
   pipe(
     loadDefault(name),
     E.chain((exported) =>
-      ModelShape.is(exported)
-        ? E.right(exported as Model)
-        : E.left(inputFailure(`the default export of ${name} is not a model: write export default model({ name, layers })`))
+      pipe(
+        E.tryCatch(() => decodeModel(exported), reasonOf),
+        E.flatten,
+        E.mapLeft((fault) => inputFailure(`the default export of ${name} is not a model: ${fault === noModel ? example : fault}`))
+      )
     )
   )
 

@@ -1,57 +1,69 @@
-import { dirname, extname, join, relative, resolve } from 'node:path'
+import { realpathSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type TypeScript from 'typescript'
 import { type Failure, inputFailure, reasonOf } from './failure'
+import { type TypeCheck, isOwn, typeCheck } from './type-check'
+import { mistakeText } from './type-mistake'
 
-/** The nearest tsconfig.json of the user's, or ours: a module deserves its author's own strictness. A name left unused is no mistake. */
-const compilerOptions = (typescript: typeof TypeScript, path: string): TypeScript.CompilerOptions => {
-  const own = typescript.findConfigFile(dirname(path), typescript.sys.fileExists) ?? join(__dirname, '..', 'tsconfig.json')
-  const { config } = typescript.readConfigFile(own, typescript.sys.readFile) as { readonly config?: unknown }
-  const host = { ...typescript.sys, readDirectory: () => [] }
-  const { options } = typescript.parseJsonConfigFileContent(config ?? {}, host, dirname(own), {}, own)
-  return { ...options, noEmit: true, skipLibCheck: true, noUnusedLocals: false, noUnusedParameters: false }
+/** What a module exports: its default, or where a CommonJS one has none, module.exports. */
+const exportOf = (loaded: unknown): unknown => {
+  if (typeof loaded !== 'object' || loaded === null) return loaded
+  if ('default' in loaded) return loaded.default
+  return '__esModule' in loaded || Object.keys(loaded).length === 0 ? undefined : loaded
 }
 
-/** Tilefold's own files and packages are not checked again for every module. */
-const isForeign = (fileName: string): boolean =>
-  !/[\\/]node_modules[\\/]/.test(fileName) && !ownFolders.some((folder) => fileName.startsWith(folder))
-const ownFolders = ['dsl', 'models'].map((folder) => join(__dirname, '..', folder, '/'))
+const isModuleSyntax = (thrown: unknown): boolean =>
+  (thrown instanceof SyntaxError && /\b(import|export)\b/.test(thrown.message)) ||
+  (thrown as { readonly code?: unknown } | null)?.code === 'ERR_REQUIRE_ESM'
 
-/** What the compiler says of a module and of the author's own files that it imports, as one sentence. */
-const typeCheck = (path: string): E.Either<Failure, string> => {
-  const typescript = require('typescript') as typeof TypeScript
-  const program = typescript.createProgram([path], compilerOptions(typescript, path))
-  const faults = program
-    .getSourceFiles()
-    .filter(({ fileName, isDeclarationFile }) => !isDeclarationFile && isForeign(fileName))
-    .flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)])
-  const [first] = faults
-  if (first === undefined) return E.right(path)
-  const place = first.file?.getLineAndCharacterOfPosition(first.start ?? 0)
-  const where =
-    first.file === undefined || place === undefined
-      ? path
-      : `${relative('.', first.file.fileName)}:${place.line + 1}:${place.character + 1}`
-  const whole = typescript.flattenDiagnosticMessageText(first.messageText, ' ').replace(/\s+/g, ' ')
-  // The DSL's own sentences stand inside the compiler's, as Bad<"...">.
-  const text = /Bad<"((?:[^"\\]|\\.)*)">/.exec(whole)?.[1] ?? whole
-  const rest = faults.length > 1 ? ` (and ${faults.length - 1} more)` : ''
-  return E.left(inputFailure(`${where}: ${text.replace(/\.$/, '')}${rest}`))
-}
+const unloadable =
+  (name: string) =>
+  (thrown: unknown): Failure =>
+    inputFailure(
+      `the module ${name} cannot be loaded: ` +
+        (isModuleSyntax(thrown)
+          ? 'it is an ECMAScript module in JavaScript; write it in TypeScript, or as a CommonJS module with require and module.exports'
+          : reasonOf(thrown))
+    )
 
 /**
- * The default export of a module. One in TypeScript is type-checked first, so that what the DSL's types refuse is the compiler's
- * sentence here.
+ * The nearest tsconfig.json of the user's, or ours: a module deserves its author's own strictness.
+ * A name left unused is no mistake.
+ */
+const optionsFor =
+  (path: string): TypeCheck['options'] =>
+  (typescript, system) => {
+    const own = typescript.findConfigFile(dirname(path), system.fileExists) ?? join(__dirname, '..', 'tsconfig.json')
+    const { config } = typescript.readConfigFile(own, system.readFile) as { readonly config?: unknown }
+    const host = { ...system, readDirectory: () => [] }
+    const { options } = typescript.parseJsonConfigFileContent(config ?? {}, host, dirname(own), {}, own)
+    return { ...options, skipLibCheck: true, noUnusedLocals: false, noUnusedParameters: false }
+  }
+
+const compiler: TypeCheck['compiler'] = {
+  version: (require('typescript/package.json') as { readonly version: string }).version,
+  load: () => require('typescript') as typeof TypeScript
+}
+
+/** What the compiler says of a module and of the author's own files that it imports, as one sentence. */
+const checked = (path: string): E.Either<Failure, string> =>
+  pipe(
+    typeCheck({ compiler, entry: path, name: ['module'], options: optionsFor(path), isChecked: (file) => !isOwn(file) }),
+    E.bimap(
+      (mistakes) => inputFailure(mistakeText(mistakes, path)),
+      () => path
+    )
+  )
+
+/**
+ * The default export of a module, which is code that is run. One in TypeScript is type-checked
+ * first, so that what the DSL's types refuse is the compiler's sentence here.
  */
 export const loadDefault = (name: string): E.Either<Failure, unknown> =>
   pipe(
-    E.right<Failure, string>(resolve(name)),
-    E.chain((path) => (extname(path) === '.ts' ? typeCheck(path) : E.right(path))),
-    E.chain((path) =>
-      E.tryCatch(
-        () => (require(path) as { readonly default?: unknown }).default,
-        (thrown) => inputFailure(`the module ${name} cannot be loaded: ${reasonOf(thrown)}`)
-      )
-    )
+    E.tryCatch(() => realpathSync(resolve(name)), unloadable(name)),
+    E.chain((path) => (/\.[cm]?ts$/.test(path) ? checked(path) : E.right(path))),
+    E.chain((path) => E.tryCatch(() => exportOf(require(path)), unloadable(name)))
   )

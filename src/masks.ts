@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type Sharp from 'sharp'
@@ -38,41 +38,46 @@ interface Samples {
   readonly bitDepth: number
 }
 
-/**
- * The file as a grey image: a palette's indices are what counts, and decoders would hand out its colours. Chunks that belong to a palette
- * are left out: PLTE and tRNS.
- */
+/** All but the header: what holds samples. The rest says how they should look (PLTE, tRNS, iCCP, gAMA), and decoders would heed it. */
+const isSamples = (chunk: string): boolean => chunk === 'IDAT' || chunk === 'IEND'
+
+/** The file as a plain grey image: the stored values, or a palette's indices, are what counts. */
 const asGrey = (png: Buffer): E.Either<string, Samples> => {
   if (png.length < header.end + 4 || !png.subarray(0, signature.length).equals(signature)) return E.left('is no PNG')
   const [bitDepth, colourType] = [png[header.bitDepth]!, png[header.colourType]!]
   if ((colourType !== colourTypes.grey && colourType !== colourTypes.palette) || bitDepth > 8)
     return E.left('has colours or 16 bits: store the class of each pixel as 8-bit grey, or as a palette')
-  if (colourType === colourTypes.grey) return E.right({ png, bitDepth })
+  if (png.readUInt32BE(header.end) !== crc32(png.subarray(header.start, header.end))) return E.left('is damaged in its header')
   const parts: Buffer[] = [Buffer.from(png.subarray(0, header.end + 4))]
   parts[0]![header.colourType] = colourTypes.grey
   parts[0]!.writeUInt32BE(crc32(parts[0]!.subarray(header.start, header.end)), header.end)
   for (let at = header.end + 4; at + 12 <= png.length;) {
     const end = at + 12 + png.readUInt32BE(at)
-    if (!['PLTE', 'tRNS'].includes(png.toString('latin1', at + 4, at + 8))) parts.push(png.subarray(at, end))
+    if (isSamples(png.toString('latin1', at + 4, at + 8))) parts.push(png.subarray(at, end))
     at = end
   }
   return E.right({ png: Buffer.concat(parts), bitDepth })
 }
 
+const sharpOptions = { limitInputPixels: false, failOn: 'error' } as const
+
 /** Decodes a mask: 8-bit grey or palette PNG (fewer bits too), of which the stored values are classes; resized up (nearest) as its image is. */
 export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 }): Outcome<ClassMap> => {
   const unreadable = (thrown: unknown): Failure => inputFailure(`the mask ${path} cannot be read: ${reasonOf(thrown)}`)
+  const loadSharp = (): typeof Sharp => require('sharp') as typeof Sharp
   return pipe(
-    TE.tryCatch((): Promise<Buffer> => readFile(path), unreadable),
+    TE.tryCatch(async () => {
+      if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
+      return readFile(path)
+    }, unreadable),
     TE.chainEitherK((png) => E.mapLeft((fault: string) => inputFailure(`the mask ${path} ${fault}`))(asGrey(png))),
-    TE.chain(({ png, bitDepth }) =>
+    TE.bind('stored', ({ png }) => TE.tryCatch((): Promise<Extent2> => loadSharp()(png, sharpOptions).metadata(), unreadable)),
+    TE.bind('wanted', ({ stored: { height, width } }) => TE.fromEither(enlarged(`the mask ${path}`, { height, width }, least))),
+    TE.chain(({ png, bitDepth, stored, wanted }) =>
       TE.tryCatch(async () => {
-        const sharp = require('sharp') as typeof Sharp
-        const image = sharp(png, { limitInputPixels: false, failOn: 'error' })
-        const { height, width } = await image.metadata()
-        const wanted = enlarged({ height, width }, least)
-        const sized =
-          wanted.height === height && wanted.width === width ? image : image.resize({ ...wanted, fit: 'fill', kernel: 'nearest' })
+        const image = loadSharp()(png, sharpOptions)
+        const isWhole = wanted.height === stored.height && wanted.width === stored.width
+        const sized = isWhole ? image : image.resize({ ...wanted, fit: 'fill', kernel: 'nearest' })
         const { data } = await sized.toColourspace('b-w').extractChannel(0).raw().toBuffer({ resolveWithObject: true })
         // Decoders spread fewer bits over 0 .. 255.
         const step = 255 / (2 ** bitDepth - 1)

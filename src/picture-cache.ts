@@ -1,7 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from './failure'
-import { type Extent2, type Picture, decodeImage, enlarged, mostInMemory, pictureBytes, readExtent } from './images'
+import { type Extent2, type Picture, decodeImage, enlarged, mostInMemory, pictureBytes, readHeader } from './images'
 import { type ClassMap, decodeMask } from './masks'
 import { freeBytes } from './unpacked'
 
@@ -77,8 +77,8 @@ export const pictureCache = (least: Extent2, limitBytes = mostInMemory): ((path:
   const decode = (path: string): Outcome<Picture> =>
     pipe(
       TE.Do,
-      TE.bind('extent', () => readExtent(path)),
-      TE.let('bytes', ({ extent }) => pictureBytes(enlarged(extent, least))),
+      TE.bind('header', () => readHeader(path)),
+      TE.bind('bytes', ({ header }) => pipe(TE.fromEither(enlarged(`the image ${path}`, header, least)), TE.map(pictureBytes))),
       TE.bind('cache', ({ bytes }) => (bytes <= limitBytes ? TE.right(inMemory) : openDisk(bytes))),
       TE.chainFirstIOK(
         ({ cache, bytes }) =>

@@ -6,7 +6,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../dsl'
 import { builtIn, type HeadOptions } from '../models'
-import { type Objective, type PlanFileForm, type Staged, decodePlanFile, objectiveText, planFileOf, planFileText } from '../staging'
+import { type Objective, type PlanFileForm, type Staged, decodePlanFile, planFileOf, planFileText } from '../staging'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { loadDefault } from './load-module'
 import { readJson, readText } from './read-file'
@@ -22,18 +22,37 @@ export const loadPlan = (path: string): E.Either<Failure, Plan> =>
     E.chain((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value)))
   )
 
-/** What a plan was made for, where that differs from what it is used for now: the same decisions are then staged anew. */
-export const planChange = (plan: Plan, staged: Staged, objective: Objective): string | undefined => {
-  const { device, peak } = planFileOf(staged, objective)
+/** Where a plan says less than this share of what its decisions need, it is wrong: other processors need a little more or less. */
+const leastShare = 0.5
+
+/** Why a plan's peaks cannot be true of its decisions; `needed` is the same plan as it comes out here. */
+const peakMistake = (plan: Plan, needed: Plan): string | undefined => {
+  const [claimed, host] = [plan.predicted.peakHostBytes ?? Infinity, needed.predicted.peakHostBytes ?? 0]
+  if (plan.peak < leastShare * needed.peak)
+    return `the plan's peak is ${plan.peak} bytes, but its decisions need ${needed.peak}; write that, or give --budget`
+  return claimed < leastShare * host
+    ? `the plan's predicted.peakHostBytes are ${claimed}, but its decisions need ${host}; write that, or give --budget`
+    : undefined
+}
+
+/**
+ * What a plan was made for, where that differs from what it is used for now: the same decisions are then
+ * staged anew. Fails where its peaks cannot be true, and `budgeted` does not put a limit in their place.
+ */
+export const planChange = (plan: Plan, staged: Staged, objective: Objective, budgeted: boolean): E.Either<Failure, string | undefined> => {
+  const needed = planFileOf(staged, objective)
+  const { peak } = needed
   const purpose = (made: Pick<Plan, 'device' | 'objective'>): string =>
     `${made.device.name} in ${made.device.precision} on ${made.device.threads} threads (${made.objective})`
-  const [then, now] = [purpose(plan), purpose({ device, objective: objectiveText(objective) })]
+  const [then, now] = [purpose(plan), purpose(needed)]
   if (then !== now)
-    return (
+    return E.right(
       `the plan was made for ${then}; its decisions are staged anew for ${now}, and peak at ` +
-      (peak === plan.peak ? `the same ${peak} bytes` : `${peak} bytes instead of ${plan.peak}`)
+        (peak === plan.peak ? `the same ${peak} bytes` : `${peak} bytes instead of ${plan.peak}`)
     )
-  return peak === plan.peak ? undefined : `the plan's decisions peak at ${peak} bytes, not at the ${plan.peak} that it says`
+  const mistake = budgeted ? undefined : peakMistake(plan, needed)
+  if (mistake !== undefined) return E.left(inputFailure(mistake))
+  return E.right(peak === plan.peak ? undefined : `the plan's decisions peak at ${peak} bytes, not at the ${plan.peak} that it says`)
 }
 
 const root = realpathSync(join(__dirname, '..'))

@@ -104,7 +104,8 @@ const budgetBytes = (size: Size | undefined, plainPeak: () => E.Either<Failure, 
   if (size === undefined || size.kind === 'bytes') return E.right(size?.bytes)
   return pipe(
     plainPeak(),
-    E.map((bytes) => Math.floor(bytes * size.fraction))
+    // Beyond, no number is exact, and no machine has it.
+    E.map((bytes) => Math.min(Math.floor(bytes * size.fraction), Number.MAX_SAFE_INTEGER))
   )
 }
 
@@ -120,10 +121,12 @@ const withinDevice = ({ device }: Setup, budget: number | undefined): E.Either<F
 const budgetOf = (plan: Plan | undefined): Size | undefined =>
   plan === undefined || plan.budget === null ? undefined : { kind: 'bytes', bytes: plan.budget }
 
-const changeOf = (plan: Plan | undefined, staged: Staged, objective: Objective): Pick<Planned, 'change'> => {
-  const change = plan && planChange(plan, staged, objective)
-  return change === undefined ? {} : { change }
-}
+const changeOf = ({ plan, budget }: Setup, staged: Staged, objective: Objective): E.Either<Failure, Pick<Planned, 'change'>> =>
+  plan === undefined
+    ? E.right({})
+    : E.map((change: string | undefined) => (change === undefined ? {} : { change }))(
+        planChange(plan, staged, objective, budget !== undefined)
+      )
 
 const otherCpu = (profile: Profile): Pick<Planned, 'guess'> => {
   const library = libraryName({ device: 'cpu', precision: 'float32', threads: profile.threads })
@@ -157,7 +160,7 @@ const givenBy = ({ model, input, plan, budget }: Setup): E.Either<Failure, Given
     : pipe(
         checkPlanFile(
           { ...model, ...(input === undefined ? {} : { input }) },
-          { ...plan, budget: budget === undefined ? plan.budget : null }
+          budget === undefined ? plan : { ...plan, budget: null, peak: Number.MAX_SAFE_INTEGER }
         ),
         E.mapLeft(stagingFailure)
       )
@@ -230,9 +233,10 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
     E.Do,
     E.bind('request', () => stageRequest(setup, objective, source)),
     E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stage(request))),
+    E.bind('change', ({ staged }) => changeOf(setup, staged, objective)),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
     E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
-    E.map(({ request: { device, budget }, staged, planningMilliseconds, verifiedMilliseconds }) => ({
+    E.map(({ request: { device, budget }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
       device: setup.device,
       math: mathOf(setup.precision),
@@ -243,7 +247,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
       verifiedMilliseconds,
       timeShares: timeShares(staged.program, device),
       predictedMilliseconds: device.milliseconds,
-      ...changeOf(setup.plan, staged, objective),
+      ...change,
       ...guessOf(setup, staged)
     }))
   )

@@ -1,10 +1,13 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { type Objective, objectiveText } from '../staging'
 import { partBytes } from './exchange'
-import { type Outcome, inputFailure } from './failure'
-import { type Extent2, type Picture, decodeImage } from './images'
+import { largest } from './extremes'
+import { type Failure, type Outcome, inputFailure } from './failure'
+import { imageNotices } from './image-notices'
+import { type Extent2, type Picture, decodeImage, readHeader } from './images'
 import { checkMaskName, writeMask } from './masks'
 import { frozenModel } from './model-layers'
 import { pixelLossOf } from './pixel-loss'
@@ -12,7 +15,7 @@ import { type Planned, type RunnableSetup, imageSource, planNetwork } from './pl
 import { type Watching, measureFirst } from './profile'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { centred } from './training/batches'
-import { checkRoom } from './unpacked'
+import { checkRoom, removeLeftovers } from './unpacked'
 import { checkWritable } from './whole-file'
 
 export interface PredictOptions extends Omit<RunnableSetup, 'input'>, Watching {
@@ -23,6 +26,8 @@ export interface PredictOptions extends Omit<RunnableSetup, 'input'>, Watching {
   /** Where classes of pixels go: *.tif or *.png, 8-bit grey. */
   readonly out?: string
   readonly onPlan?: (planned: Planned) => void
+  /** One sentence that the user should see. */
+  readonly onNotice?: (sentence: string) => void
 }
 
 export interface PredictReport {
@@ -44,18 +49,28 @@ const objective: Objective = { kind: 'evaluate' }
 
 type Predicted = Pick<PredictReport, 'scores' | 'class' | 'pixels'>
 
-const scoresOf = (network: RunningNetwork): Predicted => {
+const notFinite = (what: string): Failure => ({ code: 'loss', message: `${what} not finite: look at the weights, or compute in float32` })
+
+const scoresOf = (network: RunningNetwork): E.Either<Failure, Predicted> => {
   const scores = Array.from(network.exchange.view('scores'))
-  return { scores, class: scores.indexOf(Math.max(...scores)) }
+  const wrong = scores.findIndex((score) => !Number.isFinite(score))
+  return wrong === -1
+    ? E.right({ scores, class: scores.indexOf(largest(scores)) })
+    : E.left(notFinite(`the score of class ${wrong} is ${scores[wrong]}, which is`))
 }
+
+/** In place of a class, of a pixel that has a score that is not finite. */
+const noClass = 255
 
 /** Writes the classes of pixels, or answers with scores. */
 const handOut = ({ out }: PredictOptions, { height, width }: Picture, planned: Planned, network: RunningNetwork): Outcome<Predicted> => {
   const loss = pixelLossOf(planned)
-  if (loss === undefined) return TE.right(scoresOf(network))
+  if (loss === undefined) return TE.fromEither(scoresOf(network))
   const classes = network.exchange.parts('classes')
-  const counts = new Array<number>(loss.classes).fill(0)
-  for (const part of classes) for (const one of part) counts[one]! += 1
+  const counted = new Array<number>(noClass + 1).fill(0)
+  for (const part of classes) for (const one of part) counted[one]! += 1
+  if (counted[noClass]! > 0) return TE.left(notFinite(`${counted[noClass]} of ${height * width} pixels have scores that are`))
+  const counts = counted.slice(0, loss.classes)
   return TE.map(() => ({ pixels: counts }))(writeMask(out!, { height, width }, classes))
 }
 
@@ -66,8 +81,8 @@ const checkOut = ({ out }: PredictOptions, { height, width }: Extent2, planned: 
   if (op === 'meanSquaredError') return TE.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
   if (op === 'pixelCrossEntropy' && out === undefined)
     return TE.left(inputFailure(`${model} scores every pixel: give --out, *.tif or *.png`))
-  if (op === 'pixelCrossEntropy' && input[1] > 256)
-    return TE.left(inputFailure(`${model} tells ${input[1]} classes apart, but a mask holds 256 at most`))
+  if (op === 'pixelCrossEntropy' && input[1] > noClass)
+    return TE.left(inputFailure(`${model} tells ${input[1]} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
   if (op === 'softmaxCrossEntropy' && out !== undefined)
     return TE.left(inputFailure(`${model} scores whole images, which are printed: leave out --out`))
   return out !== undefined && height * width > partBytes ? checkRoom(`the mask ${out}`, height * width) : TE.right(undefined)
@@ -91,6 +106,7 @@ const evaluated = ({ model, plan }: PredictOptions): Model =>
 export const predict = (options: PredictOptions): Outcome<PredictReport> =>
   pipe(
     TE.Do,
+    TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() =>
       options.out === undefined
         ? TE.right(undefined)
@@ -98,6 +114,12 @@ export const predict = (options: PredictOptions): Outcome<PredictReport> =>
             TE.fromEither(checkMaskName(options.out)),
             TE.chain(() => checkWritable(options.out!))
           )
+    ),
+    TE.bind('header', () => readHeader(options.image)),
+    TE.chainFirstIOK(
+      ({ header }) =>
+        () =>
+          imageNotices([{ path: options.image, header }]).forEach((sentence) => options.onNotice?.(sentence))
     ),
     TE.bind('picture', () => decodeImage(options.image, { height: 1, width: 1 })),
     TE.let('setup', ({ picture: { height, width, channels } }): RunnableSetup & Watching => {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
@@ -8,6 +7,7 @@ import { pipe } from 'fp-ts/function'
 import { type Profile, profile as profileCodec } from '../staging'
 import { cacheFolder } from './cache-folder'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
+import { makeFolder } from './make-folder'
 import { writeWhole } from './whole-file'
 
 /** Times belong to a device, its library (with all that they depend on in it) and a number of threads. */
@@ -29,7 +29,7 @@ export const readProfile = (key: ProfileKey): E.Either<Failure, Profile | undefi
   const fail = (fault: string): Failure => inputFailure(`${path}: ${fault}; delete it, and run tilefold profile again`)
   return pipe(
     E.tryCatch(
-      () => JSON.parse(readFileSync(path, 'utf8')) as unknown,
+      () => JSON.parse(readFileSync(path, 'utf8').replace(/^\ufeff/, '')) as unknown,
       (thrown) => fail(`cannot be read as JSON (${reasonOf(thrown)})`)
     ),
     E.chain((value) => E.mapLeft(() => fail('is not a profile'))(profileCodec.decode(value))),
@@ -45,7 +45,7 @@ export const writeProfile = (profile: Profile): Outcome<void> => {
   const path = profilePath(profile)
   return pipe(
     TE.tryCatch(
-      () => mkdir(dirname(path), { recursive: true }),
+      () => makeFolder(dirname(path)),
       (thrown) => inputFailure(`${dirname(path)}: cannot be made (${reasonOf(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
     ),
     TE.chain(() => writeWhole(path, () => [Buffer.from(`${JSON.stringify(profile)}\n`)]))

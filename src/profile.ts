@@ -20,7 +20,7 @@ import { type Failure, type Outcome, deviceFailure, inputFailure } from './failu
 import { type RunnableSetup, type Setup, imageSource, stageRequest, stagingFailure } from './planning'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
 import type { Size } from './sizes'
-import { writeWhole } from './whole-file'
+import { checkWritable, writeWhole } from './whole-file'
 
 export interface Watching {
   /** While kernels are measured: `done` of this round's, of `total`. */
@@ -251,6 +251,7 @@ export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> 
   const wanted: Wanted = { setups: [plain, ...limited], sampled, objective, source: imageSource, ...watchingOf(options) }
   return pipe(
     TE.fromEither(checkOut(options)),
+    TE.chain(() => (options.out === undefined ? TE.right(undefined) : checkWritable(options.out))),
     TE.chain(() => measure(wanted)),
     TE.chainFirst(({ profile }) => (options.out === undefined ? TE.right(undefined) : record(options.out, wanted, profile)))
   )

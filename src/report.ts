@@ -2,6 +2,7 @@ import Table from 'cli-table3'
 import type { PlanHostStay } from '../dsl'
 import { type Graph, type MemoryPlan, type Segment, deviceFileName, isProfile, isRecorded, residenceTexts } from '../staging'
 import type { Planned } from './planning'
+import { printable } from './printable'
 import { formatBytes, formatMilliseconds } from './sizes'
 
 export interface SegmentReport {
@@ -121,8 +122,8 @@ const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom'], d
 
 /** A table of rows without rules between them. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const made = new Table({ head: [...head], style: { head: [], border: [], compact: true } })
-  made.push(...rows.map((row) => [...row]))
+  const made = new Table({ head: head.map(printable), style: { head: [], border: [], compact: true } })
+  for (const row of rows) made.push(row.map(printable))
   return made.toString()
 }
 
@@ -158,7 +159,7 @@ export const planText = (planned: Planned): string => {
     ['halo overhead', percent(report.haloOverhead)],
     ...convolutionRows(planned.staged.graph, report.segments)
   ]
-  const title = `${planned.staged.graph.model}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`
+  const title = `${printable(planned.staged.graph.model)}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`
   const stays = report.residence.map(({ tensor, swapOut, freed, swapIn }) => [tensor, swapOut, freed, swapIn])
   return [
     title,

@@ -1,5 +1,5 @@
 import { constants } from 'node:buffer'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
@@ -48,7 +48,7 @@ const Entry = t.type({
 })
 const Header = t.record(t.string, t.unknown)
 const Metadata = t.record(t.string, t.string)
-const metadataKey = '__metadata__'
+export const metadataKey = '__metadata__'
 
 const maximumHeaderBytes = 100e6
 
@@ -64,6 +64,7 @@ const withFile = <A>(path: string, use: (file: FileHandle) => Promise<E.Either<s
   pipe(
     TE.tryCatch(
       async () => {
+        if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
         const file = await open(path, 'r')
         return use(file).finally(() => file.close())
       },
@@ -178,6 +179,10 @@ const conversions: { readonly [T in ElementType]?: (bytes: ArrayBuffer, target: 
   }
 }
 
+/** A value that has become infinite on the way. */
+const overflow = (source: Float64Array, target: Numbers): number | undefined =>
+  source.find((value, index) => Number.isFinite(value) && !Number.isFinite(target[index]!))
+
 /** Reads one tensor into `target` (as many elements as the tensor has), converting to the target's type. */
 export const readTensor = (file: TensorFile, name: string, target: Numbers): Outcome<void> =>
   withFile(file.path, async (handle) => {
@@ -192,6 +197,8 @@ export const readTensor = (file: TensorFile, name: string, target: Numbers): Out
     const bytes = new Uint8Array(entry.bytes)
     await readBytes(handle, entry.offset, bytes)
     convert(bytes.buffer, target)
+    const overflown = entry.type === 'F64' ? overflow(new Float64Array(bytes.buffer), target) : undefined
+    if (overflown !== undefined) return E.left(`${name} holds ${overflown}, which is beyond float32`)
     return E.right(undefined)
   })
 

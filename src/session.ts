@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type DeviceName, type Image, type SectionName, type Session, openSession } from '../native'
-import type { Staged } from '../staging'
+import { type DeviceName, type Image, type SectionName, type Session, availableMemory, openSession } from '../native'
 import type { Parameter } from '../staging/graph'
+import { closing } from './closing'
 import { type Exchange, exchangeFor } from './exchange'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from './failure'
 import { initialise } from './initialise'
@@ -73,21 +73,36 @@ export interface Opening {
 }
 
 /** Room on the host for all weights, before they are copied into the arena. */
-const roomForWeights = ({ graph, program }: Staged): E.Either<Failure, Exchange> =>
-  E.tryCatch(
-    () => exchangeFor(program.restore),
-    () =>
-      inputFailure(
-        `the weights of ${graph.model} take ${program.restore.exchangeBytes} bytes, more than Node can allocate; take fewer classes or channels`
+const roomForWeights = ({ device, planned: { arenaBytes, staged } }: Opening): E.Either<Failure, Exchange> => {
+  const { graph, program } = staged
+  const bytes = program.restore.exchangeBytes
+  const weights = `the weights of ${graph.model} take ${bytes} bytes`
+  const beside = program.hostBytes + (device === 'cuda' ? 0 : arenaBytes)
+  return pipe(
+    E.mapLeft(deviceFailure)(availableMemory()),
+    E.filterOrElse(
+      // What is too large by itself is refused by the device, which knows more of it.
+      (available) => available === null || bytes + beside <= available.bytes || beside > available.bytes,
+      (available) =>
+        inputFailure(
+          `${weights} beside ${beside} of activations, more than the ${available?.bytes} of memory that are ${available?.bound}: give a smaller --budget`
+        )
+    ),
+    E.chain(() =>
+      E.tryCatch(
+        () => exchangeFor(program.restore),
+        () => inputFailure(`${weights}, more than Node can allocate; take fewer classes or channels`)
       )
+    )
   )
+}
 
 const open = (opening: Opening): Outcome<RunningNetwork> => {
   const { planned } = opening
   const { program, graph } = planned.staged
   return pipe(
     TE.Do,
-    TE.bind('restored', () => TE.fromEither(roomForWeights(planned.staged))),
+    TE.bind('restored', () => TE.fromEither(roomForWeights(opening))),
     TE.chainFirst(({ restored }) => fillWeights(opening, restored)),
     TE.bind('session', () =>
       pipe(
@@ -145,4 +160,4 @@ export const stoppable =
 
 /** Opens the network, hands it to `use`, and closes it whatever happens. */
 export const withNetwork = <A>(opening: Opening, use: (network: RunningNetwork) => Outcome<A>): Outcome<A> =>
-  TE.bracket<Failure, RunningNetwork, A>(open(opening), use, (network) => TE.fromIO(() => network.close()))
+  closing(open(opening), use, (network) => network.close())

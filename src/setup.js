@@ -1,7 +1,7 @@
 'use strict'
 // Makes a fresh clone ready to run, with nothing but Node: npm packages, the system's oneDNN, the native addon (not with --no-addon).
 const { spawnSync } = require('node:child_process')
-const { existsSync, readFileSync, readdirSync, statSync, utimesSync } = require('node:fs')
+const { existsSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } = require('node:fs')
 const { join } = require('node:path')
 
 const root = join(__dirname, '..')
@@ -69,6 +69,9 @@ const newestSource = (folder) =>
 const buildAddon = () => {
   const sources = Math.max(newestSource(join(root, 'native', 'src')), changedAt(join(root, 'native', 'CMakeLists.txt')))
   if (changedAt(addon) >= sources) return
+  const build = join(root, 'native', 'build')
+  // Where configuring failed, for want of a library, CMake would take it for done.
+  if (!['build.ninja', 'Makefile'].some((file) => existsSync(join(build, file)))) rmSync(build, { recursive: true, force: true })
   run('npm', ['run', '--silent', 'build'])
   // A change that alters nothing in the addon would otherwise build again every time.
   utimesSync(addon, new Date(), new Date())

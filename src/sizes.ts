@@ -14,13 +14,16 @@ const unitBytes: Readonly<Record<string, number>> = {
   GB: 1e9
 }
 
+/** Of what plain needs, which fits into far less. */
+const mostPercent = 1e6
+
 const sizeParser =
   (mayBeZero: boolean) =>
   (text: string): E.Either<string, Size> => {
     const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*|%)$/.exec(text.trim()) ?? []
     const value = Number(digits)
     if (digits === undefined || (value === 0 && !mayBeZero)) return E.left(notASize(text))
-    if (unit === '%') return E.right({ kind: 'ofPlain', fraction: value / 100 })
+    if (unit === '%') return value <= mostPercent ? E.right({ kind: 'ofPlain', fraction: value / 100 }) : E.left(notASize(text))
     const scale = unitBytes[unit]
     const bytes = scale === undefined ? NaN : Math.floor(value * scale)
     return Number.isSafeInteger(bytes) && (bytes > 0 || value === 0) ? E.right({ kind: 'bytes', bytes }) : E.left(notASize(text))

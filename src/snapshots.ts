@@ -29,6 +29,8 @@ export const snapshots = (network: RunningNetwork, section: Section): Snapshots 
   let last = { step: 0, at: -Infinity, milliseconds: 0 }
   const take = (steps: number): Outcome<void> => {
     const started = performance.now()
+    // Until it is whole the copy is of no step.
+    last = { ...last, step: 0 }
     return pipe(
       network.save(exchange),
       // An interrupt that meets the copy leaves the weights on the device whole: copy them again.

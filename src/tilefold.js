@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 'use strict'
-const { join } = require('node:path')
 
-// A Ctrl-C from here on waits until cli.ts, once it is loaded, can answer it.
-process.on('SIGINT', () => undefined)
-require('ts-node').register({ project: join(__dirname, '..', 'tsconfig.json'), transpileOnly: true })
+require('./load-typescript.js')
+// First, since the rest takes a while to load: a Ctrl-C is answered from here on.
+require('./interruption.ts').interruption(process.argv.includes('--json'))
 void require('./cli.ts').main(process.argv)

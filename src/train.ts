@@ -2,30 +2,38 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Graph, Objective } from '../staging'
+import { closing } from './closing'
 import { type Dataset, checkLabels, labelsOf } from './dataset'
 import { type Failure, type Outcome, inputFailure } from './failure'
+import type { Extent2 } from './images'
+import { mostSteps } from './limits'
+import { withLocks } from './locks'
 import { withClassWeights } from './model-layers'
 import { pixelLossOf } from './pixel-loss'
 import { type Planned, graphOfSetup, imageSource, planNetwork } from './planning'
 import { measureFirst } from './profile'
 import { type Opening, type RunningNetwork, withNetwork } from './session'
 import { type Choices, agreement, rates } from './training/agreement'
-import { type Batches, picturesFor, trainingBatches } from './training/batches'
+import { type Batches, leastExtent, picturesFor, trainingBatches } from './training/batches'
 import type { Best } from './training/best'
+import { checkWrittenFiles, writtenBy } from './training/check-files'
+import { checkImages } from './training/check-images'
 import { checkOptions } from './training/check-options'
 import { classCounts, weightsOfClasses } from './training/class-weights'
 import { keeping } from './training/keeping'
 import { type Trained, runTraining } from './training/loop'
 import { type MetricsFile, openMetrics } from './training/metrics-file'
+import { dataNotices } from './training/notices'
 import { trainingObjective } from './training/objective'
 import type { TrainOptions } from './training/options'
 import { type TrainingRecord, bestSoFar, emptyRecord } from './training/record'
 import { stateToResume } from './training/resume'
-import { type State, readResidents } from './training/state'
+import { type State, makeStateFolder, readResidents } from './training/state'
 import { type UpdateWeights, byClass, byPixel, evenly } from './training/update-weights'
 import { validate } from './training/validation'
 import { type Split, datasetsOf } from './training/validation-split'
-import { checkWritable } from './whole-file'
+import { removeLeftovers } from './unpacked'
+import { couldWrite, removeTraces } from './whole-file'
 
 export type { StepReport, TrainOptions } from './training/options'
 
@@ -68,8 +76,12 @@ interface Prepared extends Split {
 /** Rows of an update. */
 const rowsOf = ({ staged }: Planned, { accumulate = 1 }: TrainOptions): number => staged.program.input[0] * accumulate
 
-const stepsOf = ({ steps, epochs = 1 }: TrainOptions, training: Dataset, rows: number): number =>
-  steps ?? Math.ceil((epochs * training.examples.length) / rows)
+const stepsOf = ({ steps, epochs = 1 }: TrainOptions, training: Dataset, rows: number): E.Either<Failure, number> => {
+  const wanted = steps ?? Math.ceil((epochs * training.examples.length) / rows)
+  return wanted <= mostSteps
+    ? E.right(wanted)
+    : E.left(inputFailure(`--epochs ${epochs} are ${wanted} steps, over the ${mostSteps} that a training may have: give fewer`))
+}
 
 const objectiveFor = (options: TrainOptions, { training }: Split): Objective =>
   trainingObjective(options, {
@@ -89,16 +101,6 @@ const plan = (options: TrainOptions, objective: Objective): Outcome<Planned> =>
     TE.chainEitherK(() => planNetwork(options, objective, imageSource))
   )
 
-const warnOfOneClass = ({ onNotice }: TrainOptions, { training, validation }: Split): void => {
-  for (const [name, dataset, consequence] of [
-    ['training', training, 'nothing can be told apart'],
-    ['validation', validation, 'there is no AUC']
-  ] as const) {
-    const labels = (dataset && labelsOf(dataset)) ?? []
-    if (new Set(labels).size === 1) onNotice?.(`all ${labels.length} ${name} images are of class ${labels[0]}: ${consequence}`)
-  }
-}
-
 const findState = (options: TrainOptions, choices: Pick<Prepared, 'agreed' | 'rates'>): Outcome<State | undefined> =>
   options.state === undefined
     ? TE.right(undefined)
@@ -117,12 +119,13 @@ const checkMeasure = ({ bestBy }: TrainOptions, { training }: Split): E.Either<F
     : E.right(undefined)
 }
 
+/** What a step sees of each image. */
+const cropOf = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
+
 /** Everything that can be refused before anything runs. */
 const prepare = (options: TrainOptions): Outcome<Prepared> =>
   pipe(
     TE.Do,
-    TE.chainFirstEitherK(() => checkOptions(options)),
-    TE.chainFirst(() => TE.traverseSeqArray(checkWritable)([options.save, options.best].filter((path) => path !== undefined))),
     TE.bind('split', () => TE.fromEither(datasetsOf(options))),
     TE.chainFirstEitherK(({ split }) => checkMeasure(options, split)),
     TE.let('objective', ({ split }) => objectiveFor(options, split)),
@@ -138,16 +141,17 @@ const prepare = (options: TrainOptions): Outcome<Prepared> =>
           : weightsOfClasses(options.classWeights, classCounts(split.training, classes))
       )
     ),
-    TE.bind('planned', ({ split, graph, classWeights, objective }) => plan(setupFor(options, split, graph, classWeights), objective)),
-    TE.let('steps', ({ planned, split }) => stepsOf(options, split.training, rowsOf(planned, options))),
-    TE.let('agreed', ({ planned, split }) => agreement(options, planned, split)),
-    TE.let('rates', ({ steps }) => rates(options, steps)),
-    TE.bind('state', (choices) => findState(options, choices)),
+    TE.chainFirst(({ split, graph }) => checkImages(split, leastExtent(cropOf(graph), options.rotate ?? false), options)),
     TE.chainFirstIOK(
       ({ split }) =>
         () =>
-          warnOfOneClass(options, split)
+          dataNotices(split).forEach((sentence) => options.onNotice?.(sentence))
     ),
+    TE.bind('planned', ({ split, graph, classWeights, objective }) => plan(setupFor(options, split, graph, classWeights), objective)),
+    TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(options, split.training, rowsOf(planned, options)))),
+    TE.let('agreed', ({ planned, split }) => agreement(options, planned, split)),
+    TE.let('rates', ({ steps }) => rates(options, steps)),
+    TE.bind('state', (choices) => findState(options, choices)),
     TE.map(({ split, objective: _, graph: __, ...rest }) => ({ options, ...split, ...rest }))
   )
 
@@ -164,10 +168,10 @@ const trainOn =
     const { options, planned, training, validation, classes, steps, agreed, state } = prepared
     const { seed, flip, rotate = false, colourJitter, signal, save, best } = options
     const { program } = planned.staged
-    const [batch, , height, width] = program.input
+    const [batch] = program.input
     const rows = rowsOf(planned, options)
     const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
-    const [crop, { evaluate }] = [{ height, width }, program]
+    const [crop, { evaluate }] = [cropOf(program), program]
     const pictures = picturesFor(crop, rotate)
     const batches = trainingBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, pictures })
     const stop = () => network.interrupt()
@@ -196,10 +200,12 @@ const trainOn =
     return () => run().finally(() => signal?.removeEventListener('abort', stop))
   }
 
-const withMetrics = <A>({ options, state }: Prepared, use: (metrics: MetricsFile | undefined) => Outcome<A>): Outcome<A> =>
-  options.metrics === undefined
-    ? use(undefined)
-    : TE.bracket(openMetrics(options.metrics, state?.record.loss.length ?? 0), use, (metrics) => TE.fromTask(() => metrics.close()))
+const withMetrics = <A>({ options, state }: Prepared, use: (metrics: MetricsFile | undefined) => Outcome<A>): Outcome<A> => {
+  const { metrics: path, onNotice: notice } = options
+  if (path === undefined) return use(undefined)
+  const opening = openMetrics({ path, steps: state?.record.loss.length ?? 0, ...(notice && { notice }) })
+  return closing(opening, use, (metrics) => metrics.close())
+}
 
 const run = (prepared: Prepared): Outcome<TrainReport> => {
   const { options, planned, state } = prepared
@@ -222,6 +228,18 @@ const run = (prepared: Prepared): Outcome<TrainReport> => {
   )
 }
 
+const weightFilesOf = ({ save, best }: TrainOptions): readonly string[] => [save, best].filter((path) => path !== undefined)
+
+/** Whether results can be written where they are wanted: over nothing that is read, and nobody else's. */
+const checkPlaces = (options: TrainOptions): Outcome<void> =>
+  pipe(
+    TE.fromEither(checkOptions(options)),
+    TE.chainEitherK(() => datasetsOf(options)),
+    TE.chain((split) => checkWrittenFiles(options, split)),
+    TE.chain(() => TE.traverseSeqArray(couldWrite)(weightFilesOf(options))),
+    TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
+  )
+
 /**
  * Plans and trains: mean softmax cross-entropy over random crops of the dataset's images, or of
  * their pixels. The same options and seed give the
@@ -229,11 +247,22 @@ const run = (prepared: Prepared): Outcome<TrainReport> => {
  */
 export const train = (options: TrainOptions): Outcome<TrainReport> =>
   pipe(
-    prepare(options),
-    TE.chainFirstIOK(
-      ({ planned }) =>
-        () =>
-          options.onPlan?.(planned)
-    ),
-    TE.chain(run)
+    TE.fromTask(removeLeftovers),
+    TE.chain(() => checkPlaces(options)),
+    TE.chain(() =>
+      withLocks(
+        writtenBy(options).map((one) => (one.name === '--state' ? { ...one, isFolder: true } : one)),
+        (sentence) => options.onNotice?.(sentence),
+        pipe(
+          TE.traverseSeqArray(removeTraces)(weightFilesOf(options)),
+          TE.chain(() => prepare(options)),
+          TE.chainFirstIOK(
+            ({ planned }) =>
+              () =>
+                options.onPlan?.(planned)
+          ),
+          TE.chain(run)
+        )
+      )
+    )
   )

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { mkdir, rm, statfs, truncate, writeFile } from 'node:fs/promises'
+import { rm, statfs, truncate, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
@@ -9,6 +9,7 @@ import { pipe } from 'fp-ts/function'
 import { type MappedPixels, mapPixels } from '../native'
 import { cacheFolder } from './cache-folder'
 import { type Failure, type Outcome, deviceFailure, inputFailure, reasonOf } from './failure'
+import { makeFolder } from './make-folder'
 import { removeAbandoned } from './whole-file'
 
 /** Pixels on disk, in libvips' own format (*.v): a header, then rows of 8-bit samples as they are. */
@@ -26,13 +27,16 @@ export const greyHeader = (height: number, width: number): Buffer => {
 /** Machines, and containers, that share a cache folder number their processes alike. */
 const name = `unpacked-${hostname()}`
 
-const makeFolder = async (parent: string): Promise<string> => {
-  const folder = join(parent, `${name}.${process.pid}.tmp`)
-  // Of a process that was killed and had the same number.
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(folder, { recursive: true })
+const removeOthers = (parent: string): Promise<void> => removeAbandoned(parent, (other) => other === name)
+
+/** Removes what processes that were killed have left unpacked; where that cannot be done it is no matter. */
+export const removeLeftovers = async (): Promise<void> => removeOthers(cacheFolder()).catch(() => undefined)
+
+const makeOwn = async (parent: string): Promise<string> => {
+  const folder = join(parent, `${name}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`)
+  await makeFolder(folder)
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  await removeAbandoned(parent, (other) => other === name)
+  await removeOthers(parent)
   return folder
 }
 
@@ -41,9 +45,13 @@ const folders = new Map<string, Promise<string>>()
 /** Of this process, made when it is first asked for and removed when the process ends. */
 const openFolder = (): Promise<string> => {
   const parent = cacheFolder()
-  const folder = folders.get(parent) ?? makeFolder(parent)
+  const folder = folders.get(parent) ?? makeOwn(parent)
   folders.set(parent, folder)
-  return folder
+  // What has failed may be tried again.
+  return folder.catch((thrown: unknown) => {
+    folders.delete(parent)
+    throw thrown
+  })
 }
 
 const unusable = (thrown: unknown): Failure =>

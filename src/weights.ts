@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Parameter } from '../staging/graph'
-import type { Exchange } from './exchange'
+import type { Exchange, Numbers } from './exchange'
 import { type Failure, type Outcome, inputFailure } from './failure'
 import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
 
@@ -38,12 +38,30 @@ export const matchParameters =
     return extra === undefined ? E.right(file) : fail(`holds ${extra}, which ${model} has not`)
   }
 
+/** Of weights that have diverged nothing can be computed, even where a rectifier makes zeros of them. */
+const checkFinite = (path: string, name: string, values: Numbers): E.Either<Failure, void> => {
+  const index = values.findIndex((value) => !Number.isFinite(value))
+  return index === -1
+    ? E.right(undefined)
+    : E.left({
+        code: 'loss',
+        message: `${path}: ${name} holds ${values[index]}, which is not finite: take weights from before their training diverged`
+      })
+}
+
 /** Reads a weights file into the exchange of the restore section. */
 export const readWeights = (path: string, model: string, parameters: readonly Parameter[], exchange: Exchange): Outcome<void> =>
   pipe(
     openTensorFile(path),
     TE.chainEitherK(matchParameters(model, parameters)),
-    TE.chain((file) => TE.traverseSeqArray(({ name }: Parameter) => readTensor(file, name, exchange.view(name)))(parameters)),
+    TE.chain((file) =>
+      TE.traverseSeqArray(({ name }: Parameter) =>
+        pipe(
+          readTensor(file, name, exchange.view(name)),
+          TE.chainEitherK(() => checkFinite(path, name, exchange.view(name)))
+        )
+      )(parameters)
+    ),
     TE.map(() => undefined)
   )
 

@@ -9,10 +9,11 @@ import { stayMistake } from './lowering/swap'
 import { transformablePositions } from './lowering/winograd'
 import { tilesAsked } from './marks'
 import { momentText } from './moments'
+import type { Objective } from './objective'
 import { inOrder, type Order } from './order'
 import type { PlacementChoice, Residence, Segment } from './plan'
 import { loadMistake, repeatMistake, streamMistake } from './streams'
-import { nodeWithoutInput, segmentTiling } from './tiling'
+import { gridMistake, nodeWithoutInput, segmentTiling } from './tiling'
 
 /** A graph that can run, whole and with the tiles that its model asks for: every layer of every tile must see some of its input. */
 export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
@@ -29,6 +30,17 @@ export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
   return E.left(
     inputError(`${where}: tile: of ${B}x${H}x${W} tiles from ${first} to ${last} some see nothing but padding; take fewer tiles.`, first)
   )
+}
+
+/**
+ * A graph whose `tile` marks have not more tiles than there are rows. What is evaluated has the size of
+ * the image that comes: there, as many as there can be are made.
+ */
+export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingError, Graph> => {
+  const [mistake] = kind === 'evaluate' ? [] : tilesAsked(graph).flatMap((asked) => gridMistake(graph, asked, asked.wanted) ?? [])
+  return mistake === undefined
+    ? E.right(graph)
+    : E.left(inputError(`${graph.model} on ${graph.input.join('x')}: tile: ${mistake}, or a larger input.`))
 }
 
 /** What is taken as it is, in place of a strategy's answer. */
@@ -65,6 +77,11 @@ export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<S
   const running = inOrder(graph, order)
   const mistake = segmentsMistake(running.nodes, segments.map(named(running)))
   if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
+  const fine = segments.flatMap((segment) => {
+    const tooFine = gridMistake(running, segment, segment.grid)
+    return tooFine === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${tooFine}.`]
+  })[0]
+  if (fine !== undefined) return E.left(inputError(fine))
   const moved = segments.flatMap((segment, place) => {
     const reasons = [
       repeatMistake(running, segments, place),

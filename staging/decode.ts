@@ -5,9 +5,29 @@ import * as t from 'io-ts'
 const described = (name: string, thing: string): string =>
   /^(string|number)$/.test(name) ? `a ${name}` : /^(Array|Readonly|\{)/.test(name) ? `as in a ${thing}` : name
 
+const longestShown = 1000
+
+/** A value inside a sentence: as JSON has it, where JSON has it. */
+export const shown = (value: unknown): string => {
+  if (typeof value === 'function') return value.name === '' ? 'a function' : `the function ${value.name}`
+  if (value === undefined || typeof value === 'number' || typeof value === 'bigint') return `${value}`
+  const text = E.getOrElse((): string | undefined => undefined)(E.tryCatch(() => JSON.stringify(value), String)) ?? (typeof value === 'object' ? 'an object' : `a ${typeof value}`)
+  return text.length <= longestShown ? text : `${text.slice(0, longestShown)}…`
+}
+
+/** An intersection, or a union, puts the number of its part on the way, which is no key. */
+const inParts = (type: t.Decoder<never, unknown>): boolean => type instanceof t.IntersectionType || type instanceof t.UnionType
+
+/** Where a fault is: "segments[2].grid.H"; empty where it is the whole. */
+const pathOf = (context: t.Context): string =>
+  context
+    .slice(1)
+    .filter((_, place) => !inParts(context[place]!.type))
+    .reduce((text, { key }) => text + (/^\d+$/.test(key) ? `[${key}]` : `${text && '.'}${key}`), '')
+
 /**
  * What JSON or a module holds as a `thing` ("plan"), or words on the first place that is wrong: "segments[2].grid.H is "4", not a number".
- * Codecs are named by what they accept.
+ * Codecs are named by what they accept, or fail with words of their own.
  */
 export const decodeAs =
   <A>(thing: string, codec: t.Decoder<unknown, A>) =>
@@ -16,12 +36,10 @@ export const decodeAs =
       codec.decode(value),
       E.mapLeft(([fault]) => {
         const context = fault?.context ?? []
-        // An intersection, or a union, puts the number of its part on the way, which is no key.
-        const inParts = (type: t.Decoder<never, unknown>): boolean => type instanceof t.IntersectionType || type instanceof t.UnionType
-        const keys = context.slice(1).filter((_, place) => !inParts(context[place]!.type))
-        const path = keys.reduce((text, { key }) => text + (/^\d+$/.test(key) ? `[${key}]` : `${text && '.'}${key}`), '')
+        const path = pathOf(context)
         const expected = described(context.at(-1)?.type.name ?? `a ${thing}`, thing)
+        if (fault?.message !== undefined) return path === '' ? fault.message : `${path}: ${fault.message}`
         if (path === '') return `it holds no ${thing}`
-        return fault?.value === undefined ? `${path} is missing` : `${path} is ${JSON.stringify(fault.value)}, not ${expected}`
+        return fault?.value === undefined ? `${path} is missing` : `${path} is ${shown(fault.value)}, not ${expected}`
       })
     )

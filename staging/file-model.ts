@@ -2,14 +2,13 @@ import type * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 import { decodeAs } from './decode'
 import type { DeviceModel } from './device-model'
+import { rate, seconds } from './magnitudes'
 import { profile, type Profile } from './profile'
 import { elementSizes } from './program'
 import { recordedDevice, recordedModel, type RecordedDevice } from './recorded-device'
 import { referenceModel } from './reference-model'
 import { roofline } from './roofline'
 
-const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'a number above 0')
-const seconds = t.refinement(t.number, (value) => value >= 0 && Number.isFinite(value), 'a number of seconds from 0 upwards')
 const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number of bytes above 0')
 const name = t.refinement(t.string, (value) => value !== '', 'a name')
 
@@ -19,11 +18,11 @@ const deviceSheet = t.readonly(
     name,
     memoryBytes: bytes,
     /** Floating-point operations that its kernels sustain, by precision. */
-    flopsPerSecond: t.readonly(t.type({ float32: positive, float64: positive })),
+    flopsPerSecond: t.readonly(t.type({ float32: rate, float64: rate })),
     /** Of its own memory. */
-    bytesPerSecond: positive,
+    bytesPerSecond: rate,
     launchSeconds: seconds,
-    linkBytesPerSecond: t.readonly(t.type({ toDevice: positive, toHost: positive }))
+    linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate }))
   })
 )
 

@@ -1,7 +1,6 @@
 import type { Graph } from './graph'
 import type { TileAxis } from './program'
-import { tilesMade } from './region'
-import { ownedExtent, type Grid, type Span } from './tiling'
+import { gridMade, type Grid, type Span } from './tiling'
 
 /** Where the model asks for a checkpoint: before these nodes. */
 export const checkpointsAsked = (graph: Graph): readonly number[] =>
@@ -9,16 +8,16 @@ export const checkpointsAsked = (graph: Graph): readonly number[] =>
 
 /** A segment whose tiles the model asks for. */
 export interface AskedTiles extends Span {
+  /** As it is written. */
+  readonly wanted: Grid
+  /** As many as there can be. */
   readonly grid: Grid
 }
 
 /** What the `tile` marks of one segment ask for together; where two name the same axis, the later one counts. */
-const gridAsked = (graph: Graph, { from, to }: Span): Grid => {
+const gridWanted = (graph: Graph, { from, to }: Span): Grid => {
   const grids = graph.marks.flatMap((mark) => (mark.kind === 'tile' && from <= mark.at && mark.at < to ? [mark.grid] : []))
-  const count = (axis: TileAxis): number => {
-    const wanted = grids.reduce((tiles, grid) => grid[axis] ?? tiles, 1)
-    return tilesMade(ownedExtent(graph.nodes[to - 1]!, axis), wanted)
-  }
+  const count = (axis: TileAxis): number => grids.reduce((tiles, grid) => grid[axis] ?? tiles, 1)
   return { B: count('B'), H: count('H'), W: count('W') }
 }
 
@@ -28,5 +27,8 @@ export const tilesAsked = (graph: Graph): readonly AskedTiles[] => {
   const spans = bounds.slice(1).map((to, index): Span => ({ from: bounds[index]!, to }))
   return spans
     .filter(({ from, to }) => graph.marks.some(({ kind, at }) => kind === 'tile' && from <= at && at < to))
-    .map((span) => ({ ...span, grid: gridAsked(graph, span) }))
+    .map((span) => {
+      const wanted = gridWanted(graph, span)
+      return { ...span, wanted, grid: gridMade(graph, span, wanted) }
+    })
 }

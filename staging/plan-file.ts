@@ -1,85 +1,14 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import * as t from 'io-ts'
 import { checkPlan, layerText, type Model, type Plan } from '../dsl'
 import type { Given } from './check-segments'
-import { decodeAs } from './decode'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash } from './graph'
 import { residenceOfTexts, residenceTexts } from './moments'
-import type { Objective, ParameterGroup, Training } from './objective'
+import type { Objective } from './objective'
+import { objectiveText } from './objective-text'
 import { memoryPlan, statically } from './plan'
 import type { Staged } from './stage'
-
-const Count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'a whole number from 0 upwards')
-const Flag = new t.Type<boolean>('true or false', t.boolean.is, t.boolean.validate, t.identity)
-const Reorder = t.keyof({ once: null, 'each-tile': null }, "'once' or 'each-tile'")
-const Bytes = new t.Type<number | null>(
-  'a whole number of bytes or null',
-  (value): value is number | null => value === null || Count.is(value),
-  (value, context) => (value === null || Count.is(value) ? t.success(value) : t.failure(value, context)),
-  t.identity
-)
-const Segment = t.intersection([
-  t.type({
-    from: Count,
-    to: Count,
-    checkpoint: t.string,
-    grid: t.type({ B: t.number, H: t.number, W: t.number }),
-    recompute: Flag,
-    reorder: Reorder
-  }),
-  t.partial({
-    winograd: t.array(t.string),
-    workspace: Count,
-    loadsAhead: t.literal(true),
-    streams: t.array(t.string),
-    repeats: t.literal(true)
-  })
-])
-const HostStay = t.type({ tensor: t.string, swapOut: t.string, freed: t.string, swapIn: t.string })
-const Decided = t.type({
-  model: t.string,
-  input: t.array(t.number),
-  layers: t.array(t.string),
-  order: t.array(t.number),
-  strategy: t.string,
-  device: t.type({ name: t.string, precision: t.string, threads: Count }),
-  objective: t.string,
-  graph: t.string,
-  budget: Bytes,
-  peak: Count,
-  segments: t.array(Segment),
-  predicted: t.record(t.string, t.number)
-})
-const Placement = t.type({ allocator: t.literal('virtual', "'virtual'"), chunkBytes: Count })
-const PlanFile = t.intersection([Decided, t.partial({ residence: t.array(HostStay), placement: Placement })])
-
-/** A plan from what JSON or a module holds, or a sentence with the place that is wrong. */
-export const decodePlanFile: (value: unknown) => E.Either<string, Plan> = decodeAs('plan', PlanFile)
-
-/** What is frozen, by prefix, and what of it is not. */
-const frozenText = (groups: readonly ParameterGroup[]): readonly string[] =>
-  groups
-    .filter(({ frozen }) => frozen === true)
-    .map(({ prefix }) => {
-      const kept = groups.filter((group) => group.frozen !== true && group.prefix.startsWith(prefix === '' ? '' : `${prefix}.`))
-      const but = kept.length === 0 ? '' : ` but ${kept.map((group) => group.prefix).join(' ')}`
-      return `${prefix === '' ? 'all' : prefix} frozen${but}`
-    })
-
-const trainingText = ({ optimizer, accumulate = 1, clipNorm, groups = [], rowWeights, evaluate }: Training): string =>
-  [
-    `train with ${optimizer.kind}${optimizer.kind === 'sgd' && optimizer.momentum === 0 ? ' without momentum' : ''}`,
-    ...(accumulate === 1 ? [] : [`${accumulate} micro-batches accumulated`]),
-    ...(clipNorm === undefined ? [] : [`gradients clipped to norm ${clipNorm}`]),
-    ...frozenText(groups),
-    ...(rowWeights === undefined ? [] : ['rows weighted']),
-    ...(evaluate === undefined ? [] : ['validated'])
-  ].join(', ')
-
-/** What a step does, in words: all of it that changes bytes. */
-export const objectiveText = (objective: Objective): string => (objective.kind === 'train' ? trainingText(objective) : objective.kind)
 
 const rounded = (value: number): number => Number(value.toPrecision(6))
 
@@ -117,15 +46,18 @@ export const planFileOf = ({ written, graph, plan, program }: Staged, objective:
 }
 
 /**
- * The decisions of a plan for this model and its own input, where it has one. Fails with the sentence of what differs: a layer, the
- * input, or, where people can see no difference, the names that the graph's hash knows.
+ * The decisions of a plan for this model and its own input, where it has one. Fails with the sentence
+ * of what differs: the model, a layer, the input, or, where people can see no difference, the names
+ * that the graph's hash knows.
  */
 export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, Given> =>
   pipe(
     buildGraph(model, plan.input.length === 4 ? plan.input : (model.input ?? plan.input)),
     E.chain((graph) =>
       pipe(
-        checkPlan(graph.nodes, model.input, plan),
+        plan.model === model.name
+          ? checkPlan(graph.nodes, model.input, plan)
+          : E.left(`model: the model is ${model.name}, the plan for ${plan.model}`),
         E.mapLeft((mistake) => inputError(`${mistake}.`)),
         E.filterOrElse(
           () => graphHash(graph) === plan.graph,

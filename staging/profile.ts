@@ -2,13 +2,13 @@ import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
 import { familyOf } from './kernel-family'
 import { kernelTable, keyOfKernel, type Kernel, type KernelKind } from './kernels'
+import { milliseconds, rate } from './magnitudes'
 
-const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'a number above 0')
 const count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number above 0')
 
 /** Of single launches. `kernel`: its kind and its fields by name. */
 export const profileTimes = t.readonlyArray(
-  t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number]))), milliseconds: positive }))
+  t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number]))), milliseconds }))
 )
 
 /** What a device was measured to take: milliseconds of single launches, and the link's bytes a second. */
@@ -18,7 +18,7 @@ export const profile = t.readonly(
     /** What the times depend on beside the kernel: library, version and instruction set, in one string. */
     library: t.string,
     threads: count,
-    linkBytesPerSecond: t.readonly(t.type({ toDevice: positive, toHost: positive })),
+    linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate })),
     kernels: profileTimes
   })
 )
@@ -85,6 +85,8 @@ export const profiled = (
       const modelled = base.milliseconds(kernel)
       return { kernel, milliseconds, point: { size: Math.log(modelled), ratio: milliseconds / modelled } }
     })
+    // A file may hold kernels of sizes that no time can be told for.
+    .filter(({ point: { size, ratio } }) => Number.isFinite(size) && Number.isFinite(ratio))
   const exact = new Map(measured.map(({ kernel, milliseconds }) => [keyOfKernel(kernel), milliseconds]))
   const pointsBy = (keyOf: (kernel: Kernel) => string): ReadonlyMap<string, readonly Point[]> =>
     new Map(

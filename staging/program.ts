@@ -42,7 +42,7 @@ export interface Address {
   readonly space: Space
   readonly base: number
   readonly strides: readonly [number, number, number]
-  /** In the arena and on the host: which of the Program's buffers is meant. The verifier asks for it; devices do not read it. */
+  /** In the arena and on the host: which of the Program's buffers is meant. The verifier asks for it, and how large it is goes with a kernel's scratch. */
   readonly buffer?: number
 }
 

@@ -5,11 +5,10 @@ import { familyOf } from './kernel-family'
 import { isConvolution, keyOfKernel, type ConvolutionKernel, type Kernel } from './kernels'
 import { layouts, type Layout } from './layout'
 import { memoised } from './lazily'
+import { rate, seconds } from './magnitudes'
 import { isKernel, profileTimes } from './profile'
 import { elementSizes, storedPrecision } from './program'
 
-const positive = t.refinement(t.number, (value) => value > 0 && Number.isFinite(value), 'a number above 0')
-const seconds = t.refinement(t.number, (value) => value >= 0 && Number.isFinite(value), 'a number of seconds from 0 upwards')
 const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'a whole number of bytes from 0 upwards')
 const bytesOrNull = t.refinement(
   t.union([t.number, t.null]),
@@ -39,11 +38,11 @@ export const recordedDevice = t.readonly(
     name: t.refinement(t.string, (value) => value !== '', 'a name'),
     library: t.string,
     precision: t.keyof({ float32: null, tf32: null, bf16: null } satisfies Record<GpuPrecision, null>, 'float32, tf32 or bf16'),
-    memoryBytes: positive,
-    flopsPerSecond: positive,
-    bytesPerSecond: positive,
+    memoryBytes: rate,
+    flopsPerSecond: rate,
+    bytesPerSecond: rate,
     launchSeconds: seconds,
-    linkBytesPerSecond: t.readonly(t.type({ toDevice: positive, toHost: positive })),
+    linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate })),
     layouts: t.readonly(
       t.type({ input: layout, activation: layout, weights: t.readonly(t.type({ forward: layout, backwardData: layout })) })
     ),

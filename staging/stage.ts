@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { withExactKernels, withFastestFirst } from './algorithms'
-import { checkGiven, checkInputs, residenceMistake, winogradMistake, type Given } from './check-segments'
+import { checkGiven, checkInputs, checkTiles, residenceMistake, winogradMistake, type Given } from './check-segments'
 import { refusedBytes, type DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, forEvaluation, graphHash, withoutDropout, type Graph } from './graph'
@@ -16,7 +16,7 @@ import type { Program } from './program'
 import { candidateOf, lowerBound, openAnswers, type Answers, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
-import { segmentMultiplyAdds, segmentTiling, untiled } from './tiling'
+import { gridMade, segmentMultiplyAdds, segmentTiling, untiled } from './tiling'
 
 export interface StageRequest {
   readonly model: Model
@@ -125,7 +125,9 @@ const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingErr
     if (mistake !== undefined) return E.left(mistake)
     const unfit = residenceMistake({ ...lowering, graph: inOrder(graph, given.order) }, given)
     if (unfit !== undefined) return E.left(unfit)
-    const candidate = candidateOf(lowering, given.order, given.segments, given.residence)
+    const running = inOrder(graph, given.order)
+    const segments = given.segments.map((segment) => ({ ...segment, grid: gridMade(running, segment, segment.grid) }))
+    const candidate = candidateOf(lowering, given.order, segments, given.residence)
     if (candidate.hostBytes() > (hostBudget ?? Infinity))
       return E.left(hostTooSmall(graph, 'the given plan', hostBudget!, candidate.hostBytes()))
     return candidate.peakBytes() <= budget
@@ -146,6 +148,7 @@ export const graphOf = ({ model, input, objective }: Pick<StageRequest, 'model' 
     input ?? model.input,
     E.fromNullable(inputError(`the model ${model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
     E.chain((extents) => buildGraph(model, extents)),
+    E.chain((graph) => checkTiles(graph, objective)),
     E.chain(checkInputs),
     E.chain((graph) => checkObjective(graph, objective))
   )

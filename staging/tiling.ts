@@ -3,7 +3,17 @@ import type { Access } from './access'
 import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './normalisation'
 import { tileAxes, type TileAxis } from './program'
-import { hull, inputInterval, partition, partitionAlongside, unpadded, withLeftover, type Interval, type Reading } from './region'
+import {
+  hull,
+  inputInterval,
+  partition,
+  partitionAlongside,
+  tilesMade,
+  unpadded,
+  withLeftover,
+  type Interval,
+  type Reading
+} from './region'
 
 /** Numbers of tiles along batch, height and width. */
 export interface Grid {
@@ -68,6 +78,23 @@ const reduces = (node: Node, axis: TileAxis): boolean => node.access[axis].kind 
  * away, of that op's input (DESIGN §3: the tiles' sums are added).
  */
 export const ownedExtent = (last: Node, axis: TileAxis): number => (reduces(last, axis) ? last.input : last.output)[axisIndex[axis]]
+
+/** The tiles that become of a grid: at most as many as there are rows, and all but the last equal. */
+export const gridMade = ({ nodes }: Graph, { to }: Span, grid: Grid): Grid => {
+  const made = (axis: TileAxis): number => tilesMade(ownedExtent(nodes[to - 1]!, axis), grid[axis])
+  return { B: made('B'), H: made('H'), W: made('W') }
+}
+
+const units = { B: 'images', H: 'rows', W: 'columns' } as const
+
+/** Why a segment cannot have so many tiles. */
+export const gridMistake = ({ nodes }: Graph, { to }: Span, grid: Grid): string | undefined => {
+  const last = nodes[to - 1]!
+  const axis = tileAxes.find((one) => grid[one] > ownedExtent(last, one))
+  if (axis === undefined) return undefined
+  const [tensor, extent] = [reduces(last, axis) ? 'input' : 'output', ownedExtent(last, axis)]
+  return `${grid[axis]} tiles along ${axis} are more than the ${extent} ${units[axis]} of the ${tensor} of ${last.name}; take at most ${extent}`
+}
 
 /** Whether an output's slice reads a slice of the input. */
 const isSliced = (access: Access): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)

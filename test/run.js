@@ -31,7 +31,7 @@ process.on('exit', () => rmSync(cache, { recursive: true, force: true }))
 const environment = {
   FORCE_COLOR: '0',
   TILEFOLD_COMPILED: join(cache, 'compiled'),
-  TILEFOLD_TRANSPILED: join(cache, 'transpiled'),
+  TILEFOLD_KEPT: join(cache, 'kept'),
   // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that work.
   OMP_WAIT_POLICY: 'passive'
 }

@@ -52,6 +52,8 @@ const compile = (folder: string): void => {
   const asTheyAre = [
     'package.json',
     'LICENSE',
+    'src/cache-folder.js',
+    'src/kept-text.js',
     'test/golden/data',
     'test/training/data',
     'examples/data',

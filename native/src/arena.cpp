@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
+#include "available_memory.hpp"
 #include "failure.hpp"
 #include "pattern.hpp"
 
@@ -19,25 +19,13 @@ constexpr std::size_t alignment = 64;  // of the arena's first byte: a cache lin
 
 std::size_t roundedUp(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
-// Bytes that can be touched before the system kills somebody; 0 when it does not say.
-std::size_t availableBytes() {
-  std::ifstream file("/proc/meminfo");
-  std::string name, unit;
-  std::size_t kibibytes = 0, available = 0;
-  while (file >> name >> kibibytes) {
-    if (name == "MemAvailable:" || name == "SwapFree:") available += kibibytes * 1024;
-    std::getline(file, unit);
-  }
-  return available;
-}
-
 }  // namespace
 
 void requireAvailable(std::size_t bytes, const std::string& name, const std::string& budget) {
-  const std::size_t available = availableBytes();
-  if (available != 0 && bytes > available)
-    throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available) +
-                   " bytes of memory that are free: give a smaller " + budget);
+  const std::optional<AvailableMemory> available = availableMemory();
+  if (available && bytes > available->bytes)
+    throw NoMemory("the " + name + " of " + std::to_string(bytes) + " bytes is larger than the " + std::to_string(available->bytes) +
+                   " bytes of memory that are " + available->bound + ": give a smaller " + budget);
 }
 
 Arena::Arena(std::size_t bytes, const std::string& name, const std::string& budget) : bytes_(bytes) {

@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t launchCode = 1, loopCode = 2, copyCode = 3, recordCode = 4, waitCode = 5, loadCode = 6, mapCode = 7, unmapCode = 8;
 constexpr std::int64_t spaceCount = 4;
 constexpr std::int64_t mostEvents = std::int64_t{1} << 32;
+constexpr std::int64_t mostSteps = std::int64_t{1} << 32;  // instructions of a section, each as often as loops run it
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 
@@ -102,8 +103,14 @@ class Reader {
         lists.add(Engine::compute, unmap());
       } else
         throw Failure(place() + " has the unknown code " + text(code));
+      if (code != loopCode) countSteps();
     }
     return lists;
+  }
+
+  void countSteps() {
+    steps_ += turns_;
+    if (steps_ > mostSteps) throw Failure(place() + " is run until more than 2^32 instructions are");
   }
 
   void loop(std::size_t end, Lists& lists) {
@@ -117,7 +124,10 @@ class Reader {
     if (length < 1 || static_cast<std::uint64_t>(length) > end - at_)
       throw Failure(place() + " has a body of " + text(length) + " numbers where " + std::to_string(end - at_) + " follow");
     count = turns;
+    const std::int64_t around = turns_;
+    turns_ = turns > mostSteps / around ? mostSteps + 1 : turns * around;
     Lists bodies = instructions(at_ + static_cast<std::size_t>(length));
+    turns_ = around;
     count = 0;
     const auto add = [axis, turns](Code& list, Code& body) {
       if (!body.empty()) list.emplace_back(Loop{static_cast<std::size_t>(axis), turns, std::move(body)});
@@ -340,6 +350,7 @@ class Reader {
   std::array<std::int64_t, axisCount> counts_{};          // of the enclosing loops; 0: not inside one
   std::unordered_map<std::int64_t, std::size_t> events_;  // by their numbers, of those that were recorded so far
   PerEngine<bool> used_{};
+  std::int64_t steps_ = 0, turns_ = 1;  // that run so far; of the enclosing loops together, as far as it matters
   bool loadsImages_ = false;
 };
 

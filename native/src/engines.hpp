@@ -66,7 +66,7 @@ class Engines {
   // One past the highest byte that anything changed, in the arena and in the host pool.
   virtual std::size_t arenaPeakBytes() const = 0;
   virtual std::size_t hostPeakBytes() const = 0;
-  // Whether the bytes beside both, as far as they can be seen, are as they were.
+  // Whether the bytes beside both, as far as they can be seen, are as they were; a GPU shows none (its emulation in tests guards them).
   virtual bool surroundingsIntact() const = 0;
 };
 

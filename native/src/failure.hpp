@@ -17,6 +17,12 @@ class NoMemory : public Failure {
   using Failure::Failure;
 };
 
+// More threads were asked for than this process may have.
+class NoThreads : public Failure {
+ public:
+  using Failure::Failure;
+};
+
 // Whole-number arithmetic that refuses to overflow, for sizes that come from outside.
 inline std::int64_t checkedAdd(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;

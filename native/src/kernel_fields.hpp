@@ -203,6 +203,9 @@ struct Resize : Resampled {
   bool bilinear, alignCorners;
 };
 
+// In place of a class, of a pixel that has a score that is not finite.
+constexpr std::uint8_t noClass = 255;
+
 // A tile of scores [batch, classes, height, width], and the classes of its pixels in a plane of the full extents.
 struct ClassifiedTile : Tile {
   explicit ClassifiedTile(Fields& f) : Tile(f), fullHeight(f.integer()), fullWidth(f.integer()) {}

@@ -49,6 +49,16 @@ void checkLoadImage(const LoadImage& load, const ImageExtent& input) {
   if (load.batch > input.batch) throw Failure("loadImage reads more images than the batch of " + std::to_string(input.batch));
 }
 
+// Throws Failure where the device takes more for an operand whose size it decides than was planned, on another machine perhaps.
+void checkWorkspace(const KernelInfo& info, const std::vector<OperandExtent>& extents, std::int64_t planned) {
+  for (std::size_t i = 0; i < info.operands.size(); ++i) {
+    const std::string name = info.operands[i].name;
+    if ((name == "scratch" || name == "winners") && extents[i].bytes > planned)
+      throw Failure("takes " + std::to_string(extents[i].bytes) + " bytes of " + name + " on this device, where " + std::to_string(planned) +
+                    " were planned");
+  }
+}
+
 Program decodeAll(const EncodedProgram& encoded, Device& device) {
   Program program;
   program.arenaBytes = size("arenaBytes", encoded.arenaBytes);
@@ -61,10 +71,16 @@ Program decodeAll(const EncodedProgram& encoded, Device& device) {
   std::size_t largest = arenaBytes;
   for (const EncodedSection& section : encoded.sections)
     largest = std::max(largest, size("exchangeBytes of " + section.name, section.exchangeBytes));
+  if (encoded.workspaces.size() != program.kernels.size())
+    throw Failure("it has workspaces for " + std::to_string(encoded.workspaces.size()) + " kernels instead of " +
+                  std::to_string(program.kernels.size()));
   std::vector<std::vector<OperandExtent>> extents;
   for (const Kernel& kernel : program.kernels) {
+    const std::size_t planned = size("a workspace", encoded.workspaces[extents.size()]);
     try {
-      extents.push_back(operandExtents(kernel, device, static_cast<std::int64_t>(largest)));
+      std::vector<OperandExtent> operands = operandExtents(kernel, device, static_cast<std::int64_t>(largest));
+      checkWorkspace(kernelInfo(kernel.kind), operands, static_cast<std::int64_t>(planned));
+      extents.push_back(std::move(operands));
     } catch (const Failure& failure) {
       throw Failure("kernel " + std::to_string(extents.size()) + ", " + kernelInfo(kernel.kind).name + ", " + failure.what());
     }

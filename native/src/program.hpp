@@ -1,4 +1,7 @@
-// A Program as staging/program.ts encodes it, decoded and proven: whatever arrives, what runs stays inside its spaces.
+// A Program as native/encode.ts encodes it, decoded and proven: whatever arrives, what runs stays inside its spaces, ends, and touches no
+// chunk that is not mapped, in whatever order its engines run. What the verifier of staging proves beside it is not proven again: that
+// bytes are written before they are read, that no two values overlap in time, and that engines wait for each other (but for chunks). So
+// from a program that no verifier saw values may be anything.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -25,6 +28,8 @@ struct EncodedProgram {
   double chunkBytes = 0, addressBytes = 0, residentBytes = 0;  // of virtual addressing; all 0 where there is none
   std::array<double, 4> input{};  // [B, C, H, W] of the images that loadImage reads
   std::vector<double> kernels;    // [code, ...fields] of one kernel after the other
+  // Of each kernel, the bytes that its scratch or winners may take, whose size the device decides; of any other kernel any number.
+  std::vector<double> workspaces;
   std::vector<EncodedSection> sections;
 };
 

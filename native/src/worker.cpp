@@ -2,16 +2,40 @@
 
 #include <omp.h>
 
+#include <system_error>
+#include <vector>
+
 #include "failure.hpp"
 
 namespace tilefold {
 namespace {
 
+// How many of so many threads can be made at once, before the system refuses one.
+std::int64_t threadsThatCanBeMade(std::int64_t wanted) {
+  std::vector<std::thread> made;
+  std::promise<void> enough;
+  const std::shared_future<void> end = enough.get_future().share();
+  try {
+    made.reserve(wanted);
+    while (static_cast<std::int64_t>(made.size()) < wanted) made.emplace_back([end] { end.wait(); });
+  } catch (const std::system_error&) {
+    // As many as there are.
+  }
+  enough.set_value();
+  for (std::thread& thread : made) thread.join();
+  return static_cast<std::int64_t>(made.size());
+}
+
 int checkedThreads(std::int64_t threads) {
   if (threads < 1 || threads > 1024) throw Failure("a device runs with 1 to 1024 threads, not " + std::to_string(threads));
+  // libgomp ends the process where it cannot have a thread.
+  const std::int64_t made = threadsThatCanBeMade(threads);
+  if (made < threads)
+    throw NoThreads("the system lets this process make " + std::to_string(made) + " threads more, fewer than the " + std::to_string(threads) +
+                    " asked for (ulimit -u or -v, or the pids of a cgroup): give fewer --threads, or raise the limit");
   // oneDNN's kernels wait for every thread that they asked for.
   if (threads > omp_get_thread_limit())
-    throw Failure("the environment limits OpenMP to " + std::to_string(omp_get_thread_limit()) +
+    throw NoThreads("the environment limits OpenMP to " + std::to_string(omp_get_thread_limit()) +
                   " threads (OMP_THREAD_LIMIT), fewer than the " + std::to_string(threads) + " asked for: raise it or ask for fewer");
   return static_cast<int>(threads);
 }

@@ -10,7 +10,8 @@ namespace tilefold {
 
 class Worker {
  public:
-  // `threads`: how many an OpenMP loop uses. Throws Failure when it is outside 1 .. 1024.
+  // `threads`: how many an OpenMP loop uses. Throws Failure when it is outside 1 .. 1024, NoThreads when this
+  // process may not make so many.
   explicit Worker(std::int64_t threads);
   ~Worker();
   Worker(const Worker&) = delete;

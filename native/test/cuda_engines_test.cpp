@@ -1,13 +1,21 @@
 // The scheduling of a cuda device without a GPU: programs on its streams, events and graphs, against the emulated CUDA
 // (emulated_cuda/runtime.hpp).
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <functional>
 
 #include "arena.hpp"
 #include "cuda/cuda_device.hpp"
 #include "cuda/cuda_engines.hpp"
 #include "cuda/memory.hpp"
+#include "cuda/shared_library.hpp"
 #include "cuda/step_input.hpp"
 #include "cuda/stream.hpp"
 #include "emulated_cuda/runtime.hpp"
@@ -129,6 +137,7 @@ EncodedProgram program() {
   encoded.kernels = Numbers{codeOf(KernelKind::copyBox), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0} + Numbers{codeOf(KernelKind::sgd), 1, 1, 0, 0} +
                     Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0} +
                     Numbers{codeOf(KernelKind::loadImage), 1, 1, 1, 1, 0, turns, 1, 0, 0, 0, 0, 1.0 / 255, 1, 1, 1};
+  encoded.workspaces = Numbers(4, 0x1p46);
   encoded.sections = {
       {"through", loop(turns, through), 16 * turns}, {"update", update, 16}, {"failing", failing, 8}, {"loads", loads, 8 * turns}};
   return encoded;
@@ -315,6 +324,65 @@ void kernelsAreTimedTogether() {
   expect(gpu.arenas == 4, "kernels have arenas of their own");  // what fails, most others', the images', and who comes after
 }
 
+// Whether a process that does this to an arena of 100 bytes ends well.
+bool endsWell(const std::function<void(std::byte*)>& touch) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::freopen("/dev/null", "w", stderr);
+    {
+      FakeGpu gpu;
+      const std::unique_ptr<Engines> engines = gpu.engines({100, 0, 0, {}}, 0);
+      touch(engines->arena());
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+void whoLeavesTheArenaIsSeen() {
+  expect(endsWell([](std::byte* arena) { arena[0] = arena[99] = std::byte{1}; }), "the arena cannot be written");
+  expect(!endsWell([](std::byte* arena) { arena[100] = std::byte{1}; }), "a byte behind the arena was written unseen");
+  expect(!endsWell([](std::byte* arena) { *(arena - 1) = std::byte{1}; }), "a byte before the arena was written unseen");
+  expect(!endsWell([](std::byte* arena) { arena[5000] = std::byte{1}; }), "bytes far behind the arena were written unseen");
+}
+
+// A python3 in the working directory would have its libraries loaded by whoever has an empty or relative entry in PATH.
+void librariesLieAtAbsolutePathsAlone() {
+  namespace fs = std::filesystem;
+  std::string name = fs::temp_directory_path() / "tilefold-python-XXXXXX";
+  if (mkdtemp(name.data()) == nullptr) return expect(false, "there is no folder for a test");
+  const fs::path home(name), before = fs::current_path(), library = home / "lib/python3.11/site-packages/nvidia/cudnn/lib";
+  const std::string path = std::getenv("PATH") == nullptr ? "" : std::getenv("PATH");
+  const std::string cudnn = std::getenv("TILEFOLD_CUDNN_PATH") == nullptr ? "" : std::getenv("TILEFOLD_CUDNN_PATH");
+  unsetenv("TILEFOLD_CUDNN_PATH");
+  fs::create_directories(library);
+  fs::create_directories(home / "bin");
+  std::fclose(std::fopen((home / "bin/python3").c_str(), "w"));
+  fs::current_path(home / "bin");
+  const auto isFound = [&](const std::string& entries) {
+    setenv("PATH", entries.c_str(), 1);
+    const std::vector<fs::path> folders = cuda::libraryFolders();
+    return std::any_of(folders.begin(), folders.end(), [&](const fs::path& folder) { return fs::weakly_canonical(folder) == library; });
+  };
+  expect(isFound("/nowhere:" + (home / "bin").string()), "a python3 on the path has no packages");
+  for (const char* entries : {"", ":", ".", ":/nowhere", "/nowhere:", "../bin", "/nowhere:./"})
+    expect(!isFound(entries), "libraries are taken from the working directory");
+  bool refused = false;
+  setenv("TILEFOLD_CUDNN_PATH", "lib", 1);
+  try {
+    cuda::libraryFolders();
+  } catch (const Failure& failure) {
+    refused = std::string(failure.what()).find("TILEFOLD_CUDNN_PATH is lib, which is no absolute path") == 0;
+  }
+  expect(refused, "a relative TILEFOLD_CUDNN_PATH was taken");
+  setenv("TILEFOLD_CUDNN_PATH", cudnn.c_str(), 1);
+  setenv("PATH", path.c_str(), 1);
+  fs::current_path(before);
+  fs::remove_all(home);
+}
+
 std::string refusalOf(Precision precision, bool tf32) {
   try {
     makeCudaDevice(precision, tf32);
@@ -373,6 +441,8 @@ void runAll(unsigned seed) {
 
 int main() {
   using namespace tilefold::test;
+  whoLeavesTheArenaIsSeen();
+  librariesLieAtAbsolutePathsAlone();
   for (unsigned seed = 1; seed <= 20; ++seed) runAll(seed);
   whatCannotBeCapturedIsQueued();
   rowsAreCopiedWhateverTheirStrides();

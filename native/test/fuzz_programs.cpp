@@ -35,6 +35,8 @@ class Damager {
           std::swap(section, encoded.sections[some(encoded.sections.size())]);
           break;
         case 3:
+          damage(encoded.workspaces);
+          break;
         case 4:
         case 5:
           damage(encoded.kernels);

@@ -80,6 +80,8 @@ void edit(EncodedProgram& program, Bytes& bytes) {
       break;
     }
     case 1:
+      edit(program.workspaces, bytes);
+      break;
     case 2:
     case 3:
       edit(program.kernels, bytes);

@@ -14,7 +14,7 @@ int main(int count, char** arguments) {
   using namespace tilefold;
   omp_set_num_threads(2);
   const int factor = count > 1 ? std::atoi(arguments[1]) : 1;
-  int failures = test::checkArena();
+  int failures = test::checkArena() + test::checkAvailableMemory();
   std::vector<std::string> names(arguments + std::min(count, 2), arguments + count);
   if (names.empty()) names = {"reference", "bf16", "cpu"};
   std::string last;

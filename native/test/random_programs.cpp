@@ -27,8 +27,12 @@ class Maker {
     }
     arena_ = host_ = 0;
     // A kernel may end up in no section, but must fit all the same.
-    for (const Kernel& kernel : kernels)
-      for (const OperandExtent& extent : operandExtents(kernel, device_)) arena_ = std::max(arena_, extent.bytes);
+    for (const Kernel& kernel : kernels) {
+      std::int64_t largest = 0;
+      for (const OperandExtent& extent : operandExtents(kernel, device_)) largest = std::max(largest, extent.bytes);
+      arena_ = std::max(arena_, largest);
+      encoded.workspaces.push_back(static_cast<double>(largest));
+    }
     for (const char* name : {"step", "update", "evaluate"}) {
       exchange_ = 0;
       events_.clear();

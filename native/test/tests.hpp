@@ -15,5 +15,6 @@ int checkHostileKernels(const std::string& name, Device& device);
 // Tiles of resized and pooled tensors against the whole, bit by bit.
 int checkResampledTiles(const std::string& name, Device& device, int rounds);
 int checkArena();
+int checkAvailableMemory();
 
 }  // namespace tilefold::test

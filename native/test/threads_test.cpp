@@ -46,8 +46,8 @@ EncodedProgram program() {
   const Numbers through = launchCopy(in, place) + record(compute, 0) + wait(toHost, 0) + copy(toHost, 0, 0, 8) + record(toHost, 1) +
                           wait(toDevice, 1) + copy(toDevice, 8, 0, 8) + record(toDevice, 2) + wait(compute, 2) + launchCopy(other, out);
   // All three engines at once, until somebody ends them.
-  const Numbers copying = loop(0x1p40, copy(toHost, 0, 0, 0)) + loop(0x1p40, copy(toDevice, 8, 8, 0));
-  const Numbers endless = copying + loop(0x1p40, launchCopy({1, 16, 0, 0, 0}, {1, 24, 0, 0, 0}));
+  const Numbers copying = loop(0x1p30, copy(toHost, 0, 0, 0)) + loop(0x1p30, copy(toDevice, 8, 8, 0));
+  const Numbers endless = copying + loop(0x1p30, launchCopy({1, 16, 0, 0, 0}, {1, 24, 0, 0, 0}));
   const Numbers failing = copying + Numbers{1, 1, 3, 1, 16, 0, 0, 0, 2, 0, 0, 0, 0, 1, 24, 0, 0, 0};
   // Each turn's pixel is loaded to the same place while the one before is on its way out of another.
   const Numbers load = Numbers{6, 2, 4} + place + Numbers{3, 0, 0, 0, 0, 3, 0, 0, 1, 0, 3, 0, 0, 0, 0};
@@ -61,6 +61,7 @@ EncodedProgram program() {
   encoded.kernels = Numbers{codeOf(KernelKind::copyBox), 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0} +
                     Numbers{codeOf(KernelKind::maxPoolBackward), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0} +
                     Numbers{codeOf(KernelKind::loadImage), 1, 1, 1, 1, 0, turns, 1, 0, 0, 0, 0, 1.0 / 255, 1, 1, 1};
+  encoded.workspaces = Numbers(3, 0x1p46);
   encoded.sections = {
       {"through", loop(turns, through), 16 * turns}, {"endless", endless, 0}, {"failing", failing, 8}, {"loads", loads, 8 * turns}};
   return encoded;

@@ -1,10 +1,11 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { breakdownText } from '../breakdown'
+import { least } from '../extremes'
 import { type BenchOptions, bench } from '../library/bench'
 import { planText } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
-import { type CommandResult, interruptible, sayChange, sayKernel } from './command-result'
+import { type CommandResult, interruptible, say, sayChange, sayKernel } from './command-result'
 
 export const benchCommand = (options: BenchOptions & { readonly steps: number }): CommandResult =>
   interruptible((signal) =>
@@ -13,7 +14,7 @@ export const benchCommand = (options: BenchOptions & { readonly steps: number })
         ...options,
         onPlan: (planned) => {
           sayChange(planned)
-          process.stderr.write(`${planText(planned)}\n`)
+          say(process.stderr, planText(planned))
         },
         onStep: ({ step, milliseconds }) =>
           void process.stderr.write(`step ${step + 1}/${options.steps}  ${formatMilliseconds(milliseconds)}\n`),
@@ -21,7 +22,7 @@ export const benchCommand = (options: BenchOptions & { readonly steps: number })
         signal
       }),
       TE.map((report) => {
-        const fastest = Math.min(...report.stepMs)
+        const fastest = least(report.stepMs)
         const summary = `fastest of ${options.steps} steps ${formatMilliseconds(fastest)} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
         return {
           json: report,

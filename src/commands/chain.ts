@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type ChainOptions, type ChainReport, chain } from '../library/chain'
+import { printable } from '../printable'
 import { table } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
 import type { CommandResult } from './command-result'
@@ -14,9 +15,9 @@ const reportText = ({ chain, ...report }: ChainReport, out: string | undefined):
   ])
   return [
     table(['stage', 'forward', 'backward', 'its input', "input's gradient", 'beside, forward', 'beside, backward'], rows),
-    `${chain.name}: ${chain.stages.length} stages, ${formatMilliseconds(report.computeMs)} of computation, ${(chain.beta / 1e9).toFixed(1)} GB/s between device and host.`,
+    `${printable(chain.name)}: ${chain.stages.length} stages, ${formatMilliseconds(report.computeMs)} of computation, ${(chain.beta / 1e9).toFixed(1)} GB/s between device and host.`,
     `It needs ${formatBytes(report.peakBytes)} without offloading, and at least ${formatBytes(report.leastBytes)}; parameters and optimizer state take ${formatBytes(report.residentBytes)} beside.`,
-    ...(out === undefined ? [] : [`The chain is in ${out}.`])
+    ...(out === undefined ? [] : [`The chain is in ${printable(out)}.`])
   ].join('\n')
 }
 

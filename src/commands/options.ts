@@ -1,15 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { isDeviceText, mostElements, mostThreads } from '../library/values'
+import { isDeviceText } from '../library/values'
+import { mostBudgets, mostClasses, mostElements, mostMicroBatches, mostThreads } from '../limits'
 import { type StrategyName, strategyNames } from '../../staging/strategies/names'
 import { parseRate, parseSize, parseSizeOrZero } from '../sizes'
 import { parseGroup } from '../training/parameter-groups'
-
-/** Of every command, beside the library's. */
-export interface CommandOptions {
-  readonly json?: true
-}
 
 /** A parser for commander, which wants sentences thrown. */
 export const orInvalid =
@@ -54,8 +50,12 @@ export const extents =
 
 const listOf =
   <A>(parse: (text: string) => E.Either<string, A>) =>
-  (text: string): E.Either<string, readonly A[]> =>
-    E.traverseArray(parse)(text.split(','))
+  (text: string): E.Either<string, readonly A[]> => {
+    const parts = text.split(',')
+    return parts.length > mostBudgets
+      ? E.left(`it lists ${parts.length}, over the ${mostBudgets} that it may`)
+      : E.traverseArray(parse)(parts)
+  }
 
 const strategyName = (text: string): E.Either<string, StrategyName> => {
   const found = strategyNames.find((name) => name === text)
@@ -73,7 +73,7 @@ export const addModelOptions = (command: Command): Command =>
       'a built-in name, such as vgg16, resnet50 or deeplabv3plus, or a TypeScript module whose default export is a model'
     )
     .option('--input <BxCxHxW>', 'batch, channels, height, width', orInvalid(extents(4, '1x3x1024x1024')))
-    .option('--classes <n>', 'classes of a built-in model', orInvalid(wholeNumber(1)))
+    .option('--classes <n>', 'classes of a built-in model', orInvalid(wholeNumber(1, mostClasses)))
     .addOption(new Option('--head <kind>', 'end of a built-in model').choices(['gap', 'classic']).default('gap'))
     .option(
       '--device <name>',
@@ -130,7 +130,7 @@ export const addOptimizerOptions = (command: Command): Command =>
     .addOption(new Option('--optimizer <name>', 'changes bytes').choices(['sgd', 'adam', 'adamw']).default('sgd'))
     .option('--momentum <value>', 'of sgd (default: 0.9)', orInvalid(anyNumber))
     .option('--weight-decay <value>', '(default: 0; adamw 0.01)', orInvalid(anyNumber))
-    .option('--accumulate <n>', 'micro-batches whose gradients make one step (default: 1)', orInvalid(wholeNumber(1)))
+    .option('--accumulate <n>', 'micro-batches whose gradients make one step (default: 1)', orInvalid(wholeNumber(1, mostMicroBatches)))
     .option('--clip-norm <value>', 'scale gradients down to this norm, over all of them', orInvalid(positiveNumber))
     .option(
       '--freeze <prefix>',

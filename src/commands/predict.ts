@@ -1,16 +1,17 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { largest } from '../extremes'
 import { type PredictOptions, predict } from '../library/predict'
 import type { PredictReport } from '../predict'
 import { percent, table } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
-import { type CommandResult, interruptible, sayKernel } from './command-result'
+import { type CommandResult, interruptible, sayKernel, sayNotice } from './command-result'
 
 const shown = 5
 
 /** The highest scores, as probabilities too (softmax). */
 const scoresText = (scores: readonly number[]): string => {
-  const highest = Math.max(...scores)
+  const highest = largest(scores)
   const sum = scores.reduce((total, score) => total + Math.exp(score - highest), 0)
   const ranked = [...scores.entries()].sort(([, a], [, b]) => b - a).slice(0, shown)
   return table(
@@ -25,10 +26,11 @@ const pixelsText = (pixels: readonly number[], { height, width }: PredictReport)
     [...pixels.entries()].filter(([, count]) => count > 0).map(([index, count]) => [`${index}`, percent(count / (height * width))])
   )
 
-export const predictCommand = (options: PredictOptions): CommandResult =>
+/** Every command takes a seed; here nothing is drawn. */
+export const predictCommand = ({ seed: _, ...options }: PredictOptions & { readonly seed?: number }): CommandResult =>
   interruptible((signal) =>
     pipe(
-      predict({ ...options, onKernel: sayKernel, signal }),
+      predict({ ...options, onKernel: sayKernel, onNotice: sayNotice, signal }),
       TE.map((report) => {
         const { height, width, milliseconds, peakDeviceBytes, predictedPeakBytes, scores, pixels = [] } = report
         const run = `${height}x${width} in ${formatMilliseconds(milliseconds)}, peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`

@@ -5,8 +5,7 @@ import { trainingProgress } from '../progress'
 import { planText } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
 import type { Quality } from '../training/scores'
-import { type CommandResult, interruptible, sayChange, sayKernel } from './command-result'
-import type { CommandOptions } from './options'
+import { type CommandResult, interruptible, say, sayChange, sayKernel, sayNotice } from './command-result'
 
 const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
   [
@@ -27,20 +26,35 @@ const reportText = ({ steps, loss, stepMs, best, peakDeviceBytes, predictedPeakB
   ].join(', ')
 }
 
-export const trainCommand = (options: TrainOptions & CommandOptions): CommandResult => {
-  const say = (text: string): void => void (options.json ? process.stderr : process.stdout).write(`${text}\n`)
+const betweenSentences = 2000
+
+/** Says on standard error now and then how far reading the data is. */
+const sayChecked = (): ((done: number, total: number) => void) => {
+  let said = performance.now()
+  return (done, total) => {
+    if (performance.now() - said < betweenSentences && done !== total) return
+    said = performance.now()
+    process.stderr.write(`${done}/${total} images read whole\n`)
+  }
+}
+
+export const trainCommand = (options: TrainOptions, json = false): CommandResult => {
   const warn = (text: string): void => void process.stderr.write(`${text}\n`)
-  return interruptible((signal) => {
+  return interruptible((signal, keep) => {
     const progress = trainingProgress()
     const training = train({
       ...options,
       onPlan: (planned) => {
         sayChange(planned)
-        say(planText(planned))
+        say(json ? process.stderr : process.stdout, planText(planned))
       },
-      onStep: progress.onStep,
+      onStep: (report) => {
+        keep()
+        progress.onStep(report)
+      },
       onValidation: (validation) => warn(`validation after step ${validation.step}: ${qualityText(validation)}`),
-      onNotice: (sentence) => warn(`${sentence}.`),
+      onNotice: sayNotice,
+      onCheck: sayChecked(),
       onKernel: sayKernel,
       signal
     })

@@ -4,8 +4,11 @@ import { pipe } from 'fp-ts/function'
 import { type BenchOptions as Run, type BenchReport, bench as runBench } from '../bench'
 import type { Outcome } from '../failure'
 import { watchingOf } from '../profile'
-import { type OptimizerOptions, objectiveOf } from './objective'
-import { type SetupOptions, runnable, setupOf } from './setup'
+import { callback, flag, whole } from '../codecs'
+import { answering, optionsOf } from './answering'
+import { type OptimizerOptions, objectiveOf, optimizerCodecs } from './objective'
+import { type SetupOptions, modelCodec, runnable, setupCodecs, setupOf, watchingCodecs } from './setup'
+import { mostSteps } from '../limits'
 
 export interface BenchOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onPlan' | 'onStep' | 'onKernel' | 'signal'> {
   /** 3 where absent. */
@@ -14,11 +17,21 @@ export interface BenchOptions extends SetupOptions, OptimizerOptions, Pick<Run, 
   readonly breakdown?: boolean
 }
 
+const codec = optionsOf<BenchOptions>('bench', modelCodec, {
+  ...setupCodecs,
+  ...optimizerCodecs,
+  ...watchingCodecs,
+  onPlan: callback(),
+  onStep: callback(),
+  steps: whole(1, mostSteps),
+  breakdown: flag
+})
+
 /**
  * Times real training steps, at a learning rate of zero, on noise: milliseconds of each, and the bytes that were touched beside those
  * that were predicted. Fails with code `input`, `budget` or `interrupted` (by `signal`).
  */
-export const bench = (options: BenchOptions): Outcome<BenchReport> => {
+export const bench = answering(codec, (options): Outcome<BenchReport> => {
   const { steps = 3, seed = 0, breakdown = false, onPlan, onStep } = options
   return pipe(
     TE.Do,
@@ -37,4 +50,4 @@ export const bench = (options: BenchOptions): Outcome<BenchReport> => {
       })
     )
   )
-}
+})

@@ -3,12 +3,16 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Chain, chainOf, computeMilliseconds, leastBytes, peakBytes } from '../../staging'
 import { chainText } from '../chain-file'
+import { path } from '../codecs'
 import { type Outcome, inputFailure } from '../failure'
+import { checkPaths, named } from '../paths'
 import { imageSource, stageRequest, stagingFailure } from '../planning'
 import { trainingObjective } from '../training/objective'
 import { checkWritable, writeWhole } from '../whole-file'
-import { type OptimizerOptions, objectiveOf } from './objective'
-import { type SetupOptions, setupOf } from './setup'
+import { answering, optionsOf } from './answering'
+import { type OptimizerOptions, objectiveOf, optimizerCodecs } from './objective'
+import { type SetupOptions, modelCodec, setupCodecs, setupOf } from './setup'
+import { setupReads } from './setup-reads'
 
 export interface ChainOptions
   extends OptimizerOptions, Omit<SetupOptions, 'budget' | 'hostBudget' | 'strategy' | 'plan' | 'exactKernels' | 'measure' | 'seed'> {
@@ -33,13 +37,18 @@ const checkOut = (out: string | undefined): Outcome<void> => {
   return out.endsWith('.json') ? checkWritable(out) : TE.left(inputFailure(`${out}: a chain file is named *.json`))
 }
 
+const { budget: _, hostBudget: _h, strategy: _s, plan: _p, exactKernels: _k, measure: _m, seed: _r, ...codecs } = setupCodecs
+
+const codec = optionsOf<ChainOptions>('chain', modelCodec, { ...codecs, ...optimizerCodecs, out: path })
+
 /**
  * The chain of a model's training step, as `offload` takes it: times (milliseconds) and sizes (bytes) of each layer's forward and backward
  * on the device, and the link's bandwidth. Runs nothing; fails with code `input`.
  */
-export const chain = (options: ChainOptions): Outcome<ChainReport> =>
+export const chain = answering(codec, (options): Outcome<ChainReport> =>
   pipe(
     TE.Do,
+    TE.chainFirst(() => checkPaths({ reads: setupReads(options), writes: named('--out', options.out) })),
     TE.chainFirst(() => checkOut(options.out)),
     TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
     TE.bind('setup', () => TE.fromEither(setupOf(options))),
@@ -56,3 +65,4 @@ export const chain = (options: ChainOptions): Outcome<ChainReport> =>
       computeMs: computeMilliseconds(chain)
     }))
   )
+)

@@ -3,13 +3,18 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type StageRequest, type Staged, type StrategyName, productFlops, stage, strategyNames } from '../../staging'
+import { shown } from '../../staging/decode'
+import { abortSignal, decoding, listOf } from '../codecs'
 import { launchCounts, movedBytes } from '../device'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import type { Failure, Outcome } from '../failure'
 import { imageSource, stageRequest, stagingFailure } from '../planning'
 import { type Size, parseSize } from '../sizes'
 import { trainingObjective } from '../training/objective'
-import { type OptimizerOptions, objectiveOf } from './objective'
-import { type SetupOptions, setupOf } from './setup'
+import { answering, optionsOf } from './answering'
+import { type OptimizerOptions, objectiveOf, optimizerCodecs } from './objective'
+import { type SetupOptions, modelCodec, setupCodecs, setupOf } from './setup'
+import { orText, size } from './values'
+import { mostBudgets } from '../limits'
 
 export interface CompareOptions extends Omit<SetupOptions, 'budget' | 'strategy' | 'plan' | 'measure' | 'seed'>, OptimizerOptions {
   /** As `budget` elsewhere: '20%', '1GiB', bytes. */
@@ -81,18 +86,26 @@ const compareRow = (
   )
 
 const sizes = (budgets: CompareOptions['budgets']): E.Either<Failure, readonly Size[]> =>
-  budgets.length === 0
-    ? E.left(inputFailure('--budgets: give at least one, as in 20%,50%,1GiB'))
-    : E.traverseArray((one: CompareOptions['budgets'][number]) =>
-        typeof one === 'object' ? E.right(one) : E.mapLeft((fault: string) => inputFailure(`--budgets: ${fault}`))(parseSize(`${one}`))
-      )(budgets)
+  E.traverseArray((one: CompareOptions['budgets'][number]) => orText('budgets', typeof one === 'number' ? `${one}` : one, parseSize))(
+    budgets
+  )
 
-const known = (strategies: readonly StrategyName[]): E.Either<Failure, void> => {
-  const unknown = strategies.find((name) => !strategyNames.includes(name))
+/** A list of strategies is checked as one, so that its sentence names the strategy. */
+const strategiesCodec = decoding('a list of strategies', (value): E.Either<string, readonly StrategyName[]> => {
+  if (!Array.isArray(value) || value.length === 0) return E.left(`give a list of strategies, some of ${strategyNames.join(', ')}`)
+  const unknown: unknown = value.find((name) => !strategyNames.includes(name))
   return unknown === undefined
-    ? E.right(undefined)
-    : E.left(inputFailure(`strategies: there is no strategy ${String(unknown)}; take some of ${strategyNames.join(', ')}`))
-}
+    ? E.right(value)
+    : E.left(`there is no strategy ${typeof unknown === 'string' ? unknown : shown(unknown)}; take some of ${strategyNames.join(', ')}`)
+})
+
+const { budget: _, strategy: _s, plan: _p, measure: _m, seed: _r, ...codecs } = setupCodecs
+
+const codec = optionsOf<CompareOptions>(
+  'compare',
+  { ...modelCodec, budgets: listOf(size, 1, mostBudgets) },
+  { ...codecs, ...optimizerCodecs, strategies: strategiesCodec, signal: abortSignal }
+)
 
 /** Row by row; an interrupt is heard before each. */
 const compareRows = (
@@ -111,30 +124,27 @@ const compareRows = (
  * Every strategy within every budget, by the simulator; runs nothing. A described device has no more than its memory, whatever the budget.
  * Fails with code `input` where an option or the model is wrong, or `interrupted`.
  */
-export const compare = ({
-  budgets,
-  strategies = strategyNames,
-  signal,
-  ...options
-}: CompareOptions): Outcome<{ readonly rows: readonly CompareRow[] }> =>
-  pipe(
-    TE.Do,
-    TE.bind('sizes', () => TE.fromEither(sizes(budgets))),
-    TE.chainFirst(() => TE.fromEither(known(strategies))),
-    TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(trainingObjective))),
-    TE.bind('setup', () => TE.fromEither(setupOf(options))),
-    TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
-    TE.bind('plain', ({ request: { budget: _, ...unlimited } }) =>
-      TE.fromEither(E.mapLeft(stagingFailure)(stage({ ...unlimited, strategy: 'plain' })))
-    ),
-    TE.chain(({ sizes, request, plain }) => {
-      const { plainPeakBytes } = plain.plan.predicted
-      const budgetOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
-      const plainFlops = forwardFlops(plain)
-      return compareRows(
-        strategies.flatMap((strategy) => sizes.map((size) => () => compareRow(request, strategy, budgetOf(size), plainFlops))),
-        signal
-      )
-    }),
-    TE.map((rows) => ({ rows }))
-  )
+export const compare = answering(
+  codec,
+  ({ budgets, strategies = strategyNames, signal, ...options }): Outcome<{ readonly rows: readonly CompareRow[] }> =>
+    pipe(
+      TE.Do,
+      TE.bind('sizes', () => TE.fromEither(sizes(budgets))),
+      TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(trainingObjective))),
+      TE.bind('setup', () => TE.fromEither(setupOf(options))),
+      TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
+      TE.bind('plain', ({ request: { budget: _, ...unlimited } }) =>
+        TE.fromEither(E.mapLeft(stagingFailure)(stage({ ...unlimited, strategy: 'plain' })))
+      ),
+      TE.chain(({ sizes, request, plain }) => {
+        const { plainPeakBytes } = plain.plan.predicted
+        const budgetOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
+        const plainFlops = forwardFlops(plain)
+        return compareRows(
+          strategies.flatMap((strategy) => sizes.map((size) => () => compareRow(request, strategy, budgetOf(size), plainFlops))),
+          signal
+        )
+      }),
+      TE.map((rows) => ({ rows }))
+    )
+)

@@ -6,13 +6,16 @@ import type { Outcome } from '../failure'
 import { imageSource, stageRequest, stagingFailure } from '../planning'
 import { type Watching, measureFirst, watchingOf } from '../profile'
 import { trainingObjective } from '../training/objective'
-import { type OptimizerOptions, objectiveOf } from './objective'
-import { type SetupOptions, setupOf } from './setup'
+import { answering, optionsOf } from './answering'
+import { type OptimizerOptions, objectiveOf, optimizerCodecs } from './objective'
+import { type SetupOptions, modelCodec, setupCodecs, setupOf, watchingCodecs } from './setup'
 
 export interface ExplainOptions extends SetupOptions, OptimizerOptions, Watching {}
 
+const codec = optionsOf<ExplainOptions>('explain', modelCodec, { ...setupCodecs, ...optimizerCodecs, ...watchingCodecs })
+
 /** The explanation with the graph and the plan that it is of. */
-export const explained = (options: ExplainOptions): Outcome<Explanation> =>
+export const explained = answering(codec, (options): Outcome<Explanation> =>
   pipe(
     TE.Do,
     TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(trainingObjective))),
@@ -21,6 +24,7 @@ export const explained = (options: ExplainOptions): Outcome<Explanation> =>
     TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
     TE.chain((request) => pipe(TE.fromEither(explainStaging(request)), TE.mapLeft(stagingFailure)))
   )
+)
 
 /**
  * Says why a plan is as it is: the layer that binds the budget, what is in memory at the peak (bytes), the next larger budgets with

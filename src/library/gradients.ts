@@ -1,12 +1,22 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { callback, path } from '../codecs'
 import type { Outcome } from '../failure'
 import { type GradientsOptions as Files, type GradientsReport, gradients as runGradients } from '../gradients'
+import { checkPaths, named } from '../paths'
 import { watchingOf } from '../profile'
-import { type SetupOptions, runnable, setupWithoutInput } from './setup'
+import { answering, optionsOf } from './answering'
+import { type SetupOptions, modelCodec, runnable, setupCodecs, setupWithoutInput, watchingCodecs } from './setup'
+import { setupReads } from './setup-reads'
 
 export interface GradientsOptions extends SetupOptions, Omit<Files, keyof SetupOptions> {}
+
+const codec = optionsOf<GradientsOptions>(
+  'gradients',
+  { ...modelCodec, weights: path, batch: path, out: path },
+  { ...setupCodecs, ...watchingCodecs, onPlan: callback() }
+)
 
 /**
  * One forward and backward of a batch from a file, without dropout and without an optimizer, at the input [B, C, H, W] that the batch
@@ -14,11 +24,14 @@ export interface GradientsOptions extends SetupOptions, Omit<Files, keyof SetupO
  * `after.<buffer>` for running statistics, in the device's precision (of bf16 in float32). Fails with code `input`, `budget` or `loss` (not
  * finite).
  */
-export const gradients = (options: GradientsOptions): Outcome<GradientsReport> => {
+export const gradients = answering(codec, (options): Outcome<GradientsReport> => {
   const { weights, batch, out, onPlan } = options
   return pipe(
-    TE.Do,
+    checkPaths({
+      reads: [...setupReads(options), ...named('--weights', weights), ...named('--batch', batch)],
+      writes: named('--out', out)
+    }),
     TE.chainEitherK(() => E.chain(runnable)(setupWithoutInput(options))),
     TE.chain((setup) => runGradients({ ...setup, weights, batch, out, ...(onPlan && { onPlan }), ...watchingOf(options) }))
   )
-}
+})

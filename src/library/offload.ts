@@ -1,12 +1,23 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Chain, type OffloadStrategy, computeMilliseconds, leastBytes, offload as offloadStaging, peakBytes } from '../../staging'
+import {
+  type Chain,
+  type OffloadStrategy,
+  computeMilliseconds,
+  leastBytes,
+  offload as offloadStaging,
+  offloadStrategies,
+  peakBytes
+} from '../../staging'
 import { loadChain } from '../chain-file'
+import { objectOr, oneOf, path, saying, whole } from '../codecs'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { stagingFailure } from '../planning'
 import { type Size, parseSize } from '../sizes'
-import { checkValues, orText, present } from './values'
+import { answering, optionsOf } from './answering'
+import { orText, present, size } from './values'
+import { mostSlots } from '../limits'
 
 export interface OffloadOptions {
   /** A chain, or the path of a JSON file that holds one. */
@@ -77,6 +88,19 @@ const report = (chain: Chain, memory: number, { strategy = 'dynprog', slots }: O
   )
 }
 
+const codec = optionsOf<OffloadOptions>(
+  'offload',
+  {
+    chain: objectOr<Chain, string>(
+      'a chain, or the path of one',
+      saying('a chain', (value) => loadChain(value as Chain)),
+      path
+    ),
+    memory: size
+  },
+  { strategy: oneOf(...offloadStrategies), slots: whole(1, mostSlots) }
+)
+
 const checkSlots = ({ strategy = 'dynprog', slots }: OffloadOptions): E.Either<Failure, void> =>
   strategy === 'dynprog' || slots === undefined
     ? E.right(undefined)
@@ -87,13 +111,13 @@ const checkSlots = ({ strategy = 'dynprog', slots }: OffloadOptions): E.Either<F
  * Beaumont et al., "Optimal GPU-CPU offloading strategies for deep neural network training" (Euro-Par 2020). Runs nothing. Fails with code
  * `budget` where an operation alone needs more than `memory` (with what would do), `input` where an option or the chain is wrong.
  */
-export const offload = (options: OffloadOptions): Outcome<OffloadReport> =>
+export const offload = answering(codec, (options): Outcome<OffloadReport> =>
   pipe(
-    checkValues({ offloadStrategy: options.strategy, slots: options.slots }),
-    E.chain(() => checkSlots(options)),
+    checkSlots(options),
     E.chain(() => orText('memory', typeof options.memory === 'number' ? `${options.memory}` : options.memory, parseSize)),
     E.bindTo('memory'),
     E.bind('chain', () => loadChain(options.chain)),
     E.chain(({ memory, chain }) => report(chain, bytesOf(memory, chain), options)),
     TE.fromEither
   )
+)

@@ -3,10 +3,12 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type AllocatorName, allocators, maxLive, unusableFreeSpace } from '../../staging'
 import { type NamedBuffer, readBuffers, writeBuffers } from '../buffer-file'
+import { oneOf, path, whole } from '../codecs'
 import { type Failure, type Outcome, inputFailure } from '../failure'
+import { checkPaths, named } from '../paths'
 import { checkWritable } from '../whole-file'
+import { answering, optionsOf } from './answering'
 import { noChunks } from './placement'
-import { checkValues } from './values'
 
 export interface PlaceOptions {
   /** A CSV of id,lower,upper,size rows: buffers of so many bytes, live in [lower, upper). */
@@ -70,22 +72,33 @@ const tooHigh = ({ placement, height, maxLive, capacity }: PlaceReport): string 
     : `${placement} places the buffers in ${height} bytes, over the capacity of ${capacity}; raise --capacity` +
       (placement === 'static' ? '' : ' or use --placement static')
 
-const checkChunk = ({ placement = 'static', chunk }: PlaceOptions): E.Either<Failure, void> => {
-  if (chunk !== undefined && placement !== 'virtual') return E.left(noChunks(placement))
-  return chunk === undefined || typeof chunk === 'number' ? E.right(undefined) : E.left(inputFailure('--chunk: give a number of bytes'))
-}
+const codec = optionsOf<PlaceOptions>(
+  'place',
+  { file: path },
+  { capacity: whole(1), placement: oneOf('static', 'best-fit', 'gtbm', 'virtual'), chunk: whole(1), out: path }
+)
+
+const checkChunk = ({ placement = 'static', chunk }: PlaceOptions): E.Either<Failure, void> =>
+  chunk === undefined || placement === 'virtual' ? E.right(undefined) : E.left(noChunks(placement))
+
+/** Under virtual each buffer takes whole chunks of addresses. */
+const checkAddresses = (buffers: readonly NamedBuffer[], { placement, chunk = page }: PlaceOptions): E.Either<Failure, void> =>
+  placement !== 'virtual' || Number.isSafeInteger(buffers.reduce((sum, { bytes }) => sum + Math.ceil(bytes / chunk) * chunk, 0))
+    ? E.right(undefined)
+    : E.left(inputFailure(`--chunk: in chunks of ${chunk} bytes the buffers take more than 2^53 addresses; give a smaller one`))
 
 /**
  * Places buffers with known lifetimes in as few bytes as it can. `static` stops at the capacity, at the most bytes live at once, or
  * after a fixed number of steps, so that the same file gives the same offsets. Fails with code `input` where the file or an option is
  * wrong, and `budget`, with the report, where the placement exceeds the capacity.
  */
-export const place = (options: PlaceOptions): Outcome<PlaceReport> =>
+export const place = answering(codec, (options): Outcome<PlaceReport> =>
   pipe(
-    TE.fromEither(checkValues(options)),
-    TE.chainEitherK(() => checkChunk(options)),
+    TE.fromEither(checkChunk(options)),
+    TE.chain(() => checkPaths({ reads: named('the file', options.file), writes: named('--out', options.out) })),
     TE.chain(() => (options.out === undefined ? TE.right(undefined) : checkWritable(options.out))),
     TE.chain(() => readBuffers(options.file, options.capacity)),
+    TE.chainFirstEitherK((buffers) => checkAddresses(buffers, options)),
     TE.chain((buffers) => {
       const { report, offsets } = placeBuffers(buffers, options)
       if (!report.feasible) return TE.left({ code: 'budget' as const, message: tooHigh(report), report })
@@ -95,3 +108,4 @@ export const place = (options: PlaceOptions): Outcome<PlaceReport> =>
       )
     })
   )
+)

@@ -1,15 +1,20 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Objective } from '../../staging'
+import { flag, path } from '../codecs'
 import { type Outcome, inputFailure } from '../failure'
 import { frozenModel } from '../model-layers'
 import { checkPlanName, writePlan } from '../plan-file'
+import { checkPaths, named } from '../paths'
 import { type Planned, type Setup, imageSource, planNetwork } from '../planning'
 import { type PlanReport, planReport } from '../report'
 import { type Watching, measureFirst, watchingOf } from '../profile'
 import { trainingObjective } from '../training/objective'
-import { type OptimizerOptions, objectiveOf } from './objective'
-import { type SetupOptions, headOptionsOf, setupOf } from './setup'
+import { checkWritable } from '../whole-file'
+import { answering, optionsOf } from './answering'
+import { type OptimizerOptions, objectiveOf, optimizerCodecs } from './objective'
+import { type SetupOptions, headOptionsOf, modelCodec, setupCodecs, setupOf, watchingCodecs } from './setup'
+import { setupReads } from './setup-reads'
 
 export interface PlanOptions extends SetupOptions, OptimizerOptions, Watching {
   /** Where the plan goes: *.plan.ts, which the compiler checks, or *.json. */
@@ -30,7 +35,8 @@ const checkOut = ({ out, model, evaluate }: PlanOptions): Outcome<void> =>
         TE.filterOrElse(
           () => evaluate !== true || out.endsWith('.json'),
           () => inputFailure(`${out}: what the compiler checks are training plans; write the plan of an evaluation to a *.json file`)
-        )
+        ),
+        TE.chain(() => checkWritable(out))
       )
 
 const objectiveFor =
@@ -43,10 +49,19 @@ const setupFor =
   (setup: Setup): Setup =>
     evaluate === true ? { ...setup, model: frozenModel(setup.model) } : setup
 
+const codec = optionsOf<PlanOptions>('plan', modelCodec, {
+  ...setupCodecs,
+  ...optimizerCodecs,
+  ...watchingCodecs,
+  out: path,
+  evaluate: flag
+})
+
 /** The plan with its Program and what was found out on the way. */
-export const planned = (options: PlanOptions): Outcome<Planned> =>
+export const planned = answering(codec, (options): Outcome<Planned> =>
   pipe(
     TE.Do,
+    TE.chainFirst(() => checkPaths({ reads: setupReads(options), writes: named('--out', options.out) })),
     TE.chainFirst(() => checkOut(options)),
     TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(objectiveFor(options)))),
     TE.bind('setup', () => pipe(TE.fromEither(setupOf(options)), TE.map(setupFor(options)))),
@@ -60,6 +75,7 @@ export const planned = (options: PlanOptions): Outcome<Planned> =>
     }),
     TE.map(({ planned }) => planned)
   )
+)
 
 /**
  * Plans a training step, or the forward pass of `predict`, and runs no step: how it is cut into segments and tiles, and what it will cost, in bytes and milliseconds.

@@ -1,10 +1,14 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Failure, type Outcome, inputFailure } from '../failure'
+import { callback, path, saying } from '../codecs'
+import { type Outcome, inputFailure } from '../failure'
 import { type PredictOptions as Files, type PredictReport, predict as runPredict } from '../predict'
+import { checkPaths, named } from '../paths'
 import { watchingOf } from '../profile'
-import { type SetupOptions, runnable, setupWithoutInput } from './setup'
+import { answering, optionsOf } from './answering'
+import { type SetupOptions, modelCodec, runnable, setupCodecs, setupWithoutInput, watchingCodecs } from './setup'
+import { setupReads } from './setup-reads'
 import { present } from './values'
 
 export interface PredictOptions extends Omit<SetupOptions, 'input' | 'seed'>, Omit<Files, keyof SetupOptions> {
@@ -12,19 +16,28 @@ export interface PredictOptions extends Omit<SetupOptions, 'input' | 'seed'>, Om
   readonly input?: never
 }
 
-const checkInput = ({ input }: { readonly input?: unknown }): E.Either<Failure, void> =>
-  input === undefined ? E.right(undefined) : E.left(inputFailure('--input: predict takes the whole image as it is; leave it out'))
+const noInput = saying<never>('nothing', () => E.left(inputFailure('--input: predict takes the whole image as it is; leave it out')))
+
+const { input: _, seed: _s, ...codecs } = setupCodecs
+
+const codec = optionsOf<PredictOptions>(
+  'predict',
+  { ...modelCodec, weights: path, image: path },
+  { ...codecs, ...watchingCodecs, input: noInput, out: path, onPlan: callback(), onNotice: callback() }
+)
 
 /**
  * One forward pass over a whole image of any size within the budget. A model that scores pixels writes the class of each to `out`, *.tif
  * (in tiles) or *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code `input`, `budget` or `interrupted`.
  */
-export const predict = (options: PredictOptions): Outcome<PredictReport> => {
-  const { weights, image, out, onPlan } = options
+export const predict = answering(codec, (options): Outcome<PredictReport> => {
+  const { weights, image, out, onPlan, onNotice } = options
   return pipe(
-    TE.Do,
-    TE.chainEitherK(() => checkInput(options)),
+    checkPaths({
+      reads: [...setupReads(options), ...named('--weights', weights), ...named('--image', image)],
+      writes: named('--out', out)
+    }),
     TE.chainEitherK(() => E.chain(runnable)(setupWithoutInput(options))),
-    TE.chain((setup) => runPredict({ ...setup, weights, image, ...present({ out, onPlan }), ...watchingOf(options) }))
+    TE.chain((setup) => runPredict({ ...setup, weights, image, ...present({ out, onPlan, onNotice }), ...watchingOf(options) }))
   )
-}
+})

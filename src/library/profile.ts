@@ -2,11 +2,15 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Profile } from '../../staging'
+import { path } from '../codecs'
 import type { Outcome } from '../failure'
+import { checkPaths, named } from '../paths'
 import { type ProfileOptions as Run, profileNetwork } from '../profile'
 import { trainingObjective } from '../training/objective'
-import { type OptimizerOptions, objectiveOf } from './objective'
-import { type SetupOptions, runnable, setupOf } from './setup'
+import { answering, optionsOf } from './answering'
+import { type OptimizerOptions, objectiveOf, optimizerCodecs } from './objective'
+import { type SetupOptions, modelCodec, runnable, setupCodecs, setupOf, watchingCodecs } from './setup'
+import { setupReads } from './setup-reads'
 import { present } from './values'
 
 export interface ProfileOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onKernel' | 'signal'> {
@@ -20,15 +24,18 @@ export interface ProfileReport extends Profile {
   readonly measured: number
 }
 
+const codec = optionsOf<ProfileOptions>('profile', modelCodec, { ...setupCodecs, ...optimizerCodecs, ...watchingCodecs, out: path })
+
 /**
  * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a second), and keeps them in the
  * user's cache folder, where every later plan finds them. Fails with code `input` (the reference device, or one of a file; `out` of another
  * device than cuda) or `interrupted`.
  */
-export const profile = (options: ProfileOptions): Outcome<ProfileReport> => {
+export const profile = answering(codec, (options): Outcome<ProfileReport> => {
   const { onKernel, signal, out } = options
   return pipe(
     TE.Do,
+    TE.chainFirst(() => checkPaths({ reads: setupReads(options), writes: named('--out', out) })),
     TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
     TE.bind('setup', () => TE.fromEither(E.chain(runnable)(setupOf(options)))),
     TE.chain(({ objective, setup }) =>
@@ -40,4 +47,4 @@ export const profile = (options: ProfileOptions): Outcome<ProfileReport> => {
     ),
     TE.map(({ profile, path, measured }) => ({ ...profile, path, measured }))
   )
-}
+})

@@ -3,16 +3,21 @@ import { pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import type { Head, HeadOptions } from '../../models'
 import type { DeviceName } from '../../native'
-import { type DeviceFile, type DevicePrecision, type StrategyName, deviceFileName } from '../../staging'
+import { type DeviceFile, type DevicePrecision, type StrategyName, decodePlanFile, deviceFileName, strategyNames } from '../../staging'
+import type { OptionalCodecs, RequiredCodecs } from '../../staging/exactly'
 import { devicesOf, precisionsOf } from '../device'
 import { loadDevice } from '../device-file'
 import { type Failure, inputFailure } from '../failure'
 import { loadModel } from '../load-model'
+import { decodeModel } from '../model-codec'
 import { loadPlan } from '../plan-file'
 import type { RunnableSetup, Setup } from '../planning'
+import type { Watching } from '../profile'
 import { type Size, parseRate, parseSize, parseSizeOrZero } from '../sizes'
 import { type PlacementOptions, placementOf } from './placement'
-import { checkValues, orTextIfPresent, present } from './values'
+import { abortSignal, accepting, callback, decoding, extents, flag, objectOr, oneOf, path, saying, whole } from '../codecs'
+import { isDeviceText, orTextIfPresent, present, rate, size, sizeOrZero } from './values'
+import { mostClasses, mostElements, mostThreads } from '../limits'
 
 /** What every function takes: what is trained, where, and within how much memory. Named as on the command line. */
 export interface SetupOptions extends PlacementOptions {
@@ -54,6 +59,41 @@ export interface SetupOptions extends PlacementOptions {
   readonly seed?: number
 }
 
+/** Of functions that measure or run. */
+export const watchingCodecs: OptionalCodecs<Watching> = { onKernel: callback(), signal: abortSignal }
+
+type DeviceText = Extract<SetupOptions['device'], string>
+
+const deviceText = 'one of cpu, cuda, reference, or the path of a *.json file'
+
+/** What every function takes that has a model; the compiler holds options and codecs equal. */
+export const modelCodec: RequiredCodecs<SetupOptions> = {
+  model: objectOr<Model, string>('a model, or the name or path of one', decoding('a model', decodeModel), path)
+}
+
+export const setupCodecs: OptionalCodecs<SetupOptions> = {
+  input: extents(4),
+  classes: whole(1, mostClasses),
+  head: oneOf('gap', 'classic'),
+  budget: size,
+  hostBudget: sizeOrZero,
+  link: rate,
+  device: objectOr<DeviceFile, DeviceText>(
+    deviceText,
+    saying('a device', (value) => loadDevice(value as DeviceFile)),
+    accepting(deviceText, (value) => typeof value === 'string' && isDeviceText(value))
+  ),
+  precision: oneOf('float32', 'tf32', 'bf16', 'float64'),
+  strategy: oneOf(...strategyNames),
+  plan: objectOr<Plan, string>('a plan, or the path of a plan file', decoding('a plan', decodePlanFile), path),
+  threads: whole(1, mostThreads),
+  exactKernels: flag,
+  measure: flag,
+  seed: whole(0),
+  placement: oneOf('static', 'virtual'),
+  chunk: size
+}
+
 interface CroppedOptions extends SetupOptions {
   readonly crop?: readonly number[]
 }
@@ -90,8 +130,7 @@ const parts = (
   classesOfData?: number
 ): E.Either<Failure, { readonly model: Model; readonly plan: Plan | undefined; readonly fields: Omit<Setup, 'model'> }> =>
   pipe(
-    checkValues(options),
-    E.chain(() => sizeOf('budget', options.budget, parseSize)),
+    sizeOf('budget', options.budget, parseSize),
     E.bindTo('budget'),
     E.bind('hostBudget', () => sizeOf('hostBudget', options.hostBudget, parseSizeOrZero)),
     E.bind('link', () => orTextIfPresent('link', options.link, parseRate)),
@@ -113,15 +152,20 @@ const parts = (
     })
   )
 
+const product = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1)
+
 /** A model with an input; `classesOfData` is what the data say, where there are data. */
 export const setupOf = (options: CroppedOptions, classesOfData?: number): E.Either<Failure, Setup> =>
   pipe(
     parts(options, classesOfData),
     E.chain(({ model, plan, fields }) => {
       const input = croppedInput(options, model, plan)
-      return input === undefined
-        ? E.left(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))
-        : E.right({ ...fields, model, input })
+      if (input === undefined)
+        return E.left(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))
+      // A batch and a crop may each be small enough.
+      return product(input) <= mostElements
+        ? E.right({ ...fields, model, input })
+        : E.left(inputFailure(`the input ${input.join('x')} is larger than anything that can be planned: take a smaller one`))
     })
   )
 

@@ -1,19 +1,28 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
+import { callback, extents, flag, oneOf, path, positive, whole } from '../codecs'
 import { type Dataset, readDataset } from '../dataset'
 import type { Outcome } from '../failure'
 import { defaultLearningRate } from '../optimizer'
+import { checkPaths, named } from '../paths'
+import { printable } from '../printable'
 import { type Schedule, parseSchedule } from '../schedule'
 import { type TrainOptions as Training, type TrainReport as Trained, train as runTraining } from '../train'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
 import type { Best, Validation } from '../training/best'
 import { checkOptions } from '../training/check-options'
 import { type ClassWeights, parseClassWeights } from '../training/class-weights'
+import { writtenBy } from '../training/check-files'
 import { parseFraction } from '../training/validation-split'
-import { type OptimizerOptions, objectiveOf } from './objective'
-import { type SetupOptions, runnable, setupOf } from './setup'
+import { answering, optionsOf } from './answering'
+import { dataCodec, validationCodec } from './dataset'
+import { type OptimizerOptions, objectiveOf, optimizerCodecs } from './objective'
+import { type SetupOptions, modelCodec, runnable, setupCodecs, setupOf, watchingCodecs } from './setup'
+import { setupReads } from './setup-reads'
+import { classWeightsCodec, colourJitterCodec, scheduleCodec } from './training-values'
 import { orTextIfPresent, present } from './values'
+import { mostSteps } from '../limits'
 
 /** Options that the trainer takes as they are. */
 const direct = [
@@ -31,6 +40,8 @@ const direct = [
   'state',
   'stateEvery',
   'resume',
+  'checkData',
+  'onCheck',
   'onPlan',
   'onStep',
   'onValidation',
@@ -72,6 +83,43 @@ export interface TrainReport {
   readonly best?: Best
 }
 
+const codec = optionsOf<TrainOptions>(
+  'train',
+  { ...modelCodec, data: dataCodec },
+  {
+    ...setupCodecs,
+    ...optimizerCodecs,
+    ...watchingCodecs,
+    steps: whole(1, mostSteps),
+    epochs: positive,
+    lr: positive,
+    schedule: scheduleCodec,
+    warmup: whole(0, mostSteps),
+    crop: extents(2),
+    flip: flag,
+    rotate: flag,
+    colourJitter: colourJitterCodec,
+    classWeights: classWeightsCodec,
+    validation: validationCodec,
+    validateEvery: whole(1),
+    best: path,
+    bestBy: oneOf('loss', 'accuracy', 'auc', 'iou'),
+    earlyStop: whole(1),
+    metrics: path,
+    weights: path,
+    save: path,
+    state: path,
+    stateEvery: whole(1),
+    resume: flag,
+    checkData: flag,
+    onCheck: callback(),
+    onPlan: callback(),
+    onStep: callback(),
+    onValidation: callback(),
+    onNotice: callback()
+  }
+)
+
 const directOf = (options: TrainOptions): Direct =>
   Object.fromEntries(direct.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])))
 
@@ -84,13 +132,24 @@ const reportOf = ({ steps, loss, stepMs, peakDeviceBytes, predictedPeakBytes, be
   ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
 })
 
-const datasetOf = (data: string | Dataset, option?: string): Outcome<Dataset> =>
-  typeof data === 'string' ? readDataset(data, option) : TE.right(data)
+const datasetOf = (data: string | Dataset, option: string, signal: AbortSignal | undefined): Outcome<Dataset> =>
+  typeof data === 'string' ? readDataset(data, option, signal) : TE.right(data)
 
-const validationOf = ({ validation }: TrainOptions): Outcome<Dataset | number | undefined> => {
+const validationOf = ({ validation, signal }: TrainOptions): Outcome<Dataset | number | undefined> => {
   if (validation === undefined || typeof validation === 'number') return TE.right(validation)
   const share = typeof validation === 'string' ? parseFraction(validation) : undefined
-  return share === undefined ? datasetOf(validation, '--validation') : TE.right(share)
+  return share === undefined ? datasetOf(validation, '--validation', signal) : TE.right(share)
+}
+
+/** Weights may go on in the file that they came from: it is read before the first step, and replaced whole in the end. */
+const checkFiles = (options: TrainOptions): Outcome<void> => {
+  const { data, validation, weights, signal } = options
+  const writes = writtenBy(options)
+  const reads = [...setupReads(options), ...named('--data', data), ...named('--validation', validation)]
+  return pipe(
+    checkPaths({ reads, writes }, signal),
+    TE.chain(() => checkPaths({ reads: named('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal))
+  )
 }
 
 /**
@@ -98,7 +157,7 @@ const validationOf = ({ validation }: TrainOptions): Outcome<Dataset | number | 
  * the same machine, whether the training ran through or was resumed. Fails with code `input`, `budget` (does not fit), `loss` (not
  * finite) or `interrupted` (by `signal`).
  */
-export const train = (options: TrainOptions): Outcome<TrainReport> =>
+export const train = answering(codec, (options): Outcome<TrainReport> =>
   pipe(
     TE.Do,
     TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
@@ -106,11 +165,12 @@ export const train = (options: TrainOptions): Outcome<TrainReport> =>
     TE.bind('schedule', () => TE.fromEither(orTextIfPresent('schedule', options.schedule, parseSchedule))),
     TE.bind('colourJitter', () => TE.fromEither(orTextIfPresent('colourJitter', options.colourJitter, parseColourJitter))),
     TE.bind('classWeights', () => TE.fromEither(orTextIfPresent<ClassWeights>('classWeights', options.classWeights, parseClassWeights))),
-    TE.bind('dataset', () => datasetOf(options.data)),
+    TE.chainFirst(() => checkFiles(options)),
+    TE.bind('dataset', () => datasetOf(options.data, '--data', options.signal)),
     TE.bind('validation', () => validationOf(options)),
     TE.bind('setup', ({ dataset }) => TE.fromEither(E.chain(runnable)(setupOf(options, dataset.classes)))),
     TE.chain(({ objective, schedule, setup, dataset, ...parsed }) => {
-      const { lr, seed, flip } = options
+      const { lr, seed, flip, onNotice } = options
       return runTraining({
         ...setup,
         ...objective,
@@ -120,8 +180,10 @@ export const train = (options: TrainOptions): Outcome<TrainReport> =>
         schedule: schedule ?? { kind: 'constant' },
         seed: seed ?? 0,
         flip: flip ?? false,
-        ...directOf(options)
+        ...directOf(options),
+        ...(onNotice && { onNotice: (sentence) => onNotice(printable(sentence)) })
       })
     }),
     TE.map(reportOf)
   )
+)

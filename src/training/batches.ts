@@ -41,7 +41,7 @@ export interface BatchOptions {
 }
 
 /** What an image must hold, so that a crop fits into it however it is turned. */
-const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
+export const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
   rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
 
 export const picturesFor = (crop: Extent2, rotate: boolean): Pictures => {

@@ -14,10 +14,13 @@ export const parseClassWeights = (text: string): E.Either<string, ClassWeights> 
 }
 
 /** Images, or pixels, of each class. */
-export const classCounts = ({ examples }: Dataset, classes: number): readonly number[] =>
-  Array.from({ length: classes }, (_, wanted) =>
-    examples.reduce((sum, { label }) => sum + (typeof label === 'number' ? (label === wanted ? 1 : 0) : label.counts[wanted]!), 0)
-  )
+export const classCounts = ({ examples }: Dataset, classes: number): readonly number[] => {
+  const counts = new Array<number>(classes).fill(0)
+  for (const { label } of examples)
+    if (typeof label === 'number') counts[label]! += 1
+    else for (let wanted = 0; wanted < classes; wanted += 1) counts[wanted]! += label.counts[wanted] ?? 0
+  return counts
+}
 
 const balanced = (counts: readonly number[]): readonly number[] => {
   const total = counts.reduce((sum, count) => sum + count, 0)

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/Either'
+import * as T from 'fp-ts/Task'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Program } from '../../staging/program'
@@ -30,8 +31,11 @@ export interface Keeping {
   readonly best: (steps: number) => Outcome<void>
   /** The last state and the weights. */
   readonly finish: (record: TrainingRecord) => Outcome<void>
-  /** Writes what an interrupted training can still keep, and says in the failure what is there to go on from. */
-  readonly afterFailure: (record: TrainingRecord, failure: Failure) => Outcome<never>
+  /**
+   * Writes what a training that ends early has learnt, unless its loss has diverged, and says in the failure what is there to go on from:
+   * the last finished step's where the device holds it still, else the last copy's.
+   */
+  readonly afterFailure: (record: TrainingRecord, failure: Failure, isBetweenSteps: boolean) => Outcome<never>
 }
 
 const nothing: Outcome<void> = TE.right(undefined)
@@ -69,13 +73,32 @@ export const keeping = (network: RunningNetwork, program: Program, options: Keep
     return TE.map(() => void (states = states.slice(0, -1)))(removeState(state, steps))
   }
 
-  const keepInterrupted = (record: TrainingRecord): Outcome<readonly string[]> => {
-    const steps = copies?.lastStep() ?? 0
-    if (copies === undefined || steps === 0) return TE.right([])
+  /** Nothing that was learnt is lost because something else cannot be written: what is kept, and what is not, in sentences. */
+  const keepLearnt = (record: TrainingRecord, isBetweenSteps: boolean): T.Task<readonly string[]> => {
+    if (copies === undefined) return T.of([])
+    const saveCopy: T.Task<readonly string[]> = () => {
+      const steps = copies.lastStep()
+      if (save === undefined || steps === 0) return Promise.resolve([])
+      return pipe(
+        copies.write(save),
+        TE.match(
+          ({ message }) => [message],
+          () => [`${save} holds the weights after step ${steps}`]
+        )
+      )()
+    }
     return pipe(
-      save === undefined ? nothing : copies.write(save),
-      TE.chain(() => keepState(record)),
-      TE.map(() => (save === undefined ? [] : [`${save} holds the weights after step ${steps}`]))
+      isBetweenSteps ? copies.ensure(record.loss.length) : nothing,
+      T.chain(() => saveCopy),
+      T.chain((kept) =>
+        pipe(
+          keepState(record),
+          TE.match(
+            ({ message }) => [...kept, message],
+            () => kept
+          )
+        )
+      )
     )
   }
 
@@ -88,14 +111,14 @@ export const keeping = (network: RunningNetwork, program: Program, options: Keep
         copyAndKeepState(record),
         TE.chain(() => (copies === undefined || save === undefined ? nothing : copies.finish(record.loss.length, save)))
       ),
-    afterFailure: (record, failure) =>
+    afterFailure: (record, failure, isBetweenSteps) =>
       pipe(
         failure.code === 'loss' ? dropSpoilt(record.loss.length) : nothing,
-        TE.chain(() => (failure.code === 'interrupted' ? keepInterrupted(record) : TE.right<Failure, readonly string[]>([]))),
+        TE.chainTaskK(() => (failure.code === 'loss' ? T.of([]) : keepLearnt(record, isBetweenSteps))),
         TE.chainEitherK((kept) => {
           const last = states.at(-1)
           const held = state === undefined || last === undefined ? [] : [`${state} holds the state after step ${last}`]
-          return E.left({ ...failure, message: [failure.message, ...kept, ...held].join('; ') })
+          return E.left({ ...failure, message: [...new Set([failure.message, ...kept, ...held])].join('; ') })
         })
       )
   }

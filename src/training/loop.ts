@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/Either'
-import { type Failure, type Outcome, interrupted } from '../failure'
+import { type Failure, type Outcome, interrupted, reasonOf } from '../failure'
 import { learningRate } from '../schedule'
 import type { RunningNetwork } from '../session'
+import { unlessAborted } from '../unless-aborted'
 import type { Batches } from './batches'
 import { type Validation } from './best'
 import type { Keeping } from './keeping'
@@ -47,23 +48,32 @@ interface Update {
   readonly gradientNorm: number | undefined
 }
 
+/** What runs update after update. */
+interface Updates {
+  readonly update: (step: number, rate: number) => Promise<E.Either<Failure, Update>>
+  /** Whether the device holds the weights and statistics of the last complete update. */
+  readonly isBetweenSteps: () => boolean
+}
+
 /** Runs update after update; the next micro-batch is decoded while the current one runs. */
-const updates = ({ options, network, batches, steps, accumulate, weights, before }: Training) => {
+const updates = ({ options, network, batches, steps, accumulate, weights, before }: Training): Updates => {
   const { seed, signal, clipNorm } = options
+  let isBetweenSteps = true
   let next = batches.load(before.loss.length * accumulate)()
-  return async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
+  const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
     const parameters = { learningRate: rate, seed }
     const microSteps = Array.from({ length: accumulate }, (_, index) => step * accumulate + index)
-    const weighted = await weights(microSteps)()
+    const weighted = await unlessAborted(signal, weights(microSteps)())
     if (E.isLeft(weighted)) return weighted
     let [loss, milliseconds] = [0, 0]
     for (const [index, microStep] of microSteps.entries()) {
-      const batch = await next
+      const batch = await unlessAborted(signal, next)
       if (E.isLeft(batch)) return batch
       if (signal?.aborted) return E.left(interrupted(step, steps))
       const { images, target } = batch.right
       network.exchange.view('target').set(target)
       weighted.right(index, network.exchange)
+      isBetweenSteps = false
       const running = network.step({ ...parameters, step: microStep }, images)()
       if (microStep + 1 < steps * accumulate) next = batches.load(microStep + 1)()
       const ran = await running
@@ -74,9 +84,11 @@ const updates = ({ options, network, batches, steps, accumulate, weights, before
     if (!Number.isFinite(loss)) return E.left(notFinite(loss, step, rate))
     const updated = await network.update({ ...parameters, step })()
     if (E.isLeft(updated)) return updated
+    isBetweenSteps = true
     const gradientNorm = clipNorm === undefined ? undefined : network.updateExchange?.view('gradientNorm')[0]
     return E.right({ loss, milliseconds: milliseconds + updated.right, gradientNorm })
   }
+  return { update, isBetweenSteps: () => isBetweenSteps }
 }
 
 /** The record while it grows. */
@@ -131,10 +143,9 @@ const stopText = (record: TrainingRecord, { bestBy = 'loss' }: TrainOptions): st
   return `training stops after step ${record.loss.length}: the last ${best?.since} validations brought no better ${bestBy} than step ${best?.step}'s`
 }
 
-const runSteps = async (training: Training, record: Growing): Promise<E.Either<Failure, number>> => {
+const runSteps = async (training: Training, { update }: Updates, record: Growing): Promise<E.Either<Failure, number>> => {
   const { options, network, steps, metrics } = training
   const { bestBy = 'loss', earlyStop } = options
-  const update = updates(training)
   let peakDeviceBytes: number | undefined
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
     const step = record.loss.length
@@ -160,17 +171,24 @@ export interface Trained extends TrainingRecord {
   readonly peakDeviceBytes: number
 }
 
-/** All steps in turn, and what is left of them on disk. */
+/** All steps in turn, and what is left of them on disk: where they end early, what was learnt until then. */
 export const runTraining =
   (training: Training): Outcome<Trained> =>
   async () => {
     const { before, steps, keeping } = training
     const record: Growing = { loss: [...before.loss], stepMs: [...before.stepMs], validations: [...before.validations] }
-    const ran = await runSteps(training, record)
-    if (E.isRight(ran)) {
-      const finished = await keeping.finish(record)()
-      return E.isLeft(finished) ? finished : E.right({ ...record, peakDeviceBytes: ran.right })
+    const run = updates(training)
+    const keepAfter = (failure: Failure) => {
+      // A device that has failed hands nothing out any more.
+      return keeping.afterFailure(record, failure, run.isBetweenSteps() && failure.code !== 'device')()
     }
-    const failure = ran.left.code === 'interrupted' ? interrupted(record.loss.length, steps) : ran.left
-    return keeping.afterFailure(record, failure)()
+    try {
+      const ran = await runSteps(training, run, record)
+      if (E.isLeft(ran)) return keepAfter(ran.left.code === 'interrupted' ? interrupted(record.loss.length, steps) : ran.left)
+      const finished = await keeping.finish(record)()
+      return E.isLeft(finished) ? keepAfter(finished.left) : E.right({ ...record, peakDeviceBytes: ran.right })
+    } catch (thrown) {
+      await keepAfter({ code: 'bug', message: reasonOf(thrown) })
+      throw thrown
+    }
   }

@@ -1,7 +1,9 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, constants, copyFile, open } from 'node:fs/promises'
 import * as TE from 'fp-ts/TaskEither'
-import { type Outcome } from '../failure'
-import { refuseSpecial, unwritable } from '../whole-file'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { type Outcome, inputFailure } from '../failure'
+import { replaceable, unwritable } from '../whole-file'
 import type { Validation } from './best'
 
 /** One step's line. */
@@ -24,46 +26,102 @@ export interface MetricsFile {
   readonly close: () => Promise<void>
 }
 
+const Step = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0)
+const Measure = t.union([t.number, t.null])
+/** A line of ours says what no other file would. */
+const Line = t.union([
+  t.type({ step: Step, loss: Measure, learningRate: t.number, milliseconds: t.number }),
+  t.type({ step: Step, validation: t.type({ loss: Measure, accuracy: t.number }) })
+])
+
 const stepOf = (line: string): number | undefined => {
   try {
-    const { step } = JSON.parse(line) as { readonly step?: unknown }
-    return typeof step === 'number' ? step : undefined
+    const value: unknown = JSON.parse(line)
+    return Line.is(value) ? value.step : undefined
   } catch {
     return undefined
   }
 }
 
+/** How every line begins: what a crash leaves of one is the start of this, or goes on from it. */
+const beginning = '{"step":'
+const isTorn = (text: string): boolean => text.startsWith(beginning) || beginning.startsWith(text)
+
 /** Bytes of the leading lines that are whole and belong to the first `steps` steps; undefined where the file is none of ours. */
 const keptBytes = (text: string, steps: number): number | undefined => {
   const lines = text.split('\n').slice(0, -1)
-  if (text !== '' && (lines[0] === undefined ? !text.startsWith('{') : stepOf(lines[0]) === undefined)) return undefined
+  const isOurs = lines[0] === undefined ? isTorn(text) : stepOf(lines[0]) !== undefined
+  if (!isOurs) return undefined
   const end = lines.findIndex((line) => (stepOf(line) ?? Infinity) > steps)
   return lines.slice(0, end === -1 ? lines.length : end).reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0)
 }
 
 const write = async (file: FileHandle, value: object): Promise<void> => file.writeFile(`${JSON.stringify(value)}\n`)
 
-/**
- * Opens the file to go on after `steps` steps: what was written of later ones, and a line that a crash has torn, is cut off. Each
- * line is handed to the system at once, so that it outlives the process.
- */
-export const openMetrics = (path: string, steps: number): Outcome<MetricsFile> =>
-  TE.tryCatch(async () => {
-    await refuseSpecial(path)
-    const file = await open(path, 'a+')
-    try {
-      const kept = keptBytes(await file.readFile('utf8'), steps)
-      if (kept === undefined) throw new Error('it holds something else than the metrics of a training')
-      await file.truncate(kept)
-    } catch (thrown) {
-      await file.close()
-      throw thrown
-    }
-    const append = (value: object): Outcome<void> => TE.tryCatch(() => write(file, value), unwritable(path))
-    return {
-      step: append,
-      validation: ({ step, ...validation }: Validation) => append({ step, validation }),
-      sync: TE.tryCatch(() => file.sync(), unwritable(path)),
-      close: () => file.close()
-    }
-  }, unwritable(path))
+/** Copies a file to the first of F.1, F.2, … that is free. */
+const setAside = async (path: string, number = 1): Promise<string> => {
+  const aside = `${path}.${number}`
+  try {
+    await copyFile(path, aside, constants.COPYFILE_EXCL)
+    return aside
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+    return setAside(path, number + 1)
+  }
+}
+
+export interface MetricsOptions {
+  readonly path: string
+  /**
+   * Steps after which training goes on: what was written of later ones, and a line that a crash has torn, is cut off. Where it begins, at 0,
+   * the metrics of another training are set aside.
+   */
+  readonly steps: number
+  readonly notice?: (sentence: string) => void
+}
+
+const linesTo = (path: string, file: FileHandle): MetricsFile => {
+  const append = (value: object): Outcome<void> => TE.tryCatch(() => write(file, value), unwritable(path))
+  return {
+    step: append,
+    validation: ({ step, ...validation }: Validation) => append({ step, validation }),
+    sync: TE.tryCatch(() => file.sync(), unwritable(path)),
+    close: () => file.close()
+  }
+}
+
+/** Cuts the file to what is kept of it; says whether it is none of ours, which is then left as it is. */
+const cut = async (file: FileHandle, { path, steps, notice }: MetricsOptions): Promise<'cut' | 'foreign'> => {
+  const text = await file.readFile('utf8')
+  const kept = keptBytes(text, steps)
+  if (kept === undefined) return 'foreign'
+  if (steps === 0 && text !== '') {
+    const aside = await setAside(path)
+    notice?.(`${path} held the metrics of another training, which are in ${aside} now`)
+  }
+  await file.truncate(steps === 0 ? 0 : kept)
+  return 'cut'
+}
+
+/** Opens the file, or refuses one of something else. Each line is handed to the system at once, so that it outlives the process. */
+export const openMetrics = (options: MetricsOptions): Outcome<MetricsFile> => {
+  const { path } = options
+  const foreign = `${path}: cannot be written (it holds something else than the metrics of a training): name another file, or remove it`
+  return pipe(
+    TE.tryCatch(async () => {
+      await replaceable(path)
+      return open(path, 'a+')
+    }, unwritable(path)),
+    TE.chain((file) =>
+      pipe(
+        TE.tryCatch(() => cut(file, options), unwritable(path)),
+        TE.filterOrElse(
+          (is) => is === 'cut',
+          () => inputFailure(foreign)
+        ),
+        TE.map(() => linesTo(path, file)),
+        TE.orElseFirstTaskK(() => () => file.close())
+      )
+    )
+  )
+}

@@ -47,6 +47,10 @@ export interface TrainOptions extends RunnableSetup, ObjectiveOptions, Watching 
   readonly stateEvery?: number
   /** Goes on from the newest state in the folder, or starts where it holds none. */
   readonly resume?: boolean
+  /** Whether every image is read whole and decoded before anything is planned. */
+  readonly checkData?: boolean
+  /** While images are read whole: `done` of them, of `total`. */
+  readonly onCheck?: (done: number, total: number) => void
   readonly onPlan?: (planned: Planned) => void
   readonly onStep?: (report: StepReport) => void
   readonly onValidation?: (validation: Validation) => void

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
@@ -7,9 +7,10 @@ import * as t from 'io-ts'
 import type { Section } from '../../staging/program'
 import type { Exchange } from '../exchange'
 import { type Failure, type Outcome, inputFailure } from '../failure'
+import { makeFolder } from '../make-folder'
 import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from '../safetensors'
 import { tensorOf } from '../weights'
-import { checkWritable, removeAbandoned, unwritable } from '../whole-file'
+import { couldWrite, removeAbandoned, unwritable } from '../whole-file'
 import { type Choices } from './agreement'
 import type { TrainingRecord } from './record'
 
@@ -43,6 +44,9 @@ const stepOf = (name: string): number | undefined => {
   return digits === undefined ? undefined : Number(digits)
 }
 
+/** Whether a file of this name in a folder of states is one of them. */
+export const isStateName = (name: string): boolean => stepOf(name) !== undefined
+
 export const statePath = (folder: string, step: number): string => join(folder, `step-${step}.safetensors`)
 
 /** Steps of the states in a folder, newest first. */
@@ -51,18 +55,19 @@ const stepsIn = async (folder: string): Promise<readonly number[]> => {
   return steps.sort((a, b) => b - a)
 }
 
-/** Makes the folder if need be, sees that it can be written to, and removes what a process that was killed left half written. */
-export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
+/** Makes the folder if need be, and sees that it can be written to. */
+export const makeStateFolder = (folder: string): Outcome<void> =>
   pipe(
-    TE.tryCatch(() => mkdir(folder, { recursive: true }), unwritable(folder)),
-    TE.chain(() => checkWritable(statePath(folder, 0))),
-    TE.chain(() =>
-      TE.tryCatch(async () => {
-        await removeAbandoned(folder, (name) => stepOf(name) !== undefined)
-        return stepsIn(folder)
-      }, unwritable(folder))
-    )
+    TE.tryCatch(() => makeFolder(folder), unwritable(folder)),
+    TE.chain(() => couldWrite(statePath(folder, 0)))
   )
+
+/** Steps of the states in a folder that nobody else writes to, newest first; what a process that was killed left half written is removed. */
+export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
+  TE.tryCatch(async () => {
+    await removeAbandoned(folder, (name) => stepOf(name) !== undefined)
+    return stepsIn(folder)
+  }, unwritable(folder))
 
 export interface StateToWrite {
   /** The Program's `save`, and its exchange. */
@@ -106,7 +111,11 @@ const decodeStored = ({ path, metadata }: TensorFile): E.Either<Failure, t.TypeO
     E.mapLeft(() => inputFailure(`${path}: is no state of a training; its metadata say something else`))
   )
 
+/** One value a step. What the metadata say is held against the file before so many are made room for. */
 const readHistory = (file: TensorFile, name: string, steps: number): Outcome<readonly number[]> => {
+  const { shape } = file.tensors.get(name) ?? {}
+  if (shape?.length !== 1 || shape[0] !== steps)
+    return TE.left(inputFailure(`${file.path}: is damaged: its metadata say ${steps} steps, and it has no ${name} of as many`))
   const values = new Float64Array(steps)
   return TE.map(() => [...values])(readTensor(file, name, values))
 }

@@ -6,6 +6,7 @@ import { type Failure, type Outcome } from '../failure'
 import type { Extent2 } from '../images'
 import { ignoredLabel } from '../masks'
 import { type RunningNetwork, stoppable } from '../session'
+import { unlessAborted } from '../unless-aborted'
 import { type Batch, type Pictures, inBatches, middles } from './batches'
 import { type Quality, qualityOf } from './scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
@@ -80,7 +81,7 @@ export const validate = ({ network, section, dataset, batch, classes, crop, pict
     const tally = masked ? tallyOfPixels(classes, batch) : tallyOfImages(classes, examples.length)
     let next = load(0)
     for (let index = 0; index < batches.length; index += 1) {
-      const loaded = await next
+      const loaded = await unlessAborted(signal, next)
       if (E.isLeft(loaded)) return loaded
       const rows = Math.min(batch, examples.length - index * batch)
       tally.before(exchange, loaded.right, rows)

@@ -4,6 +4,7 @@ import * as t from 'io-ts'
 import { decodeAs } from '../decode'
 
 const largest = 1e15
+const mostStages = 10_000
 const bytes = t.refinement(
   t.number,
   (value) => Number.isInteger(value) && value >= 0 && value <= largest,
@@ -50,6 +51,10 @@ export const decodeChain = (value: unknown): E.Either<string, Chain> =>
     E.filterOrElse(
       ({ stages }) => stages.length > 0,
       () => 'stages is empty, where a chain has at least one'
+    ),
+    E.filterOrElse(
+      ({ stages }) => stages.length <= mostStages,
+      ({ stages }) => `it has ${stages.length} stages, where a chain has at most ${mostStages}`
     ),
     E.filterOrElse(
       ({ stages }) => stages.some(({ u_F, u_B }) => u_F + u_B > 0),

@@ -2,7 +2,7 @@ import { microBatches } from '../objective'
 import { gathersMoments, isNormalisation, type Normalisation } from '../normalisation'
 import type { Segment } from '../plan'
 import { tileCount } from '../tiling'
-import { freshTile, viewOfOutput, type BoundSegment } from './body'
+import { viewOfOutput, type BoundSegment } from './body'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
 import { handOn, seedOnHost, type Outgoing } from './host-gradients'
@@ -14,13 +14,14 @@ import {
   copyElements,
   copyPart,
   coversAll,
+  freshTile,
   inExchange,
+  inLayout,
   isSameRegion,
   ownedRegionOf,
   readRegionOf,
   regionExtents,
   regionOf,
-  reorderTile,
   viewOf,
   within,
   zeroTile,
@@ -190,12 +191,8 @@ export const backwardBody = (
       copyPart(emit, allOf(tile), { tensor: whole, region }, direct ? 0 : 1, activationBytes)
     }
   }
-  const inLayout = (tile: TileTensor, layout: TileTensor['layout']): TileTensor => {
-    if (tile.layout === layout) return tile
-    const copy = freshTile(context, 'gradient in another layout', tile.extents, layout)
-    reorderTile(emit, tile, copy)
-    return copy
-  }
+  const gradientFor = (step: Step, operand: number, tile: TileTensor): TileTensor =>
+    inLayout(context, tile, layoutOf(step, operand), 'gradient in another layout')
 
   /** Backward of a normalisation: its sums, and its input's gradient unless that waits for the other tiles. */
   const normalise = (step: Step, destination: TileTensor): void => {
@@ -233,7 +230,7 @@ export const backwardBody = (
     if (step.absorbed || loweringOf(node).passesGradient === true) {
       // The first operand may take the tile itself, so it comes last.
       for (const [operand, tensor] of [...node.inputs.entries()].reverse())
-        if (wanted[operand]!) contribute(tensor, regionFor(tensor), inLayout(destination!, layoutOf(step, operand)), operand === 0)
+        if (wanted[operand]!) contribute(tensor, regionFor(tensor), gradientFor(step, operand, destination!), operand === 0)
       continue
     }
     const sources = node.inputs.map((_, operand) => (wanted[operand]! ? placeFor(step, operand, destination) : undefined))

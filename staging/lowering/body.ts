@@ -1,7 +1,7 @@
 import { windowOf } from '../../dsl'
 import { extentsOfTensor, isLoss, type Node } from '../graph'
 import type { Kernel } from '../kernels'
-import { layoutCode, type Layout } from '../layout'
+import { layoutCode } from '../layout'
 import { gathersMoments, isNormalisation } from '../normalisation'
 import type { Segment } from '../plan'
 import { tileCount, type Ends } from '../tiling'
@@ -16,6 +16,7 @@ import { bringBand, takeBand, type Stream } from './streams'
 import {
   allOf,
   copyPart,
+  freshTile,
   inExchange,
   isSameRegion,
   ownedRegionOf,
@@ -51,12 +52,6 @@ export interface BoundSegment {
   /** The outputs that a pass `repeat` is for. */
   readonly wanted?: ReadonlySet<number>
 }
-
-export const freshTile = (context: Context, name: string, extents: TileTensor['extents'], layout: Layout): TileTensor => ({
-  address: at(context.emit.buffer(name, tensorBytes(layout, extents, context.activationBytes))),
-  extents,
-  layout
-})
 
 const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners' | 'slope' | 'absorbed'>): Virtual => {
   if (node.op !== 'maxPool2d') return none
@@ -228,11 +223,15 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
       if (lowering.accumulates?.(node.args as never) === true) accumulate(context, step, pass)
       else lowering.forward(context, step as never)
     }
-    gatherMoments(context, bound, body, pass, tensor, step.destination)
+    if (!isSummedByTiles(node, segment)) gatherMoments(context, bound, body, pass, tensor, step.destination)
     if (pass.writes(tensor)) handOut(tensor, step.destination)
   }
   return steps
 }
+
+/** Whether an op's output is complete only when all tiles of a segment have added to it. */
+export const isSummedByTiles = (node: Node, { grid }: Segment): boolean =>
+  (grid.H > 1 || grid.W > 1) && loweringOf(node).accumulates?.(node.args as never) === true
 
 /** An op that adds to its output: what tiles add to together was zeroed before them, and is rounded after them. */
 const accumulate = (context: Context, step: Step, pass: Pass): void => {

@@ -50,21 +50,34 @@ export const zeroMoments = (context: Context, segment: Segment): void =>
     zero(context.emit, buffer, at(buffer))
   })
 
-/** Adds what a tile owns of a tensor to the moments of all that normalise it. Recomputation leaves them as they are. */
+/** The ops that gather moments of a tensor in this pass. Recomputation leaves moments as they are. */
+const gatheringOf = ({ graph }: Context, { from, to }: Segment, { mode }: Pick<Pass, 'mode'>, tensor: number): readonly number[] =>
+  mode === 'recompute' || mode === 'repeat'
+    ? []
+    : graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to)))
+
+const addMoments = (context: Context, positions: readonly number[], source: TileTensor, region: Region): void => {
+  for (const position of positions) {
+    const node = context.graph.nodes[position] as Normalisation
+    const { groups, perImage } = normalisationOf(node)
+    context.emit.launch<'momentsForward'>(
+      { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
+      { source: source.address, moments: momentsAt(context, node, position, region) }
+    )
+  }
+}
+
+/** Adds what a tile owns of a tensor to the moments of all that normalise it. */
 export const gatherMoments = (
   context: Context,
   { segment }: BoundSegment,
   body: Body,
-  { mode }: Pass,
+  pass: Pass,
   tensor: number,
   tile: TileTensor
 ): void => {
-  if (mode === 'recompute' || mode === 'repeat') return
-  const { graph, emit, activationBytes } = context
-  const wanted = graph.readers[tensor]!.filter((reader) => {
-    const node = graph.nodes[reader]!
-    return gathersMoments(node) && (tensor > 0 || (segment.from <= reader && reader < segment.to))
-  })
+  const { emit, activationBytes } = context
+  const wanted = gatheringOf(context, segment, pass, tensor)
   if (wanted.length === 0) return
   const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
   let source = tile
@@ -74,15 +87,17 @@ export const gatherMoments = (
     source = { address: at(buffer), extents, layout: tile.layout }
     copyPart(emit, { tensor: tile, region: within(region, owned) }, allOf(source), 0, activationBytes)
   }
-  for (const position of wanted) {
-    const node = graph.nodes[position] as Normalisation
-    const { groups, perImage } = normalisationOf(node)
-    emit.launch<'momentsForward'>(
-      { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
-      { source: source.address, moments: momentsAt(context, node, position, owned) }
-    )
-  }
+  addMoments(context, wanted, source, owned)
 }
+
+/** The same of a tensor to which all tiles of a pass have added. */
+export const gatherMomentsOfSum = (
+  context: Context,
+  { segment }: BoundSegment,
+  pass: Pick<Pass, 'mode'>,
+  tensor: number,
+  sum: TileTensor
+): void => addMoments(context, gatheringOf(context, segment, pass, tensor), sum, allOf(sum).region)
 
 /** After the tiles of a pass that gathered moments: running statistics take them in, once a step. */
 export const updateRunning = (context: Context, segment: Segment): void =>

@@ -23,9 +23,7 @@ export interface Lowering {
 
 /** Layout of tensor k, from the network's input on. */
 const tensorLayouts = ({ graph, device }: Lowering): readonly Layout[] => {
-  // A transposed convolution runs as the gradient of one, whose input is no image.
-  const isImage = graph.readers[0]!.every((reader) => graph.nodes[reader]!.op !== 'convTranspose2d')
-  const layouts: Layout[] = [device.activationLayout(graph.input[1], isImage)]
+  const layouts: Layout[] = [device.activationLayout(graph.input[1], true)]
   for (const node of graph.nodes) layouts.push(loweringOf(node).outputLayout({ device }, layouts[node.inputs[0]!]!, node))
   return layouts
 }

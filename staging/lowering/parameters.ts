@@ -14,11 +14,16 @@ import { copyElements } from './tensors'
 const weightForms = (node: Node, sourceLayout: Layout, { device }: Pick<Context, 'device'>) => {
   if (node.op !== 'conv2d' && node.op !== 'convTranspose2d')
     return { forward: 'plain', backwardData: 'plain', transformable: false } as const
-  const shape = { ...convolutionOf(node), sourceLayout }
-  const layouts = device.weightLayouts(shape)
-  return node.op === 'conv2d'
-    ? { ...layouts, transformable: device.winograd(shape) }
-    : { forward: layouts.forward, backwardData: layouts.backwardData, transformable: false }
+  const convolution = convolutionOf(node)
+  if (node.op === 'convTranspose2d') {
+    const { forward, backwardData } = device.weightLayouts({
+      ...convolution,
+      sourceLayout: device.activationLayout(convolution.inChannels, false)
+    })
+    return { forward, backwardData, transformable: false }
+  }
+  const shape = { ...convolution, sourceLayout }
+  return { ...device.weightLayouts(shape), transformable: device.winograd(shape) }
 }
 
 /** Of a transposed convolution, the convolution from its output to its input. */

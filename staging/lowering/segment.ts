@@ -2,12 +2,12 @@ import { gathersMoments, isNormalisation, type Normalisation } from '../normalis
 import type { Segment } from '../plan'
 import { tileCount, type SegmentTiling, type TileRun } from '../tiling'
 import { backwardBody, emitPending, normalisationParameters, writesDirectly } from './backward'
-import { forwardBody, sumTensor, type BoundSegment } from './body'
+import { forwardBody, isSummedByTiles, sumTensor, type BoundSegment } from './body'
 import { rounds, type Context, type ParameterTensor, type Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
 import { completeRows, seedsOf, type Outgoing } from './host-gradients'
 import { broughtBand, emitTiles, type Turn } from './load-ahead'
-import { isPending, rowsOfTile, sumBytes, updateRunning, withFrozenMoments, zeroMoments } from './moments'
+import { gatherMomentsOfSum, isPending, rowsOfTile, sumBytes, updateRunning, withFrozenMoments, zeroMoments } from './moments'
 import { loweringOf } from './ops'
 import { learningTensors, weightsIn, withRoundedWeights } from './parameters'
 import { passOf, type ForwardMode } from './pass'
@@ -69,6 +69,9 @@ export const emitForward = (
     kept = forwardBody({ ...inside, turn }, code, body, mode)
   })
   sums.forEach((sum, tensor) => roundTile(context.emit, sum, boundaries.get(tensor)!.tensor))
+  for (const tensor of code.ends.outputs)
+    if (isSummedByTiles(context.graph.nodes[tensor - 1]!, segment))
+      gatherMomentsOfSum(context, code, { mode }, tensor, boundaries.get(tensor)!.tensor)
   if (mode !== 'evaluate' && mode !== 'repeat') updateRunning(context, segment)
   return mode === 'keep' ? kept : undefined
 }

@@ -185,6 +185,20 @@ export const reorderTile = (emit: Emitter, source: TileTensor, destination: Tile
   )
 }
 
+export const freshTile = (context: Context, name: string, extents: Extents, layout: Layout): TileTensor => ({
+  address: at(context.emit.buffer(name, tensorBytes(layout, extents, context.activationBytes))),
+  extents,
+  layout
+})
+
+/** The tile itself where it has this layout, else a copy. */
+export const inLayout = (context: Context, tile: TileTensor, layout: Layout, name = 'an operand in another layout'): TileTensor => {
+  if (tile.layout === layout) return tile
+  const copy = freshTile(context, name, tile.extents, layout)
+  reorderTile(context.emit, tile, copy)
+  return copy
+}
+
 /** `count` contiguous elements of a parameter from one place to another, copied or added. */
 export const copyElements = (emit: Emitter, count: number, source: Virtual, destination: Virtual, add: 0 | 1): void =>
   emit.launch<'copyBox'>(

@@ -4,7 +4,7 @@ import * as ts from 'typescript'
 export const root = join(__dirname, '../..')
 
 const { compilerOptions } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config as { compilerOptions: object }
-const options = ts.convertCompilerOptionsFromJson(compilerOptions, root).options
+export const options = ts.convertCompilerOptionsFromJson(compilerOptions, root).options
 
 export interface Mistake {
   readonly file: string
@@ -20,12 +20,17 @@ export interface Compilation {
   readonly seconds: number
 }
 
-/** Compiles files of the tree as one program; `texts` are files that exist for this program only. */
-export const compile = (paths: readonly string[], texts: Readonly<Record<string, string>> = {}): Compilation => {
+/** Compiles files of the tree as one program; `texts` are files that exist for this program only, `changes` other compiler options. */
+export const compile = (
+  paths: readonly string[],
+  texts: Readonly<Record<string, string>> = {},
+  changes: ts.CompilerOptions = {}
+): Compilation => {
   const virtual = new Map(Object.entries(texts).map(([path, text]) => [join(root, path), text]))
-  const host = ts.createCompilerHost(options)
+  const chosen = { ...options, ...changes }
+  const host = ts.createCompilerHost(chosen)
   const start = process.cpuUsage()
-  const program = ts.createProgram([...paths.map((path) => join(root, path)), ...virtual.keys()], options, {
+  const program = ts.createProgram([...paths.map((path) => join(root, path)), ...virtual.keys()], chosen, {
     ...host,
     fileExists: (path) => virtual.has(path) || host.fileExists(path),
     readFile: (path) => virtual.get(path) ?? host.readFile(path),

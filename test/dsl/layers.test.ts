@@ -196,18 +196,18 @@ layers('statistics of what a segment makes itself keep it from being tiled along
   ])
     assert.is(sentence(legal), undefined, names(legal).join(', '))
   const ofInput = 'batchNorm needs the statistics of the whole input, so put a checkpoint after it'
-  assert.is(sentence([norm, relu, rows]), `tile: cannot tile along H; ${ofInput}`)
+  assert.is(sentence([norm, relu, rows]), `2: tile: cannot tile along H; ${ofInput}`)
   assert.is(sentence([rows, norm, relu]), `0: batchNorm: cannot tile along H; ${ofInput}`)
-  assert.is(sentence([convolution, norm, relu, rows]), `tile: cannot tile along H; ${needs('batchNorm')}`)
-  assert.is(sentence([convolution, instanceNorm(), norm, batches]), `tile: cannot tile along B; ${needs('batchNorm')}`)
-  assert.is(sentence([convolution, instanceNorm(), tile({ C: 2 })]), 'tile: cannot tile along C; this segment allows B')
+  assert.is(sentence([convolution, norm, relu, rows]), `3: tile: cannot tile along H; ${needs('batchNorm')}`)
+  assert.is(sentence([convolution, instanceNorm(), norm, batches]), `3: tile: cannot tile along B; ${needs('batchNorm')}`)
+  assert.is(sentence([convolution, instanceNorm(), tile({ C: 2 })]), '2: tile: cannot tile along C; this segment allows B')
   assert.is(sentence([rows, convolution, norm]), `1: batchNorm: cannot tile along H; ${needs('batchNorm')}`)
   assert.is(
     sentence([convolution, checkpoint, rows, residual([convolution, norm])]),
     `2: batchNorm: cannot tile along H; ${needs('batchNorm')}`
   )
   assert.is(sentence([convolution, residual([checkpoint, relu], [norm]), rows]), undefined)
-  assert.is(sentence([residual([rows, relu])]), 'tile: stands inside a block; put it before or after the block')
+  assert.is(sentence([residual([rows, relu])]), '0: tile: stands inside a block; put it before or after the block')
 })
 
 layers('a text says every option', () => {
@@ -243,7 +243,7 @@ layers('a budget counts what the segment holds', () => {
   const held = (budget: number) =>
     trace([convolution, checkpoint, convolution, relu, convolution, checkpointWithin(budget)], [1, 3, 224, 224])
   assert.ok(E.isRight(held(2 * 12845056)))
-  assert.equal(held(2 * 12845056 - 1), E.left('this segment holds 25690112 bytes, over the budget of 25690111'))
+  assert.equal(held(2 * 12845056 - 1), E.left('4: this segment holds 25690112 bytes, over the budget of 25690111'))
 })
 
 layers('a sum over the pixels may be tiled along them as the last op of its segment, and nowhere else', () => {
@@ -263,7 +263,20 @@ layers('a sum over the pixels may be tiled along them as the last op of its segm
   assert.equal(sentence([convolution, relu, pixels, globalAvgPool, scores]), E.right(`3: linear: ${refused}`))
   assert.equal(sentence([convolution, globalAvgPool, pixels, scores]), E.right(`2: linear: ${refused}`))
   assert.equal(sentence([pixels, globalAvgPool, meanSquaredError]), E.right(`1: meanSquaredError: ${refused}`))
-  assert.equal(sentence([globalAvgPool, scores, pixels]), E.right('tile: cannot tile along H W; this segment allows B'))
+  assert.equal(sentence([globalAvgPool, scores, pixels]), E.right('2: tile: cannot tile along H W; this segment allows B'))
+})
+
+layers('a layer without options is the same with parentheses', () => {
+  assert.equal(flatLayers([relu(), checkpoint()]), flatLayers([relu, checkpoint]))
+  assert.is(relu(), relu)
+})
+
+layers('options that no compiler saw are refused by name', () => {
+  const sentence = (list: readonly unknown[]) => E.swap(trace(list as Layers, [2, 3, 64, 32]))
+  const untyped = { relu, tile, conv2d } as unknown as Readonly<Record<string, (options?: object) => AnyLayer>>
+  assert.equal(sentence([untyped['relu']!({ inplace: true })]), E.right('0: relu has no option inplace; it takes none'))
+  assert.equal(sentence([untyped['tile']!({ h: 4 })]), E.right('0: tile has no option h; did you mean H?'))
+  assert.equal(sentence([seq('a', [untyped['conv2d']!()])]), E.right('a.0: conv2d: out is missing'))
 })
 
 layers.run()

@@ -115,33 +115,41 @@ shapes('statistics need more than one value, a frozen batchNorm none', () => {
   assert.equal(shapeOf('batchNorm', { frozen: true }, alone), E.right(alone))
   assert.equal(shapeOf('batchNorm', {}, [2, 512, 1, 1]), E.right([2, 512, 1, 1]))
   assert.ok(E.isLeft(shapeOf('instanceNorm', {}, [2, 512, 1, 1])))
-  assert.ok(E.isLeft(shapeOf('groupNorm', { groups: 512 }, [2, 512, 1, 1])))
+  assert.equal(shapeOf('batchNorm', {}, [2, 512]), E.right([2, 512]))
+  assert.equal(shapeOf('batchNorm', { frozen: true }, [1, 512]), E.right([1, 512]))
+  assert.equal(
+    shapeOf('batchNorm', {}, [1, 512]),
+    E.left('batchNorm: one value per channel, 1x512, has no variance; give it more pixels or images, or freeze it')
+  )
+  assert.ok(E.isLeft(shapeOf('groupNorm', { groups: 512 }, alone)))
+  assert.equal(shapeOf('groupNorm', { groups: 512 }, [2, 512, 1, 1]), E.right([2, 512, 1, 1]))
   assert.equal(shapeOf('groupNorm', { groups: 32 }, alone), E.right(alone))
 })
 
 shapes('options that no compiler saw are refused', () => {
   const untyped = (args: object): OpArguments['conv2d'] => args as OpArguments['conv2d']
-  assert.equal(shapeOf('conv2d', untyped({ out: 1, k: 1, padding: 1 }), [1, 1, 4, 4]), E.left('conv2d: there is no option padding'))
+  const refused = (args: object) => E.swap(shapeOf('conv2d', untyped(args), [1, 1, 4, 4]))
+  assert.equal(refused({ out: 1, k: 1, padding: 1 }), E.right('conv2d has no option padding; did you mean p?'))
+  assert.equal(refused({ out: 1, kernel_size: 1 }), E.right('conv2d has no option kernel_size; did you mean k?'))
+  assert.equal(refused({ out: 1, k: 1, ceilMode: true }), E.right('conv2d has no option ceilMode; it takes out, k, s, p, d, groups, bias'))
+  assert.equal(refused({ out: 1 }), E.right('conv2d: k is missing'))
+  assert.equal(refused({ out: undefined, k: 1 }), E.right('conv2d: out is missing'))
   for (const args of [
-    { out: 1 },
     { out: 1, k: '3' },
     { out: 1, k: [3] },
     { out: 1, k: 3, p: [1, 2, 3] },
-    { out: NaN, k: 1 },
-    { k: 1, s: 0 }
+    { out: NaN, k: 1 }
   ])
-    assert.equal(
-      shapeOf('conv2d', untyped(args), [1, 1, 4, 4]),
-      E.left('conv2d: sizes must be whole numbers above 0, and paddings at least 0'),
-      JSON.stringify(args)
-    )
+    assert.equal(refused(args), E.right('conv2d: sizes must be whole numbers above 0, and paddings at least 0'), JSON.stringify(args))
+  assert.ok(E.isRight(shapeOf('conv2d', untyped({ out: 1, k: 1, s: undefined }), [1, 1, 4, 4])))
   const sentence = (op: Op, args: object) => shapeOf(op, args as OpArguments[Op], [1, 4, 4, 4])
   assert.equal(sentence('resize', { mode: 'cubic', scale: 2 }), E.left('resize: the mode must be bilinear or nearest'))
   assert.equal(sentence('resize', { mode: 'nearest', to: 'net' }), E.left('resize: to must be block, not net'))
   assert.equal(sentence('resize', { mode: 'nearest', scale: [0.1, 2] }), E.left('resize: the scale 0.1x2 leaves nothing of 4x4'))
   assert.equal(sentence('batchNorm', { eps: NaN }), E.left('batchNorm: eps must be above 0, not NaN'))
   assert.equal(sentence('batchNorm', { momentum: '0.1x' }), E.left('batchNorm: the momentum 0.1x is not in [0, 1]'))
-  assert.equal(sentence('groupNorm', {}), E.left('groupNorm: groups must be a whole number above 0'))
+  assert.equal(sentence('groupNorm', {}), E.left('groupNorm: groups is missing'))
+  assert.equal(sentence('dropout', { p: 0.5 }), E.left('dropout has no option p; did you mean rate?'))
 })
 
 shapes.run()

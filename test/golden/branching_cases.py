@@ -122,6 +122,8 @@ CASES = {
     'small unet': ([2, 3, 12, 16], [*normalised('a', 4, 3, p=1), dense(mean_pool(2), *normalised('b', 8, 3, p=1), dense(mean_pool(2), *normalised('c', 16, 3, p=1), transposed('d', 8, 2, s=2)), *normalised('e', 8, 3, p=1), transposed('f', 4, 2, s=2)), *normalised('g', 4, 3, p=1), conv('h', 3, 1), PIXELS]),
     'small deeplab': ([3, 3, 25, 29], [*normalised('a', 6, 3, s=2, p=1), *basic_block('b', 6), *pyramid(7, 2, 12, 24), conv('c', 4, 1), resize('bilinear', to='block'), PIXELS]),
     'small deeplab with decoder': ([2, 3, 25, 29], [*normalised('a', 6, 3, s=2, p=1), parallel(normalised('low', 3, 1), [*basic_block('b', 8, s=2, projects=True), *pyramid(6, 2, 3), resize('bilinear', to='block')]), *normalised('c', 6, 3, p=1), conv('d', 4, 1), resize('bilinear', to='block'), PIXELS]),
+    'batch norm of vectors': ([5, 3, 7, 6], [unbiased('a', 18, 3, p=1), op('globalAvgPool'), norm('an'), SILU, named('b', 'linear', out=9, bias=False), norm('bn', eps=1e-3, momentum=0.3), TANH, named('c', 'linear', out=4), CLASSES]),
+    'batch norm of pooled pixels': ([3, 3, 9, 8], [unbiased('a', 18, 3), SILU, adaptive(1), norm('an'), TANH, unbiased('b', 5, 1), norm('bn', affine=False), SQUARES]),
 }
 
 

@@ -120,9 +120,10 @@ const withSession = async <A>(execution: Execution, staged: Staged, use: (steppe
   execution.weights.forEach((values, name) => restored.view(name).set(values))
   const batch = exchangeFor(program.step)
   batch.view('input').set(execution.batch.input)
-  batch.view('target').set(execution.batch.target)
+  const isExchanged = (wanted: string): boolean => program.step.exchanged.some(({ name }) => name === wanted)
+  if (isExchanged('target')) batch.view('target').set(execution.batch.target)
   const loss = staged.graph.nodes.at(-1)!
-  if (loss.op === 'pixelCrossEntropy') {
+  if (loss.op === 'pixelCrossEntropy' && isExchanged('normaliser')) {
     const { classWeights, ignore = 255 } = loss.args
     const counted = Array.from(execution.batch.target).filter((label) => label !== ignore)
     batch.view('normaliser')[0] = counted.reduce((sum, label) => sum + (classWeights?.[label] ?? 1), 0)
@@ -160,6 +161,14 @@ export const gradients = async (execution: Execution): Promise<Gradients> => {
     }
   })
 }
+
+/** What the layer before the loss makes in a forward pass. */
+export const outputs = (execution: Execution): Promise<Numbers> =>
+  withSession(execution, must(stageFor(execution, { kind: 'evaluate' })), async ({ step }) => (await step(0, 0)).view('scores'))
+
+/** The class of each pixel. */
+export const classes = (execution: Execution): Promise<Numbers> =>
+  withSession(execution, must(stageFor(execution, { kind: 'evaluate' })), async ({ step }) => (await step(0, 0)).view('classes'))
 
 /** Some optimizer steps on the one batch. */
 export const trainSteps = async (

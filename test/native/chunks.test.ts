@@ -81,7 +81,7 @@ test('residents stay from run to run, and nothing else; the highest chunk that c
 })
 
 test('after a run that was interrupted while memory was mapped, the next one begins anew', async () => {
-  const endless = [map(page, page, page), loop('H', 2 ** 40, bring(page)), unmap(page, page)]
+  const endless = [map(page, page, page), loop('H', 2 ** 30, bring(page)), unmap(page, page)]
   const program = programOf({ ...memory, code: endless, exchangeBytes: 256 })
   const session = right(
     openSession({

@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import { encodeProgram } from '../../native/encode'
 import { openEncoded, type EncodedSessionOptions } from '../../native/session'
 import type { Kernel } from '../../staging/kernels'
+import type { Address, Program } from '../../staging/program'
 import { arena, convolution, copy, exchange, index, launch, left, loop, none, open, programOf, right, type Written } from './program'
 
 const sound: Written = {
@@ -67,11 +68,45 @@ const cases: readonly (readonly [string, EncodedSessionOptions, string])[] = [
   ['a negative extent', withKernels(set(4, -4)), 'an extent of the box must be at least 1, not -4'],
   ['an operand that no space holds', withKernels(set(4, 2 ** 53)), 'kernel 0, copyBox, has an operand of 72057594037927936 bytes'],
   ['an infinite extent', withKernels(set(4, Infinity)), 'is not a finite number'],
+  ['workspaces of another program', { ...options(), workspaces: Float64Array.of(0) }, 'it has workspaces for 1 kernels instead of 2'],
+  ['a workspace below nothing', { ...options(), workspaces: Float64Array.of(0, -8) }, 'a workspace is outside 0 .. 2^46 bytes: -8'],
+  ['a workspace of half a byte', { ...options(), workspaces: Float64Array.of(0.5, 0) }, 'a workspace is not a whole number'],
   ['a peak above the arena', { ...options(), arenaBytes: 4000 }, "the program needs 4096 bytes, more than the arena's 4000"],
   ['a negative peak', { ...options(), peakBytes: -1 }, 'peakBytes is outside'],
   ['an input without pixels', { ...options(), input: Float64Array.of(1, 3, 0, 4) }, 'the input has an extent below 1'],
   ['no threads', { ...options(), threads: 0 }, '1 to 1024 threads, not 0']
 ]
+
+const pool: Kernel = {
+  ...{ kind: 'maxPoolForward', batch: 1, inChannels: 1, inHeight: 3, inWidth: 3, outHeight: 3, outWidth: 3, layout: 0 },
+  ...{ kernelHeight: 3, kernelWidth: 3, strideHeight: 1, strideWidth: 1, dilationHeight: 1, dilationWidth: 1 },
+  ...{ padTop: 1, padBottom: 1, padLeft: 1, padRight: 1 }
+}
+const launchPool = (winners: Address, buffers: Program['buffers'] = []): Written => ({
+  kernels: [pool],
+  code: [launch(0, arena(0), arena(128), winners)],
+  buffers
+})
+
+test('a device that takes more for winners than their buffer has', () => {
+  const winners = { ...arena(256), buffer: 0 }
+  const buffer = { name: 'winners', offset: 192, role: 'local' } as const
+  right(open(launchPool(winners, [{ ...buffer, bytes: 64 + 36 }]))).close()
+  assert.ok(
+    left(open(launchPool(winners, [{ ...buffer, bytes: 64 + 35 }]))).message.includes(
+      'kernel 0, maxPoolForward, takes 36 bytes of winners on this device, where 35 were planned'
+    )
+  )
+})
+
+test('more work than ever ends', () => {
+  const turns = (count: number) => [loop('B', 2 ** 16, loop('H', count, launch(0, arena(0), arena(128))))]
+  right(open({ kernels: [copy(1)], code: turns(2 ** 16) })).close()
+  const sentence = 'is run until more than 2^32 instructions are'
+  assert.ok(left(open({ kernels: [copy(1)], code: turns(2 ** 16 + 1) })).message.includes(sentence))
+  assert.ok(left(open({ kernels: [copy(1)], code: turns(2 ** 53) })).message.includes(sentence))
+  assert.ok(left(open({ kernels: [copy(1)], code: [...turns(2 ** 16), launch(0, arena(0), arena(128))] })).message.includes(sentence))
+})
 
 test('the sound program opens', () => right(openEncoded(options())).close())
 

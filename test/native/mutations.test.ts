@@ -114,7 +114,7 @@ const damaged = (options: EncodedSessionOptions, random: (below: number) => numb
     case 2:
       return section(({ exchangeBytes }) => ({ exchangeBytes: number(exchangeBytes) }))
     case 3:
-      return { ...options, input: numbers(options.input) }
+      return random(2) === 0 ? { ...options, input: numbers(options.input) } : { ...options, workspaces: numbers(options.workspaces) }
     case 4:
     case 5:
       return { ...options, kernels: numbers(options.kernels) }

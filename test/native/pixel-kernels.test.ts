@@ -72,6 +72,24 @@ for (const target of targets) {
     }
   })
 
+  test(`a pixel that has a score that is not finite has no class, ${name}`, async () => {
+    for (const channels of [3, 70]) {
+      const [height, width] = [2, 5]
+      const tile = { batch: 1, channels, height, width, layout: 0, fullHeight: height, fullWidth: width }
+      const scores = [...wave(channels * height * width, 1)]
+      const finite = (await runKernel({ kind: 'classesOfPixels', ...tile }, [scores, new Uint8Array(height * width)], target))[1]!
+      const pixels = [0, 3, 8, 9]
+      ;[NaN, Infinity, -Infinity, NaN].forEach(
+        (value, index) => (scores[((index * 37) % channels) * height * width + pixels[index]!] = value)
+      )
+      const classes = (await runKernel({ kind: 'classesOfPixels', ...tile }, [scores, new Uint8Array(height * width)], target))[1]!
+      assert.equal(
+        [...classes],
+        [...finite].map((one, pixel) => (pixels.includes(pixel) ? 255 : one))
+      )
+    }
+  })
+
   test(`a label that is no class and not ignored is named, ${name}`, async () => {
     const tile = { batch: 1, channels: 2, height: 1, width: 2, layout: 0, fullHeight: 1, fullWidth: 2, ignored: 255 }
     for (const kind of ['pixelCrossEntropyForward', 'pixelCrossEntropyBackward'] as const) {

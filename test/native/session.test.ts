@@ -1,5 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { openSession, type Image } from '../../native'
@@ -97,10 +100,14 @@ test('flips the crop both ways', async () => {
   )
 })
 
+// TypeScript's library for Node 20 does not know them.
+const shrinking = new Uint8Array(Reflect.construct(ArrayBuffer, [12, { maxByteLength: 24 }]) as ArrayBuffer)
+
 for (const [name, images, sentence] of [
   ['no image', [], '0 images for a batch of 1'],
   ['a crop outside its image', [{ ...image, cropLeft: 2 }], 'does not hold a crop of 2x2 at row 0, column 2'],
   ['an image of other channels', [{ ...image, channels: 1, pixels: new Uint8Array(6) }], 'has 1 channels, but the network reads 2'],
+  ['pixels that may shrink', [{ ...image, pixels: shrinking }], 'pixels lies in a resizable buffer, which may shrink while it is read'],
   ['pixels that are cut', [{ ...image, pixels: new Uint8Array(11) }], 'has 11 bytes instead of 12'],
   ['a negative crop', [{ ...image, cropTop: -1 }], 'cropTop must not be negative'],
   ['four quarters', [{ ...image, quarterTurns: 4 as 0 }], 'image 0 is turned by 4 quarters: give quarterTurns of 0 to 3'],
@@ -140,7 +147,7 @@ test('an exchange buffer that is too small is refused', async () => {
 })
 
 test('one section runs at a time, and an interrupt ends it', async () => {
-  const endless = open({ kernels: [copy(1)], code: [loop('B', 1e12, launch(0, arena(0), arena(8)))] })
+  const endless = open({ kernels: [copy(1)], code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] })
   const session = right(endless)
   const running = session.run('step', new ArrayBuffer(0), parameters, [])()
   assert.ok(left(await session.run('save', new ArrayBuffer(0), parameters, [])()).message.includes('already running'))
@@ -152,7 +159,7 @@ test('one section runs at a time, and an interrupt ends it', async () => {
 })
 
 test('closing ends what runs', async () => {
-  const session = right(open({ kernels: [copy(1)], code: [loop('B', 1e12, launch(0, arena(0), arena(8)))] }))
+  const session = right(open({ kernels: [copy(1)], code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] }))
   const running = session.run('step', new ArrayBuffer(0), parameters, [])()
   session.close()
   assert.is(left(await running).code, 'interrupted')
@@ -161,7 +168,7 @@ test('closing ends what runs', async () => {
 test('a process can exit while a section runs', () => {
   const script = `
     const { open, right, copy, loop, launch, arena, parameters } = require('./test/native/program')
-    const session = right(open({ kernels: [copy(1)], code: [loop('B', 1e12, launch(0, arena(0), arena(8)))] }))
+    const session = right(open({ kernels: [copy(1)], code: [loop('B', 2 ** 32, launch(0, arena(0), arena(8)))] }))
     void session.run('step', new ArrayBuffer(0), parameters, [])()
     setTimeout(() => process.exit(7), 20)`
   const { status } = spawnSync(process.execPath, ['-r', './test/transpile.js', '-e', script], {
@@ -170,6 +177,79 @@ test('a process can exit while a section runs', () => {
   })
   assert.is(status, 7)
 })
+
+test('a worker that is terminated in a step ends with it, and its process lives on', () => {
+  const worker = `
+    const { open, right, copy, loop, launch, arena, parameters } = require('./test/native/program')
+    const { parentPort } = require('node:worker_threads')
+    const session = right(open({ kernels: [copy(256)], code: [loop('B', 5_000, launch(0, arena(0), arena(2048)))] }))
+    const again = () => session.run('step', new ArrayBuffer(0), parameters, [])().then(again)
+    void again()
+    parentPort.postMessage('started')`
+  const script = `
+    const { Worker } = require('node:worker_threads')
+    const { once } = require('node:events')
+    const rounds = async () => {
+      for (let round = 0; round < 8; round += 1) {
+        const worker = new Worker(${JSON.stringify(worker)}, { eval: true, execArgv: ['-r', './test/transpile.js'] })
+        await once(worker, 'message')
+        await new Promise((resolve) => setTimeout(resolve, 3 * round))
+        await worker.terminate()
+      }
+      process.exit(7)
+    }
+    void rounds()`
+  const { status, signal, stderr } = spawnSync(process.execPath, ['-e', script], {
+    cwd: join(__dirname, '..', '..'),
+    encoding: 'utf8',
+    timeout: 120_000
+  })
+  assert.equal([status, signal], [7, null], stderr)
+})
+
+const collect = (): void => {
+  setFlagsFromString('--expose-gc')
+  ;(runInNewContext('gc') as () => void)()
+}
+
+/** 64 MiB, which go back to the system when nothing holds them. */
+const wideImage = () => {
+  const width = 2 ** 24
+  const pixels = new Uint8Array(2 * width * 2)
+  ;[pixels[2 * width - 1], pixels[4 * width - 4]] = [255, 51]
+  return { ...image, pixels, width, cropLeft: width - 2 }
+}
+
+/** What an image is loaded as after something happened to it. */
+const loadsAfter = async (meanwhile: (image: { pixels: Uint8Array }) => void): Promise<readonly number[]> => {
+  const session = right(open({ ...loading, code: [loop('B', 2 ** 30, ...loading.code)], exchangeBytes: 64 }))
+  const given = wideImage()
+  const exchanged = new ArrayBuffer(64)
+  const running = session.run('step', exchanged, parameters, [given])()
+  meanwhile(given)
+  await sleep(5)
+  collect()
+  const loaded = new Float64Array(exchanged).fill(7)
+  while (loaded.includes(7)) await sleep(5)
+  session.interrupt()
+  assert.is(left(await running).code, 'interrupted')
+  session.close()
+  return [...loaded].map((value) => Math.round(value * 1e9) / 1e9)
+}
+
+for (const [name, meanwhile] of [
+  ['replaced', (given) => (given.pixels = new Uint8Array(0))],
+  [
+    'transferred',
+    (given) => {
+      structuredClone(given.pixels, { transfer: [given.pixels.buffer as ArrayBuffer] })
+      given.pixels = new Uint8Array(0)
+    }
+  ]
+] as const satisfies readonly (readonly [string, (image: { pixels: Uint8Array }) => void])[])
+  test(`an image whose pixels are ${name} during a run is loaded as it was`, async () => {
+    assert.equal(await loadsAfter(meanwhile), [0, 0, -2, 0, 0.2, 0, -2, -2])
+  })
 
 test('the measured peak is the highest byte that was written', async () => {
   const zero: Kernel = { kind: 'zero', bytes: 5 }

@@ -1,5 +1,6 @@
 import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
+import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { buildGraph, type Segment } from '../../staging'
 import { onFastDevices } from '../devices'
@@ -26,6 +27,23 @@ const nets: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
     dsl.tanh,
     dsl.meanSquaredError
   ],
+  'the input pooled to a pixel and transposed': [
+    dsl.parallel([[dsl.globalAvgPool], [dsl.adaptiveAvgPool2d({ out: 1 }), dsl.convTranspose2d({ out: 4, k: 2 }), dsl.tanh, dsl.flatten]]),
+    dsl.meanSquaredError
+  ],
+  'a pixel transposed': [
+    convolution(5),
+    dsl.adaptiveAvgPool2d({ out: [1, 1] }),
+    dsl.convTranspose2d({ out: 4, k: 3, s: 2, groups: 1 }),
+    dsl.tanh,
+    dsl.meanSquaredError
+  ],
+  'pixels side by side, transposed': [
+    convolution(4),
+    dsl.parallel([[dsl.adaptiveAvgPool2d({ out: 1 })], [dsl.adaptiveAvgPool2d({ out: 1 }), dsl.tanh]]),
+    dsl.convTranspose2d({ out: 4, k: 3 }),
+    dsl.meanSquaredError
+  ],
   'the input normalised twice': [
     dsl.residual([dsl.batchNorm(), dsl.tanh, convolution(3)], [dsl.batchNorm(), dsl.relu]),
     dsl.globalAvgPool,
@@ -39,6 +57,25 @@ const nets: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   ]
 }
 
+/** Between the network's input and a transposed convolution: all that hands on the layout that it is loaded in. */
+const between: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
+  relu: [dsl.relu],
+  leakyRelu: [dsl.leakyRelu({ slope: 0.1 })],
+  sigmoid: [dsl.sigmoid],
+  batchNorm: [dsl.batchNorm()],
+  'batchNorm, frozen': [dsl.batchNorm({ frozen: true })],
+  groupNorm: [dsl.groupNorm({ groups: 1 })],
+  instanceNorm: [dsl.instanceNorm()],
+  dropout: [dsl.dropout({ rate: 0.3 })],
+  maxPool2d: [dsl.maxPool2d({ k: 2 })],
+  avgPool2d: [dsl.avgPool2d({ k: 2 })],
+  adaptiveAvgPool2d: [dsl.adaptiveAvgPool2d({ out: [2, 3] })],
+  'adaptiveAvgPool2d to a pixel': [dsl.adaptiveAvgPool2d({ out: 1 })],
+  resize: [dsl.resize({ scale: 2, mode: 'bilinear' })],
+  'a sum': [dsl.residual([dsl.tanh], [])],
+  'two of them': [dsl.relu, dsl.maxPool2d({ k: 2 })]
+}
+
 /** A transposed convolution by windows that leave gaps, padded; and the same by windows that meet, whose weights are zeros where those end. */
 const gaps = (k: dsl.Pair, outputPadding: dsl.Pair): readonly dsl.AnyLayer[] => [
   dsl.convTranspose2d({ out: 4, k, s: 3, p: 1, outputPadding, bias: false }),
@@ -47,11 +84,11 @@ const gaps = (k: dsl.Pair, outputPadding: dsl.Pair): readonly dsl.AnyLayer[] => 
 const gapped: readonly dsl.AnyLayer[] = gaps([2, 1], 2)
 const filled: readonly dsl.AnyLayer[] = gaps(3, [1, 0])
 
-const input = [3, 3, 8, 7] as const
 const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
 
-const executionOf = (layers: readonly dsl.AnyLayer[]): Execution & { readonly ops: number } => {
+const executionOf = (layers: readonly dsl.AnyLayer[], channels = 3): Execution & { readonly ops: number } => {
   const draw = drawsOf(3)
+  const input = [3, channels, 8, 7] as const
   const values = (shape: readonly number[]): Float64Array => Float64Array.from({ length: product(shape) }, () => draw(-1000, 1000) / 1000)
   const model: dsl.Model = { name: 'net', layers }
   const built = buildGraph(model, input)
@@ -81,6 +118,59 @@ for (const [name, layers] of Object.entries(nets)) {
     assertClose(await gradients({ ...execution, device, segments: single(ops) }), exact, 1e-4, 1e-5)
   })
 }
+
+/** Sums to which tiles add, normalised: moments are those of the whole sum. */
+const normalisedSums: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
+  'a pixel normalised over the batch': [dsl.adaptiveAvgPool2d({ out: 1 }), dsl.batchNorm(), dsl.tanh, convolution(2)],
+  'a pixel normalised in groups': [dsl.adaptiveAvgPool2d({ out: 1 }), dsl.groupNorm({ groups: 2 }), dsl.tanh, convolution(2)],
+  'features normalised': [dsl.globalAvgPool, dsl.batchNorm({ momentum: 0.3 }), dsl.relu, dsl.linear({ out: 3 })]
+}
+
+for (const [name, layers] of Object.entries(normalisedSums)) {
+  const { ops, ...execution } = executionOf([convolution(6), dsl.tanh, ...layers, dsl.meanSquaredError])
+  const [first, ...rest] = single(ops).slice(2)
+  const tiled = (grid: Segment['grid']): readonly Segment[] => [{ ...first!, from: 0, grid, recompute: true }, ...rest]
+  const grids = [
+    { B: 1, H: 2, W: 2 },
+    { B: 3, H: 1, W: 3 },
+    { B: 3, H: 1, W: 1 }
+  ]
+
+  test(`${name}: tiles of the sum compute what plain does`, async () => {
+    const whole = await gradients({ ...execution, strategy: 'plain' })
+    for (const grid of grids) assertClose(await gradients({ ...execution, segments: tiled(grid) }), whole, 1e-12)
+  })
+
+  onFastDevices(test, `${name}: tiles of the sum compute what the reference device does`, async (device) => {
+    const exact = await gradients({ ...execution, strategy: 'plain' })
+    for (const grid of grids) assertClose(await gradients({ ...execution, device, segments: tiled(grid) }), exact, 1e-4, 1e-5)
+  })
+}
+
+test('a group of one value is normalised to nothing but its bias', async () => {
+  const { ops: _, ...execution } = executionOf([dsl.adaptiveAvgPool2d({ out: 1 }), dsl.groupNorm({ groups: 3 }), dsl.meanSquaredError])
+  const bias = execution.weights.get('1.bias') as Float64Array
+  const { loss, tensors } = await gradients({ ...execution, strategy: 'plain' })
+  const { target } = execution.batch
+  const errors = Array.from(target, (value, index) => bias[index % 3]! - value)
+  assert.ok(Math.abs(loss - errors.reduce((sum, error) => sum + error * error, 0) / errors.length) < 1e-12)
+  assert.ok(tensors.get('grad.input')!.every((value) => Math.abs(value) < 1e-12))
+  assert.equal([...tensors.get('grad.1.weight')!], [0, 0, 0])
+})
+
+onFastDevices(test, 'a transposed convolution reads images of 1 to 4 channels through every op that keeps their layout', async (device) => {
+  for (const [name, layers] of Object.entries(between))
+    for (const channels of [1, 2, 3, 4]) {
+      const { ops, ...execution } = executionOf([...layers, dsl.convTranspose2d({ out: 5, k: 3, s: 2 }), dsl.meanSquaredError], channels)
+      const exact = await gradients({ ...execution, strategy: 'plain' })
+      for (const how of [{ strategy: 'plain' }, { segments: single(ops) }] as const)
+        try {
+          assertClose(await gradients({ ...execution, device, ...how }), exact, 1e-4, 1e-5)
+        } catch (error) {
+          throw new Error(`${name}, ${channels} channels: ${String(error)}`, { cause: error })
+        }
+    }
+})
 
 for (const device of ['reference', 'cpu'] as const)
   test(`${device}: padding holds where a transposed convolution's windows leave gaps`, async () => {

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { deviceModel } from '../../native'
 import { buildGraph, isConvolution, strategyNames, verify, type Segment, type Staged } from '../../staging'
-import { gradients, stageFor, type Execution } from '../golden/execute'
+import { gradients, outputs, stageFor, type Execution } from '../golden/execute'
 import { drawsOf, type Draw } from '../staging/random-nets'
 import { randomSegments } from '../staging/random-segments'
 import { propertyRuns } from '../property-runs'
@@ -39,6 +39,29 @@ const randomExecution = (seed: number, extents: readonly [number, number] = [12,
   return { draw, execution, plans: [[whole], randomSegments(draw, graph.right)].map((plan) => plan.map(byWinograd)) }
 }
 
+/** Of the median, how far rounding may move a value that a rectifier reads. */
+const rounding = 2e-5
+
+/** Whether rounding may turn a rectifier, of which the gradient then differs by half of its own. */
+const isNearKink = async ({ model, weights, ...execution }: Execution): Promise<boolean> => {
+  const { layers } = model
+  for (const [position, { op }] of layers.entries()) {
+    if (op !== 'leakyRelu') continue
+    const before = [...layers.slice(0, position), dsl.meanSquaredError]
+    const read = new Map([...weights].filter(([name]) => Number(name.split('.')[0]) < position))
+    const values = await outputs({
+      ...execution,
+      model: { ...model, layers: before },
+      weights: read,
+      device: 'reference',
+      strategy: 'plain'
+    })
+    const distances = Float64Array.from(values, Math.abs).sort()
+    if (distances[0]! < rounding * distances[distances.length >> 1]!) return true
+  }
+  return false
+}
+
 const runs = propertyRuns(15)
 
 const winogradKinds = ({ program }: Staged): readonly string[] =>
@@ -55,14 +78,19 @@ wide('random convolutions, sizes and grids: gradients by Winograd are those of t
       const exact = await gradients({ ...execution, device: 'reference', strategy: 'plain' })
       for (const segments of plans) {
         const found = await gradients({ ...execution, segments })
-        assertClose(found, exact, 1e-4, 1e-4)
+        try {
+          assertClose(found, exact, 1e-4, 1e-4)
+        } catch (error) {
+          if (!(await isNearKink(execution))) throw error
+        }
         assert.ok(found.measuredPeakBytes <= found.staged.program.peakBytes)
         const kinds = winogradKinds(found.staged)
         for (const kind of ['convolutionForward', 'convolutionBackwardData', 'convolutionBackwardWeights'])
           assert.ok(kinds.includes(kind), `${kind} is not by Winograd`)
       }
     }),
-    runs
+    // Two values that rectifiers read are 3e-6 and 4e-6 from 0.
+    { ...runs, examples: [[1574888513]] }
   )
 })
 

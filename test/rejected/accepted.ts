@@ -1,4 +1,4 @@
-import { pipe } from 'fp-ts/function'
+import { flow, pipe } from 'fp-ts/function'
 import {
   adaptiveAvgPool2d,
   avgPool2d,
@@ -34,9 +34,11 @@ import {
   softmaxCrossEntropy,
   tanh,
   tile,
+  type AnyTensor,
   type HeldBytes,
   type Layers,
-  type ShapeOf
+  type ShapeOf,
+  type Tensor
 } from '../../dsl'
 import { builtIn, darknet19, vgg11, vgg16, vgg19 } from '../../models'
 
@@ -101,6 +103,18 @@ const tiledAfter = net(input([2, 3, 64, 64]), [
 ])
 holds<Same<ShapeOf<typeof tiledAfter>, readonly [2, 2]>>()
 
+const normalisedFeatures = net(input([4, 8, 9, 9]), [
+  groupNorm({ groups: 8 }),
+  adaptiveAvgPool2d({ out: 1 }),
+  groupNorm({ groups: 8 }),
+  globalAvgPool,
+  batchNorm(),
+  relu,
+  linear({ out: 2 }),
+  batchNorm({ frozen: true })
+])
+holds<Same<ShapeOf<typeof normalisedFeatures>, readonly [4, 2]>>()
+
 const lossTiledAfter = pipe(input([2, 3, 64, 64]), relu, meanSquaredError, tile({ B: 2, H: 4, W: 4 }), checkpoint)
 holds<Same<ShapeOf<typeof lossTiledAfter>, readonly []>>()
 
@@ -155,9 +169,80 @@ const fromFile = (batch: number, height: number, width: number, classes: number,
   ] as const
 }
 
+/** Families of models: what is checked is what every size agrees with. */
+const family = <const C extends number>(classes: C) =>
+  model({ name: 'family', input: [1, 3, 64, 64], layers: [conv2d({ out: 8, k: 3 }), relu, globalAvgPool, linear({ out: classes })] })
+const seven = family(7)
+holds<Same<(typeof seven)['layers'][3]['args'], { readonly out: 7 }>>()
+const openFamily = <const W extends number, const K extends number, const B extends boolean>(width: W, k: K, bias: B) =>
+  model({
+    name: 'open',
+    layers: [
+      conv2d({ out: width, k, s: k, p: [k, 1], d: [1, k], groups: k, bias }),
+      batchNorm({ eps: k, momentum: k, frozen: bias }),
+      residual([conv2d({ out: width, k: 3, p: 1 })]),
+      dense([convTranspose2d({ out: width, k: 3, p: 1 })]),
+      maxPool2d({ k, ceilMode: bias }),
+      resize({ mode: 'bilinear', scale: k }),
+      resize({ mode: 'nearest', size: [k, 8] }),
+      adaptiveAvgPool2d({ out: k }),
+      checkpointWithin(k),
+      tile({ H: k }),
+      dropout({ rate: k }),
+      leakyRelu({ slope: k }),
+      flatten,
+      checkpoint,
+      linear({ out: 3, in: k })
+    ]
+  })
+const named2 = <const N extends string, const S extends number, const L extends Layers>(name: N, size: S, layers: L) =>
+  model({ name, input: [1, 3, size, size], layers: [named(name, conv2d({ out: 8, k: 3, p: 1 })), seq('rest', layers), residual(layers), relu] })
+const pipedFamily = <const C extends number>(classes: C) =>
+  pipe(input([1, 3, 8, 8]), conv2d({ out: classes, k: 3 }), relu, maxPool2d({ k: 2 }))
+
+/** Functions over tensors, loops, and what fp-ts composes. */
+const withRelu = (x: AnyTensor) => pipe(x, conv2d({ out: 4, k: 3 }), relu)
+const normalised = (x: Tensor<readonly [number, 3, number, number]>) =>
+  pipe(x, conv2d({ out: 4, k: 3 }), batchNorm(), relu, checkpoint, tile({ H: 2 }), residual([relu]))
+const anyChannels = <const C extends number>(x: Tensor<readonly [1, C, 8, 8]>) => net(x, [conv2d({ out: 4, k: 3 }), relu])
+holds<Same<ShapeOf<ReturnType<typeof normalised>>, readonly [number, 4, number, number]>>()
+const grown = (widths: readonly number[]): AnyTensor => {
+  let x: AnyTensor = input([1, 3, 8, 8])
+  for (const out of widths) x = conv2d({ out, k: 3, p: 1 })(x)
+  let y: Tensor = input([1, 3, 8, 8])
+  for (const out of widths) y = conv2d({ out, k: 3, p: 1 })(y)
+  return widths.length > 3 ? x : y
+}
+const flowed = flow(conv2d({ out: 8, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }))(input([1, 3, 8, 8]))
+holds<Same<ShapeOf<typeof flowed>, readonly [1, 8, 4, 4]>>()
+
+/** What is not known is not checked, and the rest is. */
+const unknown = JSON.parse('1')
+const withUnknown = model({ name: 'unknown', input: [1, 3, 8, 8], layers: [relu, unknown, seq('in', [unknown]), residual([unknown]), relu] })
+const repeated = (count: number) => model({ name: 'repeated', input: [1, 3, 8, 8], layers: Array.from({ length: count }, () => relu) })
+
+/** Without options a layer is the same with parentheses. */
+const parentheses = pipe(input([1, 3, 8, 8]), relu(), globalAvgPool(), checkpoint())
+holds<Same<ShapeOf<typeof parentheses>, readonly [1, 3]>>()
+
+const made = modelOf('made', piped)
+holds<Same<(typeof made)['name'], 'made'>>()
+
 export const values = [
+  openFamily,
+  named2,
+  pipedFamily,
+  withRelu(input([1, 3, 8, 8])),
+  normalised(input([1, 3, 8, 8])),
+  anyChannels(input([1, 3, 8, 8])),
+  grown,
+  withUnknown,
+  repeated,
+  modelOf('flowed', flowed),
+  made,
   fromFile,
   modelOf('piped', piped),
+  normalisedFeatures,
   model({ name: 'open', layers: [conv2d({ out: 8, k: 3 }), relu, checkpoint, globalAvgPool] }),
   model({ name: 'fixed', input: [1, 3, 32, 32], layers: [conv2d({ out: 8, k: 3 }), relu, checkpoint, globalAvgPool] })
 ]

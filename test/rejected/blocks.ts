@@ -57,8 +57,8 @@ net(x, [residual([relu, seq([tile({ H: 2 })])])])
 // expects: relu: cannot tile along H; globalAvgPool sums over the pixels, so it must be the segment's last op (put a checkpoint after it)
 net(x, [tile({ H: 2 }), parallel([[globalAvgPool], [relu, checkpoint, globalAvgPool]])])
 
-// expects: in layer1.conv1: conv2d: the kernel 99x99 is larger than its padded input 56x56
+// expects: layer1.conv1: conv2d: the kernel 99x99 is larger than its padded input 56x56
 net(x, [seq('layer1', [residual([relu, named('conv1', conv2d({ out: 64, k: 99 }))])])])
 
-// expects: in layer1.5: conv2d: the kernel 99x99 is larger than its padded input 56x56
+// expects: layer1.5: conv2d: the kernel 99x99 is larger than its padded input 56x56
 net(x, [seq('layer1', [relu, residual([relu, relu], [relu]), parallel([[relu], []]), conv2d({ out: 64, k: 99 })])])

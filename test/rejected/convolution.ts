@@ -31,11 +31,11 @@ net(large, [conv2d({ out: 8, k: 3, s: 1.5 })])
 // expects: conv2d: sizes must be whole numbers above 0, and paddings at least 0
 net(large, [conv2d({ out: 8, k: 3, p: [1, -1] })])
 
-// expects: there is no option padding
+// expects: conv2d has no option padding; did you mean p?
 conv2d({ out: 8, k: 3, padding: 1 })
 
-// expects: in features.wide: conv2d: the kernel 255x255 is larger than its padded input 224x224
+// expects: features.wide: conv2d: the kernel 255x255 is larger than its padded input 224x224
 net(large, [relu, seq('features', [relu, checkpoint, named('wide', conv2d({ out: 3, k: 255 }))]), relu])
 
-// expects: in features.1.0: conv2d: the kernel 255x255 is larger than its padded input 224x224
+// expects: features.1.0: conv2d: the kernel 255x255 is larger than its padded input 224x224
 pipe(large, seq('features', [relu, checkpoint, seq([conv2d({ out: 3, k: 255 })])]))

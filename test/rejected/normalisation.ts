@@ -1,5 +1,19 @@
 import { pipe } from 'fp-ts/function'
-import { batchNorm, checkpoint, conv2d, dense, globalAvgPool, groupNorm, input, instanceNorm, net, relu, residual, tile } from '../../dsl'
+import {
+  batchNorm,
+  checkpoint,
+  conv2d,
+  dense,
+  globalAvgPool,
+  groupNorm,
+  input,
+  instanceNorm,
+  meanSquaredError,
+  net,
+  relu,
+  residual,
+  tile
+} from '../../dsl'
 
 const x = input([1, 512, 7, 7])
 const alone = input([1, 512, 1, 1])
@@ -14,8 +28,14 @@ net(alone, [instanceNorm()])
 // expects: groupNorm: one value per group, 1x512x1x1, has no variance; give it more pixels
 pipe(alone, groupNorm({ groups: 512 }))
 
-// expects: batchNorm: takes an image BxCxHxW, not 1x512
+// expects: batchNorm: one value per channel, 1x512, has no variance; give it more pixels or images, or freeze it
 net(x, [globalAvgPool, batchNorm()])
+
+// expects: batchNorm: takes an image BxCxHxW or features BxC, not a scalar
+net(x, [globalAvgPool, meanSquaredError, batchNorm()])
+
+// expects: groupNorm: takes an image BxCxHxW, not 1x512
+net(x, [globalAvgPool, groupNorm({ groups: 512 })])
 
 // expects: groupNorm: its 512 channels do not divide into 30 groups
 net(x, [groupNorm({ groups: 30 })])
@@ -29,7 +49,7 @@ net(x, [batchNorm({ momentum: 1.5 })])
 // expects: instanceNorm: eps must be above 0, not 0
 net(x, [instanceNorm({ eps: 0 })])
 
-// expects: 'training' does not exist
+// expects: batchNorm has no option training; it takes eps, momentum, affine, frozen
 batchNorm({ training: false })
 
 // expects: tile: cannot tile along H; batchNorm needs the statistics of the whole tensor before it, so put a checkpoint before it

@@ -87,8 +87,230 @@ planFor(network)({
   layers: ['conv2d 8 k3 p1', 'relu', 'maxPool2d k2', 'conv2d 16 k3', 'leakyRelu', 'globalAvgPool', 'linear 2', 'softmaxCrossEntropy']
 })
 
-// expects: layer 0: the model has conv2d 64 k3 p1 (features.0), the plan conv2d 8 k3 p1
-planFor(vgg16({ classes: 2 }))(right)
+planFor(vgg16({ classes: 2 }))({
+  ...right,
+  model: 'vgg16',
+  // expects: layer 0: the model has conv2d 64 k3 p1 (features.0), the plan conv2d 8 k3 p1
+  layers
+})
+
+planFor(model({ name: 'other', layers: network.layers }))({
+  ...right,
+  // expects: model: the model is other, the plan for network
+  model: 'network'
+})
+
+planFor(vgg16({ classes: 2 }))({
+  ...right,
+  // expects: model: the model is vgg16, the plan for network
+  model: 'network',
+  // expects: layer 0: the model has conv2d 64 k3 p1 (features.0), the plan conv2d 8 k3 p1
+  layers
+})
+
+planFor(network)({
+  ...right,
+  // expects: strategy is \"magic\", not one of auto, plain, chen, chen-sqrt, sft, sft-offload, vdnn, lms, lms-hybrid, dymem, window, greedy, dynprog, by hand
+  strategy: 'magic'
+})
+
+planFor(network)({
+  ...right,
+  device: {
+    name: 'cpu',
+    // expects: device.precision is \"float8\", not one of float32, tf32, bf16, float64
+    precision: 'float8',
+    threads: 2,
+    // expects: the device has no field thread; did you mean threads?
+    thread: 2
+  }
+})
+
+planFor(network)({
+  ...right,
+  // expects: objective is \"train with sgdd\", not one that begins with gradients, evaluate, train with sgd, train with sgd without momentum, train with adam, train with adamw
+  objective: 'train with sgdd'
+})
+
+planFor(network)({
+  ...right,
+  // expects: a plan has no field loadAhead
+  loadAhead: true,
+  // expects: a plan has no field budgets; did you mean budget?
+  budgets: [1]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    first,
+    {
+      ...second,
+      // expects: a segment has no field winogad; did you mean winograd?
+      winogad: ['features.3']
+    },
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      grid: {
+        B: 1,
+        H: 4,
+        W: 2,
+        // expects: a grid has no dimension h; did you mean H?
+        h: 2
+      }
+    },
+    second,
+    last
+  ]
+})
+
+planFor(network)({
+  ...right,
+  residence: [
+    {
+      ...stay,
+      // expects: a tensor on the host has no field swapout; did you mean swapOut?
+      swapout: 'forward 1'
+    }
+  ]
+})
+
+planFor(network)({
+  ...right,
+  placement: {
+    allocator: 'virtual',
+    chunkBytes: 4096,
+    // expects: a placement has no field chunkbytes; did you mean chunkBytes?
+    chunkbytes: 1
+  }
+})
+
+planFor(network)({
+  ...right,
+  predicted: {
+    // expects: the prediction has no figure peakHostByte; did you mean peakHostBytes?
+    peakHostByte: 1
+  }
+})
+
+planFor(network)({
+  ...right,
+  residence: [stay],
+  predicted: {
+    // expects: predicted: peakHostBytes cannot be 0 where the output of features.2 waits on the host
+    peakHostBytes: 0
+  }
+})
+
+planFor(network)({
+  ...right,
+  segments: [{ ...first, grid: { B: 1, H: 4, W: 1 }, streams: ['features.2'] }, second, last],
+  predicted: {
+    // expects: predicted: peakHostBytes cannot be 0 where the output of features.2 waits on the host
+    peakHostBytes: 0
+  }
+})
+
+planFor(network)({
+  ...right,
+  segments: [{ ...first, grid: whole }, second, last],
+  // expects: the plan's peak is 98303 bytes, but its input alone needs 98304
+  peak: 98303
+})
+
+planFor(network)({
+  ...right,
+  segments: [
+    {
+      ...first,
+      // expects: segment 0..3: 33 tiles along H are more than the 32 rows of the output of features.2; take at most 32
+      grid: { B: 1, H: 33, W: 1 }
+    },
+    {
+      ...second,
+      // expects: segment 3..6: 3 tiles along B are more than the 2 images of the input of 2; take at most 2
+      grid: { B: 3, H: 1, W: 1 }
+    },
+    {
+      ...last,
+      // expects: segment 6..8: 3 tiles along B are more than the 2 images of the input of loss; take at most 2
+      grid: { B: 3, H: 1, W: 1 }
+    }
+  ]
+})
+
+planFor(network)({
+  ...right,
+  // The pool stands before its rectifier, and halves what that takes too.
+  order: [0, 2, 1, 3, 4, 5, 6, 7],
+  segments: [
+    {
+      ...first,
+      checkpoint: 'features.1',
+      // expects: segment 0..3: 33 tiles along W are more than the 32 columns of the output of features.1; take at most 32
+      grid: { B: 1, H: 32, W: 33 }
+    },
+    {
+      ...second,
+      // expects: segment 3..6: 31 tiles along H are more than the 30 rows of the input of 2; take at most 30
+      grid: { B: 1, H: 31, W: 30 }
+    },
+    last
+  ]
+})
+
+const convolutions = model({
+  name: 'convolutions',
+  layers: [
+    conv2d({ out: 4, k: [3, 3], s: 1, d: [1, 1], groups: 1, bias: false }),
+    conv2d({ out: 4, k: 3, s: 2, p: 1, bias: false }),
+    conv2d({ out: 4, k: 1 }),
+    conv2d({ out: 4, k: 3, d: 2 }),
+    conv2d({ out: 4, k: 3, groups: 2 })
+  ]
+})
+const byWinograd = {
+  ...right,
+  model: 'convolutions',
+  layers: [
+    'conv2d 4 k3x3 s1 d1x1 g1 no-bias',
+    'conv2d 4 k3 s2 p1 no-bias',
+    'conv2d 4 k1',
+    'conv2d 4 k3 d2',
+    'conv2d 4 k3 g2',
+    'pixelCrossEntropy'
+  ],
+  order: [0, 1, 2, 3, 4, 5]
+} as const
+
+planFor(convolutions)({
+  ...byWinograd,
+  segments: [
+    {
+      ...last,
+      from: 0,
+      to: 6,
+      winograd: [
+        '0',
+        // expects: segment 0..6: winograd: there is none for 1 (conv2d 4 k3 s2 p1 no-bias); it takes 3x3 kernels with strides and dilations of 1 and one group
+        '1',
+        // expects: segment 0..6: winograd: there is none for 2 (conv2d 4 k1); it takes
+        '2',
+        // expects: segment 0..6: winograd: there is none for 3 (conv2d 4 k3 d2); it takes
+        '3',
+        // expects: segment 0..6: winograd: there is none for 4 (conv2d 4 k3 g2); it takes
+        '4'
+      ]
+    }
+  ]
+})
 
 planFor(network)({
   ...right,
@@ -468,7 +690,7 @@ planFor(network)({
   peak: 2073000000
 })
 
-// expects: Property 'segments' is missing
+// expects: segments is missing
 planFor(network)({ ...made, input, layers, order, budget: null, peak: 1 })
 
 const branching = model({
@@ -484,6 +706,7 @@ const block = { ...first, from: 1, to: 8, checkpoint: '2', grid: { B: 1, H: 4, W
 const ending = { ...last, from: 8, to: 10, checkpoint: 'loss' } as const
 const split = {
   ...right,
+  model: 'branching',
   layers: [
     'conv2d 8 k3 p1',
     'batchNorm',
@@ -556,6 +779,7 @@ const twice = model({ name: 'twice', layers: [residual([relu, conv2d({ out: 3, k
 
 planFor(normalising)({
   ...right,
+  model: 'normalising',
   layers: ['batchNorm', 'relu', 'conv2d 1 k1', 'concat', 'relu', 'concat', 'pixelCrossEntropy'],
   order: [0, 1, 2, 3, 4, 5, 6],
   segments: [
@@ -572,6 +796,7 @@ planFor(normalising)({
 
 planFor(twice)({
   ...right,
+  model: 'twice',
   layers: ['relu', 'conv2d 3 k1', 'batchNorm', 'add', 'globalAvgPool', 'softmaxCrossEntropy'],
   order: [0, 1, 2, 3, 4, 5],
   segments: [
@@ -596,6 +821,7 @@ export const fromFile = (classes: number, plan: import('../../dsl').Plan, budget
   planFor(network)({ ...right, segments: [{ ...first, winograd: plan.layers }, { ...second, winograd: [plan.model] }, last] }),
   planFor(model({ name: 'sized', layers: [globalAvgPool, linear({ out: classes })] }))({
     ...right,
+    model: 'sized',
     layers: ['globalAvgPool', 'linear 7', 'softmaxCrossEntropy'],
     order: [0, 1, 2],
     segments: [

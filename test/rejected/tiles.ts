@@ -8,9 +8,11 @@ import {
   input,
   linear,
   meanSquaredError,
+  model,
   named,
   net,
   relu,
+  resize,
   seq,
   softmaxCrossEntropy,
   tile
@@ -34,7 +36,7 @@ net(x, [convolution, relu, tile({ H: 4, W: 4 }), globalAvgPool, linear({ out: 2 
 // expects: linear: cannot tile along H; globalAvgPool sums over the pixels, so it must be the segment's last op (put a checkpoint after it)
 pipe(x, convolution, globalAvgPool, tile({ B: 2, H: 4 }), linear({ out: 2 }))
 
-// expects: in head.scores: dropout: cannot tile along W; globalAvgPool sums over the pixels, so it must be the segment's last op
+// expects: head.scores: dropout: cannot tile along W; globalAvgPool sums over the pixels, so it must be the segment's last op
 net(x, [convolution, tile({ W: 2 }), seq('head', [globalAvgPool, named('scores', dropout({ rate: 0.5 }))])])
 
 // expects: softmaxCrossEntropy: cannot tile along H; globalAvgPool sums over the pixels, so it must be the segment's last op
@@ -55,5 +57,52 @@ net(x, [convolution, globalAvgPool, checkpoint, linear({ out: 2 }), tile({ H: 2 
 // expects: tile: counts must be whole numbers above 0
 net(x, [convolution, tile({ H: 0, W: 2 })])
 
-// expects: 'D' does not exist
+// expects: tile has no option D; it takes B, H, W
 tile({ D: 2 })
+
+export const fine = model({
+  name: 'fine',
+  input: [2, 3, 64, 32],
+  layers: [
+    convolution,
+    // expects: tile: 512 tiles along H are more than the 64 rows of the output of 1; take at most 64, or a larger input
+    tile({ H: 512 }),
+    relu
+  ]
+})
+
+export const sums = model({
+  name: 'sums',
+  input: [2, 3, 64, 32],
+  layers: [
+    relu,
+    checkpoint,
+    // expects: tile: 33 tiles along W are more than the 32 columns of the input of mean; take at most 32, or a larger input
+    tile({ H: 64, W: 33 }),
+    convolution,
+    named('mean', globalAvgPool),
+    checkpoint,
+    linear({ out: 2 })
+  ]
+})
+
+export const batches = model({
+  name: 'batches',
+  input: [2, 3, 64, 32],
+  // expects: tile: 8 tiles along B are more than the 2 images of the output of features.1; take at most 2, or a larger input
+  layers: [seq('features', [convolution, tile({ B: 8 }), relu, checkpoint]), globalAvgPool]
+})
+
+// expects: tile: 65 tiles along H are more than the 64 rows of the output of the segment's last layer; take at most 64, or a larger input
+pipe(x, convolution, tile({ H: 65 }), checkpoint)
+
+// As many tiles as rows are right, and what is resized behind the mark may have more.
+export const accepted = [
+  model({ name: 'rows', input: [2, 3, 64, 32], layers: [convolution, tile({ B: 2, H: 64, W: 32 }), globalAvgPool] }),
+  model({
+    name: 'grown',
+    input: [2, 3, 64, 32],
+    layers: [conv2d({ out: 8, k: 1, s: 2 }), tile({ H: 64 }), resize({ mode: 'nearest', scale: 2 })]
+  }),
+  model({ name: 'later', input: [2, 3, 64, 32], layers: [tile({ H: 99 }), relu, tile({ H: 2 })] })
+]

@@ -21,10 +21,10 @@ net(x, [dropout({ rate: 1.5 })])
 // expects: leakyRelu: the slope -0.1 is below 0
 net(x, [leakyRelu({ slope: -0.1 })])
 
-// expects: 'alpha' does not exist
+// expects: leakyRelu has no option alpha; did you mean slope?
 leakyRelu({ alpha: 0.1 })
 
-// expects: in classifier.0: linear: takes 25088 features, not 131072
+// expects: classifier.0: linear: takes 25088 features, not 131072
 net(input([1, 3, 512, 512]), vgg16({ classes: 1000, head: 'classic' }).layers)
 
 // expects: conv2d: takes an image BxCxHxW, not 1x3

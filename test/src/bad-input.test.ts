@@ -8,7 +8,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
 import { type TensorData, writeTensorFile } from '../../src/safetensors'
-import { root, tilefold } from './command-line'
+import { overriding, root, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
@@ -67,7 +67,7 @@ test.before(async () => {
   const dsl = JSON.stringify(join(root, 'dsl'))
   writeFileSync(
     at('ill-typed.ts'),
-    `import { linear, model } from ${dsl}\nexport default model({ name: 'm', layers: [linear({ out: 'two' })] })\n`
+    `import { globalAvgPool, linear, model } from ${dsl}\nexport default model({ name: 'm', layers: [globalAvgPool, linear({ out: 'two' })] })\n`
   )
   writeFileSync(
     at('bad-layer.ts'),
@@ -80,17 +80,12 @@ test.before(async () => {
   writeFileSync(at('no-layers.js'), "exports.default = { name: 'm', input: [1, 3, 8, 8], layers: [{ op: 'conv3d', args: {} }] }\n")
   writeFileSync(at('no-model.ts'), 'export default 3\n')
   writeFileSync(at('throws.ts'), "throw new Error('not today')\n")
+  writeFileSync(at('ends.js'), 'process.exit(0)\n')
+  writeFileSync(at('ends-soon.js'), `setImmediate(() => process.exit(0))\nmodule.exports = require(${JSON.stringify(smallModel)})\n`)
 })
 
-const train = (data: string, ...more: readonly string[]): readonly string[] => [
-  'train',
-  smallModel,
-  '--data',
-  at(data),
-  '--steps',
-  '1',
-  ...more
-]
+const train = (data: string, ...more: readonly string[]): readonly string[] =>
+  overriding(['train', smallModel, '--data', at(data), '--steps', '1'], more)
 const gradients = (weights: string, batch: string): readonly string[] => [
   'gradients',
   smallModel,
@@ -112,17 +107,24 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     'a model with a layer that the DSL refuses',
     ['plan', at('bad-layer.ts')],
     2,
-    /bad-layer\.ts:3:\d+: conv2d: the kernel 9x9 is larger than its padded input 8x8/
+    /bad-layer\.ts:3:\d+: 0: conv2d: the kernel 9x9 is larger than its padded input 8x8/
   ],
   [
     'a model with a mistake and unused imports',
     ['plan', at('unused.ts')],
     2,
-    /unused\.ts:4:\d+: flatten: cannot tile along H; flatten allows B/
+    /unused\.ts:4:\d+: 0: flatten: cannot tile along H; flatten allows B/
   ],
   ['a module whose layers are none', ['plan', at('no-layers.js')], 2, /^the default export of .*no-layers\.js is not a model/],
   ['a module that exports no model', ['plan', at('no-model.ts')], 2, /^the default export of .*no-model\.ts is not a model/],
   ['a module that throws', ['plan', at('throws.ts')], 2, /^the module .*throws\.ts cannot be loaded: not today/],
+  ['a module that ends the process', ['plan', at('ends.js')], 2, /^the process was ended before the command was done: a model .* is code/],
+  [
+    'a module that ends it later',
+    ['plan', at('ends-soon.js')],
+    2,
+    /^the process was ended before the command was done: a model .* is code/
+  ],
   ['no input', ['plan', 'vgg16'], 2, /^vgg16 has no input of its own: give --input/],
   ['an input of three extents', ['plan', 'vgg16', '--input', '3x64x64'], 2, /^--input: "3x64x64" is not 4 whole numbers/],
   ['an input that is too large', ['plan', 'vgg16', '--input', '1x3x9999999x9999999'], 2, /^--input: "1x3x9999999x9999999" is larger than/],
@@ -133,6 +135,31 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
     /features\.\d+: maxPool2d: the kernel 2x2 is larger than its padded input 1x1/
   ],
   ['a budget that is no size', ['plan', 'vgg16', '--budget', '1TB'], 2, /^--budget: "1TB" is not a size/],
+  [
+    'an option that is given twice',
+    ['plan', smallModel, '--budget', '1MiB', '--strategy', 'plain', '--budget', '2MiB'],
+    2,
+    /^--budget: it is given twice, as "1MiB" and as "2MiB": give it once\.$/
+  ],
+  [
+    'an option in place of a value',
+    ['plan', smallModel, '--out', '--strategy', 'plain'],
+    2,
+    /^--out: "--strategy" looks like an option: give/
+  ],
+  ['an empty value', ['plan', smallModel, '--out', ''], 2, /^--out: its value is empty: give one, or leave the option out\.$/],
+  ['an empty size', ['plan', smallModel, '--budget', ''], 2, /^--budget: "" is not a size/],
+  ['an empty model', ['plan', ''], 2, /^model is "", not a model, or the name or path of one\.$/],
+  ['arguments after two hyphens', ['plan', '--', smallModel, '--budget', '1MiB'], 2, /^too many arguments for 'plan'/],
+  [
+    'more micro-batches than make sense',
+    train('good.csv', '--accumulate', '100000000'),
+    2,
+    /^--accumulate: "100000000" is not .* 1 to 65536\.$/
+  ],
+  ['more steps than make sense', train('good.csv', '--steps', '9007199254740991'), 2, /^--steps: .* from 1 to 1000000000\.$/],
+  ['a seed beyond exact numbers', train('good.csv', '--seed', '9007199254740993'), 2, /^--seed: "9007199254740993" is not a whole number/],
+  ['a name with control characters', ['plan', 'v\u001b[2J\ngg\u202e'], 2, /^there is no model v\\u001b\[2J\\ngg\\u202e: give alexnet/],
   ['a budget of 1 MiB', ['plan', 'vgg16', '--input', '1x3x64x64', '--budget', '1MiB'], 3, /does not fit the budget of 1048576 bytes/],
   ['an unknown device', ['plan', 'vgg16', '--device', 'abacus'], 2, /^--device: Allowed choices are cpu, cuda, reference/],
   ['too many threads', ['plan', smallModel, '--threads', '2000'], 2, /^--threads: "2000" is not a whole number from 1 to 1024/],
@@ -184,9 +211,9 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ['a clip norm of zero', train('good.csv', '--clip-norm', '0'), 2, /^--clip-norm: "0" is not a number above zero/],
   [
     'metrics over a file of something else',
-    train('good.csv', '--metrics', at('good.csv')),
+    train('good.csv', '--metrics', at('label.csv')),
     2,
-    /good\.csv: cannot be written \(it holds something/
+    /label\.csv: cannot be written \(it holds something/
   ],
   ['steps and epochs', train('good.csv', '--epochs', '2'), 2, /^--steps and --epochs both say how long to train/],
   ['weights that are absent', train('good.csv', '--weights', at('nowhere')), 2, /nowhere: cannot be read/],
@@ -268,11 +295,11 @@ for (const command of ['plan', 'bench', 'profile'])
 test('an exception that nobody expected is a bug of ours: exit 1', async () => {
   writeFileSync(
     at('trap.js'),
-    "const args = new Proxy({}, { get: () => { throw new Error('sprung') } })\nexports.default = { name: 'm', input: [1, 3, 8, 8], layers: [{ op: 'conv2d', args }] }\n"
+    `performance.now = () => { throw new Error('sprung') }\nexports.default = require(${JSON.stringify(smallModel)}).default\n`
   )
   const { status, stdout, stderr } = await run(['plan', at('trap.js'), '--json'])
   assert.is(status, 1)
-  assert.match(stderr, /^a bug of Tilefold: sprung\.\n/)
+  assert.match(stderr, /^a bug of Tilefold: sprung\.\nError: sprung\n +at /)
   assert.equal(JSON.parse(stdout), { error: { code: 'bug', message: 'a bug of Tilefold: sprung.' } })
 })
 

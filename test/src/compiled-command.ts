@@ -5,11 +5,11 @@ import { ModuleKind, ScriptTarget, transpileModule } from 'typescript'
 import { type Ended, root, runScript, type tilefold } from './command-line'
 import { temporaryFolder } from './temporary-folder'
 
-const typescriptFiles = (folder: string): readonly string[] =>
+const sourceFiles = (folder: string): readonly string[] =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) return entry.name === 'build' || entry.name === 'node_modules' ? [] : typescriptFiles(path)
-    return entry.name.endsWith('.ts') ? [path] : []
+    if (entry.isDirectory()) return entry.name === 'build' || entry.name === 'node_modules' ? [] : sourceFiles(path)
+    return /(?<!\.d)\.ts$|\.js$/.test(entry.name) ? [path] : []
   })
 
 /** A small model that needs no compiler, beside the compiled command. */
@@ -31,11 +31,12 @@ export interface CompiledCommand {
 
 const compile = (folder: string): void => {
   const compilerOptions = { module: ModuleKind.CommonJS, target: ScriptTarget.ES2022, esModuleInterop: true }
-  const sources = ['dsl', 'staging', 'native', 'models', 'src'].flatMap((name) => typescriptFiles(join(root, name)))
+  const sources = ['dsl', 'staging', 'native', 'models', 'src'].flatMap((name) => sourceFiles(join(root, name)))
   for (const file of [...sources, join(__dirname, 'small-model.ts')]) {
     const target = join(folder, relative(root, file).replace(/\.ts$/, '.js'))
     mkdirSync(dirname(target), { recursive: true })
-    writeFileSync(target, transpileModule(readFileSync(file, 'utf8'), { compilerOptions }).outputText)
+    const text = readFileSync(file, 'utf8')
+    writeFileSync(target, file.endsWith('.js') ? text : transpileModule(text, { compilerOptions }).outputText)
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   symlinkSync(join(root, 'native', 'build'), join(folder, 'native', 'build'))

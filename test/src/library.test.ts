@@ -113,7 +113,7 @@ test('a value that is none is one sentence with the code input', async () => {
     [{ input: [1, 3, 64] }, /^input is \[1,3,64\], not 4 whole numbers above zero/],
     [{ device: 'abacus' as 'cpu' }, /^device is "abacus", not one of cpu, cuda, reference, or the path of a \*\.json file$/],
     [{ clipNorm: -1 }, /^clipNorm is -1, not a number above zero$/],
-    [{ group: ['features'] }, /^group: "features" is not a group of parameters/],
+    [{ group: ['features'] }, /^group\[0\]: "features" is not a group of parameters/],
     [{ model: 'vgg99' }, /^there is no model vgg99/]
   ] as const) {
     const { code, message } = await failureOf(plan({ model: small, ...options }))
@@ -121,7 +121,7 @@ test('a value that is none is one sentence with the code input', async () => {
     assert.is(code, 'input')
   }
   for (const [options, sentence] of [
-    [{ steps: 0 }, /^steps is 0, not a whole number from 1 upwards$/],
+    [{ steps: 0 }, /^steps is 0, not a whole number from 1 to 1000000000$/],
     [{ lr: Number.NaN }, /^lr is NaN, not a number above zero$/],
     [{ schedule: 'never' }, /^schedule: "never" is not/],
     [{ validation: 1.5 }, /^validation is 1\.5, not a path, a share above 0 and below 1, or a dataset$/],

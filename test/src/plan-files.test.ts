@@ -7,6 +7,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Plan } from '../../dsl'
 import { deviceModel } from '../../native'
+import { type PlanOptions, plan as planWith } from '../../src/library/plan'
 import { loadPlan } from '../../src/plan-file'
 import { planNetwork } from '../../src/planning'
 import { writeTensorFile } from '../../src/safetensors'
@@ -262,6 +263,100 @@ test('what is wrong with a plan is one sentence, and exit status 2', async () =>
     assert.match(said.trimEnd(), sentence)
     assert.is(status, 2)
   }
+})
+
+/** As a program gives it to the library. */
+const planned = (given: object, options: Partial<PlanOptions> = {}) =>
+  planWith({ model: small, threads: 2, plan: given as Plan, ...options })()
+
+test('fields that a plan does not have are refused by name at any depth, in files and in programs', async () => {
+  const plan = tiled(readPlan('small.json'), 2, 2)
+  const [first, second] = plan.segments
+  const stay = { tensor: 'output of 0', swapOut: 'forward 1', freed: 'forward 3', swapIn: 'backward 1' }
+  const cases: readonly (readonly [object, string])[] = [
+    [{ budgets: [1] }, 'a plan has no field budgets; did you mean budget?'],
+    [{ zzz: 1 }, 'a plan has no field zzz'],
+    [{ segments: [{ ...first, winogad: ['0'] }, second] }, 'segments[0]: a segment has no field winogad; did you mean winograd?'],
+    [{ segments: [first, { ...second, grid: { ...first!.grid, h: 2 } }] }, 'segments[1].grid: a grid has no dimension h; did you mean H?'],
+    [{ residence: [{ ...stay, swapout: '' }] }, 'residence[0]: a tensor on the host has no field swapout; did you mean swapOut?'],
+    [
+      { placement: { allocator: 'virtual', chunkBytes: 4096, chunkbytes: 1 } },
+      'placement: a placement has no field chunkbytes; did you mean chunkBytes?'
+    ],
+    [{ device: { ...plan.device, thread: 2 } }, 'device: the device has no field thread; did you mean threads?'],
+    [{ predicted: { peakHostByte: 0 } }, 'predicted: the prediction has no figure peakHostByte; did you mean peakHostBytes?']
+  ]
+  for (const [changes, sentence] of cases) {
+    const path = writePlan('misspelt.json', { ...plan, ...changes })
+    assert.equal(loadPlan(path), E.left({ code: 'input', message: `the plan ${path}: ${sentence}` }))
+    assert.equal(await planned({ ...plan, ...changes }), E.left({ code: 'input', message: `plan: ${sentence}` }))
+  }
+  const [status, said] = await refusal('plan', smallModel, '--plan', at('misspelt.json'))
+  assert.match(said, /misspelt\.json: predicted: the prediction has no figure peakHostByte; did you mean peakHostBytes\?$/m)
+  assert.is(status, 2)
+})
+
+test('what a plan says it is for must be there: its model, a strategy, a precision, an objective', async () => {
+  const plan = tiled(readPlan('small.json'), 2, 2)
+  for (const [changes, sentence] of [
+    [{ model: 'resnet18' }, /^model: the model is small, the plan for resnet18\.$/],
+    [{ strategy: 'magic' }, /^plan: strategy is "magic", not one of auto, plain, .*, dynprog, by hand$/],
+    [{ device: { ...plan.device, precision: 'float8' } }, /^plan: device\.precision is "float8", not one of float32, tf32, bf16, float64$/],
+    [
+      { objective: 'train with sgdd' },
+      /^plan: objective is "train with sgdd", not one that begins with gradients, evaluate, train with sgd, /
+    ]
+  ] as const) {
+    const answer = await planned({ ...plan, ...changes })
+    assert.match(E.isLeft(answer) ? answer.left.message : '', sentence)
+  }
+})
+
+test('a plan has at most as many tiles as there are rows, and says how many there are', async () => {
+  const plan = readPlan('small.json')
+  for (const [H, W, sentence] of [
+    [17, 1, 'segment 0..4: 17 tiles along H are more than the 16 rows of the input of 3; take at most 16.'],
+    [1, 65536, 'segment 0..4: 65536 tiles along W are more than the 16 columns of the input of 3; take at most 16.']
+  ] as const)
+    assert.equal(await planned(tiled(plan, H, W)), E.left({ code: 'input', message: sentence }))
+  const report = await planned(tiled(plan, 7, 16), { budget: '1MiB' })
+  // 16 rows in 7 tiles: 5 of 3 rows, and 1 of 1.
+  assert.equal(E.isRight(report) && report.right.segments[0]!.grid, { B: 1, H: 6, W: 16 })
+})
+
+test('a peak that cannot be true is refused, unless a budget is given; one that is a little off is noted', async () => {
+  const plan = tiled(readPlan('small.json'), 2, 2)
+  const needed = await planned(plan, { budget: '1MiB' })
+  assert.ok(E.isRight(needed))
+  const { peakDeviceBytes } = needed.right
+  assert.equal(
+    await planned({ ...plan, peak: 1000 }),
+    E.left({
+      code: 'input',
+      message: `the plan's peak is 1000 bytes, but its decisions need ${peakDeviceBytes}; write that, or give --budget`
+    })
+  )
+  assert.ok(E.isRight(await planned({ ...plan, peak: 1000 }, { budget: '1MiB' })))
+  assert.ok(E.isRight(await planned({ ...plan, peak: peakDeviceBytes - 1 })))
+  const stay = { tensor: 'output of 1', swapOut: 'forward 3', freed: 'forward 4', swapIn: 'backward 2' }
+  const whole = { from: 0, to: 6, checkpoint: 'loss', grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } as const
+  const swapping = { ...plan, order: [0, 1, 2, 3, 4, 5], segments: [whole], residence: [stay], peak: 2 ** 20 }
+  const right = await planned({ ...swapping, predicted: {} })
+  assert.ok(E.isRight(right) && right.right.peakHostBytes > 0, JSON.stringify(right))
+  assert.equal(
+    await planned({ ...swapping, predicted: { peakHostBytes: 0 } }),
+    E.left({ code: 'input', message: 'predicted: peakHostBytes cannot be 0 where the output of 1 waits on the host.' })
+  )
+  const claimed = await planned({ ...swapping, predicted: { peakHostBytes: 1 } })
+  assert.match(
+    E.isLeft(claimed) ? claimed.left.message : '',
+    /^the plan's predicted\.peakHostBytes are 1, but its decisions need \d+; write that, or give --budget$/
+  )
+})
+
+test('a plan in JSON may begin with a byte order mark', () => {
+  writeFileSync(at('marked.json'), `\ufeff${readFileSync(at('small.json'), 'utf8')}`)
+  assert.equal(loadPlan(at('marked.json')), E.right(readPlan('small.json')))
 })
 
 const device = deviceModel('cpu', 'float32', 2)

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { readDataset } from '../../src/dataset'
 import { openTensorFile } from '../../src/safetensors'
 import { type TrainOptions, train } from '../../src/train'
-import { runScript } from './command-line'
+import { overriding, runScript } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { writeImages } from './example-images'
 import { failureOf, valueOf } from './outcome'
@@ -19,10 +19,11 @@ const at = (name: string): string => join(folder, name)
 const { script, model } = compiledCommand()
 const tilefold = (args: readonly string[]) => runScript([script, ...args])
 
-const training = (...more: readonly string[]): readonly string[] => [
-  ...['train', model, '--data', at('images'), '--seed', '4', '--lr', '0.05', '--flip', '--threads', '1', '--state-every', '2'],
-  ...more
-]
+const training = (...more: readonly string[]): readonly string[] =>
+  overriding(
+    ['train', model, '--data', at('images'), '--seed', '4', '--lr', '0.05', '--flip', '--threads', '1', '--state-every', '2'],
+    more
+  )
 
 /** All that changes what a step does. */
 const everything = [
@@ -130,6 +131,26 @@ test('where the disk has lost the newest state, the one before is taken; with no
   const lost = await tilefold(training('--steps', '7', '--state', at('damaged'), '--resume'))
   assert.is(lost.status, 2)
   assert.match(lost.stderr, /step-6\.safetensors: its header claims .*\n$/)
+})
+
+/** The same file with other words in its header; tensors stay where they are. */
+const withHeader = (path: string, change: (header: string) => string): void => {
+  const bytes = readFileSync(path)
+  const end = 8 + Number(bytes.readBigUInt64LE())
+  const header = Buffer.from(change(bytes.toString('utf8', 8, end)))
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(header.length))
+  writeFileSync(path, Buffer.concat([length, header, bytes.subarray(end)]))
+}
+
+test('a state that says more steps than it holds is damaged like others, and no room is made for them', async () => {
+  cpSync(at('kept'), at('boasting'), { recursive: true })
+  const boast = (header: string): string => header.replace('\\"steps\\":7', '\\"steps\\":1000000000000000')
+  withHeader(at('boasting/step-7.safetensors'), boast)
+  const { status, stderr } = await tilefold(training('--steps', '7', '--state', at('boasting'), '--resume'))
+  assert.is(status, 0, stderr)
+  const sentence = 'is damaged: its metadata say 1000000000000000 steps, and it has no training.loss of as many'
+  assert.match(stderr, `step-7.safetensors: ${sentence}; the state after step 6 is taken.\n`)
 })
 
 test('a safetensors file that is no state is no state', async () => {

@@ -1,11 +1,11 @@
 /** What can go wrong while states are written: the exit that was promised, a sentence that says what is left, and that it is whole. */
-import { spawn } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, readFileSync, readdirSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chmodSync, cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { readState } from '../../src/training/state'
-import { type Ended, runScript, tilefold as realCommand } from './command-line'
+import { type Ended, runScript, tilefold as realCommand, overriding } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { writeImages } from './example-images'
 import { valueOf } from './outcome'
@@ -15,10 +15,14 @@ const folder = temporaryFolder()
 const at = (name: string): string => join(folder, name)
 const { script, model } = compiledCommand()
 
-const training = (state: string, ...more: readonly string[]): readonly string[] => [
-  ...[script, 'train', model, '--data', at('images'), '--seed', '4', '--lr', '0.05', '--threads', '1', '--json'],
-  ...['--state', state, '--state-every', '1', '--resume', ...more]
-]
+const training = (state: string, ...more: readonly string[]): readonly string[] =>
+  overriding(
+    [
+      ...[script, 'train', model, '--data', at('images'), '--seed', '4', '--lr', '0.05', '--threads', '1', '--json'],
+      ...['--state', state, '--state-every', '1', '--resume']
+    ],
+    more
+  )
 
 /** Runs a shell's line in which "$@" is node with the arguments. */
 const shell = (line: string, args: readonly string[]): Promise<Ended> =>
@@ -62,9 +66,16 @@ test.before(async () => {
 })
 
 test('a full disk: exit 2, and the last state is intact', async () => {
-  // The state is written under a temporary name with the process's number, which exec keeps: that name is a device that is always full.
-  const line = `ln -s /dev/full ${begun('full')}/step-4.safetensors.$$.tmp && exec "$@"`
-  const sentence = sentenceOf(await shell(line, training(at('full'), '--steps', '6')), 2, 'input')
+  // What is written under the state's temporary name goes to a device that is always full.
+  const preload = at('full-disk.js')
+  writeFileSync(
+    preload,
+    `const promises = require('node:fs/promises')
+const { open } = promises
+promises.open = (path, flags, mode) => open(/step-4\\.safetensors\\..*\\.tmp$/.test(path) && flags === 'w' ? '/dev/full' : path, flags, mode)
+`
+  )
+  const sentence = sentenceOf(await runScript(['-r', preload, ...training(begun('full'), '--steps', '6')]), 2, 'input')
   assert.match(sentence, /step-4\.safetensors: cannot be written \(no space left on device\); .*full holds the state after step 3\.$/)
   await checkIntact('full')
 })
@@ -94,8 +105,9 @@ readOnlyTest(
 )
 
 test('a file in place of the folder', async () => {
-  const sentence = sentenceOf(await runScript(training(model, '--steps', '6')), 2, 'input')
-  assert.match(sentence, /small\.js: cannot be written \(/)
+  writeFileSync(at('file'), '')
+  const sentence = sentenceOf(await runScript(training(at('file'), '--steps', '6')), 2, 'input')
+  assert.match(sentence, /file: cannot be written \(it is no folder\)\.$/)
 })
 
 test('a loss that is not finite: exit 4, and a state from before it grew', async () => {
@@ -167,5 +179,88 @@ for (const [moments, args] of [
     assert.ok(!existsSync(at('none')))
   })
 }
+
+/** Sends a Ctrl-C once `isTime`, and answers with how long the process took from then on, and how it ended. */
+const interruptedWhen = async (
+  args: readonly string[],
+  whenTime: (child: ChildProcess, interrupt: () => void) => void
+): Promise<{ readonly ended: Ended; readonly milliseconds: number }> => {
+  let at = 0
+  const ended = await runScript(args, (child) =>
+    whenTime(child, () => {
+      at = performance.now()
+      child.kill('SIGINT')
+    })
+  )
+  return { ended, milliseconds: performance.now() - at }
+}
+
+/** A Ctrl-C is answered within a second; the rest is for a machine that is busy with other tests. */
+const mostMilliseconds = 3000
+
+test('Ctrl-C while a plan is made that takes long: exit 130 within a second', async () => {
+  const args = [script, 'plan', 'resnet152', '--input', '1x3x8192x8192', '--budget', '12%', '--json']
+  const { ended, milliseconds } = await interruptedWhen(args, (_, interrupt) => setTimeout(interrupt, 3000))
+  assert.is(sentenceOf(ended, 130, 'interrupted'), 'interrupted.')
+  assert.ok(milliseconds < mostMilliseconds, `${milliseconds}`)
+})
+
+test('Ctrl-C while a file does not answer: exit 130 within a second', async () => {
+  execFileSync('mkfifo', [at('silent.json')])
+  const args = [script, 'plan', 'vgg11', '--input', '1x3x64x64', '--plan', at('silent.json'), '--json']
+  const { ended, milliseconds } = await interruptedWhen(args, (_, interrupt) => setTimeout(interrupt, 2000))
+  assert.is(sentenceOf(ended, 130, 'interrupted'), 'interrupted.')
+  assert.ok(milliseconds < mostMilliseconds, `${milliseconds}`)
+})
+
+test('Ctrl-C while training waits for an image that does not answer: the last step is saved', async () => {
+  await writeImages(at('many'), 300)
+  // A disk that does not answer any more, as far as the decoder can tell.
+  writeFileSync(
+    at('silent.js'),
+    `const { existsSync } = require('node:fs')
+const Module = require('node:module')
+const load = Module._load
+const never = () => new Promise(() => setInterval(() => undefined, 1000))
+Module._load = (name, ...rest) => {
+  const sharp = load(name, ...rest)
+  if (name !== 'sharp') return sharp
+  const decoder = (...args) => Object.assign(sharp(...args), existsSync(${JSON.stringify(at('silence'))}) && { metadata: never, toBuffer: never })
+  return Object.assign(decoder, sharp)
+}
+`
+  )
+  // Each image is drawn once, so that most are still to be read after the first step.
+  const trained = ['train', model, '--data', at('many'), '--epochs', '1', '--save', at('waiting.safetensors'), '--json']
+  const { ended } = await interruptedWhen(['-r', at('silent.js'), script, ...trained], (child, interrupt) => {
+    const begin = (text: string): void => {
+      if (!/^step 1\//m.test(text)) return
+      child.stderr?.off('data', begin)
+      writeFileSync(at('silence'), '')
+      setTimeout(interrupt, 1000)
+    }
+    child.stderr?.on('data', begin)
+  })
+  assert.match(
+    sentenceOf(ended, 130, 'interrupted'),
+    /^interrupted after \d+ of \d+ steps; .*waiting\.safetensors holds the weights after step \d+\.$/
+  )
+  assert.ok(existsSync(at('waiting.safetensors')))
+})
+
+test('threads that the system does not let the process make: one sentence', async () => {
+  const line = 'ulimit -v 4000000; exec "$@"'
+  const ended = await shell(line, [script, 'bench', model, '--steps', '1', '--threads', '1000', '--json'])
+  assert.match(sentenceOf(ended, 2, 'input'), /^the system lets this process make \d+ threads more, fewer than the 1000 asked for/)
+})
+
+test('memory that a ulimit does not leave: one sentence', async () => {
+  const line = 'ulimit -v 4000000; exec "$@"'
+  const ended = await shell(line, [script, 'bench', model, '--budget', '3500MiB', '--steps', '1', '--threads', '1', '--json'])
+  assert.match(
+    sentenceOf(ended, 2, 'input'),
+    /bytes of memory that are left by the limit of addresses \(ulimit -v\): give a smaller budget\.$/
+  )
+})
 
 test.run()

@@ -140,6 +140,28 @@ test('an order in which a max pool runs before a rectifier is written and read',
   assertReadAgain(wanted, staged)
 })
 
+test('a plan names no convolution by Winograd that cannot run so on any device', () => {
+  const layers: readonly AnyLayer[] = [
+    ...[convolution(4), convolution(4, 2), conv2d({ out: 4, k: 1 }), conv2d({ out: 4, k: 3, d: 2 }), conv2d({ out: 4, k: 3, groups: 2 })],
+    ...[globalAvgPool, linear({ out: 2 })]
+  ]
+  const model = { ...network, layers }
+  const file = planFileOf(must(stage({ ...request, model })), objective)
+  const answer = (name: string): string => {
+    const checked = checkPlanFile(model, { ...file, segments: [{ ...file.segments[0]!, winograd: [name] }] })
+    return E.isLeft(checked) ? checked.left.message : 'sound'
+  }
+  const refusal = (layer: string): string =>
+    `segment 0..8: winograd: there is none for ${layer}; it takes 3x3 kernels with strides and dilations of 1 and one group.`
+  assert.equal(['0', '1', '2', '3', '4'].map(answer), [
+    'sound',
+    refusal('1 (conv2d 4 k3 s2 p1 no-bias)'),
+    refusal('2 (conv2d 4 k1)'),
+    refusal('3 (conv2d 4 k3 d2)'),
+    refusal('4 (conv2d 4 k3 g2)')
+  ])
+})
+
 test('a max pool runs after a rectifier that something else reads too', () => {
   const layers: readonly AnyLayer[] = [convolution(4), relu, residual([maxPool2d({ k: 3, s: 1, p: 1 })]), globalAvgPool, linear({ out: 2 })]
   const refused = stage({

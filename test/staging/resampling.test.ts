@@ -54,6 +54,12 @@ test('a range of resized outputs reads what its outputs are made of', () => {
   )
 })
 
+test('the nearest of 70 inputs to 30 outputs are exact, where PyTorch rounds 70 / 30 and takes the input before', () =>
+  assert.equal(resizeInterval({ inExtent: 70, outExtent: 30, bilinear: false, alignCorners: false }, { from: 27, to: 28 }), {
+    from: 63,
+    to: 64
+  }))
+
 test('a range of adaptively pooled outputs reads their windows', () => {
   fc.assert(
     fc.property(fc.record(extents), fc.nat(), fc.nat(), (axis, start, length) => {

@@ -174,11 +174,34 @@ test('what would see nothing but padding is refused by its layer, whole or in ti
   assert.is(refusal([padded, relu, tile({ H: 8 }), checkpoint, ...head], [1, 3, 32, 32]), 'staged')
 })
 
+test('more tiles than rows are asked for in vain; what is evaluated, of whatever size, gets as many as there are', () => {
+  const layers = [
+    conv2d({ out: 4, k: 3, p: 1 }),
+    relu,
+    maxPool2d({ k: 2 }),
+    tile({ H: 32, W: 2 }),
+    checkpoint,
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
+  const fine = request(layers, [1, 3, 64, 64])
+  assert.equal(staged(fine).plan.segments[0]!.grid, { B: 1, H: 32, W: 2 })
+  for (const strategy of ['auto', 'sft', 'plain'] as const) {
+    const refused = stage(request(layers, [1, 3, 32, 32], { strategy }))
+    assert.is(
+      isLeft(refused) && refused.left.message,
+      'net on 1x3x32x32: tile: 32 tiles along H are more than the 16 rows of the output of 2; take at most 16, or a larger input.'
+    )
+  }
+  const evaluated = staged(request(layers, [1, 3, 32, 32], { objective: { kind: 'evaluate' } }))
+  assert.equal(evaluated.plan.segments[0]!.grid, { B: 1, H: 16, W: 2 })
+})
+
 test("what normalises the network's input cannot stand in tiles of it, asked for or given", () => {
   const asked = stage(request([batchNorm(), relu, tile({ H: 2 }), checkpoint, globalAvgPool, linear({ out: 2 })], [1, 3, 32, 32]))
   assert.is(
     isLeft(asked) && asked.left.message,
-    'net on 1x3x32x32: tile: cannot tile along H; batchNorm needs the statistics of the whole input, so put a checkpoint after it.'
+    'net on 1x3x32x32: 2: tile: cannot tile along H; batchNorm needs the statistics of the whole input, so put a checkpoint after it.'
   )
   const [first, rest] = [
     { from: 0, to: 2, grid: { B: 1, H: 1, W: 4 }, recompute: true, reorder: 'once' as const },

@@ -18,6 +18,7 @@ EncodedProgram programOf(const Napi::Object& options) {
   if (input.size() != program.input.size()) throw Failure("the input has " + std::to_string(input.size()) + " extents instead of 4");
   std::copy(input.begin(), input.end(), program.input.begin());
   program.kernels = doublesOf(options.Get("kernels"), "kernels");
+  program.workspaces = doublesOf(options.Get("workspaces"), "workspaces");
   for (const Napi::Object& section : objectsOf(options, "sections"))
     program.sections.push_back({textOf(section, "name"), doublesOf(section.Get("code"), "code"), numberOf(section, "exchangeBytes")});
   return program;
@@ -41,16 +42,22 @@ struct Pixels {
   std::size_t bytes;
 };
 
+void requireFixed(const Napi::Value& buffer, const char* what) {
+  if (buffer.As<Napi::Object>().Get("resizable").ToBoolean())
+    throw Failure(std::string(what) + " lies in a resizable buffer, which may shrink while it is read: copy it to one that is not");
+}
+
 Pixels pixelsOf(const Napi::Value& value) {
   if (const MappedFile* mapped = mappedPixelsOf(value)) return {mapped->data(), mapped->bytes()};
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array)
     throw Failure("pixels is neither a Uint8Array nor mapped");
   const auto array = value.As<Napi::Uint8Array>();
+  requireFixed(array.Get("buffer"), "pixels");
   return {array.Data(), array.ByteLength()};
 }
 
-Image imageOf(const Napi::Object& object) {
-  const Pixels pixels = pixelsOf(object.Get("pixels"));
+Image imageOf(const Napi::Object& object, const Napi::Value& value) {
+  const Pixels pixels = pixelsOf(value);
   const auto count = [&](const char* name) { return static_cast<std::int64_t>(countOf(object, name)); };
   Image image{pixels.data,
               count("height"),
@@ -77,16 +84,21 @@ class Run : public Napi::AsyncWorker {
     if (!info[0].IsString()) throw Failure("the section is no string");
     section_ = info[0].As<Napi::String>().Utf8Value();
     if (!info[1].IsArrayBuffer()) throw Failure("the exchange buffer is no ArrayBuffer");
+    requireFixed(info[1], "the exchange");
     exchange_ = static_cast<std::byte*>(info[1].As<Napi::ArrayBuffer>().Data());
     exchangeBytes_ = info[1].As<Napi::ArrayBuffer>().ByteLength();
     const Napi::Object parameters = objectOf(info[2], "parameters");
     step_.learningRate = numberOf(parameters, "learningRate");
     step_.step = countOf(parameters, "step");
     step_.seed = countOf(parameters, "seed");
-    for (const Napi::Object& image : objectsOf(parameters, "images")) step_.images.push_back(imageOf(image));
     Napi::Array buffers = Napi::Array::New(env);
     buffers.Set(0u, info[1]);
-    buffers.Set(1u, parameters.Get("images"));
+    for (const Napi::Object& image : objectsOf(parameters, "images")) {
+      // Read once: what the caller puts in its place meanwhile is of no interest to this run.
+      const Napi::Value pixels = image.Get("pixels");
+      step_.images.push_back(imageOf(image, pixels));
+      buffers.Set(buffers.Length(), pixels);
+    }
     buffers_ = Napi::Persistent(Napi::Object(buffers));
     session_->begin();
   }

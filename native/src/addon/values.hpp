@@ -30,6 +30,8 @@ Napi::Value guarded(Napi::Env env, const Body& body) {
     return success(env, body());
   } catch (const NoMemory& error) {
     return failure(env, "memory", error.what());
+  } catch (const NoThreads& error) {
+    return failure(env, "threads", error.what());
   } catch (const Failure& error) {
     return failure(env, "device", error.what());
   } catch (const Napi::Error& error) {

@@ -35,4 +35,22 @@ struct Lanes {
 #endif
 };
 
+// destination[i] = rectified(decides(i), value(i), slope), as ../rectifier.hpp: in two loops, since a choice within one would cost vectors.
+template <class Decides, class Value>
+TILEFOLD_INLINE void rectifyEach(std::int64_t count, float slope, const Decides& decides, const Value& value, float* destination) {
+  if (slope == 0) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float kept = value(i);
+      destination[i] = decides(i) <= 0 ? 0.0F : kept;
+    }
+  } else {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float kept = value(i), scaled = slope * kept;
+      destination[i] = decides(i) > 0 ? kept : scaled;
+    }
+  }
+}
+
 }  // namespace tilefold::cpu

@@ -67,15 +67,40 @@ TILEFOLD_INLINE void forVectors(const Strip& strip, const Body& body) {
 // As Normaliser of ../normalisation.hpp.
 TILEFOLD_INLINE Floats normalised(const Floats& fromMean, const Floats& scale, const Floats& shift) { return fromMean * scale + shift; }
 
-// A float is above 0 where its bits are, as a signed number. (GCC 12 fails over comparisons here, whose masks differ between clones.)
-TILEFOLD_INLINE Floats rectified(const Floats& decides, const Floats& value, float slope) {
-  typedef std::uint32_t Bits __attribute__((vector_size(width * sizeof(std::uint32_t))));
-  using Integers = Lanes<width>::Integers;
-  const Bits bits = reinterpret_cast<Bits>(decides);
-  const Integers passes = reinterpret_cast<Integers>(-bits & ~bits) >> 31;
-  const Floats scaled = slope * value;
-  return reinterpret_cast<Floats>((passes & reinterpret_cast<Integers>(value)) | (~passes & reinterpret_cast<Integers>(scaled)));
+typedef std::uint32_t Bits __attribute__((vector_size(width * sizeof(std::uint32_t))));
+using Integers = Lanes<width>::Integers;
+
+// All bits where a float is above 0, which its bits are then as a signed number. (GCC 12 fails over comparisons
+// of vectors here, whose masks differ between clones.)
+TILEFOLD_INLINE Integers above(const Floats& y) {
+  const Bits bits = reinterpret_cast<Bits>(y);
+  return reinterpret_cast<Integers>(-bits & ~bits) >> 31;
 }
+
+// As ../rectifier.hpp; which of the two is chosen outside of the loops.
+struct ToZero {
+  TILEFOLD_INLINE explicit ToZero(float) {}
+  TILEFOLD_INLINE Floats operator()(const Floats& y) const {
+    constexpr std::int32_t infinity = 0x7f800000;
+    const Integers isNone = (infinity - (reinterpret_cast<Integers>(y) & 0x7fffffff)) >> 31;
+    return reinterpret_cast<Floats>((above(y) | isNone) & reinterpret_cast<Integers>(y));
+  }
+  // Where y is not a number, x - mean is none either, and makes none of the gradient.
+  TILEFOLD_INLINE Floats operator()(const Floats& y, const Floats& dy) const {
+    return reinterpret_cast<Floats>(above(y) & reinterpret_cast<Integers>(dy));
+  }
+};
+
+struct BySlope {
+  TILEFOLD_INLINE explicit BySlope(float by) : slope(by) {}
+  TILEFOLD_INLINE Floats operator()(const Floats& y) const { return (*this)(y, y); }
+  TILEFOLD_INLINE Floats operator()(const Floats& y, const Floats& dy) const {
+    const Integers passes = above(y);
+    const Floats scaled = slope * dy;
+    return reinterpret_cast<Floats>((passes & reinterpret_cast<Integers>(dy)) | (~passes & reinterpret_cast<Integers>(scaled)));
+  }
+  float slope;
+};
 
 struct AddDeviations {
   const Strip strip;
@@ -97,6 +122,7 @@ struct AddDeviations {
   }
 };
 
+template <class Rectify>
 struct NormaliseStrip {
   const Strip strip;
   const LaneNormalisers& n;
@@ -106,16 +132,17 @@ struct NormaliseStrip {
   template <int Vectors, bool Whole>
   TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
     const Coefficients<Vectors> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
-    const float slope = n.slope;
+    const Rectify rectified(n.slope);
     for (std::int64_t p = 0; p < strip.count; ++p)
       for (int v = 0; v < Vectors; ++v) {
         const std::int64_t at = p * strip.step + lane + v * width;
         const Floats y = normalised(load<Whole>(source + at, lanes) - mean.values[v], scale.values[v], shift.values[v]);
-        store<Whole>(destination + at, rectified(y, y, slope), lanes);
+        store<Whole>(destination + at, rectified(y), lanes);
       }
   }
 };
 
+template <class Rectify>
 struct AddGradients {
   const Strip strip;
   const LaneNormalisers& n;
@@ -125,14 +152,14 @@ struct AddGradients {
   template <int Vectors, bool Whole>
   TILEFOLD_INLINE void run(std::int64_t lane, std::int64_t lanes) const {
     const Coefficients<Vectors> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
-    const float slope = n.slope;
+    const Rectify rectified(n.slope);
     Sums<Vectors> own;
     for (std::int64_t p = 0; p < strip.count; ++p)
       for (int v = 0; v < Vectors; ++v) {
         const std::int64_t at = p * strip.step + lane + v * width;
         const Floats fromMean = load<Whole>(source + at, lanes) - mean.values[v];
         const Floats dy = load<Whole>(gradient + at, lanes);
-        const Doubles passed = widened(rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy, slope));
+        const Doubles passed = widened(rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy));
         own.first[v] += passed;
         own.second[v] += passed * widened(fromMean);
       }
@@ -140,6 +167,7 @@ struct AddGradients {
   }
 };
 
+template <class Rectify>
 struct NormaliseGradient {
   const Strip strip;
   const LaneNormalisers& n;
@@ -159,13 +187,13 @@ struct NormaliseGradient {
   TILEFOLD_INLINE void runAs(std::int64_t lane, std::int64_t lanes) const {
     const Coefficients<Vectors> mean(n.mean + lane), scale(n.scale + lane), shift(n.shift + lane);
     const Coefficients<Vectors> ofGradient(g.gradient + lane), ofSource(g.source + lane), constant(g.constant + lane);
-    const float slope = n.slope;
+    const Rectify rectified(n.slope);
     for (std::int64_t p = 0; p < strip.count; ++p)
       for (int v = 0; v < Vectors; ++v) {
         const std::int64_t at = p * strip.step + lane + v * width;
         const Floats fromMean = load<Whole>(source + at, lanes) - mean.values[v];
         const Floats dy = load<Whole>(gradient + at, lanes);
-        const Floats passed = rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy, slope);
+        const Floats passed = rectified(normalised(fromMean, scale.values[v], shift.values[v]), dy);
         Floats dx = ofGradient.values[v] * passed + (fromMean * ofSource.values[v] + constant.values[v]);
         if constexpr (Add) dx += load<Whole>(sourceGradient + at, lanes);
         store<Whole>(sourceGradient + at, dx, lanes);
@@ -180,17 +208,26 @@ TILEFOLD_CLONES void addDeviations(const Strip& strip, const float* source, cons
 }
 
 TILEFOLD_CLONES void normalise(const Strip& strip, const LaneNormalisers& n, const float* source, float* destination) {
-  forVectors(strip, NormaliseStrip{strip, n, source, destination});
+  if (n.slope == 0)
+    forVectors(strip, NormaliseStrip<ToZero>{strip, n, source, destination});
+  else
+    forVectors(strip, NormaliseStrip<BySlope>{strip, n, source, destination});
 }
 
 TILEFOLD_CLONES void addGradients(const Strip& strip, const LaneNormalisers& n, const float* source, const float* gradient,
                                   LaneSums& sums) {
-  forVectors(strip, AddGradients{strip, n, source, gradient, sums});
+  if (n.slope == 0)
+    forVectors(strip, AddGradients<ToZero>{strip, n, source, gradient, sums});
+  else
+    forVectors(strip, AddGradients<BySlope>{strip, n, source, gradient, sums});
 }
 
 TILEFOLD_CLONES void normaliseGradient(const Strip& strip, const LaneNormalisers& n, const LaneGradients& g, const float* source,
                                        const float* gradient, float* sourceGradient) {
-  forVectors(strip, NormaliseGradient{strip, n, g, source, gradient, sourceGradient});
+  if (n.slope == 0)
+    forVectors(strip, NormaliseGradient<ToZero>{strip, n, g, source, gradient, sourceGradient});
+  else
+    forVectors(strip, NormaliseGradient<BySlope>{strip, n, g, source, gradient, sourceGradient});
 }
 
 }  // namespace tilefold::cpu

@@ -134,20 +134,14 @@ TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow& row, float* values, std::uin
 }  // namespace
 
 TILEFOLD_CLONES void rectify(const float* source, float* destination, std::int64_t count, float slope) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float value = source[i], scaled = slope * value;
-    destination[i] = value > 0 ? value : scaled;
-  }
+  const auto value = [=](std::int64_t i) { return source[i]; };
+  rectifyEach(count, slope, value, value, destination);
 }
 
 TILEFOLD_CLONES void rectifyGradient(const float* output, const float* outputGradient, float* sourceGradient, std::int64_t count,
                                      float slope) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float value = outputGradient[i], scaled = slope * value;
-    sourceGradient[i] = output[i] > 0 ? value : scaled;
-  }
+  rectifyEach(
+      count, slope, [=](std::int64_t i) { return output[i]; }, [=](std::int64_t i) { return outputGradient[i]; }, sourceGradient);
 }
 
 TILEFOLD_CLONES void add(const float* source, float* destination, std::int64_t count) {
@@ -156,11 +150,8 @@ TILEFOLD_CLONES void add(const float* source, float* destination, std::int64_t c
 }
 
 TILEFOLD_CLONES void addRectified(const float* first, const float* second, float* destination, std::int64_t count, float slope) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float sum = first[i] + second[i], scaled = slope * sum;
-    destination[i] = sum > 0 ? sum : scaled;
-  }
+  const auto sum = [=](std::int64_t i) { return first[i] + second[i]; };
+  rectifyEach(count, slope, sum, sum, destination);
 }
 
 TILEFOLD_CLONES void addScaled(float scale, const float* source, float* destination, std::int64_t count) {

@@ -163,14 +163,10 @@ TILEFOLD_CLONES void restoreTile(const float* products, std::int64_t positionStr
   transformBothWays<6, 4>([=](int i, int j) -> const Vector& { return at(products + (i * 6 + j) * positionStride); }, fromPoints,
                           [=](int i, int j, const Vector& value) { at(pixels + i * rowStride + j * lanes) = value + at(start); });
   if (finish.slope == 1) return;
-  const float slope = finish.slope;
   for (int i = 0; i < 4; ++i) {
     float* row = pixels + i * rowStride;
-#pragma omp simd
-    for (int k = 0; k < 4 * lanes; ++k) {
-      const float value = row[k], scaled = slope * value;
-      row[k] = value > 0 ? value : scaled;
-    }
+    const auto value = [=](std::int64_t k) { return row[k]; };
+    rectifyEach(4 * lanes, finish.slope, value, value, row);
   }
 }
 

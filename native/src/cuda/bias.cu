@@ -1,4 +1,6 @@
 #include "bias.hpp"
+
+#include "../rectifier.hpp"
 #include "element_loop.cuh"
 #include "grid.cuh"
 #include "warp.cuh"
@@ -25,10 +27,7 @@ __global__ void addBias(T* values, const float* bias, float slope, std::uint32_t
     const float* const first = bias == nullptr ? nullptr : bias + channel;
     Pack<float, n> pack;
     pack.load(values + i * n);
-    for (int k = 0; k < n; ++k) {
-      const float value = pack[k] + (bias == nullptr ? 0.0F : first[k * step]);
-      pack[k] = value > 0 ? value : slope * value;
-    }
+    for (int k = 0; k < n; ++k) pack[k] = rectified(pack[k] + (bias == nullptr ? 0.0F : first[k * step]), slope);
     pack.store(values + i * n);
   }
 }

@@ -1,3 +1,4 @@
+#include "../rectifier.hpp"
 #include "channel_loop.cuh"
 #include "normalisation.hpp"
 
@@ -39,7 +40,7 @@ void backward(const Context& context, const Normalise& n, const NormaliseOperand
         if (add) before.load(sourceGradient + i);
         for (int k = 0; k < values.width; ++k) {
           const GradientConstants of = constants(k);
-          const float dy = of.normaliser(values[k]) > 0 ? passed[k] : slope * passed[k];
+          const float dy = rectified(of.normaliser(values[k]), passed[k], slope);
           const float dx = of.gradient * dy + ((values[k] - of.normaliser.mean) * of.source + of.constant);
           passed[k] = add ? before[k] + dx : dx;
         }
@@ -58,10 +59,7 @@ void normaliseForward(const Context& context, const Normalise& n, const Normalis
       [=] __device__(std::int64_t image, std::int64_t channel) { return operands.normaliser(n, image, channel); },
       [=] __device__(auto values, std::int64_t i, const auto& normaliser) {
         values.load(source + i);
-        for (int k = 0; k < values.width; ++k) {
-          const float y = normaliser(k)(values[k]);
-          values[k] = y > 0 ? y : slope * y;
-        }
+        for (int k = 0; k < values.width; ++k) values[k] = rectified(normaliser(k)(values[k]), slope);
         values.store(destination + i);
       });
 }

@@ -1,3 +1,4 @@
+#include "../rectifier.hpp"
 #include "normalisation.hpp"
 #include "statistics_sums.cuh"
 
@@ -16,7 +17,7 @@ void normaliseSums(const Context& context, const Normalise& n, const NormaliseOp
         values.load(source + i);
         passed.load(gradient + i);
         for (int k = 0; k < values.width; ++k) {
-          const double dy = static_cast<double>(normaliser(k)(values[k]) > 0 ? passed[k] : slope * passed[k]);
+          const double dy = static_cast<double>(rectified(normaliser(k)(values[k]), passed[k], slope));
           add(k, dy, dy * static_cast<double>(values[k] - normaliser(k).mean));
         }
       },

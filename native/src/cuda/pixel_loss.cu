@@ -211,13 +211,21 @@ void classesOf(const Context& context, const Pixels& pixels, const T* source, st
     const T* const scores = source + at.scores;
     const std::int64_t stride = pixels.channelStride();
     Largest largest{scores[0], 0};
+    // Stays 0 where all scores are finite, and is no number otherwise.
+    float zero = 0;
 #pragma unroll 4
-    for (std::int64_t k = threadIdx.x % lanes; k < pixels.channels(); k += lanes) largest.offer(scores[k * stride], k);
+    for (std::int64_t k = threadIdx.x % lanes; k < pixels.channels(); k += lanes) {
+      const float score = scores[k * stride];
+      zero += score * 0.0F;
+      largest.offer(score, k);
+    }
     for (int mask = lanes / 2; mask > 0; mask /= 2) {
       const float score = exchanged(largest.score, mask);
+      zero += exchanged(zero, mask);
       largest.offer(score, exchanged(largest.place, mask));
     }
-    if (pixel < pixels.count() && threadIdx.x % lanes == 0) classes[at.classes] = static_cast<std::uint8_t>(largest.place);
+    if (pixel < pixels.count() && threadIdx.x % lanes == 0)
+      classes[at.classes] = zero == 0 ? static_cast<std::uint8_t>(largest.place) : noClass;
   });
 }
 

@@ -1,3 +1,4 @@
+#include "../rectifier.hpp"
 #include "activation.cuh"
 #include "element_loop.cuh"
 #include "pointwise.hpp"
@@ -24,7 +25,7 @@ void rectifierForward(const Context& context, const Rectifier& r, const T* sourc
   const float slope = static_cast<float>(r.slope);
   forEachPack<T>(context, "rectifierForward", r.count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
     values.load(source + i);
-    for (int k = 0; k < values.width; ++k) values[k] = values[k] > 0 ? values[k] : slope * values[k];
+    for (int k = 0; k < values.width; ++k) values[k] = rectified(values[k], slope);
     values.store(destination + i);
   });
 }
@@ -37,7 +38,7 @@ void rectifierBackward(const Context& context, const Rectifier& r, const T* dest
                    auto gradient = values;
                    values.load(destination + i);
                    gradient.load(destinationGradient + i);
-                   for (int k = 0; k < values.width; ++k) gradient[k] = values[k] > 0 ? gradient[k] : slope * gradient[k];
+                   for (int k = 0; k < values.width; ++k) gradient[k] = rectified(values[k], gradient[k], slope);
                    gradient.store(sourceGradient + i);
                  });
 }
@@ -49,10 +50,7 @@ void addForward(const Context& context, const Rectifier& r, const T* first, cons
     auto other = values;
     values.load(first + i);
     other.load(second + i);
-    for (int k = 0; k < values.width; ++k) {
-      const float sum = values[k] + other[k];
-      values[k] = sum > 0 ? sum : slope * sum;
-    }
+    for (int k = 0; k < values.width; ++k) values[k] = rectified(values[k] + other[k], slope);
     values.store(destination + i);
   });
 }

@@ -61,8 +61,11 @@ std::string list(const std::vector<fs::path>& folders) {
 std::vector<fs::path> libraryFolders() {
   std::vector<fs::path> folders;
   std::error_code error;
-  if (const char* given = std::getenv("TILEFOLD_CUDNN_PATH"); given != nullptr && *given != '\0')
-    folders.push_back(fs::is_directory(given, error) ? fs::path(given) : fs::path(given).parent_path());
+  if (const char* given = std::getenv("TILEFOLD_CUDNN_PATH"); given != nullptr && *given != '\0') {
+    const fs::path path(given);
+    if (!path.is_absolute()) throw Failure("TILEFOLD_CUDNN_PATH is " + path.string() + ", which is no absolute path: give one");
+    folders.push_back(fs::is_directory(path, error) ? path : path.parent_path());
+  }
   folders.emplace_back();
   const char* variable = std::getenv("PATH");
   std::string rest = variable == nullptr ? "" : variable;
@@ -70,7 +73,8 @@ std::vector<fs::path> libraryFolders() {
     const std::size_t colon = std::min(rest.find(':'), rest.size());
     const fs::path python = fs::path(rest.substr(0, colon)) / "python3";
     rest.erase(0, colon + 1);
-    if (!fs::exists(python, error)) continue;
+    // Whoever puts a file into the working directory, which other entries mean, shall not have it loaded.
+    if (!python.is_absolute() || !fs::exists(python, error)) continue;
     // A virtual environment's python3 is a link to the installation that it was made from.
     appendPackages(python.parent_path().parent_path(), folders);
     appendPackages(fs::canonical(python, error).parent_path().parent_path(), folders);

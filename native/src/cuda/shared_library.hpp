@@ -8,7 +8,8 @@
 namespace tilefold::cuda {
 
 // In order: TILEFOLD_CUDNN_PATH (a folder, or a file in it), the loader's own path (the empty entry), and what pip has installed with
-// PyTorch for each python3 on PATH: lib/python3.*/{site,dist}-packages/nvidia/*/lib under its environment or installation.
+// PyTorch for each python3 on PATH: lib/python3.*/{site,dist}-packages/nvidia/*/lib under its environment or installation. Entries of PATH
+// that are no absolute paths are passed over. Throws Failure where TILEFOLD_CUDNN_PATH is none.
 std::vector<std::filesystem::path> libraryFolders();
 
 // Stays loaded until the process ends: what CUDA's libraries register at exit needs them.

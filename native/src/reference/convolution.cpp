@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../rectifier.hpp"
+
 namespace tilefold::reference {
 namespace {
 
@@ -77,8 +79,7 @@ void convolutionForward(const Convolution& c, const T* source, const T* weights,
             }
           }
           for (std::int64_t x = first; x < last; ++x) {
-            const auto value = static_cast<ParameterOf<T>>(sums[x - first]);
-            plane[y * c.outWidth + x] = value > 0 ? value : slope * value;
+            plane[y * c.outWidth + x] = rectified(static_cast<ParameterOf<T>>(sums[x - first]), slope);
           }
         }
       }

@@ -1,5 +1,6 @@
 #include "normalisation.hpp"
 
+#include "../rectifier.hpp"
 #include "block_loop.hpp"
 
 namespace tilefold::reference {
@@ -31,7 +32,7 @@ void zeroPadding(const Tile& t, T* destination) {
 // y's gradient before the rectifier.
 template <class T>
 T unrectified(const Normalise& n, const Normaliser<T>& normaliser, T x, T gradient) {
-  return n.slope == 1 || normaliser(x) > 0 ? gradient : static_cast<T>(n.slope) * gradient;
+  return rectified(normaliser(x), gradient, static_cast<T>(n.slope));
 }
 
 }  // namespace
@@ -80,8 +81,7 @@ void normaliseForward(const Normalise& n, const NormaliseOperands<T>& operands, 
   forChannels(n, [&](std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t step) {
     const Normaliser<ParameterOf<T>> normaliser = operands.normaliser(n, image, channel);
     for (std::int64_t pixel = 0; pixel < n.height * n.width; ++pixel) {
-      const ParameterOf<T> y = normaliser(operands.source[first + pixel * step]);
-      destination[first + pixel * step] = y > 0 ? y : slope * y;
+      destination[first + pixel * step] = rectified(normaliser(operands.source[first + pixel * step]), slope);
     }
   });
 }

@@ -115,9 +115,12 @@ void classesOfPixels(const ClassifiedTile& t, const T* source, std::uint8_t* cla
     for (std::int64_t x = 0; x < t.width; ++x) {
       const T* pixel = scores.at(y, x);
       std::int64_t best = 0;
-      for (std::int64_t k = 1; k < t.channels; ++k)
+      bool finite = true;
+      for (std::int64_t k = 0; k < t.channels; ++k) {
+        finite = finite && std::isfinite(static_cast<double>(pixel[scores.offset(k)]));
         if (pixel[scores.offset(k)] > pixel[scores.offset(best)]) best = k;
-      out[x] = static_cast<std::uint8_t>(best);
+      }
+      out[x] = finite ? static_cast<std::uint8_t>(best) : noClass;
     }
   }
 }

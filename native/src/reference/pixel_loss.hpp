@@ -17,7 +17,7 @@ template <class T>
 void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* classWeights,
                                double normaliser, T* sourceGradient);
 
-// The first of equals.
+// The first of equals; noClass where a score is not finite.
 template <class T>
 void classesOfPixels(const ClassifiedTile& t, const T* source, std::uint8_t* classes);
 

@@ -1,5 +1,6 @@
 #include "pointwise.hpp"
 
+#include "../rectifier.hpp"
 #include "block_loop.hpp"
 
 namespace tilefold::reference {
@@ -8,7 +9,7 @@ template <class T>
 void rectifierForward(const Rectifier& r, const T* source, T* destination) {
   const auto slope = static_cast<ParameterOf<T>>(r.slope);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < r.count; ++i) destination[i] = source[i] > 0 ? source[i] : slope * source[i];
+  for (std::int64_t i = 0; i < r.count; ++i) destination[i] = rectified<ParameterOf<T>>(source[i], slope);
 }
 
 template <class T>
@@ -16,17 +17,14 @@ void rectifierBackward(const Rectifier& r, const T* destination, const T* destin
   const auto slope = static_cast<ParameterOf<T>>(r.slope);
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < r.count; ++i)
-    sourceGradient[i] = destination[i] > 0 ? destinationGradient[i] : slope * destinationGradient[i];
+    sourceGradient[i] = rectified<ParameterOf<T>>(destination[i], destinationGradient[i], slope);
 }
 
 template <class T>
 void addForward(const Rectifier& r, const T* first, const T* second, T* destination) {
   const auto slope = static_cast<ParameterOf<T>>(r.slope);
 #pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < r.count; ++i) {
-    const ParameterOf<T> sum = first[i] + second[i];
-    destination[i] = sum > 0 ? sum : slope * sum;
-  }
+  for (std::int64_t i = 0; i < r.count; ++i) destination[i] = rectified<ParameterOf<T>>(first[i] + second[i], slope);
 }
 
 template <class T>

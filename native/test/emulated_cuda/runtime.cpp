@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "blocks.hpp"
+#include "guarded_memory.hpp"
 
 namespace tilefold::emulated {
 namespace {
@@ -270,7 +271,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   const Lock lock(access);
   if (forbidden()) return answer(cudaErrorStreamCaptureUnsupported);
   if (bytes > deviceBytes - deviceBytesTaken) return answer(cudaErrorMemoryAllocation);
-  *memory = std::malloc(bytes);
+  *memory = takeGuarded(bytes);
   if (*memory == nullptr) return answer(cudaErrorMemoryAllocation);
   std::memset(*memory, 0xFF, bytes);  // no number that anyone could take for one
   deviceMemory[static_cast<const std::byte*>(*memory)] = bytes;
@@ -285,20 +286,20 @@ cudaError_t cudaFree(void* memory) {
   if (found == deviceMemory.end()) return answer(cudaErrorInvalidValue);
   deviceBytesTaken -= found->second;
   deviceMemory.erase(found);
-  std::free(memory);
+  giveBackGuarded(memory);
   return status;
 }
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
   const Lock lock(access);
   if (forbidden()) return answer(cudaErrorStreamCaptureUnsupported);
   if (bytes > deviceBytes) return answer(cudaErrorMemoryAllocation);
-  *memory = std::malloc(bytes);
+  *memory = takeGuarded(bytes);
   return *memory == nullptr ? answer(cudaErrorMemoryAllocation) : cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* memory) {
   const Lock lock(access);
   const cudaError_t status = waitUntil([] { return empty(pending); });
-  std::free(memory);
+  giveBackGuarded(memory);
   return status;
 }
 

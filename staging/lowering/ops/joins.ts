@@ -1,16 +1,6 @@
 import { activationElements, channelsAreApart, layoutCode } from '../../layout'
-import type { Context } from '../context'
-import { at } from '../emitter'
-import { reorderTile, tensorBytes, type TileTensor } from '../tensors'
+import { inLayout, tensorBytes, type TileTensor } from '../tensors'
 import { sameLayout, type OpLowering } from './op-lowering'
-
-const inLayout = ({ emit, activationBytes }: Context, tile: TileTensor, layout: TileTensor['layout']): TileTensor => {
-  if (tile.layout === layout) return tile
-  const bytes = tensorBytes(layout, tile.extents, activationBytes)
-  const copy = { address: at(emit.buffer('an operand in another layout', bytes)), extents: tile.extents, layout }
-  reorderTile(emit, tile, copy)
-  return copy
-}
 
 export const add: OpLowering<'add'> = {
   keeps: {},

@@ -1,22 +1,25 @@
 import { transposedWindowOf } from '../../../dsl'
 import { layoutCode, type Layout } from '../../layout'
-import { scratchFor, windowFields, type Step } from '../context'
+import { scratchFor, windowFields, type Context, type Step } from '../context'
 import { at, none } from '../emitter'
 import { weightsIn } from '../parameters'
-import { tileFields } from '../tensors'
+import { freshTile, inLayout, reorderTile, tileFields } from '../tensors'
 import { weighted } from './convolution'
 import type { NodeFor, OpLowering } from './op-lowering'
 
 type TransposedStep = Step<NodeFor<'convTranspose2d'>>
 
+/** Convolutions read some layouts, as an image's, that they do not write: a transposed one's input is what a convolution writes. */
+const inputLayout = ({ device }: Context, { source }: TransposedStep): Layout => device.activationLayout(source.extents[1], false)
+
 /** As the convolution from its output to its input, of which it is the gradient. */
-const fields = (step: TransposedStep, weightLayout: Layout) => {
+const fields = (context: Context, step: TransposedStep, weightLayout: Layout) => {
   const { source, destination, rows, columns, node } = step
   return {
     outChannels: node.input[1],
     groups: node.args.groups ?? 1,
     sourceLayout: layoutCode(destination.layout),
-    destinationLayout: layoutCode(source.layout),
+    destinationLayout: layoutCode(inputLayout(context, step)),
     weightLayout: layoutCode(weightLayout),
     algorithm: 0,
     ...windowFields(transposedWindowOf(node.args), { source: destination, destination: source, rows, columns })
@@ -29,9 +32,9 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
   outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
   forward: (context, step) => {
     const { weight, bias } = weighted(step.parameters)
-    const kernel = { kind: 'convolutionBackwardData', ...fields(step, weight.backwardLayout) } as const
+    const kernel = { kind: 'convolutionBackwardData', ...fields(context, step, weight.backwardLayout) } as const
     context.emit.launch<'convolutionBackwardData'>(kernel, {
-      destinationGradient: step.source.address,
+      destinationGradient: inLayout(context, step.source, inputLayout(context, step)).address,
       weights: weightsIn(context, weight, weight.backwardLayout),
       sourceGradient: step.destination.address,
       scratch: scratchFor(context, kernel)
@@ -51,23 +54,27 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
         { destinationGradient, biasGradient: gradients.bias }
       )
     if (weight.learning !== undefined) {
-      const kernel = { kind: 'convolutionBackwardWeights', ...fields(step, weight.layout) } as const
+      const kernel = { kind: 'convolutionBackwardWeights', ...fields(context, step, weight.layout) } as const
       context.emit.launch<'convolutionBackwardWeights'>(kernel, {
         source: destinationGradient,
-        destinationGradient: step.source.address,
+        destinationGradient: inLayout(context, step.source, inputLayout(context, step)).address,
         weightGradient: gradients.weight,
         biasGradient: none,
         scratch: scratchFor(context, kernel)
       })
     }
-    if (gradients.source === undefined) return
-    const kernel = { kind: 'convolutionForward', slope: 1, ...fields(step, weight.layout) } as const
+    const wanted = gradients.source
+    if (wanted === undefined) return
+    const layout = inputLayout(context, step)
+    const written = wanted.layout === layout ? wanted : freshTile(context, 'gradient in another layout', wanted.extents, layout)
+    const kernel = { kind: 'convolutionForward', slope: 1, ...fields(context, step, weight.layout) } as const
     context.emit.launch<'convolutionForward'>(kernel, {
       source: destinationGradient,
       weights: weightsIn(context, weight, weight.layout),
       bias: none,
-      destination: gradients.source.address,
+      destination: written.address,
       scratch: scratchFor(context, kernel)
     })
+    if (written !== wanted) reorderTile(context.emit, written, wanted)
   }
 }

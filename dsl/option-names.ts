@@ -1,0 +1,106 @@
+/** What is said of options that a layer does not know, or lacks: at run time and, with the same sentences, in types. */
+import type { MarkArguments, Op, OpArguments } from './arguments'
+import { optionTexts } from './options'
+import { allDims } from './segment'
+import type { AnyTensor, Bad } from './tensor'
+
+/** What is told options that are checked by name: ops, and `tile` its counts. */
+export interface Told extends OpArguments {
+  readonly tile: MarkArguments['tile']
+}
+
+/** What other libraries and plain words call an option, in small letters without `_`. */
+const meanings = {
+  kernel: 'k',
+  kernelsize: 'k',
+  stride: 's',
+  padding: 'p',
+  dilation: 'd',
+  channels: 'out',
+  filters: 'out',
+  outchannels: 'out',
+  outfeatures: 'out',
+  outputsize: 'out',
+  size: 'out',
+  infeatures: 'in',
+  numgroups: 'groups',
+  negativeslope: 'slope',
+  alpha: 'slope',
+  epsilon: 'eps',
+  scalefactor: 'scale',
+  ignoreindex: 'ignore',
+  weight: 'classWeights',
+  p: 'rate'
+} as const
+
+const known = (of: keyof Told): readonly string[] => (of === 'tile' ? allDims : optionTexts[of].map(([option]) => option))
+const plain = (name: string): string => name.replaceAll('_', '').toLowerCase()
+
+/** Why a layer has no option of this name. */
+export const unknownOptionMistake = (of: keyof Told, name: string): string => {
+  const options = known(of)
+  const meaning = Object.hasOwn(meanings, plain(name)) ? meanings[plain(name) as keyof typeof meanings] : undefined
+  const meant = options.find((option) => plain(option) === plain(name) || option === meaning)
+  return `${of} has no option ${name}; ${meant === undefined ? `it takes ${options.join(', ') || 'none'}` : `did you mean ${meant}?`}`
+}
+
+type Plain<Name> = Name extends `${infer Start}_${infer End}` ? Plain<`${Start}${End}`> : Lowercase<Name & string>
+type Meant<Option, PlainName> = Option extends (PlainName extends keyof typeof meanings ? (typeof meanings)[PlainName] : never)
+  ? Option
+  : Plain<Option> extends PlainName
+    ? Option
+    : never
+type List<Options> = Options extends readonly [readonly [infer Option, ...unknown[]], ...infer Rest]
+  ? `${Option & string}${Rest extends readonly [] ? '' : `, ${List<Rest>}`}`
+  : 'none'
+/** The type of what unknownOptionMistake returns, of options of these names and texts. */
+type UnknownOption<P extends string, Name extends string, Option, Texts> = [Meant<Option, Plain<Name>>] extends [never]
+  ? `${P} has no option ${Name}; it takes ${List<Texts>}`
+  : `${P} has no option ${Name}; did you mean ${Meant<Option, Plain<Name>> & string}?`
+
+/** Options that must be given. */
+export const requiredOptions = {
+  conv2d: ['out', 'k'],
+  maxPool2d: ['k'],
+  avgPool2d: ['k'],
+  linear: ['out'],
+  convTranspose2d: ['out', 'k'],
+  groupNorm: ['groups'],
+  dropout: ['rate'],
+  resize: ['mode'],
+  adaptiveAvgPool2d: ['out']
+} as const satisfies { readonly [P in Op as {} extends OpArguments[P] ? never : P]: readonly (keyof OpArguments[P])[] }
+
+/** Why these are no options of an op: one that it does not know, or lacks. */
+export const optionsMistake = (op: Op, args: object): string | undefined => {
+  const given = Object.entries(args).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const unknown = given.find((name) => !known(op).includes(name))
+  if (unknown !== undefined) return unknownOptionMistake(op, unknown)
+  const required: readonly string[] = op in requiredOptions ? requiredOptions[op as keyof typeof requiredOptions] : []
+  const missing = required.find((name) => !given.includes(name))
+  return missing && `${op}: ${missing} is missing`
+}
+
+type Missing<P extends keyof Told, A> = P extends keyof typeof requiredOptions ? MissingOf<(typeof requiredOptions)[P], A> : never
+type MissingOf<Names, A> = Names extends readonly [infer First extends string, ...infer Rest]
+  ? First extends keyof A
+    ? MissingOf<Rest, A>
+    : First
+  : never
+
+type OpTexts = typeof optionTexts
+interface Texts extends OpTexts {
+  readonly tile: readonly [readonly ['B'], readonly ['H'], readonly ['W']]
+}
+type Required = {
+  readonly [P in keyof Told]: P extends keyof typeof requiredOptions ? { readonly [K in (typeof requiredOptions)[P][number]]: unknown } : {}
+}
+
+/** What the options of a layer must be besides A: those that it knows, and all that it needs. */
+export type Options<P extends keyof Told, A> = [keyof A] extends [keyof Told[P]]
+  ? A extends Required[P]
+    ? Partial<Told[P]>
+    : Bad<`${P}: ${Missing<P, A>} is missing`>
+  : A extends AnyTensor
+    ? Bad<`${P}: in a pipe write ${P}()`>
+    : { readonly [K in Exclude<keyof A, keyof Told[P]> & string]: Bad<UnknownOption<P, K, keyof Told[P], Texts[P]>> } & Partial<Told[P]>

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import * as t from 'io-ts'
+import type { System } from 'typescript'
+
+const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+/** What can be asked of a path. */
+const answers = {
+  contents: (path: string): string => hashOf(readFileSync(path)),
+  isFile: (path: string): string => `${statSync(path).isFile()}`,
+  isFolder: (path: string): string => `${statSync(path).isDirectory()}`,
+  folders: (path: string): string => readdirSync(path).sort().join('/'),
+  place: (path: string): string => realpathSync(path)
+} as const
+type Question = keyof typeof answers
+
+/** Of what is not there, all that is asked has one answer. */
+const answer = (question: Question, path: string): string => {
+  try {
+    return answers[question](path)
+  } catch {
+    return ''
+  }
+}
+
+const answered = t.record(t.string, t.string)
+
+/** What somebody asked of the file system, by question and path, with the answers. */
+export const askedFiles = t.type({ contents: answered, isFile: answered, isFolder: answered, folders: answered, place: answered })
+export type AskedFiles = t.TypeOf<typeof askedFiles>
+
+/** Whether the file system would give all the same answers now. */
+export const isAnsweredAlike = (asked: AskedFiles): boolean =>
+  (Object.keys(answers) as Question[]).every((question) =>
+    Object.entries(asked[question]).every(([path, before]) => answer(question, path) === before)
+  )
+
+const byteOrders: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: 'utf-16be' }
+
+/** The text of bytes, as the compiler reads it. */
+const textOf = (bytes: Buffer): string => new TextDecoder(byteOrders[bytes.toString('hex', 0, 2)] ?? 'utf-8').decode(bytes)
+
+/** The compiler's view of the file system from a folder, which writes down what it is asked. */
+export const recording = (system: System, folder: string): { readonly system: System; readonly asked: AskedFiles } => {
+  const asked: AskedFiles = { contents: {}, isFile: {}, isFolder: {}, folders: {}, place: {} }
+  const ask = (question: Question, path: string): string => (asked[question][path] ??= answer(question, path))
+  return {
+    asked,
+    system: {
+      ...system,
+      getCurrentDirectory: () => folder,
+      readFile: (path) => {
+        try {
+          const bytes = readFileSync(path)
+          asked.contents[path] = hashOf(bytes)
+          return textOf(bytes)
+        } catch {
+          asked.contents[path] = ''
+          return undefined
+        }
+      },
+      fileExists: (path) => ask('isFile', path) === 'true',
+      directoryExists: (path) => ask('isFolder', path) === 'true',
+      getDirectories: (path) => (ask('folders', path), system.getDirectories(path)),
+      realpath: (path) => ask('place', path) || path
+    }
+  }
+}

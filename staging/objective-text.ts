@@ -1,0 +1,31 @@
+import type { Objective, ParameterGroup, Training } from './objective'
+
+/** What is frozen, by prefix, and what of it is not. */
+const frozenText = (groups: readonly ParameterGroup[]): readonly string[] =>
+  groups
+    .filter(({ frozen }) => frozen === true)
+    .map(({ prefix }) => {
+      const kept = groups.filter((group) => group.frozen !== true && group.prefix.startsWith(prefix === '' ? '' : `${prefix}.`))
+      const but = kept.length === 0 ? '' : ` but ${kept.map((group) => group.prefix).join(' ')}`
+      return `${prefix === '' ? 'all' : prefix} frozen${but}`
+    })
+
+const trainingText = ({ optimizer, accumulate = 1, clipNorm, groups = [], rowWeights, evaluate }: Training): string =>
+  [
+    `train with ${optimizer.kind}${optimizer.kind === 'sgd' && optimizer.momentum === 0 ? ' without momentum' : ''}`,
+    ...(accumulate === 1 ? [] : [`${accumulate} micro-batches accumulated`]),
+    ...(clipNorm === undefined ? [] : [`gradients clipped to norm ${clipNorm}`]),
+    ...frozenText(groups),
+    ...(rowWeights === undefined ? [] : ['rows weighted']),
+    ...(evaluate === undefined ? [] : ['validated'])
+  ].join(', ')
+
+/** Of what objectiveText gives. */
+export const objectiveBeginnings: readonly string[] = [
+  'gradients',
+  'evaluate',
+  ...['sgd', 'sgd without momentum', 'adam', 'adamw'].map((optimizer) => `train with ${optimizer}`)
+]
+
+/** What a step does, in words: all of it that changes bytes. */
+export const objectiveText = (objective: Objective): string => (objective.kind === 'train' ? trainingText(objective) : objective.kind)

@@ -1,0 +1,209 @@
+/** What image files can hold: read exactly, or refused by name. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Extent2, decodeImage, readHeader } from '../../src/images'
+import { imageNotices } from '../../src/image-notices'
+import { decodeMask } from '../../src/masks'
+import { type PngOptions, type TiffOptions, chunk, greyProfile, profileChunk, writePng, writeTiff } from './image-files'
+import { failureOf, valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder, name)
+const one: Extent2 = { height: 1, width: 1 }
+const bytesOf = async (path: string, least = one): Promise<readonly number[]> => [
+  ...((await valueOf(decodeImage(path, least))).pixels as Uint8Array)
+]
+
+const ramp = [0, 1, 2, 3]
+const tiff = (name: string, options: Omit<TiffOptions, 'height' | 'width'>, values: readonly number[] = ramp): string => {
+  const samples = Array.from({ length: 4 * (options.channels ?? 1) }, (_, index) => values[index % values.length]!)
+  writeTiff(at(name), samples, { height: 2, width: 2, ...options })
+  return at(name)
+}
+
+test('TIFFs of 8-bit samples are read as they are: grey, RGB, with a channel beside', async () => {
+  assert.equal(
+    await bytesOf(tiff('grey.tif', { type: 'uint8' }, [0, 100, 200, 255])),
+    [0, 0, 0, 100, 100, 100, 200, 200, 200, 255, 255, 255]
+  )
+  const rgb = Array.from({ length: 12 }, (_, index) => index * 20)
+  assert.equal(await bytesOf(tiff('rgb.tif', { type: 'uint8', channels: 3 }, rgb)), rgb)
+  const beside = Array.from({ length: 16 }, (_, index) => index * 15)
+  const path = tiff('beside.tif', { type: 'uint8', channels: 4, extraSamples: [0] }, beside)
+  assert.equal(
+    await bytesOf(path),
+    beside.filter((_, index) => index % 4 !== 3)
+  )
+  assert.ok((await valueOf(readHeader(path))).hasAlpha)
+})
+
+const refused: readonly (readonly [options: Omit<TiffOptions, 'height' | 'width'>, sentence: RegExp])[] = [
+  [{ type: 'int8' }, /has signed 8-bit samples, but 8-bit ones are read: convert it, so that its values fill 0 to 255$/],
+  [{ type: 'uint16' }, /has 16-bit samples, but/],
+  [{ type: 'int16' }, /has signed 16-bit samples, but/],
+  [{ type: 'uint32' }, /has 32-bit samples, but/],
+  [{ type: 'int32' }, /has signed 32-bit samples, but/],
+  [{ type: 'float32' }, /has floating-point samples, but/],
+  [{ type: 'float64' }, /cannot be read: /],
+  [{ type: 'uint16', channels: 3 }, /has 16-bit samples, but/],
+  [{ type: 'uint16', channels: 13, photometric: 1, extraSamples: Array<number>(12).fill(0) }, /has 16-bit samples, but/],
+  [{ type: 'uint8', channels: 13, photometric: 1, extraSamples: Array<number>(12).fill(0) }, /has 13 channels \(b-w\) where grey, RGB or/],
+  [{ type: 'uint8', channels: 5, extraSamples: [0, 0] }, /has 5 channels \(srgb\) where grey, RGB or CMYK are read: store it as RGB$/],
+  [{ type: 'uint8', channels: 3, photometric: 8 }, /the image .* (has|cannot be read)/]
+]
+
+test('TIFFs of other samples and channels are refused by name, and so is a 16-bit PNG', async () => {
+  for (const [options, sentence] of refused) {
+    const { code, message } = await failureOf(decodeImage(tiff('refused.tif', options), one))
+    assert.is(code, 'input')
+    assert.match(message, /^the image .*refused\.tif /)
+    assert.match(message, sentence, JSON.stringify(options))
+  }
+  await sharp(new Uint16Array(12).fill(0x0fff), { raw: { width: 2, height: 2, channels: 3 } })
+    .toColourspace('rgb16')
+    .png()
+    .toFile(at('deep.png'))
+  assert.match((await failureOf(decodeImage(at('deep.png'), one))).message, /deep\.png has 16-bit samples, but/)
+})
+
+test('PNGs of 1, 2 and 4 bits are grey over the whole range, palettes their colours', async () => {
+  for (const bitDepth of [1, 2, 4, 8] as const) {
+    const most = 2 ** bitDepth - 1
+    const options: PngOptions = { height: 2, width: 2, bitDepth }
+    writePng(at('grey.png'), [0, most, most, 0], options)
+    assert.equal(await bytesOf(at('grey.png')), [0, 0, 0, 255, 255, 255, 255, 255, 255, 0, 0, 0])
+    writePng(at('palette.png'), [0, 1, 1, 0], { ...options, isPalette: true })
+    const colours = [
+      [0, 89, 178],
+      [11, 100, 189]
+    ] as const
+    assert.equal(await bytesOf(at('palette.png')), [...colours[0], ...colours[1], ...colours[1], ...colours[0]])
+  }
+})
+
+const red = Buffer.from([255, 0, 0, 255, 0, 0, 255, 0, 0, 255, 0, 0])
+const raw = { raw: { width: 2, height: 2, channels: 3 } } as const
+
+test('CMYK and colours of another profile become sRGB', async () => {
+  await sharp(red, raw).toColourspace('cmyk').jpeg({ quality: 100 }).toFile(at('cmyk.jpg'))
+  const [r, g, b] = await bytesOf(at('cmyk.jpg'))
+  assert.ok(r! > 200 && g! < 60 && b! < 60, `${r},${g},${b}`)
+  await sharp(red, raw).withIccProfile('p3').png().toFile(at('p3.png'))
+  const profiled = await bytesOf(at('p3.png'))
+  assert.ok(profiled[0]! > 250 && profiled[1]! < 8 && profiled[2]! < 8)
+})
+
+test('colours beneath transparency count, enlarged or not', async () => {
+  const hidden = Buffer.from([200, 10, 20, 0, 200, 10, 20, 255, 200, 10, 20, 128, 200, 10, 20, 1])
+  await sharp(hidden, { raw: { width: 2, height: 2, channels: 4 } })
+    .png()
+    .toFile(at('hidden.png'))
+  for (const least of [one, { height: 5, width: 4 }]) {
+    const pixels = await bytesOf(at('hidden.png'), least)
+    pixels.forEach((value, index) => assert.is(value, [200, 10, 20][index % 3]))
+  }
+})
+
+test('orientation tags are not applied; they, pages and transparency are told', async () => {
+  const row = Buffer.from([255, 0, 0, 0, 0, 255])
+  const wide = { raw: { width: 2, height: 1, channels: 3 } } as const
+  await sharp(row, wide).withMetadata({ orientation: 6 }).png().toFile(at('turned.png'))
+  const { height, width } = await valueOf(decodeImage(at('turned.png'), one))
+  assert.equal([height, width], [1, 2])
+  assert.equal(await bytesOf(at('turned.png')), [...row])
+  const frames = await Promise.all([row, Buffer.from([9, 9, 9, 90, 90, 90])].map((frame) => sharp(frame, wide).png().toBuffer()))
+  await sharp(frames, { join: { animated: true } })
+    .webp({ lossless: true })
+    .toFile(at('animated.webp'))
+  await sharp(frames, { join: { animated: true } })
+    .tiff({ compression: 'none' })
+    .toFile(at('pages.tif'))
+  assert.equal(await bytesOf(at('animated.webp')), [...row])
+  assert.equal(await bytesOf(at('pages.tif')), [...row])
+  await sharp(row, wide).ensureAlpha(0.5).png().toFile(at('clear.png'))
+  const names = ['turned.png', 'animated.webp', 'pages.tif', 'clear.png']
+  const seen = await Promise.all(names.map(async (name) => ({ path: name, header: await valueOf(readHeader(at(name))) })))
+  assert.equal(imageNotices(seen), [
+    '2 of 4 images have several pages or frames, of which the first is read: animated.webp, …',
+    '1 of 4 images have a channel beside the colours, such as transparency, which is dropped: clear.png',
+    '1 of 4 images have an orientation tag, which is not applied: turned.png'
+  ])
+  assert.equal(imageNotices(seen.slice(0, 1)), ['the image turned.png has an orientation tag, which is not applied'])
+})
+
+test('other formats under these names are refused by name', async () => {
+  writeFileSync(at('drawing.png'), '<svg xmlns="http://www.w3.org/2000/svg" width="2" height="2"><rect width="2" height="2"/></svg>')
+  await sharp(red, raw).gif().toFile(at('gif.png'))
+  await sharp(red, raw).avif().toFile(at('avif.jpg'))
+  for (const [name, format] of [
+    ['drawing.png', 'svg'],
+    ['gif.png', 'gif'],
+    ['avif.jpg', 'heif']
+  ])
+    assert.match((await failureOf(decodeImage(at(name!), one))).message, new RegExp(`is of the format ${format}: store it as PNG, JPEG`))
+})
+
+test('what is no ordinary file is refused without opening it', async () => {
+  execFileSync('mkfifo', [at('pipe.png')])
+  for (const path of [at('pipe.png'), folder, '/dev/zero']) {
+    assert.match((await failureOf(decodeImage(path, one))).message, /^the image .* cannot be read: it is no ordinary file$/)
+    assert.match((await failureOf(decodeMask(path))).message, /^the mask .* cannot be read: it is no ordinary file$/)
+  }
+})
+
+test('a thin image that a crop would make huge is refused, and what is just too small is not', async () => {
+  await sharp({ create: { width: 60_000, height: 1, channels: 3, background: 'red' } })
+    .png()
+    .toFile(at('thin.png'))
+  for (const [side, size] of [
+    [512, '512x30720000'],
+    [64, '64x3840000']
+  ] as const) {
+    const { message } = await failureOf(decodeImage(at('thin.png'), { height: side, width: side }))
+    assert.match(message, /thin\.png is 1x60000: to hold a crop of (64x64|512x512) it would be enlarged to .*; take a smaller --crop/)
+    assert.match(message, size)
+  }
+  const { height, width } = await valueOf(decodeImage(at('thin.png'), { height: 2, width: 2 }))
+  assert.equal([height, width], [2, 120_000])
+})
+
+const chunkSets: Readonly<Record<string, readonly Buffer[]>> = {
+  none: [],
+  gamma: [chunk('gAMA', Buffer.from([0, 0, 0xb1, 0x8f]))],
+  'linear gamma': [chunk('gAMA', Buffer.from([0, 1, 0x86, 0xa0]))],
+  sRGB: [chunk('sRGB', Buffer.from([0]))],
+  chromaticities: [chunk('cHRM', Buffer.alloc(32, 1)), chunk('gAMA', Buffer.from([0, 0, 0xb1, 0x8f]))],
+  'a profile of gamma 2.2': [profileChunk(greyProfile(2.2))],
+  'a linear profile': [profileChunk(greyProfile(1))],
+  transparency: [chunk('tRNS', Buffer.from([0, 1]))],
+  orientation: [chunk('eXIf', Buffer.from('MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0', 'latin1'))]
+}
+
+test('the classes of a mask are the stored values, whatever else the file says', async () => {
+  for (const [name, chunks] of Object.entries(chunkSets))
+    for (const bitDepth of [1, 2, 4, 8] as const)
+      for (const isInterlaced of [false, true])
+        for (const isPalette of [false, true]) {
+          const values = Array.from({ length: 9 * 11 }, (_, index) => (index * 7) % 2 ** bitDepth)
+          writePng(at('mask.png'), values, { height: 9, width: 11, bitDepth, isInterlaced, isPalette, chunks })
+          const { pixels, height, width } = await valueOf(decodeMask(at('mask.png')))
+          const what = `${name}, ${bitDepth} bits, ${isPalette ? 'palette' : 'grey'}${isInterlaced ? ', interlaced' : ''}`
+          assert.equal([height, width], [9, 11])
+          assert.equal([...pixels], values, what)
+        }
+})
+
+test('a mask whose header is damaged is refused', async () => {
+  writePng(at('whole.png'), [0, 1, 1, 0], { height: 2, width: 2, bitDepth: 8 })
+  const bytes = readFileSync(at('whole.png'))
+  bytes[19] = 3
+  writeFileSync(at('damaged.png'), bytes)
+  assert.match((await failureOf(decodeMask(at('damaged.png')))).message, /^the mask .*damaged\.png is damaged in its header$/)
+})
+
+test.run()

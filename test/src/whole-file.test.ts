@@ -1,0 +1,158 @@
+/** Files that are replaced: whole, as they were kept, and by one writer at a time. */
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import * as E from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { makeFolder } from '../../src/make-folder'
+import { checkPaths, liesIn } from '../../src/paths'
+import { freeBytes, removeLeftovers } from '../../src/unpacked'
+import { checkWritable, writeWhole } from '../../src/whole-file'
+import { failureOf, valueOf } from './outcome'
+import { temporaryFolder } from './temporary-folder'
+
+const folder = temporaryFolder()
+const at = (...names: readonly string[]): string => join(folder, ...names)
+const modeOf = (path: string): number => statSync(path).mode & 0o7777
+
+test('a mode is kept; a link stays one, and what it leads to is replaced', async () => {
+  mkdirSync(at('elsewhere'))
+  writeFileSync(at('elsewhere', 'private'), 'old')
+  chmodSync(at('elsewhere', 'private'), 0o600)
+  symlinkSync('elsewhere/private', at('link'))
+  symlinkSync(at('link'), at('link-to-link'))
+  for (const [name, text] of [
+    ['link', 'new'],
+    ['link-to-link', 'newer']
+  ] as const) {
+    await valueOf(checkWritable(at(name)))
+    await valueOf(writeWhole(at(name), () => [Buffer.from(text)]))
+    assert.is(readFileSync(at('elsewhere', 'private'), 'utf8'), text)
+  }
+  assert.is(readlinkSync(at('link')), 'elsewhere/private')
+  assert.ok(lstatSync(at('link-to-link')).isSymbolicLink())
+  assert.is(modeOf(at('elsewhere', 'private')), 0o600)
+  assert.equal(readdirSync(at('elsewhere')), ['private'])
+})
+
+test('a link to nothing yet leads to the new file; one that goes round is a sentence', async () => {
+  mkdirSync(at('later'))
+  symlinkSync('later/file', at('ahead'))
+  await valueOf(checkWritable(at('ahead')))
+  await valueOf(writeWhole(at('ahead'), () => [Buffer.from('there')]))
+  assert.is(readFileSync(at('later', 'file'), 'utf8'), 'there')
+  symlinkSync('round', at('round'))
+  assert.match((await failureOf(checkWritable(at('round')))).message, /round: cannot be written \(too many symbolic links encountered\)/)
+})
+
+const asRoot = process.getuid?.() === 0
+;(asRoot ? test.skip : test)('a file that may not be written is not replaced (root may write it)', async () => {
+  writeFileSync(at('kept'), 'kept')
+  chmodSync(at('kept'), 0o444)
+  assert.match((await failureOf(checkWritable(at('kept')))).message, /kept: cannot be written \(permission denied\)/)
+  assert.match((await failureOf(writeWhole(at('kept'), () => []))).message, /kept: cannot be written \(permission denied\)/)
+})
+
+test('many writers of one file at once, in one process too: each file is whole, and nothing else is left', async () => {
+  mkdirSync(at('crowd'))
+  const texts = Array.from({ length: 8 }, (_, writer) => Array.from({ length: 40 }, () => Buffer.alloc(5000, writer)))
+  const written = await Promise.all(texts.map((parts) => writeWhole(at('crowd', 'file'), () => parts)()))
+  assert.ok(written.every(E.isRight))
+  const found = readFileSync(at('crowd', 'file'))
+  assert.ok(texts.some((parts) => Buffer.concat(parts).equals(found)))
+  assert.equal(readdirSync(at('crowd')), ['file'])
+})
+
+test('folders are made where they can be, and /proc is a sentence, not a loop', async () => {
+  await makeFolder(at('a', 'b', 'c'))
+  await makeFolder(at('a', 'b', 'c'))
+  assert.ok(statSync(at('a', 'b', 'c')).isDirectory())
+  writeFileSync(at('a', 'file'), '')
+  for (const path of ['/proc/tilefold/cache', at('a', 'file'), at('a', 'file', 'below')])
+    assert.ok(
+      await makeFolder(path).then(
+        () => false,
+        () => true
+      )
+    )
+})
+
+test('a cache folder in /proc is a sentence; what killed processes have left unpacked goes at the next start', async () => {
+  const before = process.env['XDG_CACHE_HOME']
+  process.env['XDG_CACHE_HOME'] = '/proc/x'
+  assert.match(
+    (await failureOf(freeBytes)).message,
+    /^\/proc\/x\/tilefold: cannot be used \(no folder can be made there\); set XDG_CACHE_HOME/
+  )
+  await removeLeftovers()
+  process.env['XDG_CACHE_HOME'] = at('cache')
+  const left = (pid: number, name = hostname()): string => at('cache', 'tilefold', `unpacked-${name}.${pid}-0123456789ab.tmp`)
+  // No process has a number beyond 2^22.
+  for (const path of [
+    left(4194999),
+    left(process.pid),
+    left(4194999, 'elsewhere'),
+    at('cache', 'tilefold', `unpacked-${hostname()}.4194998.tmp`)
+  ]) {
+    mkdirSync(path, { recursive: true })
+    writeFileSync(join(path, 'image.v'), 'pixels')
+  }
+  await removeLeftovers()
+  process.env['XDG_CACHE_HOME'] = before
+  if (before === undefined) delete process.env['XDG_CACHE_HOME']
+  assert.equal(
+    readdirSync(at('cache', 'tilefold')).sort(),
+    [`unpacked-elsewhere.4194999-0123456789ab.tmp`, `unpacked-${hostname()}.${process.pid}-0123456789ab.tmp`].sort()
+  )
+})
+
+const named = (name: string, path: string) => ({ name, path })
+
+test('files are known by what they are: links, hard links, other ways to write a path, names that differ in case', async () => {
+  mkdirSync(at('paths', 'sub'), { recursive: true })
+  writeFileSync(at('paths', 'input'), '')
+  linkSync(at('paths', 'input'), at('paths', 'hard'))
+  symlinkSync('input', at('paths', 'soft'))
+  symlinkSync('sub', at('paths', 'folder'))
+  const reads = [named('--weights', at('paths', 'input'))]
+  for (const path of [at('paths', 'input'), at('paths', 'hard'), at('paths', 'soft'), `${folder}/paths/sub/../input`]) {
+    const { code, message } = await failureOf(checkPaths({ reads, writes: [named('--out', path)] }))
+    assert.is(code, 'input')
+    assert.is(message, `--out ${path} would be written over --weights ${at('paths', 'input')}: name another file`)
+  }
+  for (const [one, other] of [
+    ['new', 'new'],
+    ['sub/new', 'folder/new'],
+    ['new', 'New'],
+    ['soft', 'hard']
+  ] as const)
+    assert.match(
+      (await failureOf(checkPaths({ reads: [], writes: [named('--save', at('paths', one)), named('--best', at('paths', other))] })))
+        .message,
+      /^--best .* would be written over --save .*: name another file$/
+    )
+  const apart = [named('--save', at('paths', 'new')), named('--best', at('paths', 'sub', 'new')), named('--metrics', at('none', 'new'))]
+  await valueOf(checkPaths({ reads, writes: apart }))
+})
+
+test('a path that is not there yet lies in a folder or not', async () => {
+  assert.ok(await liesIn(at('paths', 'folder', 'x', 'y'), at('paths', 'sub')))
+  assert.ok(await liesIn(at('paths', 'sub'), at('paths', 'sub')))
+  assert.not(await liesIn(at('paths', 'subway'), at('paths', 'sub')))
+  assert.not(await liesIn(at('paths'), at('paths', 'sub')))
+  assert.not(await liesIn(at('paths'), at('paths', 'absent')))
+})
+
+test.run()
