@@ -2,14 +2,14 @@ import type { Graph, Grid, Segment } from '../../staging'
 import { fusedTiledAxes } from '../../staging'
 import type { TileAxis } from '../../staging/program'
 import { loadMistake, repeatMistake, streamMistake } from '../../staging/streams'
-import { endsOf, ownedExtent, segmentTiling } from '../../staging/tiling'
+import { endsOf, gridMade, ownedExtent, segmentTiling } from '../../staging/tiling'
 import type { Draw } from './random-nets'
 
 const randomGrid = (draw: Draw, graph: Graph, from: number, to: number, axes: readonly TileAxis[]): Grid => {
   const allowed = fusedTiledAxes(graph, { from, to })
   const count = (axis: 'B' | 'H' | 'W'): number =>
     allowed.includes(axis) && axes.includes(axis) ? draw(1, Math.min(6, ownedExtent(graph.nodes[to - 1]!, axis))) : 1
-  const grid = { B: count('B'), H: count('H'), W: count('W') }
+  const grid = gridMade(graph, { from, to }, { B: count('B'), H: count('H'), W: count('W') })
   return segmentTiling(graph, { from, to }, grid) === undefined ? { B: 1, H: 1, W: 1 } : grid
 }
 
