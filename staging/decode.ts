@@ -11,7 +11,9 @@ const longestShown = 1000
 export const shown = (value: unknown): string => {
   if (typeof value === 'function') return value.name === '' ? 'a function' : `the function ${value.name}`
   if (value === undefined || typeof value === 'number' || typeof value === 'bigint') return `${value}`
-  const text = E.getOrElse((): string | undefined => undefined)(E.tryCatch(() => JSON.stringify(value), String)) ?? (typeof value === 'object' ? 'an object' : `a ${typeof value}`)
+  const text =
+    E.getOrElse((): string | undefined => undefined)(E.tryCatch(() => JSON.stringify(value), String)) ??
+    (typeof value === 'object' ? 'an object' : `a ${typeof value}`)
   return text.length <= longestShown ? text : `${text.slice(0, longestShown)}…`
 }
 

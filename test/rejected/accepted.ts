@@ -196,7 +196,11 @@ const openFamily = <const W extends number, const K extends number, const B exte
     ]
   })
 const named2 = <const N extends string, const S extends number, const L extends Layers>(name: N, size: S, layers: L) =>
-  model({ name, input: [1, 3, size, size], layers: [named(name, conv2d({ out: 8, k: 3, p: 1 })), seq('rest', layers), residual(layers), relu] })
+  model({
+    name,
+    input: [1, 3, size, size],
+    layers: [named(name, conv2d({ out: 8, k: 3, p: 1 })), seq('rest', layers), residual(layers), relu]
+  })
 const pipedFamily = <const C extends number>(classes: C) =>
   pipe(input([1, 3, 8, 8]), conv2d({ out: classes, k: 3 }), relu, maxPool2d({ k: 2 }))
 
@@ -218,7 +222,11 @@ holds<Same<ShapeOf<typeof flowed>, readonly [1, 8, 4, 4]>>()
 
 /** What is not known is not checked, and the rest is. */
 const unknown = JSON.parse('1')
-const withUnknown = model({ name: 'unknown', input: [1, 3, 8, 8], layers: [relu, unknown, seq('in', [unknown]), residual([unknown]), relu] })
+const withUnknown = model({
+  name: 'unknown',
+  input: [1, 3, 8, 8],
+  layers: [relu, unknown, seq('in', [unknown]), residual([unknown]), relu]
+})
 const repeated = (count: number) => model({ name: 'repeated', input: [1, 3, 8, 8], layers: Array.from({ length: count }, () => relu) })
 
 /** Without options a layer is the same with parentheses. */

@@ -1,17 +1,5 @@
 import { flow } from 'fp-ts/function'
-import {
-  conv2d,
-  globalAvgPool,
-  groupNorm,
-  input,
-  linear,
-  model,
-  modelOf,
-  relu,
-  residual,
-  softmaxCrossEntropy,
-  tile
-} from '../../dsl'
+import { conv2d, globalAvgPool, groupNorm, input, linear, model, modelOf, relu, residual, softmaxCrossEntropy, tile } from '../../dsl'
 
 // A model without `input` is checked as far as it fits images of no size.
 

@@ -64,4 +64,3 @@ export const listed = model({
 
 // expects: relu: takes a tensor, not the layer batchNorm; in a pipe write batchNorm()
 pipe(input([1, 3, 8, 8]), batchNorm, relu)
-
