@@ -121,7 +121,7 @@ void check(const Rectifier& r) {
   notNegative("slope", r.slope);
 }
 
-void check(const MaxPool& p) {
+void check(const Pool& p) {
   checkWindow(p);
   activationLayout("layout", p.layout);
 }
@@ -221,18 +221,18 @@ void check(const Resize& r) {
   if (r.alignCorners && !r.bilinear) throw Failure("alignCorners is of bilinear resizing only");
 }
 
-void check(const ClassifiedTile& t) {
+void check(const PlacedTile& t) {
   check(static_cast<const Tile&>(t));
   checkTileExtent("height", t.height, t.fullHeight);
   checkTileExtent("width", t.width, t.fullWidth);
 }
 
 void check(const PixelCrossEntropy& c) {
-  check(static_cast<const ClassifiedTile&>(c));
+  check(static_cast<const PlacedTile&>(c));
   between("ignored", static_cast<double>(c.ignored), -0x1p31, 0x1p31);
 }
 
-void checkClasses(const ClassifiedTile& t) {
+void checkClasses(const PlacedTile& t) {
   check(t);
   if (t.channels > 256) throw Failure("a byte tells 256 classes apart, not " + text(t.channels));
 }
@@ -275,8 +275,8 @@ void check(const CopyChannels& c) {
   positive("height", c.height);
   positive("width", c.width);
   positive("count", c.count);
-  checkRange("source", c.source, c.count);
-  checkRange("destination", c.destination, c.count);
+  checkRange("source", sourceRange(c), c.count);
+  checkRange("destination", destinationRange(c), c.count);
 }
 
 void check(const Activation& a) {
@@ -285,11 +285,11 @@ void check(const Activation& a) {
 }
 
 void check(const CopyBox& b) {
-  for (const std::int64_t n : b.extents) positive("an extent of the box", n);
-  for (const std::int64_t s : b.sourceStrides) notNegative("a source stride", s);
-  for (const std::int64_t s : b.destinationStrides) notNegative("a destination stride", s);
-  apart({{{b.extents[0], b.destinationStrides[0]}, {b.extents[1], b.destinationStrides[1]}, {b.extents[2], b.destinationStrides[2]}}},
-        b.extents[3]);
+  for (const std::int64_t n : b.n) positive("an extent of the box", n);
+  for (const std::int64_t s : b.sourceStride) notNegative("a source stride", s);
+  for (const std::int64_t s : b.destinationStride) notNegative("a destination stride", s);
+  apart({{{b.n[0], b.destinationStride[0]}, {b.n[1], b.destinationStride[1]}, {b.n[2], b.destinationStride[2]}}},
+        b.n[3]);
 }
 
 void check(const Zero& z) { positive("bytes", z.bytes); }
@@ -320,16 +320,12 @@ void check(const Adam& a) {
   notNegative("epsilon", a.epsilon);
 }
 
-void check(const SumSquares& s) { positive("count", s.count); }
-
 void check(const ClipGradient& c) {
   positive("count", c.count);
   if (!(c.maxNorm > 0)) throw Failure("maxNorm must be above 0, not " + std::to_string(c.maxNorm));
 }
 
-void check(const SquareRoot& s) { positive("count", s.count); }
-
-void check(const RoundWeights& r) { positive("count", r.count); }
+void check(const Count& c) { positive("count", c.count); }
 
 void checkFields(const Kernel& kernel) {
   switch (kernel.kind) {
@@ -346,7 +342,7 @@ void checkFields(const Kernel& kernel) {
       return check(decode<Rectifier>(kernel));
     case KernelKind::maxPoolForward:
     case KernelKind::maxPoolBackward:
-      return check(decode<MaxPool>(kernel));
+      return check(decode<Pool>(kernel));
     case KernelKind::averagePoolForward:
     case KernelKind::averagePoolBackward:
       return check(decode<AveragePool>(kernel));
@@ -378,7 +374,7 @@ void checkFields(const Kernel& kernel) {
     case KernelKind::pixelCrossEntropyBackward:
       return check(decode<PixelCrossEntropy>(kernel));
     case KernelKind::classesOfPixels:
-      return checkClasses(decode<ClassifiedTile>(kernel));
+      return checkClasses(decode<PlacedTile>(kernel));
     case KernelKind::momentsForward:
       return check(decode<GroupedTile>(kernel));
     case KernelKind::momentsOfRunning:
@@ -413,13 +409,13 @@ void checkFields(const Kernel& kernel) {
     case KernelKind::adam:
       return check(decode<Adam>(kernel));
     case KernelKind::sumSquares:
-      return check(decode<SumSquares>(kernel));
+      return check(decode<Count>(kernel));
     case KernelKind::clipGradient:
       return check(decode<ClipGradient>(kernel));
     case KernelKind::squareRoot:
-      return check(decode<SquareRoot>(kernel));
+      return check(decode<Count>(kernel));
     case KernelKind::roundWeights:
-      return check(decode<RoundWeights>(kernel));
+      return check(decode<Count>(kernel));
   }
 }
 

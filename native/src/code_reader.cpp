@@ -1,5 +1,6 @@
 #include "code_reader.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <unordered_map>
@@ -17,25 +18,18 @@ constexpr std::int64_t mostSteps = std::int64_t{1} << 32;  // instructions of a 
 
 std::string text(std::int64_t value) { return std::to_string(value); }
 
-// Whether a kernel may work in place, its operand `j` exactly where `i` is.
-bool mayCoincide(KernelKind kind, std::size_t i, std::size_t j) {
-  switch (kind) {
-    case KernelKind::rectifierForward:
-    case KernelKind::dropout:
-    case KernelKind::activationForward:
-      return i == 0 && j == 1;
-    case KernelKind::rectifierBackward:
-    case KernelKind::activationBackward:
-      return i == 1 && j == 2;
-    case KernelKind::addForward:
-      return i < 2 && j == 2;
-    case KernelKind::normaliseForward:
-      return i == 0 && j == 4;
-    case KernelKind::normaliseBackward:
-      return i == 5 && j == 6;
-    default:
-      return false;
-  }
+// Whether a kernel adds to what it writes.
+bool adds(const Kernel& kernel) {
+  const auto& names = kernelInfo(kernel.kind).fields;
+  const auto found = std::find(names.begin(), names.end(), std::string("add"));
+  return found != names.end() && kernel.fields[static_cast<std::size_t>(found - names.begin())] == 1;
+}
+
+// Whether a kernel may work in place, what it writes exactly where it reads.
+bool mayCoincide(const Kernel& kernel, const OperandInfo& first, const OperandInfo& second) {
+  const bool reads = first.inPlace && second.use != Use::read;
+  const bool writes = second.inPlace && first.use != Use::read;
+  return (reads || writes) && !adds(kernel);
 }
 
 class Reader {
@@ -324,7 +318,7 @@ class Reader {
         if (info.operands[i].use == Use::read && info.operands[j].use == Use::read) continue;
         const auto [least, most] = extremes(distance(a, b));
         const bool apart = least >= extents[i].bytes || most <= -extents[j].bytes;
-        const bool coincide = least == 0 && most == 0 && mayCoincide(limits_.kernels[launch.kernel].kind, i, j);
+        const bool coincide = least == 0 && most == 0 && mayCoincide(limits_.kernels[launch.kernel], info.operands[i], info.operands[j]);
         if (!apart && !coincide)
           throw Failure(place() + ", " + info.operands[j].name + " of " + info.name + ", overlaps its " + info.operands[i].name);
       }

@@ -1,10 +1,11 @@
-// The kernels of a Program, in the order of staging/kernels.ts (a kernel's position is its code); a test compares the two tables.
+// The kernels of a Program, as staging/kernels.ts declares them ("npm run generate").
 #pragma once
 #include <cstddef>
 #include <string>
 #include <vector>
 
 #include "failure.hpp"
+#include "generated/kernel_kinds.hpp"
 #include "layout.hpp"
 
 namespace tilefold {
@@ -14,61 +15,6 @@ enum class Precision { float32, float64, bf16 };
 
 constexpr std::int64_t parameterBytes(Precision precision) { return precision == Precision::float64 ? 8 : 4; }
 constexpr std::int64_t activationBytes(Precision precision) { return precision == Precision::bf16 ? 2 : parameterBytes(precision); }
-
-enum class KernelKind : int {
-  convolutionForward,
-  convolutionBackwardData,
-  convolutionBackwardWeights,
-  reorderWeights,
-  reorderActivation,
-  rectifierForward,
-  rectifierBackward,
-  maxPoolForward,
-  maxPoolBackward,
-  averagePoolForward,
-  averagePoolBackward,
-  sumPixelsForward,
-  sumPixelsBackward,
-  linearForward,
-  linearBackwardData,
-  linearBackwardWeights,
-  dropout,
-  softmaxCrossEntropyForward,
-  softmaxCrossEntropyBackward,
-  meanSquaredErrorForward,
-  meanSquaredErrorBackward,
-  momentsForward,
-  momentsOfRunning,
-  updateRunning,
-  normaliseForward,
-  normaliseSums,
-  normaliseParameters,
-  normaliseBackward,
-  addForward,
-  copyChannels,
-  activationForward,
-  activationBackward,
-  resizeForward,
-  resizeBackward,
-  adaptivePoolForward,
-  adaptivePoolBackward,
-  addBias,
-  sumBias,
-  pixelCrossEntropyForward,
-  pixelCrossEntropyBackward,
-  classesOfPixels,
-  copyBox,
-  gather,
-  scatterAdd,
-  zero,
-  loadImage,
-  sgd,
-  adam,
-  sumSquares,
-  clipGradient,
-  squareRoot,
-  roundWeights
-};
 
 constexpr bool isConvolution(KernelKind kind) {
   return kind == KernelKind::convolutionForward || kind == KernelKind::convolutionBackwardData ||
@@ -84,6 +30,8 @@ enum class Use { read, write, accumulate, scratch, index };
 struct OperandInfo {
   const char* name;
   Use use;
+  bool optional;  // may stand in space `none`
+  bool inPlace;   // what the kernel writes may be exactly where this is
 };
 
 struct KernelInfo {

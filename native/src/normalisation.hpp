@@ -64,7 +64,7 @@ struct NormaliseOperands {
   TILEFOLD_HOST_DEVICE double weight(std::int64_t channel) const { return weights == nullptr ? 1 : static_cast<double>(weights[channel]); }
   TILEFOLD_HOST_DEVICE double shift(std::int64_t channel) const { return bias == nullptr ? 0 : static_cast<double>(bias[channel]); }
   TILEFOLD_HOST_DEVICE const Moments& row(const Normalise& n, std::int64_t image, std::int64_t channel) const {
-    return moments[n.row(image, channel)];
+    return moments[statisticsRow(n, image, channel)];
   }
   TILEFOLD_HOST_DEVICE Normaliser<ParameterOf<T>> normaliser(const Normalise& n, std::int64_t image, std::int64_t channel) const {
     return {row(n, image, channel), n.epsilon, weight(channel), shift(channel)};
@@ -78,7 +78,7 @@ TILEFOLD_HOST_DEVICE GradientSums meanGradients(const Normalise& n, const Normal
   const std::int64_t perGroup = n.channels / n.groups, first = channel / perGroup * perGroup;
   GradientSums total;
   for (std::int64_t c = first; c < first + perGroup; ++c) {
-    const GradientSums& own = sums[n.channelRow(image, c)];
+    const GradientSums& own = sums[channelRow(n, image, c)];
     total.add({operands.weight(c) * own.gradient, operands.weight(c) * own.product});
   }
   const double count = operands.row(n, image, channel).count;

@@ -14,8 +14,8 @@ std::int64_t strided(const StridedTile& t) {
 }
 
 std::int64_t reach(const CopyBox& box, const std::array<std::int64_t, 3>& strides) {
-  std::int64_t elements = box.extents[3];
-  for (std::size_t i = 0; i < 3; ++i) elements = checkedAdd(elements, checkedMultiply(box.extents[i] - 1, strides[i]));
+  std::int64_t elements = box.n[3];
+  for (std::size_t i = 0; i < 3; ++i) elements = checkedAdd(elements, checkedMultiply(box.n[i] - 1, strides[i]));
   return elements;
 }
 
@@ -25,8 +25,8 @@ class Extents {
       : activation_(activationBytes(precision)), parameter_(parameterBytes(precision)), largest_(largest) {}
 
   // Of activations, and of the weights that products read.
-  OperandExtent elements(std::int64_t count) const { return sized(count, activation_, false); }
-  OperandExtent parameters(std::int64_t count, bool optional = false) const { return sized(count, parameter_, optional); }
+  OperandExtent elements(std::int64_t count) const { return sized(count, activation_); }
+  OperandExtent parameters(std::int64_t count) const { return sized(count, parameter_); }
   OperandExtent activation(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) const {
     return elements(activationElements(layout, batch, channels, height, width));
   }
@@ -61,25 +61,30 @@ class Extents {
   static std::int64_t weightCount(const Convolution& c) {
     return weightElements(c.weightLayout, c.outChannels, c.inChannels / c.groups, c.kernelHeight, c.kernelWidth, c.groups);
   }
-  OperandExtent sized(std::int64_t count, std::int64_t element, bool optional) const {
+  OperandExtent sized(std::int64_t count, std::int64_t element) const {
     const std::int64_t bytes = checkedMultiply(count, element);
     if (bytes > largest_)
       throw Failure("has an operand of " + std::to_string(bytes) + " bytes, more than the " + std::to_string(largest_) +
                     " of the largest space");
-    return {bytes, element, optional, 0};
+    return {bytes, element, true, 0};
   }
 
   std::int64_t activation_, parameter_, largest_;
 };
 
-OperandExtent sized(std::size_t bytes, std::int64_t alignment) { return {static_cast<std::int64_t>(bytes), alignment, bytes == 0, 0}; }
-OperandExtent labels(std::int64_t rows) { return {checkedMultiply(rows, 4), 4, false, 0}; }
-// Reached elements of a tile's classes in a plane of the full extents, each of so many bytes.
-OperandExtent classes(const ClassifiedTile& t, std::int64_t bytes) {
-  const std::int64_t rows = checkedAdd(checkedMultiply(t.batch - 1, t.fullHeight), t.height - 1);
-  return {checkedMultiply(checkedAdd(checkedMultiply(rows, t.fullWidth), t.width), bytes), bytes, false, 0};
+// An operand that may be absent only if its kernel does without it.
+OperandExtent onlyIf(bool without, OperandExtent extent) {
+  extent.optional = without;
+  return extent;
 }
-OperandExtent doubles(std::int64_t count, bool optional = false) { return {checkedMultiply(count, 8), 8, optional, 0}; }
+OperandExtent sized(std::size_t bytes, std::int64_t alignment) { return {static_cast<std::int64_t>(bytes), alignment, bytes == 0, 0}; }
+OperandExtent labels(std::int64_t rows) { return {checkedMultiply(rows, 4), 4, true, 0}; }
+// Reached elements of a tile's classes in a plane of the full extents, each of so many bytes.
+OperandExtent classes(const PlacedTile& t, std::int64_t bytes) {
+  const std::int64_t rows = checkedAdd(checkedMultiply(t.batch - 1, t.fullHeight), t.height - 1);
+  return {checkedMultiply(checkedAdd(checkedMultiply(rows, t.fullWidth), t.width), bytes), bytes, true, 0};
+}
+OperandExtent doubles(std::int64_t count) { return {checkedMultiply(count, 8), 8, true, 0}; }
 OperandExtent moments(std::int64_t rows) { return doubles(checkedMultiply(rows, 3)); }
 OperandExtent index(std::int64_t limit) { return {0, 1, false, limit}; }
 
@@ -92,14 +97,13 @@ std::vector<OperandExtent> resampled(const Resampled& r, const OperandExtent& re
           index(r.fullOutWidth - r.outWidth)};
 }
 
-}  // namespace
-
-std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, std::int64_t largest) {
+// What each operand occupies; `optional` as far as the kernel's numbers go.
+std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::int64_t largest) {
   const Extents e(device.precision(), largest);
   switch (kernel.kind) {
     case KernelKind::convolutionForward: {
       const auto c = decode<Convolution>(kernel);
-      return {e.source(c), e.weights(c), e.parameters(c.outChannels, true), e.destination(c), sized(device.scratchBytes(kernel), 8)};
+      return {e.source(c), e.weights(c), e.parameters(c.outChannels), e.destination(c), sized(device.scratchBytes(kernel), 8)};
     }
     case KernelKind::convolutionBackwardData: {
       const auto c = decode<Convolution>(kernel);
@@ -107,7 +111,7 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     }
     case KernelKind::convolutionBackwardWeights: {
       const auto c = decode<Convolution>(kernel);
-      return {e.source(c), e.destination(c), e.weightGradient(c), e.parameters(c.outChannels, true), sized(device.scratchBytes(kernel), 8)};
+      return {e.source(c), e.destination(c), e.weightGradient(c), e.parameters(c.outChannels), sized(device.scratchBytes(kernel), 8)};
     }
     case KernelKind::reorderWeights: {
       const auto r = decode<WeightReorder>(kernel);
@@ -126,11 +130,11 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
       return {e.elements(r.count), e.elements(r.count), e.elements(r.count)};
     }
     case KernelKind::maxPoolForward: {
-      const auto p = decode<MaxPool>(kernel);
+      const auto p = decode<Pool>(kernel);
       return {e.poolSource(p, p.layout), e.poolDestination(p, p.layout), sized(device.winnersBytes(kernel), 4)};
     }
     case KernelKind::maxPoolBackward: {
-      const auto p = decode<MaxPool>(kernel);
+      const auto p = decode<Pool>(kernel);
       return {e.poolDestination(p, p.layout), sized(device.winnersBytes(kernel), 4), e.poolSource(p, p.layout)};
     }
     case KernelKind::averagePoolForward: {
@@ -156,7 +160,7 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
       const OperandExtent source = e.elements(checkedMultiply(l.batch, l.inFeatures));
       const std::int64_t weightCount = checkedMultiply(l.outFeatures, l.inFeatures);
       const OperandExtent destination = e.elements(checkedMultiply(l.batch, l.outFeatures));
-      const OperandExtent bias = e.parameters(l.outFeatures, true);
+      const OperandExtent bias = e.parameters(l.outFeatures);
       if (kernel.kind == KernelKind::linearForward) return {source, e.elements(weightCount), bias, destination};
       if (kernel.kind == KernelKind::linearBackwardData) return {destination, e.elements(weightCount), source};
       return {source, destination, e.parameters(weightCount), bias};
@@ -171,7 +175,7 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
       const auto c = decode<CrossEntropy>(kernel);
       const OperandExtent scores = e.elements(checkedMultiply(c.batch, c.classes));
       const bool forward = kernel.kind == KernelKind::softmaxCrossEntropyForward;
-      return {scores, labels(c.batch), e.parameters(c.batch, true), forward ? doubles(2) : scores};
+      return {scores, labels(c.batch), e.parameters(c.batch), forward ? doubles(2) : scores};
     }
     case KernelKind::meanSquaredErrorForward:
     case KernelKind::meanSquaredErrorBackward: {
@@ -200,15 +204,15 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     case KernelKind::pixelCrossEntropyBackward: {
       const auto c = decode<PixelCrossEntropy>(kernel);
       const bool forward = kernel.kind == KernelKind::pixelCrossEntropyForward;
-      return {e.tile(c), classes(c, 4), e.parameters(c.channels, true), doubles(1), forward ? doubles(2) : e.tile(c)};
+      return {e.tile(c), classes(c, 4), e.parameters(c.channels), doubles(1), forward ? doubles(2) : e.tile(c)};
     }
     case KernelKind::classesOfPixels: {
-      const auto t = decode<ClassifiedTile>(kernel);
+      const auto t = decode<PlacedTile>(kernel);
       return {e.tile(t), classes(t, 1)};
     }
     case KernelKind::momentsForward: {
       const auto t = decode<GroupedTile>(kernel);
-      return {e.tile(t), moments(t.rows())};
+      return {e.tile(t), moments(statisticsRows(t))};
     }
     case KernelKind::momentsOfRunning: {
       const std::int64_t channels = decode<ChannelCount>(kernel).channels;
@@ -222,16 +226,16 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     case KernelKind::normaliseSums:
     case KernelKind::normaliseBackward: {
       const auto n = decode<Normalise>(kernel);
-      const OperandExtent tile = e.tile(n), rows = moments(n.rows()), parameters = e.parameters(n.channels, true);
-      const std::int64_t sums = checkedMultiply(checkedMultiply(n.images(), n.channels), 2);
+      const OperandExtent tile = e.tile(n), rows = moments(statisticsRows(n)), parameters = e.parameters(n.channels);
+      const std::int64_t sums = checkedMultiply(checkedMultiply(countedImages(n), n.channels), 2);
       if (kernel.kind == KernelKind::normaliseForward) return {tile, rows, parameters, parameters, tile};
       if (kernel.kind == KernelKind::normaliseSums) return {tile, rows, parameters, parameters, tile, doubles(sums)};
-      return {tile, rows, parameters, parameters, doubles(sums, true), tile, tile};
+      return {tile, rows, parameters, parameters, doubles(sums), tile, tile};
     }
     case KernelKind::normaliseParameters: {
       const auto p = decode<NormaliseParameters>(kernel);
       const std::int64_t sums = checkedMultiply(checkedMultiply(p.images, p.channels), 2);
-      return {doubles(sums), e.parameters(p.channels), e.parameters(p.channels, true)};
+      return {doubles(sums), e.parameters(p.channels), e.parameters(p.channels)};
     }
     case KernelKind::addForward: {
       const OperandExtent all = e.elements(decode<Rectifier>(kernel).count);
@@ -239,7 +243,7 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     }
     case KernelKind::copyChannels: {
       const auto c = decode<CopyChannels>(kernel);
-      return {e.range(c, c.source), e.range(c, c.destination)};
+      return {e.range(c, sourceRange(c)), e.range(c, destinationRange(c))};
     }
     case KernelKind::activationForward: {
       const OperandExtent tile = e.tile(decode<Activation>(kernel));
@@ -251,7 +255,7 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
     }
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);
-      const std::int64_t source = reach(b, b.sourceStrides), destination = reach(b, b.destinationStrides);
+      const std::int64_t source = reach(b, b.sourceStride), destination = reach(b, b.destinationStride);
       if (b.ofParameters) return {e.parameters(source), e.parameters(destination)};
       return {e.elements(source), e.elements(destination)};
     }
@@ -264,33 +268,42 @@ std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, 
       return {e.tile(t), e.parameters(strided(t))};
     }
     case KernelKind::zero:
-      return {{decode<Zero>(kernel).bytes, 1, false, 0}};
+      return {{decode<Zero>(kernel).bytes, 1, true, 0}};
     case KernelKind::loadImage: {
       const auto l = decode<LoadImage>(kernel);
       return {e.tile(l), index(anyIndex - l.batch), index(l.fullHeight - l.height), index(l.fullWidth - l.width)};
     }
     case KernelKind::sgd: {
       const auto s = decode<Sgd>(kernel);
-      return {e.parameters(s.count), e.parameters(s.count), e.parameters(s.count, s.momentum == 0)};
+      return {e.parameters(s.count), e.parameters(s.count), onlyIf(s.momentum == 0, e.parameters(s.count))};
     }
     case KernelKind::adam: {
       const auto a = decode<Adam>(kernel);
       return {e.parameters(a.count), e.parameters(a.count), e.parameters(a.count), e.parameters(a.count)};
     }
     case KernelKind::sumSquares:
-      return {e.parameters(decode<SumSquares>(kernel).count), doubles(1)};
+      return {e.parameters(decode<Count>(kernel).count), doubles(1)};
     case KernelKind::clipGradient:
       return {doubles(1), e.parameters(decode<ClipGradient>(kernel).count)};
     case KernelKind::squareRoot: {
-      const OperandExtent roots = doubles(decode<SquareRoot>(kernel).count);
+      const OperandExtent roots = doubles(decode<Count>(kernel).count);
       return {roots, roots};
     }
     case KernelKind::roundWeights: {
-      const std::int64_t count = decode<RoundWeights>(kernel).count;
+      const std::int64_t count = decode<Count>(kernel).count;
       return {e.parameters(count), e.elements(count)};
     }
   }
   throw Failure("unknown kernel");
+}
+
+}  // namespace
+
+std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, std::int64_t largest) {
+  std::vector<OperandExtent> extents = occupied(kernel, device, largest);
+  const std::vector<OperandInfo>& operands = kernelInfo(kernel.kind).operands;
+  for (std::size_t i = 0; i < extents.size(); ++i) extents[i].optional = extents[i].optional && operands[i].optional;
+  return extents;
 }
 
 }  // namespace tilefold

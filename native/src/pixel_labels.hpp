@@ -36,7 +36,7 @@ class PixelLabels {
   static constexpr std::int64_t noLabel = std::numeric_limits<std::int64_t>::max();
 
   // Rows of all images are counted in one go.
-  Row row(std::int64_t index) const { return {tile_, labels_ + tile_.at(index / tile_.height, index % tile_.height)}; }
+  Row row(std::int64_t index) const { return {tile_, labels_ + rowStart(tile_, index / tile_.height, index % tile_.height)}; }
 
   // `wrong`: the least wrong label of all rows, or noLabel.
   void require(std::int64_t wrong) const {

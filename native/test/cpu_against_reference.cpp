@@ -387,7 +387,7 @@ void testMaxPool(Devices& devices) {
   };
   std::vector<double> fields = windowFields(draw(1, 2), pick<std::int64_t>({1, 3, 16, 40, 64}), padded(rows), padded(columns));
   fields.push_back(code(Layout::plain));
-  const auto p = decode<MaxPool>(Kernel{KernelKind::maxPoolForward, fields});
+  const auto p = decode<Pool>(Kernel{KernelKind::maxPoolForward, fields});
   const Shape source{p.batch, p.inChannels, p.inHeight, p.inWidth}, destination{p.batch, p.inChannels, p.outHeight, p.outWidth};
   Buffer x = random(source.elements(Layout::plain));
   for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = std::round(2 * x.data()[i]);  // many equals: the first must win

@@ -65,11 +65,11 @@ std::vector<Form> formsOf(const Kernel& kernel) {
     case KernelKind::rectifierBackward:
       return {plain, plain, plain};
     case KernelKind::maxPoolForward: {
-      const auto p = decode<MaxPool>(kernel);
+      const auto p = decode<Pool>(kernel);
       return {poolSource(p, p.layout), poolDestination(p, p.layout), winners};
     }
     case KernelKind::maxPoolBackward: {
-      const auto p = decode<MaxPool>(kernel);
+      const auto p = decode<Pool>(kernel);
       return {poolDestination(p, p.layout), winners, poolSource(p, p.layout)};
     }
     case KernelKind::averagePoolForward: {
@@ -128,7 +128,7 @@ std::vector<Form> formsOf(const Kernel& kernel) {
     case KernelKind::copyChannels: {
       const auto c = decode<CopyChannels>(kernel);
       const auto side = [&](const ChannelRange& range) { return activation(range.layout, c.batch, range.channels, c.height, c.width); };
-      return {side(c.source), side(c.destination)};
+      return {side(sourceRange(c)), side(destinationRange(c))};
     }
     case KernelKind::activationForward: {
       const Form form = tile(decode<Activation>(kernel));

@@ -14,8 +14,7 @@ import {
 import { coordinatesOf, type Coordinates } from './boxes'
 import { fail, instructionFault, operandFault, proving, rangeText, type Place, type VerifierFault } from './fault'
 import { operandRegions, type OperandRegion, type Repeat } from './operand-regions'
-import { isOptional } from './operand-use'
-import type { Kernel } from '../kernels'
+import { isOptional, type Kernel } from '../kernels'
 import { sectionsOf } from './sections'
 
 /** Something that holds bytes: a buffer of the arena or of the host pool, or one value of a section's exchange buffer. */

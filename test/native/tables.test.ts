@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { loadAddon } from '../../native/addon'
-import { kernelTable } from '../../staging/kernels'
+import { kernelKinds, rowOf } from '../../staging/kernels'
 import { channelBlock, layouts, weightElements } from '../../staging/layout'
 import { right } from './program'
 
@@ -9,11 +9,19 @@ test('kernels, their fields and operands are the same in both languages', () => 
   const { value } = right(loadAddon()).kernelTable() as { readonly value: unknown }
   assert.equal(
     value,
-    Object.entries(kernelTable).map(([name, { fields, operands }]) => ({
-      name,
-      fields: [...fields],
-      operands: Object.entries(operands).map(([operand, use]) => ({ name: operand, use }))
-    }))
+    kernelKinds.map((kind) => {
+      const { fields, operands, optional = [], inPlace = [] } = rowOf(kind)
+      return {
+        name: kind,
+        fields: [...fields],
+        operands: Object.entries(operands).map(([name, use]) => ({
+          name,
+          use,
+          optional: optional.includes(name),
+          inPlace: inPlace.includes(name)
+        }))
+      }
+    })
   )
 })
 

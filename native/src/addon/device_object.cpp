@@ -143,6 +143,8 @@ Napi::Value kernelTableValue(const Napi::CallbackInfo& info) {
         Napi::Object entry = Napi::Object::New(env);
         entry.Set("name", operand.name);
         entry.Set("use", nameOf(operand.use));
+        entry.Set("optional", operand.optional);
+        entry.Set("inPlace", operand.inPlace);
         operands.Set(operands.Length(), entry);
       }
       Napi::Object row = Napi::Object::New(env);

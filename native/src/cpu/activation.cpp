@@ -27,8 +27,8 @@ Launch activationForward(const Activation& a) {
     const float* source = elements<const float>(operands, 0);
     float* destination = elements(operands, 1);
     parallelRanges(count, grain,
-                   [&](std::int64_t begin, std::int64_t end) { activate(a.kind(), source + begin, destination + begin, end - begin); });
-    if (a.kind() == ActivationFunction::sigmoid) zeroPadding(a, destination);
+                   [&](std::int64_t begin, std::int64_t end) { activate(functionOf(a), source + begin, destination + begin, end - begin); });
+    if (functionOf(a) == ActivationFunction::sigmoid) zeroPadding(a, destination);
   };
 }
 
@@ -38,7 +38,7 @@ Launch activationBackward(const Activation& a) {
     const float* gradient = elements<const float>(operands, 1);
     float* sourceGradient = elements(operands, 2);
     parallelRanges(count, grain, [&](std::int64_t begin, std::int64_t end) {
-      activateGradient(a.kind(), kept + begin, gradient + begin, sourceGradient + begin, end - begin);
+      activateGradient(functionOf(a), kept + begin, gradient + begin, sourceGradient + begin, end - begin);
     });
   };
 }

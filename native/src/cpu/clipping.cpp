@@ -12,7 +12,7 @@ constexpr std::int64_t grain = 16384;  // elements
 
 }  // namespace
 
-Launch sumSquares(const SumSquares& s) {
+Launch sumSquares(const Count& s) {
   return [s](const std::vector<Operand>& operands, const StepParameters&) {
     const float* source = elements<const float>(operands, 0);
     std::vector<double> sums(static_cast<std::size_t>((s.count + grain - 1) / grain));
@@ -25,7 +25,7 @@ Launch sumSquares(const SumSquares& s) {
 
 Launch clipGradient(const ClipGradient& c) {
   return [c](const std::vector<Operand>& operands, const StepParameters&) {
-    const float scale = static_cast<float>(c.scale(*elements<const double>(operands, 0)));
+    const float scale = static_cast<float>(clippingScale(c, *elements<const double>(operands, 0)));
     if (scale == 1) return;
     float* gradient = elements(operands, 1);
     parallelRanges(c.count, grain,

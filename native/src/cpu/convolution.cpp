@@ -45,7 +45,7 @@ void requireOurs(const Convolution& c) {
 
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int threads) {
   requireOurs(c);
-  if (c.winograd()) return winogradScratchBytes(kind, c, threads);
+  if (c.algorithm == winogradAlgorithm) return winogradScratchBytes(kind, c, threads);
   const std::optional<Recipe> recipe = findRecipe(kind, c, threads);
   if (recipe) return recipe->scratchBytes();
   return fitsStrips(kind, c) ? 0 : blockConvolutionScratchBytes(kind, c, threads);
@@ -53,7 +53,7 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, int t
 
 Implementation compileConvolution(KernelKind kind, const Convolution& c, int threads) {
   requireOurs(c);
-  if (c.winograd()) return {compileWinograd(kind, c, threads), "winograd"};
+  if (c.algorithm == winogradAlgorithm) return {compileWinograd(kind, c, threads), "winograd"};
   const std::optional<Recipe> recipe = findRecipe(kind, c, threads);
   if (recipe) return {compileDirectConvolution(kind, c, *recipe), recipe->name()};
   if (fitsStrips(kind, c)) return {compileStripConvolution(kind, c, threads), "strips"};

@@ -47,7 +47,7 @@ std::vector<Run> runsOf(const Side& source, const Side& destination, std::int64_
 
 Launch copyChannels(const CopyChannels& c) {
   constexpr std::int64_t grain = 1024;  // pixels
-  const Side from(c, c.source), to(c, c.destination);
+  const Side from(c, sourceRange(c)), to(c, destinationRange(c));
   const std::int64_t pixels = c.height * c.width, ranges = (pixels + grain - 1) / grain, padding = c.add ? 0 : to.padding(c.count);
   // By ranges of pixels: runs that share a block of the destination are one thread's.
   return [=, runs = runsOf(from, to, c.count)](const std::vector<Operand>& operands, const StepParameters&) {

@@ -64,7 +64,7 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return cpu::compileConvolution(kernel.kind, decode<Convolution>(kernel), threads);
     case KernelKind::maxPoolForward:
     case KernelKind::maxPoolBackward:
-      return cpu::compileMaxPool(kernel.kind, decode<MaxPool>(kernel));
+      return cpu::compileMaxPool(kernel.kind, decode<Pool>(kernel));
     case KernelKind::reorderWeights:
       return {cpu::reorderWeights(decode<WeightReorder>(kernel)), "tilefold"};
     case KernelKind::rectifierForward:
@@ -118,7 +118,7 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::adam:
       return {cpu::adam(decode<Adam>(kernel)), "tilefold"};
     case KernelKind::sumSquares:
-      return {cpu::sumSquares(decode<SumSquares>(kernel)), "tilefold"};
+      return {cpu::sumSquares(decode<Count>(kernel)), "tilefold"};
     case KernelKind::clipGradient:
       return {cpu::clipGradient(decode<ClipGradient>(kernel)), "tilefold"};
     case KernelKind::reorderActivation:
@@ -171,7 +171,7 @@ class CpuDevice : public Device {
   }
 
   std::size_t winnersBytes(const Kernel& kernel) override {
-    return memoised(kernel, [&] { return cpu::maxPoolWinnersBytes(decode<MaxPool>(kernel)); });
+    return memoised(kernel, [&] { return cpu::maxPoolWinnersBytes(decode<Pool>(kernel)); });
   }
 
   Layout activationLayout(std::int64_t channels, bool input) override {

@@ -13,12 +13,12 @@ using reference::Planes;
 // A winner is its place in the window, ky * kernelWidth + kx; this one (as maxPoolRow has it) stands for a window that sees only padding.
 constexpr std::uint8_t nothing = 255;
 
-bool fits(const MaxPool& p) {
+bool fits(const Pool& p) {
   const bool blocked = p.layout != Layout::plain && p.layout != Layout::nhwc;
   return blocked && p.kernelHeight <= nothing && p.kernelHeight * p.kernelWidth <= nothing;
 }
 
-void forward(const MaxPool& p, const float* source, float* destination, std::uint8_t* winners) {
+void forward(const Pool& p, const float* source, float* destination, std::uint8_t* winners) {
   const Planes planes(p.layout, p.batch, p.inChannels);
   const std::int64_t block = planes.block, row = p.outWidth * block;
   parallelFor(planes.count * p.outHeight, [&](std::int64_t job) {
@@ -32,7 +32,7 @@ void forward(const MaxPool& p, const float* source, float* destination, std::uin
 
 // By rows of the input, each gathering from the windows that hold it: no two threads add to one element.
 template <int Block>
-void backward(const MaxPool& p, const float* destinationGradient, const std::uint8_t* winners, float* sourceGradient) {
+void backward(const Pool& p, const float* destinationGradient, const std::uint8_t* winners, float* sourceGradient) {
   const Planes planes(p.layout, p.batch, p.inChannels);
   parallelFor(planes.count * p.inHeight, [&](std::int64_t job) {
     const std::int64_t plane = job / p.inHeight, row = job % p.inHeight;
@@ -59,7 +59,7 @@ void backward(const MaxPool& p, const float* destinationGradient, const std::uin
 }
 
 template <int Block>
-Launch compileBlocked(KernelKind kind, const MaxPool& p) {
+Launch compileBlocked(KernelKind kind, const Pool& p) {
   if (kind == KernelKind::maxPoolForward)
     return [p](const std::vector<Operand>& operands, const StepParameters&) {
       forward(p, elements<const float>(operands, 0), elements(operands, 1), elements<std::uint8_t>(operands, 2));
@@ -69,7 +69,7 @@ Launch compileBlocked(KernelKind kind, const MaxPool& p) {
   };
 }
 
-Launch compileReference(KernelKind kind, const MaxPool& p) {
+Launch compileReference(KernelKind kind, const Pool& p) {
   if (kind == KernelKind::maxPoolForward)
     return [p](const std::vector<Operand>& operands, const StepParameters&) {
       reference::maxPoolForward(p, elements<const float>(operands, 0), elements(operands, 1), elements<std::int32_t>(operands, 2));
@@ -81,12 +81,12 @@ Launch compileReference(KernelKind kind, const MaxPool& p) {
 
 }  // namespace
 
-std::size_t maxPoolWinnersBytes(const MaxPool& p) {
+std::size_t maxPoolWinnersBytes(const Pool& p) {
   if (!fits(p)) return reference::winnersBytes(p);
   return static_cast<std::size_t>(activationElements(p.layout, p.batch, p.inChannels, p.outHeight, p.outWidth));
 }
 
-Implementation compileMaxPool(KernelKind kind, const MaxPool& p) {
+Implementation compileMaxPool(KernelKind kind, const Pool& p) {
   if (!fits(p)) return {compileReference(kind, p), "reference"};
   return {channelBlock(p.layout) == 16 ? compileBlocked<16>(kind, p) : compileBlocked<8>(kind, p), "blocked loops"};
 }

@@ -5,7 +5,7 @@
 
 namespace tilefold::cpu {
 
-std::size_t maxPoolWinnersBytes(const MaxPool& p);
-Implementation compileMaxPool(KernelKind kind, const MaxPool& p);
+std::size_t maxPoolWinnersBytes(const Pool& p);
+Implementation compileMaxPool(KernelKind kind, const Pool& p);
 
 }  // namespace tilefold::cpu

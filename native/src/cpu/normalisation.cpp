@@ -159,7 +159,7 @@ Launch momentsForward(const GroupedTile& t) {
         [&](std::int64_t plane, std::int64_t channel, const Pieces::Sums& sums) {
           const float origin = source[pieces.firstOf(plane, channel)];
           const double apart = sums.first / pixels, deviations = sums.second - sums.first * apart;
-          moments[t.row(pieces.planes().image(plane), channel)].merge(
+          moments[statisticsRow(t, pieces.planes().image(plane), channel)].merge(
               {pixels, static_cast<double>(origin) + apart, deviations < 0 ? 0 : deviations});
         });
   };
@@ -193,7 +193,7 @@ Launch normaliseSums(const Normalise& n) {
           const std::int64_t image = pieces.planes().image(plane);
           const Moments& row = from.row(n, image, channel);
           const double lost = from.normaliser(n, image, channel).lost(row), scale = row.reciprocalDeviation(n.epsilon);
-          sums[n.channelRow(image, channel)].add({own.first, scale * (own.second - lost * own.first)});
+          sums[channelRow(n, image, channel)].add({own.first, scale * (own.second - lost * own.first)});
         });
   };
 }

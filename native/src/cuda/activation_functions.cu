@@ -75,13 +75,13 @@ void backward(const Context& context, std::int64_t count, const T* kept, const T
 
 template <class T>
 void activationForward(const Context& context, const tilefold::Activation& a, const T* source, T* destination) {
-  withFunction(a.kind(), [&](auto function) { forward<decltype(function)>(context, elements(a), source, destination); });
+  withFunction(functionOf(a), [&](auto function) { forward<decltype(function)>(context, elements(a), source, destination); });
 }
 
 template <class T>
 void activationBackward(const Context& context, const tilefold::Activation& a, const T* kept, const T* destinationGradient,
                         T* sourceGradient) {
-  withFunction(a.kind(),
+  withFunction(functionOf(a),
                [&](auto function) { backward<decltype(function)>(context, elements(a), kept, destinationGradient, sourceGradient); });
 }
 

@@ -11,7 +11,7 @@ struct SquareTerms {
 
 }  // namespace
 
-void sumSquares(const Context& context, const SumSquares& s, const float* source, double* sum) {
+void sumSquares(const Context& context, const Count& s, const float* source, double* sum) {
   forEachSum<1>(
       context, "sumSquares", 1, s.count, [=] __device__(std::int64_t) { return SquareTerms{source}; },
       [=] __device__(std::int64_t, double total) { *sum += total; });
@@ -29,7 +29,7 @@ void clipGradient(const Context& context, const ClipGradient& c, const double* s
   });
 }
 
-void squareRoot(const Context& context, const SquareRoot& s, const double* source, double* destination) {
+void squareRoot(const Context& context, const Count& s, const double* source, double* destination) {
   forEach(context, "squareRoot", s.count, [=] __device__(std::int64_t i) { destination[i] = sqrt(source[i]); });
 }
 

@@ -5,8 +5,8 @@
 
 namespace tilefold::cuda {
 
-void sumSquares(const Context& context, const SumSquares& s, const float* source, double* sum);
+void sumSquares(const Context& context, const Count& s, const float* source, double* sum);
 void clipGradient(const Context& context, const ClipGradient& c, const double* sumSquares, float* gradient);
-void squareRoot(const Context& context, const SquareRoot& s, const double* source, double* destination);
+void squareRoot(const Context& context, const Count& s, const double* source, double* destination);
 
 }  // namespace tilefold::cuda

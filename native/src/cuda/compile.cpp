@@ -70,8 +70,8 @@ FieldsOfKind tiled(const Kernel& kernel) {
   return fields;
 }
 
-MaxPool countableMaxPool(const Kernel& kernel) {
-  const auto p = tiled<MaxPool>(kernel);
+Pool countableMaxPool(const Kernel& kernel) {
+  const auto p = tiled<Pool>(kernel);
   reference::winnersBytes(p);
   return p;
 }
@@ -85,8 +85,8 @@ ActivationReorder activationReorder(const Kernel& kernel) {
 
 CopyChannels channelCopy(const Kernel& kernel) {
   const auto c = decode<CopyChannels>(kernel);
-  requireActivation(c.source.layout);
-  requireActivation(c.destination.layout);
+  requireActivation(c.sourceLayout);
+  requireActivation(c.destinationLayout);
   return c;
 }
 
@@ -207,7 +207,7 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
       });
     case KernelKind::classesOfPixels:
       return compiled(
-          [t = tiled<ClassifiedTile>(kernel)](const A& a) { classesOfPixels<T>(a.context, t, a.at<T>(0), a.at<std::uint8_t>(1)); });
+          [t = tiled<PlacedTile>(kernel)](const A& a) { classesOfPixels<T>(a.context, t, a.at<T>(0), a.at<std::uint8_t>(1)); });
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);
       if (b.ofParameters) return compiled([b](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });
@@ -226,13 +226,13 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
     case KernelKind::adam:
       return compiled([o = decode<Adam>(kernel)](const A& a) { adam(a.context, o, a.at(0), a.at(1), a.at(2), a.at(3)); });
     case KernelKind::sumSquares:
-      return compiled([s = decode<SumSquares>(kernel)](const A& a) { sumSquares(a.context, s, a.at(0), a.at<double>(1)); });
+      return compiled([s = decode<Count>(kernel)](const A& a) { sumSquares(a.context, s, a.at(0), a.at<double>(1)); });
     case KernelKind::clipGradient:
       return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient(a.context, c, a.at<double>(0), a.at(1)); });
     case KernelKind::squareRoot:
-      return compiled([s = decode<SquareRoot>(kernel)](const A& a) { squareRoot(a.context, s, a.at<double>(0), a.at<double>(1)); });
+      return compiled([s = decode<Count>(kernel)](const A& a) { squareRoot(a.context, s, a.at<double>(0), a.at<double>(1)); });
     case KernelKind::roundWeights:
-      return compiled([r = decode<RoundWeights>(kernel)](const A& a) { roundWeights<T>(a.context, r, a.at(0), a.at<T>(1)); });
+      return compiled([r = decode<Count>(kernel)](const A& a) { roundWeights<T>(a.context, r, a.at(0), a.at<T>(1)); });
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:
     case KernelKind::convolutionBackwardWeights:

@@ -115,8 +115,8 @@ void copyRows(const Context& context, const char* name, const RowBox& box, const
 
 template <class T>
 void copyBox(const Context& context, const CopyBox& b, const T* source, T* destination) {
-  const auto& n = b.extents;
-  const auto &from = b.sourceStrides, &to = b.destinationStrides;
+  const auto& n = b.n;
+  const auto &from = b.sourceStride, &to = b.destinationStride;
   copyRows(context, "copyBox", {{n[0], n[1], n[2], n[3]}, {from[0], from[1], from[2]}, {to[0], to[1], to[2]}, b.add}, source, destination);
 }
 

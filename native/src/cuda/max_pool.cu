@@ -34,15 +34,15 @@ struct Best {
 };
 
 // Windows of 2 x 2 that neither overlap nor leave anything of the input out.
-bool tilesInput(const MaxPool& p) {
+bool tilesInput(const Pool& p) {
   return p.kernelHeight == 2 && p.kernelWidth == 2 && p.strideHeight == 2 && p.strideWidth == 2 && p.dilationHeight == 1 &&
          p.dilationWidth == 1 && p.padTop == 0 && p.padLeft == 0 && p.inHeight == 2 * p.outHeight && p.inWidth == 2 * p.outWidth;
 }
 
-bool channelsLast(const MaxPool& p) { return p.layout == Layout::nhwc && p.inChannels > 1; }
+bool channelsLast(const Pool& p) { return p.layout == Layout::nhwc && p.inChannels > 1; }
 
 template <int n, class T>
-void forwardOf(const Context& context, const MaxPool& p, const T* source, T* destination, std::int32_t* winners) {
+void forwardOf(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* winners) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
   const std::int64_t width = p.inWidth;
@@ -66,7 +66,7 @@ void forwardOf(const Context& context, const MaxPool& p, const T* source, T* des
 
 // n outputs of a row at once. Windows tile the input, so row r of all outputs lies below rows 2 r and 2 r + 1 of all inputs.
 template <int n, class T>
-void forwardPairs(const Context& context, const MaxPool& p, const T* source, T* destination, std::int32_t* winners) {
+void forwardPairs(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* winners) {
   const Divisor byColumns(p.outWidth / n), byRows(p.outHeight);
   const std::int64_t width = p.inWidth;
   forEach(context, "maxPoolForward", p.batch * p.inChannels * p.outHeight * (p.outWidth / n), [=] __device__(std::int64_t i) {
@@ -105,7 +105,7 @@ struct Won {
 };
 
 template <int n, class T>
-void backwardOf(const Context& context, const MaxPool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
+void backwardOf(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
   const std::int64_t inWidth = p.inWidth, outWidth = p.outWidth, pixels = p.inHeight * p.inWidth;
@@ -128,7 +128,7 @@ void backwardOf(const Context& context, const MaxPool& p, const T* destinationGr
 }
 
 template <int n, class T>
-void backwardPairs(const Context& context, const MaxPool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
+void backwardPairs(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
   const Divisor byColumns(p.outWidth / n), byRows(p.outHeight);
   const std::int64_t width = p.inWidth, pixels = p.inHeight * p.inWidth;
   Fault* fault = context.fault;
@@ -149,7 +149,7 @@ void backwardPairs(const Context& context, const MaxPool& p, const T* destinatio
 
 // One output pixel, n of its channels.
 template <int n, class T>
-void backwardSquares(const Context& context, const MaxPool& p, const T* destinationGradient, const std::int32_t* winners,
+void backwardSquares(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* winners,
                      T* sourceGradient) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const std::int64_t width = p.inWidth, pixels = p.inHeight * p.inWidth;
@@ -170,7 +170,7 @@ void backwardSquares(const Context& context, const MaxPool& p, const T* destinat
 }  // namespace
 
 template <class T>
-void maxPoolForward(const Context& context, const MaxPool& p, const T* source, T* destination, std::int32_t* winners) {
+void maxPoolForward(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* winners) {
   const bool packs = aligned({source, destination, winners});
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
     forwardPairs<2>(context, p, source, destination, winners);
@@ -181,7 +181,7 @@ void maxPoolForward(const Context& context, const MaxPool& p, const T* source, T
 }
 
 template <class T>
-void maxPoolBackward(const Context& context, const MaxPool& p, const T* destinationGradient, const std::int32_t* winners,
+void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* winners,
                      T* sourceGradient) {
   const bool packs = aligned({destinationGradient, winners, sourceGradient});
   const bool channelPacks = channelsLast(p) && packs && p.inChannels % packWidth == 0;
@@ -196,8 +196,8 @@ void maxPoolBackward(const Context& context, const MaxPool& p, const T* destinat
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                                 \
-  template void maxPoolForward<T>(const Context&, const MaxPool&, const T*, T*, std::int32_t*); \
-  template void maxPoolBackward<T>(const Context&, const MaxPool&, const T*, const std::int32_t*, T*);
+  template void maxPoolForward<T>(const Context&, const Pool&, const T*, T*, std::int32_t*); \
+  template void maxPoolBackward<T>(const Context&, const Pool&, const T*, const std::int32_t*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE

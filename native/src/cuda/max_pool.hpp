@@ -6,11 +6,11 @@
 namespace tilefold::cuda {
 
 template <class T>
-void maxPoolForward(const Context& context, const MaxPool& p, const T* source, T* destination, std::int32_t* winners);
+void maxPoolForward(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* winners);
 
 // Every input pixel gathers from the windows that may have chosen it. Winners outside the plane are a fault where a window sees pixels.
 template <class T>
-void maxPoolBackward(const Context& context, const MaxPool& p, const T* destinationGradient, const std::int32_t* winners,
+void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* winners,
                      T* sourceGradient);
 
 }  // namespace tilefold::cuda

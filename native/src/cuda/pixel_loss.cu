@@ -13,7 +13,7 @@ constexpr std::int64_t fewClasses = 6, mostOfEight = 64;
 // Where the scores of a tile's pixels and their classes are; pixels of all images are counted in one go.
 class Pixels {
  public:
-  explicit Pixels(const ClassifiedTile& t)
+  explicit Pixels(const PlacedTile& t)
       : tile_(t.layout, t.channels, t.height, t.width),
         count_(t.batch * t.height * t.width),
         channels_(t.channels),
@@ -254,7 +254,7 @@ void pixelCrossEntropyBackward(const Context& context, const PixelCrossEntropy& 
 }
 
 template <class T>
-void classesOfPixels(const Context& context, const ClassifiedTile& t, const T* source, std::uint8_t* classes) {
+void classesOfPixels(const Context& context, const PlacedTile& t, const T* source, std::uint8_t* classes) {
   const Pixels pixels(t);
   withLanes(pixels, [&](auto lanes) { classesOf<decltype(lanes)::value>(context, pixels, source, classes); });
 }
@@ -264,7 +264,7 @@ void classesOfPixels(const Context& context, const ClassifiedTile& t, const T* s
                                             const double*, double*);                                                                \
   template void pixelCrossEntropyBackward<T>(const Context&, const PixelCrossEntropy&, const T*, const std::int32_t*, const float*, \
                                              const double*, T*);                                                                    \
-  template void classesOfPixels<T>(const Context&, const ClassifiedTile&, const T*, std::uint8_t*);
+  template void classesOfPixels<T>(const Context&, const PlacedTile&, const T*, std::uint8_t*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE

@@ -12,7 +12,7 @@ constexpr int side = 32, sideRows = blockThreads / side;
 
 // Matrices [rows][columns] to be transposed to [columns][rows]; the last index is contiguous, distances are in elements.
 struct Matrices {
-  std::int64_t counts[2], sourceStrides[2], destinationStrides[2];
+  std::int64_t counts[2], sourceStride[2], destinationStride[2];
   std::int64_t rows, columns, sourceRow, destinationRow;
   bool add;
 
@@ -30,8 +30,8 @@ __global__ void __launch_bounds__(blockThreads) transposeTiles(Matrices m, std::
   for (std::int64_t i = blockIdx.x; i < tiles; i += gridDim.x) {
     const Division column = byColumnTiles(i), row = byRowTiles(column.quotient), matrix = byCount(row.quotient);
     const std::int64_t firstRow = row.remainder * side, firstColumn = column.remainder * side;
-    const From* from = source + matrix.quotient * m.sourceStrides[0] + matrix.remainder * m.sourceStrides[1];
-    To* to = destination + matrix.quotient * m.destinationStrides[0] + matrix.remainder * m.destinationStrides[1];
+    const From* from = source + matrix.quotient * m.sourceStride[0] + matrix.remainder * m.sourceStride[1];
+    To* to = destination + matrix.quotient * m.destinationStride[0] + matrix.remainder * m.destinationStride[1];
 #pragma unroll
     for (int k = y; k < side; k += sideRows)
       if (firstRow + k < m.rows && firstColumn + x < m.columns) tile[k][x] = from[(firstRow + k) * m.sourceRow + firstColumn + x];
@@ -75,8 +75,8 @@ Matrices matricesOf(const StridedTile& t) {
 // The way back.
 Matrices reversed(const Matrices& m) {
   return {{m.counts[0], m.counts[1]},
-          {m.destinationStrides[0], m.destinationStrides[1]},
-          {m.sourceStrides[0], m.sourceStrides[1]},
+          {m.destinationStride[0], m.destinationStride[1]},
+          {m.sourceStride[0], m.sourceStride[1]},
           m.columns,
           m.rows,
           m.destinationRow,
@@ -109,7 +109,7 @@ void reorderWeights(const Context& context, const WeightReorder& r, const float*
 }
 
 template <class T>
-void roundWeights(const Context& context, const RoundWeights& r, const float* source, T* destination) {
+void roundWeights(const Context& context, const Count& r, const float* source, T* destination) {
   forEachPack(context, "roundWeights", r.count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
     values.load(source + i);
     values.store(destination + i);
@@ -146,24 +146,24 @@ void scatterAdd(const Context& context, const StridedTile& t, const T* source, f
 
 template <class T>
 void copyChannels(const Context& context, const CopyChannels& c, const T* source, T* destination) {
-  const std::int64_t pixels = c.height * c.width, fromImage = c.source.channels * pixels, toImage = c.destination.channels * pixels;
-  const bool fromLast = channelsLast(c.source), toLast = channelsLast(c.destination);
-  const T* from = source + c.source.first * (fromLast ? 1 : pixels);
-  T* to = destination + c.destination.first * (toLast ? 1 : pixels);
+  const std::int64_t pixels = c.height * c.width, fromImage = c.sourceChannels * pixels, toImage = c.destinationChannels * pixels;
+  const bool fromLast = channelsLast(sourceRange(c)), toLast = channelsLast(destinationRange(c));
+  const T* from = source + c.sourceFirst * (fromLast ? 1 : pixels);
+  T* to = destination + c.destinationFirst * (toLast ? 1 : pixels);
   if (fromLast && toLast)
     return copyRows(context, "copyChannels",
-                    {{1, 1, c.batch * pixels, c.count}, {0, 0, c.source.channels}, {0, 0, c.destination.channels}, c.add}, from, to);
+                    {{1, 1, c.batch * pixels, c.count}, {0, 0, c.sourceChannels}, {0, 0, c.destinationChannels}, c.add}, from, to);
   if (!fromLast && !toLast)
     return copyRows(context, "copyChannels", {{1, 1, c.batch, c.count * pixels}, {0, 0, fromImage}, {0, 0, toImage}, c.add}, from, to);
   const Matrices matrices =
-      toLast ? Matrices{{c.batch, 1}, {fromImage, 0}, {toImage, 0}, c.count, pixels, pixels, c.destination.channels, c.add}
-             : Matrices{{c.batch, 1}, {fromImage, 0}, {toImage, 0}, pixels, c.count, c.source.channels, pixels, c.add};
+      toLast ? Matrices{{c.batch, 1}, {fromImage, 0}, {toImage, 0}, c.count, pixels, pixels, c.destinationChannels, c.add}
+             : Matrices{{c.batch, 1}, {fromImage, 0}, {toImage, 0}, pixels, c.count, c.sourceChannels, pixels, c.add};
   transpose(context, "copyChannels", matrices, from, to);
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                               \
   template void reorderActivation<T>(const Context&, const ActivationReorder&, const T*, T*); \
-  template void roundWeights<T>(const Context&, const RoundWeights&, const float*, T*);       \
+  template void roundWeights<T>(const Context&, const Count&, const float*, T*);       \
   template void gather<T>(const Context&, const StridedTile&, const float*, T*);              \
   template void scatterAdd<T>(const Context&, const StridedTile&, const T*, float*);          \
   template void copyChannels<T>(const Context&, const CopyChannels&, const T*, T*);

@@ -14,7 +14,7 @@ void reorderWeights(const Context& context, const WeightReorder& r, const float*
 
 // Weights as products read them.
 template <class T>
-void roundWeights(const Context& context, const RoundWeights& r, const float* source, T* destination);
+void roundWeights(const Context& context, const Count& r, const float* source, T* destination);
 
 // A tile of a plain strided tensor to a dense tile, plain or nhwc; and back, added.
 template <class T>

@@ -58,13 +58,13 @@ void forElements(const Activation& a, T* destination, const Element& element) {
 
 template <class T>
 void activationForward(const Activation& a, const T* source, T* destination) {
-  forElements(a, destination, [&](std::int64_t at) { return value(a.kind(), static_cast<double>(source[at])); });
+  forElements(a, destination, [&](std::int64_t at) { return value(functionOf(a), static_cast<double>(source[at])); });
 }
 
 template <class T>
 void activationBackward(const Activation& a, const T* kept, const T* destinationGradient, T* sourceGradient) {
   forElements(a, sourceGradient, [&](std::int64_t at) {
-    return static_cast<double>(destinationGradient[at]) * derivative(a.kind(), static_cast<double>(kept[at]));
+    return static_cast<double>(destinationGradient[at]) * derivative(functionOf(a), static_cast<double>(kept[at]));
   });
 }
 

@@ -5,7 +5,7 @@
 namespace tilefold::reference {
 
 template <class T>
-void sumSquares(const SumSquares& s, const T* source, double* sum) {
+void sumSquares(const Count& s, const T* source, double* sum) {
   double squares = 0;
   for (std::int64_t i = 0; i < s.count; ++i) squares += static_cast<double>(source[i]) * static_cast<double>(source[i]);
   *sum += squares;
@@ -13,17 +13,17 @@ void sumSquares(const SumSquares& s, const T* source, double* sum) {
 
 template <class T>
 void clipGradient(const ClipGradient& c, double sumSquares, T* gradient) {
-  const T scale = static_cast<T>(c.scale(sumSquares));
+  const T scale = static_cast<T>(clippingScale(c, sumSquares));
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < c.count; ++i) gradient[i] *= scale;
 }
 
-void squareRoot(const SquareRoot& s, const double* source, double* destination) {
+void squareRoot(const Count& s, const double* source, double* destination) {
   for (std::int64_t i = 0; i < s.count; ++i) destination[i] = std::sqrt(source[i]);
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                      \
-  template void sumSquares<T>(const SumSquares&, const T*, double*); \
+  template void sumSquares<T>(const Count&, const T*, double*); \
   template void clipGradient<T>(const ClipGradient&, double, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

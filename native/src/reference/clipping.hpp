@@ -6,12 +6,12 @@ namespace tilefold::reference {
 
 // sum += the squares of source, in double.
 template <class T>
-void sumSquares(const SumSquares& s, const T* source, double* sum);
+void sumSquares(const Count& s, const T* source, double* sum);
 
 // gradient *= min(1, maxNorm / (sqrt(sumSquares) + 1e-6)).
 template <class T>
 void clipGradient(const ClipGradient& c, double sumSquares, T* gradient);
 
-void squareRoot(const SquareRoot& s, const double* source, double* destination);
+void squareRoot(const Count& s, const double* source, double* destination);
 
 }  // namespace tilefold::reference

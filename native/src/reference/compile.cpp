@@ -61,8 +61,8 @@ std::int64_t plainWeights(const WeightReorder& r) {
   return weightElements(Layout::plain, r.outChannels, r.inChannels / r.groups, r.kernelHeight, r.kernelWidth, r.groups);
 }
 
-MaxPool countableMaxPool(const Kernel& kernel) {
-  const auto p = decode<MaxPool>(kernel);
+Pool countableMaxPool(const Kernel& kernel) {
+  const auto p = decode<Pool>(kernel);
   winnersBytes(p);
   return p;
 }
@@ -170,7 +170,7 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
         pixelCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), *a.at<double>(3), a.at<T>(4));
       });
     case KernelKind::classesOfPixels:
-      return compiled([t = inBlocks<ClassifiedTile>(kernel)](const A& a) { classesOfPixels<T>(t, a.at<T>(0), a.at<std::uint8_t>(1)); });
+      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) { classesOfPixels<T>(t, a.at<T>(0), a.at<std::uint8_t>(1)); });
     case KernelKind::momentsForward:
       return compiled([t = decode<GroupedTile>(kernel)](const A& a) { momentsForward<T>(t, a.at<T>(0), a.at<Moments>(1)); });
     case KernelKind::momentsOfRunning:
@@ -219,13 +219,13 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
         adam<P>(o, a.step.learningRate, a.step.step, a.at<P>(0), a.at<P>(1), a.at<P>(2), a.at<P>(3));
       });
     case KernelKind::sumSquares:
-      return compiled([s = decode<SumSquares>(kernel)](const A& a) { sumSquares<P>(s, a.at<P>(0), a.at<double>(1)); });
+      return compiled([s = decode<Count>(kernel)](const A& a) { sumSquares<P>(s, a.at<P>(0), a.at<double>(1)); });
     case KernelKind::clipGradient:
       return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient<P>(c, *a.at<double>(0), a.at<P>(1)); });
     case KernelKind::squareRoot:
-      return compiled([s = decode<SquareRoot>(kernel)](const A& a) { squareRoot(s, a.at<double>(0), a.at<double>(1)); });
+      return compiled([s = decode<Count>(kernel)](const A& a) { squareRoot(s, a.at<double>(0), a.at<double>(1)); });
     case KernelKind::roundWeights:
-      return compiled([r = decode<RoundWeights>(kernel)](const A& a) { roundWeights<T>(r, a.at<P>(0), a.at<T>(1)); });
+      return compiled([r = decode<Count>(kernel)](const A& a) { roundWeights<T>(r, a.at<P>(0), a.at<T>(1)); });
   }
   throw Failure("the reference device has no such kernel");
 }

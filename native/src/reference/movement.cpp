@@ -36,29 +36,29 @@ void reorderActivation(const ActivationReorder& r, const T* source, T* destinati
 template <class T>
 void copyChannels(const CopyChannels& c, const T* source, T* destination) {
   const std::int64_t pixels = c.height * c.width;
-  const Position from(c.source.layout, c.batch, c.source.channels, pixels),
-      to(c.destination.layout, c.batch, c.destination.channels, pixels);
-  const bool pads = !c.add && c.destination.first + c.count == c.destination.channels;
-  const std::int64_t written = pads ? to.planes.blocks * to.planes.block - c.destination.first : c.count;
+  const Position from(c.sourceLayout, c.batch, c.sourceChannels, pixels),
+      to(c.destinationLayout, c.batch, c.destinationChannels, pixels);
+  const bool pads = !c.add && c.destinationFirst + c.count == c.destinationChannels;
+  const std::int64_t written = pads ? to.planes.blocks * to.planes.block - c.destinationFirst : c.count;
 #pragma omp parallel for collapse(2) schedule(static)
   for (std::int64_t image = 0; image < c.batch; ++image)
     for (std::int64_t channel = 0; channel < written; ++channel)
       for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
-        const T value = channel < c.count ? source[from(image, c.source.first + channel, pixel)] : T(0);
-        T& element = destination[to(image, c.destination.first + channel, pixel)];
+        const T value = channel < c.count ? source[from(image, c.sourceFirst + channel, pixel)] : T(0);
+        T& element = destination[to(image, c.destinationFirst + channel, pixel)];
         element = c.add ? element + value : value;
       }
 }
 
 template <class T>
 void copyBox(const CopyBox& box, const T* source, T* destination) {
-  const auto& n = box.extents;
+  const auto& n = box.n;
 #pragma omp parallel for collapse(3) schedule(static)
   for (std::int64_t i = 0; i < n[0]; ++i) {
     for (std::int64_t j = 0; j < n[1]; ++j) {
       for (std::int64_t k = 0; k < n[2]; ++k) {
-        const T* from = source + i * box.sourceStrides[0] + j * box.sourceStrides[1] + k * box.sourceStrides[2];
-        T* to = destination + i * box.destinationStrides[0] + j * box.destinationStrides[1] + k * box.destinationStrides[2];
+        const T* from = source + i * box.sourceStride[0] + j * box.sourceStride[1] + k * box.sourceStride[2];
+        T* to = destination + i * box.destinationStride[0] + j * box.destinationStride[1] + k * box.destinationStride[2];
         if (box.add)
           for (std::int64_t x = 0; x < n[3]; ++x) to[x] += from[x];
         else
@@ -102,7 +102,7 @@ void scatterAdd(const StridedTile& t, const T* source, ParameterOf<T>* destinati
 }
 
 template <class T>
-void roundWeights(const RoundWeights& r, const ParameterOf<T>* source, T* destination) {
+void roundWeights(const Count& r, const ParameterOf<T>* source, T* destination) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < r.count; ++i) destination[i] = static_cast<T>(source[i]);
 }
@@ -112,7 +112,7 @@ void roundWeights(const RoundWeights& r, const ParameterOf<T>* source, T* destin
   template void copyChannels<T>(const CopyChannels&, const T*, T*);              \
   template void copyBox<T>(const CopyBox&, const T*, T*);                        \
   template void gather<T>(const StridedTile&, const ParameterOf<T>*, T*);        \
-  template void roundWeights<T>(const RoundWeights&, const ParameterOf<T>*, T*); \
+  template void roundWeights<T>(const Count&, const ParameterOf<T>*, T*); \
   template void scatterAdd<T>(const StridedTile&, const T*, ParameterOf<T>*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

@@ -24,6 +24,6 @@ void scatterAdd(const StridedTile& t, const T* source, ParameterOf<T>* destinati
 
 // Weights as products read them: parameters rounded to what activations are stored as.
 template <class T>
-void roundWeights(const RoundWeights& r, const ParameterOf<T>* source, T* destination);
+void roundWeights(const Count& r, const ParameterOf<T>* source, T* destination);
 
 }  // namespace tilefold::reference

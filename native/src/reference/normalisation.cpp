@@ -53,7 +53,7 @@ void momentsForward(const GroupedTile& t, const T* source, Moments* moments) {
   });
   for (std::int64_t image = 0; image < t.batch; ++image)
     for (std::int64_t channel = 0; channel < t.channels; ++channel)
-      moments[t.row(image, channel)].merge(channels[static_cast<std::size_t>(image * t.channels + channel)]);
+      moments[statisticsRow(t, image, channel)].merge(channels[static_cast<std::size_t>(image * t.channels + channel)]);
 }
 
 template <class T>
@@ -102,7 +102,7 @@ void normaliseSums(const Normalise& n, const NormaliseOperands<T>& operands, Gra
   });
   for (std::int64_t image = 0; image < n.batch; ++image)
     for (std::int64_t channel = 0; channel < n.channels; ++channel)
-      sums[n.channelRow(image, channel)].add(channels[static_cast<std::size_t>(image * n.channels + channel)]);
+      sums[channelRow(n, image, channel)].add(channels[static_cast<std::size_t>(image * n.channels + channel)]);
 }
 
 template <class T>

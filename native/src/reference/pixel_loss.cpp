@@ -106,12 +106,12 @@ void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, cons
 }
 
 template <class T>
-void classesOfPixels(const ClassifiedTile& t, const T* source, std::uint8_t* classes) {
+void classesOfPixels(const PlacedTile& t, const T* source, std::uint8_t* classes) {
   const Scores<const T> scores(t, source);
   const std::int64_t rows = t.batch * t.height;
 #pragma omp parallel for schedule(static)
   for (std::int64_t y = 0; y < rows; ++y) {
-    std::uint8_t* out = classes + t.at(y / t.height, y % t.height);
+    std::uint8_t* out = classes + rowStart(t, y / t.height, y % t.height);
     for (std::int64_t x = 0; x < t.width; ++x) {
       const T* pixel = scores.at(y, x);
       std::int64_t best = 0;
@@ -129,7 +129,7 @@ void classesOfPixels(const ClassifiedTile& t, const T* source, std::uint8_t* cla
   template void pixelCrossEntropyForward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double,       \
                                             double*);                                                                                     \
   template void pixelCrossEntropyBackward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double, T*); \
-  template void classesOfPixels<T>(const ClassifiedTile&, const T*, std::uint8_t*);
+  template void classesOfPixels<T>(const PlacedTile&, const T*, std::uint8_t*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
 TILEFOLD_INSTANTIATE(Bfloat16)

@@ -45,7 +45,7 @@ double share(const AverageAxis& rows, const AverageAxis& columns) {
 
 }  // namespace
 
-std::size_t winnersBytes(const MaxPool& p) {
+std::size_t winnersBytes(const Pool& p) {
   if (checkedMultiply(p.inHeight, p.inWidth) > std::numeric_limits<std::int32_t>::max())
     throw Failure("a max pool over " + std::to_string(p.inHeight) + "x" + std::to_string(p.inWidth) + " pixels is too large: tile it");
   const std::int64_t elements = activationElements(p.layout, p.batch, p.inChannels, p.outHeight, p.outWidth);
@@ -53,7 +53,7 @@ std::size_t winnersBytes(const MaxPool& p) {
 }
 
 template <class T>
-void maxPoolForward(const MaxPool& p, const T* source, T* destination, std::int32_t* winners) {
+void maxPoolForward(const Pool& p, const T* source, T* destination, std::int32_t* winners) {
   const Planes planes(p.layout, p.batch, p.inChannels);
   const std::int64_t block = planes.block;
 #pragma omp parallel for schedule(static)
@@ -91,7 +91,7 @@ void maxPoolForward(const MaxPool& p, const T* source, T* destination, std::int3
 }
 
 template <class T>
-void maxPoolBackward(const MaxPool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
+void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
   const Planes planes(p.layout, p.batch, p.inChannels);
   const std::int64_t block = planes.block, pixels = p.inHeight * p.inWidth, outputs = p.outHeight * p.outWidth;
   bool outside = false;
@@ -196,8 +196,8 @@ void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradie
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                        \
-  template void maxPoolForward<T>(const MaxPool&, const T*, T*, std::int32_t*);        \
-  template void maxPoolBackward<T>(const MaxPool&, const T*, const std::int32_t*, T*); \
+  template void maxPoolForward<T>(const Pool&, const T*, T*, std::int32_t*);        \
+  template void maxPoolBackward<T>(const Pool&, const T*, const std::int32_t*, T*); \
   template void averagePoolForward<T>(const AveragePool&, const T*, T*);               \
   template void averagePoolBackward<T>(const AveragePool&, const T*, T*);              \
   template void sumPixelsForward<T>(const SumPixels&, const T*, ParameterOf<T>*);      \

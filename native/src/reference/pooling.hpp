@@ -9,14 +9,14 @@ namespace tilefold::reference {
 
 // The first of equals wins, a NaN always. winners: pixel of the input plane, one an output element; -1: the window saw only padding.
 template <class T>
-void maxPoolForward(const MaxPool& p, const T* source, T* destination, std::int32_t* winners);
+void maxPoolForward(const Pool& p, const T* source, T* destination, std::int32_t* winners);
 
 // Throws Failure when `winners` points outside the plane.
 template <class T>
-void maxPoolBackward(const MaxPool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient);
+void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient);
 
 // Bytes of `winners`. Throws Failure when a plane has more pixels than int32 counts.
-std::size_t winnersBytes(const MaxPool& p);
+std::size_t winnersBytes(const Pool& p);
 
 template <class T>
 void averagePoolForward(const AveragePool& p, const T* source, T* destination);

@@ -1,0 +1,120 @@
+/**
+ * The C++ of what staging declares of kernels: `npm run generate` writes it to native/src/generated, and a test holds it against what is
+ * written there.
+ */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { absentFields, fieldType, kernelFields, type FieldType } from '../staging/kernel-fields'
+import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels'
+
+type Fields = readonly string[]
+const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
+const structs: readonly (readonly [string, Fields])[] = Object.entries(kernelFields)
+
+const types: { readonly [T in FieldType]: string } = { integer: 'std::int64_t', number: 'double', flag: 'bool', layout: 'Layout' }
+
+const capitalised = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
+const beginsWith = (fields: Fields, start: Fields): boolean =>
+  start.length < fields.length && start.every((field, index) => field === fields[index])
+
+/** The struct with the most fields that these begin with. */
+const baseOf = (fields: Fields): readonly [string, Fields] | undefined =>
+  structs.filter(([, start]) => beginsWith(fields, start)).sort(([, a], [, b]) => b.length - a.length)[0]
+
+/** Some kernel ends just before the struct's last field. */
+const mayEndBefore = (fields: Fields): boolean => {
+  const before = fields.slice(0, -1).join()
+  return rows.some(([, row]) => row.fields.join() === before) && !structs.some(([, other]) => other.join() === before)
+}
+
+/** Fields n0, n1, ... are the elements of one array n. */
+const members = (fields: Fields): readonly (readonly [name: string, count: number])[] =>
+  fields.reduce<readonly (readonly [string, number])[]>((all, field) => {
+    const [, stem, digit] = /^(.*)(\d)$/.exec(field) ?? []
+    if (stem === undefined || !fields.includes(`${stem}0`)) return [...all, [field, 1]]
+    return digit === '0' ? [...all, [stem, 1]] : [...all.slice(0, -1), [stem, Number(digit) + 1]]
+  }, [])
+
+const struct = ([name, fields]: readonly [string, Fields]): string => {
+  const base = baseOf(fields)
+  const own = members(fields.slice(base?.[1].length ?? 0))
+  const last = fields.at(-1)!
+  const typeOf = (member: string): FieldType => fieldType(fields.includes(member) ? member : `${member}0`)
+  const read = (member: string): string =>
+    member === last && mayEndBefore(fields)
+      ? `f.end() ? ${absentFields[member as keyof typeof absentFields]} : f.${typeOf(member)}()`
+      : `f.${typeOf(member)}()`
+  const initialisers = [
+    ...(base === undefined ? [] : [`${capitalised(base[0])}(f)`]),
+    ...own.map(([member, count]) =>
+      count === 1 ? `${member}(${read(member)})` : `${member}{${Array.from({ length: count }, () => read(member)).join(', ')}}`
+    )
+  ]
+  return [
+    `struct ${capitalised(name)}${base === undefined ? '' : ` : ${capitalised(base[0])}`} {`,
+    `  explicit ${capitalised(name)}(FieldReader& f)`,
+    `      : ${initialisers.join(',\n        ')} {}`,
+    ...own.map(([member, count]) => {
+      const type = types[typeOf(member)]
+      return `  ${count === 1 ? type : `std::array<${type}, ${count}>`} ${member};`
+    }),
+    '};'
+  ].join('\n')
+}
+
+const quoted = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
+
+const operand = ({ optional = [], inPlace = [] }: KernelRow, name: string, use: Use): string =>
+  `{"${name}", Use::${use}, ${optional.includes(name)}, ${inPlace.includes(name)}}`
+
+const row = ([name, declared]: readonly [string, KernelRow]): string =>
+  [
+    `      {"${name}",`,
+    `       {${quoted(declared.fields)}},`,
+    `       {${Object.entries(declared.operands)
+      .map(([operandName, use]) => operand(declared, operandName, use))
+      .join(',\n        ')}}},`
+  ].join('\n')
+
+const file = (...parts: readonly string[]): string =>
+  ['// Written by "npm run generate" from staging/kernels.ts and staging/kernel-fields.ts.', ...parts, ''].join('\n')
+const inNamespace = (...parts: readonly string[]): string =>
+  ['namespace tilefold {', '', ...parts, '', '}  // namespace tilefold'].join('\n')
+
+/** Each file of native/src/generated, and its text. */
+export const generated: { readonly [file: string]: string } = {
+  'kernel_kinds.hpp': file(
+    '#pragma once',
+    '',
+    inNamespace(
+      "// A kernel's position is its code in a Program.",
+      'enum class KernelKind : int {',
+      rows.map(([name]) => `  ${name}`).join(',\n'),
+      '};'
+    )
+  ),
+  'kernel_structs.hpp': file(
+    '#pragma once',
+    '#include <array>',
+    '',
+    '#include "../field_reader.hpp"',
+    '',
+    inNamespace(structs.map(struct).join('\n\n'))
+  ),
+  'kernel_table.cpp': file(
+    '#include "../kernels.hpp"',
+    '',
+    inNamespace(
+      'const std::vector<KernelInfo>& kernelTable() {',
+      '  static const std::vector<KernelInfo> table{',
+      ...rows.map(row),
+      '  };',
+      '  return table;',
+      '}'
+    )
+  )
+}
+
+export const generatedFolder = join(__dirname, 'src', 'generated')
+
+if (require.main === module) for (const [name, text] of Object.entries(generated)) writeFileSync(join(generatedFolder, name), text)

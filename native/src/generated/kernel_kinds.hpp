@@ -1,0 +1,62 @@
+// Written by "npm run generate" from staging/kernels.ts and staging/kernel-fields.ts.
+#pragma once
+
+namespace tilefold {
+
+// A kernel's position is its code in a Program.
+enum class KernelKind : int {
+  convolutionForward,
+  convolutionBackwardData,
+  convolutionBackwardWeights,
+  reorderWeights,
+  reorderActivation,
+  rectifierForward,
+  rectifierBackward,
+  maxPoolForward,
+  maxPoolBackward,
+  averagePoolForward,
+  averagePoolBackward,
+  sumPixelsForward,
+  sumPixelsBackward,
+  linearForward,
+  linearBackwardData,
+  linearBackwardWeights,
+  dropout,
+  softmaxCrossEntropyForward,
+  softmaxCrossEntropyBackward,
+  meanSquaredErrorForward,
+  meanSquaredErrorBackward,
+  momentsForward,
+  momentsOfRunning,
+  updateRunning,
+  normaliseForward,
+  normaliseSums,
+  normaliseParameters,
+  normaliseBackward,
+  addForward,
+  copyChannels,
+  activationForward,
+  activationBackward,
+  resizeForward,
+  resizeBackward,
+  adaptivePoolForward,
+  adaptivePoolBackward,
+  addBias,
+  sumBias,
+  pixelCrossEntropyForward,
+  pixelCrossEntropyBackward,
+  classesOfPixels,
+  copyBox,
+  gather,
+  scatterAdd,
+  zero,
+  loadImage,
+  sgd,
+  adam,
+  sumSquares,
+  clipGradient,
+  squareRoot,
+  roundWeights
+};
+
+}  // namespace tilefold
