@@ -1,4 +1,4 @@
-import type { Ended, Walked, WalkToEnd } from './apply'
+import type { Ended, Walked, WalkToEnd } from './walk'
 import type { Layers } from './arguments'
 import type { FoundIn } from './mistake-place'
 import type { RepeatedName, Repeats } from './repeated-name'

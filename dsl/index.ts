@@ -30,7 +30,8 @@ export {
   tanh,
   tile
 } from './ops'
-export { planFor, type Plan, type PlanFigures, type PlanGrid, type PlanHostStay, type PlanPlacement, type PlanSegment } from './plan'
+export { type Plan, type PlanFigures, type PlanGrid, type PlanHostStay, type PlanPlacement, type PlanSegment } from './plan'
+export { planFor } from './plan-for'
 export {
   bandsMistake,
   checkPlan,

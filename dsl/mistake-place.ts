@@ -2,7 +2,7 @@
  * Where in a list the mistake is: the sentence of a layer that does not fit under the name that flatLayers gives it, as run time says it.
  * Only where there is a mistake does the compiler come here.
  */
-import type { Entered, Made } from './apply'
+import type { Entered, Made } from './walk'
 import type { AnyLayer, Layers, Mark, Op } from './arguments'
 
 type Units = readonly unknown[]

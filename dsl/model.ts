@@ -1,4 +1,4 @@
-import type { WalkToEnd } from './apply'
+import type { WalkToEnd } from './walk'
 import type { Layers } from './arguments'
 import type { FitToEnd, Whole } from './fit'
 import type { Images } from './rules'

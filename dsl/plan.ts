@@ -1,6 +1,3 @@
-import type { Model } from './model'
-import type { Strictly } from './fit'
-import type { Right, Sketch } from './plan-types'
 import type { Shape } from './shape'
 
 /** Tile counts along batch, height and width. */
@@ -114,12 +111,3 @@ export interface Plan {
   readonly placement?: PlanPlacement
   readonly predicted: PlanFigures
 }
-
-/**
- * A plan for a model: `export default planFor(model)({ ... })` compiles only while the plan fits the model, with one sentence at
- * the field that is wrong. It returns the plan as it is; what types cannot know is checked where the plan is used.
- */
-export const planFor =
-  <const M extends Model>(_model: M) =>
-  <const P extends Sketch>(plan: Strictly<Right<M, P>> & P): P =>
-    plan

@@ -2,7 +2,8 @@ import { microBatches } from '../objective'
 import { gathersMoments, isNormalisation, type Normalisation } from '../normalisation'
 import type { Segment } from '../plan'
 import { tileCount } from '../tiling'
-import { viewOfOutput, type BoundSegment } from './body'
+import { viewOfOutput } from './body'
+import type { BoundSegment } from './bound-segment'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
 import { handOn, seedOnHost, type Outgoing } from './host-gradients'
@@ -24,12 +25,9 @@ import {
   regionOf,
   viewOf,
   within,
-  zeroTile,
-  type Body,
-  type Region,
-  type TileTensor,
-  type WholeTensor
+  zeroTile
 } from './tensors'
+import type { Body, Region, TileTensor, WholeTensor } from './tile-tensor'
 
 /** Where gradients go that leave a segment's tiles. */
 export interface BoundGradients {

@@ -2,12 +2,13 @@ import { gathersMoments } from '../normalisation'
 import type { Segment } from '../plan'
 import { endsOnHost, streamedBy } from '../streams'
 import { endsOf, type SegmentTiling } from '../tiling'
-import type { Boundary } from './body'
+import type { Boundary, Stream } from './bound-segment'
 import type { Context } from './context'
 import { passOf } from './pass'
 import { bodiesOf, emitForward, type SegmentCode } from './segment'
-import { expectPending, readingOf, regularRuns, streamsOf, type IntervalOf, type Stream } from './streams'
-import { wholeTensor, type WholeTensor } from './tensors'
+import { expectPending, readingOf, regularRuns, streamsOf, type IntervalOf } from './streams'
+import { wholeTensor } from './tensors'
+import type { WholeTensor } from './tile-tensor'
 
 /** Where the gradient of the network's input is handed out. */
 export const exportsInput = ({ objective, source }: Pick<Context, 'objective' | 'source'>): boolean =>

@@ -1,18 +1,19 @@
+import type { BoundSegment, ForwardMode, Pass, Stream } from './bound-segment'
 import { windowOf } from '../../dsl'
 import { extentsOfTensor, isLoss, type Node } from '../graph'
 import type { Kernel } from '../kernels'
 import { layoutCode } from '../layout'
 import { gathersMoments, isNormalisation } from '../normalisation'
 import type { Segment } from '../plan'
-import { tileCount, type Ends } from '../tiling'
+import { tileCount } from '../tiling'
 import { rounds, windowFields, type Context, type Step } from './context'
 import { at, none, type Virtual } from './emitter'
 import { handsOutLoss } from './exchange'
 import { openImageTile } from './image-tile'
 import { gatherMoments } from './moments'
 import { loweringOf } from './ops'
-import { passOf, type ForwardMode, type Pass } from './pass'
-import { bringBand, takeBand, type Stream } from './streams'
+import { passOf } from './pass'
+import { bringBand, takeBand } from './streams'
 import {
   allOf,
   copyPart,
@@ -29,29 +30,9 @@ import {
   viewOf,
   wholeRows,
   within,
-  zeroTile,
-  type Body,
-  type Region,
-  type TileTensor,
-  type WholeTensor
+  zeroTile
 } from './tensors'
-
-/** A tensor between two segments, and its gradient unless nothing before it learns. */
-export interface Boundary {
-  readonly tensor: WholeTensor
-  readonly gradient: WholeTensor | undefined
-}
-
-/** A segment with the whole tensors at its ends, by tensor; the network's input and a loss have none. */
-export interface BoundSegment {
-  readonly segment: Segment
-  readonly ends: Ends
-  readonly boundaries: ReadonlyMap<number, Boundary>
-  /** Those of them that are on the host instead. */
-  readonly streams: ReadonlyMap<number, Stream>
-  /** The outputs that a pass `repeat` is for. */
-  readonly wanted?: ReadonlySet<number>
-}
+import type { Body, Region, TileTensor } from './tile-tensor'
 
 const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners' | 'slope' | 'absorbed'>): Virtual => {
   if (node.op !== 'maxPool2d') return none

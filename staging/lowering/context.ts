@@ -5,8 +5,7 @@ import type { Layout } from '../layout'
 import type { Learning, Objective } from '../objective'
 import type { Reading } from '../region'
 import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
-import type { Turn } from './load-ahead'
-import type { Region, TileTensor } from './tensors'
+import type { Region, TileTensor, Turn } from './tile-tensor'
 
 /** How a step's input arrives: uint8 images, normalised as tiles are loaded, or float values from the exchange buffer. */
 export type Source =

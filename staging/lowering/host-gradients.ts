@@ -2,19 +2,10 @@ import type { Normalisation } from '../normalisation'
 import type { Context } from './context'
 import { at, still, type Buffer } from './emitter'
 import { normalisationKernel } from './normalisation-kernel'
-import { bringBand, takeBand, type Band, type Stream } from './streams'
-import {
-  allOf,
-  copyPart,
-  freshTile,
-  regionExtents,
-  zeroTile,
-  type Body,
-  type Part,
-  type Region,
-  type TileTensor,
-  type WholeTensor
-} from './tensors'
+import { bringBand, takeBand, type Band } from './streams'
+import type { Stream } from './bound-segment'
+import { allOf, copyPart, freshTile, regionExtents, zeroTile } from './tensors'
+import type { Body, Part, Region, TileTensor, WholeTensor } from './tile-tensor'
 
 /** A gradient on the host to which a segment's tiles contribute: of an input, or of the output of a normalisation that waits for all of it. */
 export interface Outgoing {

@@ -1,7 +1,8 @@
 import type { Extents } from '../graph'
 import type { Context } from './context'
 import { at } from './emitter'
-import { inExchange, originOf, tileFields, type Region, type TileTensor } from './tensors'
+import { inExchange, originOf, tileFields } from './tensors'
+import type { Region, TileTensor } from './tile-tensor'
 
 /**
  * A tile of the network's input: gathered from float values, or loaded from the images to `home` or, while the tile before it is computed,

@@ -1,26 +1,9 @@
+import type { Body, Origin, Region, Turn, WholeTensor } from './tile-tensor'
 import { tileAxes } from '../program'
-import type { BoundSegment } from './body'
+import type { BoundSegment, ForwardMode } from './bound-segment'
 import type { Context } from './context'
-import type { Buffer } from './emitter'
-import { passOf, type ForwardMode } from './pass'
-import { regionExtents, regionOf, tensorBytes, wholeRows, type Body, type Region, type WholeTensor } from './tensors'
-
-/** What tiles bring from beyond the device: a part of the images, or of a tensor on the host. */
-type Origin = 'images' | WholeTensor
-
-/**
- * One of the two turns that tiles take. What a tile brings has places of its turn, and comes while the tile before it is computed; what it
- * takes to the host goes while the next one is.
- */
-export interface Turn {
-  readonly places: ReadonlyMap<Origin, Buffer>
-  /** Recorded by who computes, once a tile is computed. */
-  readonly computed: number
-  /** Recorded by the to-host engine, once all is gone that a tile takes. */
-  readonly gone: number
-  /** What is on its way to the host. */
-  readonly leaving: Buffer[]
-}
+import { passOf } from './pass'
+import { regionExtents, regionOf, tensorBytes, wholeRows } from './tensors'
 
 /** What each tile of a pass brings. */
 export interface Brought {

@@ -1,11 +1,10 @@
 import { gathersMoments, isNormalisation, isWithinTile, normalisationOf, type Normalisation } from '../normalisation'
 import type { Segment } from '../plan'
-import type { BoundSegment } from './body'
+import type { BoundSegment, Pass } from './bound-segment'
 import type { Context } from './context'
 import { at, moved, type Buffer, type Emitter, type Virtual } from './emitter'
-import type { Pass } from './pass'
 import { allOf, copyPart, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from './tensors'
-import type { Body, Region, TileTensor } from './tensors'
+import type { Body, Region, TileTensor } from './tile-tensor'
 
 const momentBytes = 24
 /** Of a channel's sums for the gradients of a normalisation. */

@@ -2,7 +2,8 @@ import { normalisationOf, type Normalisation } from '../normalisation'
 import type { Context } from './context'
 import { at, none } from './emitter'
 import { momentsAt } from './moments'
-import { tileFields, type Region, type TileTensor } from './tensors'
+import { tileFields } from './tensors'
+import type { Region, TileTensor } from './tile-tensor'
 
 /** What forward and backward of a normalisation on a tile have in common; `region`: where the tile lies in the whole tensor. */
 export const normalisationKernel = (

@@ -1,33 +1,10 @@
+import type { ForwardMode, Pass } from './bound-segment'
 import { isLoss } from '../graph'
 import { isNormalisation } from '../normalisation'
 import { crossesAfter } from '../tiling'
 import type { Segment } from '../plan'
 import type { Context } from './context'
 import { loweringOf } from './ops'
-
-/**
- * `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no
- * output; `repeat` computes the output once more and keeps nothing; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
- */
-export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'repeat' | 'evaluate'
-
-/** What each op of a segment does in a pass over it, whatever the tile. Positions are those of nodes in the graph. */
-export interface Pass {
-  readonly mode: ForwardMode
-  readonly runs: (position: number) => boolean
-  /** Whether the op's backward reads its input as this pass leaves it. */
-  readonly readsInput: (position: number) => boolean
-  /** Whether the pass reads a tensor at all. */
-  readonly isRead: (tensor: number) => boolean
-  /** Whether a tensor is written to where it lies between segments. */
-  readonly writes: (tensor: number) => boolean
-  /** The op that may overwrite a tensor with its own output. */
-  readonly heirOf: (tensor: number) => number | undefined
-  /** Whether a rectifier is applied by the op before it. */
-  readonly fuses: (position: number) => boolean
-  /** What the op multiplies negative results by, for the rectifier after it; 1 where there is none. */
-  readonly slopeOf: (position: number) => number
-}
 
 /** Whether an op's backward reads its input: for the gradient of its input, or of a weight that learns. */
 const backwardReadsInput = ({ graph, parameters, gradients }: Context, position: number): boolean => {

@@ -2,28 +2,19 @@ import { gathersMoments, isNormalisation, type Normalisation } from '../normalis
 import type { Segment } from '../plan'
 import { tileCount, type SegmentTiling, type TileRun } from '../tiling'
 import { backwardBody, emitPending, normalisationParameters, writesDirectly } from './backward'
-import { forwardBody, isSummedByTiles, sumTensor, type BoundSegment } from './body'
+import { forwardBody, isSummedByTiles, sumTensor } from './body'
+import type { BoundSegment, ForwardMode } from './bound-segment'
 import { rounds, type Context, type ParameterTensor, type Step } from './context'
 import { at, none, type Buffer, type Virtual } from './emitter'
 import { completeRows, seedsOf, type Outgoing } from './host-gradients'
-import { broughtBand, emitTiles, type Turn } from './load-ahead'
+import { broughtBand, emitTiles } from './load-ahead'
+import type { Body, Region, TileTensor, Turn, WholeTensor } from './tile-tensor'
 import { gatherMomentsOfSum, isPending, rowsOfTile, sumBytes, updateRunning, withFrozenMoments, zeroMoments } from './moments'
 import { loweringOf } from './ops'
 import { learningTensors, weightsIn, withRoundedWeights } from './parameters'
-import { passOf, type ForwardMode } from './pass'
+import { passOf } from './pass'
 import { bandsOf, gradientOf, readingOf } from './streams'
-import {
-  ownedRegionOf,
-  readRegionOf,
-  regionOf,
-  roundTile,
-  tensorBytes,
-  zeroTile,
-  type Body,
-  type Region,
-  type TileTensor,
-  type WholeTensor
-} from './tensors'
+import { ownedRegionOf, readRegionOf, regionOf, roundTile, tensorBytes, zeroTile } from './tensors'
 import { winogradWeights, withWinograd } from './winograd'
 
 /** A segment ready to be emitted, forward and backward. */

@@ -1,3 +1,4 @@
+import type { Stream } from './bound-segment'
 import { extentsOfTensor, type Extents, type Graph } from '../graph'
 import { channelBlock } from '../layout'
 import { gathersMoments } from '../normalisation'
@@ -5,43 +6,10 @@ import type { BufferRole, Copy } from '../program'
 import type { Interval, Reading } from '../region'
 import type { Span, TileRun } from '../tiling'
 import type { Context } from './context'
-import { at, type InBuffer, type Virtual } from './emitter'
+import { at, type InBuffer } from './emitter'
 import { sumBytes } from './moments'
-import {
-  addressOf,
-  allOf,
-  boxStrides,
-  regionExtents,
-  wholeTensor,
-  type Part,
-  type Region,
-  type TileTensor,
-  type WholeTensor
-} from './tensors'
-
-/** The gradient of a normalisation's input where it waits for all of that of its output: it is made where it seeds (DESIGN §3). */
-export interface PendingStream {
-  readonly position: number
-  /** On the host; the gradient of the tensor itself where nothing else reads that. */
-  readonly dy: WholeTensor
-  readonly sums: Virtual
-  readonly slope: number
-  readonly context: Context
-  /** Updates the normalisation's parameters, which this still reads. */
-  readonly finish: () => void
-}
-
-/** A tensor between segments that is on the host, as is its gradient: tiles take and bring bands of rows. */
-export interface Stream {
-  tensor: WholeTensor
-  readonly gradient: WholeTensor | undefined
-  /** Takes a new place for the tensor, which is made once more. */
-  readonly reopen: () => void
-  /** What backward has come across so far. */
-  readonly pending: PendingStream[]
-  /** Whether a segment's backward has written to the gradient. */
-  isWritten: boolean
-}
+import { addressOf, allOf, boxStrides, regionExtents, wholeTensor } from './tensors'
+import type { Part, Region, TileTensor, WholeTensor } from './tile-tensor'
 
 export const streamsOf = (context: Context, tensors: readonly number[]): ReadonlyMap<number, Stream> =>
   new Map(tensors.map((tensor) => [tensor, openStream(context, tensor)] as const))

@@ -1,30 +1,12 @@
+import type { Region, TileTensor, WholeTensor, Body, Part } from './tile-tensor'
 import { extentsOfTensor, type Extents } from '../graph'
 import { activationElements, channelBlock, layoutCode, type Layout } from '../layout'
 import type { KernelOf } from '../kernels'
 import type { BufferRole } from '../program'
 import type { TileRun } from '../tiling'
 import type { Context } from './context'
-import { at, exchanged, index, moved, still, type Buffer, type Emitter, type Strides, type Virtual } from './emitter'
+import { at, exchanged, index, moved, still, type Emitter, type Strides, type Virtual } from './emitter'
 import type { Interval } from '../region'
-
-/** Where a tile's part of a tensor lies: first coordinates, sizes, and the advance from tile to tile, along B, H, W. */
-export interface Region {
-  readonly from: Strides
-  readonly size: Strides
-  readonly advance: Strides
-}
-
-/** A tile of a tensor (or a whole one), densely packed in `layout`. */
-export interface TileTensor {
-  readonly address: Virtual
-  readonly extents: Extents
-  readonly layout: Layout
-}
-
-/** A tensor between segments, all of it in the arena, or in the host pool. */
-export interface WholeTensor extends TileTensor {
-  readonly buffer: Buffer
-}
 
 /** A place for all of a tensor of the graph. */
 export const wholeTensor = (
@@ -36,11 +18,6 @@ export const wholeTensor = (
   const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
   const buffer = emit.buffer(name, tensorBytes(layout, extents, activationBytes), scope)
   return { buffer, address: at(buffer), extents, layout }
-}
-
-/** The runs along B, H, W of which each combination of tiles is one body of a Program. */
-export interface Body {
-  readonly runs: readonly [TileRun, TileRun, TileRun]
 }
 
 const triple = <T>(body: Body, pick: (run: TileRun) => T): readonly [T, T, T] => [
@@ -128,12 +105,6 @@ export const coversAll = (whole: TileTensor, region: Region): boolean =>
 export const boxStrides = ({ layout, extents: [, channels, height, width] }: TileTensor): Strides => {
   const block = channelBlock(layout, channels)
   return [Math.ceil(channels / block) * height * width * block, height * width * block, width * block]
-}
-
-/** A part of a tensor. */
-export interface Part {
-  readonly tensor: TileTensor
-  readonly region: Region
 }
 
 export const allOf = (tensor: TileTensor): Part => {

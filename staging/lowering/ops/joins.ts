@@ -1,5 +1,6 @@
 import { activationElements, channelsAreApart, layoutCode } from '../../layout'
-import { inLayout, tensorBytes, type TileTensor } from '../tensors'
+import { inLayout, tensorBytes } from '../tensors'
+import type { TileTensor } from '../tile-tensor'
 import { sameLayout, type OpLowering } from './op-lowering'
 
 export const add: OpLowering<'add'> = {
