@@ -75,6 +75,22 @@ test('many writers of one file at once, in one process too: each file is whole, 
   assert.equal(readdirSync(at('crowd')), ['file'])
 })
 
+test('what a killed process has left beside a file goes, and what only looks like it stays', async () => {
+  mkdirSync(at('beside'))
+  const left = at('beside', 'file.4194999-0123456789ab.tmp')
+  const others = [
+    'file.4194999.tmp',
+    'file.20250101.tmp',
+    'file.4194999-old.tmp',
+    `file.${process.pid}-0123456789ab.tmp`,
+    'other.4194999-0123456789ab.tmp'
+  ]
+  for (const name of others) writeFileSync(at('beside', name), 'mine')
+  writeFileSync(left, 'half')
+  await valueOf(checkWritable(at('beside', 'file')))
+  assert.equal(readdirSync(at('beside')), [...others].sort())
+})
+
 test('folders are made where they can be, and /proc is a sentence, not a loop', async () => {
   await makeFolder(at('a', 'b', 'c'))
   await makeFolder(at('a', 'b', 'c'))
