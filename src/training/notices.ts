@@ -29,7 +29,8 @@ const ofLabels = (name: 'training' | 'validation', labels: readonly number[]): r
 const ofNames = (names: readonly string[], labels: readonly number[]): readonly string[] => {
   const there = new Set(labels)
   const absent = names.filter((_, label) => !there.has(label))
-  return absent.length === 0
+  // Of one class alone more is said.
+  return absent.length === 0 || there.size === 1
     ? []
     : [
         `no training image is of ${absent.length} of the ${names.length} classes (${absent.slice(0, 3).join(', ')}${absent.length > 3 ? ', …' : ''})`
