@@ -11,11 +11,12 @@ import {
   symlinkSync,
   writeFileSync
 } from 'node:fs'
-import { hostname } from 'node:os'
+import { homedir, hostname } from 'node:os'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { cacheFolder } from '../../src/cache-folder'
 import { makeFolder } from '../../src/make-folder'
 import { checkPaths, liesIn } from '../../src/paths'
 import { freeBytes, removeLeftovers } from '../../src/unpacked'
@@ -103,6 +104,21 @@ test('folders are made where they can be, and /proc is a sentence, not a loop', 
         () => true
       )
     )
+})
+
+test('of the folder of caches only an absolute path counts', () => {
+  const before = process.env['XDG_CACHE_HOME']
+  for (const [wanted, folder] of [
+    ['/somewhere', '/somewhere/tilefold'],
+    ['', join(homedir(), '.cache', 'tilefold')],
+    ['.', join(homedir(), '.cache', 'tilefold')],
+    ['caches', join(homedir(), '.cache', 'tilefold')]
+  ] as const) {
+    process.env['XDG_CACHE_HOME'] = wanted
+    assert.is(cacheFolder(), folder)
+  }
+  if (before === undefined) delete process.env['XDG_CACHE_HOME']
+  else process.env['XDG_CACHE_HOME'] = before
 })
 
 test('a cache folder in /proc is a sentence; what killed processes have left unpacked goes at the next start', async () => {
