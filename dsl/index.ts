@@ -5,6 +5,7 @@ export type { Layer } from './layer'
 export { layerText } from './layer-text'
 export { model, modelOf, type Model } from './model'
 export { checkpoint, checkpointWithin, input, named, net, seq, type Listed, type Named, type Sequence, type Within } from './net'
+export { unknownOptionsMistake } from './option-names'
 export {
   adaptiveAvgPool2d,
   avgPool2d,

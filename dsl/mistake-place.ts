@@ -3,7 +3,8 @@
  * Only where there is a mistake does the compiler come here.
  */
 import type { Entered, Made } from './walk'
-import type { AnyLayer, Layers, Mark, Op } from './arguments'
+import type { AnyLayer, Arguments, Layers, Mark, Op } from './arguments'
+import type { Tensor } from './tensor'
 
 type Units = readonly unknown[]
 /** The layers of one list, and of the blocks in it: what stands before their names; how many places, adds and concats have been. */
@@ -52,11 +53,13 @@ type LastTile<L extends Layers, End extends number, Last extends number = End, I
 /** What the layers of L make of X, the names after them, and their last op's; or the mistake with its place in L. */
 type Search<X, L extends Layers, P extends Space, Last extends string, I extends Units = readonly []> = I['length'] extends L['length']
   ? { readonly tensor: X; readonly space: P; readonly last: Last }
-  : Look<X, L[I['length'] & number], P, Last> extends infer R
-    ? R extends { readonly tensor: infer Y; readonly space: infer Q extends Space; readonly last: infer Name extends string }
-      ? Search<Y, L, Q, Name, readonly [...I, unknown]>
-      : { readonly sentence: Sentence<R>; readonly at: I['length'] }
-    : never
+  : [keyof Arguments] extends [L[I['length'] & number]['op']]
+    ? Search<Tensor, L, readonly [P[0], readonly [...P[1], unknown], P[2], P[3]], Last, readonly [...I, unknown]>
+    : Look<X, L[I['length'] & number], P, Last> extends infer R
+      ? R extends { readonly tensor: infer Y; readonly space: infer Q extends Space; readonly last: infer Name extends string }
+        ? Search<Y, L, Q, Name, readonly [...I, unknown]>
+        : { readonly sentence: Sentence<R>; readonly at: I['length'] }
+      : never
 
 /** The same of one layer of a list. */
 type Look<X, L extends AnyLayer, P extends Space, Last extends string> = L['op'] extends 'residual' | 'parallel'
@@ -80,8 +83,10 @@ type Within<X, L, Name extends string, Last extends string> = L extends { readon
         ? { readonly sentence: Y extends OfTiles ? TilesOf<Y, Last> : Titled<Name, N, Y> }
         : { readonly tensor: Y; readonly last: N extends Op ? Name : Last }
       : never
-    : A extends { readonly layer: infer Inner }
-      ? Within<X, Inner, Name, Last>
+    : A extends { readonly layer: infer Inner extends AnyLayer }
+      ? [keyof Arguments] extends [Inner['op']]
+        ? { readonly tensor: Tensor; readonly last: Last }
+        : Within<X, Inner, Name, Last>
       : A extends { readonly layers: infer Inner extends Layers }
         ? Search<X, Inner, Opened<`${Name}.`>, Last>
         : Fork<X, N, A, Opened<`${Name}.`>, Last>

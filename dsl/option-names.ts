@@ -44,6 +44,12 @@ export const unknownOptionMistake = (of: keyof Told, name: string): string => {
   return `${of} has no option ${name}; ${meant === undefined ? `it takes ${options.join(', ') || 'none'}` : `did you mean ${meant}?`}`
 }
 
+/** Why one of the options is none that a layer knows. */
+export const unknownOptionsMistake = (of: keyof Told, args: object): string | undefined => {
+  const unknown = Object.keys(args).find((name) => !known(of).includes(name))
+  return unknown === undefined ? undefined : unknownOptionMistake(of, unknown)
+}
+
 type Plain<Name> = Name extends `${infer Start}_${infer End}` ? Plain<`${Start}${End}`> : Lowercase<Name & string>
 type Meant<Option, PlainName> = Option extends (PlainName extends keyof typeof meanings ? (typeof meanings)[PlainName] : never)
   ? Option

@@ -1,5 +1,5 @@
 /** Names that two layers of a model have: at run time and, with the same sentence, in types. */
-import type { AnyLayer, Layers, Mark, Op } from './arguments'
+import type { AnyLayer, Arguments, Layers, Mark, Op } from './arguments'
 import type { FlatLayer } from './flat-layers'
 import type { Flat } from './flat-types'
 import { isMark } from './segment'
@@ -19,7 +19,7 @@ type Units = readonly unknown[]
 
 /**
  * Whether two layers of a list have the same name. Mostly that is told by the names that are given in each list by itself, one level of lists
- * after the other, equal lists once; only where one comes twice, or is like a place, all names of the list are looked at.
+ * after the other, equal lists once; only where one comes twice, is like a place or a join, or has a dot, all names of the list are looked at.
  */
 export type Repeats<L> = Look<Held<L>>
 
@@ -36,7 +36,7 @@ type Found<Lists> =
       : L extends readonly { readonly op: Op | Mark }[]
         ? never
         : L extends Layers
-          ? [unknown] extends [L[number]]
+          ? [keyof Arguments] extends [L[number]['op']]
             ? never
             : Told<L, Scan<L, never>>
           : never
@@ -44,7 +44,10 @@ type Found<Lists> =
 type Told<L, Seen> = Again extends Seen ? All<L, Seen> : [Place | LikePlace] extends [Seen] ? All<L, Seen> : Extract<Seen, Held<unknown>>
 type All<L, Seen> = FirstRepeated<Flat<L>> extends string ? true : Extract<Seen, Held<unknown>>
 
-/** Beside names and lists: one is given again; a layer goes by its place; a name is like a place. */
+/**
+ * Beside names and lists: one is given again, or may be, as one with a dot is like a layer's in a list inside, and `add` like a block's join; a
+ * layer goes by its place; a name is like a place.
+ */
 type Again = 0
 type Place = 1
 type LikePlace = 2
@@ -71,8 +74,10 @@ type Sign<Name, Seen> = [string] extends [Name]
   ? never
   : Name extends Seen
     ? Again
-    : Name extends `${number}` | `${'add' | 'concat'}${number | ''}`
-      ? LikePlace | Name
+    : Name extends `${number}` | `${'add' | 'concat'}${number | ''}` | `${string}.${string}`
+      ? Name extends `${number}`
+        ? LikePlace | Name
+        : Again
       : Name
 /** Of a layer that is named, or a seq. */
 type In<A> = A extends { readonly layer: { readonly op: Op | Mark } }
@@ -82,7 +87,9 @@ type In<A> = A extends { readonly layer: { readonly op: Op | Mark } }
     : A extends { readonly layer: infer X extends AnyLayer }
       ? X['op'] extends 'residual' | 'parallel'
         ? Held<readonly [X]>
-        : In<X['args']>
+        : [keyof Arguments] extends [X['op']]
+          ? never
+          : In<X['args']>
       : never
 type InBlock<A, Seen> = A extends { readonly main: infer M; readonly shortcut: infer S }
   ? InEach<readonly [M, S], Seen>
@@ -93,7 +100,7 @@ type InEach<B, Seen> = B extends readonly [infer First, ...infer Rest]
   ? [unknown] extends [First]
     ? InEach<Rest, Seen>
     : First extends Layers
-      ? InEach<Rest, [unknown] extends [First[number]] ? Seen : Scan<First, Seen>>
+      ? InEach<Rest, [keyof Arguments] extends [First[number]['op']] ? Seen : Scan<First, Seen>>
       : Seen
   : Seen
 

@@ -1,5 +1,5 @@
 import type { Lte, Whole } from './arithmetic'
-import type { AnyLayer, Layers, MarkArguments, Op } from './arguments'
+import type { AnyLayer, Arguments, Layers, MarkArguments, Op } from './arguments'
 import type { OutputShape } from './rules'
 import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, MoreTiles, Normalisation, ShowDims, StatisticsOf } from './segment'
 import type { Size } from './options'
@@ -19,7 +19,9 @@ export type Made<X, N, A> =
     : AnyTensor
 
 type Contained<X, A> = A extends { readonly layer: infer L extends AnyLayer }
-  ? Made<X, L['op'], L['args']>
+  ? [keyof Arguments] extends [L['op']]
+    ? Tensor
+    : Made<X, L['op'], L['args']>
   : A extends { readonly layers: infer L extends Layers }
     ? Walk<X, L>
     : A extends { readonly main: infer M extends Layers; readonly shortcut: infer S extends Layers }
@@ -145,20 +147,23 @@ type Joined<X, Y, Join extends 'add' | 'concat', Shapes extends readonly Shape[]
 
 /**
  * The tensor after the layers of L from place I on, or the sentence of the first that does not fit. Lists are indexed: of each rest of a
- * list the compiler would make a type, and go through all that is in it. Where a layer is not known, nothing is.
+ * list the compiler would make a type, and go through all that is in it. From a layer that is not known on, nothing is.
  */
 export type Walk<X, L extends Layers> = [number] extends [L['length']]
   ? Tensor
-  : [unknown] extends [L[number]]
-    ? Tensor
-    : Steps<X, L, L['length'] | 900 | 1800 | 2700 | 3600>
-/** End: where it pauses, because the compiler follows a chain of a thousand at most. */
+  : Steps<X, L, L['length'] | ([keyof Arguments] extends [L[number]['op']] ? UnknownPlaces<L> : never) | 900 | 1800 | 2700 | 3600>
+type UnknownPlaces<L extends Layers> = {
+  readonly [K in keyof L]: [keyof Arguments] extends [L[K]['op']] ? (K extends `${infer Place extends number}` ? Place : never) : never
+}[number]
+/** End: where it pauses, because a layer is not known, or because the compiler follows a chain of a thousand at most. */
 type Steps<X, L extends Layers, End, I extends readonly unknown[] = readonly []> = I['length'] extends End
   ? I['length'] extends L['length']
     ? X
-    : Steps<X, L, Exclude<End, I['length']>, I> extends infer Y
-      ? Y
-      : never
+    : [keyof Arguments] extends [L[I['length'] & number]['op']]
+      ? Tensor
+      : Steps<X, L, Exclude<End, I['length']>, I> extends infer Y
+        ? Y
+        : never
   : Made<X, L[I['length'] & number]['op'], L[I['length'] & number]['args']> extends infer Y
     ? Y extends string
       ? Y

@@ -13,6 +13,7 @@ export interface HeadOptions<C extends number = number, H extends Head = Head> {
   readonly head?: H
 }
 
+const shown = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value))
 const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) > 0
 
 /** What is wrong with options that no compiler saw; undefined where nothing is. */
@@ -21,8 +22,8 @@ const mistake = (options: unknown): string | undefined => {
   const { classes, head, ...others } = options as { readonly classes?: unknown; readonly head?: unknown }
   const [unknown] = Object.keys(others)
   if (unknown !== undefined) return `there is no option ${unknown}, only classes and head`
-  if (!isWhole(classes)) return `classes is ${String(classes)}, not a whole number above 0`
-  return head === undefined || head === 'gap' || head === 'classic' ? undefined : `head is ${String(head)}, not gap or classic`
+  if (!isWhole(classes)) return `classes is ${shown(classes)}, not a whole number above 0`
+  return head === undefined || head === 'gap' || head === 'classic' ? undefined : `head is ${shown(head)}, not gap or classic`
 }
 
 /** A model by its options. JavaScript that gives others is itself wrong, and gets an error that says how. */

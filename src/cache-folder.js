@@ -1,5 +1,9 @@
 'use strict'
 const { homedir } = require('node:os')
-const { join } = require('node:path')
+const { isAbsolute, join } = require('node:path')
 
-exports.cacheFolder = () => join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'tilefold')
+/** A relative path would be another folder in each that a command is called from: by the standard it does not count. */
+exports.cacheFolder = () => {
+  const wanted = process.env.XDG_CACHE_HOME ?? ''
+  return join(isAbsolute(wanted) ? wanted : join(homedir(), '.cache'), 'tilefold')
+}

@@ -35,14 +35,19 @@ const otherExtensions: ReadonlySet<string> = new Set(
     .map((name) => `.${name}`)
 )
 
-const subfolders = 'subfolders'
+/** What editors and file managers make beside folders of classes (.ipynb_checkpoints) is no class. */
+const isHidden = (name: string): boolean => name.startsWith('.')
+
+const [subfolders, hiddenFolders] = ['subfolders', 'hidden folders']
+/** How one of them is called. */
+const one: Readonly<Record<string, string>> = { [subfolders]: 'subfolder', [hiddenFolders]: 'hidden folder' }
 
 /** What lies in the folder and is left out, by its kind; undefined where there is nothing. */
 const leftOutText = (path: string, leftOut: readonly (readonly [kind: string, name: string])[]): string | undefined => {
   if (leftOut.length === 0) return undefined
   const kinds = [...new Set(leftOut.map(([kind]) => kind))].map((wanted) => {
     const names = leftOut.flatMap(([kind, name]) => (kind === wanted ? [name] : []))
-    return `${names.length} ${wanted === subfolders && names.length === 1 ? 'subfolder' : wanted} (${names[0]}${names.length > 1 ? ', …' : ''})`
+    return `${names.length} ${names.length === 1 ? (one[wanted] ?? wanted) : wanted} (${names[0]}${names.length > 1 ? ', …' : ''})`
   })
   return `${path}: left out are ${kinds.join(', ')}; what is read are PNG, JPEG, TIFF and WebP files in one folder a class`
 }
@@ -64,12 +69,14 @@ export interface ClassFolders {
 export const readFolder = (path: string): Outcome<ClassFolders> =>
   TE.tryCatch(
     async () => {
-      const { folders, files: beside } = await entriesOf(path)
+      const { folders: all, files: beside } = await entriesOf(path)
+      const folders = all.filter((name) => !isHidden(name))
       const classes = await Promise.all(folders.map((folder) => entriesOf(join(path, folder))))
       const examples = classes.flatMap(({ files }, label) =>
         files.filter(isImage).map((name) => ({ path: join(path, folders[label]!, name), label, origin: join(path, folders[label]!) }))
       )
       const leftOut = leftOutText(path, [
+        ...all.filter(isHidden).map((name) => [hiddenFolders, name] as const),
         ...beside.filter((name) => isImage(name) || isOtherImage(name)).map((name) => [kindOf(name), name] as const),
         ...classes.flatMap((entries, label) => [
           ...entries.files.filter(isOtherImage).map((name) => [kindOf(name), join(folders[label]!, name)] as const),

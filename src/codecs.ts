@@ -99,7 +99,8 @@ export const extents = (count: number): t.Type<readonly number[]> =>
     (value) =>
       Array.isArray(value) &&
       value.length === count &&
-      value.every(isExtent) &&
+      // Spread: holes are extents too.
+      [...(value as readonly unknown[])].every(isExtent) &&
       value.reduce((product: number, extent) => product * extent, 1) <= mostElements
   )
 

@@ -5,6 +5,8 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { MappedPixels } from '../native'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
+import { loadSharp } from './load-sharp'
+import { colourFault } from './tiff-colours'
 import { pixelsOf, withRoom } from './unpacked'
 
 /** A decoded image: 8-bit red, green, blue, interleaved; height x width x 3 bytes, in memory or on disk. */
@@ -31,9 +33,6 @@ export interface ImageHeader extends Extent2 {
 }
 
 export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.webp']
-
-// Loaded at first use: commands that read no image should not pay for the library's start.
-const loadSharp = (): typeof Sharp => require('sharp') as typeof Sharp
 
 const unreadable =
   (path: string) =>
@@ -100,6 +99,16 @@ const headerOf =
 
 const options = { limitInputPixels: false, limitInputChannels: false, failOn: 'error' } as const satisfies Sharp.SharpOptions
 
+const checkColours =
+  (path: string) =>
+  ({ format }: Sharp.Metadata): Outcome<void> =>
+    pipe(
+      TE.tryCatch(async () => (format === 'tiff' ? colourFault(path) : undefined), unreadable(path)),
+      TE.chainEitherK((fault) =>
+        fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}: store it as RGB`))
+      )
+    )
+
 /** Reads an image's header and refuses what cannot be decoded exactly, or is no ordinary file, which is not opened. */
 export const readHeader = (path: string): Outcome<ImageHeader> =>
   pipe(
@@ -107,6 +116,7 @@ export const readHeader = (path: string): Outcome<ImageHeader> =>
       if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
       return loadSharp()(path, options).metadata()
     }, unreadable(path)),
+    TE.chainFirst(checkColours(path)),
     TE.chainEitherK(headerOf(path))
   )
 

@@ -16,7 +16,7 @@ const exportOf = (loaded: unknown): unknown => {
 
 const isModuleSyntax = (thrown: unknown): boolean =>
   (thrown instanceof SyntaxError && /\b(import|export)\b/.test(thrown.message)) ||
-  (thrown as { readonly code?: unknown } | null)?.code === 'ERR_REQUIRE_ESM'
+  /^ERR_(REQUIRE_(ESM|ASYNC_MODULE)|UNKNOWN_FILE_EXTENSION)$/.test(String((thrown as { readonly code?: unknown } | null)?.code))
 
 const unloadable =
   (name: string) =>

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
@@ -19,6 +19,35 @@ const lockPath = async ({ path, isFolder }: Claimed): Promise<string> => {
   return isFolder ? `${destination}/.lock` : `${destination}.lock`
 }
 
+/** The files of their locks, as far as there can be any. */
+export const locksOf = async (places: readonly Claimed[]): Promise<readonly NamedPath[]> => {
+  const locks = await Promise.all(places.map((place) => lockPath(place).catch(() => undefined)))
+  return locks.flatMap((path, index) => (path === undefined ? [] : [{ name: `the lock of ${places[index]!.name}`, path }]))
+}
+
+/** What a lock's file says; nothing where its owner was killed before it could. */
+const lockText = /^(process \d+ on .+)?$/
+const longestText = 1000
+
+/** Why a file that has a lock's name is somebody else's; undefined where it is ours, or none is there. */
+const foreign = async (lock: string): Promise<string | undefined> => {
+  const found = await stat(lock).catch(() => undefined)
+  if (found === undefined) return undefined
+  if (!found.isFile()) return 'is no ordinary file'
+  return found.size <= longestText && lockText.test(await readFile(lock, 'utf8')) ? undefined : 'holds something else'
+}
+
+/** A lock is written over what has its name, and removed. */
+const checkOurs = ({ name, path }: Claimed, lock: string): Outcome<void> =>
+  pipe(
+    TE.tryCatch(() => foreign(lock), unwritable(lock)),
+    TE.chainEitherK((fault) =>
+      fault === undefined
+        ? E.right(undefined)
+        : E.left(inputFailure(`${name} ${path}: its lock would be ${lock}, which ${fault}: name another place, or move that file`))
+    )
+  )
+
 const owner = (): string => `process ${process.pid} on ${hostname()}`
 
 const taken = async ({ name, path }: Claimed, lock: string): Promise<Failure> => {
@@ -31,6 +60,7 @@ const taken = async ({ name, path }: Claimed, lock: string): Promise<Failure> =>
 const take = (claimed: Claimed, notice: (sentence: string) => void): Outcome<readonly FileLock[]> =>
   pipe(
     TE.tryCatch(() => lockPath(claimed), unwritable(claimed.path)),
+    TE.chainFirst((lock) => checkOurs(claimed, lock)),
     TE.chain((lock) =>
       pipe(
         TE.fromEither(E.mapLeft(deviceFailure)(lockFile(lock, owner()))),

@@ -7,6 +7,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { type Extent2, enlarged } from './images'
+import { loadSharp } from './load-sharp'
 import { greyHeader, withRoom } from './unpacked'
 import { replaceWhole, unwritable } from './whole-file'
 
@@ -64,7 +65,6 @@ const sharpOptions = { limitInputPixels: false, failOn: 'error' } as const
 /** Decodes a mask: 8-bit grey or palette PNG (fewer bits too), of which the stored values are classes; resized up (nearest) as its image is. */
 export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 }): Outcome<ClassMap> => {
   const unreadable = (thrown: unknown): Failure => inputFailure(`the mask ${path} cannot be read: ${reasonOf(thrown)}`)
-  const loadSharp = (): typeof Sharp => require('sharp') as typeof Sharp
   return pipe(
     TE.tryCatch(async () => {
       if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
@@ -120,7 +120,7 @@ export const writeMask = (path: string, { height, width }: Extent2, parts: reado
   const bytes = height * width
   const write = (input: Uint8Array | string): Outcome<void> =>
     replaceWhole(path, async (temporary) => {
-      const sharp = require('sharp') as typeof Sharp
+      const sharp = loadSharp()
       const raw = typeof input === 'string' ? {} : { raw: { height, width, channels: 1 } as const }
       await writerFor(path)!(sharp(input, { ...raw, limitInputPixels: false }).toColourspace('b-w'), temporary, bytes)
     })

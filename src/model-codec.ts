@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
-import type { AnyLayer, Layers, Model } from '../dsl'
+import { unknownOptionsMistake, type AnyLayer, type Layers, type Model, type OpArguments } from '../dsl'
 import { suggestion } from '../staging/close-name'
 import { decodeAs, shown } from '../staging/decode'
 import { exactly } from '../staging/exactly'
@@ -37,13 +37,18 @@ const noLayer = (place: string, value: unknown): Decoded => {
   return E.left(`${place} is ${shown(value)}, not a layer${isUncalled ? `; call it, as in ${value.name}()` : ''}`)
 }
 
+const given = (value: unknown): string => {
+  const op: unknown = typeof value === 'function' && 'op' in value ? value.op : undefined
+  return typeof op === 'string' ? `the layer ${op}` : shown(value)
+}
+
 const sum = (counts: readonly Counted[]): number => counts.reduce((total, { count }) => total + count, 0)
 const layersOf = (counted: readonly Counted[]): Layers => counted.map(({ layer }) => layer)
 
 const list = (walk: Walk, place: string, value: unknown): E.Either<string, readonly Counted[]> =>
   Array.isArray(value)
     ? E.traverseArray(([index, one]: readonly [number, unknown]) => layerAt(walk, `${place}[${index}]`, one))([...value.entries()])
-    : E.left(`${place} is ${shown(value)}, not a list of layers`)
+    : E.left(`${place} is ${given(value)}, not a list of layers`)
 
 type Held = Readonly<Record<string, unknown>>
 
@@ -100,6 +105,8 @@ const leaf = (place: string, op: string, args: unknown): Decoded => {
   if (codec === undefined) return E.left(`${place}: there is no layer ${shown(op)}${suggestion(op, known)}`)
   if (args === undefined) return E.left(`${place}: ${op} is called without its options`)
   if (typeof args !== 'object' || args === null) return E.left(`${place}: the options of ${op} are ${shown(args)}`)
+  const unknown = op === 'checkpoint' ? undefined : unknownOptionsMistake(op as keyof OpArguments | 'tile', args)
+  if (unknown !== undefined) return E.left(`${place}: ${unknown}`)
   return E.bimap(
     (fault: string) => (fault.startsWith(`${op} `) ? `${place}: ${fault}` : `${place}: ${op}: ${fault}`),
     (decoded) => ({ layer: { op, args: decoded } as AnyLayer, count: 1, depth: 1 })

@@ -126,11 +126,15 @@ interface Measured {
   readonly failure?: Failure
 }
 
+/** How much measuring a process that is killed may lose: an interrupt does not wait for a kernel that takes long. */
+const keptEveryMilliseconds = 2000
+
 const measureAll = async (meter: Meter, kernels: readonly Kernel[], before: Profile, { onKernel, signal }: Watching): Promise<Measured> => {
   const times: { readonly kernel: Profile['kernels'][number]['kernel']; readonly milliseconds: number }[] = []
   const withTimes = (): Profile => ({ ...before, kernels: [...before.kernels, ...times] })
   const refused: Kernel[] = []
   let refusal: Failure | undefined
+  let keptAt = performance.now()
   for (let done = 0; done < kernels.length; done += meter.together) {
     // Lets an interrupt in, which a measurement blocks.
     await setImmediate()
@@ -150,6 +154,10 @@ const measureAll = async (meter: Meter, kernels: readonly Kernel[], before: Prof
       }
       onKernel?.(done + index + 1, kernels.length, kernel)
     })
+    if (performance.now() - keptAt < keptEveryMilliseconds) continue
+    const kept = await writeProfile(withTimes())()
+    if (E.isLeft(kept)) return { profile: withTimes(), refused, failure: kept.left }
+    keptAt = performance.now()
   }
   return { profile: withTimes(), refused, ...(refusal !== undefined && withTimes().kernels.length === 0 && { failure: refusal }) }
 }

@@ -4,7 +4,7 @@ import type { Section } from '../staging/program'
 import { type Exchange, exchangeFor } from './exchange'
 import type { Outcome } from './failure'
 import type { RunningNetwork } from './session'
-import { writeWeights } from './weights'
+import { checkTrained, writeWeights } from './weights'
 
 /** Copies of the weights and optimizer state on the host, since an interrupted step leaves the device's half updated. */
 export interface Snapshots {
@@ -16,7 +16,9 @@ export interface Snapshots {
   readonly afterStep: (steps: number) => Outcome<void>
   /** Steps that the last copy has seen; 0 where there is none. */
   readonly lastStep: () => number
-  /** Writes the weights of the last copy. */
+  /** Whether the weights of the last copy are finite. */
+  readonly check: Outcome<void>
+  /** Writes the weights of the last copy, which must be finite. */
   readonly write: (path: string) => Outcome<void>
   /** Copies the weights if need be, and writes them. */
   readonly finish: (steps: number, path: string) => Outcome<void>
@@ -41,13 +43,19 @@ export const snapshots = (network: RunningNetwork, section: Section): Snapshots 
       })
     )
   }
-  const write = (path: string): Outcome<void> => writeWeights(path, network.parameters, exchange)
+  const check: Outcome<void> = () => Promise.resolve(checkTrained(last.step, network.parameters, exchange))
+  const write = (path: string): Outcome<void> =>
+    pipe(
+      check,
+      TE.chain(() => writeWeights(path, network.parameters, exchange))
+    )
   const ensure = (steps: number): Outcome<void> => (last.step === steps ? TE.right(undefined) : take(steps))
   return {
     exchange,
     ensure,
     afterStep: (steps) => (performance.now() - last.at < worthwhileRatio * last.milliseconds ? TE.right(undefined) : ensure(steps)),
     lastStep: () => last.step,
+    check,
     write,
     finish: (steps, path) =>
       pipe(

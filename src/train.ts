@@ -16,7 +16,7 @@ import { type Opening, type RunningNetwork, withNetwork } from './session'
 import { type Choices, agreement, rates } from './training/agreement'
 import { type Batches, leastExtent, picturesFor, trainingBatches } from './training/batches'
 import type { Best } from './training/best'
-import { checkWrittenFiles, writtenBy } from './training/check-files'
+import { checkWrittenFiles, claimedBy } from './training/check-files'
 import { checkImages } from './training/check-images'
 import { checkOptions } from './training/check-options'
 import { classCounts, weightsOfClasses } from './training/class-weights'
@@ -203,7 +203,8 @@ const trainOn =
 const withMetrics = <A>({ options, state }: Prepared, use: (metrics: MetricsFile | undefined) => Outcome<A>): Outcome<A> => {
   const { metrics: path, onNotice: notice } = options
   if (path === undefined) return use(undefined)
-  const opening = openMetrics({ path, steps: state?.record.loss.length ?? 0, ...(notice && { notice }) })
+  const { loss } = state?.record ?? emptyRecord
+  const opening = openMetrics({ path, steps: loss.length, loss, ...(notice && { notice }) })
   return closing(opening, use, (metrics) => metrics.close())
 }
 
@@ -251,7 +252,7 @@ export const train = (options: TrainOptions): Outcome<TrainReport> =>
     TE.chain(() => checkPlaces(options)),
     TE.chain(() =>
       withLocks(
-        writtenBy(options).map((one) => (one.name === '--state' ? { ...one, isFolder: true } : one)),
+        claimedBy(options),
         (sentence) => options.onNotice?.(sentence),
         pipe(
           TE.traverseSeqArray(removeTraces)(weightFilesOf(options)),

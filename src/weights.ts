@@ -38,16 +38,29 @@ export const matchParameters =
     return extra === undefined ? E.right(file) : fail(`holds ${extra}, which ${model} has not`)
   }
 
-/** Of weights that have diverged nothing can be computed, even where a rectifier makes zeros of them. */
-const checkFinite = (path: string, name: string, values: Numbers): E.Either<Failure, void> => {
-  const index = values.findIndex((value) => !Number.isFinite(value))
-  return index === -1
-    ? E.right(undefined)
-    : E.left({
-        code: 'loss',
-        message: `${path}: ${name} holds ${values[index]}, which is not finite: take weights from before their training diverged`
-      })
+/** Whether all are finite: nothing but them makes 0 of a product with 0. */
+const areFinite = (values: Numbers): boolean => {
+  let sum = 0
+  for (let index = 0; index < values.length; index += 1) sum += values[index]! * 0
+  return sum === 0
 }
+
+/** Of weights that have diverged nothing can be computed, even where a rectifier makes zeros of them; `whose` begins the sentence. */
+const checkFinite = (whose: string, name: string, values: Numbers, remedy: string): E.Either<Failure, void> => {
+  if (areFinite(values)) return E.right(undefined)
+  const wrong = values.find((value) => !Number.isFinite(value))
+  return E.left({ code: 'loss', message: `${whose}: ${name} holds ${wrong}, which is not finite: ${remedy}` })
+}
+
+/** The loss of a step says nothing of what its update makes of the weights. */
+export const checkTrained = (steps: number, parameters: readonly Parameter[], exchange: Exchange): E.Either<Failure, void> =>
+  pipe(
+    parameters,
+    E.traverseArray(({ name }) =>
+      checkFinite(`the weights after step ${steps}`, name, exchange.view(name), 'lower --lr, or start from other weights')
+    ),
+    E.map(() => undefined)
+  )
 
 /** Reads a weights file into the exchange of the restore section. */
 export const readWeights = (path: string, model: string, parameters: readonly Parameter[], exchange: Exchange): Outcome<void> =>
@@ -58,7 +71,7 @@ export const readWeights = (path: string, model: string, parameters: readonly Pa
       TE.traverseSeqArray(({ name }: Parameter) =>
         pipe(
           readTensor(file, name, exchange.view(name)),
-          TE.chainEitherK(() => checkFinite(path, name, exchange.view(name)))
+          TE.chainEitherK(() => checkFinite(path, name, exchange.view(name), 'take weights from before their training diverged'))
         )
       )(parameters)
     ),

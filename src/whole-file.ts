@@ -15,10 +15,14 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
+/** What temporary files are called; in folders of ours also without the random part. */
+const temporaryName = /^(.*)\.(\d+)-[0-9a-f]{12}\.tmp$/
+const temporaryNameOfOurs = /^(.*)\.(\d+)(?:-[0-9a-f]+)?\.tmp$/
+
 /** Removes what processes that were killed while they wrote left in a folder, under the temporary names of files that are `ours`. */
-export const removeAbandoned = async (folder: string, ours: (name: string) => boolean): Promise<void> => {
+export const removeAbandoned = async (folder: string, ours: (name: string) => boolean, temporary = temporaryNameOfOurs): Promise<void> => {
   for (const entry of await readdir(folder)) {
-    const [, name, pid] = /^(.*)\.(\d+)(?:-[0-9a-f]+)?\.tmp$/.exec(entry) ?? []
+    const [, name, pid] = temporary.exec(entry) ?? []
     if (name !== undefined && ours(name) && !isAlive(Number(pid))) await rm(join(folder, entry), { recursive: true, force: true })
   }
 }
@@ -74,7 +78,7 @@ export const couldWrite = (path: string): Outcome<void> =>
 export const removeTraces = (path: string): Outcome<void> =>
   TE.tryCatch(async () => {
     const destination = await destinationOf(path)
-    await removeAbandoned(dirname(destination), (name) => name === basename(destination))
+    await removeAbandoned(dirname(destination), (name) => name === basename(destination), temporaryName)
   }, unwritable(path))
 
 /** `couldWrite`, and `removeTraces` where nobody else can be writing. */

@@ -161,7 +161,7 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
 
 /**
  * A loss is appended where there is none, per pixel where the model makes images; where the model asks for tiles, after a checkpoint, so
- * that its last segment stays as written.
+ * that its last segment stays as written; but not to layers that do not fit, of which a trace then says why.
  */
 export const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
   const flat = flatLayers(layers)
@@ -169,8 +169,8 @@ export const withLoss = ({ layers }: Model, input: readonly number[]): Layers =>
   const last = ops[ops.length - 1]
   if (last !== undefined && isLoss(last.op as Op)) return layers
   const traced = trace(layers, input)
-  const isImage = E.isRight(traced) && traced.right.at(-1)?.output.length === 4
-  const loss = isImage ? pixelCrossEntropy() : softmaxCrossEntropy
+  if (E.isLeft(traced)) return layers
+  const loss = traced.right.at(-1)?.output.length === 4 ? pixelCrossEntropy() : softmaxCrossEntropy
   return [...layers, ...(flat.some(({ op }) => op === 'tile') ? [checkpoint] : []), named('loss', loss)]
 }
 

@@ -19,6 +19,7 @@ const oneOf = <A extends string>(names: readonly A[]): t.Type<A> =>
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
 
 const count = accepted<number>('a whole number from 0 upwards', isCount)
+const figure = accepted<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
 const bytes = accepted<number | null>('a whole number of bytes or null', (value) => value === null || isCount(value))
 const flag = accepted<boolean>('true or false', t.boolean.is)
 const names = t.readonlyArray(t.string)
@@ -61,11 +62,11 @@ const predicted = exactly<Plan['predicted']>(
   'figure',
   {},
   {
-    peakHostBytes: t.number,
-    plainPeakBytes: t.number,
-    stepMilliseconds: t.number,
-    lowerBoundMilliseconds: t.number,
-    haloOverhead: t.number
+    peakHostBytes: figure,
+    plainPeakBytes: figure,
+    stepMilliseconds: figure,
+    lowerBoundMilliseconds: figure,
+    haloOverhead: figure
   }
 )
 

@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { largest } from '../extremes'
 import { type PredictOptions, predict } from '../library/predict'
 import type { PredictReport } from '../predict'
+import { printable } from '../printable'
 import { percent, table } from '../report'
 import { formatBytes, formatMilliseconds } from '../sizes'
 import { type CommandResult, interruptible, sayKernel, sayNotice } from './command-result'
@@ -35,7 +36,9 @@ export const predictCommand = ({ seed: _, ...options }: PredictOptions & { reado
         const { height, width, milliseconds, peakDeviceBytes, predictedPeakBytes, scores, pixels = [] } = report
         const run = `${height}x${width} in ${formatMilliseconds(milliseconds)}, peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
         const text =
-          scores === undefined ? `${pixelsText(pixels, report)}\n${run}; classes are in ${options.out}` : `${scoresText(scores)}\n${run}`
+          scores === undefined
+            ? `${pixelsText(pixels, report)}\n${run}; classes are in ${printable(options.out ?? '')}`
+            : `${scoresText(scores)}\n${run}`
         return { json: report, text }
       })
     )

@@ -144,11 +144,11 @@ const validationOf = ({ validation, signal }: TrainOptions): Outcome<Dataset | n
 /** Weights may go on in the file that they came from: it is read before the first step, and replaced whole in the end. */
 const checkFiles = (options: TrainOptions): Outcome<void> => {
   const { data, validation, weights, signal } = options
-  const writes = writtenBy(options)
   const reads = [...setupReads(options), ...named('--data', data), ...named('--validation', validation)]
   return pipe(
-    checkPaths({ reads, writes }, signal),
-    TE.chain(() => checkPaths({ reads: named('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal))
+    TE.fromTask(() => writtenBy(options)),
+    TE.chainFirst((writes) => checkPaths({ reads, writes }, signal)),
+    TE.chain((writes) => checkPaths({ reads: named('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal))
   )
 }
 

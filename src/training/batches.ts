@@ -1,19 +1,20 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
 import type { Dataset, Example } from '../dataset'
-import type { Outcome } from '../failure'
-import { type Extent2, type Picture } from '../images'
-import type { ClassMap } from '../masks'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Extent2, type Picture, enlarged } from '../images'
+import type { ClassMap, Mask } from '../masks'
 import { maskCache, pictureCache } from '../picture-cache'
 import { cropCorner, sampler } from '../sampling'
 import { type ColourJitter, augmenter } from './augmentation'
 import { type Placing, cropMask } from './crop-mask'
 
-/** Decoded images and masks by path, each at least as large as the network's input. */
+/** Decoded images and masks, each at least as large as the network's input. */
 export interface Pictures {
-  readonly image: (path: string) => Outcome<Picture>
-  readonly mask: (path: string) => Outcome<ClassMap>
+  readonly image: (example: Example) => Outcome<Picture>
+  readonly mask: (mask: Mask) => Outcome<ClassMap>
 }
 
 export interface Batch {
@@ -44,9 +45,30 @@ export interface BatchOptions {
 export const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
   rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
 
+/** An image and its mask lie pixel on pixel: a file that has another size by now would belong to other pixels. */
+const sizedAs =
+  (what: string, mask: Mask, least: Extent2) =>
+  <F extends Extent2>(found: F): E.Either<Failure, F> =>
+    pipe(
+      enlarged(what, mask, least),
+      E.filterOrElse(
+        ({ height, width }) => found.height === height && found.width === width,
+        () =>
+          inputFailure(
+            `${what} is not of the size ${mask.height}x${mask.width} any more: leave files as they are while they are trained on`
+          )
+      ),
+      E.map(() => found)
+    )
+
 export const picturesFor = (crop: Extent2, rotate: boolean): Pictures => {
   const least = leastExtent(crop, rotate)
-  return { image: pictureCache(least), mask: maskCache(least) }
+  const [image, mask] = [pictureCache(least), maskCache(least)]
+  return {
+    image: ({ path, label }) =>
+      typeof label === 'number' ? image(path) : TE.chainEitherK(sizedAs(`the image ${path}`, label, least))(image(path)),
+    mask: (label) => TE.chainEitherK(sizedAs(`the mask ${label.path}`, label, least))(mask(label.path))
+  }
 }
 
 /** The labels of some examples, each of which lies in its image as `place` says. */
@@ -62,7 +84,7 @@ const targetOf = (
       typeof label === 'number'
         ? TE.right([label])
         : pipe(
-            mask(label.path),
+            mask(label),
             TE.map((classes): ArrayLike<number> => cropMask(classes, place(row, classes), crop))
           )
     ),
@@ -99,8 +121,8 @@ export const trainingBatches = ({ dataset, crop, pictures, ...options }: BatchOp
     const augmented = augmentations(microStep)
     return pipe(
       drawnExamples(microStep),
-      TE.traverseSeqArrayWithIndex((row, { path }) =>
-        TE.map((image: Picture) => ({ ...image, ...augmented[row]!, ...place(row, image) }))(pictures.image(path))
+      TE.traverseSeqArrayWithIndex((row, example) =>
+        TE.map((image: Picture) => ({ ...image, ...augmented[row]!, ...place(row, image) }))(pictures.image(example))
       )
     )
   }
@@ -133,9 +155,9 @@ export const middles = (examples: readonly Example[], crop: Extent2, pictures: P
   return pipe(
     TE.Do,
     TE.bind('images', () =>
-      TE.traverseSeqArray(({ path }: Example) => TE.map((image: Picture): Image => ({ ...image, ...place(image) }))(pictures.image(path)))(
-        examples
-      )
+      TE.traverseSeqArray((example: Example) =>
+        TE.map((image: Picture): Image => ({ ...image, ...place(image) }))(pictures.image(example))
+      )(examples)
     ),
     TE.bind('target', () => targetOf(examples, pictures, crop, (_, image) => place(image)))
   )

@@ -4,6 +4,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Dataset } from '../dataset'
 import { type Outcome, inputFailure } from '../failure'
+import { type Claimed, locksOf } from '../locks'
 import { type NamedPath, checkPaths, liesIn, named } from '../paths'
 import type { TrainOptions } from './options'
 import { isStateName } from './state'
@@ -11,13 +12,19 @@ import type { Split } from './validation-split'
 
 type Files = Pick<TrainOptions, 'save' | 'best' | 'metrics' | 'state' | 'signal'>
 
-/** What a training writes. */
-export const writtenBy = ({ save, best, metrics, state }: Files): readonly NamedPath[] => [
+/** What a training alone may write to. */
+export const claimedBy = ({ save, best, metrics, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
   ...named('--save', save),
   ...named('--best', best),
   ...named('--metrics', metrics),
-  ...named('--state', state)
+  ...named('--state', state).map((folder) => ({ ...folder, isFolder: true as const }))
 ]
+
+/** What a training writes, the locks of it included. */
+export const writtenBy = async (files: Omit<Files, 'signal'>): Promise<readonly NamedPath[]> => {
+  const claimed = claimedBy(files)
+  return [...claimed, ...(await locksOf(claimed))]
+}
 
 const datasetsIn = ({ training, validation }: Split): readonly (readonly [option: string, dataset: Dataset])[] => [
   ['--data', training],
@@ -30,16 +37,26 @@ const filesOf = (option: string, { examples }: Dataset): readonly NamedPath[] =>
     ...(typeof label === 'number' ? [] : [{ name: `a mask of ${option},`, path: label.path }])
   ])
 
+/** Whether metrics might be set aside under this path. */
+const isAside = async (path: string, metrics: string): Promise<boolean> =>
+  basename(path).startsWith(`${basename(metrics)}.`) &&
+  /^\d+$/.test(basename(path).slice(basename(metrics).length + 1)) &&
+  (await liesIn(dirname(path), dirname(metrics))) &&
+  (await liesIn(dirname(metrics), dirname(path)))
+
 /** A folder among folders of classes would be a class the next time, and a file among states one of them. */
 const checkFolders =
   (files: Files, split: Split): Outcome<void> =>
   async () => {
-    const { state } = files
+    const { state, metrics } = files
+    for (const { name, path } of claimedBy(files))
+      if (metrics !== undefined && (await isAside(path, metrics)))
+        return E.left(inputFailure(`${name} ${path} is named as metrics that --metrics ${metrics} sets aside: name another file`))
     if (state === undefined) return E.right(undefined)
     for (const [, { source, names }] of datasetsIn(split))
       if (source !== undefined && names !== undefined && (await liesIn(state, source)))
         return E.left(inputFailure(`--state ${state} lies in ${source}, where each folder is a class: name another place`))
-    for (const { name, path } of writtenBy(files))
+    for (const { name, path } of claimedBy(files))
       if (isStateName(basename(path)) && (await liesIn(dirname(path), state)))
         return E.left(inputFailure(`${name} ${path} is named as the states in --state ${state} are: name another file`))
     return E.right(undefined)
@@ -48,9 +65,9 @@ const checkFolders =
 /** Refuses to write over images or masks, and states where they would be taken for something else. */
 export const checkWrittenFiles = (files: Files, split: Split): Outcome<void> =>
   pipe(
-    checkPaths(
-      { reads: datasetsIn(split).flatMap(([option, dataset]) => filesOf(option, dataset)), writes: writtenBy(files) },
-      files.signal
+    TE.fromTask(() => writtenBy(files)),
+    TE.chain((writes) =>
+      checkPaths({ reads: datasetsIn(split).flatMap(([option, dataset]) => filesOf(option, dataset)), writes }, files.signal)
     ),
     TE.chain(() => checkFolders(files, split))
   )

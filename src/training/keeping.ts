@@ -54,7 +54,8 @@ export const keeping = (network: RunningNetwork, program: Program, options: Keep
     if (steps === 0 || steps === states.at(-1)) return nothing
     const { exchange } = copies
     return pipe(
-      writeState(state, { section: program.save, exchange, record: recordAfter(record, steps), agreed, rates }),
+      copies.check,
+      TE.chain(() => writeState(state, { section: program.save, exchange, record: recordAfter(record, steps), agreed, rates })),
       TE.map(() => void (states = [...states, steps]))
     )
   }

@@ -34,10 +34,12 @@ const Line = t.union([
   t.type({ step: Step, validation: t.type({ loss: Measure, accuracy: t.number }) })
 ])
 
-const stepOf = (line: string): number | undefined => {
+type Line = t.TypeOf<typeof Line>
+
+const lineOf = (text: string): Line | undefined => {
   try {
-    const value: unknown = JSON.parse(line)
-    return Line.is(value) ? value.step : undefined
+    const value: unknown = JSON.parse(text)
+    return Line.is(value) ? value : undefined
   } catch {
     return undefined
   }
@@ -47,13 +49,28 @@ const stepOf = (line: string): number | undefined => {
 const beginning = '{"step":'
 const isTorn = (text: string): boolean => text.startsWith(beginning) || beginning.startsWith(text)
 
-/** Bytes of the leading lines that are whole and belong to the first `steps` steps; undefined where the file is none of ours. */
-const keptBytes = (text: string, steps: number): number | undefined => {
-  const lines = text.split('\n').slice(0, -1)
-  const isOurs = lines[0] === undefined ? isTorn(text) : stepOf(lines[0]) !== undefined
-  if (!isOurs) return undefined
-  const end = lines.findIndex((line) => (stepOf(line) ?? Infinity) > steps)
-  return lines.slice(0, end === -1 ? lines.length : end).reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0)
+/** What of a file goes on with a training. */
+interface Kept {
+  /** Of the leading lines that are whole and belong to its steps so far. */
+  readonly bytes: number
+  /** Whether all that follows is later steps of a training, which are made anew, or torn by a crash. */
+  readonly isAll: boolean
+}
+
+/** undefined where the file is none of ours. */
+const keptOf = (text: string, { steps, loss }: MetricsOptions): Kept | undefined => {
+  const texts = text.split('\n')
+  const torn = texts.pop()!
+  const lines = texts.map(lineOf)
+  if (texts.length === 0 ? !isTorn(torn) : lines[0] === undefined) return undefined
+  const isOfThis = (line: Line | undefined): boolean =>
+    line !== undefined && line.step <= steps && ('validation' in line || loss === undefined || loss[line.step - 1] === line.loss)
+  const end = lines.findIndex((line) => !isOfThis(line))
+  const kept = end === -1 ? lines.length : end
+  return {
+    bytes: texts.slice(0, kept).reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0),
+    isAll: isTorn(torn) && lines.slice(kept).every((line) => line !== undefined && line.step > steps)
+  }
 }
 
 const write = async (file: FileHandle, value: object): Promise<void> => file.writeFile(`${JSON.stringify(value)}\n`)
@@ -74,9 +91,11 @@ export interface MetricsOptions {
   readonly path: string
   /**
    * Steps after which training goes on: what was written of later ones, and a line that a crash has torn, is cut off. Where it begins, at 0,
-   * the metrics of another training are set aside.
+   * the metrics of another training are set aside, and where it goes on, a file that holds anything else.
    */
   readonly steps: number
+  /** Of each of these steps, where it is known: a file that says otherwise is another training's. */
+  readonly loss?: readonly number[]
   readonly notice?: (sentence: string) => void
 }
 
@@ -91,15 +110,20 @@ const linesTo = (path: string, file: FileHandle): MetricsFile => {
 }
 
 /** Cuts the file to what is kept of it; says whether it is none of ours, which is then left as it is. */
-const cut = async (file: FileHandle, { path, steps, notice }: MetricsOptions): Promise<'cut' | 'foreign'> => {
+const cut = async (file: FileHandle, options: MetricsOptions): Promise<'cut' | 'foreign'> => {
+  const { path, steps, notice } = options
   const text = await file.readFile('utf8')
-  const kept = keptBytes(text, steps)
+  const kept = keptOf(text, options)
   if (kept === undefined) return 'foreign'
-  if (steps === 0 && text !== '') {
+  if (steps === 0 ? text !== '' : !kept.isAll) {
     const aside = await setAside(path)
-    notice?.(`${path} held the metrics of another training, which are in ${aside} now`)
+    notice?.(
+      steps === 0
+        ? `${path} held the metrics of another training, which are in ${aside} now`
+        : `${path} held more than the metrics of this training: as it was it is in ${aside} now`
+    )
   }
-  await file.truncate(steps === 0 ? 0 : kept)
+  await file.truncate(steps === 0 ? 0 : kept.bytes)
   return 'cut'
 }
 

@@ -25,12 +25,25 @@ const ofLabels = (name: 'training' | 'validation', labels: readonly number[]): r
       ]
     : []
 
+/** Folders of classes that no image is in: wrongly named, or still to be filled. */
+const ofNames = (names: readonly string[], labels: readonly number[]): readonly string[] => {
+  const there = new Set(labels)
+  const absent = names.filter((_, label) => !there.has(label))
+  // Of one class alone more is said.
+  return absent.length === 0 || there.size === 1
+    ? []
+    : [
+        `no training image is of ${absent.length} of the ${names.length} classes (${absent.slice(0, 3).join(', ')}${absent.length > 3 ? ', …' : ''})`
+      ]
+}
+
 const ofDataset = (name: 'training' | 'validation', dataset: Dataset | undefined): readonly string[] => {
   if (dataset === undefined) return []
   const labels = labelsOf(dataset)
   return [
     ...(dataset.leftOut === undefined ? [] : [dataset.leftOut]),
-    ...(labels === undefined ? ofMasks(name, dataset) : ofLabels(name, labels))
+    ...(labels === undefined ? ofMasks(name, dataset) : ofLabels(name, labels)),
+    ...(labels === undefined || name === 'validation' || dataset.names === undefined ? [] : ofNames(dataset.names, labels))
   ]
 }
 

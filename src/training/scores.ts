@@ -32,9 +32,10 @@ const logSumExp = (row: Float64Array, without = -1): number => {
 
 /**
  * Area under the ROC curve as the rank statistic of Mann and Whitney, ties counted half; undefined where all or none are
- * positive.
+ * positive, or a value is NaN, which has no rank.
  */
 export const areaUnderCurve = (values: Float64Array, isPositive: (index: number) => boolean): number | undefined => {
+  if (values.some(Number.isNaN)) return undefined
   const order = Array.from(values.keys()).sort((a, b) => values[a]! - values[b]!)
   let [positives, rankSum] = [0, 0]
   for (let start = 0; start < order.length;) {

@@ -58,8 +58,8 @@ const tallyOfPixels = (classes: number, batch: number): Tally => {
     after: (exchange) => {
       const labels = exchange.view('target')
       const [batchLoss, batchRight] = exchange.view('loss')
-      countPixels(confusion, labels, exchange.view('classes'))
-      loss += batchLoss!
+      // A score of -Infinity leaves the loss finite.
+      loss += countPixels(confusion, labels, exchange.view('classes')) ? batchLoss! : NaN
       right += batchRight!
       for (const label of labels) if (label !== ignoredLabel) counted += 1
     },

@@ -3,8 +3,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { buildGraph, type Segment } from '../../staging'
-import { onFastDevices } from '../devices'
-import { gradients, type Execution, type Gradients } from '../golden/execute'
+import { fusedTiledAxes } from '../../staging/tiling'
+import { fastDevices, onFastDevices, testsDevice } from '../devices'
+import { gradients, must, type Execution, type Gradients } from '../golden/execute'
 import { drawsOf } from '../staging/random-nets'
 import { assertClose } from './random-execution'
 
@@ -105,6 +106,13 @@ const executionOf = (layers: readonly dsl.AnyLayer[], channels = 3): Execution &
 const single = (ops: number): readonly Segment[] =>
   Array.from({ length: ops }, (_, from) => ({ from, to: from + 1, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }))
 
+/** Tiles of all ops together, along what they can be tiled along. */
+const mostTiles = ({ model, input }: Execution, ops: number): Segment['grid'] => {
+  const axes = fusedTiledAxes(must(buildGraph(model, input!)), { from: 0, to: ops })
+  const count = (axis: 'B' | 'H' | 'W', tiles: number): number => (axes.includes(axis) ? tiles : 1)
+  return { B: count('B', 3), H: count('H', 2), W: count('W', 2) }
+}
+
 for (const [name, layers] of Object.entries(nets)) {
   const { ops, ...execution } = executionOf(layers)
 
@@ -147,30 +155,51 @@ for (const [name, layers] of Object.entries(normalisedSums)) {
   })
 }
 
-test('a group of one value is normalised to nothing but its bias', async () => {
-  const { ops: _, ...execution } = executionOf([dsl.adaptiveAvgPool2d({ out: 1 }), dsl.groupNorm({ groups: 3 }), dsl.meanSquaredError])
-  const bias = execution.weights.get('1.bias') as Float64Array
-  const { loss, tensors } = await gradients({ ...execution, strategy: 'plain' })
-  const { target } = execution.batch
-  const errors = Array.from(target, (value, index) => bias[index % 3]! - value)
-  assert.ok(Math.abs(loss - errors.reduce((sum, error) => sum + error * error, 0) / errors.length) < 1e-12)
-  assert.ok(tensors.get('grad.input')!.every((value) => Math.abs(value) < 1e-12))
-  assert.equal([...tensors.get('grad.1.weight')!], [0, 0, 0])
-})
+for (const device of ['reference', ...fastDevices] as const)
+  for (const [tiles, of] of Object.entries({ whole: { H: 1, W: 1 }, 'in tiles of its pixels': { H: 2, W: 3 } }))
+    (testsDevice(device) ? test : test.skip)(
+      `${device}: a group of one value is normalised to nothing but its bias, ${tiles}`,
+      async () => {
+        const { ops: _, ...execution } = executionOf([
+          dsl.adaptiveAvgPool2d({ out: 1 }),
+          dsl.groupNorm({ groups: 3 }),
+          dsl.meanSquaredError
+        ])
+        const bias = execution.weights.get('1.bias') as Float64Array
+        const [pool, ...rest] = single(3)
+        const segments = [{ ...pool!, grid: { B: 3, ...of }, recompute: true }, ...rest]
+        const { loss, tensors } = await gradients({ ...execution, device, segments })
+        const { target } = execution.batch
+        const errors = Array.from(target, (value, index) => bias[index % 3]! - value)
+        const near = device === 'reference' ? 1e-12 : 1e-5
+        assert.ok(Math.abs(loss - errors.reduce((sum, error) => sum + error * error, 0) / errors.length) < near)
+        assert.ok(tensors.get('grad.input')!.every((value) => Math.abs(value) < near))
+        assert.equal(
+          [...tensors.get('grad.1.weight')!].map((value) => value + 0),
+          [0, 0, 0]
+        )
+      }
+    )
 
-onFastDevices(test, 'a transposed convolution reads images of 1 to 4 channels through every op that keeps their layout', async (device) => {
-  for (const [name, layers] of Object.entries(between))
-    for (const channels of [1, 2, 3, 4]) {
-      const { ops, ...execution } = executionOf([...layers, dsl.convTranspose2d({ out: 5, k: 3, s: 2 }), dsl.meanSquaredError], channels)
-      const exact = await gradients({ ...execution, strategy: 'plain' })
-      for (const how of [{ strategy: 'plain' }, { segments: single(ops) }] as const)
-        try {
-          assertClose(await gradients({ ...execution, device, ...how }), exact, 1e-4, 1e-5)
-        } catch (error) {
-          throw new Error(`${name}, ${channels} channels: ${String(error)}`, { cause: error })
-        }
-    }
-})
+onFastDevices(
+  test,
+  'a transposed convolution reads images of 1 to 4 channels through every op that keeps their layout, in tiles too',
+  async (device) => {
+    for (const [name, layers] of Object.entries(between))
+      for (const channels of [1, 2, 3, 4]) {
+        const { ops, ...execution } = executionOf([...layers, dsl.convTranspose2d({ out: 5, k: 3, s: 2 }), dsl.meanSquaredError], channels)
+        const exact = await gradients({ ...execution, strategy: 'plain' })
+        const behind = { ...single(ops)[ops - 2]!, to: ops, recompute: true, grid: { B: 3, H: 2, W: 2 } }
+        const tiled = [[{ ...behind, from: 0, grid: mostTiles(execution, ops) }], [...single(ops - 2), behind]]
+        for (const how of [{ strategy: 'plain' }, { segments: single(ops) }, ...tiled.map((segments) => ({ segments }))] as const)
+          try {
+            assertClose(await gradients({ ...execution, device, ...how }), exact, 1e-4, 1e-5)
+          } catch (error) {
+            throw new Error(`${name}, ${channels} channels: ${String(error)}`, { cause: error })
+          }
+      }
+  }
+)
 
 for (const device of ['reference', 'cpu'] as const)
   test(`${device}: padding holds where a transposed convolution's windows leave gaps`, async () => {

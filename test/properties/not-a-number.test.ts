@@ -19,6 +19,7 @@ import {
 import { bf16Devices, fastDevices, testsDevice } from '../devices'
 import { deviceModel } from '../../native'
 import { buildGraph, type Segment } from '../../staging'
+import { fusedTiledAxes } from '../../staging/tiling'
 import { classes, gradients, must } from '../golden/execute'
 
 const layers: readonly AnyLayer[] = [
@@ -118,34 +119,38 @@ const overflowing: Readonly<Record<string, Overflowing>> = {
 for (const { name, on } of ways.filter(({ on }) => testsDevice(on.device)))
   for (const [where, { layers: before, input, pixel, weights: weightsFor, winograd }] of Object.entries(overflowing)) {
     if (winograd !== undefined && !(wide && on.device === 'cpu')) continue
-    test(`a rectifier makes 0 of negative infinities, and of infinite gradients there: ${name}, ${where}`, async () => {
-      const huge = hugeOn(on)
-      const last = before.length + 1
-      const model = { name: 'net', layers: [...before, relu, conv2d({ out: 2, k: 1 }), meanSquaredError] }
-      const { nodes } = must(buildGraph(model, input))
-      const [{ name: behind }, channels, targets] = [nodes[last]!, nodes[last]!.input[1], product(nodes[last]!.output)]
-      const segment: Segment = { from: 0, to: last + 2, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
-      const { loss, tensors } = await gradients({
-        ...on,
-        model,
-        input,
-        segments: [{ ...segment, ...(winograd && { winograd }) }],
-        weights: new Map<string, readonly number[]>([
-          ...Object.entries(weightsFor(huge)).map(([role, values]) => [`0.${role}`, values] as const),
-          [`${behind}.weight`, fill(2 * channels, huge)],
-          [`${behind}.bias`, [3, 3]]
-        ]),
-        batch: { input: fill(product(input), pixel(huge)), target: fill(targets, -targets) }
+    const last = before.length + 1
+    const model = { name: 'net', layers: [...before, relu, conv2d({ out: 2, k: 1 }), meanSquaredError] }
+    const graph = must(buildGraph(model, input))
+    const axes = fusedTiledAxes(graph, { from: 0, to: last + 2 })
+    const grids = [{ B: 1, H: 1, W: 1 }, ...(axes.length === 3 ? [{ B: input[0]!, H: 2, W: 3 }] : [])]
+    for (const grid of grids)
+      test(`a rectifier makes 0 of negative infinities, and of infinite gradients there: ${name}, ${where}, ${grid.H * grid.W * grid.B} tiles`, async () => {
+        const huge = hugeOn(on)
+        const { nodes } = graph
+        const [{ name: behind }, channels, targets] = [nodes[last]!, nodes[last]!.input[1], product(nodes[last]!.output)]
+        const segment: Segment = { from: 0, to: last + 2, grid, recompute: false, reorder: 'once' }
+        const { loss, tensors } = await gradients({
+          ...on,
+          model,
+          input,
+          segments: [{ ...segment, ...(winograd && { winograd }) }],
+          weights: new Map<string, readonly number[]>([
+            ...Object.entries(weightsFor(huge)).map(([role, values]) => [`0.${role}`, values] as const),
+            [`${behind}.weight`, fill(2 * channels, huge)],
+            [`${behind}.bias`, [3, 3]]
+          ]),
+          batch: { input: fill(product(input), pixel(huge)), target: fill(targets, -targets) }
+        })
+        assert.ok(Math.abs(loss / (3 + targets) ** 2 - 1) < 1e-5, `the loss is ${loss}`)
+        // What reaches the rectifier from behind is infinite; nothing of that goes on.
+        for (const [tensor, values] of tensors)
+          if (tensor.startsWith('grad.') && !tensor.startsWith(`grad.${behind}.`))
+            assert.ok(
+              values.every((value) => value === 0),
+              `${tensor} has ${values.find((value) => value !== 0)}`
+            )
       })
-      assert.ok(Math.abs(loss / (3 + targets) ** 2 - 1) < 1e-5, `the loss is ${loss}`)
-      // What reaches the rectifier from behind is infinite; nothing of that goes on.
-      for (const [tensor, values] of tensors)
-        if (tensor.startsWith('grad.') && !tensor.startsWith(`grad.${behind}.`))
-          assert.ok(
-            values.every((value) => value === 0),
-            `${tensor} has ${values.find((value) => value !== 0)}`
-          )
-    })
   }
 
 for (const { name, on } of ways.filter(({ on }) => testsDevice(on.device))) {

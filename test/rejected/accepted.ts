@@ -34,6 +34,7 @@ import {
   softmaxCrossEntropy,
   tanh,
   tile,
+  type AnyLayer,
   type AnyTensor,
   type HeldBytes,
   type Layers,
@@ -220,13 +221,23 @@ const grown = (widths: readonly number[]): AnyTensor => {
 const flowed = flow(conv2d({ out: 8, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }))(input([1, 3, 8, 8]))
 holds<Same<ShapeOf<typeof flowed>, readonly [1, 8, 4, 4]>>()
 
-/** What is not known is not checked, and the rest is. */
+/** From a layer that is not known on nothing is checked. */
 const unknown = JSON.parse('1')
 const withUnknown = model({
   name: 'unknown',
   input: [1, 3, 8, 8],
   layers: [relu, unknown, seq('in', [unknown]), residual([unknown]), relu]
 })
+const anyLayer = (one: AnyLayer, three: readonly [AnyLayer, AnyLayer, AnyLayer]) => [
+  model({
+    name: 'any',
+    input: [1, 3, 8, 8],
+    layers: [relu, one, named('x', one), named('y', seq([one])), residual([one], [one]), ...three]
+  }),
+  net(input([1, 3, 8, 8]), [one, globalAvgPool]),
+  pipe(input([1, 3, 8, 8]), seq([one]), named('x', one), dense([relu, one]), relu),
+  modelOf('any', pipe(input([1, 3, 8, 8]), seq(three)))
+]
 const repeated = (count: number) => model({ name: 'repeated', input: [1, 3, 8, 8], layers: Array.from({ length: count }, () => relu) })
 
 /** Without options a layer is the same with parentheses. */
@@ -245,6 +256,7 @@ export const values = [
   anyChannels(input([1, 3, 8, 8])),
   grown,
   withUnknown,
+  anyLayer,
   repeated,
   modelOf('flowed', flowed),
   made,

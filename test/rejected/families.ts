@@ -1,5 +1,19 @@
 import { flow } from 'fp-ts/function'
-import { conv2d, globalAvgPool, groupNorm, input, linear, model, modelOf, relu, residual, softmaxCrossEntropy, tile } from '../../dsl'
+import {
+  conv2d,
+  dropout,
+  globalAvgPool,
+  groupNorm,
+  input,
+  linear,
+  model,
+  modelOf,
+  relu,
+  residual,
+  seq,
+  softmaxCrossEntropy,
+  tile
+} from '../../dsl'
 
 // A model without `input` is checked as far as it fits images of no size.
 
@@ -46,3 +60,29 @@ modelOf('flowed', layers(input([1, 3, 8, 8])))
 
 // expects: tile: 7 tiles along H are more than the 6 rows of the output of 0; take at most 6, or a larger input
 modelOf('tiled', flow(conv2d({ out: 8, k: 3 }), tile({ H: 7 }))(input([1, 3, 8, 8])))
+
+// From a layer that is not known on nothing is checked, and all before it is.
+
+const unknown = JSON.parse('1')
+export const partly = model({
+  name: 'partly',
+  input: [1, 3, 8, 8],
+  layers: [
+    relu,
+    // expects: 1: conv2d: the kernel 9x9 is larger than its padded input 8x8
+    conv2d({ out: 8, k: 9 }),
+    unknown,
+    globalAvgPool
+  ]
+})
+
+export const around = model({
+  name: 'around',
+  input: [1, 3, 8, 8],
+  layers: [
+    seq('head', [relu, unknown, globalAvgPool]),
+    residual([unknown], [relu]),
+    // expects: 3: dropout: the rate 1 is not in [0, 1)
+    dropout({ rate: 1 })
+  ]
+})

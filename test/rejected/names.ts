@@ -29,6 +29,15 @@ net(x, [named('block', dense([named('a', relu), relu, named('a', relu)]))])
 // expects: two layers are named add; names must differ
 net(x, [named('add', relu), residual([relu])])
 
+// expects: two layers are named add; names must differ
+net(x, [named('add', relu), residual([named('a', relu)])])
+
+// expects: two layers are named a.0; names must differ
+net(x, [seq('a', [relu]), named('a.0', relu)])
+
+// expects: two layers are named layer1.a.b; names must differ
+net(x, [seq('layer1', [named('a.b', relu)]), seq('layer1.a', [named('b', relu)])])
+
 // expects: two layers are named a; names must differ
 modelOf('piped', pipe(x, named('a', relu), named('a', relu)))
 
@@ -37,5 +46,7 @@ export const accepted = [
   net(x, [seq('a', [named('x', relu)]), seq('b', [named('x', relu)]), named('x', relu)]),
   net(x, [seq('a', [named('x', relu)]), seq('a', [named('y', relu)])]),
   net(x, [named('1', relu), named('0', relu), seq('2', [relu])]),
-  net(x, [named('3', relu), relu, relu])
+  net(x, [named('3', relu), relu, relu]),
+  net(x, [named('a.b', relu), seq('a', [named('c', relu), relu])]),
+  net(x, [residual([named('a', relu)]), residual([named('b', relu)])])
 ]

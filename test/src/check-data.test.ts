@@ -6,6 +6,7 @@ import * as E from 'fp-ts/Either'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, model as modelOf } from '../../dsl'
 import { checkLabels, readDataset } from '../../src/dataset'
 import { type TrainOptions, train } from '../../src/library/train'
 import { runScript } from './command-line'
@@ -130,6 +131,24 @@ test('images that are not read, and folders in folders, are told', async () => {
   assert.is((await noticesOf({ data, validation: 0.5 })).length, 1)
   for (const name of ['dark', 'light']) for (let index = 0; index < 5; index += 1) rmSync(at('others', name, `${index}.png`))
   assert.match((await failureOf(readDataset(data))).message, /names no images: it must be .*; .*others: left out are 1 \*\.png/)
+})
+
+test('a hidden folder is no class, and a class without an image is told', async () => {
+  const data = copyOf('hidden')
+  const before = await valueOf(readDataset(data))
+  for (const name of ['.ipynb_checkpoints', '.git']) mkdirSync(at('hidden', name))
+  copyFileSync(at('hidden', 'dark', '0.png'), at('hidden', '.git', '0.png'))
+  const { leftOut, ...dataset } = await valueOf(readDataset(data))
+  assert.equal(dataset, before)
+  assert.is(
+    leftOut,
+    `${data}: left out are 2 hidden folders (.git, …); what is read are PNG, JPEG, TIFF and WebP files in one folder a class`
+  )
+  for (const name of ['.ipynb_checkpoints', '.git']) rmSync(at('hidden', name), { recursive: true })
+  mkdirSync(at('hidden', 'a-typo'))
+  const sentence = 'no training image is of 1 of the 3 classes (a-typo)'
+  const wider = modelOf({ ...smallNetwork, name: 'wider', layers: [conv2d({ out: 3, k: 1 }), globalAvgPool] })
+  for (const more of [{}, { validation: 0.5 }]) assert.equal(await noticesOf({ data, model: wider, ...more }), [sentence])
 })
 
 test('what is no ordinary file is refused by name without opening it', async () => {

@@ -137,8 +137,8 @@ export interface TiffOptions {
   readonly width: number
   readonly type: keyof typeof sampleTypes
   readonly channels?: number
-  /** 1 grey, 2 RGB, 5 CMYK, 8 Lab. */
-  readonly photometric?: 1 | 2 | 5 | 8
+  /** 0 and 1 grey, 2 RGB, 5 CMYK, 6 YCbCr, 8 Lab, 32803 of a camera's sensor. */
+  readonly photometric?: 0 | 1 | 2 | 5 | 6 | 8 | 32803
   /** Of channels beyond the colours: 0 unspecified, 2 transparency. */
   readonly extraSamples?: readonly number[]
 }

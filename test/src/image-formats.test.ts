@@ -71,6 +71,80 @@ test('TIFFs of other samples and channels are refused by name, and so is a 16-bi
   assert.match((await failureOf(decodeImage(at('deep.png'), one))).message, /deep\.png has 16-bit samples, but/)
 })
 
+test('TIFFs whose colours the decoder would hand out as other ones are refused; it makes those of JPEG right', async () => {
+  const yCbCr = { type: 'uint8', channels: 3, photometric: 6 } as const
+  assert.match(
+    (await failureOf(decodeImage(tiff('ycc.tif', yCbCr), one))).message,
+    /^the image .*ycc\.tif has YCbCr colours that are not compressed as JPEG: store it as RGB$/
+  )
+  assert.match(
+    (await failureOf(readHeader(tiff('sensor.tif', { type: 'uint8', photometric: 32803 })))).message,
+    /sensor\.tif has colours of a kind that is not read \(photometric interpretation 32803\): store it as RGB$/
+  )
+  assert.equal(
+    await bytesOf(tiff('white.tif', { type: 'uint8', photometric: 0 }, [0, 255, 55, 100])),
+    [255, 0, 200, 155].flatMap((value) => [value, value, value])
+  )
+  const reds = Buffer.from(Array.from({ length: 3 * 32 * 32 }, (_, index) => (index % 3 === 0 ? 220 : 20)))
+  const image = () => sharp(reds, { raw: { width: 32, height: 32, channels: 3 } })
+  for (const [name, options] of [
+    ['jpeg.tif', { compression: 'jpeg', quality: 100 }],
+    ['big.tif', { compression: 'lzw', bigtiff: true }],
+    ['big-jpeg.tif', { compression: 'jpeg', quality: 100, bigtiff: true, tile: true, tileWidth: 16, tileHeight: 16 }]
+  ] as const) {
+    await image().tiff(options).toFile(at(name))
+    const [r, g, b] = await bytesOf(at(name))
+    assert.ok(Math.abs(r! - 220) < 5 && Math.abs(g! - 20) < 5 && Math.abs(b! - 20) < 5, `${name}: ${r},${g},${b}`)
+  }
+  // The same bytes with the high ones first.
+  const little = readFileSync(tiff('little.tif', yCbCr))
+  writeFileSync(at('high-first.tif'), highFirst(little))
+  assert.match((await failureOf(readHeader(at('high-first.tif')))).message, /has YCbCr colours that are not compressed as JPEG/)
+})
+
+/** A little-endian TIFF of one directory, whose values have 2 or 4 bytes, as a big-endian one. */
+const highFirst = (little: Buffer): Buffer => {
+  const big = Buffer.from(little)
+  const turn = (at: number, size: number): void => void big.subarray(at, at + size).reverse()
+  const start = little.readUInt32LE(4)
+  const count = little.readUInt16LE(start)
+  big.write('MM', 0, 'latin1')
+  turn(2, 2)
+  turn(4, 4)
+  turn(start, 2)
+  for (let at = start + 2; at < start + 2 + 12 * count; at += 12) {
+    const size = little.readUInt16LE(at + 2) === 3 ? 2 : 4
+    const length = little.readUInt32LE(at + 4)
+    const values = size * length > 4 ? little.readUInt32LE(at + 8) : at + 8
+    for (let value = 0; value < length; value += 1) turn(values + size * value, size)
+    if (size * length > 4) turn(at + 8, 4)
+    turn(at, 2)
+    turn(at + 2, 2)
+    turn(at + 4, 4)
+  }
+  return big
+}
+
+test('another image under the same name is read anew, in every format', async () => {
+  for (const [name, encode] of [
+    ['same.webp', (image: sharp.Sharp) => image.webp({ lossless: true })],
+    ['same.png', (image: sharp.Sharp) => image.png()],
+    ['same.jpg', (image: sharp.Sharp) => image.jpeg({ quality: 100 })],
+    ['same.tif', (image: sharp.Sharp) => image.tiff({ compression: 'lzw' })]
+  ] as const)
+    for (const [level, size] of [
+      [10, 16],
+      [200, 16],
+      [200, 32]
+    ] as const) {
+      const image = sharp(Buffer.alloc(3 * size * size, level), { raw: { width: size, height: size, channels: 3 } })
+      writeFileSync(at(name), await encode(image).toBuffer())
+      assert.is((await valueOf(readHeader(at(name)))).height, size, name)
+      assert.equal(new Set(await bytesOf(at(name))), new Set([level]), name)
+      assert.is((await bytesOf(at(name))).length, 3 * size * size)
+    }
+})
+
 test('PNGs of 1, 2 and 4 bits are grey over the whole range, palettes their colours', async () => {
   for (const bitDepth of [1, 2, 4, 8] as const) {
     const most = 2 ** bitDepth - 1

@@ -36,6 +36,39 @@ test('an object a step and a validation, each readable at once; opened again, wh
   assert.is(readFileSync(path, 'utf8'), '')
 })
 
+test('where training goes on, a file that holds more than its metrics is set aside before it is cut', async () => {
+  const text = (...values: readonly unknown[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('')
+  const mine = text(step(1), { step: 1, validation: { loss: 0.5, accuracy: 0.75 } }, step(2))
+  const loss = [1, 0.5]
+  const others = { ...step(2), loss: 0.25 }
+  let asides = 0
+  for (const [held, kept, isAside] of [
+    [mine, mine, false],
+    [mine + text(step(3), step(4)), mine, false],
+    [`${mine}{"step":3,"lo`, mine, false],
+    [text(step(2)), text(step(2)), false],
+    ['', '', false],
+    [`${mine}my notes\n`, mine, true],
+    [`${mine}my notes`, mine, true],
+    [mine + text(step(3)) + 'notes\n', mine, true],
+    [text(step(1), others, step(3)), text(step(1)), true],
+    [text({ ...step(1), loss: null }, step(2)), '', true],
+    [mine + text(step(3), step(1)), mine, true]
+  ] as const) {
+    writeFileSync(path, held)
+    const notices: string[] = []
+    const opening = openMetrics({ path, steps: 2, loss, notice: (sentence) => notices.push(sentence) })
+    await (await valueOf(opening)).close()
+    assert.is(readFileSync(path, 'utf8'), kept)
+    if (!isAside) assert.equal(notices, [])
+    else {
+      while (notices[0]?.endsWith(`${path}.${asides} now`) === false) asides += 1
+      assert.equal(notices, [`${path} held more than the metrics of this training: as it was it is in ${path}.${asides} now`])
+      assert.is(readFileSync(`${path}.${asides}`, 'utf8'), held)
+    }
+  }
+})
+
 test('a file of something else is not emptied', async () => {
   for (const text of ['path,label\na.png,0\n', 'notes', '{"name":"tilefold"}\n']) {
     writeFileSync(path, text)

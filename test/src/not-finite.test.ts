@@ -1,5 +1,5 @@
 /** Numbers that are not finite end a command with code loss, before anything is written. */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -88,6 +88,25 @@ test('finite weights whose scores overflow: no class and no mask', async () => {
   const failure = await failureOf(predict({ model: scores, weights: at('weights'), image }))
   assert.is(failure.code, 'loss')
   assert.match(failure.message, /^the score of class \d is (Infinity|-Infinity|NaN), which is not finite: look at the weights/)
+})
+
+test('an update that makes weights infinite ends the training, though its loss was finite: nothing is saved over what is there', async () => {
+  const images = { model: smallNetwork, data: at('images'), input: [2, 3, 16, 16], lr: 3e38, weightDecay: 10 } as const
+  for (const [steps, more] of [
+    [1, { save: at('kept') }],
+    [1, { state: at('diverged-1') }],
+    [1, { validation: 0.5, best: at('kept') }],
+    [1, { validation: 0.5, save: at('kept'), state: at('diverged-2') }],
+    [9, { state: at('diverged-3'), stateEvery: 1 }]
+  ] as const) {
+    writeFileSync(at('kept'), 'as it was')
+    const failure = await failureOf(train({ ...images, ...more, steps }))
+    assert.is(failure.code, 'loss', failure.message)
+    assert.is(readFileSync(at('kept'), 'utf8'), 'as it was')
+    if ('state' in more) assert.equal(readdirSync(more.state), [])
+    else if (!('validation' in more))
+      assert.match(failure.message, /^the weights after step 1: \d\.\w+ holds (-?Infinity|NaN), which is not finite: lower --lr, or start/)
+  }
 })
 
 test('the command ends with exit status 4, and a mask that is there stays', async () => {

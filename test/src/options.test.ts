@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, writeFi
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { batchNorm, conv2d, named, parallel, relu, residual, seq } from '../../dsl'
+import { batchNorm, conv2d, dropout, named, parallel, relu, residual, seq } from '../../dsl'
 import {
   type Dataset,
   bench,
@@ -298,6 +298,15 @@ test('models that are none say where', async () => {
     [[[relu]], /^model: layers\[0\] is a list, not a layer; write seq/],
     [[anything({ out: 4, k: 3, stride: 2 })], /^model: layers\[0\]: conv2d has no option stride; did you mean s\?$/],
     [[anything({ out: 4, k: '3' })], /^model: layers\[0\]: conv2d: k is "3", not a number or \[height, width\]$/],
+    [[anything({ out: 4, kernel_size: 3 })], /^model: layers\[0\]: conv2d has no option kernel_size; did you mean k\?$/],
+    [[dropout({ p: 0.5 } as never)], /^model: layers\[0\]: dropout has no option p; did you mean rate\?$/],
+    [[relu({ inplace: true } as never)], /^model: layers\[0\]: relu has no option inplace; it takes none$/],
+    [[seq('features', relu as never)], /^model: layers\[0\]\.layers is the layer relu, not a list of layers$/],
+    [[parallel([relu, relu] as never)], /^model: layers\[0\]\.branches\[0\] is the layer relu, not a list of layers$/],
+    [
+      [named('a', conv2d({ out: 4, k: 3 })), named('a', conv2d({ out: 4, k: 3 }))],
+      /^m on 1x3x8x8: two layers are named a; names must differ\.$/
+    ],
     [[anything({ k: 3 })], /^model: layers\[0\]: conv2d: out is missing$/],
     [[deep], /^model: layers stand inside layers more than 200 deep$/],
     [[round], /^model: layers\[0\]\.layers\[1\] stands inside itself$/],
@@ -401,8 +410,8 @@ test('built-in models refuse what JavaScript gives them, in a sentence', () => {
     for (const [options, sentence] of [
       [undefined, 'give its options, such as { classes: 2 }'],
       [{}, 'classes is undefined, not a whole number above 0'],
-      [{ classes: '2' }, 'classes is 2, not a whole number above 0'],
-      [{ classes: 2, head: 'linear' }, 'head is linear, not gap or classic'],
+      [{ classes: '2' }, 'classes is "2", not a whole number above 0'],
+      [{ classes: 2, head: 'linear' }, 'head is "linear", not gap or classic'],
       [{ classes: 2, hed: 'gap' }, 'there is no option hed, only classes and head']
     ] as const)
       assert.throws(

@@ -35,6 +35,14 @@ test('where all are of one class there is no area', () => {
   assert.is(qualityOf({ values: Float64Array.of(1, 2, 0, 3), classes: 2, labels: [1, 1] }).auc, null)
 })
 
+test('scores that are not finite have no area, and their loss says so', () => {
+  for (const wrong of [NaN, Infinity]) {
+    const { loss, auc } = qualityOf({ values: Float64Array.of(0, wrong, 2, 0, wrong, wrong, 1, 0), classes: 2, labels: [1, 0, 0, 1] })
+    assert.ok(Number.isNaN(loss))
+    assert.is(auc, null)
+  }
+})
+
 test('loss, accuracy and AUC of two classes', () => {
   const { loss, accuracy, auc } = qualityOf({ values: Float64Array.of(0, 1, 2, 0, 0, 3, 1, 0), classes: 2, labels: [1, 0, 0, 1] })
   const terms = [1, 2, -3, -1].map((margin) => Math.log(1 + Math.exp(-margin)))

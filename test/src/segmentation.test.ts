@@ -149,6 +149,18 @@ test('a crop of a mask is flipped, then turned counter-clockwise', () => {
   assert.equal(crop(3, true, false, 3, 2), [11, 7, 10, 6, 9, 5])
 })
 
+test('a pixel whose scores are not finite is of no class, and its validation says so', () => {
+  // With 20 classes there are counts at 255, which belong to others.
+  for (const classes of [3, 20]) {
+    const confusion = emptyConfusion(classes)
+    assert.ok(countPixels(confusion, [0, 255, 1], [0, 255, 2]))
+    const { counts } = emptyConfusion(classes)
+    counts[0] = counts[classes + 2] = 1
+    assert.not(countPixels(confusion, [0, 1], [255, 255]))
+    assert.equal(confusion.counts, counts)
+  }
+})
+
 test('mean intersection over union, by its definition', () => {
   const pixels = fc.array(fc.record({ label: fc.constantFrom(0, 1, 2, 255), predicted: fc.integer({ min: 0, max: 2 }) }), { maxLength: 30 })
   fc.assert(

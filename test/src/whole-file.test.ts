@@ -11,11 +11,12 @@ import {
   symlinkSync,
   writeFileSync
 } from 'node:fs'
-import { hostname } from 'node:os'
+import { homedir, hostname } from 'node:os'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { cacheFolder } from '../../src/cache-folder'
 import { makeFolder } from '../../src/make-folder'
 import { checkPaths, liesIn } from '../../src/paths'
 import { freeBytes, removeLeftovers } from '../../src/unpacked'
@@ -75,6 +76,22 @@ test('many writers of one file at once, in one process too: each file is whole, 
   assert.equal(readdirSync(at('crowd')), ['file'])
 })
 
+test('what a killed process has left beside a file goes, and what only looks like it stays', async () => {
+  mkdirSync(at('beside'))
+  const left = at('beside', 'file.4194999-0123456789ab.tmp')
+  const others = [
+    'file.4194999.tmp',
+    'file.20250101.tmp',
+    'file.4194999-old.tmp',
+    `file.${process.pid}-0123456789ab.tmp`,
+    'other.4194999-0123456789ab.tmp'
+  ]
+  for (const name of others) writeFileSync(at('beside', name), 'mine')
+  writeFileSync(left, 'half')
+  await valueOf(checkWritable(at('beside', 'file')))
+  assert.equal(readdirSync(at('beside')), [...others].sort())
+})
+
 test('folders are made where they can be, and /proc is a sentence, not a loop', async () => {
   await makeFolder(at('a', 'b', 'c'))
   await makeFolder(at('a', 'b', 'c'))
@@ -87,6 +104,21 @@ test('folders are made where they can be, and /proc is a sentence, not a loop', 
         () => true
       )
     )
+})
+
+test('of the folder of caches only an absolute path counts', () => {
+  const before = process.env['XDG_CACHE_HOME']
+  for (const [wanted, folder] of [
+    ['/somewhere', '/somewhere/tilefold'],
+    ['', join(homedir(), '.cache', 'tilefold')],
+    ['.', join(homedir(), '.cache', 'tilefold')],
+    ['caches', join(homedir(), '.cache', 'tilefold')]
+  ] as const) {
+    process.env['XDG_CACHE_HOME'] = wanted
+    assert.is(cacheFolder(), folder)
+  }
+  if (before === undefined) delete process.env['XDG_CACHE_HOME']
+  else process.env['XDG_CACHE_HOME'] = before
 })
 
 test('a cache folder in /proc is a sentence; what killed processes have left unpacked goes at the next start', async () => {
