@@ -3,11 +3,11 @@ import { withExactKernels, withFastestFirst } from '../staging/algorithms'
 import { type Graph, buildGraph } from '../staging/graph'
 import type { Lowering } from '../staging/lowering/open-context'
 import { asWritten, inOrder } from '../staging/order'
-import type { Segment } from '../staging/plan'
+import { tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plan'
 import { type Candidate, candidateOf, openAnswers } from '../staging/search'
 import { candidateGrids } from '../staging/strategies/grids'
 import { wholeGraph } from '../staging/strategies/plain'
-import { type Grid, type Span, segmentMultiplyAdds, segmentTiling, tileCount, untiled } from '../staging/tiling'
+import { segmentMultiplyAdds, segmentTiling } from '../staging/tiling'
 import { must } from './request'
 
 /** The best plan with a grid for the segment that is looked at. */

@@ -19,7 +19,7 @@ import {
 } from '../staging'
 import { type Failure, deviceFailure, inputFailure } from './failure'
 import { mostThreads } from './limits'
-import type { RunnableSetup, Setup } from './planning'
+import type { RunnableSetup, Setup } from './run-setup'
 import { readProfile } from './profile-cache'
 
 /**

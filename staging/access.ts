@@ -1,5 +1,5 @@
 import { transposedWindowOf, windowOf, type ArgsOf, type Op } from '../dsl'
-import type { Extents } from './graph'
+import type { Extents } from './extents'
 import type { ResampledAxis, ResizedAxis } from './resampling'
 import type { TileAxis } from './program'
 

@@ -9,11 +9,10 @@ import type { Buffer } from './lowering/emitter'
 import { segmentTimer } from './lowering/estimate'
 import type { Lowering } from './lowering/open-context'
 import { microBatches } from './objective'
-import type { MemoryPlan, Segment } from './plan'
+import { tileCount, untiled, type MemoryPlan, type Segment } from './plan'
 import { candidateOf, type Answers, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
 import { streamedBy } from './streams'
-import { tileCount, untiled } from './tiling'
 
 /** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
 export interface LiveBytes {

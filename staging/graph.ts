@@ -1,3 +1,4 @@
+import type { Extents } from './extents'
 import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
@@ -18,9 +19,6 @@ import {
 import { accessMaps, type AccessMap, type AccessRule } from './access'
 import type { TileAxis } from './program'
 import { inputError, type StagingError } from './error'
-
-/** Extents of a tensor as batch, channels, height, width; flat tensors have height and width 1, a scalar is all ones. */
-export type Extents = readonly [batch: number, channels: number, height: number, width: number]
 
 /** What a layer has beside its arguments: what learns, and batchNorm's running statistics, which training updates by itself. */
 export interface Parameter {
@@ -76,8 +74,6 @@ export const readersOf = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['reader
 }
 
 const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]
-
-export const elementsOf = (extents: Extents): number => extents.reduce((product, extent) => product * extent, 1)
 
 type ParameterRule<P extends Op> = (args: ArgsOf<P>, inChannels: number) => readonly Omit<Parameter, 'name'>[]
 

@@ -60,5 +60,6 @@ export type { Objective, Optimizer, ParameterGroup, Training } from './objective
 export type { Source } from './lowering/context'
 export { verify, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'
-export { fusedTiledAxes, tileCount, type Grid } from './tiling'
+export { fusedTiledAxes } from './tiling'
+export { tileCount, type Grid } from './plan'
 export { productFlops } from './roofline'

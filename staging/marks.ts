@@ -1,6 +1,7 @@
 import type { Graph } from './graph'
 import type { TileAxis } from './program'
-import { gridMade, type Grid, type Span } from './tiling'
+import { gridMade } from './tiling'
+import type { Grid, Span } from './plan'
 
 /** Where the model asks for a checkpoint: before these nodes. */
 export const checkpointsAsked = (graph: Graph): readonly number[] =>

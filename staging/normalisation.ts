@@ -1,7 +1,6 @@
 import type { Graph, Node } from './graph'
-import type { TileAxis } from './program'
-import { tileAxes } from './program'
-import type { Grid, Span } from './tiling'
+import { tileAxes, type TileAxis } from './program'
+import type { Grid, Span } from './plan'
 
 /** An op that normalises with moments; batchNorm's over the batch, the others' of each image by itself. */
 export type Normalisation = Extract<Node, { readonly op: 'batchNorm' | 'groupNorm' | 'instanceNorm' }>

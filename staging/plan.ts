@@ -99,3 +99,20 @@ export type PlacementChoice = t.TypeOf<typeof placement>
 export const statically: PlacementChoice = { allocator: 'static' }
 export type HostStay = t.TypeOf<typeof hostStay>
 export type Residence = readonly HostStay[]
+
+/** Numbers of tiles along batch, height and width. */
+export interface Grid {
+  readonly B: number
+  readonly H: number
+  readonly W: number
+}
+
+/** A half-open range of nodes that runs tile by tile. */
+export interface Span {
+  readonly from: number
+  readonly to: number
+}
+
+export const untiled: Grid = { B: 1, H: 1, W: 1 }
+
+export const tileCount = (grid: Grid): number => grid.B * grid.H * grid.W

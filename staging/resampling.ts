@@ -1,4 +1,4 @@
-import type { Interval } from './region'
+import type { Interval } from './interval'
 
 /** One dimension of the whole input and the whole output, in pixels. */
 export interface ResampledAxis {

@@ -10,13 +10,13 @@ import type { Kernel } from './kernels'
 import type { Source } from './lowering/context'
 import type { Lowering } from './lowering/open-context'
 import { checkObjective, type Objective } from './objective'
-import { statically, type MemoryPlan, type PlacementChoice, type Segment } from './plan'
+import { statically, untiled, type MemoryPlan, type PlacementChoice, type Segment } from './plan'
 import { asWritten, inOrder } from './order'
 import type { Program } from './program'
 import { candidateOf, lowerBound, openAnswers, type Answers, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
-import { gridMade, segmentMultiplyAdds, segmentTiling, untiled } from './tiling'
+import { gridMade, segmentMultiplyAdds, segmentTiling } from './tiling'
 
 export interface StageRequest {
   readonly model: Model

@@ -1,35 +1,11 @@
+import type { Grid, Span } from './plan'
 import { transposedWindowOf } from '../dsl'
 import type { Access } from './access'
 import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './normalisation'
 import { tileAxes, type TileAxis } from './program'
-import {
-  hull,
-  inputInterval,
-  partition,
-  partitionAlongside,
-  tilesMade,
-  unpadded,
-  withLeftover,
-  type Interval,
-  type Reading
-} from './region'
-
-/** Numbers of tiles along batch, height and width. */
-export interface Grid {
-  readonly B: number
-  readonly H: number
-  readonly W: number
-}
-
-export const untiled: Grid = { B: 1, H: 1, W: 1 }
-export const tileCount = (grid: Grid): number => grid.B * grid.H * grid.W
-
-/** A half-open range of nodes that runs tile by tile. */
-export interface Span {
-  readonly from: number
-  readonly to: number
-}
+import { inputInterval, unpadded, withLeftover, type Reading } from './region'
+import { hull, partition, partitionAlongside, tilesMade, type Interval } from './interval'
 
 const axisIndex = { B: 0, H: 2, W: 3 } as const
 

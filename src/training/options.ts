@@ -1,5 +1,6 @@
 import type { Dataset } from '../dataset'
-import type { Planned, RunnableSetup } from '../planning'
+import type { Planned } from '../planning'
+import type { RunnableSetup } from '../run-setup'
 import type { Schedule } from '../schedule'
 import type { Watching } from '../profile'
 import type { ColourJitter } from './augmentation'

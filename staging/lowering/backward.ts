@@ -1,7 +1,6 @@
 import { microBatches } from '../objective'
 import { gathersMoments, isNormalisation, type Normalisation } from '../normalisation'
-import type { Segment } from '../plan'
-import { tileCount } from '../tiling'
+import { tileCount, type Segment } from '../plan'
 import { viewOfOutput } from './body'
 import type { BoundSegment } from './bound-segment'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'

@@ -1,4 +1,5 @@
-import { elementsOf, forEvaluation } from '../graph'
+import { forEvaluation } from '../graph'
+import { elementsOf } from '../extents'
 import { allBetween } from './bind'
 import type { Context } from './context'
 import { exchanged, type Emitter } from './emitter'

@@ -1,9 +1,9 @@
-import { elementsOf, isLearnable, type Extents } from '../graph'
+import { isLearnable, type Graph } from '../graph'
+import { elementsOf, type Extents } from '../extents'
 import { exchangedBytes, parameterType, type Exchanged } from '../program'
 import { aligned } from '../placement/placement'
 import type { Objective } from '../objective'
 import type { Source, StepExchange } from './context'
-import type { Graph } from '../graph'
 import type { DeviceModel } from '../device-model'
 
 interface Exchanging {

@@ -1,4 +1,4 @@
-import type { Extents } from '../graph'
+import type { Extents } from '../extents'
 import type { Context } from './context'
 import { at } from './emitter'
 import { inExchange, originOf, tileFields } from './tensors'

@@ -1,5 +1,6 @@
 import { gathersMoments } from '../normalisation'
-import { endsOf, type Span } from '../tiling'
+import { endsOf } from '../tiling'
+import type { Span } from '../plan'
 import type { Context } from './context'
 
 /**

@@ -1,6 +1,6 @@
 import { gathersMoments, isNormalisation, type Normalisation } from '../normalisation'
-import type { Segment } from '../plan'
-import { tileCount, type SegmentTiling, type TileRun } from '../tiling'
+import { tileCount, type Segment } from '../plan'
+import type { SegmentTiling, TileRun } from '../tiling'
 import { backwardBody, emitPending, normalisationParameters, writesDirectly } from './backward'
 import { forwardBody, isSummedByTiles, sumTensor } from './body'
 import type { BoundSegment, ForwardMode } from './bound-segment'

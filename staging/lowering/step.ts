@@ -1,4 +1,4 @@
-import { elementsOf } from '../graph'
+import { elementsOf } from '../extents'
 import { updatesLater } from '../objective'
 import type { Residence, Segment } from '../plan'
 import type { Exchanged } from '../program'

@@ -1,12 +1,13 @@
 import type { Region, TileTensor, WholeTensor, Body, Part } from './tile-tensor'
-import { extentsOfTensor, type Extents } from '../graph'
+import { extentsOfTensor } from '../graph'
+import type { Extents } from '../extents'
 import { activationElements, channelBlock, layoutCode, type Layout } from '../layout'
 import type { KernelOf } from '../kernels'
 import type { BufferRole } from '../program'
 import type { TileRun } from '../tiling'
 import type { Context } from './context'
 import { at, exchanged, index, moved, still, type Emitter, type Strides, type Virtual } from './emitter'
-import type { Interval } from '../region'
+import type { Interval } from '../interval'
 
 /** A place for all of a tensor of the graph. */
 export const wholeTensor = (

@@ -1,4 +1,4 @@
-import type { Extents } from '../graph'
+import type { Extents } from '../extents'
 import type { Layout } from '../layout'
 import type { TileRun } from '../tiling'
 import type { Buffer, Strides, Virtual } from './emitter'

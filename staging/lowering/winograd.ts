@@ -1,5 +1,4 @@
-import type { Segment } from '../plan'
-import { tileCount } from '../tiling'
+import { tileCount, type Segment } from '../plan'
 import type { Context, NodeParameters, ParameterTensor, TransformedLayout } from './context'
 import { weightsIn } from './parameters'
 

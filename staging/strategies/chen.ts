@@ -1,5 +1,5 @@
 import { asWritten } from '../order'
-import { untiled } from '../tiling'
+import { untiled } from '../plan'
 import type { Segmentation, Strategy } from './strategy'
 import { withVariants } from './variants'
 

@@ -3,7 +3,8 @@ import type { Context } from '../lowering/context'
 import { isLoss, type Graph } from '../graph'
 import { checkpointsAsked, tilesAsked } from '../marks'
 import { gathersMoments } from '../normalisation'
-import { crossing, type Span } from '../tiling'
+import { crossing } from '../tiling'
+import type { Span } from '../plan'
 
 /** Bytes of the output of each node, in the device's layouts. */
 export const outputBytes = ({

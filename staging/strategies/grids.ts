@@ -1,7 +1,9 @@
 import type { Graph, Node } from '../graph'
 import type { TileAxis } from '../program'
-import { inputInterval, tilesMade, type Interval } from '../region'
-import { fusedTiledAxes, ownedExtent, tileCount, type Grid, type Span } from '../tiling'
+import { inputInterval } from '../region'
+import { tilesMade, type Interval } from '../interval'
+import { fusedTiledAxes, ownedExtent } from '../tiling'
+import { tileCount, type Grid, type Span } from '../plan'
 
 /** Tile counts tried along one dimension: every one up to 16, then about an eighth apart. */
 const counts = Array.from({ length: 52 }).reduce<readonly number[]>(

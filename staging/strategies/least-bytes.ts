@@ -5,7 +5,8 @@ import { openPool } from '../lowering/emitter'
 import { openContext, type Lowering } from '../lowering/open-context'
 import { passOf } from '../lowering/pass'
 import { aligned } from '../placement/placement'
-import { endsOf, segmentTiling, untiled } from '../tiling'
+import { endsOf, segmentTiling } from '../tiling'
+import { untiled } from '../plan'
 import type { Segmentation } from './strategy'
 
 /** Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need not be there. */

@@ -1,6 +1,6 @@
 import type { Graph } from '../graph'
 import { asWritten, isRectifier } from '../order'
-import { untiled, type Span } from '../tiling'
+import { untiled, type Span } from '../plan'
 import { withStays } from './host-stays'
 import { lmsSchedules } from './lms'
 import { wholeGraph } from './plain'

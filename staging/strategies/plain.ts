@@ -1,6 +1,6 @@
 import type { Graph } from '../graph'
 import { asWritten } from '../order'
-import { untiled } from '../tiling'
+import { untiled } from '../plan'
 import type { Segmentation, Strategy } from './strategy'
 import { withVariants } from './variants'
 

@@ -1,6 +1,6 @@
-import type { Segment } from '../plan'
+import type { Segment, Span } from '../plan'
 import { repeatMistake } from '../streams'
-import { endsOf, type Span } from '../tiling'
+import { endsOf } from '../tiling'
 import type { Search, Segmentation } from './strategy'
 
 /** Groups, each of segments from .. to - 1 that run forward again before the backward of the one at `to`. */

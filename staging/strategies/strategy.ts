@@ -3,8 +3,7 @@ import type { Lowering } from '../lowering/open-context'
 import type { SegmentEstimate } from '../lowering/estimate'
 import type { Order } from '../order'
 import type { Timeline } from '../lowering/timeline'
-import type { Residence, Segment } from '../plan'
-import type { Span } from '../tiling'
+import type { Residence, Segment, Span } from '../plan'
 import type { StrategyName } from './names'
 
 /** How the convolutions of a segment are computed. */

@@ -4,7 +4,8 @@ import { segmentTimer } from '../lowering/estimate'
 import { openContext, type Lowering } from '../lowering/open-context'
 import { openPool } from '../lowering/emitter'
 import { transformablePositions } from '../lowering/winograd'
-import { segmentTiling, untiled, type SegmentTiling } from '../tiling'
+import { segmentTiling, type SegmentTiling } from '../tiling'
+import { untiled } from '../plan'
 import type { Variant, Variants } from './strategy'
 
 /** A convolution that is faster by Winograd on the whole image, and the bytes of its transformed weights. */

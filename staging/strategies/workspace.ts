@@ -1,7 +1,7 @@
 import { refusedBytes } from '../device-model'
 import { segmentScratch } from '../lowering/estimate'
 import type { Lowering } from '../lowering/open-context'
-import { untiled } from '../tiling'
+import { untiled } from '../plan'
 import type { Variants } from './strategy'
 
 /** Limits tried, as shares of the largest scratch that any kernel of the whole segment would take. */

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Access } from '../../staging/access'
-import { inputInterval, partition } from '../../staging/region'
+import { inputInterval } from '../../staging/region'
+import { partition } from '../../staging/interval'
 import { propertyRuns } from '../property-runs'
 
 const windows = fc.record({

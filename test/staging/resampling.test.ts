@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Interval } from '../../staging/region'
+import type { Interval } from '../../staging/interval'
 import { adaptiveInterval, resizeInterval, type ResizedAxis } from '../../staging/resampling'
 import { propertyRuns } from '../property-runs'
 

@@ -1,4 +1,4 @@
-import { elementsOf } from '../../graph'
+import { elementsOf } from '../../extents'
 import { microBatches } from '../../objective'
 import type { Context, Step } from '../context'
 import { exchanged, none } from '../emitter'

@@ -1,5 +1,4 @@
-import type { Segment } from '../../plan'
-import { tileCount, type Grid } from '../../tiling'
+import { tileCount, type Grid, type Segment } from '../../plan'
 
 /** A way to run the nodes between two positions. */
 export interface Option {

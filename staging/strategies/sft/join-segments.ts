@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Segment } from '../../plan'
-import { tileCount } from '../../tiling'
+import { tileCount, type Segment } from '../../plan'
 import type { Search, Segmentation } from '../strategy'
 
 const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1
