@@ -42,19 +42,23 @@ const optionsFor =
     return { ...options, skipLibCheck: true, noUnusedLocals: false, noUnusedParameters: false }
   }
 
-const compiler: TypeCheck['compiler'] = {
+/** Only modules in TypeScript need it: what is compiled runs where there is none. */
+const compiler = (): TypeCheck['compiler'] => ({
   version: (require('typescript/package.json') as { readonly version: string }).version,
   load: () => require('typescript') as typeof TypeScript
-}
+})
 
 /** What the compiler says of a module and of the author's own files that it imports, as one sentence. */
-const checked = (path: string): E.Either<Failure, string> =>
+const checked = (name: string, path: string): E.Either<Failure, string> =>
   pipe(
-    typeCheck({ compiler, entry: path, name: ['module'], options: optionsFor(path), isChecked: (file) => !isOwn(file) }),
-    E.bimap(
-      (mistakes) => inputFailure(mistakeText(mistakes, path)),
-      () => path
-    )
+    E.tryCatch(compiler, unloadable(name)),
+    E.chain((found) =>
+      pipe(
+        typeCheck({ compiler: found, entry: path, name: ['module'], options: optionsFor(path), isChecked: (file) => !isOwn(file) }),
+        E.mapLeft((mistakes) => inputFailure(mistakeText(mistakes, path)))
+      )
+    ),
+    E.map(() => path)
   )
 
 /**
@@ -64,6 +68,6 @@ const checked = (path: string): E.Either<Failure, string> =>
 export const loadDefault = (name: string): E.Either<Failure, unknown> =>
   pipe(
     E.tryCatch(() => realpathSync(resolve(name)), unloadable(name)),
-    E.chain((path) => (/\.[cm]?ts$/.test(path) ? checked(path) : E.right(path))),
+    E.chain((path) => (/\.[cm]?ts$/.test(path) ? checked(name, path) : E.right(path))),
     E.chain((path) => E.tryCatch(() => exportOf(require(path)), unloadable(name)))
   )

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
@@ -6,6 +5,7 @@ import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
 import type { Refusal } from './refusal'
 import { tilefold } from './tilefold'
+import { tiledModule } from './tiled-module'
 
 /** A step of VGG-16 in 16 x 16 tiles, and what of it no kernel accounts for. */
 export interface LaunchOverhead {
@@ -28,7 +28,6 @@ const Steps = t.type({ stepMs: t.readonlyArray(t.number) })
 const Broken = t.type({ breakdown: t.readonlyArray(t.type({ launches: t.number, predictedMs: t.number, beside: t.boolean })) })
 const Planned = t.type({ haloOverhead: t.number })
 
-const tiled = join(__dirname, 'tiled-vgg16.js')
 const fastest = ({ stepMs }: t.TypeOf<typeof Steps>): number => Math.min(...stepMs)
 
 /** What tiling by 16 x 16 costs beside the kernels themselves, in each precision. */
@@ -37,6 +36,7 @@ export const runLaunchOverhead = async (
   deadline: Deadline
 ): Promise<readonly E.Either<Refusal, LaunchOverhead>[]> => {
   const measure = async (precision: CheckPrecision): Promise<E.Either<Refusal, LaunchOverhead>> => {
+    const tiled = tiledModule(size)
     const setup = ['--device', device, '--precision', precision, '--input', `1x3x${size}x${size}`]
     const ask = <A>(codec: t.Type<A, unknown>, ...args: readonly string[]) =>
       tilefold(codec, [...args, ...setup], deadline.atMost(mostSeconds))

@@ -30,7 +30,7 @@ const summary = (errors: readonly Error64[]): string => {
 
 const parityTable = (rows: readonly Parity[]): string =>
   table(
-    ['precision', 'input', 'seeds', 'float64 by', 'Tilefold, whole', 'Tilefold, 16x16 tiles', 'PyTorch', 'holds'],
+    ['precision', 'input', 'seeds', 'float64 by', 'Tilefold, whole', 'Tilefold, in tiles', 'PyTorch', 'holds'],
     parityGroups(rows).map((group) => {
       const { precision, size, exactBy } = group[0]!
       return [

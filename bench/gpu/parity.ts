@@ -16,6 +16,7 @@ import type { Deadline } from './deadline'
 import type { Pytorch } from './pytorch'
 import { type Refusal, refusal, timeIsUp } from './refusal'
 import { tilefold } from './tilefold'
+import { tiledModule } from './tiled-module'
 
 /** How far gradients are from those in float64: ||g - g64|| / ||g64|| over the input's and all parameters' as one vector. */
 export type Error64 = E.Either<Refusal, number>
@@ -26,13 +27,13 @@ export interface Parity {
   readonly seed: number
   /** Who computed in float64. */
   readonly exactBy: string
-  /** By net: whole, and in 16 x 16 tiles. */
+  /** By net: whole, and in tiles. */
   readonly tilefold: Readonly<Record<'whole' | 'tiled', Error64>>
   readonly pytorch: Error64
 }
 
 const classes = 2
-const nets = { whole: 'vgg16', tiled: join(__dirname, 'tiled-vgg16.js') } as const
+const nets = { whole: () => 'vgg16', tiled: tiledModule } as const
 
 interface Case {
   readonly size: number
@@ -140,7 +141,7 @@ const byTilefold = (
   seconds: number
 ): TE.TaskEither<Refusal, Gradients> => {
   const setup = ['--classes', `${classes}`, '--device', device, '--precision', precision, '--weights', one.weights, '--batch', one.batch]
-  return from(one, (out) => tilefold(Loss, ['gradients', nets[net], ...setup, '--out', out], seconds), net, device, precision)
+  return from(one, (out) => tilefold(Loss, ['gradients', nets[net](one.size), ...setup, '--out', out], seconds), net, device, precision)
 }
 
 const byPytorch = (

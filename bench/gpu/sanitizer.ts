@@ -6,6 +6,7 @@ import { lanes, untimedAtOnce } from './at-once'
 import type { Check, CheckPrecision } from './check-options'
 import type { Deadline } from './deadline'
 import { type Refusal, refusal, timeIsUp } from './refusal'
+import { tiledModule } from './tiled-module'
 
 /** What compute-sanitizer says of some steps. */
 export interface Sanitized {
@@ -23,9 +24,9 @@ const tools = [
   { tool: 'racecheck', options: ['--kernel-name', 'kns=tilefold'] }
 ] as const
 
-/** Steps in 16 x 16 tiles, with batch normalisation, and with joins, resizing and a class for each pixel; the third step is a graph's. */
+/** Steps in tiles, with batch normalisation, and with joins, resizing and a class for each pixel; the third step is a graph's. */
 const nets = [
-  [join(__dirname, 'tiled-vgg16.js'), '--input', '1x3x64x64'],
+  [tiledModule(64), '--input', '1x3x64x64'],
   ['resnet18', '--input', '2x3x64x64', '--strategy', 'plain'],
   ['deeplabv3plus', '--input', '2x3x64x64', '--strategy', 'plain']
 ] as const

@@ -33,7 +33,7 @@ test('a quick check runs one net a precision', async () => {
   chmodSync(join(folder, 'compute-sanitizer'), 0o755)
   const rows = await runSanitizer({ ...check, mode: 'quick', precisions: ['float32', 'tf32', 'bf16'] }, deadlineIn(60))
   const nets = (tool: string): readonly string[] => rows.filter((row) => row.tool === tool).map(({ net }) => net)
-  for (const tool of ['memcheck', 'racecheck']) assert.equal(nets(tool), ['tiled-vgg16', 'resnet18', 'deeplabv3plus'])
+  for (const tool of ['memcheck', 'racecheck']) assert.equal(nets(tool), ['small-tiled-vgg16', 'resnet18', 'deeplabv3plus'])
 })
 
 test('the errors of all processes count', async () => {

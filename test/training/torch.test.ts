@@ -67,8 +67,8 @@ const optimizers: Readonly<Record<string, Optimizer>> = {
 }
 
 const tiles: readonly Segment[] = [
-  { from: 0, to: 3, grid: { B: 2, H: 2, W: 1 }, recompute: true, reorder: 'once' },
-  { from: 3, to: 6, grid: { B: 1, H: 2, W: 3 }, recompute: true, reorder: 'each-tile' },
+  { from: 0, to: 3, grid: { B: 2, H: 2, W: 3 }, recompute: true, reorder: 'once' },
+  { from: 3, to: 6, grid: { B: 1, H: 2, W: 1 }, recompute: true, reorder: 'each-tile' },
   { from: 6, to: 8, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
 ]
 
