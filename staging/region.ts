@@ -63,4 +63,3 @@ export const withLeftover = (access: Access, reading: Reading, held: Interval): 
     ? { ...reading, interval: { from: reading.interval.from, to: held.to } }
     : reading
 }
-
