@@ -1,12 +1,18 @@
 'use strict'
 // Runs every check of the repository, cheap ones first and one a core at a time, and counts them: `npm test`, or
-// `node test/run.js PART-OF-A-NAME ...`. What a check prints stands together, once it has ended.
+// `node test/run.js PART-OF-A-NAME ...`, with `--name TEXT` those tests alone whose names have the text in them. `--unit` runs what
+// needs no addon and not long. What a check prints stands together, once it has ended.
 const { spawn } = require('node:child_process')
-const { mkdtempSync, readdirSync, rmSync } = require('node:fs')
+const { mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs')
 const { availableParallelism, tmpdir } = require('node:os')
 const { join, relative } = require('node:path')
+const { parseArgs } = require('node:util')
 
 const root = join(__dirname, '..')
+const { values: options, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: { unit: { type: 'boolean', default: false }, name: { type: 'string', default: '' } }
+})
 const program = (name) => join(root, 'node_modules', '.bin', name)
 
 /** Folders in the order in which they run; others follow by name. */
@@ -24,6 +30,9 @@ const rank = (file) => {
   return place === -1 ? order.length : place
 }
 
+/** What checks of this checkout found before, where nothing has changed since. */
+const kept = join(root, 'node_modules', '.cache', 'tilefold')
+
 /** Plans must not depend on what was measured on this machine before, by its user or by another test file. */
 const cache = mkdtempSync(join(tmpdir(), 'tilefold-cache-'))
 process.on('exit', () => rmSync(cache, { recursive: true, force: true }))
@@ -31,7 +40,9 @@ process.on('exit', () => rmSync(cache, { recursive: true, force: true }))
 const environment = {
   FORCE_COLOR: '0',
   TILEFOLD_COMPILED: join(cache, 'compiled'),
-  TILEFOLD_KEPT: join(cache, 'kept'),
+  // By what is in the files: right from one run to the next.
+  TILEFOLD_KEPT: join(kept, 'compiler'),
+  TILEFOLD_TEST_NAME: options.name,
   // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that work.
   OMP_WAIT_POLICY: 'passive'
 }
@@ -68,7 +79,7 @@ const suite = (file) => ({
     const { status, output } = await run(process.execPath, ['-r', './test/transpile.js', file])
     const count = (label) => Number(new RegExp(`^ {2}${label}: +(\\d+)`, 'm').exec(output)?.[1] ?? 0)
     const [total, passed, skipped] = [count('Total'), count('Passed'), count('Skipped')]
-    const nothingRan = total + skipped === 0
+    const nothingRan = total + skipped === 0 && options.name === ''
     // A process that ends badly has failed, whatever it printed before.
     const failed = Math.max(total - passed, status !== 0 || nothingRan ? 1 : 0)
     const ended = failed > 0 ? `${file} failed with status ${status}${nothingRan ? ': it ran no test' : ''}\n` : ''
@@ -78,16 +89,20 @@ const suite = (file) => ({
 
 const files = testFiles(join(root, 'test')).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
 
-const checks = [
-  check('types', program('tsc'), ['-p', '.']),
-  check('lint', program('eslint'), ['.', '--max-warnings', '0']),
-  check('format', program('prettier'), ['--check', '--log-level', 'warn', '.']),
-  // The longest: not the last to begin.
-  check('sanitizers', 'bash', ['native/test/run']),
-  ...files.map(suite)
+const cached = (name) => ['--cache', '--cache-location', join(kept, name)]
+
+const quick = [
+  check('types', program('tsc'), ['-p', '.', '--incremental', '--tsBuildInfoFile', join(kept, 'types.tsbuildinfo')]),
+  check('lint', program('eslint'), ['.', '--max-warnings', '0', '--cache-strategy', 'content', ...cached('lint')]),
+  check('format', program('prettier'), ['--check', '--log-level', 'warn', '--cache-strategy', 'content', ...cached('format'), '.'])
 ]
 
-const main = async (wanted) => {
+/** Of the whole of `npm test`, in this order. The sanitized builds take longest: they are not the last to begin. */
+const all = [...quick, check('sanitizers', 'bash', ['native/test/run']), ...files.map(suite)]
+
+const checks = options.unit ? [...quick, ...files.filter(require('./unit.js').isUnit).map(suite)] : all
+
+const main = async () => {
   const sum = { passed: 0, failed: 0, skipped: 0 }
   const left = checks.filter(({ name }) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
   const lane = async () => {
@@ -105,4 +120,4 @@ const main = async (wanted) => {
   console.log(`${sum.passed} passed, ${sum.failed} failed`)
 }
 
-void main(process.argv.slice(2))
+void main()
