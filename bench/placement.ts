@@ -17,10 +17,10 @@ import { readBuffers } from '../src/buffer-file'
 import { page } from '../src/library/place'
 import { formatBytes, formatMilliseconds } from '../src/sizes'
 import { type AllocatorName, type Lifetime, type StageRequest, allocators, maxLive, referenceModel, unusableFreeSpace } from '../staging'
-import type { Lowering } from '../staging/lowering/open-context'
+import type { Lowering } from '../staging/lowering/create-context'
 import { alignment } from '../staging/placement/placement'
 import { leastCudaChunk } from '../staging/placement/virtual'
-import { candidateOf, openAnswers, type Candidate } from '../staging/search'
+import { candidateOf, createPlanSearch, type Candidate } from '../staging/search'
 import { decide } from '../staging/stage'
 import { planners, type Planner } from '../staging/strategies'
 
@@ -129,7 +129,7 @@ function* programRows(network: string, size: number, chosen: readonly Planner[])
   const request = requestFor(network, size)
   const { lowering, plain } = must(decide(request))
   for (const strategy of chosen) {
-    const answers = openAnswers(lowering, strategy, plain)
+    const answers = createPlanSearch(lowering, strategy, plain)
     const least = answers.least()
     if (least === undefined) continue
     const seen = new Set<Candidate>()

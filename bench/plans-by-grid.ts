@@ -1,10 +1,10 @@
 import { type StageRequest, type Staged, stage } from '../staging'
 import { withExactKernels, withFastestFirst } from '../staging/algorithms'
 import { type Graph, buildGraph } from '../staging/graph'
-import type { Lowering } from '../staging/lowering/open-context'
+import type { Lowering } from '../staging/lowering/create-context'
 import { asWritten, inOrder } from '../staging/order'
 import { tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plan'
-import { type Candidate, candidateOf, openAnswers } from '../staging/search'
+import { type Candidate, candidateOf, createPlanSearch } from '../staging/search'
 import { candidateGrids } from '../staging/strategies/grids'
 import { wholeGraph } from '../staging/strategies/plain'
 import { segmentMultiplyAdds, segmentTiling } from '../staging/tiling'
@@ -65,7 +65,7 @@ export const plansByGrid = (request: StageRequest & { readonly input: readonly n
   const others = candidateGrids(ordered, segment, false)
     .filter((grid) => !isChosen(grid))
     .flatMap((grid) => {
-      const answer = openAnswers({ ...lowering, graph: asking(graph, segment, grid) }, 'sft', plain).within(budget)
+      const answer = createPlanSearch({ ...lowering, graph: asking(graph, segment, grid) }, 'sft', plain).within(budget)
       return answer === undefined ? [] : [{ grid, best: betterReordered(lowering, answer, segment, budget) }]
     })
     .filter(({ best }) => best.milliseconds() <= within * predicted.stepMilliseconds)

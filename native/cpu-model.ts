@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { ConvolutionShape, DeviceModel } from '../staging/device-model'
 import { isConvolution, keyOfKernel, type Kernel } from '../staging/kernels'
 import { layoutCode } from '../staging/layout'
-import { memoised } from '../staging/lazily'
+import { memoize } from '../staging/memoize'
 import { elementSizes } from '../staging/program'
 import { roofline, type Rates } from '../staging/roofline'
 import { openDevice, versions, type NativeDevice } from './addon'
@@ -42,11 +42,11 @@ const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceMod
     name: 'cpu',
     precision: 'float32',
     threads,
-    winograd: memoised(
+    winograd: memoize(
       (shape) => keyOfKernel(byWinograd(shape)),
       (shape) => E.isRight(bytesAnswer(device.scratchBytes(encoded(byWinograd(shape)))))
     ),
-    scratchBytes: memoised(keyOfKernel, (kernel) =>
+    scratchBytes: memoize(keyOfKernel, (kernel) =>
       isConvolution(kernel) ? answered(bytesAnswer(device.scratchBytes(encoded(kernel)))) : 0
     ),
     milliseconds: (kernel) => roofline(kernel, elementSizes('float32'), rates),

@@ -3,7 +3,7 @@ import * as t from 'io-ts'
 import type { ConvolutionShape, DeviceModel } from '../staging/device-model'
 import { encodeKernel, keyOfKernel, type Kernel, type KernelOf } from '../staging/kernels'
 import { layoutCode, layouts, type Layout } from '../staging/layout'
-import { memoised } from '../staging/lazily'
+import { memoize } from '../staging/memoize'
 import type { NativeDevice } from './addon'
 import { answerOf, type DeviceError } from './error'
 
@@ -56,18 +56,18 @@ export const askedConvolution = (shape: ConvolutionShape, destination: Layout): 
 
 /** What a native device says of its layouts, and of the winners of a max pool; answers are remembered. */
 export const layoutsOf = (device: NativeDevice): Pick<DeviceModel, 'activationLayout' | 'weightLayouts' | 'winnersBytes'> => {
-  const activationLayout = memoised(
+  const activationLayout = memoize(
     ([channels, input]: readonly [number, boolean]) => `${channels},${input}`,
     ([channels, input]) => answered(layoutAnswer(device.activationLayout({ channels, input })))
   )
   const asked = (shape: ConvolutionShape): Kernel => askedConvolution(shape, activationLayout([shape.outChannels, false]))
   return {
     activationLayout: (channels, input) => activationLayout([channels, input]),
-    weightLayouts: memoised(
+    weightLayouts: memoize(
       (shape) => keyOfKernel(asked(shape)),
       (shape) => answered(weightLayoutsAnswer(device.weightLayouts(encoded(asked(shape)))))
     ),
-    winnersBytes: memoised(keyOfKernel, (kernel) =>
+    winnersBytes: memoize(keyOfKernel, (kernel) =>
       kernel.kind.startsWith('maxPool') ? answered(bytesAnswer(device.winnersBytes(encoded(kernel)))) : 0
     )
   }

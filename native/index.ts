@@ -11,7 +11,7 @@ export { availableMemory, mathOf, versions, type DeviceChoice, type DeviceName, 
 export type { DeviceError } from './error'
 export { recordedGpu } from './cuda-model'
 export { watchInterrupts, type Wait } from './interrupts'
-export { libraryName, openMeter, type Meter } from './meter'
+export { libraryName, createKernelTimer, type KernelTimer } from './kernel-timer'
 export { lockFile, unlockFile, type FileLock } from './locks'
 export { mapPixels, type MappedPixels } from './pixels'
 export type { SectionName } from '../staging/program'

@@ -12,7 +12,7 @@ import type { RunnableSetup } from './run-setup'
 import { type Watching, measureFirst } from './profile'
 import { stream } from './random'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
-import { zerosOnDisk } from './unpacked'
+import { mappedZeros } from './mapped-image-file'
 import { type ObjectiveOptions, trainingObjective } from './training/objective'
 
 export interface BenchOptions extends RunnableSetup, ObjectiveOptions, Watching {
@@ -50,7 +50,7 @@ const syntheticImage = ([, channels, height, width]: readonly [number, number, n
             Uint8Array.from({ length: 65_537 }, (_, index) => Math.floor(256 * uniform(index)))
           )
         )
-      : zerosOnDisk(bytes)
+      : mappedZeros(bytes)
   return TE.map((filled: Image['pixels']): Image => ({ pixels: filled, height, width, channels, ...corner }))(pixels)
 }
 

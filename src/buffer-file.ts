@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import type { Lifetime } from '../staging'
 import { type Row, readCsvRows } from './csv'
 import { type Failure, type Outcome, inputFailure } from './failure'
-import { writeWhole } from './whole-file'
+import { writeFileAtomic } from './atomic-write'
 
 /** A row of a placement instance, as MiniMalloc writes them. */
 export interface NamedBuffer extends Lifetime {
@@ -59,5 +59,5 @@ const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.repla
 /** Writes the rows with a column `offset`, in bytes. */
 export const writeBuffers = (path: string, buffers: readonly NamedBuffer[], offsets: readonly number[]): Outcome<void> => {
   const rows = buffers.map(({ id, from, to, bytes }, index) => [quoted(id), from, to, bytes, offsets[index]].join(','))
-  return writeWhole(path, () => [Buffer.from([`${header},offset`, ...rows, ''].join('\n'))])
+  return writeFileAtomic(path, () => [Buffer.from([`${header},offset`, ...rows, ''].join('\n'))])
 }

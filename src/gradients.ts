@@ -9,7 +9,7 @@ import { type Planned, planNetwork } from './planning'
 import type { RunnableSetup } from './run-setup'
 import { type Watching, measureFirst } from './profile'
 import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
-import { checkWritable } from './whole-file'
+import { checkWritable } from './atomic-write'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { tensorOf } from './weights'
 

@@ -7,7 +7,7 @@ import type { MappedPixels } from '../native'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { loadSharp } from './load-sharp'
 import { colourFault } from './tiff-colours'
-import { pixelsOf, withRoom } from './unpacked'
+import { pixelsOf, withRoom } from './mapped-image-file'
 
 /** A decoded image: 8-bit red, green, blue, interleaved; height x width x 3 bytes, in memory or on disk. */
 export interface Picture {

@@ -6,7 +6,7 @@ import { pipe } from 'fp-ts/function'
 import { type FileLock, lockFile, unlockFile } from '../native'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from './failure'
 import type { NamedPath } from './paths'
-import { destinationOf, unwritable } from './whole-file'
+import { destinationOf, unwritable } from './atomic-write'
 
 /** What one training alone may write to. */
 export interface Claimed extends NamedPath {

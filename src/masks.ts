@@ -8,8 +8,8 @@ import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { type Extent2, enlarged } from './images'
 import { loadSharp } from './load-sharp'
-import { greyHeader, withRoom } from './unpacked'
-import { replaceWhole, unwritable } from './whole-file'
+import { greyHeader, withRoom } from './mapped-image-file'
+import { replaceFileAtomic, unwritable } from './atomic-write'
 
 /** The class of each pixel, row by row; 255 does not count. */
 export interface ClassMap {
@@ -119,7 +119,7 @@ export const checkMaskName = (path: string): E.Either<Failure, void> =>
 export const writeMask = (path: string, { height, width }: Extent2, parts: readonly Uint8Array[]): Outcome<void> => {
   const bytes = height * width
   const write = (input: Uint8Array | string): Outcome<void> =>
-    replaceWhole(path, async (temporary) => {
+    replaceFileAtomic(path, async (temporary) => {
       const sharp = loadSharp()
       const raw = typeof input === 'string' ? {} : { raw: { height, width, channels: 1 } as const }
       await writerFor(path)!(sharp(input, { ...raw, limitInputPixels: false }).toColourspace('b-w'), temporary, bytes)

@@ -5,7 +5,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from './failure'
 import { inParallel } from './in-parallel'
-import { destinationOf } from './whole-file'
+import { destinationOf } from './atomic-write'
 
 /** A path and what names it: an option, or words. */
 export interface NamedPath {

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Outcome } from './failure'
 import { type Extent2, type Picture, decodeImage, enlarged, mostInMemory, pictureBytes, readHeader } from './images'
 import { type ClassMap, decodeMask } from './masks'
-import { freeBytes } from './unpacked'
+import { freeBytes } from './mapped-image-file'
 
 interface Cache<A> {
   readonly get: (path: string) => A | undefined

@@ -10,7 +10,7 @@ import { type Objective, type PlanFileForm, type Staged, decodePlanFile, planFil
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { loadDefault } from './load-module'
 import { readJson, readText } from './read-file'
-import { writeWhole } from './whole-file'
+import { writeFileAtomic } from './atomic-write'
 
 const misnamed = (path: string): Failure => inputFailure(`${path}: a plan file is named *.plan.ts or *.json`)
 
@@ -119,5 +119,5 @@ export const writePlan = (path: string, made: PlannedModel, staged: Staged, obje
     checkPlanName(path),
     E.chain(() => (path.endsWith('.json') ? E.right<Failure, PlanFileForm>({ kind: 'json' }) : moduleForm(path, made, staged))),
     TE.fromEither,
-    TE.chain((form) => writeWhole(path, () => [Buffer.from(planFileText(planFileOf(staged, objective), form))]))
+    TE.chain((form) => writeFileAtomic(path, () => [Buffer.from(planFileText(planFileOf(staged, objective), form))]))
   )

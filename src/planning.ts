@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Plan } from '../dsl'
 import { type MathMode, libraryName, mathOf } from '../native'
 import {
-  type Given,
+  type PlanOverride,
   type Graph,
   type Kernel,
   type Objective,
@@ -117,7 +117,7 @@ const withLink = (device: ProfiledModel, link: number | undefined): ProfiledMode
 }
 
 /** The plan's decisions, once it is known to be for this model and input. Its own peak matters only under its own budget. */
-const givenBy = ({ model, input, plan, budget }: Setup): E.Either<Failure, Given | undefined> =>
+const givenBy = ({ model, input, plan, budget }: Setup): E.Either<Failure, PlanOverride | undefined> =>
   plan === undefined
     ? E.right(undefined)
     : pipe(

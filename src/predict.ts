@@ -16,8 +16,8 @@ import type { RunnableSetup } from './run-setup'
 import { type Watching, measureFirst } from './profile'
 import { type RunningNetwork, stoppable, withNetwork } from './session'
 import { centred } from './training/batches'
-import { checkRoom, removeLeftovers } from './unpacked'
-import { checkWritable } from './whole-file'
+import { checkRoom, removeLeftovers } from './mapped-image-file'
+import { checkWritable } from './atomic-write'
 
 export interface PredictOptions extends Omit<RunnableSetup, 'input'>, Watching {
   /** Safetensors of the parameters and running statistics. */

@@ -8,7 +8,7 @@ import { type Profile, profile as profileCodec } from '../staging'
 import { cacheFolder } from './cache-folder'
 import { type Failure, type Outcome, inputFailure, reasonOf } from './failure'
 import { makeFolder } from './make-folder'
-import { writeWhole } from './whole-file'
+import { writeFileAtomic } from './atomic-write'
 
 /** Times belong to a device, its library (with all that they depend on in it) and a number of threads. */
 export interface ProfileKey {
@@ -48,6 +48,6 @@ export const writeProfile = (profile: Profile): Outcome<void> => {
       () => makeFolder(dirname(path)),
       (thrown) => inputFailure(`${dirname(path)}: cannot be made (${reasonOf(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
     ),
-    TE.chain(() => writeWhole(path, () => [Buffer.from(`${JSON.stringify(profile)}\n`)]))
+    TE.chain(() => writeFileAtomic(path, () => [Buffer.from(`${JSON.stringify(profile)}\n`)]))
   )
 }

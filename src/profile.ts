@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Meter, openMeter, recordedGpu } from '../native'
+import { type KernelTimer, createKernelTimer, recordedGpu } from '../native'
 import {
   type DeviceModel,
   type Kernel,
@@ -21,7 +21,7 @@ import { imageSource, stageRequest, stagingFailure } from './planning'
 import type { RunnableSetup, Setup } from './run-setup'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
 import type { Size } from './sizes'
-import { checkWritable, writeWhole } from './whole-file'
+import { checkWritable, writeFileAtomic } from './atomic-write'
 
 export interface Watching {
   /** While kernels are measured: `done` of this round's, of `total`. */
@@ -130,7 +130,12 @@ interface Measured {
 /** How much measuring a process that is killed may lose: an interrupt does not wait for a kernel that takes long. */
 const keptEveryMilliseconds = 2000
 
-const measureAll = async (meter: Meter, kernels: readonly Kernel[], before: Profile, { onKernel, signal }: Watching): Promise<Measured> => {
+const measureAll = async (
+  meter: KernelTimer,
+  kernels: readonly Kernel[],
+  before: Profile,
+  { onKernel, signal }: Watching
+): Promise<Measured> => {
   const times: { readonly kernel: Profile['kernels'][number]['kernel']; readonly milliseconds: number }[] = []
   const withTimes = (): Profile => ({ ...before, kernels: [...before.kernels, ...times] })
   const refused: Kernel[] = []
@@ -164,7 +169,7 @@ const measureAll = async (meter: Meter, kernels: readonly Kernel[], before: Prof
 }
 
 /** Adds what is missing to a profile, round by round, and keeps it after each: first the sizes that matter, then every kernel. */
-const measureRounds = async (meter: Meter, wanted: Wanted, start: Profile): Promise<E.Either<Failure, Profile>> => {
+const measureRounds = async (meter: KernelTimer, wanted: Wanted, start: Profile): Promise<E.Either<Failure, Profile>> => {
   const refused = new Set<string>()
   let profile = start
   for (const [missing, most] of [
@@ -193,7 +198,7 @@ const measure = (wanted: Wanted): Outcome<ProfileReport> => {
   const { device, threads } = choice
   return pipe(
     TE.Do,
-    TE.bind('meter', () => TE.fromEither(E.mapLeft(notThere)(openMeter(choice)))),
+    TE.bind('meter', () => TE.fromEither(E.mapLeft(notThere)(createKernelTimer(choice)))),
     TE.bind('linkBytesPerSecond', ({ meter }) => TE.fromEither(E.mapLeft(deviceFailure)(meter.linkBytesPerSecond()))),
     TE.bind('before', ({ meter: { library }, linkBytesPerSecond }) =>
       pipe(
@@ -232,7 +237,7 @@ const record = (out: string, wanted: Wanted, profile: Profile): Outcome<void> =>
     E.chain((device) => launchedKernels(wanted.setups, wanted, device)),
     E.chain(() => E.mapLeft(deviceFailure)(recordedGpu(choiceOf(setup).precision, profile))),
     TE.fromEither,
-    TE.chain((file) => writeWhole(out, () => [Buffer.from(`${JSON.stringify(file)}\n`)]))
+    TE.chain((file) => writeFileAtomic(out, () => [Buffer.from(`${JSON.stringify(file)}\n`)]))
   )
 }
 

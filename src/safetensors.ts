@@ -5,7 +5,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { type Outcome, inputFailure, reasonOf } from './failure'
-import { writeWhole } from './whole-file'
+import { writeFileAtomic } from './atomic-write'
 
 /**
  * The safetensors format (https://huggingface.co/docs/safetensors): 8 bytes of header length (unsigned, little-endian), a
@@ -223,4 +223,4 @@ const partsOf = function* (tensors: readonly TensorData[], metadata: Metadata): 
 
 /** Writes a tensor file whole or not at all. */
 export const writeTensorFile = (path: string, tensors: readonly TensorData[], metadata: Metadata = {}): Outcome<void> =>
-  writeWhole(path, () => partsOf(tensors, metadata))
+  writeFileAtomic(path, () => partsOf(tensors, metadata))

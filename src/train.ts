@@ -13,14 +13,14 @@ import { pixelLossOf } from './pixel-loss'
 import { type Planned, graphOfSetup, imageSource, planNetwork } from './planning'
 import { measureFirst } from './profile'
 import { type Opening, type RunningNetwork, withNetwork } from './session'
-import { type Choices, agreement, rates } from './training/agreement'
+import { type ResumeFingerprint, resumeFingerprint, rates } from './training/resume-fingerprint'
 import { type Batches, leastExtent, picturesFor, trainingBatches } from './training/batches'
 import type { Best } from './training/best'
 import { checkWrittenFiles, claimedBy } from './training/check-files'
 import { checkImages } from './training/check-images'
 import { checkOptions } from './training/check-options'
 import { classCounts, weightsOfClasses } from './training/class-weights'
-import { keeping } from './training/keeping'
+import { createStateWriter } from './training/state-writer'
 import { type Trained, runTraining } from './training/loop'
 import { type MetricsFile, openMetrics } from './training/metrics-file'
 import { dataNotices } from './training/notices'
@@ -29,11 +29,11 @@ import type { TrainOptions } from './training/options'
 import { type TrainingRecord, bestSoFar, emptyRecord } from './training/record'
 import { stateToResume } from './training/resume'
 import { type State, makeStateFolder, readResidents } from './training/state'
-import { type UpdateWeights, byClass, byPixel, evenly } from './training/update-weights'
+import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './training/loss-weights'
 import { validate } from './training/validation'
 import { type Split, datasetsOf } from './training/validation-split'
-import { removeLeftovers } from './unpacked'
-import { couldWrite, removeTraces } from './whole-file'
+import { removeLeftovers } from './mapped-image-file'
+import { couldWrite, removeTraces } from './atomic-write'
 
 export type { StepReport, TrainOptions } from './training/options'
 
@@ -68,8 +68,8 @@ interface Prepared extends Split {
   readonly classes: number
   readonly classWeights: readonly number[] | undefined
   readonly steps: number
-  readonly agreed: Choices
-  readonly rates: Choices
+  readonly agreed: ResumeFingerprint
+  readonly rates: ResumeFingerprint
   readonly state: State | undefined
 }
 
@@ -149,17 +149,17 @@ const prepare = (options: TrainOptions): Outcome<Prepared> =>
     ),
     TE.bind('planned', ({ split, graph, classWeights, objective }) => plan(setupFor(options, split, graph, classWeights), objective)),
     TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(options, split.training, rowsOf(planned, options)))),
-    TE.let('agreed', ({ planned, split }) => agreement(options, planned, split)),
+    TE.let('agreed', ({ planned, split }) => resumeFingerprint(options, planned, split)),
     TE.let('rates', ({ steps }) => rates(options, steps)),
     TE.bind('state', (choices) => findState(options, choices)),
     TE.map(({ split, objective: _, graph: __, ...rest }) => ({ options, ...split, ...rest }))
   )
 
 /** How rows, or pixels, count. */
-const weightsFor = ({ planned, classWeights }: Prepared, batches: Batches): UpdateWeights => {
+const weightsFor = ({ planned, classWeights }: Prepared, batches: Batches): LossWeights => {
   const pixels = pixelLossOf(planned)
-  if (pixels !== undefined) return byPixel(pixels, batches)
-  return classWeights === undefined ? evenly : byClass(classWeights, batches)
+  if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
+  return classWeights === undefined ? uniformLossWeights : lossWeightsByClass(classWeights, batches)
 }
 
 const trainOn =
@@ -187,7 +187,7 @@ const trainOn =
       validate:
         validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, pictures, signal }),
       metrics,
-      keeping: keeping(network, program, {
+      keeping: createStateWriter(network, program, {
         state: options.state,
         save,
         best,

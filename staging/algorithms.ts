@@ -1,6 +1,6 @@
 import type { ConvolutionAlgorithm, DeviceModel } from './device-model'
 import { keyOfKernel, type ConvolutionKernel } from './kernels'
-import { memoised } from './lazily'
+import { memoize } from './memoize'
 
 /** Field `algorithm` of cuDNN's algorithm number n. */
 export const cudnnAlgorithm = (n: number): number => 16 + n
@@ -48,7 +48,7 @@ export const withFastestFirst = (device: DeviceModel): DeviceModel => {
   }
   return {
     ...device,
-    algorithms: memoised(keyOfKernel, (kernel: ConvolutionKernel) =>
+    algorithms: memoize(keyOfKernel, (kernel: ConvolutionKernel) =>
       all(kernel)
         .map((one) => ({ one, milliseconds: device.milliseconds({ ...kernel, algorithm: one.algorithm }) }))
         .sort((a, b) => a.milliseconds - b.milliseconds)

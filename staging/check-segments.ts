@@ -2,8 +2,8 @@ import * as E from 'fp-ts/Either'
 import { layerText, orderMistake, segmentsMistake, type UnnamedSegment } from '../dsl'
 import { inputError, type StagingError } from './error'
 import type { Graph } from './graph'
-import { openPool } from './lowering/emitter'
-import { openContext, type Lowering } from './lowering/open-context'
+import { createPool } from './lowering/emitter'
+import { createContext, type Lowering } from './lowering/create-context'
 import { stepOf } from './lowering/step'
 import { stayMistake } from './lowering/swap'
 import { transformablePositions } from './lowering/winograd'
@@ -44,7 +44,7 @@ export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingE
 }
 
 /** What is taken as it is, in place of a strategy's answer. */
-export interface Given {
+export interface PlanOverride {
   /** Positions in the model's flattened list, in the order in which they run. */
   readonly order: Order
   /** Ranges over `order`. */
@@ -71,7 +71,7 @@ const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
  * Decisions that a person wrote: an order that only exchanges a max pool with the rectifier before it, and segments that follow each
  * other from the first op to the last and are tiled only where that is exact. The sentences are those of the plan's types.
  */
-export const checkGiven = (graph: Graph, { order, segments }: Given): E.Either<StagingError, Given> => {
+export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverride): E.Either<StagingError, PlanOverride> => {
   const misplaced = orderMistake(graph.nodes, order)
   if (misplaced !== undefined) return E.left(inputError(`${misplaced}.`))
   const running = inOrder(graph, order)
@@ -109,7 +109,7 @@ export const winogradMistake = (
   exactKernels: true | undefined
 ): StagingError | undefined => {
   const { graph, device } = lowering
-  const possible = new Set(transformablePositions(openContext(lowering, openPool())))
+  const possible = new Set(transformablePositions(createContext(lowering, createPool())))
   const asked = segments.flatMap((segment) => (segment.winograd ?? []).map((position) => ({ segment, position })))
   const wrong = asked.find(({ position }) => !possible.has(position))
   if (wrong === undefined) return undefined
@@ -121,7 +121,7 @@ export const winogradMistake = (
 }
 
 /** Tensors that cannot wait on the host as given: when they are made and read, lowering says. The graph is in the given order. */
-export const residenceMistake = (lowering: Lowering, { segments, residence = [] }: Given): StagingError | undefined => {
+export const residenceMistake = (lowering: Lowering, { segments, residence = [] }: PlanOverride): StagingError | undefined => {
   if (residence.length === 0) return undefined
   const { step, pool } = stepOf(lowering, segments)
   const mistake = stayMistake(step, pool, residence, (moment) => momentText(lowering.graph, moment))

@@ -4,13 +4,13 @@ import { pipe } from 'fp-ts/function'
 import type { StagingError } from './error'
 import type { Graph } from './graph'
 import type { KernelKind } from './kernels'
-import { lazily } from './lazily'
+import { lazy } from './memoize'
 import type { Buffer } from './lowering/emitter'
 import { segmentTimer } from './lowering/estimate'
-import type { Lowering } from './lowering/open-context'
+import type { Lowering } from './lowering/create-context'
 import { microBatches } from './objective'
 import { tileCount, untiled, type MemoryPlan, type Segment } from './plan'
-import { candidateOf, type Answers, type Candidate } from './search'
+import { candidateOf, type PlanSearch, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
 import { streamedBy } from './streams'
 
@@ -128,7 +128,7 @@ const timesOf = (lowering: Lowering, { graph, order, segments }: Candidate): ((p
     Math.round(1e6 * candidateOf(lowering, order, Object.assign([...segments], { [place]: segment })).milliseconds())
   return (place) => {
     const alone = times * timer(segments[place]!).nanoseconds()
-    const present = lazily(() => ofStep(place, segments[place]!))
+    const present = lazy(() => ofStep(place, segments[place]!))
     return (segment) => {
       const watch = timer(segment)
       const all = onHost.size === 0 ? times * watch.nanoseconds() : alone + ofStep(place, segment) - present()
@@ -169,7 +169,7 @@ const other = (present: Candidate, budgetBytes: number, { peakBytes, millisecond
 })
 
 /** Each is the first budget looked at that gives a faster plan than those before it. */
-const largerThan = (present: Candidate, budget: number, answers: Answers): readonly OtherBudget[] => {
+const largerThan = (present: Candidate, budget: number, answers: PlanSearch): readonly OtherBudget[] => {
   const fastest = answers.within(refusedBytes - 1)
   if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
   const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes() / budget) ** ((index + 1) / looks)))
@@ -182,7 +182,7 @@ const largerThan = (present: Candidate, budget: number, answers: Answers): reado
   })
 }
 
-const smallerThan = (present: Candidate, answers: Answers): OtherBudget | undefined => {
+const smallerThan = (present: Candidate, answers: PlanSearch): OtherBudget | undefined => {
   const candidate = answers.within(present.peakBytes() - 1)
   return candidate && other(present, present.peakBytes() - 1, candidate)
 }

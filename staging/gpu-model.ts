@@ -1,6 +1,6 @@
 import { isFourier, isTurned } from './algorithms'
 import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
-import { memoised } from './lazily'
+import { memoize } from './memoize'
 import { isConvolution, keyOfKernel, type ConvolutionKernel } from './kernels'
 import type { Layout } from './layout'
 import { elementSizes, storedPrecision, type DevicePrecision } from './program'
@@ -77,9 +77,9 @@ export const gpuModel = (
   { threads, linkBytesPerSecond }: { readonly threads: number; readonly linkBytesPerSecond: LinkRates }
 ): DeviceModel => {
   const precision = storedPrecision(computed)
-  const exact = memoised(keyOfKernel, ask.scratchBytes)
+  const exact = memoize(keyOfKernel, ask.scratchBytes)
   const scratchBytes = (kernel: ConvolutionKernel): number => exact(unrectified(kernel)) ?? refusedBytes
-  const listed = memoised(keyOfKernel, (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
+  const listed = memoize(keyOfKernel, (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
     const found = ask.algorithms(kernel)
     const direct = { algorithm: 0, scratchBytes: scratchBytes(kernel) }
     // A measurement alone tells where turned weights are faster.
@@ -88,7 +88,7 @@ export const gpuModel = (
     const [others, late] = [own.filter((one) => !isFourier(kernel.kind, one)), own.filter((one) => isFourier(kernel.kind, one))]
     return [...others, ...late, direct, ...turned]
   })
-  const algorithms = memoised(keyOfKernel, (kernel: ConvolutionKernel) => listed(representative(kernel)))
+  const algorithms = memoize(keyOfKernel, (kernel: ConvolutionKernel) => listed(representative(kernel)))
   /** How much longer a convolution takes than the fastest for its shape. */
   const slowness = (kernel: ConvolutionKernel): number => {
     const all = algorithms({ ...unrectified(kernel), algorithm: 0 })

@@ -1,5 +1,5 @@
 export { cudnnAlgorithm, turnedAlgorithm } from './algorithms'
-export type { Given } from './check-segments'
+export type { PlanOverride } from './check-segments'
 export {
   computeMilliseconds,
   decodeChain,

@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { checkPlan, layerText, type Model, type Plan } from '../dsl'
-import type { Given } from './check-segments'
+import type { PlanOverride } from './check-segments'
 import { inputError, type StagingError } from './error'
 import { buildGraph, graphHash } from './graph'
 import { residenceOfTexts, residenceTexts } from './moments'
 import type { Objective } from './objective'
 import { objectiveText } from './objective-text'
-import { memoryPlan, statically } from './plan'
+import { memoryPlan, staticPlacement } from './plan'
 import type { Staged } from './stage'
 
 const rounded = (value: number): number => Number(value.toPrecision(6))
@@ -50,7 +50,7 @@ export const planFileOf = ({ written, graph, plan, program }: Staged, objective:
  * of what differs: the model, a layer, the input, or, where people can see no difference, the names
  * that the graph's hash knows.
  */
-export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, Given> =>
+export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, PlanOverride> =>
   pipe(
     buildGraph(model, plan.input.length === 4 ? plan.input : (model.input ?? plan.input)),
     E.chain((graph) =>
@@ -63,7 +63,7 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           () => graphHash(graph) === plan.graph,
           () => inputError(`the layers of ${model.name} have other names than when the plan was made; plan it anew.`)
         ),
-        E.map(({ order, segments, residence = [], placement = statically, strategy }) => {
+        E.map(({ order, segments, residence = [], placement = staticPlacement, strategy }) => {
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
           return {
             order,

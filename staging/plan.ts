@@ -96,7 +96,7 @@ export const memoryPlan = t.readonly(
 export type MemoryPlan = t.TypeOf<typeof memoryPlan>
 export type Segment = t.TypeOf<typeof segment>
 export type PlacementChoice = t.TypeOf<typeof placement>
-export const statically: PlacementChoice = { allocator: 'static' }
+export const staticPlacement: PlacementChoice = { allocator: 'static' }
 export type HostStay = t.TypeOf<typeof hostStay>
 export type Residence = readonly HostStay[]
 

@@ -4,7 +4,7 @@ import { gpuModel, representative, unrectified, type GpuAnswers, type GpuPrecisi
 import { familyOf } from './kernel-family'
 import { isConvolution, keyOfKernel, type ConvolutionKernel, type Kernel } from './kernels'
 import { layouts, type Layout } from './layout'
-import { memoised } from './lazily'
+import { memoize } from './memoize'
 import { rate, seconds } from './magnitudes'
 import { isKernel, profileTimes } from './profile'
 import { elementSizes, storedPrecision } from './program'
@@ -69,12 +69,12 @@ export const recording = (answers: GpuAnswers): Recording => {
   const scratch: RecordedDevice['scratch'][number][] = []
   return {
     ...answers,
-    algorithms: memoised(keyOfKernel, (kernel: ConvolutionKernel) => {
+    algorithms: memoize(keyOfKernel, (kernel: ConvolutionKernel) => {
       const listed = answers.algorithms(kernel)
       algorithms.push({ kernel, listed })
       return listed
     }),
-    scratchBytes: memoised(keyOfKernel, (kernel: ConvolutionKernel) => {
+    scratchBytes: memoize(keyOfKernel, (kernel: ConvolutionKernel) => {
       const scratchBytes = answers.scratchBytes(kernel)
       scratch.push({ kernel, scratchBytes: scratchBytes ?? null })
       return scratchBytes

@@ -1,16 +1,16 @@
 import type { Graph } from './graph'
 import { segmentEstimator } from './lowering/estimate'
-import { lazily } from './lazily'
+import { lazy } from './memoize'
 import { lower, type Lowered } from './lowering/lower'
-import type { Lowering } from './lowering/open-context'
+import type { Lowering } from './lowering/create-context'
 import { microBatches } from './objective'
 import { inOrder, poolBeforeRectifying, type Order } from './order'
 import { timelineOf } from './lowering/timeline'
 import { alignment } from './placement/placement'
-import { statically, type Residence, type Segment } from './plan'
+import { staticPlacement, type Residence, type Segment } from './plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { largestTensorBytes, leastBytesOf } from './strategies/least-bytes'
-import type { Decisions, Prospect, Search, Segmentation, Strategy } from './strategies/strategy'
+import type { Decisions, CandidateEstimate, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { variantsOf, withVariants } from './strategies/variants'
 
@@ -24,7 +24,7 @@ export interface Candidate extends Lowered {
 }
 
 /** What a strategy answers to budgets in bytes. */
-export interface Answers {
+export interface PlanSearch {
   /** The fastest that fits, beyond `slowest` milliseconds perhaps none. Never slower for a larger budget. */
   readonly within: (budget: number, slowest?: number) => Candidate | undefined
   /** The smallest budget for which there is an answer, and that answer. */
@@ -49,16 +49,16 @@ const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
 const mayLieIn = (budget: number, liveBytes: number): boolean => liveBytes < budget + alignment
 
 /** A prospect that is lowered when it comes into question. */
-interface Lowerable extends Omit<Prospect, 'decisions' | 'nanoseconds'> {
+interface Lowerable extends Omit<CandidateEstimate, 'decisions' | 'nanoseconds'> {
   /** What it takes at least. */
   readonly milliseconds: () => number
   readonly lowered: () => Candidate
 }
 
 /** The best of all that a strategy may decide. None does with fewer bytes than `leastBytes`. */
-const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Lowerable[]): Answers => {
-  const prospects = lazily(all)
-  const mayFit = lazily(() => prospects().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
+const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonly Lowerable[]): PlanSearch => {
+  const prospects = lazy(all)
+  const mayFit = lazy(() => prospects().filter(({ hostBytes }) => mayLieIn(hostBudget, hostBytes)))
   const isWithin = (budget: number, { liveBytes, liveHostBytes, peakBytes, hostBytes }: Candidate): boolean =>
     mayLieIn(budget, liveBytes()) && mayLieIn(hostBudget, liveHostBytes()) && peakBytes() <= budget && hostBytes() <= hostBudget
   const fewestFirst = (bytes: (one: Lowerable) => number, among: readonly Lowerable[]): readonly Lowerable[] =>
@@ -114,7 +114,7 @@ const ladderAnswers = (
   segmentations: (target: number) => readonly Segmentation[],
   lowered: (segments: Segmentation) => Candidate,
   mostBytes: number
-): Answers => {
+): PlanSearch => {
   const targets: number[] = []
   for (let rest = firstTarget; rest < 2 * mostBytes; rest *= targetRatio) targets.push(search.residentBytes + Math.floor(rest))
   const top = targets.length - 1
@@ -169,7 +169,7 @@ const searches = (written: Lowering, residentBytes: number): ((order: Order) => 
     const found = known.get(order.join())
     if (found !== undefined) return found
     const lowering: Lowering = { ...written, graph: inOrder(written.graph, order) }
-    const variants = lazily(() => variantsOf(lowering))
+    const variants = lazy(() => variantsOf(lowering))
     const search: Search = {
       lowering,
       residentBytes,
@@ -188,7 +188,7 @@ const answersOf = (
   searchIn: (order: Order) => Search,
   plain: Candidate,
   hostBudget: number
-): Answers => {
+): PlanSearch => {
   const order = strategy.order(written.graph)
   const search = searchIn(order)
   const { lowering } = search
@@ -207,13 +207,13 @@ const answersOf = (
       const estimated = (segments: Segmentation): number =>
         milliseconds(segments.reduce((sum, segment) => sum + search.estimate(segment)!.nanoseconds(), 0))
       // What every plan does beside its segments.
-      const common = lazily(() => plain.milliseconds() - estimated(wholeGraph(lowering.graph)))
+      const common = lazy(() => plain.milliseconds() - estimated(wholeGraph(lowering.graph)))
       const bytesOf = leastBytesOf(lowering, search.residentBytes)
       return fixedAnswers(hostBudget, wholeBytes(), () =>
         strategy.all(search).map((segments) => ({
           deviceBytes: bytesOf(segments),
           hostBytes: 0,
-          milliseconds: lazily(() => common() + estimated(segments)),
+          milliseconds: lazy(() => common() + estimated(segments)),
           lowered: () => onDevice(segments)
         }))
       )
@@ -223,7 +223,7 @@ const answersOf = (
         strategy.all(search).map(({ decisions, nanoseconds, ...bytes }) => ({
           ...bytes,
           milliseconds: () => milliseconds(nanoseconds()),
-          lowered: lazily(() => lowered(decisions()))
+          lowered: lazy(() => lowered(decisions()))
         }))
       )
     case 'targeted': {
@@ -239,14 +239,14 @@ export const lowerBound = (written: Lowering): number => {
   const order = poolBeforeRectifying(written.graph)
   const lowering = { ...written, graph: inOrder(written.graph, order) }
   const [fastest] = withVariants(variantsOf(lowering), wholeGraph(lowering.graph))
-  return candidateOf({ ...written, placement: statically }, order, fastest!).milliseconds()
+  return candidateOf({ ...written, placement: staticPlacement }, order, fastest!).milliseconds()
 }
 
 /**
  * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers, or of those that obey the model's
  * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
  */
-export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): Answers => {
+export const createPlanSearch = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): PlanSearch => {
   const searchIn = searches(written, plain.residentBytes)
   const mayTake = (name: Planner): boolean =>
     strategies[name].partOf === undefined &&
@@ -257,11 +257,11 @@ export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Ca
     ...answersOf(written, strategies[name], searchIn, plain, hostBudget ?? Infinity)
   }))
   // What a search finds that looks for it spares the others' slower candidates their placement.
-  const leastMilliseconds = lazily(() => lowerBound(written))
+  const leastMilliseconds = lazy(() => lowerBound(written))
   const guidedFirst = [...all].sort((a, b) => Number(b.kind === 'targeted') - Number(a.kind === 'targeted'))
   return {
     within: (budget) => {
-      const found = new Map<Answers, Candidate | undefined>()
+      const found = new Map<PlanSearch, Candidate | undefined>()
       let slowest = Infinity
       for (const answers of guidedFirst) {
         // Where nothing can be faster, nothing need be swapped.
@@ -275,7 +275,10 @@ export const openAnswers = (written: Lowering, strategy: StrategyName, plain: Ca
     least: () =>
       all
         .flatMap((answers) => answers.least() ?? [])
-        .reduce<ReturnType<Answers['least']>>((least, one) => (least === undefined || one.budget < least.budget ? one : least), undefined),
+        .reduce<ReturnType<PlanSearch['least']>>(
+          (least, one) => (least === undefined || one.budget < least.budget ? one : least),
+          undefined
+        ),
     leastHost: (budget) =>
       all
         .flatMap((answers) => answers.leastHost(budget) ?? [])

@@ -2,18 +2,18 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { withExactKernels, withFastestFirst } from './algorithms'
-import { checkGiven, checkInputs, checkTiles, residenceMistake, winogradMistake, type Given } from './check-segments'
+import { checkPlanOverride, checkInputs, checkTiles, residenceMistake, winogradMistake, type PlanOverride } from './check-segments'
 import { refusedBytes, type DeviceModel } from './device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, forEvaluation, graphHash, withoutDropout, type Graph } from './graph'
 import type { Kernel } from './kernels'
 import type { Source } from './lowering/context'
-import type { Lowering } from './lowering/open-context'
+import type { Lowering } from './lowering/create-context'
 import { checkObjective, type Objective } from './objective'
-import { statically, untiled, type MemoryPlan, type PlacementChoice, type Segment } from './plan'
+import { staticPlacement, untiled, type MemoryPlan, type PlacementChoice, type Segment } from './plan'
 import { asWritten, inOrder } from './order'
 import type { Program } from './program'
-import { candidateOf, lowerBound, openAnswers, type Answers, type Candidate } from './search'
+import { candidateOf, lowerBound, createPlanSearch, type PlanSearch, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
 import { gridMade, segmentMultiplyAdds, segmentTiling } from './tiling'
@@ -25,7 +25,7 @@ export interface StageRequest {
   readonly device: DeviceModel
   readonly strategy: StrategyName
   /** Decisions to take as they are, in place of the strategy's. */
-  readonly given?: Given
+  readonly given?: PlanOverride
   /** Bytes of device memory for everything that a step holds; no limit when absent. */
   readonly budget?: number
   /** Bytes of the host pool, through which tensors are swapped; `auto` swaps only where it is given. No limit when absent. */
@@ -64,7 +64,7 @@ const refused = (graph: Graph, planner: string, { name }: DeviceModel): StagingE
     `${graph.model} on ${graph.input.join('x')}: ${planner} runs convolutions whole that the ${name} device refuses as too large; take a strategy that tiles them.`
   )
 
-const tooSmall = (graph: Graph, planner: string, budget: number, least: ReturnType<Answers['least']>): StagingError => ({
+const tooSmall = (graph: Graph, planner: string, budget: number, least: ReturnType<PlanSearch['least']>): StagingError => ({
   code: 'budget',
   message:
     `${graph.model} on ${graph.input.join('x')} does not fit the budget of ${inWords(budget)}: ` +
@@ -90,7 +90,7 @@ export interface Decided {
   readonly plain: Candidate
   readonly chosen: Candidate
   /** Absent where the decisions were given. */
-  readonly answers: Answers | undefined
+  readonly answers: PlanSearch | undefined
 }
 
 const loweringOf = ({ device, objective, source, exactKernels, given, placement }: LoweringRequest, written: Graph): Lowering => ({
@@ -99,14 +99,14 @@ const loweringOf = ({ device, objective, source, exactKernels, given, placement 
   device: withFastestFirst(exactKernels ? withExactKernels(device) : device),
   objective,
   source,
-  placement: given?.placement ?? placement ?? statically
+  placement: given?.placement ?? placement ?? staticPlacement
 })
 
 /** The yardstick is there even where the device refuses kernels of the whole image. */
 const plainOf = (lowering: Lowering): Candidate => {
   const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) % refusedBytes
   return candidateOf(
-    { ...lowering, device: { ...lowering.device, scratchBytes }, placement: statically },
+    { ...lowering, device: { ...lowering.device, scratchBytes }, placement: staticPlacement },
     asWritten(lowering.graph),
     wholeGraph(lowering.graph)
   )
@@ -117,9 +117,9 @@ const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingErr
   const lowering = loweringOf(request, written)
   const { graph } = lowering
   const plain = plainOf(lowering)
-  const misfit = (planner: string, least: ReturnType<Answers['least']>): StagingError =>
+  const misfit = (planner: string, least: ReturnType<PlanSearch['least']>): StagingError =>
     least === undefined || least.budget < refusedBytes ? tooSmall(graph, planner, budget, least) : refused(graph, planner, lowering.device)
-  const decided = (chosen: Candidate, answers?: Answers): Decided => ({ written, lowering, plain, chosen, answers })
+  const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({ written, lowering, plain, chosen, answers })
   if (given !== undefined) {
     const mistake = winogradMistake({ ...lowering, graph: inOrder(graph, given.order) }, given.segments, exactKernels)
     if (mistake !== undefined) return E.left(mistake)
@@ -134,7 +134,7 @@ const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingErr
       ? E.right(decided(candidate))
       : E.left(misfit('the given plan', { budget: candidate.peakBytes(), candidate }))
   }
-  const answers = openAnswers(lowering, strategy, plain, hostBudget)
+  const answers = createPlanSearch(lowering, strategy, plain, hostBudget)
   const chosen = answers.within(budget)
   if (chosen !== undefined) return E.right(decided(chosen, answers))
   const planner = `strategy ${strategy}`
@@ -171,7 +171,7 @@ export const plainPeakBytes = (request: StageRequest): E.Either<StagingError, nu
 export const decide = (request: StageRequest): E.Either<StagingError, Decided> =>
   pipe(
     graphOf(request),
-    E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkGiven(graph, request.given))),
+    E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkPlanOverride(graph, request.given))),
     E.chain((graph) => decideGraph(request, graph))
   )
 
@@ -187,7 +187,7 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
     order: chosen.order,
     segments: chosen.segments,
     residence: chosen.residence,
-    placement: lowering.placement ?? statically,
+    placement: lowering.placement ?? staticPlacement,
     predicted: {
       peakDeviceBytes: chosen.peakBytes(),
       peakHostBytes: chosen.hostBytes(),

@@ -5,7 +5,7 @@ import type { Test } from 'uvu'
 import { meanSquaredError, model, relu } from '../dsl'
 import { deviceModel, openSession, type DeviceName } from '../native'
 import { stage } from '../staging'
-import { memoised } from '../staging/lazily'
+import { memoize } from '../staging/memoize'
 
 /** Devices of float32 that users train on. */
 export const fastDevices = ['cpu', 'cuda'] as const satisfies readonly DeviceName[]
@@ -41,7 +41,7 @@ const refusal = (device: DeviceName, precision: 'float32' | 'bf16'): string | un
 }
 
 /** Whether the tests of a device run. Only a GPU may be absent: its tests are skipped by name, or fail where it was asked for. */
-export const testsDevice = memoised(String, (device: DeviceName): boolean => {
+export const testsDevice = memoize(String, (device: DeviceName): boolean => {
   if (asked !== undefined && !asked.includes(device)) return false
   const reason = device === 'cuda' ? refusal(device, 'float32') : undefined
   if (reason === undefined) return true

@@ -8,7 +8,7 @@ import { type Outcome, inputFailure } from '../failure'
 import { checkPaths, named } from '../paths'
 import { imageSource, stageRequest, stagingFailure } from '../planning'
 import { trainingObjective } from '../training/objective'
-import { checkWritable, writeWhole } from '../whole-file'
+import { checkWritable, writeFileAtomic } from '../atomic-write'
 import { answering, optionsOf } from './answering'
 import { type OptimizerOptions, objectiveOf, optimizerCodecs } from './objective'
 import { type SetupOptions, modelCodec, setupCodecs, setupOf } from './setup'
@@ -55,7 +55,7 @@ export const chain = answering(codec, (options): Outcome<ChainReport> =>
     TE.chainEitherK(({ setup, objective }) => stageRequest(setup, trainingObjective(objective), imageSource)),
     TE.chainEitherK((request) => E.mapLeft(stagingFailure)(chainOf(request))),
     TE.chainFirst(({ chain }) =>
-      options.out === undefined ? TE.right(undefined) : writeWhole(options.out, () => [Buffer.from(chainText(chain))])
+      options.out === undefined ? TE.right(undefined) : writeFileAtomic(options.out, () => [Buffer.from(chainText(chain))])
     ),
     TE.map(({ chain, residentBytes }) => ({
       chain,

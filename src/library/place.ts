@@ -6,7 +6,7 @@ import { type NamedBuffer, readBuffers, writeBuffers } from '../buffer-file'
 import { oneOf, path, whole } from '../codecs'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkPaths, named } from '../paths'
-import { checkWritable } from '../whole-file'
+import { checkWritable } from '../atomic-write'
 import { answering, optionsOf } from './answering'
 import { noChunks } from './placement'
 

@@ -5,12 +5,12 @@ import type { RunningNetwork } from '../session'
 import { unlessAborted } from '../unless-aborted'
 import type { Batches } from './batches'
 import { type Validation } from './best'
-import type { Keeping } from './keeping'
+import type { StateWriter } from './state-writer'
 import type { MetricsFile } from './metrics-file'
 import type { TrainOptions } from './options'
 import { type TrainingRecord, bestSoFar, isExhausted } from './record'
 import type { Quality } from './scores'
-import type { UpdateWeights } from './update-weights'
+import type { LossWeights } from './loss-weights'
 
 /** All that steps need, made ready. */
 export interface Training {
@@ -23,10 +23,10 @@ export interface Training {
   readonly accumulate: number
   /** Steps that end an epoch. */
   readonly isEpochEnd: (steps: number) => boolean
-  readonly weights: UpdateWeights
+  readonly weights: LossWeights
   readonly validate: Outcome<Quality> | undefined
   readonly metrics: MetricsFile | undefined
-  readonly keeping: Keeping
+  readonly keeping: StateWriter
   /** What went before, where training is resumed. */
   readonly before: TrainingRecord
 }

@@ -1,14 +1,14 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type Choices, differences } from './agreement'
+import { type ResumeFingerprint, fingerprintDifferences } from './resume-fingerprint'
 import { type State, openStateFolder, readState, statePath } from './state'
 
 export interface Resuming {
   readonly folder: string
   readonly resume: boolean
-  readonly agreed: Choices
-  readonly rates: Choices
+  readonly agreed: ResumeFingerprint
+  readonly rates: ResumeFingerprint
   readonly notice: (sentence: string) => void
 }
 
@@ -19,7 +19,7 @@ const optionOf = (name: string): string => words[name] ?? `--${name}`
 const checkAgreement =
   ({ folder, agreed }: Resuming) =>
   (state: State): Outcome<State> => {
-    const [first] = differences(state.agreed, agreed)
+    const [first] = fingerprintDifferences(state.agreed, agreed)
     if (first === undefined) return TE.right(state)
     const [name, was, is] = first
     return TE.left(
@@ -63,7 +63,7 @@ export const stateToResume = (resuming: Resuming): Outcome<State | undefined> =>
         TE.chain(checkAgreement(resuming)),
         TE.chainFirstIOK((state) => () => {
           notice(`training goes on after step ${state.record.loss.length}, from ${state.file.path}`)
-          for (const [name, was, is] of differences(state.rates, rates)) notice(`--${name} is ${is} from here on; it was ${was}`)
+          for (const [name, was, is] of fingerprintDifferences(state.rates, rates)) notice(`--${name} is ${is} from here on; it was ${was}`)
         })
       )
     })

@@ -10,8 +10,8 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { makeFolder } from '../make-folder'
 import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from '../safetensors'
 import { tensorOf } from '../weights'
-import { couldWrite, removeAbandoned, unwritable } from '../whole-file'
-import { type Choices } from './agreement'
+import { couldWrite, removeAbandoned, unwritable } from '../atomic-write'
+import { type ResumeFingerprint } from './resume-fingerprint'
 import type { TrainingRecord } from './record'
 
 /**
@@ -23,8 +23,8 @@ export interface State {
   readonly file: TensorFile
   readonly record: TrainingRecord
   /** Choices that must be the same when training goes on, and those that may differ. */
-  readonly agreed: Choices
-  readonly rates: Choices
+  readonly agreed: ResumeFingerprint
+  readonly rates: ResumeFingerprint
 }
 
 const Step = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'number of steps')
@@ -74,8 +74,8 @@ export interface StateToWrite {
   readonly section: Section
   readonly exchange: Exchange
   readonly record: TrainingRecord
-  readonly agreed: Choices
-  readonly rates: Choices
+  readonly agreed: ResumeFingerprint
+  readonly rates: ResumeFingerprint
 }
 
 const keptStates = 2

@@ -3,8 +3,8 @@ import { pipe } from 'fp-ts/function'
 import type { StagingError } from '../error'
 import { bindAlone } from '../lowering/bind'
 import type { Context } from '../lowering/context'
-import { emitter, openPool, type Buffer, type Pool, type VirtualInstruction } from '../lowering/emitter'
-import { openContext } from '../lowering/open-context'
+import { createEmitter, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../lowering/emitter'
+import { createContext } from '../lowering/create-context'
 import { learningTensors, stateNames, tensorsOf, updateParameter } from '../lowering/parameters'
 import { emitBackward, emitForward } from '../lowering/segment'
 import { tensorBytes } from '../lowering/tensors'
@@ -30,7 +30,7 @@ interface Measured extends Omit<Stage, 'x' | 'y'> {
 
 /** Runs a span by itself, whole, on no device: forward as it is kept for backward, then backward with the parameters' updates. */
 const measure = (context: Context, pool: Pool, { from, to }: Span): Measured => {
-  const emit = emitter(pool)
+  const emit = createEmitter(pool)
   const inside: Context = { ...context, emit }
   const { graph, objective, device } = context
   const segment = { from, to, grid: untiled, recompute: false, reorder: 'once' } as const
@@ -44,7 +44,7 @@ const measure = (context: Context, pool: Pool, { from, to }: Span): Measured => 
     updateParameter(emit, objective.optimizer, parameter, gradient, state)
   })
 
-  const milliseconds = (instructions: readonly VirtualInstruction[]): number =>
+  const milliseconds = (instructions: readonly UnplacedInstruction[]): number =>
     instructions.reduce((sum, one) => sum + (one.kind === 'launch' ? nanoseconds(device, pool.kernels[one.kernel]!) : 0), 0) / 1e6
   const first = kept?.[0]?.source.address
   const isInput = (buffer: Buffer): boolean => from === 0 && first?.space === 'arena' && first.buffer === buffer
@@ -87,8 +87,8 @@ export const chainOf = (
   pipe(
     loweringFor(request),
     E.map((lowering) => {
-      const pool = openPool()
-      const context = openContext(lowering, pool)
+      const pool = createPool()
+      const context = createContext(lowering, pool)
       const { graph, device } = lowering
       const measured = stageSpans(graph).map((span) => measure(context, pool, span))
       const input = { x: tensorBytes(context.layouts[0]!, graph.input, context.activationBytes), y: 0 }

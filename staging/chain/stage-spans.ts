@@ -9,7 +9,7 @@ export const stageSpans = (graph: Graph): readonly Span[] => {
   const joins = (position: number): boolean =>
     position > 0 &&
     (crossing(graph, position).some((tensor) => tensor !== position) ||
-      (loweringOf(nodes[position]!).inPlace && loweringOf(nodes[position - 1]!).keeps.output !== true))
+      (loweringOf(nodes[position]!).inPlace && loweringOf(nodes[position - 1]!).saves.output !== true))
   const starts = nodes.flatMap((_, position) => (joins(position) ? [] : [position]))
   return starts.map((from, index) => ({ from, to: starts[index + 1] ?? nodes.length }))
 }

@@ -4,7 +4,7 @@ import { tileCount, type Segment } from '../plan'
 import { viewOfOutput } from './body'
 import type { BoundSegment } from './bound-segment'
 import type { Context, NodeParameters, ParameterTensor, Step } from './context'
-import { at, none, type Buffer, type Virtual } from './emitter'
+import { at, none, type Buffer, type UnplacedOperand } from './emitter'
 import { handOn, seedOnHost, type Outgoing } from './host-gradients'
 import { normalisationKernel } from './normalisation-kernel'
 import { loweringOf } from './ops'
@@ -39,13 +39,13 @@ export interface BoundGradients {
   /** What goes to the host, band by band. */
   readonly outgoing: readonly Outgoing[]
   /** Of a normalisation: sums for the gradients of its parameters and input. */
-  readonly sumsAt: (position: number, region: Region) => Virtual
+  readonly sumsAt: (position: number, region: Region) => UnplacedOperand
   /** Where a parameter's gradient is summed over the tiles and micro-batches. */
   readonly sumOf: (parameter: ParameterTensor) => Buffer
   /** Whether several tiles add to the sums. */
   readonly partial: boolean
   /** Weights as the gradient of the input reads them. */
-  readonly backwardWeights: (weight: ParameterTensor) => Virtual
+  readonly backwardWeights: (weight: ParameterTensor) => UnplacedOperand
   /** Told when this tile has no more use for a layer's parameters. */
   readonly done: (parameters: NodeParameters) => void
 }
@@ -57,7 +57,7 @@ export const writesDirectly = (context: Context, input: WholeTensor, region: Reg
 }
 
 interface Target {
-  readonly address: Virtual
+  readonly address: UnplacedOperand
   /** Adds what was written to the sum over tiles and micro-batches. */
   readonly add: () => void
 }
@@ -69,7 +69,7 @@ const targetOf = (
   { sumOf, partial }: Pick<BoundGradients, 'sumOf' | 'partial'>
 ): ((parameters: NodeParameters | undefined, role: 'weight' | 'bias') => Target) => {
   const adds = partial || microBatches(objective) > 1
-  const ownBuffer = ({ name, elements }: ParameterTensor, scope: 'local' | 'unwanted' = 'local'): Virtual =>
+  const ownBuffer = ({ name, elements }: ParameterTensor, scope: 'local' | 'unwanted' = 'local'): UnplacedOperand =>
     at(emit.buffer(`${partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * parameterBytes, scope))
   return (parameters, role) => {
     const parameter = parameters?.[role]
@@ -91,7 +91,7 @@ export const normalisationParameters = (
   context: Context,
   position: number,
   images: number,
-  sums: Virtual,
+  sums: UnplacedOperand,
   gradients: Pick<BoundGradients, 'sumOf'>
 ): void => {
   const parameters = context.parameters[position]
@@ -224,7 +224,7 @@ export const backwardBody = (
       normalise(step, destination!)
       continue
     }
-    if (step.absorbed || loweringOf(node).passesGradient === true) {
+    if (step.fusedIntoPrevious || loweringOf(node).passesGradient === true) {
       // The first operand may take the tile itself, so it comes last.
       for (const [operand, tensor] of [...node.inputs.entries()].reverse())
         if (wanted[operand]!) contribute(tensor, regionFor(tensor), gradientFor(step, operand, destination!), operand === 0)
@@ -258,7 +258,7 @@ export const backwardBody = (
 export const emitPending = (
   context: Context,
   position: number,
-  whole: { readonly source: TileTensor; readonly dy: TileTensor; readonly gradient: TileTensor; readonly sums: Virtual },
+  whole: { readonly source: TileTensor; readonly dy: TileTensor; readonly gradient: TileTensor; readonly sums: UnplacedOperand },
   slope: number
 ): void => {
   const node = context.graph.nodes[position] as Normalisation

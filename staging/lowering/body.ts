@@ -6,13 +6,13 @@ import { layoutCode } from '../layout'
 import { gathersMoments, isNormalisation } from '../normalisation'
 import { tileCount, type Segment } from '../plan'
 import { rounds, windowFields, type Context, type Step } from './context'
-import { at, none, type Virtual } from './emitter'
+import { at, none, type UnplacedOperand } from './emitter'
 import { handsOutLoss } from './exchange'
 import { openImageTile } from './image-tile'
 import { gatherMoments } from './moments'
 import { loweringOf } from './ops'
 import { passOf } from './pass'
-import { bringBand, takeBand } from './streams'
+import { copyRowsToDevice, copyRowsToHost } from './streams'
 import {
   allOf,
   copyPart,
@@ -33,16 +33,18 @@ import {
 } from './tensors'
 import type { Body, Region, TileTensor } from './tile-tensor'
 
-const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners' | 'slope' | 'absorbed'>): Virtual => {
+const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners' | 'slope' | 'fusedIntoPrevious'>): UnplacedOperand => {
   if (node.op !== 'maxPool2d') return none
   const kernel: Kernel = { kind: 'maxPoolForward', layout: layoutCode(step.source.layout), ...windowFields(windowOf(node.args), step) }
   return at(context.emit.buffer(`winners of ${node.name}`, context.device.winnersBytes(kernel)))
 }
 
 /** The op that overwrites a tile of a tensor: one that reads just what is held of it. */
-const heirIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: number): number | undefined => {
-  const heir = pass.heirOf(tensor)
-  return heir !== undefined && isSameRegion(regionOf(body, tensor), readRegionOf(body, heir - segment.from, tensor)) ? heir : undefined
+const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: number): number | undefined => {
+  const consumer = pass.inPlaceConsumerOf(tensor)
+  return consumer !== undefined && isSameRegion(regionOf(body, tensor), readRegionOf(body, consumer - segment.from, tensor))
+    ? consumer
+    : undefined
 }
 
 /** How an output of a tile, and its gradient, is seen in place: all tiles of a sum add to it and read its gradient there. */
@@ -52,30 +54,34 @@ export const viewOfOutput = (context: Context, node: Node, whole: TileTensor, re
     : viewOf(context, whole, region)
 
 /** Where the output of each op of a tile goes: a whole tensor itself where that can be, else a buffer, shared by ops that work in place. */
-const homesOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass): ReadonlyMap<number, Virtual> => {
+const outputBuffersOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass): ReadonlyMap<number, UnplacedOperand> => {
   const { graph, layouts } = context
   const { segment, boundaries } = bound
-  const homes = new Map<number, Virtual>()
+  const outputBuffers = new Map<number, UnplacedOperand>()
   for (let position = segment.to - 1; position >= segment.from; position--) {
     const [node, tensor] = [graph.nodes[position]!, position + 1]
     const whole = pass.writes(tensor) ? boundaries.get(tensor)?.tensor : undefined
     const region = regionOf(body, tensor)
     const direct =
       whole !== undefined && isSameRegion(region, ownedRegionOf(body, tensor)) ? viewOfOutput(context, node, whole, region) : undefined
-    const heir = heirIn(bound, body, pass, tensor)
-    if (direct !== undefined) homes.set(tensor, direct.address)
-    else if (isLoss(node.op)) homes.set(tensor, none)
-    else if (heir !== undefined) homes.set(tensor, homes.get(heir + 1)!)
-    else homes.set(tensor, freshTile(context, `output of ${node.name}`, regionExtents(region, node.output[1]), layouts[tensor]!).address)
+    const consumer = inPlaceConsumerIn(bound, body, pass, tensor)
+    if (direct !== undefined) outputBuffers.set(tensor, direct.address)
+    else if (isLoss(node.op)) outputBuffers.set(tensor, none)
+    else if (consumer !== undefined) outputBuffers.set(tensor, outputBuffers.get(consumer + 1)!)
+    else
+      outputBuffers.set(
+        tensor,
+        freshTile(context, `output of ${node.name}`, regionExtents(region, node.output[1]), layouts[tensor]!).address
+      )
   }
-  return homes
+  return outputBuffers
 }
 
 /** What a tile holds of a tensor on the host, which passes in whole rows; `home` is where it goes when it is brought for this tile alone. */
 const bringTile = (context: Context, { tensor }: Stream, region: Region, home: () => TileTensor): TileTensor => {
   const rows = wholeRows(tensor, region)
-  if (isSameRegion(rows, region)) return bringBand(context, tensor, region, home)
-  const band = bringBand(context, tensor, rows, (extents) => freshTile(context, 'band of whole rows', extents, tensor.layout))
+  if (isSameRegion(rows, region)) return copyRowsToDevice(context, tensor, region, home)
+  const band = copyRowsToDevice(context, tensor, rows, (extents) => freshTile(context, 'band of whole rows', extents, tensor.layout))
   const tile = home()
   copyPart(context.emit, { tensor: band, region: within(rows, region) }, allOf(tile), 0, context.activationBytes)
   return tile
@@ -89,7 +95,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
   const { emit, activationBytes, parameterBytes, layouts, exchange, graph } = context
   const { segment, boundaries, streams } = bound
   const pass = passOf(context, bound, mode)
-  const homes = homesOf(context, bound, body, pass)
+  const outputBuffers = outputBuffersOf(context, bound, body, pass)
   const tiles = new Map<number, TileTensor>()
 
   /** The tile of a tensor that comes from outside: seen in place, copied, or loaded; left empty where nothing reads it. */
@@ -100,12 +106,12 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     const view = whole && viewOf(context, whole, region)
     if (view !== undefined) return view
     const extents = regionExtents(region, extentsOfTensor(graph, tensor)[1])
-    const heir = heirIn(bound, body, pass, tensor)
+    const consumer = inPlaceConsumerIn(bound, body, pass, tensor)
     const reader = graph.nodes[graph.readers[tensor]!.find((position) => position >= segment.from)!]!
     const home = (): TileTensor =>
-      heir === undefined
+      consumer === undefined
         ? freshTile(context, `input of ${reader.name}`, extents, layouts[tensor]!)
-        : { address: homes.get(heir + 1)!, extents, layout: layouts[tensor]! }
+        : { address: outputBuffers.get(consumer + 1)!, extents, layout: layouts[tensor]! }
     if (tensor === 0) return openImageTile(context, region, extents, home, pass.isRead(0))
     if (pass.isRead(tensor) && stream !== undefined) return bringTile(context, stream, region, home)
     const tile = home()
@@ -140,7 +146,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
   const handOut = (tensor: number, tile: TileTensor): void => {
     const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
     const stream = streams.get(tensor)
-    if (stream !== undefined) return takeBand(context, { tensor: tile, region: within(region, owned) }, stream.tensor, owned)
+    if (stream !== undefined) return copyRowsToHost(context, { tensor: tile, region: within(region, owned) }, stream.tensor, owned)
     const whole = boundaries.get(tensor)!.tensor
     if (tile.address.space === 'arena' && tile.address.buffer === whole.buffer) return
     copyPart(emit, { tensor: tile, region: within(region, owned) }, { tensor: whole, region: owned }, 0, activationBytes)
@@ -160,7 +166,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
       source: sources[0]!,
       destination: pass.fuses(position)
         ? sources[0]!
-        : { address: homes.get(tensor)!, extents: regionExtents(destinationRegion, node.output[1]), layout: layouts[tensor]! },
+        : { address: outputBuffers.get(tensor)!, extents: regionExtents(destinationRegion, node.output[1]), layout: layouts[tensor]! },
       rows: body.runs[1].readings[position - segment.from]!,
       columns: body.runs[2].readings[position - segment.from]!,
       sourceRegion: readRegionOf(body, position - segment.from, node.inputs[0]!),
@@ -171,8 +177,8 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
     const step: Step = {
       ...partial,
       winners: winnersOf(context, node, partial),
-      slope: pass.slopeOf(position),
-      absorbed: fused && isNormalisation(graph.nodes[node.inputs[0]! - 1]!)
+      slope: pass.negativeSlopeOf(position),
+      fusedIntoPrevious: fused && isNormalisation(graph.nodes[node.inputs[0]! - 1]!)
     }
     steps.push(step)
     tiles.set(tensor, step.destination)

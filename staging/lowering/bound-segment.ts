@@ -1,7 +1,7 @@
 import type { Segment } from '../plan'
 import type { Ends } from '../tiling'
 import type { Context } from './context'
-import type { Virtual } from './emitter'
+import type { UnplacedOperand } from './emitter'
 import type { WholeTensor } from './tile-tensor'
 
 /** A tensor between two segments, and its gradient unless nothing before it learns. */
@@ -26,7 +26,7 @@ export interface PendingStream {
   readonly position: number
   /** On the host; the gradient of the tensor itself where nothing else reads that. */
   readonly dy: WholeTensor
-  readonly sums: Virtual
+  readonly sums: UnplacedOperand
   readonly slope: number
   readonly context: Context
   /** Updates the normalisation's parameters, which this still reads. */
@@ -62,9 +62,9 @@ export interface Pass {
   /** Whether a tensor is written to where it lies between segments. */
   readonly writes: (tensor: number) => boolean
   /** The op that may overwrite a tensor with its own output. */
-  readonly heirOf: (tensor: number) => number | undefined
+  readonly inPlaceConsumerOf: (tensor: number) => number | undefined
   /** Whether a rectifier is applied by the op before it. */
   readonly fuses: (position: number) => boolean
   /** What the op multiplies negative results by, for the rectifier after it; 1 where there is none. */
-  readonly slopeOf: (position: number) => number
+  readonly negativeSlopeOf: (position: number) => number
 }

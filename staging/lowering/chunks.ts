@@ -2,16 +2,16 @@ import { touchedBy, type BufferLifetime } from '../placement/lifetimes'
 import { type Lifetime, type Placement, aligned, alignment } from '../placement/placement'
 import { virtual } from '../placement/virtual'
 import type { Chunks, Engine, Instruction } from '../program'
-import type { Pool, VirtualInstruction } from './emitter'
+import type { Pool, UnplacedInstruction } from './emitter'
 
 /** Instructions at the top of a section's code, with the times (as of lifetimes) at which each begins; then the section's end. */
 interface Timed {
-  readonly code: readonly VirtualInstruction[]
+  readonly code: readonly UnplacedInstruction[]
   readonly starts: readonly number[]
 }
 
-const timesOf = (sections: readonly (readonly VirtualInstruction[])[]): readonly Timed[] => {
-  const length = (one: VirtualInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + length(inner), 0) : 1)
+const timesOf = (sections: readonly (readonly UnplacedInstruction[])[]): readonly Timed[] => {
+  const length = (one: UnplacedInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + length(inner), 0) : 1)
   let time = 0
   return sections.map((code) => {
     const starts = code.map((one) => {
@@ -71,9 +71,9 @@ interface Touching {
   readonly all: Set<Engine>
 }
 
-const touchingOf = (sections: readonly (readonly VirtualInstruction[])[], rangeOf: ReadonlyMap<number, number>) => {
+const touchingOf = (sections: readonly (readonly UnplacedInstruction[])[], rangeOf: ReadonlyMap<number, number>) => {
   const touching = new Map<number, Touching>()
-  const walk = (code: readonly VirtualInstruction[]): void =>
+  const walk = (code: readonly UnplacedInstruction[]): void =>
     code.forEach((one) => {
       if (one.kind === 'loop') return walk(one.body)
       const engine = one.engine ?? 'compute'
@@ -134,7 +134,7 @@ export interface PlacedInChunks {
  * map, and compute for one that uses it last.
  */
 export const placeInChunks = (
-  sections: readonly (readonly VirtualInstruction[])[],
+  sections: readonly (readonly UnplacedInstruction[])[],
   lifetimes: readonly BufferLifetime[],
   chunkBytes: number,
   place: (lifetimes: readonly Lifetime[]) => Placement,

@@ -4,8 +4,8 @@ import type { ConvolutionKernel, Kernel } from '../kernels'
 import type { Layout } from '../layout'
 import type { Learning, Objective } from '../objective'
 import type { Reading } from '../region'
-import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
-import type { Region, TileTensor, Turn } from './tile-tensor'
+import { at, none, type Buffer, type Emitter, type UnplacedOperand } from './emitter'
+import type { Region, TileTensor, BufferSlot } from './tile-tensor'
 
 /** How a step's input arrives: uint8 images, normalised as tiles are loaded, or float values from the exchange buffer. */
 export type Source =
@@ -77,13 +77,13 @@ export interface Context {
   readonly moments: ReadonlyMap<number, Buffer>
   readonly exchange: StepExchange
   /** Inside a segment that runs some convolutions by Winograd: the transformed weights of those; asked for just before they are read. */
-  readonly winograd?: ReadonlyMap<ParameterTensor, { readonly [L in TransformedLayout]: () => Virtual }>
+  readonly winograd?: ReadonlyMap<ParameterTensor, { readonly [L in TransformedLayout]: () => UnplacedOperand }>
   /** Inside a segment whose tiles share them: weights rounded to the activations' type. */
-  readonly rounded?: ReadonlyMap<ParameterTensor, Virtual>
+  readonly rounded?: ReadonlyMap<ParameterTensor, UnplacedOperand>
   /** Inside a segment: where its tiles add up an output that is rounded to the activations' type when they are done, by tensor. */
   readonly sums?: ReadonlyMap<number, TileTensor>
   /** Inside a tile of a segment that loads ahead. */
-  readonly turn?: Turn | undefined
+  readonly turn?: BufferSlot | undefined
   /** Inside a segment that may take it: bytes of scratch for a convolution's algorithm. */
   readonly workspace?: number
 }
@@ -121,11 +121,11 @@ export interface Step<N extends Node = Node> {
   readonly destinationRegion: Region
   readonly parameters: NodeParameters | undefined
   /** Which input won each window of a max pool. */
-  readonly winners: Virtual
+  readonly winners: UnplacedOperand
   /** Of the rectifier that runs with this op: times what is negative; 1 where there is none. */
   readonly slope: number
   /** Whether this is a rectifier of which a normalisation before it does all the work, forward and backward. */
-  readonly absorbed: boolean
+  readonly fusedIntoPrevious: boolean
 }
 
 /** What a step's backward reads and writes; absent ones are not wanted. */
@@ -136,14 +136,14 @@ export interface StepGradients {
   readonly sources: readonly (TileTensor | undefined)[]
   readonly source: TileTensor | undefined
   /** In space none, as the bias, where the node does not learn. */
-  readonly weight: Virtual
-  readonly bias: Virtual
+  readonly weight: UnplacedOperand
+  readonly bias: UnplacedOperand
   /** The weights in the layout that the gradient of the input reads; asked for just before they are read. */
-  readonly backwardWeights: () => Virtual
+  readonly backwardWeights: () => UnplacedOperand
 }
 
 /** A fresh scratch operand for a kernel, or none where the device needs none. */
-export const scratchFor = ({ device, emit }: Context, kernel: Kernel): Virtual => {
+export const scratchFor = ({ device, emit }: Context, kernel: Kernel): UnplacedOperand => {
   const bytes = device.scratchBytes(kernel)
   return bytes === 0 ? none : at(emit.buffer(`scratch of ${kernel.kind}`, bytes))
 }

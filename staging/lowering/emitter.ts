@@ -12,41 +12,41 @@ export interface Buffer {
 export type Strides = readonly [number, number, number]
 
 /** An operand before placement: bytes into a buffer or the exchange buffer, or an index; strides per tile along B, H, W. */
-export type Virtual =
+export type UnplacedOperand =
   | { readonly space: 'none' }
   | { readonly space: 'arena'; readonly buffer: Buffer; readonly base: number; readonly strides: Strides }
   | { readonly space: 'exchange' | 'index'; readonly base: number; readonly strides: Strides }
 
 /** Bytes in a buffer of the arena, or of the host pool. */
-export type InBuffer = Extract<Virtual, { readonly space: 'arena' }>
+export type InBuffer = Extract<UnplacedOperand, { readonly space: 'arena' }>
 
 /** A copy between the arena and the host pool before placement (see Copy in program.ts). */
-export interface VirtualCopy extends Omit<Copy, 'device' | 'host'> {
+export interface UnplacedCopy extends Omit<Copy, 'device' | 'host'> {
   readonly device: InBuffer
   readonly host: InBuffer
 }
 
-export type VirtualInstruction =
+export type UnplacedInstruction =
   | {
       readonly kind: 'launch'
       readonly kernel: number
-      readonly operands: readonly Virtual[]
+      readonly operands: readonly UnplacedOperand[]
       readonly engine?: 'to-device'
       readonly seed?: number
     }
-  | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly VirtualInstruction[] }
-  | VirtualCopy
+  | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly UnplacedInstruction[] }
+  | UnplacedCopy
   /** A wait may end a transfer: what that read, on the device or on the host, must stay until here. */
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number; readonly device?: Buffer; readonly host?: Buffer }
 
 export const still: Strides = [0, 0, 0]
-export const none: Virtual = { space: 'none' }
+export const none: UnplacedOperand = { space: 'none' }
 export const at = (buffer: Buffer, base = 0, strides: Strides = still): InBuffer => ({ space: 'arena', buffer, base, strides })
-export const exchanged = (base: number, strides: Strides = still): Virtual => ({ space: 'exchange', base, strides })
-export const index = (base: number, stride: Strides): Virtual => ({ space: 'index', base, strides: stride })
+export const exchanged = (base: number, strides: Strides = still): UnplacedOperand => ({ space: 'exchange', base, strides })
+export const index = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
 
 /** The same operand further on. */
-export const moved = (operand: Virtual, bytes: number, [b, h, w]: Strides): Virtual =>
+export const moved = (operand: UnplacedOperand, bytes: number, [b, h, w]: Strides): UnplacedOperand =>
   operand.space === 'none'
     ? operand
     : { ...operand, base: operand.base + bytes, strides: [operand.strides[0] + b, operand.strides[1] + h, operand.strides[2] + w] }
@@ -59,7 +59,7 @@ export interface Pool {
   readonly freshEvent: () => number
 }
 
-export const openPool = (): Pool => {
+export const createPool = (): Pool => {
   const kernels: Kernel[] = []
   const indices = new Map<string, number>()
   let [buffers, events] = [0, 0]
@@ -82,10 +82,10 @@ export interface Emitter {
   readonly buffer: (name: string, bytes: number, scope?: Buffer['scope']) => Buffer
   /** The next launch that reads this output gradient begins a tile's backward. */
   readonly seed: (gradient: Buffer) => void
-  readonly launch: <K extends KernelKind>(kernel: KernelOf<K>, operands: { readonly [O in OperandsOf<K>]: Virtual }) => void
+  readonly launch: <K extends KernelKind>(kernel: KernelOf<K>, operands: { readonly [O in OperandsOf<K>]: UnplacedOperand }) => void
   /** The same on the to-device engine. */
-  readonly load: (kernel: KernelOf<'loadImage'>, operands: { readonly [O in OperandsOf<'loadImage'>]: Virtual }) => void
-  readonly copy: (copy: Omit<VirtualCopy, 'kind'>) => void
+  readonly load: (kernel: KernelOf<'loadImage'>, operands: { readonly [O in OperandsOf<'loadImage'>]: UnplacedOperand }) => void
+  readonly copy: (copy: Omit<UnplacedCopy, 'kind'>) => void
   readonly freshEvent: () => number
   readonly record: (engine: Engine, event: number, device?: Buffer) => void
   readonly wait: (engine: Engine, event: number, device?: Buffer) => void
@@ -93,7 +93,7 @@ export interface Emitter {
   readonly loop: (axis: TileAxis, count: number, body: () => void) => void
   /** The same with a body for even indices and one for odd ones, 0 and 1; of an odd number the last runs by itself. */
   readonly pairs: (axis: TileAxis, count: number, body: (index: 0 | 1) => void) => void
-  readonly code: () => readonly VirtualInstruction[]
+  readonly code: () => readonly UnplacedInstruction[]
   /** A moment of the step begins (see HostStay in plan.ts); only its first time outside of loops counts. */
   readonly moment: (moment: number) => void
   /** The position in `code` at which each moment that came begins. */
@@ -107,15 +107,15 @@ interface Stepping {
   readonly step: number
 }
 
-const stepped = (operand: Virtual, { axis, first, step }: Stepping): Virtual => {
+const stepped = (operand: UnplacedOperand, { axis, first, step }: Stepping): UnplacedOperand => {
   if (operand.space === 'none') return operand
   const stride = operand.strides[axis]!
   const [b, h, w] = operand.strides.map((own, k) => (k === axis ? step * own : own))
   return { ...operand, base: operand.base + first * stride, strides: [b!, h!, w!] }
 }
 
-export const emitter = (pool: Pool): Emitter => {
-  let current: VirtualInstruction[] = []
+export const createEmitter = (pool: Pool): Emitter => {
+  let current: UnplacedInstruction[] = []
   let seeding: Buffer | undefined
   let stepping: Stepping | undefined
   let depth = 0
@@ -130,10 +130,10 @@ export const emitter = (pool: Pool): Emitter => {
     outer.push({ kind: 'loop', axis, count, body: current })
     current = outer
   }
-  const emitLaunch = (kernel: Kernel, named: Readonly<Record<string, Virtual>>, engine?: 'to-device'): void => {
+  const emitLaunch = (kernel: Kernel, named: Readonly<Record<string, UnplacedOperand>>, engine?: 'to-device'): void => {
     const uses = Object.entries(kernelTable[kernel.kind].operands)
     const inOrder = uses.map(([name]) => (stepping === undefined ? named[name]! : stepped(named[name]!, stepping)))
-    const reads = (operand: Virtual, position: number): boolean =>
+    const reads = (operand: UnplacedOperand, position: number): boolean =>
       operand.space === 'arena' && operand.buffer === seeding && uses[position]![1] === 'read'
     const seed = seeding === undefined ? -1 : inOrder.findIndex(reads)
     if (seed !== -1) seeding = undefined

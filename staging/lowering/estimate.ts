@@ -1,18 +1,18 @@
 import { maxLive } from '../placement/placement'
 import { lifetimesOf } from '../placement/lifetimes'
 import type { Kernel } from '../kernels'
-import { lazily } from '../lazily'
+import { lazy } from '../memoize'
 import { untiled, type Segment } from '../plan'
 import type { TileAxis } from '../program'
 import { endsOnHost } from '../streams'
 import { segmentTiling, tileRuns, type SegmentTiling, type TileRun } from '../tiling'
 import { bindAlone } from './bind'
 import type { Context } from './context'
-import { emitter, openPool, type Pool, type VirtualInstruction } from './emitter'
-import { likenessOf } from './likeness'
-import { openContext, type Lowering } from './open-context'
+import { createEmitter, createPool, type Pool, type UnplacedInstruction } from './emitter'
+import { structuralHashes } from './structural-hash'
+import { createContext, type Lowering } from './create-context'
 import { emitBackward, emitForward } from './segment'
-import { stopwatch, type Stopwatch } from './stopwatch'
+import { createCostBuilder, type CostBuilder } from './cost-builder'
 import { simulatedNanoseconds } from '../simulate'
 
 /** What one segment takes beside residents and the tensors at its ends. */
@@ -47,8 +47,8 @@ const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [larges
 export const segmentEstimator = (
   lowering: Lowering
 ): ((segment: Segment, streamed?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
-  const pool = openPool()
-  const context = openContext(lowering, pool)
+  const pool = createPool()
+  const context = createContext(lowering, pool)
   const timed = withoutScratch(context)
   const keyOf = segmentKeys(context)
   const known = new Map<string, SegmentEstimate | undefined>()
@@ -66,8 +66,8 @@ export const segmentEstimator = (
       known.set(
         key,
         tiling && {
-          bytes: lazily(() => bytesOf(context, pool, segment, tiling, streamed)),
-          nanoseconds: lazily(() => timeSegment(timed, segment, tiling, streamed).nanoseconds())
+          bytes: lazy(() => bytesOf(context, pool, segment, tiling, streamed)),
+          nanoseconds: lazy(() => timeSegment(timed, segment, tiling, streamed).nanoseconds())
         }
       )
     }
@@ -77,7 +77,7 @@ export const segmentEstimator = (
 
 /** The same for segments that are alike and run in the same way. */
 const segmentKeys = (context: Context): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
-  const likeness = likenessOf(context)
+  const likeness = structuralHashes(context)
   return (segment, streamed) => {
     const { from, grid, recompute, reorder, winograd = [], workspace, loadsAhead, repeats } = segment
     const onHost = endsOnHost(context.graph, segment, streamed).map((tensor) => tensor - from)
@@ -103,23 +103,23 @@ const withoutScratch = (context: Context): Context => ({
   device: { ...context.device, scratchBytes: () => 0, winnersBytes: () => 0 }
 })
 
-const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number> = new Set()): Stopwatch => {
-  const watch = stopwatch(context.device)
+const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number> = new Set()): CostBuilder => {
+  const watch = createCostBuilder(context.device)
   emitSegment({ ...context, emit: watch }, segment, tiling, streamed)
   if (segment.loadsAhead !== true && endsOnHost(context.graph, segment, streamed).length === 0) return watch
   // Engines that run beside each other are simulated.
-  const pool = openPool()
-  const emit = emitter(pool)
+  const pool = createPool()
+  const emit = createEmitter(pool)
   emitSegment({ ...context, emit }, segment, tiling, streamed)
   const whole = simulatedNanoseconds(emit.code(), pool.kernels, context.device)
   return { ...watch, nanoseconds: (kind) => (kind === undefined ? whole : watch.nanoseconds(kind)) }
 }
 
 /** What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more than padding. Answers are remembered as an estimator's. */
-export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = new Set()): ((segment: Segment) => Stopwatch) => {
-  const context = withoutScratch(openContext(lowering, openPool()))
+export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = new Set()): ((segment: Segment) => CostBuilder) => {
+  const context = withoutScratch(createContext(lowering, createPool()))
   const keyOf = segmentKeys(context)
-  const known = new Map<string, Stopwatch>()
+  const known = new Map<string, CostBuilder>()
   return (segment) => {
     const key = keyOf(segment, onHost)
     const watch = known.get(key) ?? timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!, onHost)
@@ -130,7 +130,7 @@ export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = n
 
 /** Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding. */
 export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number) => {
-  const context = openContext(lowering, openPool())
+  const context = createContext(lowering, createPool())
   return (segment) => {
     let largest = 0
     const scratchBytes = (kernel: Kernel): number => {
@@ -144,7 +144,7 @@ export const segmentScratch = (lowering: Lowering): ((segment: Segment) => numbe
 }
 
 const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentBytes => {
-  const emit = emitter(pool)
+  const emit = createEmitter(pool)
   // What a tile leaves to the next one, and to the host, the largest alone does not tell.
   const inBands = endsOnHost(context.graph, segment, streamed).length > 0
   const forwardEnd = emitSegment({ ...context, emit }, segment, inBands ? tiling : largestTile(tiling), streamed)
@@ -158,5 +158,5 @@ const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: Segment
   }
 }
 
-const instructions = (code: readonly VirtualInstruction[]): number =>
+const instructions = (code: readonly UnplacedInstruction[]): number =>
   code.reduce((sum, one) => sum + (one.kind === 'loop' ? instructions(one.body) : 1), 0)

@@ -2,7 +2,7 @@ import type { Normalisation } from '../normalisation'
 import type { Context } from './context'
 import { at, still, type Buffer } from './emitter'
 import { normalisationKernel } from './normalisation-kernel'
-import { bringBand, takeBand, type Band } from './streams'
+import { copyRowsToDevice, copyRowsToHost, type Band } from './streams'
 import type { Stream } from './bound-segment'
 import { allOf, copyPart, freshTile, regionExtents, zeroTile } from './tensors'
 import type { Body, Part, Region, TileTensor, WholeTensor } from './tile-tensor'
@@ -37,7 +37,7 @@ export const seedOnHost = (context: Context, stream: Stream, owned: Region): Til
   const { emit } = context
   const { tensor, gradient, pending, isWritten } = stream
   const brought = (whole: WholeTensor, name: string, seed?: true): TileTensor =>
-    bringBand(context, whole, owned, (extents) => freshTile(context, name, extents, whole.layout), seed)
+    copyRowsToDevice(context, whole, owned, (extents) => freshTile(context, name, extents, whole.layout), seed)
   let seed = isWritten ? brought(gradient!, 'tile of the output gradient', true) : undefined
   const source = pending.length === 0 ? undefined : brought(tensor, 'tile of what is normalised')
   for (const { position, dy, sums, slope, context: inside } of pending) {
@@ -80,11 +80,11 @@ export const handOn = (context: Context, outgoing: Outgoing, body: Body, tile: T
   const count = place.size[1]
   if (count === 0) return
   const above = isFirst ? lead : 0
-  if (isFirst && above === 0 && rows <= height && width === whole.extents[3]) return takeBand(context, complete, whole, place)
+  if (isFirst && above === 0 && rows <= height && width === whole.extents[3]) return copyRowsToHost(context, complete, whole, place)
   const fresh = (extents: TileTensor['extents']): TileTensor => freshTile(context, 'gradient of whole rows', extents, tile.layout)
-  const wide = isFirst ? fresh(regionExtents(place, channels)) : bringBand(context, whole, place, fresh)
+  const wide = isFirst ? fresh(regionExtents(place, channels)) : copyRowsToDevice(context, whole, place, fresh)
   if (isFirst) zeroTile(emit, wide, activationBytes)
   const target = { tensor: wide, region: rowsFrom(above, complete.region.size[1], outgoing.regionOf(body).from[2]) }
   if (complete.region.size[1] > 0) copyPart(emit, complete, target, isFirst ? 0 : 1, activationBytes)
-  takeBand(context, allOf(wide), whole, place)
+  copyRowsToHost(context, allOf(wide), whole, place)
 }

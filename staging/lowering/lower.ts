@@ -1,4 +1,4 @@
-import { lazily } from '../lazily'
+import { lazy } from '../memoize'
 import { microBatches } from '../objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import { maxLive } from '../placement/placement'
@@ -6,12 +6,12 @@ import type { Residence, Segment } from '../plan'
 import type { Instruction, Program, Resident, Section } from '../program'
 import { simulate } from '../simulate'
 import type { Insertions } from './chunks'
-import { openPool, type Buffer } from './emitter'
-import { openContext, type Lowering } from './open-context'
+import { createPool, type Buffer } from './emitter'
+import { createContext, type Lowering } from './create-context'
 import { place, placeBuffers } from './place'
 import { bytesOfResidents, residentsOf } from './residents'
 import { resolve, type Placed } from './resolve'
-import { bindSegments, emitSections, type VirtualSection } from './step'
+import { bindSegments, emitSections, type UnplacedSection } from './step'
 import { transferSection } from './transfer'
 
 const largestOf = (live: readonly Buffer[]): string =>
@@ -52,14 +52,14 @@ const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readon
 
 /** Lowers a plan's segments: instructions for every tile, with their buffers placed; sections never run at the same time. */
 export const lower = (lowering: Lowering, segments: readonly Segment[], residence: Residence = []): Lowered => {
-  const pool = openPool()
-  const context = openContext(lowering, pool)
+  const pool = createPool()
+  const context = createContext(lowering, pool)
   const residents = residentsOf(context)
   const sections = emitSections(context, pool, bindSegments(context, segments), residents, residence)
   const all = sections.flatMap(({ code }) => code)
   const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
-    const lifetimes = lazily(() => lifetimesOf(all, always, side))
-    return { lifetimes, live: lazily(() => maxLive(lifetimes())), placement: lazily(() => placed(lifetimes())) }
+    const lifetimes = lazy(() => lifetimesOf(all, always, side))
+    return { lifetimes, live: lazy(() => maxLive(lifetimes())), placement: lazy(() => placed(lifetimes())) }
   }
   const codes = sections.map(({ code }) => code)
   const onDevice = placedOn(
@@ -96,14 +96,14 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
       residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
         return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),
-      ...(Object.fromEntries(resolved) as Pick<Program, VirtualSection['name']>),
+      ...(Object.fromEntries(resolved) as Pick<Program, UnplacedSection['name']>),
       restore: transferSection(context, pool, residents, placed, 'restore'),
       save: transferSection(context, pool, residents, placed, 'save'),
       kernels: pool.kernels
     }
   }
   /** Maps take time; without them nothing need be placed to know it. */
-  const codeOf = (name: VirtualSection['name']) => {
+  const codeOf = (name: UnplacedSection['name']) => {
     const index = sections.findIndex((section) => section.name === name)
     if (index === -1) return undefined
     return {
@@ -119,13 +119,13 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
     largestAtPeak: () => largestOf(liveAtPeak()),
     lifetimes: onDevice.lifetimes,
     liveAtPeak,
-    milliseconds: lazily(() =>
+    milliseconds: lazy(() =>
       simulate(
         { step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels },
         lowering.device,
         microBatches(lowering.objective)
       )
     ),
-    program: lazily(program)
+    program: lazy(program)
   }
 }

@@ -2,7 +2,7 @@ import { gathersMoments, isNormalisation, isWithinTile, normalisationOf, type No
 import type { Segment } from '../plan'
 import type { BoundSegment, Pass } from './bound-segment'
 import type { Context } from './context'
-import { at, moved, type Buffer, type Emitter, type Virtual } from './emitter'
+import { at, moved, type Buffer, type Emitter, type UnplacedOperand } from './emitter'
 import { allOf, copyPart, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from './tensors'
 import type { Body, Region, TileTensor } from './tile-tensor'
 
@@ -26,14 +26,20 @@ export const openMoments = ({ graph, emit }: Pick<Context, 'graph' | 'emit'>): R
   )
 
 /** Rows of statistics of a tile's images: all of them, unless images have their own. */
-export const rowsOfTile = (base: Virtual, node: Normalisation, { from, advance }: Region, bytesPerImage: number): Virtual =>
+export const rowsOfTile = (
+  base: UnplacedOperand,
+  node: Normalisation,
+  { from, advance }: Region,
+  bytesPerImage: number
+): UnplacedOperand =>
   normalisationOf(node).perImage === 1 ? moved(base, from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0]) : base
 
 /** Where a tile's moments lie. */
-export const momentsAt = ({ moments }: Context, node: Normalisation, position: number, region: Region): Virtual =>
+export const momentsAt = ({ moments }: Context, node: Normalisation, position: number, region: Region): UnplacedOperand =>
   rowsOfTile(at(moments.get(position)!), node, region, normalisationOf(node).groups * momentBytes)
 
-const zero = (emit: Emitter, { bytes }: Buffer, destination: Virtual): void => emit.launch<'zero'>({ kind: 'zero', bytes }, { destination })
+const zero = (emit: Emitter, { bytes }: Buffer, destination: UnplacedOperand): void =>
+  emit.launch<'zero'>({ kind: 'zero', bytes }, { destination })
 
 /** Positions of the ops that gather moments of a tensor that a span makes, or loads. */
 const gatheringFrom = ({ graph }: Context, { from, to }: Segment): readonly number[] => {

@@ -6,7 +6,7 @@ import { isNormalisation } from '../normalisation'
 import { learningOf, updatesLater, type Optimizer } from '../objective'
 import { tileCount, type Segment } from '../plan'
 import { rounds, type Context, type NodeParameters, type ParameterTensor } from './context'
-import { at, none, type Buffer, type Emitter, type Virtual } from './emitter'
+import { at, none, type Buffer, type Emitter, type UnplacedOperand } from './emitter'
 import { copyElements } from './tensors'
 
 /** How a node's weights are stored, and as what the gradient of its input reads them. */
@@ -84,8 +84,8 @@ export const learningTensors = (parameters: NodeParameters | undefined): readonl
 export const reorderParameter = (
   emit: Emitter,
   { shape, groups, elements }: ParameterTensor,
-  [source, sourceLayout]: readonly [Virtual, Layout],
-  [destination, destinationLayout]: readonly [Virtual, Layout]
+  [source, sourceLayout]: readonly [UnplacedOperand, Layout],
+  [destination, destinationLayout]: readonly [UnplacedOperand, Layout]
 ): void => {
   if (sourceLayout === destinationLayout) return copyElements(emit, elements, source, destination, 0)
   const [outChannels, inPerGroup, kernelHeight, kernelWidth] = shape as readonly [number, number, number, number]
@@ -109,7 +109,7 @@ export const isRounded = (context: Pick<Context, 'activationBytes' | 'parameterB
   rounds(context) && shape.length > 1
 
 /** Weights as a product reads them: as they are stored, or a copy in another layout or rounded to the activations' type. */
-export const weightsIn = (context: WeightContext, weight: ParameterTensor, layout: Layout): Virtual => {
+export const weightsIn = (context: WeightContext, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
   const isStored = weight.layout === layout
   if (!isRounded(context, weight)) return isStored ? at(weight.buffer) : reordered(context, weight, layout)
   const shared = isStored ? context.rounded?.get(weight) : undefined
@@ -129,7 +129,7 @@ const elementsIn = ({ shape, groups }: ParameterTensor, layout: Layout): number 
   return weightElements(layout, [out, inPerGroup, height, width], groups)
 }
 
-const reordered = ({ emit, parameterBytes }: WeightContext, weight: ParameterTensor, layout: Layout): Virtual => {
+const reordered = ({ emit, parameterBytes }: WeightContext, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
   const copy = at(emit.buffer(`${weight.name} in layout ${layout}`, elementsIn(weight, layout) * parameterBytes))
   reorderParameter(emit, weight, [at(weight.buffer), weight.layout], [copy, layout])
   return copy

@@ -1,8 +1,8 @@
 import type { BufferLifetime } from '../placement/lifetimes'
 import { alignment, type Lifetime, type Placement } from '../placement/placement'
 import { placeStatic } from '../placement/static'
-import { statically, type PlacementChoice } from '../plan'
-import type { Pool, VirtualInstruction } from './emitter'
+import { staticPlacement, type PlacementChoice } from '../plan'
+import type { Pool, UnplacedInstruction } from './emitter'
 import { placeInChunks, type PlacedInChunks } from './chunks'
 
 /**
@@ -17,8 +17,8 @@ export const place = (lifetimes: readonly Lifetime[]): Placement =>
 
 /** Where the buffers of a Program's sections lie, and what must be mapped for them, when. */
 export const placeBuffers = (
-  choice: PlacementChoice = statically,
-  sections: readonly (readonly VirtualInstruction[])[],
+  choice: PlacementChoice = staticPlacement,
+  sections: readonly (readonly UnplacedInstruction[])[],
   lifetimes: readonly BufferLifetime[],
   pool: Pick<Pool, 'freshEvent'>
 ): Omit<PlacedInChunks, 'chunks'> & Partial<Pick<PlacedInChunks, 'chunks'>> => {

@@ -1,11 +1,11 @@
 import type { Address, Instruction, Offset } from '../program'
-import type { InBuffer, Virtual, VirtualInstruction } from './emitter'
+import type { InBuffer, UnplacedOperand, UnplacedInstruction } from './emitter'
 
 /** Where each virtual buffer lies, and its index in the Program's list, by its id. */
 export type Placed = ReadonlyMap<number, { readonly offset: number; readonly buffer: number }>
 
-export const resolve = (code: readonly VirtualInstruction[], placed: Placed): readonly Instruction[] => {
-  const address = (operand: Virtual): Address => {
+export const resolve = (code: readonly UnplacedInstruction[], placed: Placed): readonly Instruction[] => {
+  const address = (operand: UnplacedOperand): Address => {
     if (operand.space === 'none') return { space: 'none', base: 0, strides: [0, 0, 0] }
     if (operand.space !== 'arena') return { space: operand.space, base: operand.base, strides: operand.strides }
     const { offset, ...buffer } = placed.get(operand.buffer.id)!

@@ -5,10 +5,10 @@ import { backwardBody, emitPending, normalisationParameters, writesDirectly } fr
 import { forwardBody, isSummedByTiles, sumTensor } from './body'
 import type { BoundSegment, ForwardMode } from './bound-segment'
 import { rounds, type Context, type ParameterTensor, type Step } from './context'
-import { at, none, type Buffer, type Virtual } from './emitter'
+import { at, none, type Buffer, type UnplacedOperand } from './emitter'
 import { completeRows, seedsOf, type Outgoing } from './host-gradients'
-import { broughtBand, emitTiles } from './load-ahead'
-import type { Body, Region, TileTensor, Turn, WholeTensor } from './tile-tensor'
+import { broughtBand, emitTiles } from './double-buffering'
+import type { Body, Region, TileTensor, BufferSlot, WholeTensor } from './tile-tensor'
 import { gatherMomentsOfSum, isPending, rowsOfTile, sumBytes, updateRunning, withFrozenMoments, zeroMoments } from './moments'
 import { loweringOf } from './ops'
 import { learningTensors, weightsIn, withRoundedWeights } from './parameters'
@@ -142,7 +142,7 @@ export const emitBackward = (
   // What backward does not read is not run forward again.
   const again = kept === undefined ? parametersOf(pass.runs) : []
   const rounded = withRoundedWeights(context, segment, [...again, ...withSourceGradient])
-  const forBackward = (weight: ParameterTensor): Virtual => weightsIn(rounded, weight, weight.backwardLayout)
+  const forBackward = (weight: ParameterTensor): UnplacedOperand => weightsIn(rounded, weight, weight.backwardLayout)
   const shared = new Map(
     partial && segment.reorder === 'once'
       ? withSourceGradient.flatMap((both) =>
@@ -196,7 +196,7 @@ export const emitBackward = (
   const mustAdd = new Set(pending.map(({ tensor }) => tensor))
 
   const finishAll = (tensors: readonly ParameterTensor[]): void => tensors.forEach((tensor) => finish(tensor, sumOf(tensor)))
-  const runTile = (body: Body, turn?: Turn): void => {
+  const runTile = (body: Body, turn?: BufferSlot): void => {
     const inTurn: Context = { ...inside, turn }
     const steps = kept ?? forwardBody(inTurn, code, body, mode)
     if (isLast && !partial) updateRunning(context, segment)
@@ -233,7 +233,14 @@ export const emitBackward = (
     if (whole === stream.gradient) stream.isWritten = true
     if (position === undefined) continue
     const finish = (): void => finishNormalisation(position)
-    stream.pending.push({ position, dy: whole, sums: at(sums.get(position)!), slope: pass.slopeOf(position), context: inside, finish })
+    stream.pending.push({
+      position,
+      dy: whole,
+      sums: at(sums.get(position)!),
+      slope: pass.negativeSlopeOf(position),
+      context: inside,
+      finish
+    })
   }
   for (const tensor of ends.outputs) streams.get(tensor)?.pending.forEach((one) => one.finish())
   for (const position of normalising) {
@@ -242,7 +249,7 @@ export const emitBackward = (
     const wait = pending.find((one) => one.position === position)
     if (wait !== undefined) {
       const { tensor, gradient } = boundaries.get(wait.tensor)!
-      emitPending(inside, position, { source: tensor, dy: wait.dy, gradient: gradient!, sums: at(buffer) }, pass.slopeOf(position))
+      emitPending(inside, position, { source: tensor, dy: wait.dy, gradient: gradient!, sums: at(buffer) }, pass.negativeSlopeOf(position))
     }
     finishNormalisation(position)
   }

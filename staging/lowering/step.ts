@@ -5,11 +5,11 @@ import type { Exchanged } from '../program'
 import { segmentTiling } from '../tiling'
 import { allBetween, bindSegment, repeatForward } from './bind'
 import type { Context, ParameterTensor } from './context'
-import { at, emitter, exchanged, openPool, type Buffer, type Pool, type VirtualInstruction } from './emitter'
+import { at, createEmitter, exchanged, createPool, type Buffer, type Pool, type UnplacedInstruction } from './emitter'
 import { emitEvaluation } from './evaluate'
 import { evaluationExchangeOf, exchangeOf } from './exchange'
-import type { StepCode } from './kept'
-import { openContext, type Lowering } from './open-context'
+import type { StepCode } from './saved-tensors'
+import { createContext, type Lowering } from './create-context'
 import { learningTensors, reorderParameter, updateParameter } from './parameters'
 import { residentsOf, statesOf, type StatePart } from './residents'
 import { emitBackward, emitForward, type SegmentCode } from './segment'
@@ -17,9 +17,9 @@ import { withSwaps } from './swap'
 import { emitUpdate, updateExchange } from './update'
 
 /** A section before placement. */
-export interface VirtualSection {
+export interface UnplacedSection {
   readonly name: 'step' | 'update' | 'evaluate'
-  readonly code: readonly VirtualInstruction[]
+  readonly code: readonly UnplacedInstruction[]
   readonly exchange: { readonly bytes: number; readonly entries: readonly Exchanged[] }
 }
 
@@ -73,19 +73,19 @@ export const emitSections = (
   bound: Bound,
   residents: readonly StatePart[],
   residence: Residence
-): readonly VirtualSection[] => {
+): readonly UnplacedSection[] => {
   const { objective } = context
-  const evaluation = (name: 'step' | 'evaluate'): VirtualSection => {
-    const evaluate = emitter(pool)
+  const evaluation = (name: 'step' | 'evaluate'): UnplacedSection => {
+    const evaluate = createEmitter(pool)
     emitEvaluation(context, evaluate, bound.segments)
     return { name, code: evaluate.code(), exchange: evaluationExchangeOf(context) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
   const step = emitStep(context, bound, residents)
-  const sections: VirtualSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: exchangeOf(context) }]
+  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: exchangeOf(context) }]
   if (objective.kind !== 'train') return sections
   if (updatesLater(objective)) {
-    const update = emitter(pool)
+    const update = createEmitter(pool)
     emitUpdate(update, objective, context.parameters.flatMap(learningTensors), statesOf(residents))
     sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
   }
@@ -94,8 +94,8 @@ export const emitSections = (
 
 /** The step without transfers, and what is in the arena beside what its code makes. */
 export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
-  const pool = openPool()
-  const context = openContext(lowering, pool)
+  const pool = createPool()
+  const context = createContext(lowering, pool)
   const residents = residentsOf(context)
   return { pool, residents, step: emitStep(context, bindSegments(context, segments), residents) }
 }

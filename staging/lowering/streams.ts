@@ -94,7 +94,7 @@ const awaitAll = ({ emit }: Context, engine: Copy['engine']): void => {
  * Brings a region of a tensor on the host to a tile: to `home`, or, while the tile before it is computed, to the place that its turn has for
  * it. A `seed` begins the tile's backward.
  */
-export const bringBand = (
+export const copyRowsToDevice = (
   context: Context,
   whole: WholeTensor,
   region: Region,
@@ -113,7 +113,7 @@ export const bringBand = (
 }
 
 /** Takes a part of a tile, which is not written to any more, to where it belongs in a tensor on the host. */
-export const takeBand = (context: Context, tile: Part, whole: WholeTensor, region: Region): void => {
+export const copyRowsToHost = (context: Context, tile: Part, whole: WholeTensor, region: Region): void => {
   beginNow(context, 'to-host')
   copyBand(context, 'to-host', tile, whole, region)
   if (context.turn === undefined) awaitAll(context, 'to-host')

@@ -1,7 +1,7 @@
 import type { Residence } from '../plan'
 import type { Engine } from '../program'
-import { at, type Buffer, type Pool, type Virtual, type VirtualInstruction } from './emitter'
-import { keptTensors, positionOf, type KeptTensor, type StepCode } from './kept'
+import { at, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from './emitter'
+import { savedTensors, positionOf, type SavedTensor, type StepCode } from './saved-tensors'
 
 /** Why a tensor cannot wait on the host as decided; `momentText` says a moment in words. */
 export const stayMistake = (
@@ -10,7 +10,7 @@ export const stayMistake = (
   residence: Residence,
   momentText: (moment: number) => string
 ): string | undefined => {
-  const kept = new Map(keptTensors(step, pool).map((tensor) => [tensor.name, tensor]))
+  const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
   /** Where each tensor is read first after its last stay. */
   const back = new Map<string, number>()
   for (const { tensor, swapOut, freed, swapIn } of residence) {
@@ -37,7 +37,7 @@ export const stayMistake = (
 
 /** A stay on the host in the step's code: each transfer begins, and each wait stands, right before its position. */
 interface Stay {
-  readonly tensor: KeptTensor
+  readonly tensor: SavedTensor
   readonly swapOut: number
   readonly freed: number
   readonly swapIn: number
@@ -52,16 +52,16 @@ interface Stay {
 }
 
 /** What stands before the instruction at `position`. */
-const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => number): readonly VirtualInstruction[] => {
+const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => number): readonly UnplacedInstruction[] => {
   /** Copies that begin once computing has come here. */
   const started = (
     engine: Exclude<Engine, 'compute'>,
     starting: readonly Stay[],
     ends: (stay: Stay) => { readonly device: Buffer; readonly event: number }
-  ): readonly VirtualInstruction[] => {
+  ): readonly UnplacedInstruction[] => {
     if (starting.length === 0) return []
     const here = freshEvent()
-    const copies = starting.flatMap((stay): readonly VirtualInstruction[] => {
+    const copies = starting.flatMap((stay): readonly UnplacedInstruction[] => {
       const { device, event } = ends(stay)
       const { bytes } = device
       return [
@@ -95,9 +95,9 @@ const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => 
 }
 
 /** The step with the transfers of a residence that has no mistake. What comes back has a buffer of its own (see ProgramBuffer). */
-export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): readonly VirtualInstruction[] => {
+export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): readonly UnplacedInstruction[] => {
   if (residence.length === 0) return step.code
-  const kept = new Map(keptTensors(step, pool).map((tensor) => [tensor.name, tensor]))
+  const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
   const hosts = new Map<string, Buffer>()
   const stays = residence.map(({ tensor: name, ...moments }): Stay => {
     const tensor = kept.get(name)!
@@ -120,9 +120,9 @@ export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): rea
   })
   const returns = new Map<number, readonly Stay[]>()
   for (const stay of stays) returns.set(stay.tensor.buffer.id, [...(returns.get(stay.tensor.buffer.id) ?? []), stay])
-  const renamed = (one: VirtualInstruction, position: number): VirtualInstruction => {
+  const renamed = (one: UnplacedInstruction, position: number): UnplacedInstruction => {
     if (one.kind === 'loop') return { ...one, body: one.body.map((inner) => renamed(inner, position)) }
-    const operand = <V extends Virtual>(each: V): V => {
+    const operand = <V extends UnplacedOperand>(each: V): V => {
       const back = each.space === 'arena' ? returns.get(each.buffer.id)?.findLast(({ wanted }) => position >= wanted) : undefined
       return back === undefined ? each : { ...each, buffer: back.again }
     }

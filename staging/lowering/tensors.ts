@@ -6,7 +6,7 @@ import type { KernelOf } from '../kernels'
 import type { BufferRole } from '../program'
 import type { TileRun } from '../tiling'
 import type { Context } from './context'
-import { at, exchanged, index, moved, still, type Emitter, type Strides, type Virtual } from './emitter'
+import { at, exchanged, index, moved, still, type Emitter, type Strides, type UnplacedOperand } from './emitter'
 import type { Interval } from '../interval'
 
 /** A place for all of a tensor of the graph. */
@@ -75,7 +75,7 @@ const dot = (a: Strides, b: Strides): number => a[0] * b[0] + a[1] * b[1] + a[2]
 const scaled = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0] * factor, a[1] * b[1] * factor, a[2] * b[2] * factor]
 
 /** Where a region of a tensor begins. */
-export const addressOf = (whole: TileTensor, region: Region, elementBytes: number): Virtual => {
+export const addressOf = (whole: TileTensor, region: Region, elementBytes: number): UnplacedOperand => {
   const strides = elementStrides(whole)
   return moved(whole.address, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
 }
@@ -172,7 +172,7 @@ export const inLayout = (context: Context, tile: TileTensor, layout: Layout, nam
 }
 
 /** `count` contiguous elements of a parameter from one place to another, copied or added. */
-export const copyElements = (emit: Emitter, count: number, source: Virtual, destination: Virtual, add: 0 | 1): void =>
+export const copyElements = (emit: Emitter, count: number, source: UnplacedOperand, destination: UnplacedOperand, add: 0 | 1): void =>
   emit.launch<'copyBox'>(
     {
       kind: 'copyBox',
@@ -207,7 +207,7 @@ export const inExchange = (
   region: Region,
   offset: number,
   elementBytes: number
-): { readonly fields: Omit<KernelOf<'gather'>, 'kind'>; readonly address: Virtual } => {
+): { readonly fields: Omit<KernelOf<'gather'>, 'kind'>; readonly address: UnplacedOperand } => {
   const strides: Strides = [channels * height * width, width, 1]
   return {
     fields: { strideBatch: strides[0], strideChannel: height * width, strideHeight: width, ...tileFields(tile) },

@@ -1,7 +1,7 @@
 import type { Extents } from '../extents'
 import type { Layout } from '../layout'
 import type { TileRun } from '../tiling'
-import type { Buffer, Strides, Virtual } from './emitter'
+import type { Buffer, Strides, UnplacedOperand } from './emitter'
 
 /** Where a tile's part of a tensor lies: first coordinates, sizes, and the advance from tile to tile, along B, H, W. */
 export interface Region {
@@ -12,7 +12,7 @@ export interface Region {
 
 /** A tile of a tensor (or a whole one), densely packed in `layout`. */
 export interface TileTensor {
-  readonly address: Virtual
+  readonly address: UnplacedOperand
   readonly extents: Extents
   readonly layout: Layout
 }
@@ -40,7 +40,7 @@ export type Origin = 'images' | WholeTensor
  * One of the two turns that tiles take. What a tile brings has places of its turn, and comes while the tile before it is computed; what it
  * takes to the host goes while the next one is.
  */
-export interface Turn {
+export interface BufferSlot {
   readonly places: ReadonlyMap<Origin, Buffer>
   /** Recorded by who computes, once a tile is computed. */
   readonly computed: number

@@ -1,11 +1,11 @@
 import { aligned } from '../placement/placement'
 import { lifetimesOf } from '../placement/lifetimes'
 import type { Segment } from '../plan'
-import { lazilyBy } from '../lazily'
+import { memoizeByNumber } from '../memoize'
 import { computingNanoseconds, nanoseconds } from '../simulate'
-import type { VirtualInstruction } from './emitter'
-import { keptTensors } from './kept'
-import type { Lowering } from './open-context'
+import type { UnplacedInstruction } from './emitter'
+import { savedTensors } from './saved-tensors'
+import type { Lowering } from './create-context'
 import { bytesOfResidents } from './residents'
 import { stepOf } from './step'
 
@@ -72,10 +72,10 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
       0,
       stages.findLastIndex(([, begin]) => begin <= position)
     )
-  const kept = keptTensors(step, pool)
+  const kept = savedTensors(step, pool)
 
-  const launch = lazilyBy((kernel: number) => nanoseconds(lowering.device, pool.kernels[kernel]!))
-  const timeOf = (list: readonly VirtualInstruction[]): number =>
+  const launch = memoizeByNumber((kernel: number) => nanoseconds(lowering.device, pool.kernels[kernel]!))
+  const timeOf = (list: readonly UnplacedInstruction[]): number =>
     list.reduce((sum, one) => {
       if (one.kind === 'loop') return sum + one.count * timeOf(one.body)
       return one.kind === 'launch' && one.engine === undefined ? sum + launch(one.kernel) : sum
@@ -131,9 +131,9 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
 /** The most bytes that live during each instruction outside of loops. */
 const liveBytes = (
   lifetimes: readonly { readonly bytes: number; readonly from: number; readonly to: number }[],
-  code: readonly VirtualInstruction[]
+  code: readonly UnplacedInstruction[]
 ): readonly number[] => {
-  const count = (one: VirtualInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + count(inner), 0) : 1)
+  const count = (one: UnplacedInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + count(inner), 0) : 1)
   const change = new Map<number, number>()
   for (const { bytes, from, to } of lifetimes) {
     change.set(from, (change.get(from) ?? 0) + aligned(bytes))

@@ -1,6 +1,6 @@
 import { parameterType, type Exchanged, type Section } from '../program'
 import type { Context } from './context'
-import { at, emitter, exchanged, type Emitter, type Pool } from './emitter'
+import { at, createEmitter, exchanged, type Emitter, type Pool } from './emitter'
 import { reorderParameter } from './parameters'
 import type { StatePart } from './residents'
 import { resolve, type Placed } from './resolve'
@@ -13,7 +13,7 @@ export const transferSection = (
   placed: Placed,
   direction: 'restore' | 'save'
 ): Section => {
-  const emit: Emitter = emitter(pool)
+  const emit: Emitter = createEmitter(pool)
   const entries: Exchanged[] = []
   let offset = 0
   for (const { name, role, parameter, buffer } of residents) {

@@ -1,4 +1,4 @@
-import type { Buffer, VirtualInstruction } from '../lowering/emitter'
+import type { Buffer, UnplacedInstruction } from '../lowering/emitter'
 import type { Lifetime } from './placement'
 
 export interface BufferLifetime extends Lifetime {
@@ -12,7 +12,7 @@ interface Range {
 
 /** Buffers that an instruction outside of loops touches on one side of the link. */
 export const touchedBy = (
-  instruction: Exclude<VirtualInstruction, { readonly kind: 'loop' }>,
+  instruction: Exclude<UnplacedInstruction, { readonly kind: 'loop' }>,
   side: 'device' | 'host'
 ): readonly Buffer[] => {
   if (instruction.kind === 'copy') return [instruction[side].buffer]
@@ -25,7 +25,7 @@ export const touchedBy = (
  * later iterations come after earlier ones; residents live throughout.
  */
 export const lifetimesOf = (
-  code: readonly VirtualInstruction[],
+  code: readonly UnplacedInstruction[],
   residents: readonly Buffer[],
   side: 'device' | 'host' = 'device'
 ): readonly BufferLifetime[] => {
@@ -34,7 +34,7 @@ export const lifetimesOf = (
   let time = 0
 
   /** Walks a list; returns the buffers touched in it. */
-  const walk = (instructions: readonly VirtualInstruction[]): Set<number> => {
+  const walk = (instructions: readonly UnplacedInstruction[]): Set<number> => {
     const touched = new Set<number>()
     for (const instruction of instructions) {
       if (instruction.kind !== 'loop') {

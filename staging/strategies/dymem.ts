@@ -6,7 +6,7 @@ import { depthFirst } from '../order'
 import { workspacesWithin } from './free-workspace'
 import { freedWhenNeeded, occupancy, targets, withSchedules, withStays, type Schedule, type Stay } from './host-stays'
 import { wholeGraph } from './plain'
-import type { Prospect, Search, Segmentation, Strategy } from './strategy'
+import type { CandidateEstimate, Search, Segmentation, Strategy } from './strategy'
 import { layerOf } from './vdnn'
 
 /**
@@ -71,7 +71,7 @@ const leastFree = ({ stages }: Timeline, nodes: number, free: readonly number[])
  * Section 4.2: what layers need comes first, and each convolution's workspace grows by what is free then. What is still in flight takes none
  * of that, for a layer waits where its bytes are needed.
  */
-const withFreeWorkspace = (search: Search): readonly Prospect[] => {
+const withFreeWorkspace = (search: Search): readonly CandidateEstimate[] => {
   const { lowering, timeline } = search
   const { graph } = lowering
   const [none, most] = [0, refusedBytes - 1].map((workspace) => timeline(wholeGraph(graph).map((segment) => ({ ...segment, workspace }))))

@@ -4,7 +4,7 @@ import { leastBytes, peakBytes } from '../chain/memory'
 import { stageSpans } from '../chain/stage-spans'
 import type { DeviceModel } from '../device-model'
 import type { SwappableTensor, Timeline } from '../lowering/timeline'
-import { lazily } from '../lazily'
+import { lazy } from '../memoize'
 import type { Span } from '../plan'
 import { greedySchedules, greedyStays, targetCount } from './greedy'
 import { noWait, occupancy, targets, type Stay } from './host-stays'
@@ -86,6 +86,6 @@ export const dynprogStays = (timeline: Timeline, { chain, activations }: StepCha
 /** Besides, GREEDY's sets: where buffers do not lie in the bytes in which they live, such a set may. */
 export const dynprog: Strategy = swappingWhole((seen, graph, link) => {
   const chain = stepChain(seen, stageSpans(graph), link)
-  const sets = targets(seen, targetCount).map((target) => lazily(() => dynprogStays(seen, chain, target)))
+  const sets = targets(seen, targetCount).map((target) => lazy(() => dynprogStays(seen, chain, target)))
   return [...sets, ...greedySchedules(seen)]
 })

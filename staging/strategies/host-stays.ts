@@ -1,8 +1,8 @@
 import type { DeviceModel } from '../device-model'
-import { lazily } from '../lazily'
+import { lazy } from '../memoize'
 import type { SwappableTensor, Timeline } from '../lowering/timeline'
 import type { Residence } from '../plan'
-import type { Prospect, Search, Segmentation } from './strategy'
+import type { CandidateEstimate, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'
 
 /** A tensor's stay on the host; stages of the timeline, each from its beginning on. */
@@ -185,21 +185,21 @@ export const withSchedules = (
   { lowering: { device }, timeline }: Search,
   segments: Segmentation,
   schedulesOf: SchedulesOf
-): readonly Prospect[] => {
+): readonly CandidateEstimate[] => {
   const seen = timeline(segments)
-  return schedulesOf(seen).map((stays): Prospect => {
+  return schedulesOf(seen).map((stays): CandidateEstimate => {
     const live = liveBytes(seen, stays())
     return {
       decisions: () => ({ segments, residence: residenceOf(seen, stays()) }),
       deviceBytes: live.device,
       hostBytes: live.host,
-      nanoseconds: lazily(() => estimatedNanoseconds(seen, stays(), device.linkBytesPerSecond))
+      nanoseconds: lazy(() => estimatedNanoseconds(seen, stays(), device.linkBytesPerSecond))
     }
   })
 }
 
 /** The same for each variant of a segmentation. */
-export const withStays = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly Prospect[] =>
+export const withStays = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly CandidateEstimate[] =>
   withVariants(search.variants, segmentation).flatMap((segments) => withSchedules(search, segments, schedulesOf))
 
 /** Numbers of bytes from the fewest that a step can do with, when all that it does not use is on the host, to all that it keeps. */

@@ -1,8 +1,8 @@
 import { extentsOfTensor } from '../graph'
 import { activationElements } from '../layout'
 import type { Context } from '../lowering/context'
-import { openPool } from '../lowering/emitter'
-import { openContext, type Lowering } from '../lowering/open-context'
+import { createPool } from '../lowering/emitter'
+import { createContext, type Lowering } from '../lowering/create-context'
 import { passOf } from '../lowering/pass'
 import { aligned } from '../placement/placement'
 import { endsOf, segmentTiling } from '../tiling'
@@ -19,14 +19,14 @@ const heldBytes = ({ graph, layouts, activationBytes }: Context): readonly numbe
 }
 
 /** Of a step without tiles. */
-export const largestTensorBytes = (lowering: Lowering): number => Math.max(...heldBytes(openContext(lowering, openPool())))
+export const largestTensorBytes = (lowering: Lowering): number => Math.max(...heldBytes(createContext(lowering, createPool())))
 
 /**
  * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers lie: when a segment's backward begins,
  * all that it reads of what the segment makes is there, and all that is still to be computed again is computed from.
  */
 export const leastBytesOf = (lowering: Lowering, residentBytes: number): ((segments: Segmentation) => number) => {
-  const context = openContext(lowering, openPool())
+  const context = createContext(lowering, createPool())
   const { graph } = context
   const sizes = heldBytes(context)
   const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + aligned(sizes[tensor]!), 0)

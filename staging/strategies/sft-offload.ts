@@ -1,6 +1,6 @@
 import type { Graph } from '../graph'
-import { openPool } from '../lowering/emitter'
-import { openContext } from '../lowering/open-context'
+import { createPool } from '../lowering/emitter'
+import { createContext } from '../lowering/create-context'
 import { tilesAsked } from '../marks'
 import { aligned } from '../placement/placement'
 import { poolBeforeRectifying } from '../order'
@@ -51,7 +51,7 @@ export const sftOffload: Strategy = {
   tiles: true,
   all: (search) => {
     const { lowering } = search
-    const sizes = outputBytes(openContext(lowering, openPool()))
+    const sizes = outputBytes(createContext(lowering, createPool()))
     const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(lowering.graph))
     const onHostFor = (bytes: number): ReadonlySet<number> => streamable(lowering.graph, sizes, mostOnDevice(bytes - search.residentBytes))

@@ -1,5 +1,5 @@
 import type { Graph } from '../graph'
-import type { Lowering } from '../lowering/open-context'
+import type { Lowering } from '../lowering/create-context'
 import type { SegmentEstimate } from '../lowering/estimate'
 import type { Order } from '../order'
 import type { Timeline } from '../lowering/timeline'
@@ -32,7 +32,7 @@ export interface Decisions {
 }
 
 /** Decisions that may be worth a look, with what they take at least: bytes on the device and on the host, nanoseconds of a step. */
-export interface Prospect {
+export interface CandidateEstimate {
   readonly decisions: () => Decisions
   readonly deviceBytes: number
   readonly hostBytes: number
@@ -57,7 +57,7 @@ export type Strategy = {
       readonly kind: 'swapping'
       /** Whether tensors may be made in tiles: then even the largest need not be there whole. */
       readonly tiles?: true
-      readonly all: (search: Search) => readonly Prospect[]
+      readonly all: (search: Search) => readonly CandidateEstimate[]
     }
   | {
       /**

@@ -1,8 +1,8 @@
 import type { Graph } from '../graph'
 import { weightElements } from '../layout'
 import { segmentTimer } from '../lowering/estimate'
-import { openContext, type Lowering } from '../lowering/open-context'
-import { openPool } from '../lowering/emitter'
+import { createContext, type Lowering } from '../lowering/create-context'
+import { createPool } from '../lowering/emitter'
 import { transformablePositions } from '../lowering/winograd'
 import { segmentTiling, type SegmentTiling } from '../tiling'
 import { untiled } from '../plan'
@@ -34,7 +34,7 @@ const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolea
 
 /** From all convolutions that gain by Winograd down to none, none of them slower than the next. */
 export const winogradVariants = (lowering: Lowering): Variants => {
-  const { parameters, parameterBytes } = openContext(lowering, openPool())
+  const { parameters, parameterBytes } = createContext(lowering, createPool())
   const timer = segmentTimer(lowering)
   const gains = transformablePositions({ parameters })
     .filter((position) => isFaster(timer, parameters.length, position))

@@ -1,6 +1,6 @@
 import { refusedBytes } from '../device-model'
 import { segmentScratch } from '../lowering/estimate'
-import type { Lowering } from '../lowering/open-context'
+import type { Lowering } from '../lowering/create-context'
 import { untiled } from '../plan'
 import type { Variants } from './strategy'
 

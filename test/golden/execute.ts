@@ -4,7 +4,7 @@ import { deviceModel, openSession, type DeviceName } from '../../native'
 import { exchangeFor, type Exchange, type Numbers } from '../../src/exchange'
 import {
   stage,
-  type Given,
+  type PlanOverride,
   type Objective,
   type Optimizer,
   type PlacementChoice,
@@ -69,7 +69,7 @@ export const must = <A>(result: E.Either<{ readonly message: string }, A>): A =>
 }
 
 /** Segments over the order in which the layers are written. */
-export const asWritten = (segments: readonly Segment[]): Given => ({
+export const asWritten = (segments: readonly Segment[]): PlanOverride => ({
   order: Array.from({ length: segments.at(-1)?.to ?? 0 }, (_, position) => position),
   segments
 })

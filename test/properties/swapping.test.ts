@@ -9,7 +9,7 @@ import { initialise } from '../../src/initialise'
 import { buildGraph, referenceModel, verify, type StrategyName } from '../../staging'
 import { withoutDropout } from '../../staging/graph'
 import { timelineOf } from '../../staging/lowering/timeline'
-import { openAnswers, type Candidate } from '../../staging/search'
+import { createPlanSearch, type Candidate } from '../../staging/search'
 import { decide } from '../../staging/stage'
 import { planners } from '../../staging/strategies'
 import { gradients, must, requestFor, stageFor, type Execution } from '../golden/execute'
@@ -123,7 +123,7 @@ for (const [name, network] of Object.entries(networks))
       // Strategies agree where there is little to decide.
       const ran = new Set([decisionsOf(decided.chosen)])
       for (const strategy of [...planners, 'auto'] as const) {
-        const { least, within } = openAnswers(decided.lowering, strategy, decided.plain, most)
+        const { least, within } = createPlanSearch(decided.lowering, strategy, decided.plain, most)
         const { budget: smallest, candidate } = least()!
         if (swapping.includes(strategy)) assert.ok(candidate.residence.length > 0, `${strategy} swaps nothing`)
         for (const share of [0, 0.5, 1]) {

@@ -19,8 +19,8 @@ import * as assert from 'uvu/assert'
 import { cacheFolder } from '../../src/cache-folder'
 import { makeFolder } from '../../src/make-folder'
 import { checkPaths, liesIn } from '../../src/paths'
-import { freeBytes, removeLeftovers } from '../../src/unpacked'
-import { checkWritable, writeWhole } from '../../src/whole-file'
+import { freeBytes, removeLeftovers } from '../../src/mapped-image-file'
+import { checkWritable, writeFileAtomic } from '../../src/atomic-write'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -39,7 +39,7 @@ test('a mode is kept; a link stays one, and what it leads to is replaced', async
     ['link-to-link', 'newer']
   ] as const) {
     await valueOf(checkWritable(at(name)))
-    await valueOf(writeWhole(at(name), () => [Buffer.from(text)]))
+    await valueOf(writeFileAtomic(at(name), () => [Buffer.from(text)]))
     assert.is(readFileSync(at('elsewhere', 'private'), 'utf8'), text)
   }
   assert.is(readlinkSync(at('link')), 'elsewhere/private')
@@ -52,7 +52,7 @@ test('a link to nothing yet leads to the new file; one that goes round is a sent
   mkdirSync(at('later'))
   symlinkSync('later/file', at('ahead'))
   await valueOf(checkWritable(at('ahead')))
-  await valueOf(writeWhole(at('ahead'), () => [Buffer.from('there')]))
+  await valueOf(writeFileAtomic(at('ahead'), () => [Buffer.from('there')]))
   assert.is(readFileSync(at('later', 'file'), 'utf8'), 'there')
   symlinkSync('round', at('round'))
   assert.match((await failureOf(checkWritable(at('round')))).message, /round: cannot be written \(too many symbolic links encountered\)/)
@@ -63,13 +63,13 @@ const asRoot = process.getuid?.() === 0
   writeFileSync(at('kept'), 'kept')
   chmodSync(at('kept'), 0o444)
   assert.match((await failureOf(checkWritable(at('kept')))).message, /kept: cannot be written \(permission denied\)/)
-  assert.match((await failureOf(writeWhole(at('kept'), () => []))).message, /kept: cannot be written \(permission denied\)/)
+  assert.match((await failureOf(writeFileAtomic(at('kept'), () => []))).message, /kept: cannot be written \(permission denied\)/)
 })
 
 test('many writers of one file at once, in one process too: each file is whole, and nothing else is left', async () => {
   mkdirSync(at('crowd'))
   const texts = Array.from({ length: 8 }, (_, writer) => Array.from({ length: 40 }, () => Buffer.alloc(5000, writer)))
-  const written = await Promise.all(texts.map((parts) => writeWhole(at('crowd', 'file'), () => parts)()))
+  const written = await Promise.all(texts.map((parts) => writeFileAtomic(at('crowd', 'file'), () => parts)()))
   assert.ok(written.every(E.isRight))
   const found = readFileSync(at('crowd', 'file'))
   assert.ok(texts.some((parts) => Buffer.concat(parts).equals(found)))

@@ -6,7 +6,7 @@ import { conv2d, globalAvgPool, linear, maxPool2d, model, parallel, relu, residu
 import { builtIn } from '../../models'
 import { buildGraph, isConvolution, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
 import type { Graph } from '../../staging/graph'
-import type { Lowering } from '../../staging/lowering/open-context'
+import type { Lowering } from '../../staging/lowering/create-context'
 import { timelineOf } from '../../staging/lowering/timeline'
 import { asWritten, depthFirst, inOrder, type Order } from '../../staging/order'
 import { candidateOf, type Candidate } from '../../staging/search'

@@ -1,5 +1,5 @@
 import { segmentEstimator } from '../../staging/lowering/estimate'
-import type { Lowering } from '../../staging/lowering/open-context'
+import type { Lowering } from '../../staging/lowering/create-context'
 import { timelineOf } from '../../staging/lowering/timeline'
 import { inOrder, type Order } from '../../staging/order'
 import { candidateOf } from '../../staging/search'

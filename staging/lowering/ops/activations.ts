@@ -3,16 +3,16 @@ import { sameLayout, type OpLowering } from './op-lowering'
 
 /** The kernels' codes, and what backward reads. */
 const functions = {
-  sigmoid: { code: 0, keeps: { output: true } },
-  tanh: { code: 1, keeps: { output: true } },
-  silu: { code: 2, keeps: { input: 'always' } },
-  gelu: { code: 3, keeps: { input: 'always' } }
+  sigmoid: { code: 0, saves: { output: true } },
+  tanh: { code: 1, saves: { output: true } },
+  silu: { code: 2, saves: { input: 'always' } },
+  gelu: { code: 3, saves: { input: 'always' } }
 } as const
 
 const activation = <P extends keyof typeof functions>(op: P): OpLowering<P> => {
-  const { code, keeps } = functions[op]
+  const { code, saves } = functions[op]
   return {
-    keeps,
+    saves,
     inPlace: true,
     outputLayout: sameLayout,
     forward: ({ emit }, { source, destination }) =>
@@ -24,7 +24,7 @@ const activation = <P extends keyof typeof functions>(op: P): OpLowering<P> => {
       emit.launch<'activationBackward'>(
         { kind: 'activationBackward', function: code, ...tileFields(source!) },
         {
-          kept: 'output' in keeps ? step.destination.address : step.source.address,
+          kept: 'output' in saves ? step.destination.address : step.source.address,
           destinationGradient: destination!.address,
           sourceGradient: source!.address
         }

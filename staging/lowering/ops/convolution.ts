@@ -34,7 +34,7 @@ export const weighted = (
 })
 
 export const conv2d: OpLowering<'conv2d'> = {
-  keeps: { input: 'for-weights' },
+  saves: { input: 'for-weights' },
   inPlace: false,
   fusesRectifier: true,
   outputLayout: ({ device }, _, { args }) => device.activationLayout(args.out, false),

@@ -9,7 +9,7 @@ const reorderFields = ({ extents: [batch, channels, height, width] }: TileTensor
 
 /** [B, C, H, W] to [B, CHW] in row-major order. */
 export const flatten: OpLowering<'flatten'> = {
-  keeps: {},
+  saves: {},
   inPlace: false,
   outputLayout: plainLayout,
   forward: ({ emit }, { source, destination }) =>
@@ -35,7 +35,7 @@ export const flatten: OpLowering<'flatten'> = {
 }
 
 export const linear: OpLowering<'linear'> = {
-  keeps: { input: 'for-weights' },
+  saves: { input: 'for-weights' },
   inPlace: false,
   outputLayout: plainLayout,
   forward: (context, { source, destination, parameters, node }) => {

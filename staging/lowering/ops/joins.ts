@@ -4,7 +4,7 @@ import type { TileTensor } from '../tile-tensor'
 import { sameLayout, type OpLowering } from './op-lowering'
 
 export const add: OpLowering<'add'> = {
-  keeps: {},
+  saves: {},
   inPlace: true,
   fusesRectifier: true,
   passesGradient: true,
@@ -43,7 +43,7 @@ const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: Ti
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
 
 export const concat: OpLowering<'concat'> = {
-  keeps: {},
+  saves: {},
   inPlace: false,
   // Flat tensors stay plain, as linear layers and losses read them.
   outputLayout: ({ device }, source, { output }) =>

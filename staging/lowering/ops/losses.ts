@@ -21,7 +21,7 @@ const rowsOf = (
 
 /** Mean over the rows of all micro-batches of an update; the exchanged loss also counts the rows whose largest logit is the label's. */
 export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
-  keeps: { input: 'always' },
+  saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,
   forward: (context, step) => {
@@ -47,7 +47,7 @@ const targetOf = ({ exchange, parameterBytes, objective }: Context, { source, no
 
 /** Mean over all elements of the predictions for all micro-batches of an update. */
 export const meanSquaredError: OpLowering<'meanSquaredError'> = {
-  keeps: { input: 'always' },
+  saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,
   forward: (context, step) => {

@@ -5,7 +5,7 @@ import { sameLayout, type OpLowering } from './op-lowering'
 
 /** Moments are gathered where the input is made, and backward takes two passes (see ../backward.ts). */
 const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(): OpLowering<P> => ({
-  keeps: { input: 'always' },
+  saves: { input: 'always' },
   inPlace: true,
   fusesRectifier: true,
   outputLayout: sameLayout,

@@ -8,7 +8,7 @@ export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 /** How an op runs forward on a tile and back; ops/index.ts has one row an op. */
 export interface OpLowering<P extends Op> {
   /** What backward reads besides the output's gradient, the input perhaps for weights that learn only; the rest need not be kept. */
-  readonly keeps: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly winners?: true }
+  readonly saves: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly winners?: true }
   /** Forward may overwrite its first input, and backward its output's gradient. */
   readonly inPlace: boolean
   /** Whether forward adds to its output, which is zeroed first. */

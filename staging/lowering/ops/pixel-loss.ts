@@ -23,7 +23,7 @@ const readOf = (
 
 /** Divided by what comes with the step: the weights of all pixels that count, of all micro-batches of an update. */
 export const pixelCrossEntropy: OpLowering<'pixelCrossEntropy'> = {
-  keeps: { input: 'always' },
+  saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,
   forward: (context, step) => {

@@ -11,7 +11,7 @@ const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) =>
     slope: slopeOf(node.args as ArgsOf<P>)
   })
   return {
-    keeps: { output: true },
+    saves: { output: true },
     inPlace: true,
     slope: slopeOf,
     outputLayout: sameLayout,
@@ -42,7 +42,7 @@ const dropoutFields = ({ graph }: Context, { node, source }: Step<NodeFor<'dropo
 
 /** The mask is drawn again in backward from absolute coordinates, so nothing is kept and tiles agree where they overlap. */
 export const dropout: OpLowering<'dropout'> = {
-  keeps: {},
+  saves: {},
   inPlace: true,
   outputLayout: sameLayout,
   forward: (context, step) =>

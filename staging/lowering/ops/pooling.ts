@@ -10,7 +10,7 @@ const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
 })
 
 export const maxPool2d: OpLowering<'maxPool2d'> = {
-  keeps: { winners: true },
+  saves: { winners: true },
   inPlace: false,
   outputLayout: sameLayout,
   forward: ({ emit }, step) =>
@@ -33,7 +33,7 @@ const averageFields = (step: Step<NodeFor<'avgPool2d'>>) => ({
 })
 
 export const avgPool2d: OpLowering<'avgPool2d'> = {
-  keeps: {},
+  saves: {},
   inPlace: false,
   outputLayout: sameLayout,
   forward: ({ emit }, step) =>
@@ -50,7 +50,7 @@ export const avgPool2d: OpLowering<'avgPool2d'> = {
 
 /** A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels. */
 export const globalAvgPool: OpLowering<'globalAvgPool'> = {
-  keeps: {},
+  saves: {},
   inPlace: false,
   accumulates: () => true,
   outputLayout: plainLayout,

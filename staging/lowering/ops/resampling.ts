@@ -33,7 +33,7 @@ const resizeFields = (step: Step<NodeFor<'resize'>>) => ({
 })
 
 export const resize: OpLowering<'resize'> = {
-  keeps: {},
+  saves: {},
   inPlace: false,
   outputLayout: sameLayout,
   forward: ({ emit }, step) =>
@@ -54,7 +54,7 @@ type AdaptiveStep = Step<NodeFor<'adaptiveAvgPool2d'>>
 const isGlobal = ({ out }: NodeFor<'adaptiveAvgPool2d'>['args']): boolean => [out].flat().every((extent) => extent === 1)
 
 export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
-  keeps: {},
+  saves: {},
   inPlace: false,
   accumulates: isGlobal,
   // One pixel is the same bytes in either; convolutions read channels innermost where they wrote them so.

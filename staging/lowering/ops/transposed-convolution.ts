@@ -27,7 +27,7 @@ const fields = (context: Context, step: TransposedStep, weightLayout: Layout) =>
 }
 
 export const convTranspose2d: OpLowering<'convTranspose2d'> = {
-  keeps: { input: 'for-weights' },
+  saves: { input: 'for-weights' },
   inPlace: false,
   outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
   forward: (context, step) => {

@@ -1,5 +1,5 @@
-import { openPool } from '../../lowering/emitter'
-import { openContext } from '../../lowering/open-context'
+import { createPool } from '../../lowering/emitter'
+import { createContext } from '../../lowering/create-context'
 import { isRounded } from '../../lowering/parameters'
 import { checkpointsAsked } from '../../marks'
 import { gathersMoments } from '../../normalisation'
@@ -10,7 +10,7 @@ import { checkpointPositions, isCut, outputBytes } from '../find-segments'
 import { joined } from './join-segments'
 import { insert, rounded, segmentsOf, type Label } from './labels'
 import type { Search, Segmentation, Strategy } from '../strategy'
-import { waysOf } from './ways'
+import { segmentOptionsOf } from './segment-options'
 
 /** Blocks between statistics that are computed again as one, at most. */
 const mostBlocks = 8
@@ -33,7 +33,7 @@ interface Spans {
 export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
   const { lowering, residentBytes } = search
   const { graph } = lowering
-  const context = openContext(lowering, openPool())
+  const context = createContext(lowering, createPool())
   const sizes = outputBytes(context)
   const end = graph.nodes.length
   const asked = checkpointsAsked(graph)
@@ -45,7 +45,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
       .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isRounded(context, both.weight)))
   const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
-  const ways = waysOf(search, positionsWithin(Infinity), {
+  const ways = segmentOptionsOf(search, positionsWithin(Infinity), {
     tensorBytes,
     hasGradient,
     onHost: onHost ?? new Set(),

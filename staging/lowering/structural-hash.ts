@@ -7,7 +7,7 @@ import type { Context } from './context'
  * Numbers spans of nodes. Those with the same number are lowered to the same kernels over buffers of the same sizes: deep networks repeat
  * their blocks.
  */
-export const likenessOf = ({ graph, layouts, parameters, gradients }: Context): ((span: Span) => number) => {
+export const structuralHashes = ({ graph, layouts, parameters, gradients }: Context): ((span: Span) => number) => {
   const [ofNodes, ofSpans] = [numbering(), numbering()]
   const ofTensor = (tensor: number): readonly unknown[] => [layouts[tensor], gradients[tensor]]
   const nodes = graph.nodes.map(({ op, args, input, output }, position) => {

@@ -7,7 +7,7 @@ import type { TrainOptions } from './options'
 import type { Split } from './validation-split'
 
 /** Choices by the option that makes them, as texts. */
-export type Choices = Readonly<Record<string, string>>
+export type ResumeFingerprint = Readonly<Record<string, string>>
 
 const fieldsText = (fields: object): string =>
   Object.entries(fields)
@@ -25,11 +25,11 @@ const dataText = ({ examples }: Dataset): string =>
   `${examples.length} images of hash ${shortHash(examples.map((example) => `${basename(example.path)}:${labelText(example)}`).join('\n'))}`
 
 /** Options that are not set have no entry, so that a state stays good when an option is added. */
-const given = (choices: Readonly<Record<string, string | undefined>>): Choices =>
+const given = (choices: Readonly<Record<string, string | undefined>>): ResumeFingerprint =>
   Object.fromEntries(Object.entries(choices).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
 /** What a state and the training that goes on from it must have in common: all that numbers depend on, apart from rates. */
-export const agreement = (options: TrainOptions, { staged }: Planned, { training, validation }: Split): Choices => {
+export const resumeFingerprint = (options: TrainOptions, { staged }: Planned, { training, validation }: Split): ResumeFingerprint => {
   const { graph, plan } = staged
   const { optimizer, accumulate, clipNorm, freeze, group, classWeights, colourJitter } = options
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
@@ -53,14 +53,17 @@ export const agreement = (options: TrainOptions, { staged }: Planned, { training
 }
 
 /** What may be chosen anew for the steps to come. */
-export const rates = ({ learningRate, schedule, warmup }: TrainOptions, steps: number): Choices => ({
+export const rates = ({ learningRate, schedule, warmup }: TrainOptions, steps: number): ResumeFingerprint => ({
   lr: `${learningRate}`,
   schedule: schedule.kind === 'cosine' ? `cosine over ${steps} steps` : scheduleText(schedule),
   warmup: `${warmup ?? 0}`
 })
 
 /** Of each choice that differs: its name, what it was and what it is; `none` where it is not made. */
-export const differences = (stored: Choices, now: Choices): readonly (readonly [name: string, was: string, is: string])[] =>
+export const fingerprintDifferences = (
+  stored: ResumeFingerprint,
+  now: ResumeFingerprint
+): readonly (readonly [name: string, was: string, is: string])[] =>
   [...new Set([...Object.keys(stored), ...Object.keys(now)])]
     .filter((name) => stored[name] !== now[name])
     .map((name) => [name, stored[name] ?? 'none', now[name] ?? 'none'])

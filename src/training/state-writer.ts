@@ -6,25 +6,25 @@ import type { Program } from '../../staging/program'
 import type { Failure, Outcome } from '../failure'
 import type { RunningNetwork } from '../session'
 import { snapshots } from '../snapshots'
-import type { Choices } from './agreement'
+import type { ResumeFingerprint } from './resume-fingerprint'
 import { type TrainingRecord, recordAfter } from './record'
 import { removeState, writeState } from './state'
 
-export interface KeepingOptions {
+export interface StateWriterOptions {
   /** Folder of states. */
   readonly state: string | undefined
   /** File of the weights in the end. */
   readonly save: string | undefined
   /** File of the best weights. */
   readonly best: string | undefined
-  readonly agreed: Choices
-  readonly rates: Choices
+  readonly agreed: ResumeFingerprint
+  readonly rates: ResumeFingerprint
   /** Steps after which the state was taken that this training goes on from; 0 where it does not. */
   readonly resumedAfter: number
 }
 
 /** What of a training goes to disk: states as it runs, the best weights, the weights in the end, and what is left when it fails. */
-export interface Keeping {
+export interface StateWriter {
   /** After a complete step and its validation: a state where one is due, else a copy on the host where copying is cheap. */
   readonly afterStep: (record: TrainingRecord, isStateDue: boolean) => Outcome<void>
   /** Writes the weights, which are the best so far. */
@@ -40,7 +40,7 @@ export interface Keeping {
 
 const nothing: Outcome<void> = TE.right(undefined)
 
-export const keeping = (network: RunningNetwork, program: Program, options: KeepingOptions): Keeping => {
+export const createStateWriter = (network: RunningNetwork, program: Program, options: StateWriterOptions): StateWriter => {
   const { state, save, best, agreed, rates, resumedAfter } = options
   const wanted = state !== undefined || save !== undefined || best !== undefined
   const copies = wanted ? snapshots(network, program.save) : undefined

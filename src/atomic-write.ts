@@ -106,7 +106,7 @@ const complete = async (temporary: string, replaced: Stats | undefined): Promise
  * Lets `write` fill a file under a temporary name in the same folder, flushes it to disk and renames it over `path`, so that a crash at
  * any moment leaves the old file or the new one. A link stays one, and what it leads to is replaced.
  */
-export const replaceWhole = (path: string, write: (temporary: string) => Promise<void>): Outcome<void> =>
+export const replaceFileAtomic = (path: string, write: (temporary: string) => Promise<void>): Outcome<void> =>
   TE.tryCatch(async () => {
     const destination = await destinationOf(path)
     const replaced = await replaceable(destination)
@@ -123,8 +123,8 @@ export const replaceWhole = (path: string, write: (temporary: string) => Promise
   }, unwritable(path))
 
 /** Writes a file whole or not at all. Parts are asked for as they are written. */
-export const writeWhole = (path: string, parts: () => Iterable<Uint8Array>): Outcome<void> =>
-  replaceWhole(path, async (temporary) => {
+export const writeFileAtomic = (path: string, parts: () => Iterable<Uint8Array>): Outcome<void> =>
+  replaceFileAtomic(path, async (temporary) => {
     const file = await open(temporary, 'w')
     try {
       for (const part of parts()) await file.writeFile(part)

@@ -10,7 +10,7 @@ import { type MappedPixels, mapPixels } from '../native'
 import { cacheFolder } from './cache-folder'
 import { type Failure, type Outcome, deviceFailure, inputFailure, reasonOf } from './failure'
 import { makeFolder } from './make-folder'
-import { removeAbandoned } from './whole-file'
+import { removeAbandoned } from './atomic-write'
 
 /** Pixels on disk, in libvips' own format (*.v): a header, then rows of 8-bit samples as they are. */
 const headerBytes = 64
@@ -97,7 +97,7 @@ export const pixelsOf = (file: string, bytes: number): E.Either<Failure, MappedP
   E.mapLeft(deviceFailure)(mapPixels(file, headerBytes, bytes))
 
 /** So many zeros, which take no place on disk. */
-export const zerosOnDisk = (bytes: number): Outcome<MappedPixels> =>
+export const mappedZeros = (bytes: number): Outcome<MappedPixels> =>
   withFile((file) =>
     pipe(
       TE.tryCatch(async () => {

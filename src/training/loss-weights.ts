@@ -7,14 +7,14 @@ import type { Batches } from './batches'
 import { rowWeights } from './class-weights'
 
 /** What must be known of all micro-steps of an update before the first one: fills the weights of the one at `index` into the step's exchange. */
-export type UpdateWeights = (microSteps: readonly number[]) => Outcome<(index: number, exchange: Exchange) => void>
+export type LossWeights = (microSteps: readonly number[]) => Outcome<(index: number, exchange: Exchange) => void>
 
 /** Each row counts alike. */
-export const evenly: UpdateWeights = () => TE.right(() => undefined)
+export const uniformLossWeights: LossWeights = () => TE.right(() => undefined)
 
 /** Rows weighted by their labels' classes. */
-export const byClass =
-  (classWeights: readonly number[], { target }: Batches): UpdateWeights =>
+export const lossWeightsByClass =
+  (classWeights: readonly number[], { target }: Batches): LossWeights =>
   (microSteps) =>
     pipe(
       microSteps,
@@ -30,8 +30,8 @@ export const byClass =
     )
 
 /** Pixels weighted by the loss's class weights, and ignored ones not counted. */
-export const byPixel =
-  (loss: PixelLoss, { target }: Batches): UpdateWeights =>
+export const lossWeightsByPixel =
+  (loss: PixelLoss, { target }: Batches): LossWeights =>
   (microSteps) =>
     pipe(
       microSteps,

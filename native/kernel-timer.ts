@@ -13,7 +13,7 @@ const linkAnswer = answerOf(t.readonly(t.type({ toDevice: t.number, toHost: t.nu
 const together = { cpu: 1, cuda: 32 } as const
 
 /** Times single kernels on a device; each call blocks for some tens of milliseconds, or three launches of each. */
-export interface Meter {
+export interface KernelTimer {
   /** What times depend on beside kernel and threads: see libraryName. */
   readonly library: string
   /** How many kernels are best measured in one call. */
@@ -36,7 +36,7 @@ export const libraryName = (choice: DeviceChoice): E.Either<DeviceError, string>
         E.map(({ library, name }) => `${library} on ${name} in ${choice.precision}`)
       )
 
-export const openMeter = (choice: DeviceChoice): E.Either<DeviceError, Meter> =>
+export const createKernelTimer = (choice: DeviceChoice): E.Either<DeviceError, KernelTimer> =>
   pipe(
     E.Do,
     E.bind('library', () => libraryName(choice)),

@@ -1,9 +1,9 @@
 import { kernelTable } from '../kernels'
-import type { Buffer, Pool, VirtualInstruction } from './emitter'
+import type { Buffer, Pool, UnplacedInstruction } from './emitter'
 
 /** A step's code with the positions at which its moments begin (see HostStay in plan.ts). */
 export interface StepCode {
-  readonly code: readonly VirtualInstruction[]
+  readonly code: readonly UnplacedInstruction[]
   /** Of the graph; there are twice as many moments. */
   readonly nodes: number
   readonly moments: ReadonlyMap<number, number>
@@ -17,7 +17,7 @@ export const positionOf = ({ code, moments }: StepCode, moment: number): number 
 }
 
 /** A tensor that backward reads and forward made; positions in the step's code. */
-export interface KeptTensor {
+export interface SavedTensor {
   readonly name: string
   readonly buffer: Buffer
   /** First and last instruction that touches it. */
@@ -37,9 +37,9 @@ interface Uses {
   written: number
 }
 
-const usesOf = (code: readonly VirtualInstruction[], { kernels }: Pick<Pool, 'kernels'>): readonly Uses[] => {
+const usesOf = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'kernels'>): readonly Uses[] => {
   const known = new Map<number, Uses>()
-  const walk = (list: readonly VirtualInstruction[], position: number | undefined): void =>
+  const walk = (list: readonly UnplacedInstruction[], position: number | undefined): void =>
     list.forEach((one, index) => {
       const at = position ?? index
       if (one.kind === 'loop') return walk(one.body, at)
@@ -64,9 +64,9 @@ const usesOf = (code: readonly VirtualInstruction[], { kernels }: Pick<Pool, 'ke
 const namedInPlans = /^(output|winners|input) of /
 
 /** What a step keeps from forward to backward, in the order in which it is made: all that may wait on the host between. */
-export const keptTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly KeptTensor[] => {
+export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
   const turn = positionOf(step, step.nodes)
-  return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly KeptTensor[] => {
+  return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {
     const reads = [...new Set(at.filter((position) => position >= turn))]
     const [forward, backward] = [at.findLast((position) => position < turn), reads[0]]
     const name = buffer.name.replace(/^the /, '')

@@ -1,4 +1,4 @@
-import type { Body, Origin, Region, Turn, WholeTensor } from './tile-tensor'
+import type { Body, Origin, Region, BufferSlot, WholeTensor } from './tile-tensor'
 import { tileAxes } from '../program'
 import type { BoundSegment, ForwardMode } from './bound-segment'
 import type { Context } from './context'
@@ -51,8 +51,8 @@ const turnsOf = (bodies: readonly Body[]): readonly Turns[] => {
 }
 
 /** Both turns, with places for the largest of what each brings. */
-const openTurns = ({ emit }: Context, turns: readonly Turns[], brought: readonly Brought[]): readonly [Turn, Turn] => {
-  const open = (turn: number): Turn => {
+const createSlots = ({ emit }: Context, turns: readonly Turns[], brought: readonly Brought[]): readonly [BufferSlot, BufferSlot] => {
+  const open = (turn: number): BufferSlot => {
     const bodies = turns.filter(({ first, innermost }) => first === turn || innermost >= 0)
     const places = brought.flatMap(({ origin, name, bytesIn }) => {
       const bytes = Math.max(...bodies.map(({ body }) => bytesIn(body)))
@@ -72,17 +72,17 @@ export const emitTiles = (
   context: Context,
   code: Tiled,
   mode: ForwardMode,
-  run: (body: Body, turn?: Turn) => void,
+  run: (body: Body, turn?: BufferSlot) => void,
   more: readonly Brought[] = []
 ): void => {
   const { emit } = context
   const { segment, ends, bodies, streams } = code
   const turns = turnsOf(bodies)
   const isTiled = bodies.length > 1 || turns.some(({ innermost }) => innermost >= 0)
-  const opened = segment.loadsAhead === true && isTiled ? openTurns(context, turns, [...broughtInputs(context, code, mode), ...more]) : []
+  const opened = segment.loadsAhead === true && isTiled ? createSlots(context, turns, [...broughtInputs(context, code, mode), ...more]) : []
   const inBands = [...ends.inputs, ...ends.outputs].some((tensor) => streams.has(tensor))
   /** Nothing that a turn takes is on its way any more. */
-  const settle = ({ gone, leaving }: Turn): void => leaving.splice(0).forEach((buffer) => emit.wait('compute', gone, buffer))
+  const settle = ({ gone, leaving }: BufferSlot): void => leaving.splice(0).forEach((buffer) => emit.wait('compute', gone, buffer))
   for (const { places, computed, gone } of opened) {
     if (inBands) emit.record('to-host', gone)
     places.forEach((place) => emit.record('compute', computed, place))

@@ -4,12 +4,12 @@ import { nanoseconds } from '../simulate'
 import type { Emitter } from './emitter'
 
 /** An emitter that keeps nothing but the time of what it is told to emit. */
-export interface Stopwatch extends Emitter {
+export interface CostBuilder extends Emitter {
   /** Of all launches, or of those of a kind of kernel. */
   readonly nanoseconds: (kind?: KernelKind) => number
 }
 
-export const stopwatch = (device: DeviceModel): Stopwatch => {
+export const createCostBuilder = (device: DeviceModel): CostBuilder => {
   const totals = new Map<KernelKind, number>()
   let [times, buffers] = [1, 0]
   const launch = (kernel: { readonly kind: KernelKind }): void => {

@@ -1,5 +1,5 @@
 import { copiesBeside } from '../../device-model'
-import { lazily, lazilyBy } from '../../lazily'
+import { lazy, memoizeByNumber } from '../../memoize'
 import type { SegmentEstimate } from '../../lowering/estimate'
 import { tilesAsked } from '../../marks'
 import { tileCount, untiled, type Grid, type Segment, type Span } from '../../plan'
@@ -10,7 +10,7 @@ import { candidateGrids } from '../grids'
 import type { Search } from '../strategy'
 
 /** The ways between two positions. */
-export interface Ways {
+export interface SegmentOptions {
   /** None takes less. */
   readonly leastNanoseconds: number
   /** Those worth taking within `available` bytes; tiles only where they may take no more than `tiledNanoseconds`. */
@@ -38,16 +38,16 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
     .map((option) => () => option)
 
 /** The ways between any two positions; answers are remembered. What is kept over several is joined later. */
-export const waysOf = (
+export const segmentOptionsOf = (
   { lowering: { graph, source, device }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
   { tensorBytes, hasGradient, onHost, firstLearning, reorders }: Boundaries
-): ((span: Span) => Ways) => {
+): ((span: Span) => SegmentOptions) => {
   const end = graph.nodes.length
   const tiled = tilesAsked(graph)
   const isFrozen = ({ to }: Span): boolean => to <= firstLearning
   const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
-  const crossingAt = lazilyBy((position: number) => (position === end ? [] : crossing(graph, position)))
+  const crossingAt = memoizeByNumber((position: number) => (position === end ? [] : crossing(graph, position)))
   const outputBytesOf = (span: Span): number => bytesOf(endsOf(graph, span).outputs)
   /** Gradients of all tensors that live on either side of a segment. */
   const gradientBytes = ({ from, to }: Span): number =>
@@ -61,7 +61,7 @@ export const waysOf = (
     const freed = remaining === undefined ? 0 : bytesOf(crossingAt(segment.from).filter((tensor) => !remaining.has(tensor)))
     return {
       segment,
-      addedBytes: lazily(() => {
+      addedBytes: lazy(() => {
         const { forwardBytes, backwardBytes } = estimated.bytes()
         // The last segment's forward is a part of its backward, even where nothing is learnt.
         const backward = frozen ? backwardBytes : (segment.recompute ? 0 : after) + gradientBytes(segment) + backwardBytes
@@ -77,7 +77,7 @@ export const waysOf = (
     return estimated && asOption(streams.length === 0 ? segment : { ...segment, streams }, estimated)
   }
 
-  const open = (span: Span): Ways => {
+  const open = (span: Span): SegmentOptions => {
     const isLast = span.to === end
     const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
     const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
@@ -95,7 +95,7 @@ export const waysOf = (
     const inVariants = (grid: Grid, recompute: boolean): readonly (() => Option | undefined)[] =>
       variants.flatMap((variant) =>
         (tileCount(grid) > 1 ? loadings : [{}]).map((loading) =>
-          lazily(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
+          lazy(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
         )
       )
     /** From the fastest to the slowest; only tiles that the model asks for must be looked at for that. */
@@ -121,7 +121,7 @@ export const waysOf = (
       const key = `${variant},${decided.reorder},${decided.loadsAhead}`
       const gridOption =
         gridOptions.get(key) ??
-        lazilyBy((index) => optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] }))
+        memoizeByNumber((index) => optionOf({ ...span, grid: grids![index]!, recompute: true, ...decided, ...variants[variant] }))
       gridOptions.set(key, gridOption)
       if (!inRows) return firstFitting(grids.length, gridOption, available, nanoseconds, slowest)
       const found =
@@ -163,7 +163,7 @@ export const waysOf = (
       }
     }
   }
-  const known = new Map<string, Ways>()
+  const known = new Map<string, SegmentOptions>()
   return (span) => {
     const key = `${span.from},${span.to}`
     const ways = known.get(key) ?? open(span)

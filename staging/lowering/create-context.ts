@@ -6,7 +6,7 @@ import { elementSizes } from '../program'
 import { exportsInput } from './bind'
 import type { Objective } from '../objective'
 import type { Context, Source } from './context'
-import { emitter, type Pool } from './emitter'
+import { createEmitter, type Pool } from './emitter'
 import { exchangeOf } from './exchange'
 import { openMoments } from './moments'
 import { loweringOf } from './ops'
@@ -38,8 +38,8 @@ const wantedGradients = (graph: Graph, parameters: Context['parameters'], ofInpu
 }
 
 /** A context with every parameter in the arena, and nothing emitted yet. */
-export const openContext = (lowering: Lowering, pool: Pool): Context => {
-  const emit = emitter(pool)
+export const createContext = (lowering: Lowering, pool: Pool): Context => {
+  const emit = createEmitter(pool)
   const sizes = elementSizes(lowering.device.precision)
   const layouts = tensorLayouts(lowering)
   const { graph } = lowering

@@ -1,11 +1,11 @@
 /** A value that is computed when it is first asked for, and then remembered. */
-export const lazily = <A>(compute: () => A): (() => A) => {
+export const lazy = <A>(compute: () => A): (() => A) => {
   let known: { readonly value: A } | undefined
   return () => (known ??= { value: compute() }).value
 }
 
-/** The same for each number asked for. */
-export const lazilyBy = <A>(compute: (key: number) => A): ((key: number) => A) => {
+/** What a function makes of a number, which is computed when that is first asked for, and then remembered. */
+export const memoizeByNumber = <A>(compute: (key: number) => A): ((key: number) => A) => {
   const known = new Map<number, A>()
   return (key) => {
     if (!known.has(key)) known.set(key, compute(key))
@@ -13,8 +13,8 @@ export const lazilyBy = <A>(compute: (key: number) => A): ((key: number) => A) =
   }
 }
 
-/** The same for everything with a key of its own. */
-export const memoised = <A, B>(keyOf: (a: A) => string, compute: (a: A) => B): ((a: A) => B) => {
+/** What a function makes of a value, which is computed when the first one with its key is asked for, and then remembered. */
+export const memoize = <A, B>(keyOf: (a: A) => string, compute: (a: A) => B): ((a: A) => B) => {
   const known = new Map<string, { readonly value: B }>()
   return (a) => {
     const key = keyOf(a)
