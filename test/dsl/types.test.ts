@@ -250,7 +250,7 @@ types('segments: the same shape, or the same sentence', () => {
   const places = new Map(Object.keys(layers).map((name, place) => [name, place]))
   const found = answers(
     `import * as dsl from '../../dsl'
-    import type { WalkToEnd } from '../../dsl/apply'
+    import type { WalkToEnd } from '../../dsl/walk'
     import type { FoundIn } from '../../dsl/mistake-place'
     import type { RepeatedName, Repeats } from '../../dsl/repeated-name'
     import type { ShapeOf, Start } from '../../dsl/tensor'
