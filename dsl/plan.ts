@@ -62,7 +62,7 @@ export interface PlanFigures {
   readonly stepMilliseconds?: number
   /** What a step takes at least, in any plan. */
   readonly lowerBoundMilliseconds?: number
-  /** What tiles compute twice where they overlap, as a share of the forward pass. */
+  /** What tiles compute twice where they overlap, as a share of the forward pass; below 0 where they leave out more that nothing reads. */
   readonly haloOverhead?: number
 }
 

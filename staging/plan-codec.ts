@@ -20,6 +20,8 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Numb
 
 const count = accepted<number>('a whole number from 0 upwards', isCount)
 const figure = accepted<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
+/** Below 0 where tiles leave out what nothing reads. */
+const share = accepted<number>('a number above -1', (value) => Number.isFinite(value) && Number(value) > -1)
 const bytes = accepted<number | null>('a whole number of bytes or null', (value) => value === null || isCount(value))
 const flag = accepted<boolean>('true or false', t.boolean.is)
 const names = t.readonlyArray(t.string)
@@ -66,7 +68,7 @@ const predicted = exactly<Plan['predicted']>(
     plainPeakBytes: figure,
     stepMilliseconds: figure,
     lowerBoundMilliseconds: figure,
-    haloOverhead: figure
+    haloOverhead: share
   }
 )
 

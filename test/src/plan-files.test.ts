@@ -284,7 +284,7 @@ test('fields that a plan does not have are refused by name at any depth, in file
       'placement: a placement has no field chunkbytes; did you mean chunkBytes?'
     ],
     [{ device: { ...plan.device, thread: 2 } }, 'device: the device has no field thread; did you mean threads?'],
-    [{ predicted: { haloOverhead: -1 } }, 'predicted.haloOverhead is -1, not a number from 0 upwards'],
+    [{ predicted: { haloOverhead: -1 } }, 'predicted.haloOverhead is -1, not a number above -1'],
     [{ predicted: { peakHostByte: 0 } }, 'predicted: the prediction has no figure peakHostByte; did you mean peakHostBytes?']
   ]
   for (const [changes, sentence] of cases) {
