@@ -77,7 +77,7 @@ const plan = exactly<Plan>(
     input: t.readonlyArray(t.number),
     layers: names,
     order: t.readonlyArray(t.number),
-    strategy: oneOf(planStrategies),
+    strategy: oneOf<string>(planStrategies),
     device,
     objective: accepted(
       `one that begins with ${objectiveBeginnings.join(', ')}`,
