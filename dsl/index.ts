@@ -31,7 +31,17 @@ export {
   tanh,
   tile
 } from './ops'
-export { type Plan, type PlanFigures, type PlanGrid, type PlanHostStay, type PlanPlacement, type PlanSegment } from './plan'
+export {
+  planStrategies,
+  strategyNames,
+  type Plan,
+  type PlanFigures,
+  type PlanGrid,
+  type PlanHostStay,
+  type PlanPlacement,
+  type PlanSegment,
+  type StrategyName
+} from './plan'
 export { planFor } from './plan-for'
 export {
   bandsMistake,

@@ -66,8 +66,8 @@ export interface PlanFigures {
   readonly haloOverhead?: number
 }
 
-/** What made a plan; a person who changes it need not say so. */
-export const planStrategies = [
+/** The strategies that make plans, as on the command line; `auto` is the fastest plan of all of them. */
+export const strategyNames = [
   'auto',
   'plain',
   'chen',
@@ -80,9 +80,11 @@ export const planStrategies = [
   'dymem',
   'window',
   'greedy',
-  'dynprog',
-  'by hand'
+  'dynprog'
 ] as const
+export type StrategyName = (typeof strategyNames)[number]
+/** What made a plan; a person who changes it need not say so. */
+export const planStrategies = [...strategyNames, 'by hand'] as const
 export const planPrecisions = ['float32', 'tf32', 'bf16', 'float64'] as const
 
 /** A plan as a person reads, edits and commits it: what it was made for, what it decides, what is predicted of it. */

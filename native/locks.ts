@@ -1,9 +1,9 @@
-import { types } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { loadAddon } from './addon'
 import { answerOf, type DeviceError } from './error'
+import { handleCodec } from './handle'
 
 declare const lock: unique symbol
 /** A lock on a file, which the system gives back when its process ends, however it ends. */
@@ -11,14 +11,7 @@ export interface FileLock {
   readonly [lock]: true
 }
 
-const isLock = (value: unknown): value is FileLock => types.isExternal(value)
-const lockCodec = new t.Type<FileLock>(
-  'lock',
-  isLock,
-  (value, context) => (isLock(value) ? t.success(value) : t.failure(value, context)),
-  t.identity
-)
-const answer = t.union([lockCodec, t.literal('held'), t.literal('unsupported')], 'lock')
+const answer = t.union([handleCodec<FileLock>('lock'), t.literal('held'), t.literal('unsupported')], 'lock')
 
 /**
  * Takes the lock of a file, which is made if need be and holds the text `owner` then; `held` where another process, or another call in this

@@ -1,10 +1,9 @@
 import type * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
-import type { Plan, PlanGrid, PlanHostStay, PlanPlacement, PlanSegment } from '../dsl'
+import { planStrategies, type Plan, type PlanGrid, type PlanHostStay, type PlanPlacement, type PlanSegment } from '../dsl'
 import { decodeAs } from './decode'
 import { exactly } from './exactly'
 import { objectiveBeginnings } from './objective-text'
-import { strategyNames } from './strategies/names'
 
 /** What `accepts` lets through; `expected` says it in words. */
 const accepted = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
@@ -80,7 +79,7 @@ const plan = exactly<Plan>(
     input: t.readonlyArray(t.number),
     layers: names,
     order: t.readonlyArray(t.number),
-    strategy: oneOf([...strategyNames, 'by hand']),
+    strategy: oneOf<string>(planStrategies),
     device,
     objective: accepted(
       `one that begins with ${objectiveBeginnings.join(', ')}`,

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import { isDeviceText } from '../library/values'
 import { mostBudgets, mostClasses, mostElements, mostMicroBatches, mostThreads } from '../limits'
-import { type StrategyName, strategyNames } from '../../staging/strategies/names'
+import { type StrategyName, strategyNames } from '../../dsl'
 import { parseRate, parseSize, parseSizeOrZero } from '../sizes'
 import { parseGroup } from '../training/parameter-groups'
 

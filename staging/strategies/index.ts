@@ -4,7 +4,7 @@ import { dynprog } from './dynprog'
 import { greedy } from './greedy'
 import { lms } from './lms'
 import { lmsHybrid } from './lms-hybrid'
-import type { StrategyName } from './names'
+import type { StrategyName } from '../../dsl'
 import { plain } from './plain'
 import { sft } from './sft'
 import { sftOffload } from './sft-offload'
@@ -12,7 +12,7 @@ import type { Strategy } from './strategy'
 import { vdnn } from './vdnn'
 import { window } from './window'
 
-export { strategyNames, type StrategyName } from './names'
+export { strategyNames, type StrategyName } from '../../dsl'
 
 /** A strategy that fills in decisions by itself. */
 export type Planner = Exclude<StrategyName, 'auto'>

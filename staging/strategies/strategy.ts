@@ -4,7 +4,7 @@ import type { SegmentEstimate } from '../lowering/estimate'
 import type { Order } from '../order'
 import type { Timeline } from '../lowering/timeline'
 import type { Residence, Segment, Span } from '../plan'
-import type { StrategyName } from './names'
+import type { StrategyName } from '../../dsl'
 
 /** How the convolutions of a segment are computed. */
 export type Variant = Pick<Segment, 'winograd' | 'workspace'>
