@@ -16,7 +16,17 @@ const { values: options, positionals: wanted } = parseArgs({
 const program = (name) => join(root, 'node_modules', '.bin', name)
 
 /** Folders in the order in which they run; others follow by name. */
-const order = ['test/dsl', 'test/rejected', 'test/staging', 'test/native', 'test/golden', 'test/properties', 'test/memory', 'test/src']
+const order = [
+  'test/dsl',
+  'test/rejected',
+  'test/staging',
+  'test/native',
+  'test/golden',
+  'test/bench',
+  'test/properties',
+  'test/memory',
+  'test/src'
+]
 
 const testFiles = (folder) =>
   readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
