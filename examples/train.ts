@@ -17,8 +17,8 @@ import {
   planText,
   train
 } from '../src'
-import { trainingProgress } from '../src/progress'
-import { mean, table } from '../src/report'
+import { trainingProgress } from '../src/cli/progress'
+import { mean, table } from '../src/plans/plan-report'
 
 const [batch, crop, steps] = [2, 512, 14]
 const averaged = 6

@@ -1,13 +1,13 @@
 import { Command, CommanderError, Option } from 'commander'
 import * as E from 'fp-ts/Either'
-import type * as Bench from './commands/bench'
-import type * as Chain from './commands/chain'
-import type { CommandResult } from './commands/command-result'
-import type * as Compare from './commands/compare'
-import type * as Explain from './commands/explain'
-import type * as Gradients from './commands/gradients'
-import type * as Offload from './commands/offload'
-import { refuseDoubtful } from './commands/given-options'
+import type * as Bench from './cli/bench'
+import type * as Chain from './cli/chain'
+import type { CommandResult } from './cli/command-result'
+import type * as Compare from './cli/compare'
+import type * as Explain from './cli/explain'
+import type * as Gradients from './cli/gradients'
+import type * as Offload from './cli/offload'
+import { refuseDoubtful } from './cli/doubtful-options'
 import {
   addCompareOptions,
   addMeasureOption,
@@ -18,20 +18,20 @@ import {
   orInvalid,
   positiveNumber,
   wholeNumber
-} from './commands/options'
-import type * as Place from './commands/place'
-import type * as Plan from './commands/plan'
-import type * as Predict from './commands/predict'
-import type * as Profile from './commands/profile'
-import type * as Train from './commands/train'
+} from './cli/options'
+import type * as Place from './cli/place'
+import type * as Plan from './cli/plan'
+import type * as Predict from './cli/predict'
+import type * as Profile from './cli/profile'
+import type * as Train from './cli/train'
 import { type Failure, bugFailure, exitStatus, inputFailure, reasonOf } from './failure'
-import { failureText } from './failure-text'
-import { interruption } from './interruption'
-import { mostSlots, mostSteps } from './limits'
-import { outliveModules } from './outlive-modules'
-import { printableLines } from './printable'
-import { parseSchedule } from './schedule'
-import { parseBytes, parseSize } from './sizes'
+import { failureText } from './cli/failure-text'
+import { interruption } from './cli/interruption'
+import { mostSlots, mostSteps } from './options/limits'
+import { outliveModules } from './modules/outlive-modules'
+import { printableLines } from './text/printable'
+import { parseSchedule } from './training/schedule'
+import { parseBytes, parseSize } from './options/sizes'
 import { parseColourJitter } from './training/augmentation'
 import { parseClassWeights } from './training/class-weights'
 
@@ -74,19 +74,19 @@ const program = (): Command => {
     .option('--evaluate', 'plan the forward pass of predict instead')
     .option('--out <file>', 'write the plan: *.plan.ts, which the compiler checks, or *.json')
     .action((model: string, { json, ...options }) =>
-      answer(json, (require('./commands/plan') as typeof Plan).planCommand({ ...options, model }))
+      answer(json, (require('./cli/plan') as typeof Plan).planCommand({ ...options, model }))
     )
 
   addOptimizerOptions(
     addPlanning('explain', 'say what binds the budget, what more memory would buy, what each decision costs; run no step')
   ).action((model: string, { json, ...options }) =>
-    answer(json, (require('./commands/explain') as typeof Explain).explainCommand({ ...options, model }))
+    answer(json, (require('./cli/explain') as typeof Explain).explainCommand({ ...options, model }))
   )
 
   addOptimizerOptions(
     addCompareOptions(tilefold.command('compare').description('every strategy within every budget, by the simulator; run nothing'))
   ).action((model: string, { json, ...options }) =>
-    answer(json, (require('./commands/compare') as typeof Compare).compareCommand({ ...options, model }))
+    answer(json, (require('./cli/compare') as typeof Compare).compareCommand({ ...options, model }))
   )
 
   addOptimizerOptions(addPlanning('train', 'train on labelled images, or on images with masks of their pixels'))
@@ -129,7 +129,7 @@ const program = (): Command => {
     .option('--state-every <n>', 'steps between states (default: an epoch, at most 100)', orInvalid(wholeNumber(1)))
     .option('--resume', 'go on from the newest state, with the same bits as if nothing had happened')
     .action((model: string, { json, ...options }) =>
-      answer(json, (require('./commands/train') as typeof Train).trainCommand({ ...options, model }, json))
+      answer(json, (require('./cli/train') as typeof Train).trainCommand({ ...options, model }, json))
     )
 
   addPlanning('gradients', 'one forward and backward without dropout; writes the loss and all gradients')
@@ -137,7 +137,7 @@ const program = (): Command => {
     .requiredOption('--batch <file>', 'safetensors of input [B, C, H, W] and target [B], or [B, H, W]')
     .requiredOption('--out <file>', 'safetensors to write')
     .action((model: string, { json, ...options }) =>
-      answer(json, (require('./commands/gradients') as typeof Gradients).gradientsCommand({ ...options, model }))
+      answer(json, (require('./cli/gradients') as typeof Gradients).gradientsCommand({ ...options, model }))
     )
 
   addPlanning('predict', 'one forward pass over a whole image, within the budget: a mask of its classes, or its scores')
@@ -145,14 +145,14 @@ const program = (): Command => {
     .requiredOption('--image <file>', 'PNG, JPEG, TIFF or WebP; its size is the input')
     .option('--out <file>', 'of a model that scores pixels, the mask to write: *.tif (in tiles) or *.png, 8-bit grey')
     .action((model: string, { json, ...options }) =>
-      answer(json, (require('./commands/predict') as typeof Predict).predictCommand({ ...options, model }))
+      answer(json, (require('./cli/predict') as typeof Predict).predictCommand({ ...options, model }))
     )
 
   addOptimizerOptions(addPlanning('bench', 'time real training steps on noise'))
     .option('--steps <n>', 'how many steps', orInvalid(wholeNumber(1, mostSteps)), 3)
     .option('--breakdown', 'show where the time of the fastest step went, by kernel')
     .action((model: string, { json, ...options }) =>
-      answer(json, (require('./commands/bench') as typeof Bench).benchCommand({ ...options, model }))
+      answer(json, (require('./cli/bench') as typeof Bench).benchCommand({ ...options, model }))
     )
 
   tilefold
@@ -165,13 +165,13 @@ const program = (): Command => {
     .option('--out <file>', 'write the rows with a column offset')
     .option('--json', 'one JSON object on standard output')
     .action((file: string, { json, ...options }) =>
-      answer(json, (require('./commands/place') as typeof Place).placeCommand({ ...options, file }))
+      answer(json, (require('./cli/place') as typeof Place).placeCommand({ ...options, file }))
     )
 
   addOptimizerOptions(add('profile', 'measure the kernels of a model on this machine, for better plans'))
     .option('--out <file>', 'of cuda: a *.json file of this GPU, from which the same plans are made on any machine by --device')
     .action((model: string, { json, ...options }) =>
-      answer(json, (require('./commands/profile') as typeof Profile).profileCommand({ ...options, model }))
+      answer(json, (require('./cli/profile') as typeof Profile).profileCommand({ ...options, model }))
     )
 
   addOptimizerOptions(
@@ -179,7 +179,7 @@ const program = (): Command => {
   )
     .option('--out <file>', 'where the chain goes: *.json')
     .action((model: string, { json, ...options }) =>
-      answer(json, (require('./commands/chain') as typeof Chain).chainCommand({ ...options, model }))
+      answer(json, (require('./cli/chain') as typeof Chain).chainCommand({ ...options, model }))
     )
 
   tilefold
@@ -195,7 +195,7 @@ const program = (): Command => {
     .option('--slots <n>', 'into how many parts dynprog divides the memory (default: 500)', orInvalid(wholeNumber(1, mostSlots)))
     .option('--json', 'one JSON object on standard output')
     .action((chain: string, { json, ...options }) =>
-      answer(json, (require('./commands/offload') as typeof Offload).offloadCommand({ ...options, chain }))
+      answer(json, (require('./cli/offload') as typeof Offload).offloadCommand({ ...options, chain }))
     )
   refuseDoubtful(tilefold)
   return tilefold

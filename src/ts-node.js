@@ -14,7 +14,7 @@ const transpiler = () =>
     project: service.configFilePath,
     typeCheck: false,
     transpileOnly: true,
-    transpiler: require.resolve('./transpiled.js')
+    transpiler: require.resolve('./modules/transpile.js')
   })
 
 const textOf = (diagnostics) => {
@@ -40,7 +40,7 @@ const report = (diagnostics, fileName) => {
 }
 
 const checker = () => {
-  const { isOwn, typeCheck } = require('./type-check.ts')
+  const { isOwn, typeCheck } = require('./modules/type-check.ts')
   const { ts, config, configFilePath, options } = service
   const checked = new Set()
   // What Tilefold's own files hold is their own tsconfig's matter.

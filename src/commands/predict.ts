@@ -1,45 +1,43 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { largest } from '../extremes'
-import { type PredictOptions, predict } from '../library/predict'
-import type { PredictReport } from '../predict'
-import { printable } from '../printable'
-import { percent, table } from '../report'
-import { formatBytes, formatMilliseconds } from '../sizes'
-import { type CommandResult, interruptible, sayKernel, sayNotice } from './command-result'
+import { callback, path, saying } from '../options/codecs'
+import { type Outcome, inputFailure } from '../failure'
+import { type PredictOptions as Files, type PredictReport, predict as runPredict } from '../running/predict'
+import { checkPaths, named } from '../files/paths'
+import { watchingOf } from '../plans/measure'
+import { answering, optionsOf } from '../options/decode-options'
+import { type SetupOptions, modelCodec, runnable, setupCodecs, setupWithoutInput, watchingCodecs } from '../options/setup-options'
+import { setupReads } from '../options/setup-reads'
+import { present } from '../options/option-values'
 
-const shown = 5
-
-/** The highest scores, as probabilities too (softmax). */
-const scoresText = (scores: readonly number[]): string => {
-  const highest = largest(scores)
-  const sum = scores.reduce((total, score) => total + Math.exp(score - highest), 0)
-  const ranked = [...scores.entries()].sort(([, a], [, b]) => b - a).slice(0, shown)
-  return table(
-    ['class', 'score', 'probability'],
-    ranked.map(([index, score]) => [`${index}`, score.toFixed(4), percent(Math.exp(score - highest) / sum)])
-  )
+export interface PredictOptions extends Omit<SetupOptions, 'input' | 'seed'>, Omit<Files, keyof SetupOptions> {
+  /** The image's size is the input. */
+  readonly input?: never
 }
 
-const pixelsText = (pixels: readonly number[], { height, width }: PredictReport): string =>
-  table(
-    ['class', 'share of pixels'],
-    [...pixels.entries()].filter(([, count]) => count > 0).map(([index, count]) => [`${index}`, percent(count / (height * width))])
-  )
+const noInput = saying<never>('nothing', () => E.left(inputFailure('--input: predict takes the whole image as it is; leave it out')))
 
-/** Every command takes a seed; here nothing is drawn. */
-export const predictCommand = ({ seed: _, ...options }: PredictOptions & { readonly seed?: number }): CommandResult =>
-  interruptible((signal) =>
-    pipe(
-      predict({ ...options, onKernel: sayKernel, onNotice: sayNotice, signal }),
-      TE.map((report) => {
-        const { height, width, milliseconds, peakDeviceBytes, predictedPeakBytes, scores, pixels = [] } = report
-        const run = `${height}x${width} in ${formatMilliseconds(milliseconds)}, peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
-        const text =
-          scores === undefined
-            ? `${pixelsText(pixels, report)}\n${run}; classes are in ${printable(options.out ?? '')}`
-            : `${scoresText(scores)}\n${run}`
-        return { json: report, text }
-      })
-    )
+const { input: _, seed: _s, ...codecs } = setupCodecs
+
+const codec = optionsOf<PredictOptions>(
+  'predict',
+  { ...modelCodec, weights: path, image: path },
+  { ...codecs, ...watchingCodecs, input: noInput, out: path, onPlan: callback(), onNotice: callback() }
+)
+
+/**
+ * One forward pass over a whole image of any size within the budget. A model that scores pixels writes the class of each to `out`, *.tif
+ * (in tiles) or *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code `input`, `budget` or `interrupted`.
+ */
+export const predict = answering(codec, (options): Outcome<PredictReport> => {
+  const { weights, image, out, onPlan, onNotice } = options
+  return pipe(
+    checkPaths({
+      reads: [...setupReads(options), ...named('--weights', weights), ...named('--image', image)],
+      writes: named('--out', out)
+    }),
+    TE.chainEitherK(() => E.chain(runnable)(setupWithoutInput(options))),
+    TE.chain((setup) => runPredict({ ...setup, weights, image, ...present({ out, onPlan, onNotice }), ...watchingOf(options) }))
   )
+})

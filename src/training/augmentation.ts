@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { stream } from '../random'
+import { stream } from '../numbers/random'
 
 /** How far colours vary: factors from [1 - x, 1 + x] of brightness, contrast and saturation; turns of the hue from [-x, x]. */
 export interface ColourJitter {

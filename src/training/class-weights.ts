@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import type { Dataset } from '../dataset'
+import type { Dataset } from '../images/dataset'
 import { type Failure, inputFailure } from '../failure'
 
 /** `balanced`: images / (classes that have images x images of the class), as scikit-learn's, or the same of pixels; or one weight a class. */

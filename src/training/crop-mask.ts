@@ -1,6 +1,6 @@
 import type { Image } from '../../native'
-import type { Extent2 } from '../images'
-import type { ClassMap } from '../masks'
+import type { Extent2 } from '../images/decode-image'
+import type { ClassMap } from '../images/masks'
 
 /** Where a crop lies in an image, and what is done to it. */
 export type Placing = Pick<Image, 'cropTop' | 'cropLeft' | 'flipHorizontal' | 'flipVertical' | 'quarterTurns'>

@@ -1,8 +1,8 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Exchange } from '../exchange'
+import type { Exchange } from '../running/step-io'
 import type { Outcome } from '../failure'
-import { type PixelLoss, setPixelWeights, weightOfPixels } from '../pixel-loss'
+import { type PixelLoss, setPixelWeights, weightOfPixels } from '../model/pixel-loss'
 import type { Batches } from './batches'
 import { rowWeights } from './class-weights'
 

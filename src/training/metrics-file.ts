@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { type Outcome, inputFailure } from '../failure'
-import { replaceable, unwritable } from '../atomic-write'
+import { replaceable, unwritable } from '../files/atomic-write'
 import type { Validation } from './best'
 
 /** One step's line. */

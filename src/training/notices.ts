@@ -1,5 +1,5 @@
-import { type Dataset, labelsOf } from '../dataset'
-import { type Mask, ignoredLabel } from '../masks'
+import { type Dataset, labelsOf } from '../images/dataset'
+import { type Mask, ignoredLabel } from '../images/masks'
 import type { Split } from './validation-split'
 
 /** Values that count in any of the masks. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
-import type { Dataset } from '../dataset'
-import { type Planned } from '../planning'
-import { scheduleText } from '../schedule'
+import type { Dataset } from '../images/dataset'
+import { type Planned } from '../plans/plan-network'
+import { scheduleText } from './schedule'
 import type { TrainOptions } from './options'
 import type { Split } from './validation-split'
 

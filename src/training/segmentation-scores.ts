@@ -1,4 +1,4 @@
-import { ignoredLabel } from '../masks'
+import { ignoredLabel } from '../images/masks'
 
 /** How often each class was taken for which: row-major [classes of the masks, classes of the network]. */
 export interface Confusion {

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
-import { type Dataset, type Example } from '../dataset'
+import { type Dataset, type Example } from '../images/dataset'
 import { type Failure, inputFailure } from '../failure'
-import { permutation } from '../sampling'
+import { permutation } from './sampling'
 
 export interface Split {
   readonly training: Dataset

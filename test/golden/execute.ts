@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import type { Model } from '../../dsl'
 import { deviceModel, openSession, type DeviceName } from '../../native'
-import { exchangeFor, type Exchange, type Numbers } from '../../src/exchange'
+import { exchangeFor, type Exchange, type Numbers } from '../../src/running/step-io'
 import {
   stage,
   type PlanOverride,

@@ -1,8 +1,8 @@
 import { openSync, readSync, writeSync } from 'node:fs'
 import { builtIn } from '../../models'
 import { deviceModel, openSession } from '../../native'
-import { exchangeFor } from '../../src/exchange'
-import { initialise } from '../../src/initialise'
+import { exchangeFor } from '../../src/running/step-io'
+import { initialise } from '../../src/weights/initialise'
 import { asWritten, must } from '../golden/execute'
 import { stage, type PlacementChoice, type Segment, type StrategyName, type Training } from '../../staging'
 

@@ -1,5 +1,5 @@
 import { openSession, type DeviceName, type Image } from '../../native'
-import { exchangeFor } from '../../src/exchange'
+import { exchangeFor } from '../../src/running/step-io'
 import type { Objective, Program, SectionName } from '../../staging'
 import { must } from '../golden/execute'
 import type { RandomExecution } from './random-execution'

@@ -6,10 +6,10 @@ import * as E from 'fp-ts/Either'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { checkLabels, readDataset } from '../../src/dataset'
-import { type Picture, decodeImage } from '../../src/images'
+import { checkLabels, readDataset } from '../../src/images/dataset'
+import { type Picture, decodeImage } from '../../src/images/decode-image'
 import { failureOf, valueOf } from './outcome'
-import { pictureCache } from '../../src/picture-cache'
+import { pictureCache } from '../../src/images/image-cache'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()

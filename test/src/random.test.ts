@@ -1,7 +1,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { initialise } from '../../src/initialise'
-import { stream } from '../../src/random'
+import { initialise } from '../../src/weights/initialise'
+import { stream } from '../../src/numbers/random'
 
 /** The docstring's definition in BigInt, word for word. */
 const reference = (seed: number, name: string): ((index: number) => number) => {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { plan, profile } from '../../src'
-import { planned } from '../../src/library/plan'
-import { imageSource, stageRequest } from '../../src/planning'
+import { planned } from '../../src/commands/plan'
+import { imageSource, stageRequest } from '../../src/plans/plan-network'
 import {
   type Objective,
   type RecordedDevice,

@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { cropCorner, sampler } from '../../src/sampling'
+import { cropCorner, sampler } from '../../src/training/sampling'
 
 const sampling = { seed: 5, examples: 7, batch: 3, flip: true }
 

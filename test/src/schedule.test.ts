@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { decodeOptimizer } from '../../src/optimizer'
-import { type Schedule, learningRate, parseSchedule } from '../../src/schedule'
+import { decodeOptimizer } from '../../src/training/optimizer'
+import { type Schedule, learningRate, parseSchedule } from '../../src/training/schedule'
 
 const rates = (text: string, steps: readonly number[]): readonly number[] => {
   const schedule = parseSchedule(text)

@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { stream } from '../../src/random'
+import { stream } from '../../src/numbers/random'
 import { bestOf } from '../../src/training/best'
 import { areaUnderCurve, qualityOf } from '../../src/training/scores'
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { formatBytes, formatMilliseconds, parseSize, parseSizeOrZero } from '../../src/sizes'
+import { formatBytes, formatMilliseconds, parseSize, parseSizeOrZero } from '../../src/options/sizes'
 
 const bytes = (value: number) => E.right({ kind: 'bytes', bytes: value })
 

@@ -2,7 +2,7 @@
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Dataset } from '../../src/dataset'
+import type { Dataset } from '../../src/images/dataset'
 import { augmenter, colourMatrix, parseColourJitter } from '../../src/training/augmentation'
 import { inBatches } from '../../src/training/batches'
 import { classCounts, parseClassWeights, rowWeights, weightsOfClasses } from '../../src/training/class-weights'

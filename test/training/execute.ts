@@ -1,6 +1,6 @@
 import type { ArgsOf } from '../../dsl'
 import { openSession } from '../../native'
-import { exchangeFor, type Exchange } from '../../src/exchange'
+import { exchangeFor, type Exchange } from '../../src/running/step-io'
 import type { SectionName, Staged, Training } from '../../staging'
 import { must, stageFor, type Execution, type Tensors } from '../golden/execute'
 

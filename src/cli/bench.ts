@@ -1,0 +1,33 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { breakdownText } from '../running/breakdown'
+import { least } from '../numbers/extremes'
+import { type BenchOptions, bench } from '../commands/bench'
+import { planText } from '../plans/plan-report'
+import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { type CommandResult, interruptible, say, sayChange, sayKernel } from './command-result'
+
+export const benchCommand = (options: BenchOptions & { readonly steps: number }): CommandResult =>
+  interruptible((signal) =>
+    pipe(
+      bench({
+        ...options,
+        onPlan: (planned) => {
+          sayChange(planned)
+          say(process.stderr, planText(planned))
+        },
+        onStep: ({ step, milliseconds }) =>
+          void process.stderr.write(`step ${step + 1}/${options.steps}  ${formatMilliseconds(milliseconds)}\n`),
+        onKernel: sayKernel,
+        signal
+      }),
+      TE.map((report) => {
+        const fastest = least(report.stepMs)
+        const summary = `fastest of ${options.steps} steps ${formatMilliseconds(fastest)} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
+        return {
+          json: report,
+          text: report.breakdown === undefined ? summary : `${breakdownText(report.breakdown, fastest)}\n${summary}`
+        }
+      })
+    )
+  )

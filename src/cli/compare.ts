@@ -1,0 +1,29 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type CompareOptions, type CompareRow, compare } from '../commands/compare'
+import { table } from '../plans/plan-report'
+import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { type CommandResult, interruptible } from './command-result'
+
+const orNone = (value: number | null, text: (value: number) => string): string => (value === null ? '' : text(value))
+
+const cells = ({ strategy, budgetBytes, feasible, ...row }: CompareRow): readonly string[] => [
+  strategy,
+  formatBytes(budgetBytes),
+  feasible ? orNone(row.predictedStepMs, formatMilliseconds) : 'does not fit',
+  row.predictedStepMs === null || row.lowerBoundMs === null ? '' : (row.predictedStepMs / row.lowerBoundMs).toFixed(2),
+  orNone(row.peakDeviceBytes, formatBytes),
+  orNone(row.peakHostBytes, formatBytes),
+  orNone(row.movedBytes, formatBytes),
+  orNone(row.recomputedFlops, (flops) => `${(flops / 1e9).toFixed(1)} G`)
+]
+
+const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'computed again']
+
+export const compareCommand = (options: CompareOptions): CommandResult =>
+  interruptible((signal) =>
+    pipe(
+      compare({ ...options, signal }),
+      TE.map((report) => ({ json: report, text: table(head, report.rows.map(cells)) }))
+    )
+  )

@@ -1,0 +1,13 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { explanationReport, explanationText } from '../plans/explanation-report'
+import { type ExplainOptions, explained } from '../commands/explain'
+import { type CommandResult, watchingMeasurements } from './command-result'
+
+export const explainCommand = (options: ExplainOptions): CommandResult =>
+  watchingMeasurements(options, (watched) =>
+    pipe(
+      explained(watched),
+      TE.map((explanation) => ({ json: explanationReport(explanation), text: explanationText(explanation) }))
+    )
+  )

@@ -1,0 +1,16 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type GradientsOptions, gradients } from '../commands/gradients'
+import { formatBytes } from '../options/sizes'
+import { type CommandResult, interruptible, sayChange, sayKernel } from './command-result'
+
+export const gradientsCommand = (options: GradientsOptions): CommandResult =>
+  interruptible((signal) =>
+    pipe(
+      gradients({ ...options, onPlan: sayChange, onKernel: sayKernel, signal }),
+      TE.map((report) => ({
+        json: report,
+        text: `loss ${report.loss}, peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted; gradients are in ${options.out}`
+      }))
+    )
+  )

@@ -1,0 +1,19 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type ProfileOptions, profile } from '../commands/profile'
+import { type CommandResult, interruptible, sayKernel } from './command-result'
+
+export const profileCommand = (options: ProfileOptions): CommandResult =>
+  interruptible((signal) =>
+    pipe(
+      profile({
+        ...options,
+        onKernel: sayKernel,
+        signal
+      }),
+      TE.map((report) => ({
+        json: report,
+        text: `measured ${report.measured} kernels, ${report.kernels.length} in all; the link moves ${(report.linkBytesPerSecond.toDevice / 1e9).toFixed(1)} GB/s; ${report.path}`
+      }))
+    )
+  )

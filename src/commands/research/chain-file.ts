@@ -1,0 +1,33 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import { type Chain, decodeChain } from '../../../staging'
+import { type Failure, inputFailure } from '../../failure'
+import { readJson } from '../../files/read-file'
+
+const decoded = (named: string, value: unknown): E.Either<Failure, Chain> =>
+  pipe(
+    decodeChain(value),
+    E.mapLeft((fault) => inputFailure(`${named}: ${fault}; tilefold chain writes one`))
+  )
+
+/** A chain from a JSON file, or one that JavaScript and casts may have got past the compiler. */
+export const loadChain = (chain: Chain | string): E.Either<Failure, Chain> =>
+  typeof chain === 'string'
+    ? pipe(
+        readJson('chain', chain),
+        E.chain((value) => decoded(`the chain ${chain}`, value))
+      )
+    : decoded('the chain', chain)
+
+/** One stage a line. */
+export const chainText = ({ name, beta, stages, output }: Chain): string =>
+  [
+    '{',
+    `  "name": ${JSON.stringify(name)},`,
+    `  "beta": ${beta},`,
+    '  "stages": [',
+    stages.map((stage) => `    ${JSON.stringify(stage)}`).join(',\n'),
+    '  ],',
+    `  "output": ${JSON.stringify(output)}`,
+    '}\n'
+  ].join('\n')

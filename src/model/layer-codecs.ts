@@ -1,0 +1,61 @@
+import type * as t from 'io-ts'
+import type { ArgsOf, Mark, Op, Padding, Pair } from '../../dsl'
+import { type OptionalCodecs, type RequiredCodecs, exactly } from '../../staging/exactly'
+import { accepting, flag, oneOf } from '../options/codecs'
+
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
+const areNumbers = (value: unknown, ...counts: readonly number[]): boolean =>
+  Array.isArray(value) && counts.includes(value.length) && value.every(isNumber)
+
+const count = accepting<number>('a number', isNumber)
+const pair = accepting<Pair>('a number or [height, width]', (value) => isNumber(value) || areNumbers(value, 2))
+const padding = accepting<Padding>(
+  'a number, [height, width] or [top, bottom, left, right]',
+  (value) => isNumber(value) || areNumbers(value, 2, 4)
+)
+const counts = accepting<readonly number[]>('a list of numbers', (value) => Array.isArray(value) && value.every(isNumber))
+
+/** The joins of blocks are not written. */
+type Leaf = Exclude<Op, 'add' | 'concat'> | Mark
+
+/**
+ * Its options, each of a kind: whether they make sense where the layer stands is for the shape
+ * rules.
+ */
+const options = <P extends Leaf>(op: P, required: RequiredCodecs<ArgsOf<P>>, optional: OptionalCodecs<ArgsOf<P>>): t.Type<ArgsOf<P>> =>
+  exactly<ArgsOf<P>>(op, 'option', required, optional)
+
+const without = <P extends Leaf>(op: P & ({} extends ArgsOf<P> ? unknown : never)): t.Type<ArgsOf<P>> =>
+  exactly<{}>(op, 'option', {}, {}) as unknown as t.Type<ArgsOf<P>>
+
+/** What each layer that holds no others is told: JavaScript and casts get past the compiler. */
+export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
+  conv2d: options('conv2d', { out: count, k: pair }, { s: pair, p: padding, d: pair, groups: count, bias: flag }),
+  convTranspose2d: options(
+    'convTranspose2d',
+    { out: count, k: pair },
+    { s: pair, p: pair, outputPadding: pair, d: pair, groups: count, bias: flag }
+  ),
+  linear: options('linear', { out: count }, { in: count, bias: flag }),
+  batchNorm: options('batchNorm', {}, { eps: count, momentum: count, affine: flag, frozen: flag }),
+  groupNorm: options('groupNorm', { groups: count }, { eps: count, affine: flag }),
+  instanceNorm: options('instanceNorm', {}, { eps: count, affine: flag }),
+  relu: without('relu'),
+  leakyRelu: options('leakyRelu', {}, { slope: count }),
+  sigmoid: without('sigmoid'),
+  tanh: without('tanh'),
+  silu: without('silu'),
+  gelu: without('gelu'),
+  dropout: options('dropout', { rate: count }, {}),
+  maxPool2d: options('maxPool2d', { k: pair }, { s: pair, p: padding, d: pair, ceilMode: flag }),
+  avgPool2d: options('avgPool2d', { k: pair }, { s: pair, p: padding, ceilMode: flag, countIncludePad: flag }),
+  adaptiveAvgPool2d: options('adaptiveAvgPool2d', { out: pair }, {}),
+  globalAvgPool: without('globalAvgPool'),
+  resize: options('resize', { mode: oneOf('bilinear', 'nearest') }, { size: pair, scale: pair, to: oneOf('block'), alignCorners: flag }),
+  flatten: without('flatten'),
+  softmaxCrossEntropy: without('softmaxCrossEntropy'),
+  pixelCrossEntropy: options('pixelCrossEntropy', {}, { ignore: count, classWeights: counts }),
+  meanSquaredError: without('meanSquaredError'),
+  checkpoint: options('checkpoint', {}, { budget: count }),
+  tile: options('tile', {}, { B: count, C: count, H: count, W: count })
+}

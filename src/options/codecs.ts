@@ -1,0 +1,135 @@
+import * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
+import type { Failure } from '../failure'
+import { mostElements } from './limits'
+
+/** What a predicate accepts; `expected` says it in words. */
+export const accepting = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
+  new t.Type<A>(
+    expected,
+    (value): value is A => accepts(value),
+    (value, context) => (accepts(value) ? t.success(value as A) : t.failure(value, context)),
+    t.identity
+  )
+
+/** What a decoder makes of it, or else its own words. */
+export const decoding = <A>(expected: string, decode: (value: unknown) => E.Either<string, A>): t.Type<A> =>
+  new t.Type<A>(
+    expected,
+    (value): value is A => E.isRight(decode(value)),
+    (value, context) => {
+      const decoded = decode(value)
+      return E.isLeft(decoded) ? t.failure(value, context, decoded.left) : t.success(decoded.right)
+    },
+    t.identity
+  )
+
+/** What a function makes of it, or else the whole sentence of the function. */
+export const saying = <A>(expected: string, decode: (value: unknown) => E.Either<Failure, A>): t.Type<A> =>
+  new t.Type<A>(
+    expected,
+    (value): value is A => E.isRight(decode(value)),
+    (value) => {
+      const decoded = decode(value)
+      return E.isLeft(decoded) ? t.failure(value, [], decoded.left.message) : t.success(decoded.right)
+    },
+    t.identity
+  )
+
+/** A text that a parser takes, which stays a text, or anything else by a codec. */
+export const textOr = <A>(expected: string, parse: (text: string) => E.Either<string, unknown>, other: t.Type<A>): t.Type<A | string> =>
+  new t.Type<A | string>(
+    expected,
+    (value): value is A | string => (typeof value === 'string' ? E.isRight(parse(value)) : other.is(value)),
+    (value, context) => {
+      if (typeof value !== 'string') return other.validate(value, context)
+      const parsed = parse(value)
+      return E.isLeft(parsed) ? t.failure(value, context, parsed.left) : t.success(value)
+    },
+    t.identity
+  )
+
+/**
+ * Objects and lists by one codec, all else by another: unlike a union's, its sentence is about what
+ * was meant.
+ */
+export const objectOr = <A extends object, B>(expected: string, object: t.Type<A>, other: t.Type<B>): t.Type<A | B> =>
+  new t.Type<A | B>(
+    expected,
+    (value): value is A | B => object.is(value) || other.is(value),
+    (value, context) => (typeof value === 'object' && value !== null ? object : other).validate(value, context),
+    t.identity
+  )
+
+const largest = Number.MAX_SAFE_INTEGER
+
+export const whole = (least: number, most = largest): t.Type<number> =>
+  accepting(
+    `a whole number from ${least} ${most === largest ? 'upwards' : `to ${most}`}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
+  )
+
+export const positive = accepting<number>('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0)
+
+export const fromZero = accepting<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
+
+export const flag = accepting<boolean>('true or false', t.boolean.is)
+
+export const text = accepting<string>('a text', t.string.is)
+
+export const path = accepting<string>('a path', (value) => t.string.is(value) && value !== '')
+
+export const oneOf = <N extends string>(...names: readonly N[]): t.Type<N> =>
+  accepting(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
+
+export const callback = <F extends (...given: never[]) => unknown>(): t.Type<F> =>
+  accepting('a function', (value) => typeof value === 'function')
+
+/** By what is used of it: of another realm it is no instance of AbortSignal. */
+export const abortSignal = accepting<AbortSignal>('an AbortSignal', (value) => {
+  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
+  return typeof aborted === 'boolean' && typeof addEventListener === 'function'
+})
+
+const isExtent = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
+
+export const extents = (count: number): t.Type<readonly number[]> =>
+  accepting(
+    `${count} whole numbers above zero whose product is at most 2^40`,
+    (value) =>
+      Array.isArray(value) &&
+      value.length === count &&
+      // Spread: holes are extents too.
+      [...(value as readonly unknown[])].every(isExtent) &&
+      value.reduce((product: number, extent) => product * extent, 1) <= mostElements
+  )
+
+/** A list that is not too long. */
+export const listOf = <A>(item: t.Type<A>, least = 0, most = Infinity): t.Type<readonly A[]> => {
+  const items = t.readonlyArray(item)
+  const fits = (value: unknown): boolean => Array.isArray(value) && value.length >= least && value.length <= most
+  const name = `a list of ${least === 0 ? '' : most === Infinity ? `at least ${least} ` : `${least} to ${most} `}${item.name}`
+  return new t.Type<readonly A[]>(
+    name,
+    (value): value is readonly A[] => fits(value) && items.is(value),
+    (value, context) => (fits(value) ? items.validate(value, context) : t.failure(value, context)),
+    t.identity
+  )
+}
+
+type Kinds<A extends { readonly kind: string }> = { readonly [K in A['kind']]: t.Type<Extract<A, { readonly kind: K }>> }
+
+/** An object that says by its `kind` what else it holds. */
+export const byKind = <A extends { readonly kind: string }>(expected: string, codecs: Kinds<A>): t.Type<A> => {
+  const kinds: Readonly<Record<string, t.Mixed>> = codecs
+  const codecOf = (value: unknown): t.Mixed | undefined => {
+    const kind: unknown = (value as { readonly kind?: unknown } | null | undefined)?.kind
+    return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
+  }
+  return new t.Type<A>(
+    expected,
+    (value): value is A => codecOf(value)?.is(value) ?? false,
+    (value, context) => codecOf(value)?.validate(value, context) ?? t.failure(value, context),
+    t.identity
+  )
+}
