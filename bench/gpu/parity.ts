@@ -8,7 +8,7 @@ import * as t from 'io-ts'
 import { vgg16 } from '../../models'
 import { initialise } from '../../src/weights/initialise'
 import { stream } from '../../src/numbers/random'
-import { type TensorData, openTensorFile, readTensor, writeTensorFile } from '../../src/weights/safetensors'
+import { type TensorData, openTensorFile, readTensor, writeTensors } from '../../src/weights/safetensors'
 import { buildGraph } from '../../staging'
 import { type Lanes, lanes, untimedAtOnce } from './at-once'
 import type { Check, CheckPrecision } from './check-options'
@@ -59,13 +59,13 @@ const writeCase = (folder: string, size: number, seed: number): TE.TaskEither<Re
   return pipe(
     TE.fromEither(buildGraph(vgg16({ classes }), shape)),
     TE.chainW(({ parameters }) =>
-      writeTensorFile(
+      writeTensors(
         weights,
         parameters.map(({ name, shape: of }) => drawn(name, of))
       )
     ),
     TE.chainW(() =>
-      writeTensorFile(batch, [
+      writeTensors(batch, [
         { name: 'input', type: 'F32', shape, data: input },
         { name: 'target', type: 'I64', shape: [1], data: BigInt64Array.of(BigInt(seed % classes)) }
       ])

@@ -2,12 +2,13 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { breakdownText } from '../running/breakdown'
 import { least } from '../numbers/extremes'
-import { type BenchOptions, bench } from '../commands/bench'
+import { bench } from '../commands/bench'
+import type { BenchOptions } from '../options/command-options'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../options/sizes'
 import { type CommandResult, interruptible, say, sayChange, sayKernel } from './command-result'
 
-export const benchCommand = (options: BenchOptions & { readonly steps: number }): CommandResult =>
+export const benchCommand = (options: BenchOptions): CommandResult =>
   interruptible((signal) =>
     pipe(
       bench({
@@ -16,14 +17,14 @@ export const benchCommand = (options: BenchOptions & { readonly steps: number })
           sayChange(planned)
           say(process.stderr, planText(planned))
         },
-        onStep: ({ step, milliseconds }) =>
-          void process.stderr.write(`step ${step + 1}/${options.steps}  ${formatMilliseconds(milliseconds)}\n`),
+        onStep: ({ step, steps, milliseconds }) =>
+          void process.stderr.write(`step ${step + 1}/${steps}  ${formatMilliseconds(milliseconds)}\n`),
         onKernel: sayKernel,
         signal
       }),
       TE.map((report) => {
         const fastest = least(report.stepMs)
-        const summary = `fastest of ${options.steps} steps ${formatMilliseconds(fastest)} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
+        const summary = `fastest of ${report.stepMs.length} steps ${formatMilliseconds(fastest)} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
         return {
           json: report,
           text: report.breakdown === undefined ? summary : `${breakdownText(report.breakdown, fastest)}\n${summary}`

@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type ChainOptions, type ChainReport, chain } from '../commands/research/chain'
+import { type ChainReport, chain } from '../commands/research/chain'
+import type { ChainOptions } from '../options/research-options'
 import { printable } from '../text/printable'
 import { table } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../options/sizes'

@@ -2,7 +2,7 @@ import type { Outcome } from '../failure'
 import { interruption } from './interruption'
 import type { Planned } from '../plans/plan-network'
 import { printable, printableLines } from '../text/printable'
-import type { Watching } from '../plans/measure'
+import type { Watching } from '../plans/watching'
 
 /** What a command answers: the same as data and in words. */
 export type CommandResult = Outcome<{ readonly json: object; readonly text: string }>

@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type CompareOptions, type CompareRow, compare } from '../commands/compare'
+import { type CompareRow, compare } from '../commands/compare'
+import type { CompareOptions } from '../options/command-options'
 import { table } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../options/sizes'
 import { type CommandResult, interruptible } from './command-result'

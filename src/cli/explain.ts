@@ -1,13 +1,14 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { explanationReport, explanationText } from '../plans/explanation-report'
-import { type ExplainOptions, explained } from '../commands/explain'
+import { makeExplanation } from '../commands/explain'
+import type { ExplainOptions } from '../options/command-options'
 import { type CommandResult, watchingMeasurements } from './command-result'
 
 export const explainCommand = (options: ExplainOptions): CommandResult =>
   watchingMeasurements(options, (watched) =>
     pipe(
-      explained(watched),
+      makeExplanation(watched),
       TE.map((explanation) => ({ json: explanationReport(explanation), text: explanationText(explanation) }))
     )
   )

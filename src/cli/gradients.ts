@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type GradientsOptions, gradients } from '../commands/gradients'
+import { gradients } from '../commands/gradients'
+import type { GradientsOptions } from '../options/command-options'
 import { formatBytes } from '../options/sizes'
 import { type CommandResult, interruptible, sayChange, sayKernel } from './command-result'
 

@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type OffloadOptions, type OffloadReport, offload } from '../commands/research/offload'
+import { type OffloadReport, offload } from '../commands/research/offload'
+import type { OffloadOptions } from '../options/research-options'
 import { percent, table } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../options/sizes'
 import type { CommandResult } from './command-result'

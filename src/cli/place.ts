@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type PlaceOptions, type PlaceReport, place } from '../commands/research/place'
+import { type PlaceReport, place } from '../commands/research/place'
+import type { PlaceOptions } from '../options/research-options'
 import { formatMilliseconds } from '../options/sizes'
 import type { CommandResult } from './command-result'
 

@@ -1,13 +1,14 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type PlanOptions, planned } from '../commands/plan'
+import { makePlan } from '../commands/plan'
+import type { PlanOptions } from '../options/command-options'
 import { planReport, planText } from '../plans/plan-report'
 import { type CommandResult, sayChange, watchingMeasurements } from './command-result'
 
 export const planCommand = (options: PlanOptions): CommandResult =>
   watchingMeasurements(options, (watched) =>
     pipe(
-      planned(watched),
+      makePlan(watched),
       TE.map((planned) => {
         sayChange(planned)
         return { json: planReport(planned), text: planText(planned) }

@@ -1,8 +1,8 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { largest } from '../numbers/extremes'
-import { type PredictOptions, predict } from '../commands/predict'
-import type { PredictReport } from '../running/predict'
+import { type PredictReport, predict } from '../commands/predict'
+import type { PredictOptions } from '../options/command-options'
 import { printable } from '../text/printable'
 import { percent, table } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../options/sizes'
@@ -27,8 +27,7 @@ const pixelsText = (pixels: readonly number[], { height, width }: PredictReport)
     [...pixels.entries()].filter(([, count]) => count > 0).map(([index, count]) => [`${index}`, percent(count / (height * width))])
   )
 
-/** Every command takes a seed; here nothing is drawn. */
-export const predictCommand = ({ seed: _, ...options }: PredictOptions & { readonly seed?: number }): CommandResult =>
+export const predictCommand = (options: PredictOptions): CommandResult =>
   interruptible((signal) =>
     pipe(
       predict({ ...options, onKernel: sayKernel, onNotice: sayNotice, signal }),

@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type ProfileOptions, profile } from '../commands/profile'
+import { profile } from '../commands/profile'
+import type { ProfileOptions } from '../options/command-options'
 import { type CommandResult, interruptible, sayKernel } from './command-result'
 
 export const profileCommand = (options: ProfileOptions): CommandResult =>

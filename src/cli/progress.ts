@@ -1,6 +1,6 @@
 import type CliProgress from 'cli-progress'
 import { formatBytes, formatMilliseconds } from '../options/sizes'
-import type { StepReport } from '../training/train'
+import type { StepReport } from '../training/step-report'
 
 export interface Progress {
   readonly onStep: (report: StepReport) => void

@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type TrainOptions, type TrainReport, train } from '../commands/train'
+import { type TrainReport, train } from '../commands/train'
+import type { TrainOptions } from '../options/train-options'
 import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../options/sizes'
@@ -38,7 +39,7 @@ const sayChecked = (): ((done: number, total: number) => void) => {
   }
 }
 
-export const trainCommand = (options: TrainOptions, json = false): CommandResult => {
+export const trainCommand = (options: TrainOptions, json: boolean): CommandResult => {
   const warn = (text: string): void => void process.stderr.write(`${text}\n`)
   return interruptible((signal, keep) => {
     const progress = trainingProgress()

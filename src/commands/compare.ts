@@ -2,28 +2,15 @@ import { setImmediate } from 'node:timers/promises'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type StageRequest, type Staged, type StrategyName, productFlops, stage, strategyNames } from '../../staging'
-import { shown } from '../../staging/decode'
-import { abortSignal, decoding, listOf } from '../options/codecs'
-import { launchCounts, movedBytes } from '../plans/device'
+import { type StageRequest, type Staged, type StrategyName, productFlops, stage } from '../../staging'
 import type { Failure, Outcome } from '../failure'
+import { type CompareOptions, compareOptions } from '../options/command-options'
+import { libraryFunction } from '../options/decode-options'
+import type { Size } from '../options/sizes'
 import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
-import { type Size, parseSize } from '../options/sizes'
+import { launchCounts, movedBytes } from '../plans/program-statistics'
+import { resolveSetup } from '../plans/resolve-setup'
 import { trainingObjective } from '../training/objective'
-import { answering, optionsOf } from '../options/decode-options'
-import { type OptimizerOptions, objectiveOf, optimizerCodecs } from '../options/optimizer-options'
-import { type SetupOptions, modelCodec, setupCodecs, setupOf } from '../options/setup-options'
-import { orText, size } from '../options/option-values'
-import { mostBudgets } from '../options/limits'
-
-export interface CompareOptions extends Omit<SetupOptions, 'budget' | 'strategy' | 'plan' | 'measure' | 'seed'>, OptimizerOptions {
-  /** As `budget` elsewhere: '20%', '1GiB', bytes. */
-  readonly budgets: readonly (string | number | Size)[]
-  /** All where absent. */
-  readonly strategies?: readonly StrategyName[]
-  /** Aborting stops after the current row. */
-  readonly signal?: AbortSignal
-}
 
 export interface CompareRow {
   readonly strategy: StrategyName
@@ -85,28 +72,6 @@ const compareRow = (
     )
   )
 
-const sizes = (budgets: CompareOptions['budgets']): E.Either<Failure, readonly Size[]> =>
-  E.traverseArray((one: CompareOptions['budgets'][number]) => orText('budgets', typeof one === 'number' ? `${one}` : one, parseSize))(
-    budgets
-  )
-
-/** A list of strategies is checked as one, so that its sentence names the strategy. */
-const strategiesCodec = decoding('a list of strategies', (value): E.Either<string, readonly StrategyName[]> => {
-  if (!Array.isArray(value) || value.length === 0) return E.left(`give a list of strategies, some of ${strategyNames.join(', ')}`)
-  const unknown: unknown = value.find((name) => !strategyNames.includes(name))
-  return unknown === undefined
-    ? E.right(value)
-    : E.left(`there is no strategy ${typeof unknown === 'string' ? unknown : shown(unknown)}; take some of ${strategyNames.join(', ')}`)
-})
-
-const { budget: _, strategy: _s, plan: _p, measure: _m, seed: _r, ...codecs } = setupCodecs
-
-const codec = optionsOf<CompareOptions>(
-  'compare',
-  { ...modelCodec, budgets: listOf(size, 1, mostBudgets) },
-  { ...codecs, ...optimizerCodecs, strategies: strategiesCodec, signal: abortSignal }
-)
-
 /** Row by row; an interrupt is heard before each. */
 const compareRows = (
   rows: readonly (() => E.Either<Failure, CompareRow>)[],
@@ -121,27 +86,28 @@ const compareRows = (
   )
 
 /**
- * Every strategy within every budget, by the simulator; runs nothing. A described device has no more than its memory, whatever the budget.
- * Fails with code `input` where an option or the model is wrong, or `interrupted`.
+ * Every strategy within every budget, by the simulator; runs nothing. A described device has no more
+ * than its memory, whatever the budget. Fails with code `input` where an option or the model is
+ * wrong, or `interrupted`.
  */
-export const compare = answering(
-  codec,
-  ({ budgets, strategies = strategyNames, signal, ...options }): Outcome<{ readonly rows: readonly CompareRow[] }> =>
+export const compare: (options: CompareOptions) => Outcome<{ readonly rows: readonly CompareRow[] }> = libraryFunction(
+  'compare',
+  compareOptions,
+  ({ budgets, strategies, signal, ...options }) =>
     pipe(
-      TE.Do,
-      TE.bind('sizes', () => TE.fromEither(sizes(budgets))),
-      TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(trainingObjective))),
-      TE.bind('setup', () => TE.fromEither(setupOf(options))),
+      TE.fromEither(trainingObjective(options)),
+      TE.bindTo('objective'),
+      TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
       TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
       TE.bind('plain', ({ request: { budget: _, ...unlimited } }) =>
         TE.fromEither(E.mapLeft(stagingFailure)(stage({ ...unlimited, strategy: 'plain' })))
       ),
-      TE.chain(({ sizes, request, plain }) => {
+      TE.chain(({ request, plain }) => {
         const { plainPeakBytes } = plain.plan.predicted
-        const budgetOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
+        const bytesOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
         const plainFlops = forwardFlops(plain)
         return compareRows(
-          strategies.flatMap((strategy) => sizes.map((size) => () => compareRow(request, strategy, budgetOf(size), plainFlops))),
+          strategies.flatMap((strategy) => budgets.map((size) => () => compareRow(request, strategy, bytesOf(size), plainFlops))),
           signal
         )
       }),

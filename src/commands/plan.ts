@@ -1,71 +1,60 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Objective } from '../../staging'
-import { flag, path } from '../options/codecs'
-import { type Outcome, inputFailure } from '../failure'
-import { frozenModel } from '../model/model-layers'
-import { checkPlanName, writePlan } from '../plans/plan-file'
-import { checkPaths, named } from '../files/paths'
-import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
-import type { Setup } from '../plans/setup'
-import { type PlanReport, planReport } from '../plans/plan-report'
-import { type Watching, measureFirst, watchingOf } from '../plans/measure'
-import { trainingObjective } from '../training/objective'
+import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
-import { answering, optionsOf } from '../options/decode-options'
-import { type OptimizerOptions, objectiveOf, optimizerCodecs } from '../options/optimizer-options'
-import { type SetupOptions, headOptionsOf, modelCodec, setupCodecs, setupOf, watchingCodecs } from '../options/setup-options'
-import { setupReads } from '../options/setup-reads'
+import { checkPaths, named } from '../files/paths'
+import { frozenModel } from '../model/model-layers'
+import { type PlanOptions, planOptions } from '../options/command-options'
+import { libraryFunction } from '../options/decode-options'
+import type { DecodedOptions } from '../options/option'
+import { measureFirst } from '../plans/measure'
+import { checkPlanName, writePlan } from '../plans/plan-file'
+import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { type PlanReport, planReport } from '../plans/plan-report'
+import { headOptionsOf, resolveSetup } from '../plans/resolve-setup'
+import type { Setup } from '../plans/setup'
+import { setupReads } from '../plans/setup-reads'
+import { watchingOf } from '../plans/watching'
+import { trainingObjective } from '../training/objective'
 
-export interface PlanOptions extends SetupOptions, OptimizerOptions, Watching {
-  /** Where the plan goes: *.plan.ts, which the compiler checks, or *.json. */
-  readonly out?: string
-  /** Whether the forward pass of `predict` is planned in place of a training step; its file is *.json. */
-  readonly evaluate?: boolean
+type Options = DecodedOptions<typeof planOptions>
+
+const checkOut = ({ out, model, evaluate }: Options): Outcome<void> => {
+  if (out === undefined) return TE.right(undefined)
+  const checkForm = (): E.Either<Failure, void> => {
+    if (out.endsWith('.json')) return E.right(undefined)
+    if (typeof model !== 'string')
+      return E.left(inputFailure(`${out}: a plan in TypeScript imports its model; give the model's name or path, or write a *.json file`))
+    return evaluate
+      ? E.left(inputFailure(`${out}: what the compiler checks are training plans; write the plan of an evaluation to a *.json file`))
+      : E.right(undefined)
+  }
+  return pipe(
+    TE.fromEither(checkPlanName(out)),
+    TE.chainEitherK(checkForm),
+    TE.chain(() => checkWritable(out))
+  )
 }
 
-const checkOut = ({ out, model, evaluate }: PlanOptions): Outcome<void> =>
-  out === undefined
-    ? TE.right(undefined)
-    : pipe(
-        TE.fromEither(checkPlanName(out)),
-        TE.filterOrElse(
-          () => typeof model === 'string' || out.endsWith('.json'),
-          () => inputFailure(`${out}: a plan in TypeScript imports its model; give the model's name or path, or write a *.json file`)
-        ),
-        TE.filterOrElse(
-          () => evaluate !== true || out.endsWith('.json'),
-          () => inputFailure(`${out}: what the compiler checks are training plans; write the plan of an evaluation to a *.json file`)
-        ),
-        TE.chain(() => checkWritable(out))
-      )
+const objectiveFor = ({ evaluate, ...options }: Options): E.Either<Failure, Objective> =>
+  evaluate ? E.right({ kind: 'evaluate' }) : trainingObjective(options)
 
-const objectiveFor =
-  ({ evaluate }: PlanOptions) =>
-  (training: Parameters<typeof trainingObjective>[0]): Objective =>
-    evaluate === true ? { kind: 'evaluate' } : trainingObjective(training)
-
-const setupFor =
-  ({ evaluate }: PlanOptions) =>
-  (setup: Setup): Setup =>
-    evaluate === true ? { ...setup, model: frozenModel(setup.model) } : setup
-
-const codec = optionsOf<PlanOptions>('plan', modelCodec, {
-  ...setupCodecs,
-  ...optimizerCodecs,
-  ...watchingCodecs,
-  out: path,
-  evaluate: flag
-})
-
-/** The plan with its Program and what was found out on the way. */
-export const planned = answering(codec, (options): Outcome<Planned> =>
+const setupFor = (options: Options): E.Either<Failure, Setup> =>
   pipe(
-    TE.Do,
-    TE.chainFirst(() => checkPaths({ reads: setupReads(options), writes: named('--out', options.out) })),
-    TE.chainFirst(() => checkOut(options)),
-    TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(objectiveFor(options)))),
-    TE.bind('setup', () => pipe(TE.fromEither(setupOf(options)), TE.map(setupFor(options)))),
+    resolveSetup(options),
+    E.map((setup) => (options.evaluate ? { ...setup, model: frozenModel(setup.model) } : setup))
+  )
+
+/** Plans a step, as `plan` does, and answers with the plan, its Program and what was found out on the way. */
+export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunction('plan', planOptions, (options) =>
+  pipe(
+    checkPaths({ reads: setupReads(options), writes: named('--out', options.out) }),
+    TE.chain(() => checkOut(options)),
+    TE.chainEitherK(() => objectiveFor(options)),
+    TE.bindTo('objective'),
+    TE.bind('setup', () => TE.fromEither(setupFor(options))),
     TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
     TE.bind('planned', ({ setup, objective }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     TE.chainFirst(({ setup: { model }, objective, planned: { staged } }) => {
@@ -79,8 +68,9 @@ export const planned = answering(codec, (options): Outcome<Planned> =>
 )
 
 /**
- * Plans a training step, or the forward pass of `predict`, and runs no step: how it is cut into segments and tiles, and what it will cost, in bytes and milliseconds.
- * Fails with code `budget` where nothing fits (with the smallest budget that would do), `input` where an option or the model is wrong,
- * `interrupted` (by `signal`, while it measures).
+ * Plans a training step, or the forward pass of `predict`, and runs no step: how it is cut into
+ * segments and tiles, and what it will cost, in bytes and milliseconds. Fails with code `budget`
+ * where nothing fits (with the smallest budget that would do), `input` where an option or the model
+ * is wrong, `interrupted` (by `signal`, while it measures).
  */
-export const plan = (options: PlanOptions): Outcome<PlanReport> => pipe(planned(options), TE.map(planReport))
+export const plan = (options: PlanOptions): Outcome<PlanReport> => pipe(makePlan(options), TE.map(planReport))

@@ -2,21 +2,18 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Profile } from '../../staging'
-import { path } from '../options/codecs'
-import type { Outcome } from '../failure'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { checkWritable } from '../files/atomic-write'
 import { checkPaths, named } from '../files/paths'
-import { type ProfileOptions as Run, profileNetwork } from '../plans/measure'
+import { type ProfileOptions, profileOptions } from '../options/command-options'
+import { libraryFunction } from '../options/decode-options'
+import type { DecodedOptions } from '../options/option'
+import { measureModel } from '../plans/measure'
+import { resolveSetup, runnable } from '../plans/resolve-setup'
+import type { RunnableSetup } from '../plans/setup'
+import { setupReads } from '../plans/setup-reads'
+import { watchingOf } from '../plans/watching'
 import { trainingObjective } from '../training/objective'
-import { answering, optionsOf } from '../options/decode-options'
-import { type OptimizerOptions, objectiveOf, optimizerCodecs } from '../options/optimizer-options'
-import { type SetupOptions, modelCodec, runnable, setupCodecs, setupOf, watchingCodecs } from '../options/setup-options'
-import { setupReads } from '../options/setup-reads'
-import { present } from '../options/option-values'
-
-export interface ProfileOptions extends SetupOptions, OptimizerOptions, Pick<Run, 'onKernel' | 'signal'> {
-  /** Where a device file (*.json) of this machine's GPU goes, from which these plans are made on any machine. */
-  readonly out?: string
-}
 
 /** All that is known of the device, where it is kept, and how many kernels this run measured. */
 export interface ProfileReport extends Profile {
@@ -24,27 +21,36 @@ export interface ProfileReport extends Profile {
   readonly measured: number
 }
 
-const codec = optionsOf<ProfileOptions>('profile', modelCodec, { ...setupCodecs, ...optimizerCodecs, ...watchingCodecs, out: path })
+type Options = DecodedOptions<typeof profileOptions>
+
+const checkOut = ({ out }: Options, { device }: RunnableSetup): Outcome<void> => {
+  const check = (): E.Either<Failure, void> => {
+    if (out !== undefined && device !== 'cuda')
+      return E.left(inputFailure(`--out: what the ${device} device answers is not recorded; take --device cuda, or leave --out out`))
+    return out === undefined || out.endsWith('.json')
+      ? E.right(undefined)
+      : E.left(inputFailure(`--out: ${out}: a device file is named *.json`))
+  }
+  return pipe(
+    TE.fromEither(check()),
+    TE.chain(() => (out === undefined ? TE.right(undefined) : checkWritable(out)))
+  )
+}
 
 /**
- * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a second), and keeps them in the
- * user's cache folder, where every later plan finds them. Fails with code `input` (the reference device, or one of a file; `out` of another
- * device than cuda) or `interrupted`.
+ * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a
+ * second), and keeps them in the user's cache folder, where every later plan finds them: of `plain`,
+ * and of the strategy under the budget, or under usual ones. Fails with code `input` (the reference
+ * device, or one of a file; `out` of another device than cuda) or `interrupted`.
  */
-export const profile = answering(codec, (options): Outcome<ProfileReport> => {
-  const { onKernel, signal, out } = options
-  return pipe(
-    TE.Do,
-    TE.chainFirst(() => checkPaths({ reads: setupReads(options), writes: named('--out', out) })),
-    TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
-    TE.bind('setup', () => TE.fromEither(E.chain(runnable)(setupOf(options)))),
-    TE.chain(({ objective, setup }) =>
-      profileNetwork({
-        ...setup,
-        objective: trainingObjective(objective),
-        ...present({ out, onKernel, signal })
-      })
-    ),
+export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libraryFunction('profile', profileOptions, (options) =>
+  pipe(
+    checkPaths({ reads: setupReads(options), writes: named('--out', options.out) }),
+    TE.chainEitherK(() => trainingObjective(options)),
+    TE.bindTo('objective'),
+    TE.bind('setup', () => TE.fromEither(E.chain(runnable)(resolveSetup(options)))),
+    TE.chainFirst(({ setup }) => checkOut(options, setup)),
+    TE.chain(({ setup, objective }) => measureModel({ setup, objective, out: options.out, ...watchingOf(options) })),
     TE.map(({ profile, path, measured }) => ({ ...profile, path, measured }))
   )
-})
+)

@@ -1,14 +1,13 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type * as t from 'io-ts'
+import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decode'
 import { exactly } from '../../staging/exactly'
 import { accepting, decoding, listOf, objectOr, path, text, whole } from '../options/codecs'
-import { type Dataset, type Example, labelsOf, largestLabel, readDataset as read } from './dataset'
-import type { Outcome } from '../failure'
+import { type Dataset, type Example, labelsOf, largestLabel } from './dataset'
 import type { Mask } from './masks'
-import { answering, optionsOf } from '../options/decode-options'
 import { mostClasses } from '../options/limits'
+import { parseFraction } from '../options/sizes'
 
 const maskCodec = exactly<Mask>('a mask', 'field', { path, height: whole(1), width: whole(1), counts: listOf(whole(0), 256, 256) }, {})
 
@@ -53,26 +52,17 @@ export const dataCodec = objectOr<Dataset, string>('a path, or what readDataset 
 
 const share = accepting<number>('a share', (value) => typeof value === 'number' && value > 0 && value < 1)
 
-/** What sets a share of the data aside, too. */
+/** A dataset to validate on, or the share of the data that is set aside for it, of which the text is read. */
 export const validationCodec = objectOr<Dataset, string | number>(
   'a path, a share above 0 and below 1, or a dataset',
   datasetCodec,
-  accepting('a path or a share', (value) => path.is(value) || share.is(value))
+  new t.Type<string | number>(
+    'a path or a share',
+    (value): value is string | number => path.is(value) || share.is(value),
+    (value, context) => {
+      if (share.is(value)) return t.success(value)
+      return path.is(value) ? t.success(parseFraction(value) ?? value) : t.failure(value, context)
+    },
+    t.identity
+  )
 )
-
-interface Reading {
-  readonly path: string
-  readonly option?: string
-}
-
-const reading = optionsOf<Reading>('readDataset', { path }, { option: text })
-const answer = answering(reading, ({ path, option }) => read(path, option))
-
-/**
- * A CSV file of path,label or path,mask rows (paths relative to the file; a first row with these
- * words is a header, and without one a second column that ends in .png holds masks), or a folder
- * with one folder of images a class (labels in the order of their names). Every image must exist;
- * masks are read, 8-bit PNG of their images' sizes whose values are classes, 255 ignored. `option`
- * names it in sentences.
- */
-export const readDataset = (path: string, option = '--data'): Outcome<Dataset> => answer({ path, option })

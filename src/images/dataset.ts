@@ -124,7 +124,7 @@ const checkExists = ({ path, origin }: Pick<Example, 'path' | 'origin'>): Outcom
  * image must exist; masks are read, 8-bit PNG of their images' sizes whose values are classes, 255 ignored. `option` names it in sentences;
  * aborting the signal stops.
  */
-export const readDataset = (path: string, option = '--data', signal?: AbortSignal): Outcome<Dataset> =>
+export const loadDataset = (path: string, option = '--data', signal?: AbortSignal): Outcome<Dataset> =>
   pipe(
     TE.tryCatch(
       () => stat(path),

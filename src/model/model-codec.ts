@@ -5,7 +5,7 @@ import { unknownOptionsMistake, type AnyLayer, type Layers, type Model, type OpA
 import { suggestion } from '../../staging/close-name'
 import { decodeAs, shown } from '../../staging/decode'
 import { exactly } from '../../staging/exactly'
-import { accepting, extents } from '../options/codecs'
+import { accepting, decoding, extents } from '../options/codecs'
 import { layerCodecs } from './layer-codecs'
 
 /** Of nested layers, and of all of them: what planning can walk. */
@@ -165,3 +165,6 @@ export const decodeModel = (value: unknown): E.Either<string, Model> =>
       )
     )
   )
+
+/** A model that JavaScript gives, or one that casts may have got past the compiler. */
+export const modelCodec: t.Type<Model> = decoding('a model', decodeModel)

@@ -36,16 +36,28 @@ export const saying = <A>(expected: string, decode: (value: unknown) => E.Either
     t.identity
   )
 
-/** A text that a parser takes, which stays a text, or anything else by a codec. */
-export const textOr = <A>(expected: string, parse: (text: string) => E.Either<string, unknown>, other: t.Type<A>): t.Type<A | string> =>
-  new t.Type<A | string>(
+/** A value by a codec, or its text, which is parsed to the same. */
+export const textOr = <A>(expected: string, parse: (text: string) => E.Either<string, A>, other: t.Decoder<unknown, A>): t.Type<A> =>
+  new t.Type<A>(
     expected,
-    (value): value is A | string => (typeof value === 'string' ? E.isRight(parse(value)) : other.is(value)),
+    (value): value is A => E.isRight(other.decode(value)),
     (value, context) => {
       if (typeof value !== 'string') return other.validate(value, context)
       const parsed = parse(value)
-      return E.isLeft(parsed) ? t.failure(value, context, parsed.left) : t.success(value)
+      return E.isLeft(parsed) ? t.failure(value, context, parsed.left) : t.success(parsed.right)
     },
+    t.identity
+  )
+
+/**
+ * A codec that is made when it is first used: a table of options should load nothing that not every
+ * command needs.
+ */
+export const deferred = <A>(expected: string, make: () => t.Type<A>): t.Type<A> =>
+  new t.Type<A>(
+    expected,
+    (value): value is A => make().is(value),
+    (value, context) => make().validate(value, context),
     t.identity
   )
 
@@ -105,7 +117,8 @@ export const extents = (count: number): t.Type<readonly number[]> =>
   )
 
 /** A list that is not too long. */
-export const listOf = <A>(item: t.Type<A>, least = 0, most = Infinity): t.Type<readonly A[]> => {
+export const listOf = <A>(decoder: t.Decoder<unknown, A>, least = 0, most = Infinity): t.Type<readonly A[]> => {
+  const item = decoder as t.Type<A>
   const items = t.readonlyArray(item)
   const fits = (value: unknown): boolean => Array.isArray(value) && value.length >= least && value.length <= most
   const name = `a list of ${least === 0 ? '' : most === Infinity ? `at least ${least} ` : `${least} to ${most} `}${item.name}`

@@ -1,59 +1,54 @@
-import * as E from 'fp-ts/Either'
-import { pipe } from 'fp-ts/function'
 import type { ParameterGroup } from '../../staging'
-import { type OptionalCodecs, exactly } from '../../staging/exactly'
-import { type Failure, inputFailure } from '../failure'
-import { decodeOptimizer } from '../training/optimizer'
-import type { ObjectiveOptions } from '../training/objective'
+import { exactly } from '../../staging/exactly'
 import { parseGroup } from '../training/parameter-groups'
-import { accepting, fromZero, listOf, oneOf, positive, text, textOr, whole } from './codecs'
-import { orText, present } from './option-values'
+import { accepting, fromZero as fromZeroCodec, text, textOr } from './codecs'
+import { fromZero, number, oneOf, positive, prefixes, repeated, whole } from './kinds'
 import { mostMicroBatches } from './limits'
-
-/** What an update of the weights is; all of it changes bytes. Named as on the command line. */
-export interface OptimizerOptions {
-  /** `sgd` where absent. */
-  readonly optimizer?: 'sgd' | 'adam' | 'adamw'
-  /** Of sgd; 0.9 where absent. */
-  readonly momentum?: number
-  /** 0 where absent, with adamw 0.01. */
-  readonly weightDecay?: number
-  /** Micro-batches whose gradients make one step, up to 65536; 1 where absent. */
-  readonly accumulate?: number
-  /** Gradients are scaled down to this norm, over all of them. */
-  readonly clipNorm?: number
-  /** Parameters that stay as they are, by prefix of their names. */
-  readonly freeze?: readonly string[]
-  /** Learning rate and weight decay of parameters by prefix: a group, or its text such as 'features:rate=0.1'. */
-  readonly group?: readonly (ParameterGroup | string)[]
-}
+import { type OptionsOf, filled, optional } from './option'
 
 const groupCodec = exactly<ParameterGroup>(
   'a group of parameters',
   'field',
   { prefix: text },
-  { rate: fromZero, weightDecay: fromZero, frozen: accepting<true>('true', (value) => value === true) }
+  { rate: fromZeroCodec, weightDecay: fromZeroCodec, frozen: accepting<true>('true', (value) => value === true) }
 )
 
-export const optimizerCodecs: OptionalCodecs<OptimizerOptions> = {
-  optimizer: oneOf('sgd', 'adam', 'adamw'),
-  momentum: accepting<number>(
-    'a number from 0 up to, but not including, 1',
-    (value) => typeof value === 'number' && value >= 0 && value < 1
-  ),
-  weightDecay: fromZero,
-  accumulate: whole(1, mostMicroBatches),
-  clipNorm: positive,
-  freeze: listOf(text),
-  group: listOf(textOr<ParameterGroup>('a group of parameters, or its text', parseGroup, groupCodec))
-}
+const groups = repeated<ParameterGroup | string, ParameterGroup>(
+  'group',
+  textOr('a group of parameters, or its text', parseGroup, groupCodec),
+  parseGroup
+)
 
-export const objectiveOf = (options: OptimizerOptions): E.Either<Failure, ObjectiveOptions> => {
-  const { optimizer = 'sgd', momentum, weightDecay, accumulate, clipNorm, freeze } = options
-  return pipe(
-    E.mapLeft(inputFailure)(decodeOptimizer({ optimizer, momentum, weightDecay })),
-    E.bindTo('optimizer'),
-    E.bind('group', () => E.traverseArray((group: ParameterGroup | string) => orText('group', group, parseGroup))(options.group ?? [])),
-    E.map(({ optimizer, group }) => ({ optimizer, group, ...present({ accumulate, clipNorm, freeze }) }))
+const momentum = accepting<number>(
+  'a number from 0 up to, but not including, 1',
+  (value) => typeof value === 'number' && value >= 0 && value < 1
+)
+
+/** What an update of the weights is; all of it changes bytes. */
+export const optimizerOptions = {
+  optimizer: filled(oneOf<'sgd' | 'adam' | 'adamw'>('name', ['sgd', 'adam', 'adamw']), 'how the weights are updated; changes bytes', 'sgd'),
+  /** Of sgd; 0.9 where absent. */
+  momentum: optional(number(momentum), 'of sgd', { otherwise: '0.9' }),
+  /** 0 where absent, with adamw 0.01. */
+  weightDecay: optional(fromZero, 'weight decay, as in torch.optim', { otherwise: '0; adamw 0.01' }),
+  /** Micro-batches whose gradients are added up and make one step, up to 65536. */
+  accumulate: filled(whole(1, mostMicroBatches), 'micro-batches whose gradients make one step', 1),
+  /** Gradients are scaled down to this norm (over all of them) where theirs is larger. */
+  clipNorm: optional(positive, 'scale gradients down to this norm, over all of them'),
+  /** Parameters that stay as they are, by prefixes of their names, such as features.0. */
+  freeze: optional(prefixes, 'parameters that stay as they are, by prefix of their names, such as features.0; may be given again'),
+  /**
+   * Learning rate (as a factor) and weight decay of parameters by prefix: a group, or its text
+   * such as 'features:rate=0.1'.
+   */
+  paramGroup: optional(
+    groups,
+    'PREFIX:rate=FACTOR,decay=VALUE: times the learning rate, and weight decay, of parameters by prefix; may be given again',
+    {
+      formerly: 'group'
+    }
   )
 }
+
+/** What an update of the weights is, as a function of the library takes it. */
+export interface OptimizerOptions extends OptionsOf<typeof optimizerOptions> {}

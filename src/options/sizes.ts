@@ -51,6 +51,13 @@ export const parseRate = (text: string): E.Either<string, number> => {
     : E.left(`"${text}" is not a rate: write 2GB/s, or another size with /s`)
 }
 
+/** A share above 0 and below 1, as a number or in percent; undefined where the text is none. */
+export const parseFraction = (text: string): number | undefined => {
+  const [, digits, percent] = /^(\d*\.?\d+)(%?)$/.exec(text) ?? []
+  const fraction = Number(digits) / (percent === '%' ? 100 : 1)
+  return fraction > 0 && fraction < 1 ? fraction : undefined
+}
+
 const notASize = (text: string) => `"${text}" is not a size: write bytes, KiB MiB GiB, KB MB GB, or N% of what plain needs`
 
 /** For people: three significant digits in binary units. */

@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { type DeviceFile, decodeDeviceFile, deviceFileKind } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import { readJson } from '../files/read-file'
+import { saying } from '../options/codecs'
 
 const remedies = {
   recorded: 'record it again on its GPU, with tilefold profile --device cuda --out',
@@ -24,3 +25,6 @@ export const loadDevice = (device: DeviceFile | string): E.Either<Failure, Devic
         E.chain((value) => decoded(`the device ${device}`, value))
       )
     : decoded('the device', device)
+
+/** A device that JavaScript gives, or one that casts may have got past the compiler. */
+export const deviceCodec = saying('a device', (value) => loadDevice(value as DeviceFile))

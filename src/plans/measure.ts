@@ -15,31 +15,25 @@ import {
   keyOfKernel,
   stage
 } from '../../staging'
-import { choiceOf, deviceOf, launchCounts, measuredChoice, notThere } from './device'
+import { choiceOf, deviceOf, measuredChoice, notThere } from './device'
+import { launchCounts } from './program-statistics'
+import { type Watching, watchingOf } from './watching'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { imageSource, stageRequest, stagingFailure } from './plan-network'
 import type { RunnableSetup, Setup } from './setup'
 import { profilePath, readProfile, writeProfile } from './profile-cache'
 import type { Size } from '../options/sizes'
-import { checkWritable, writeFileAtomic } from '../files/atomic-write'
+import { writeFileAtomic } from '../files/atomic-write'
 
-export interface Watching {
-  /** While kernels are measured: `done` of this round's, of `total`. */
-  readonly onKernel?: (done: number, total: number, kernel: Kernel) => void
-  /** Aborting stops after the current kernel, or instruction. */
-  readonly signal?: AbortSignal
-}
-
-/** Of options, those that watch. */
-export const watchingOf = ({ onKernel, signal }: Watching): Watching => ({ ...(onKernel && { onKernel }), ...(signal && { signal }) })
-
-export interface ProfileOptions extends RunnableSetup, Watching {
+/** A model on a device, whose kernels are to be measured. */
+interface MeasuredModel extends Watching {
+  readonly setup: RunnableSetup
   readonly objective: Objective
-  /** Where to write a file of the GPU from which these plans are made elsewhere; of cuda alone. */
-  readonly out?: string
+  /** A *.json file to write of the GPU, from which the same plans are made elsewhere; of cuda alone. */
+  readonly out: string | undefined
 }
 
-export interface ProfileReport {
+interface Measurements {
   readonly profile: Profile
   /** Where it is kept. */
   readonly path: string
@@ -191,7 +185,7 @@ const measureRounds = async (meter: KernelTimer, wanted: Wanted, start: Profile)
   return E.right(profile)
 }
 
-const measure = (wanted: Wanted): Outcome<ProfileReport> => {
+const measure = (wanted: Wanted): Outcome<Measurements> => {
   const choice = measuredChoice(wanted.setups[0])
   if (choice === undefined)
     return TE.left(inputFailure('only the cpu and the cuda device are worth a profile: the reference device computes in plain loops'))
@@ -241,33 +235,22 @@ const record = (out: string, wanted: Wanted, profile: Profile): Outcome<void> =>
   )
 }
 
-const checkOut = ({ out, device }: ProfileOptions): E.Either<Failure, void> => {
-  if (out !== undefined && device !== 'cuda')
-    return E.left(inputFailure(`--out: what the ${device} device answers is not recorded; take --device cuda, or leave --out out`))
-  return out === undefined || out.endsWith('.json')
-    ? E.right(undefined)
-    : E.left(inputFailure(`--out: ${out}: a device file is named *.json`))
-}
-
 /**
- * Measures the kernels of a model's plans (of `plain`, and of the strategy under the budget or under usual ones) and the link, and keeps
- * the times for every later plan on this machine with this library and number of threads. Where Winograd is not refused, plans
- * under the smallest budgets that do without it are sampled too: larger kernels take times as theirs.
+ * Measures the kernels of a model's plans (of `plain`, and of the strategy under the budget or under
+ * usual ones) and the link, and keeps the times for every later plan on this machine with this
+ * library and number of threads. Where Winograd is not refused, plans under the smallest budgets
+ * that do without it are sampled too: larger kernels take times as theirs.
  */
-export const profileNetwork = (options: ProfileOptions): Outcome<ProfileReport> => {
-  const { budget, objective, out: _, ...unlimited } = options
+export const measureModel = ({ setup, objective, out, ...watching }: MeasuredModel): Outcome<Measurements> => {
+  const { budget, ...unlimited } = setup
   const plain: RunnableSetup = { ...unlimited, strategy: 'plain' }
   const limited = (budget === undefined ? usualBudgets : [budget]).map((budget): RunnableSetup => ({ ...unlimited, budget }))
   const sampled =
-    options.exactKernels || options.plan !== undefined
-      ? []
-      : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
-  const wanted: Wanted = { setups: [plain, ...limited], sampled, objective, source: imageSource, ...watchingOf(options) }
+    setup.exactKernels || setup.plan !== undefined ? [] : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
+  const wanted: Wanted = { setups: [plain, ...limited], sampled, objective, source: imageSource, ...watching }
   return pipe(
-    TE.fromEither(checkOut(options)),
-    TE.chain(() => (options.out === undefined ? TE.right(undefined) : checkWritable(options.out))),
-    TE.chain(() => measure(wanted)),
-    TE.chainFirst(({ profile }) => (options.out === undefined ? TE.right(undefined) : record(options.out, wanted, profile)))
+    measure(wanted),
+    TE.chainFirst(({ profile }) => (out === undefined ? TE.right(undefined) : record(out, wanted, profile)))
   )
 }
 

@@ -10,7 +10,11 @@ import { type Objective, type PlanFileForm, type Staged, decodePlanFile, planFil
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { loadDefault } from '../modules/load-module'
 import { readJson, readText } from '../files/read-file'
+import { decoding } from '../options/codecs'
 import { writeFileAtomic } from '../files/atomic-write'
+
+/** A plan that JavaScript gives, or one that casts may have got past the compiler. */
+export const planCodec = decoding('a plan', decodePlanFile)
 
 const misnamed = (path: string): Failure => inputFailure(`${path}: a plan file is named *.plan.ts or *.json`)
 

@@ -24,7 +24,8 @@ import {
   unrecorded,
   verify
 } from '../../staging'
-import { type TimeShares, deviceOf, timeShares } from './device'
+import { deviceOf } from './device'
+import { type TimeShares, timeShares } from './program-statistics'
 import { type Failure, inputFailure } from '../failure'
 import { planChange } from './plan-file'
 import type { Setup } from './setup'
@@ -110,9 +111,9 @@ const guessOf = ({ device }: Setup, { program }: Staged): Pick<Planned, 'guess'>
 }
 
 /** The device with a link no faster than its limit. */
-const withLink = (device: ProfiledModel, link: number | undefined): ProfiledModel => {
+const withBandwidth = (device: ProfiledModel, limit: number | undefined): ProfiledModel => {
   const { toDevice, toHost } = device.linkBytesPerSecond
-  const slower = (rate: number): number => Math.min(rate, link ?? rate)
+  const slower = (rate: number): number => Math.min(rate, limit ?? rate)
   return { ...device, linkBytesPerSecond: { toDevice: slower(toDevice), toHost: slower(toHost) } }
 }
 
@@ -157,7 +158,7 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
     E.bind('device', () =>
       pipe(
         known === undefined ? deviceOf(setup) : E.right(known),
-        E.map((device) => withLink(device, setup.link))
+        E.map((device) => withBandwidth(device, setup.hostBandwidth))
       )
     ),
     E.bind('given', () => givenBy(setup)),
@@ -205,7 +206,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
       math: mathOf(setup.precision),
       threads: device.threads,
       arenaBytes: budget ?? staged.program.peakBytes,
-      ...(setup.link === undefined ? {} : { linkBytesPerSecond: setup.link }),
+      ...(setup.hostBandwidth === undefined ? {} : { linkBytesPerSecond: setup.hostBandwidth }),
       planningMilliseconds,
       verifiedMilliseconds,
       timeShares: timeShares(staged.program, device),

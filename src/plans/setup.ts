@@ -21,7 +21,7 @@ export interface Setup {
   /** Of the host pool, through which tensors are swapped; `auto` swaps only where it is given. Unlimited where absent. */
   readonly hostBudget?: Size
   /** Bytes per second of either direction between the device and the host pool; as fast as memory where absent. */
-  readonly link?: number
+  readonly hostBandwidth?: number
   /** All of the machine's where absent. */
   readonly threads?: number
   /** No kernels that round differently than the others: no convolution runs by Winograd or Fourier transforms. */

@@ -1,5 +1,5 @@
 import { cudnnAlgorithm, isConvolution, turnedAlgorithm, type Kernel } from '../../staging'
-import { launchCounts } from '../plans/device'
+import { launchCounts } from '../plans/program-statistics'
 import type { Planned } from '../plans/plan-network'
 import { percent, table } from '../plans/plan-report'
 import { formatMilliseconds } from '../options/sizes'

@@ -5,7 +5,7 @@ import { type Outcome, allOf } from '../failure'
 import { type SeenImage, imageNotices } from '../images/image-notices'
 import { type Extent2, decodeImage, enlarged, readHeader } from '../images/decode-image'
 import { inParallel } from '../tasks/in-parallel'
-import type { TrainOptions } from './options'
+import type { TrainingRequest } from './request'
 import type { Split } from './validation-split'
 
 /** Images are decoded whole: more at once would only take more memory. */
@@ -18,13 +18,11 @@ const checkHeader = (path: string, least: Extent2): Outcome<SeenImage> =>
     TE.map((header) => ({ path, header }))
   )
 
-type Watched = Pick<TrainOptions, 'checkData' | 'onCheck' | 'onNotice' | 'signal'>
-
 /** Opens each image of the data and looks at its header, and decodes it whole where that is asked for, before anything is planned. */
 export const checkImages = (
   { training, validation }: Split,
   least: Extent2,
-  { checkData = false, onCheck, onNotice, signal }: Watched
+  { options: { checkData, onCheck, signal }, notify }: TrainingRequest
 ): Outcome<void> => {
   const examples = [...training.examples, ...(validation?.examples ?? [])]
   const paths = [...new Set(examples.map(({ path }) => path))]
@@ -42,7 +40,7 @@ export const checkImages = (
     )
   return pipe(
     each((path) => checkHeader(path, least)),
-    TE.map((seen) => imageNotices(seen).forEach((sentence) => onNotice?.(sentence))),
+    TE.map((seen) => imageNotices(seen).forEach(notify)),
     TE.chain(() => (checkData ? each(readWhole, decodedAtOnce) : TE.right([]))),
     TE.map(() => undefined)
   )

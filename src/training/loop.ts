@@ -4,29 +4,27 @@ import { learningRate } from './schedule'
 import type { RunningNetwork } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
-import { type Validation } from './best'
+import type { BestBy, Validation } from './best'
 import type { StateWriter } from './state-writer'
 import type { MetricsFile } from './metrics-file'
-import type { TrainOptions } from './options'
 import { type TrainingRecord, bestSoFar, isExhausted } from './record'
 import type { Quality } from './scores'
 import type { LossWeights } from './loss-weights'
+import type { TrainingRequest } from './request'
 
 /** All that steps need, made ready. */
 export interface Training {
-  readonly options: TrainOptions
+  readonly request: TrainingRequest
   readonly network: RunningNetwork
   readonly batches: Batches
   /** Updates in all. */
   readonly steps: number
-  /** Micro-batches an update. */
-  readonly accumulate: number
   /** Steps that end an epoch. */
   readonly isEpochEnd: (steps: number) => boolean
   readonly weights: LossWeights
   readonly validate: Outcome<Quality> | undefined
   readonly metrics: MetricsFile | undefined
-  readonly keeping: StateWriter
+  readonly stateWriter: StateWriter
   /** What went before, where training is resumed. */
   readonly before: TrainingRecord
 }
@@ -56,8 +54,8 @@ interface Updates {
 }
 
 /** Runs update after update; the next micro-batch is decoded while the current one runs. */
-const updates = ({ options, network, batches, steps, accumulate, weights, before }: Training): Updates => {
-  const { seed, signal, clipNorm } = options
+const updates = ({ request: { options }, network, batches, steps, weights, before }: Training): Updates => {
+  const { seed, signal, clipNorm, accumulate } = options
   let isBetweenSteps = true
   let next = batches.load(before.loss.length * accumulate)()
   const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
@@ -100,7 +98,7 @@ interface Growing extends TrainingRecord {
 
 /** Validates, and keeps the weights where they are the best so far. */
 const validateAfter = async (
-  { options, metrics, keeping }: Training,
+  { request: { options }, metrics, stateWriter }: Training,
   validate: Outcome<Quality>,
   record: Growing
 ): Promise<E.Either<Failure, void>> => {
@@ -115,14 +113,15 @@ const validateAfter = async (
   const written = await metrics?.validation(validation)()
   if (written !== undefined && E.isLeft(written)) return written
   options.onValidation?.(validation)
-  return bestSoFar(record, options.bestBy ?? 'loss')?.since === 0 ? keeping.best(step)() : E.right(undefined)
+  return bestSoFar(record, options.bestBy ?? 'loss')?.since === 0 ? stateWriter.best(step)() : E.right(undefined)
 }
 
 const isDue = (every: number | undefined, steps: number): boolean => every !== undefined && steps % every === 0
 
 /** Everything after a complete step: its metrics, a validation and a state where they are due. In this order, so that a state vouches for the rest. */
 const completeStep = async (training: Training, record: Growing): Promise<E.Either<Failure, void>> => {
-  const { options, steps, isEpochEnd, validate, metrics, keeping } = training
+  const { steps, isEpochEnd, validate, metrics, stateWriter } = training
+  const { options } = training.request
   const done = record.loss.length
   const endsEpoch = isEpochEnd(done)
   const isValidationDue = done === steps || (options.validateEvery === undefined ? endsEpoch : isDue(options.validateEvery, done))
@@ -135,21 +134,21 @@ const completeStep = async (training: Training, record: Growing): Promise<E.Eith
     const synced = await metrics.sync()
     if (E.isLeft(synced)) return synced
   }
-  return keeping.afterStep(record, isStateDue)()
+  return stateWriter.afterStep(record, isStateDue)()
 }
 
-const stopText = (record: TrainingRecord, { bestBy = 'loss' }: TrainOptions): string => {
+const stopText = (record: TrainingRecord, bestBy: BestBy): string => {
   const best = bestSoFar(record, bestBy)
   return `training stops after step ${record.loss.length}: the last ${best?.since} validations brought no better ${bestBy} than step ${best?.step}'s`
 }
 
 const runSteps = async (training: Training, { update }: Updates, record: Growing): Promise<E.Either<Failure, number>> => {
-  const { options, network, steps, metrics } = training
-  const { bestBy = 'loss', earlyStop } = options
+  const { network, steps, metrics, request } = training
+  const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
   let peakDeviceBytes: number | undefined
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
     const step = record.loss.length
-    const rate = learningRate(options.schedule, options.learningRate, step, steps, options.warmup)
+    const rate = learningRate(schedule, request.learningRate, step, steps, warmup)
     const updated = await update(step, rate)
     if (E.isLeft(updated)) return updated
     const { loss, milliseconds, gradientNorm } = updated.right
@@ -159,11 +158,11 @@ const runSteps = async (training: Training, { update }: Updates, record: Growing
     const written = await metrics?.step(line)()
     if (written !== undefined && E.isLeft(written)) return written
     peakDeviceBytes ??= network.measuredPeakBytes()
-    options.onStep?.({ step, steps, loss, milliseconds, peakDeviceBytes })
+    onStep?.({ step, steps, loss, milliseconds, peakDeviceBytes })
     const completed = await completeStep(training, record)
     if (E.isLeft(completed)) return completed
   }
-  if (record.loss.length < steps) options.onNotice?.(stopText(record, options))
+  if (record.loss.length < steps) request.notify(stopText(record, bestBy))
   return E.right(network.measuredPeakBytes())
 }
 
@@ -175,17 +174,17 @@ export interface Trained extends TrainingRecord {
 export const runTraining =
   (training: Training): Outcome<Trained> =>
   async () => {
-    const { before, steps, keeping } = training
+    const { before, steps, stateWriter } = training
     const record: Growing = { loss: [...before.loss], stepMs: [...before.stepMs], validations: [...before.validations] }
     const run = updates(training)
     const keepAfter = (failure: Failure) => {
       // A device that has failed hands nothing out any more.
-      return keeping.afterFailure(record, failure, run.isBetweenSteps() && failure.code !== 'device')()
+      return stateWriter.afterFailure(record, failure, run.isBetweenSteps() && failure.code !== 'device')()
     }
     try {
       const ran = await runSteps(training, run, record)
       if (E.isLeft(ran)) return keepAfter(ran.left.code === 'interrupted' ? interrupted(record.loss.length, steps) : ran.left)
-      const finished = await keeping.finish(record)()
+      const finished = await stateWriter.finish(record)()
       return E.isLeft(finished) ? keepAfter(finished.left) : E.right({ ...record, peakDeviceBytes: ran.right })
     } catch (thrown) {
       await keepAfter({ code: 'bug', message: reasonOf(thrown) })

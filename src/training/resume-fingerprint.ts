@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { Dataset } from '../images/dataset'
 import { type Planned } from '../plans/plan-network'
 import { scheduleText } from './schedule'
-import type { TrainOptions } from './options'
+import type { TrainingRequest } from './request'
 import type { Split } from './validation-split'
 
 /** Choices by the option that makes them, as texts. */
@@ -29,22 +29,26 @@ const given = (choices: Readonly<Record<string, string | undefined>>): ResumeFin
   Object.fromEntries(Object.entries(choices).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
 /** What a state and the training that goes on from it must have in common: all that numbers depend on, apart from rates. */
-export const resumeFingerprint = (options: TrainOptions, { staged }: Planned, { training, validation }: Split): ResumeFingerprint => {
+export const resumeFingerprint = (
+  { options, objective }: TrainingRequest,
+  { staged }: Planned,
+  { training, validation }: Split
+): ResumeFingerprint => {
   const { graph, plan } = staged
-  const { optimizer, accumulate, clipNorm, freeze, group, classWeights, colourJitter } = options
+  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter } = options
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
   return given({
     model: graph.model,
     input: graph.input.join('x'),
     layers: plan.graphHash.slice(0, 12),
-    optimizer: fieldsText(optimizer),
+    optimizer: fieldsText(objective.optimizer),
     seed: `${options.seed}`,
     data: dataText(training),
     validation: validation && dataText(validation),
-    accumulate: (accumulate ?? 1) === 1 ? undefined : `${accumulate}`,
+    accumulate: accumulate === 1 ? undefined : `${accumulate}`,
     'clip-norm': clipNorm === undefined ? undefined : `${clipNorm}`,
     freeze: list(freeze),
-    group: list(group),
+    group: list(paramGroup),
     'class-weights': classWeights === undefined ? undefined : `${classWeights}`,
     flip: options.flip ? 'on' : undefined,
     rotate: options.rotate ? 'on' : undefined,
@@ -53,10 +57,10 @@ export const resumeFingerprint = (options: TrainOptions, { staged }: Planned, { 
 }
 
 /** What may be chosen anew for the steps to come. */
-export const rates = ({ learningRate, schedule, warmup }: TrainOptions, steps: number): ResumeFingerprint => ({
+export const rates = ({ options: { schedule, warmup }, learningRate }: TrainingRequest, steps: number): ResumeFingerprint => ({
   lr: `${learningRate}`,
   schedule: schedule.kind === 'cosine' ? `cosine over ${steps} steps` : scheduleText(schedule),
-  warmup: `${warmup ?? 0}`
+  warmup: `${warmup}`
 })
 
 /** Of each choice that differs: its name, what it was and what it is; `none` where it is not made. */

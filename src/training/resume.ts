@@ -12,7 +12,7 @@ export interface Resuming {
   readonly notice: (sentence: string) => void
 }
 
-const words: Readonly<Record<string, string>> = { model: 'the model', layers: 'the hash of the layers' }
+const words: Readonly<Record<string, string>> = { model: 'the model', layers: 'the hash of the layers', group: '--param-group' }
 
 const optionOf = (name: string): string => words[name] ?? `--${name}`
 

@@ -8,7 +8,7 @@ import type { Section } from '../../staging/program'
 import type { Exchange } from '../running/step-io'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { makeFolder } from '../files/make-folder'
-import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from '../weights/safetensors'
+import { type TensorFile, openTensorFile, readTensor, writeTensors } from '../weights/safetensors'
 import { tensorOf } from '../weights/weights'
 import { couldWrite, removeAbandoned, unwritable } from '../files/atomic-write'
 import { type ResumeFingerprint } from './resume-fingerprint'
@@ -88,7 +88,7 @@ export const writeState = (folder: string, { section, exchange, record, agreed, 
     ...(['loss', 'stepMs'] as const).map((name) => tensorOf(histories[name], [steps], Float64Array.from(record[name])))
   ]
   return pipe(
-    writeTensorFile(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored) }),
+    writeTensors(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored) }),
     TE.chain(() =>
       TE.tryCatch(async () => {
         const older = (await stepsIn(folder)).filter((step) => step <= steps).slice(keptStates)

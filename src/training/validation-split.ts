@@ -1,18 +1,12 @@
 import * as E from 'fp-ts/Either'
 import { type Dataset, type Example } from '../images/dataset'
 import { type Failure, inputFailure } from '../failure'
+import type { TrainingRequest } from './request'
 import { permutation } from './sampling'
 
 export interface Split {
   readonly training: Dataset
   readonly validation: Dataset | undefined
-}
-
-/** A share of the images above 0 and below 1, as a number or in percent; undefined where the text is none. */
-export const parseFraction = (text: string): number | undefined => {
-  const [, digits, percent] = /^(\d*\.?\d+)(%?)$/.exec(text) ?? []
-  const fraction = Number(digits) / (percent === '%' ? 100 : 1)
-  return fraction > 0 && fraction < 1 ? fraction : undefined
 }
 
 /** How many of a class's images validate: the fraction, but at least one of two and never all. */
@@ -51,15 +45,10 @@ const sameClasses = (training: Dataset, validation: Dataset): E.Either<Failure, 
 }
 
 /** The images to train on, and those to validate on where that is asked for. */
-export const datasetsOf = ({
-  dataset,
-  validation,
-  seed
-}: {
-  readonly dataset: Dataset
-  readonly validation?: Dataset | number
-  readonly seed: number
-}): E.Either<Failure, Split> => {
+export const datasetsOf = (
+  { dataset, validation }: Pick<TrainingRequest, 'dataset' | 'validation'>,
+  seed: number
+): E.Either<Failure, Split> => {
   if (validation === undefined) return E.right({ training: dataset, validation: undefined })
   return typeof validation === 'number' ? splitDataset(dataset, validation, seed) : sameClasses(dataset, validation)
 }

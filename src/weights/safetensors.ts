@@ -222,5 +222,5 @@ const partsOf = function* (tensors: readonly TensorData[], metadata: Metadata): 
 }
 
 /** Writes a tensor file whole or not at all. */
-export const writeTensorFile = (path: string, tensors: readonly TensorData[], metadata: Metadata = {}): Outcome<void> =>
+export const writeTensors = (path: string, tensors: readonly TensorData[], metadata: Metadata = {}): Outcome<void> =>
   writeFileAtomic(path, () => partsOf(tensors, metadata))

@@ -5,8 +5,9 @@ import { decodeAs } from '../../staging/decode'
 import { exactly } from '../../staging/exactly'
 import { accepting, decoding, listOf, oneOf, path, text, whole } from '../options/codecs'
 import type { Outcome } from '../failure'
-import { type Metadata, type TensorData, metadataKey, writeTensorFile as write } from './safetensors'
-import { answering, optionsOf } from '../options/decode-options'
+import { type Metadata, type TensorData, metadataKey, writeTensors } from './safetensors'
+import { libraryFunction } from '../options/decode-options'
+import { required } from '../options/option'
 
 const elementBytes = { F32: 4, F64: 8, I64: 8 } as const
 
@@ -55,18 +56,17 @@ const tensors = decoding('a list of tensors', (value) =>
 
 const metadata = decoding('texts by name', (value) => decodeAs('record of texts', t.record(t.string, t.string))(value))
 
-interface Writing {
-  readonly path: string
-  readonly tensors: readonly TensorData[]
-  readonly metadata: Metadata
+const writing = {
+  path: required({ codec: path }, ''),
+  tensors: required({ codec: tensors }, ''),
+  metadata: required({ codec: metadata }, '')
 }
 
-const writing = optionsOf<Writing>('writeTensorFile', { path, tensors, metadata }, {})
-const answer = answering(writing, ({ path, tensors, metadata }) => write(path, tensors, metadata))
+const write = libraryFunction('writeTensorFile', writing, ({ path, tensors, metadata }) => writeTensors(path, tensors, metadata))
 
 /**
  * Writes a safetensors file whole or not at all; each tensor's data are an array of its type, or
  * plain bytes.
  */
 export const writeTensorFile = (path: string, tensors: readonly TensorData[], metadata: Metadata = {}): Outcome<void> =>
-  answer({ path, tensors, metadata })
+  write({ path, tensors, metadata })

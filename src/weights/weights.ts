@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import type { Parameter } from '../../staging/graph'
 import type { Exchange, Numbers } from '../running/step-io'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTensorFile } from './safetensors'
+import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTensors } from './safetensors'
 
 const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`
 
@@ -88,7 +88,7 @@ export const tensorOf = (name: string, shape: readonly number[], data: ArrayBuff
 
 /** Writes the parameters that the save section left in its exchange. */
 export const writeWeights = (path: string, parameters: readonly Parameter[], exchange: Exchange): Outcome<void> =>
-  writeTensorFile(
+  writeTensors(
     path,
     parameters.map(({ name, shape }) => tensorOf(name, shape, exchange.view(name)))
   )

@@ -35,7 +35,7 @@ import {
 } from '../../src'
 import { conv2d, model } from '../../dsl'
 import { openTensorFile } from '../../src/weights/safetensors'
-import { type TrainOptions } from '../../src/commands/train'
+import { type TrainOptions } from '../../src'
 import { compiledCommand } from './compiled-command'
 import { runScript } from './command-line'
 import { writeImages, writeMasks } from './example-images'

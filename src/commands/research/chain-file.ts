@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { type Chain, decodeChain } from '../../../staging'
 import { type Failure, inputFailure } from '../../failure'
 import { readJson } from '../../files/read-file'
+import { saying } from '../../options/codecs'
 
 const decoded = (named: string, value: unknown): E.Either<Failure, Chain> =>
   pipe(
@@ -31,3 +32,6 @@ export const chainText = ({ name, beta, stages, output }: Chain): string =>
     `  "output": ${JSON.stringify(output)}`,
     '}\n'
   ].join('\n')
+
+/** A chain that JavaScript gives, or one that casts may have got past the compiler. */
+export const chainCodec = saying('a chain', (value) => loadChain(value as Chain))

@@ -2,23 +2,16 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Chain, chainOf, computeMilliseconds, leastBytes, peakBytes } from '../../../staging'
-import { chainText } from './chain-file'
-import { path } from '../../options/codecs'
 import { type Outcome, inputFailure } from '../../failure'
-import { checkPaths, named } from '../../files/paths'
-import { imageSource, stageRequest, stagingFailure } from '../../plans/plan-network'
-import { trainingObjective } from '../../training/objective'
 import { checkWritable, writeFileAtomic } from '../../files/atomic-write'
-import { answering, optionsOf } from '../../options/decode-options'
-import { type OptimizerOptions, objectiveOf, optimizerCodecs } from '../../options/optimizer-options'
-import { type SetupOptions, modelCodec, setupCodecs, setupOf } from '../../options/setup-options'
-import { setupReads } from '../../options/setup-reads'
-
-export interface ChainOptions
-  extends OptimizerOptions, Omit<SetupOptions, 'budget' | 'hostBudget' | 'strategy' | 'plan' | 'exactKernels' | 'measure' | 'seed'> {
-  /** Where the chain goes: *.json. */
-  readonly out?: string
-}
+import { checkPaths, named } from '../../files/paths'
+import { libraryFunction } from '../../options/decode-options'
+import { type ChainOptions, chainOptions } from '../../options/research-options'
+import { imageSource, stageRequest, stagingFailure } from '../../plans/plan-network'
+import { resolveSetup } from '../../plans/resolve-setup'
+import { setupReads } from '../../plans/setup-reads'
+import { trainingObjective } from '../../training/objective'
+import { chainText } from './chain-file'
 
 export interface ChainReport {
   readonly chain: Chain
@@ -37,22 +30,19 @@ const checkOut = (out: string | undefined): Outcome<void> => {
   return out.endsWith('.json') ? checkWritable(out) : TE.left(inputFailure(`${out}: a chain file is named *.json`))
 }
 
-const { budget: _, hostBudget: _h, strategy: _s, plan: _p, exactKernels: _k, measure: _m, seed: _r, ...codecs } = setupCodecs
-
-const codec = optionsOf<ChainOptions>('chain', modelCodec, { ...codecs, ...optimizerCodecs, out: path })
-
 /**
- * The chain of a model's training step, as `offload` takes it: times (milliseconds) and sizes (bytes) of each layer's forward and backward
- * on the device, and the link's bandwidth. Runs nothing; fails with code `input`.
+ * The chain of a model's training step, as `offload` takes it: times (milliseconds) and sizes (bytes)
+ * of each layer's forward and backward on the device, and the link's bandwidth. Runs nothing; fails
+ * with code `input`.
  */
-export const chain = answering(codec, (options): Outcome<ChainReport> =>
+export const chain: (options: ChainOptions) => Outcome<ChainReport> = libraryFunction('chain', chainOptions, (options) =>
   pipe(
-    TE.Do,
-    TE.chainFirst(() => checkPaths({ reads: setupReads(options), writes: named('--out', options.out) })),
-    TE.chainFirst(() => checkOut(options.out)),
-    TE.bind('objective', () => TE.fromEither(objectiveOf(options))),
-    TE.bind('setup', () => TE.fromEither(setupOf(options))),
-    TE.chainEitherK(({ setup, objective }) => stageRequest(setup, trainingObjective(objective), imageSource)),
+    checkPaths({ reads: setupReads(options), writes: named('--out', options.out) }),
+    TE.chain(() => checkOut(options.out)),
+    TE.chainEitherK(() => trainingObjective(options)),
+    TE.bindTo('objective'),
+    TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
+    TE.chainEitherK(({ setup, objective }) => stageRequest(setup, objective, imageSource)),
     TE.chainEitherK((request) => E.mapLeft(stagingFailure)(chainOf(request))),
     TE.chainFirst(({ chain }) =>
       options.out === undefined ? TE.right(undefined) : writeFileAtomic(options.out, () => [Buffer.from(chainText(chain))])

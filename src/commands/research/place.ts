@@ -2,26 +2,16 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type AllocatorName, allocators, maxLive, unusableFreeSpace } from '../../../staging'
-import { type NamedBuffer, readBuffers, writeBuffers } from './buffer-file'
-import { oneOf, path, whole } from '../../options/codecs'
 import { type Failure, type Outcome, inputFailure } from '../../failure'
-import { checkPaths, named } from '../../files/paths'
 import { checkWritable } from '../../files/atomic-write'
-import { answering, optionsOf } from '../../options/decode-options'
-import { noChunks } from '../../options/placement-options'
+import { checkPaths, named } from '../../files/paths'
+import { libraryFunction } from '../../options/decode-options'
+import type { DecodedOptions } from '../../options/option'
+import { type PlaceOptions, placeOptions } from '../../options/research-options'
+import { noPages } from '../../plans/resolve-placement'
+import { type NamedBuffer, readBuffers, writeBuffers } from './buffer-file'
 
-export interface PlaceOptions {
-  /** A CSV of id,lower,upper,size rows: buffers of so many bytes, live in [lower, upper). */
-  readonly file: string
-  /** Bytes; none where absent. */
-  readonly capacity?: number
-  /** `static` where absent. */
-  readonly placement?: AllocatorName
-  /** Bytes of a chunk of memory under `virtual`; 4096, a page, where absent. */
-  readonly chunk?: number
-  /** Where the rows go with a column `offset` (an address of the virtual space under `virtual`), if all is within the capacity. */
-  readonly out?: string
-}
+type Options = DecodedOptions<typeof placeOptions>
 
 export interface PlaceReport {
   readonly placement: AllocatorName
@@ -46,9 +36,9 @@ export interface PlaceReport {
 /** The least that a CPU maps, in bytes. */
 export const page = 4096
 
-const placeBuffers = (buffers: readonly NamedBuffer[], { capacity, placement = 'static', chunk = page }: PlaceOptions) => {
+const placeBuffers = (buffers: readonly NamedBuffer[], { capacity, placement, pageSize = page }: Options) => {
   const started = performance.now()
-  const placed = allocators[placement](buffers, { alignment: 1, chunkBytes: chunk, ...(capacity === undefined ? {} : { capacity }) })
+  const placed = allocators[placement](buffers, { alignment: 1, chunkBytes: pageSize, ...(capacity === undefined ? {} : { capacity }) })
   const ms = performance.now() - started
   const most = maxLive(buffers, 1).bytes
   const report: PlaceReport = {
@@ -72,29 +62,23 @@ const tooHigh = ({ placement, height, maxLive, capacity }: PlaceReport): string 
     : `${placement} places the buffers in ${height} bytes, over the capacity of ${capacity}; raise --capacity` +
       (placement === 'static' ? '' : ' or use --placement static')
 
-const codec = optionsOf<PlaceOptions>(
-  'place',
-  { file: path },
-  { capacity: whole(1), placement: oneOf('static', 'best-fit', 'gtbm', 'virtual'), chunk: whole(1), out: path }
-)
+const checkPages = ({ placement, pageSize }: Options): E.Either<Failure, void> =>
+  pageSize === undefined || placement === 'virtual' ? E.right(undefined) : E.left(noPages(placement))
 
-const checkChunk = ({ placement = 'static', chunk }: PlaceOptions): E.Either<Failure, void> =>
-  chunk === undefined || placement === 'virtual' ? E.right(undefined) : E.left(noChunks(placement))
-
-/** Under virtual each buffer takes whole chunks of addresses. */
-const checkAddresses = (buffers: readonly NamedBuffer[], { placement, chunk = page }: PlaceOptions): E.Either<Failure, void> =>
-  placement !== 'virtual' || Number.isSafeInteger(buffers.reduce((sum, { bytes }) => sum + Math.ceil(bytes / chunk) * chunk, 0))
+/** Under virtual each buffer takes whole pages of addresses. */
+const checkAddresses = (buffers: readonly NamedBuffer[], { placement, pageSize = page }: Options): E.Either<Failure, void> =>
+  placement !== 'virtual' || Number.isSafeInteger(buffers.reduce((sum, { bytes }) => sum + Math.ceil(bytes / pageSize) * pageSize, 0))
     ? E.right(undefined)
-    : E.left(inputFailure(`--chunk: in chunks of ${chunk} bytes the buffers take more than 2^53 addresses; give a smaller one`))
+    : E.left(inputFailure(`--page-size: in pages of ${pageSize} bytes the buffers take more than 2^53 addresses; give a smaller one`))
 
 /**
  * Places buffers with known lifetimes in as few bytes as it can. `static` stops at the capacity, at the most bytes live at once, or
  * after a fixed number of steps, so that the same file gives the same offsets. Fails with code `input` where the file or an option is
  * wrong, and `budget`, with the report, where the placement exceeds the capacity.
  */
-export const place = answering(codec, (options): Outcome<PlaceReport> =>
+export const place: (options: PlaceOptions) => Outcome<PlaceReport> = libraryFunction('place', placeOptions, (options) =>
   pipe(
-    TE.fromEither(checkChunk(options)),
+    TE.fromEither(checkPages(options)),
     TE.chain(() => checkPaths({ reads: named('the file', options.file), writes: named('--out', options.out) })),
     TE.chain(() => (options.out === undefined ? TE.right(undefined) : checkWritable(options.out))),
     TE.chain(() => readBuffers(options.file, options.capacity)),
