@@ -26,14 +26,13 @@ const addOption = (command: Command, table: OptionTable, name: string, row: Row,
   if (kind.written === undefined) return
   const flag = optionFlag(name)
   const option = new CommanderOption(kind.written.form === 'flag' ? flag : `${flag} <${kind.written.placeholder}>`, helpLine(row))
-  if (kind.written.form === 'text') {
-    option.argParser(parserOf(kind.written))
-    refuseDoubtful(command, flag.slice(2), kind.written)
-  }
+  if (kind.written.form === 'text') option.argParser(parserOf(kind.written))
   // Of the older name nothing is required: where it is given, the newer one is not.
   if (presence === 'required' && !isHidden) option.makeOptionMandatory()
   option.conflicts(conflicts.flatMap((other) => [other, table[other]?.formerly ?? other]))
   command.addOption(option.hideHelp(isHidden || row.isHidden === true))
+  // After commander's own listener, which parses the text.
+  if (kind.written.form === 'text') refuseDoubtful(command, flag.slice(2), kind.written)
 }
 
 const addOptions = (command: Command, table: OptionTable): Command => {
