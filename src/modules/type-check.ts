@@ -3,7 +3,7 @@ import * as E from 'fp-ts/Either'
 import * as J from 'fp-ts/Json'
 import { pipe } from 'fp-ts/function'
 import type TypeScript from 'typescript'
-import { type AskedFiles, askedFiles, isAnsweredAlike, recording } from './recorded-files'
+import { type AskedFiles, askedFiles, isAnsweredAlike, recording } from './file-queries'
 import { type Name, keepText, keptText } from '../files/cached-text'
 
 /** What is to be checked, and how. */

@@ -7,7 +7,7 @@ import type { Planned } from '../plans/plan-network'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
 import type { BestBy, Validation } from '../training/best'
 import { type ClassWeights, parseClassWeights } from '../training/class-weights'
-import { type Schedule, parseSchedule } from '../training/schedule'
+import { type Schedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
 import {
   accepting,

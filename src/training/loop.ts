@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, type Outcome, interrupted, reasonOf } from '../failure'
-import { learningRate } from './schedule'
+import { learningRate } from './learning-rate'
 import type { RunningNetwork } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import type { Dataset } from '../images/dataset'
 import { type Planned } from '../plans/plan-network'
-import { scheduleText } from './schedule'
+import { scheduleText } from './learning-rate'
 import type { TrainingRequest } from './request'
 import type { Split } from './validation-split'
 

@@ -1,7 +1,7 @@
 import type { Outcome } from '../failure'
 import { pixelLossOf } from '../model/pixel-loss'
 import { type Opening, type RunningNetwork, withNetwork } from '../running/running-network'
-import { closing } from '../tasks/closing'
+import { closing } from '../tasks/with-resource'
 import { type Batches, picturesFor, trainingBatches } from './batches'
 import { type Trained, runTraining } from './loop'
 import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { resolveOptimizer } from '../../src/training/optimizer'
-import { type Schedule, learningRate, parseSchedule } from '../../src/training/schedule'
+import { type Schedule, learningRate, parseSchedule } from '../../src/training/learning-rate'
 
 const rates = (text: string, steps: readonly number[]): readonly number[] => {
   const schedule = parseSchedule(text)
