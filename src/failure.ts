@@ -61,7 +61,7 @@ const textOf = (thrown: unknown): string =>
 const mostSentences = 3
 
 /** All values, or the first failures as one: of so many files each has its sentence. */
-export const allOf = <A>(results: readonly E.Either<Failure, A>[]): E.Either<Failure, readonly A[]> => {
+export const collectFailures = <A>(results: readonly E.Either<Failure, A>[]): E.Either<Failure, readonly A[]> => {
   const failures = results.flatMap((result) => (E.isLeft(result) ? [result.left] : []))
   const [first] = failures
   if (first === undefined) return E.right(results.flatMap((result) => (E.isLeft(result) ? [] : [result.right])))

@@ -16,7 +16,7 @@ import { resolveSetup, runnable } from '../plans/resolve-setup'
 import { watchingOf } from '../plans/watching'
 import { type KernelTime, breakdownOf } from '../running/breakdown'
 import { type RunningNetwork, stoppable, withNetwork } from '../running/running-network'
-import type { Exchange } from '../running/step-io'
+import type { StepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
 import { trainingObjective } from '../training/objective'
 
@@ -65,12 +65,12 @@ const updateOnce = ({ seed, accumulate }: Options, step: number, network: Runnin
 }
 
 /** Labels of pixels, where there are any, go through the classes in turn. */
-export const fillPixels = (planned: Pick<Planned, 'staged'>, exchange: Exchange, accumulate: number): void => {
+export const fillPixels = (planned: Pick<Planned, 'staged'>, io: StepIo, accumulate: number): void => {
   const pixels = pixelLossOf(planned)
   if (pixels === undefined) return
-  const target = exchange.view('target')
+  const target = io.view('target')
   for (let index = 0; index < target.length; index += 1) target[index] = index % pixels.classes
-  setPixelWeights(pixels, accumulate * weightOfPixels(pixels, target), exchange)
+  setPixelWeights(pixels, accumulate * weightOfPixels(pixels, target), io)
 }
 
 const runSteps = async (
@@ -80,7 +80,7 @@ const runSteps = async (
   image: Image
 ): Promise<E.Either<Failure, BenchReport>> => {
   const { program, plan } = planned.staged
-  fillPixels(planned, network.exchange, options.accumulate)
+  fillPixels(planned, network.io, options.accumulate)
   const images = Array.from({ length: program.input[0] }, () => image)
   const stepMs: number[] = []
   let before = network.kernelMilliseconds()

@@ -15,7 +15,7 @@ import { setupReads } from '../plans/setup-reads'
 import { watchingOf } from '../plans/watching'
 import { batchShape, fillBatch } from '../running/batch-file'
 import { type RunningNetwork, stoppable, withNetwork } from '../running/running-network'
-import { exchangeFor } from '../running/step-io'
+import { createStepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
 import { type TensorData, type TensorFile, openTensorFile, writeTensors } from '../weights/safetensors'
 import { tensorOf } from '../weights/weights'
@@ -45,19 +45,19 @@ const setupFor = (setup: RunnableSetup, file: TensorFile): E.Either<Failure, Run
 const runningStatistics = (planned: Planned, network: RunningNetwork): Outcome<readonly TensorData[]> => {
   const running = network.parameters.filter((parameter) => !isLearnable(parameter))
   if (running.length === 0) return TE.right([])
-  const exchange = exchangeFor(planned.staged.program.save)
+  const io = createStepIo(planned.staged.program.save)
   return pipe(
-    network.save(exchange),
-    TE.map(() => running.map(({ name, shape }) => tensorOf(`after.${name}`, shape, exchange.view(name))))
+    network.save(io),
+    TE.map(() => running.map(({ name, shape }) => tensorOf(`after.${name}`, shape, io.view(name))))
   )
 }
 
 const writeGradients = (path: string, planned: Planned, network: RunningNetwork): Outcome<number> => {
   const { exchanged } = planned.staged.program.step
-  const loss = network.exchange.view('loss')[0]!
+  const loss = network.io.view('loss')[0]!
   const gradients = exchanged
     .filter(({ name }) => name.startsWith('grad.'))
-    .map(({ name, shape }) => tensorOf(name, shape, network.exchange.view(name)))
+    .map(({ name, shape }) => tensorOf(name, shape, network.io.view(name)))
   const lossData = planned.staged.program.precision === 'float64' ? Float64Array.of(loss) : Float32Array.of(loss)
   return pipe(
     Number.isFinite(loss)

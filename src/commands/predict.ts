@@ -6,9 +6,9 @@ import { type Objective, objectiveText } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
 import { checkPaths, named } from '../files/paths'
-import { type Extent2, type Picture, decodeImage, readHeader } from '../images/decode-image'
+import { type Extent2, type DecodedImage, decodeImage, readHeader } from '../images/decode-image'
 import { imageNotices } from '../images/image-notices'
-import { checkRoom, removeLeftovers } from '../images/mapped-image-file'
+import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
 import { checkMaskName, writeMask } from '../images/masks'
 import { frozenModel } from '../model/model-layers'
 import { pixelLossOf } from '../model/pixel-loss'
@@ -25,7 +25,7 @@ import { watchingOf } from '../plans/watching'
 import { type RunningNetwork, stoppable, withNetwork } from '../running/running-network'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
-import { centred } from '../training/batches'
+import { centreCrop } from '../training/batches'
 
 export interface PredictReport {
   readonly height: number
@@ -51,7 +51,7 @@ type Result = Pick<PredictReport, 'scores' | 'class' | 'pixels'>
 const notFinite = (what: string): Failure => ({ code: 'loss', message: `${what} not finite: look at the weights, or compute in float32` })
 
 const scoresOf = (network: RunningNetwork): E.Either<Failure, Result> => {
-  const scores = Array.from(network.exchange.view('scores'))
+  const scores = Array.from(network.io.view('scores'))
   const wrong = scores.findIndex((score) => !Number.isFinite(score))
   return wrong === -1
     ? E.right({ scores, class: scores.indexOf(largest(scores)) })
@@ -62,10 +62,10 @@ const scoresOf = (network: RunningNetwork): E.Either<Failure, Result> => {
 const noClass = 255
 
 /** Writes the classes of pixels, or answers with scores. */
-const writeResult = ({ out }: Options, { height, width }: Picture, planned: Planned, network: RunningNetwork): Outcome<Result> => {
+const writeResult = ({ out }: Options, { height, width }: DecodedImage, planned: Planned, network: RunningNetwork): Outcome<Result> => {
   const loss = pixelLossOf(planned)
   if (loss === undefined) return TE.fromEither(scoresOf(network))
-  const classes = network.exchange.parts('classes')
+  const classes = network.io.parts('classes')
   const counted = new Array<number>(noClass + 1).fill(0)
   for (const part of classes) for (const one of part) counted[one]! += 1
   if (counted[noClass]! > 0) return TE.left(notFinite(`${counted[noClass]} of ${height * width} pixels have scores that are`))
@@ -84,7 +84,7 @@ const checkOut = ({ out }: Options, { height, width }: Extent2, planned: Planned
     return TE.left(inputFailure(`${model} tells ${input[1]} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
   if (op === 'softmaxCrossEntropy' && out !== undefined)
     return TE.left(inputFailure(`${model} scores whole images, which are printed: leave out --out`))
-  return out !== undefined && height * width > partBytes ? checkRoom(`the mask ${out}`, height * width) : TE.right(undefined)
+  return out !== undefined && height * width > partBytes ? checkDiskSpace(`the mask ${out}`, height * width) : TE.right(undefined)
 }
 
 /** A plan's decisions for a forward pass alone: what a training plan swaps out is for its backward pass. */
@@ -94,7 +94,7 @@ const planOfForward = ({ residence: _, ...decisions }: Plan): Plan => decisions
 const evaluatedModel = ({ model, plan }: RunnableSetup): Model =>
   plan === undefined || plan.objective === objectiveText(objective) ? frozenModel(model) : model
 
-const setupFor = (setup: RunnableSetup, { height, width, channels }: Picture): RunnableSetup => ({
+const setupFor = (setup: RunnableSetup, { height, width, channels }: DecodedImage): RunnableSetup => ({
   ...setup,
   ...(setup.plan && { plan: planOfForward(setup.plan) }),
   model: evaluatedModel(setup),
@@ -110,23 +110,23 @@ const checkMaskFile = (out: string | undefined): Outcome<void> =>
       )
 
 /** The image, whole, after a sentence on each thing in its file that is not read. */
-const readImage = ({ image, onNotice }: Options): Outcome<Picture> =>
+const readImage = ({ image, onNotice }: Options): Outcome<DecodedImage> =>
   pipe(
     readHeader(image),
     tap((header) => imageNotices([{ path: image, header }]).forEach((sentence) => onNotice?.(sentence))),
     TE.chain(() => decodeImage(image, { height: 1, width: 1 }))
   )
 
-const run = (options: Options, { device }: RunnableSetup, picture: Picture, planned: Planned): Outcome<PredictReport> =>
+const run = (options: Options, { device }: RunnableSetup, decoded: DecodedImage, planned: Planned): Outcome<PredictReport> =>
   withNetwork({ planned, device, weights: options.weights, seed: 0 }, (network) =>
     pipe(
-      network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...picture, ...centred(picture)(picture) }]),
+      network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...decoded, ...centreCrop(decoded)(decoded) }]),
       (step) => stoppable(options.signal, network, step),
       TE.bindTo('milliseconds'),
-      TE.bind('result', () => writeResult(options, picture, planned, network)),
+      TE.bind('result', () => writeResult(options, decoded, planned, network)),
       TE.map(({ milliseconds, result }) => ({
-        height: picture.height,
-        width: picture.width,
+        height: decoded.height,
+        width: decoded.width,
         strategy: planned.staged.plan.strategy,
         milliseconds,
         peakDeviceBytes: network.measuredPeakBytes(),
@@ -155,12 +155,12 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
     TE.bindTo('asked'),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkMaskFile(out)),
-    TE.bind('picture', () => readImage(options)),
-    TE.let('setup', ({ asked, picture }) => setupFor(asked, picture)),
+    TE.bind('decoded', () => readImage(options)),
+    TE.let('setup', ({ asked, decoded }) => setupFor(asked, decoded)),
     TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
     TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
-    TE.chainFirst(({ picture, planned }) => checkOut(options, picture, planned)),
+    TE.chainFirst(({ decoded, planned }) => checkOut(options, decoded, planned)),
     tap(({ planned }) => onPlan?.(planned)),
-    TE.chain(({ setup, picture, planned }) => run(options, setup, picture, planned))
+    TE.chain(({ setup, decoded, planned }) => run(options, setup, decoded, planned))
   )
 })

@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decode'
 import { exactly } from '../../staging/exactly'
 import { accepting, decoding, listOf, objectOr, path, text, whole } from '../options/codecs'
-import { type Dataset, type Example, labelsOf, largestLabel } from './dataset'
+import { type Dataset, type Example, imageLabels, largestLabel } from './dataset'
 import type { Mask } from './masks'
 import { mostClasses } from '../options/limits'
 import { parseFraction } from '../options/sizes'
@@ -29,15 +29,15 @@ const fields = exactly<Dataset>(
   { names: listOf(text), source: path, leftOut: text }
 )
 
-const mixed = (dataset: Dataset): boolean =>
-  dataset.examples.some(({ label }) => typeof label === 'number') && labelsOf(dataset) === undefined
+const isMixed = (dataset: Dataset): boolean =>
+  dataset.examples.some(({ label }) => typeof label === 'number') && imageLabels(dataset) === undefined
 
 /** What `readDataset` gives, or what was made like it. */
 export const datasetCodec: t.Type<Dataset> = decoding('a dataset', (value) =>
   pipe(
     decodeAs('dataset', fields)(value),
     E.filterOrElse(
-      (dataset) => !mixed(dataset),
+      (dataset) => !isMixed(dataset),
       () => 'its examples have labels or masks, not both'
     ),
     E.filterOrElse(

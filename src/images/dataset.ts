@@ -5,7 +5,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { readFolder } from './class-folders'
 import { type Row, readCsvRows } from '../files/csv'
-import { type Failure, type Outcome, allOf, inputFailure } from '../failure'
+import { type Failure, type Outcome, collectFailures, inputFailure } from '../failure'
 import { type Extent2, readHeader } from './decode-image'
 import { inParallel } from '../tasks/in-parallel'
 import { mostClasses } from '../options/limits'
@@ -88,7 +88,7 @@ const examplesOf = (csv: string, rows: readonly Row[], signal: AbortSignal | und
   if (!isMasked) return TE.fromEither(E.traverseArray(exampleOf(csv))(examples))
   return pipe(
     inParallel(examples, (row) => maskedExampleOf(csv)(row)(), signal, masksAtOnce),
-    TE.chainEitherK(allOf)
+    TE.chainEitherK(collectFailures)
   )
 }
 
@@ -141,13 +141,13 @@ export const loadDataset = (path: string, option = '--data', signal?: AbortSigna
     TE.chainFirst(({ examples }) =>
       pipe(
         inParallel(examples, (example) => checkExists(example)(), signal),
-        TE.chainEitherK(allOf)
+        TE.chainEitherK(collectFailures)
       )
     )
   )
 
 /** Labels of images; undefined where pixels have them. */
-export const labelsOf = ({ examples }: Dataset): readonly number[] | undefined => {
+export const imageLabels = ({ examples }: Dataset): readonly number[] | undefined => {
   const labels = examples.flatMap(({ label }) => (typeof label === 'number' ? [label] : []))
   return labels.length === examples.length ? labels : undefined
 }

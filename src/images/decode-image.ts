@@ -6,11 +6,11 @@ import { pipe } from 'fp-ts/function'
 import type { MappedPixels } from '../../native'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { loadSharp } from './load-sharp'
-import { colourFault } from './tiff-colours'
-import { pixelsOf, withRoom } from './mapped-image-file'
+import { findColourFault } from './tiff-colours'
+import { mapPixelFile, withDiskSpace } from './mapped-image-file'
 
 /** A decoded image: 8-bit red, green, blue, interleaved; height x width x 3 bytes, in memory or on disk. */
-export interface Picture {
+export interface DecodedImage {
   readonly pixels: Uint8Array | MappedPixels
   readonly height: number
   readonly width: number
@@ -44,23 +44,23 @@ const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
 /** Larger images are unpacked on disk. */
 export const mostInMemory = 2 ** 30
 
-export const pictureBytes = ({ height, width }: Extent2): number => height * width * 3
+export const decodedBytes = ({ height, width }: Extent2): number => height * width * 3
 
 /** What enlarging more than twofold may make of an image. */
-const mostEnlarged = 2 ** 28
+const mostUpscaledBytes = 2 ** 28
 
 /**
  * The size that an image takes so that `least` fits into it, its proportions kept; images that are large enough stay as they are. A thin
  * one that would grow beyond bounds is refused.
  */
-export const enlarged = (path: string, image: Extent2, least: Extent2): E.Either<Failure, Extent2> => {
+export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.Either<Failure, Extent2> => {
   const scale = Math.max(1, least.height / image.height, least.width / image.width)
   if (scale === 1) return E.right(image)
   const wanted = {
     height: Math.max(least.height, Math.round(image.height * scale)),
     width: Math.max(least.width, Math.round(image.width * scale))
   }
-  return scale <= 2 || pictureBytes(wanted) <= mostEnlarged
+  return scale <= 2 || decodedBytes(wanted) <= mostUpscaledBytes
     ? E.right(wanted)
     : E.left(
         inputFailure(
@@ -103,7 +103,7 @@ const checkColours =
   (path: string) =>
   ({ format }: Sharp.Metadata): Outcome<void> =>
     pipe(
-      TE.tryCatch(async () => (format === 'tiff' ? colourFault(path) : undefined), unreadable(path)),
+      TE.tryCatch(async () => (format === 'tiff' ? findColourFault(path) : undefined), unreadable(path)),
       TE.chainEitherK((fault) =>
         fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}: store it as RGB`))
       )
@@ -124,7 +124,7 @@ export const readHeader = (path: string): Outcome<ImageHeader> =>
  * Decodes PNG, JPEG, TIFF or WebP with 8-bit samples: colours by their profile as sRGB, greyscale made RGB, transparency dropped, and
  * resized up (bicubic) where smaller than `least`. A file that is cut or damaged is a failure, never a half-grey image.
  */
-export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemory): Outcome<Picture> => {
+export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemory): Outcome<DecodedImage> => {
   const open = async (stored: ImageHeader, wanted: Extent2, sequentialRead: boolean): Promise<Sharp.Sharp> => {
     const image = loadSharp()(path, { ...options, sequentialRead })
       .removeAlpha()
@@ -145,24 +145,24 @@ export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemor
   return pipe(
     TE.Do,
     TE.bind('stored', () => readHeader(path)),
-    TE.bind('wanted', ({ stored }) => TE.fromEither(enlarged(`the image ${path}`, stored, least))),
+    TE.bind('wanted', ({ stored }) => TE.fromEither(upscaledExtent(`the image ${path}`, stored, least))),
     TE.chain(({ stored, wanted }) => {
-      const bytes = pictureBytes(wanted)
-      const pixels: Outcome<Picture['pixels']> =
+      const bytes = decodedBytes(wanted)
+      const pixels: Outcome<DecodedImage['pixels']> =
         bytes <= inMemory
           ? pipe(
               decode(stored, wanted, (image) => image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })),
               TE.chainFirstEitherK(({ info }) => checked(info)),
               TE.map(({ data }) => data)
             )
-          : withRoom(`the image ${path}`, bytes, (file) =>
+          : withDiskSpace(`the image ${path}`, bytes, (file) =>
               pipe(
                 decode(stored, wanted, (image) => image.toFile(file), true),
                 TE.chainEitherK(checked),
-                TE.chainEitherK(() => pixelsOf(file, bytes))
+                TE.chainEitherK(() => mapPixelFile(file, bytes))
               )
             )
-      return TE.map((decoded: Picture['pixels']): Picture => ({
+      return TE.map((decoded: DecodedImage['pixels']): DecodedImage => ({
         pixels: decoded,
         height: wanted.height,
         width: wanted.width,

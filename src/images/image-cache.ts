@@ -1,7 +1,9 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
-import { type Extent2, type Picture, decodeImage, enlarged, mostInMemory, pictureBytes, readHeader } from './decode-image'
+import { type Extent2, type DecodedImage, decodeImage, upscaledExtent, mostInMemory, decodedBytes, readHeader } from './decode-image'
+import { tap } from '../tasks/tap'
 import { type ClassMap, decodeMask } from './masks'
 import { freeBytes } from './mapped-image-file'
 
@@ -53,49 +55,51 @@ export const maskCache = (least: Extent2, limitBytes = mostInMemory): ((path: st
   const decode = (path: string): Outcome<ClassMap> =>
     pipe(
       decodeMask(path, least),
-      TE.chainFirstIOK((mask) => () => cache.put(path, mask.pixels.length, mask))
+      tap((mask) => cache.put(path, mask.pixels.length, mask))
     )
-  return (path) =>
-    pipe(
-      TE.fromIO(() => cache.get(path)),
-      TE.chain((found) => (found === undefined ? decode(path) : TE.right(found)))
-    )
+  return (path) => async () => {
+    const found = cache.get(path)
+    return found === undefined ? decode(path)() : E.right(found)
+  }
 }
 
-/** Of the disk, or one image: what is dropped keeps its place until the next image has its own. */
+/** The share of the disk that images take, or one image: what is dropped keeps its place until the next image has its own. */
 const diskShare = 0.5
 
-/** Decoded images by path, each at least so large; together up to `limitBytes` in memory, and those that are larger by themselves on disk. */
-export const pictureCache = (least: Extent2, limitBytes = mostInMemory): ((path: string) => Outcome<Picture>) => {
-  const inMemory = cacheOf<Picture>(limitBytes)
-  let onDisk: Cache<Picture> | undefined
-  const openDisk = (bytes: number): Outcome<Cache<Picture>> =>
+/**
+ * Decoded images by path, each at least so large; together up to `limitBytes` in memory, and those
+ * that are larger by themselves on disk.
+ */
+export const imageCache = (least: Extent2, limitBytes = mostInMemory): ((path: string) => Outcome<DecodedImage>) => {
+  const inMemory = cacheOf<DecodedImage>(limitBytes)
+  let onDisk: Cache<DecodedImage> | undefined
+  const openDisk = (bytes: number): Outcome<Cache<DecodedImage>> =>
     pipe(
       freeBytes,
       TE.map((free) => (onDisk ??= cacheOf(Math.max(bytes, diskShare * free))))
     )
-  const decode = (path: string): Outcome<Picture> =>
+  const bytesOf = (path: string): Outcome<number> =>
     pipe(
-      TE.Do,
-      TE.bind('header', () => readHeader(path)),
-      TE.bind('bytes', ({ header }) => pipe(TE.fromEither(enlarged(`the image ${path}`, header, least)), TE.map(pictureBytes))),
+      readHeader(path),
+      TE.chainEitherK((header) => upscaledExtent(`the image ${path}`, header, least)),
+      TE.map(decodedBytes)
+    )
+  const decodeInto = (cache: Cache<DecodedImage>, path: string, bytes: number): Outcome<DecodedImage> => {
+    cache.makeRoom(bytes)
+    return pipe(
+      decodeImage(path, least, limitBytes),
+      tap((image) => cache.put(path, bytes, image))
+    )
+  }
+  const decode = (path: string): Outcome<DecodedImage> =>
+    pipe(
+      bytesOf(path),
+      TE.bindTo('bytes'),
       TE.bind('cache', ({ bytes }) => (bytes <= limitBytes ? TE.right(inMemory) : openDisk(bytes))),
-      TE.chainFirstIOK(
-        ({ cache, bytes }) =>
-          () =>
-            cache.makeRoom(bytes)
-      ),
-      TE.bind('picture', () => decodeImage(path, least, limitBytes)),
-      TE.chainFirstIOK(
-        ({ cache, bytes, picture }) =>
-          () =>
-            cache.put(path, bytes, picture)
-      ),
-      TE.map(({ picture }) => picture)
+      TE.chain(({ cache, bytes }) => decodeInto(cache, path, bytes))
     )
-  return (path) =>
-    pipe(
-      TE.fromIO(() => inMemory.get(path) ?? onDisk?.get(path)),
-      TE.chain((found) => (found === undefined ? decode(path) : TE.right(found)))
-    )
+  return (path) => async () => {
+    const found = inMemory.get(path) ?? onDisk?.get(path)
+    return found === undefined ? decode(path)() : E.right(found)
+  }
 }

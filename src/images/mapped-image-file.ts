@@ -54,26 +54,26 @@ const openFolder = (): Promise<string> => {
   })
 }
 
-const unusable = (thrown: unknown): Failure =>
+const cacheFailure = (thrown: unknown): Failure =>
   inputFailure(`${cacheFolder()}: cannot be used (${reasonOf(thrown)}); set XDG_CACHE_HOME to a folder that can be written`)
 
-const folder: Outcome<string> = TE.tryCatch(openFolder, unusable)
+const folder: Outcome<string> = TE.tryCatch(openFolder, cacheFailure)
 
 /** Bytes that are free where images are unpacked. */
 export const freeBytes: Outcome<number> = pipe(
   folder,
-  TE.chain((path) => TE.tryCatch(() => statfs(path), unusable)),
+  TE.chain((path) => TE.tryCatch(() => statfs(path), cacheFailure)),
   TE.map(({ bavail, bsize }) => bavail * bsize)
 )
 
 /** Lets `use` make and read a file *.v in the user's cache folder, and removes it. */
 export const withFile = <A>(use: (file: string) => Outcome<A>): Outcome<A> =>
   TE.bracket(TE.map((path: string) => join(path, `${randomUUID()}.v`))(folder), use, (file) =>
-    TE.tryCatch(() => rm(file, { force: true }), unusable)
+    TE.tryCatch(() => rm(file, { force: true }), cacheFailure)
   )
 
 /** Whether so many bytes are free; `what` they are of. */
-export const checkRoom = (what: string, bytes: number): Outcome<number> =>
+export const checkDiskSpace = (what: string, bytes: number): Outcome<number> =>
   pipe(
     freeBytes,
     TE.filterOrElse(
@@ -86,14 +86,14 @@ export const checkRoom = (what: string, bytes: number): Outcome<number> =>
   )
 
 /** `withFile`, where there is room. */
-export const withRoom = <A>(what: string, bytes: number, use: (file: string) => Outcome<A>): Outcome<A> =>
+export const withDiskSpace = <A>(what: string, bytes: number, use: (file: string) => Outcome<A>): Outcome<A> =>
   pipe(
-    checkRoom(what, bytes),
+    checkDiskSpace(what, bytes),
     TE.chain(() => withFile(use))
   )
 
 /** The pixels of such a file, which may be removed then: its place is free again when nothing refers to them. */
-export const pixelsOf = (file: string, bytes: number): E.Either<Failure, MappedPixels> =>
+export const mapPixelFile = (file: string, bytes: number): E.Either<Failure, MappedPixels> =>
   E.mapLeft(deviceFailure)(mapPixels(file, headerBytes, bytes))
 
 /** So many zeros, which take no place on disk. */
@@ -103,7 +103,7 @@ export const mappedZeros = (bytes: number): Outcome<MappedPixels> =>
       TE.tryCatch(async () => {
         await writeFile(file, '')
         await truncate(file, headerBytes + bytes)
-      }, unusable),
-      TE.chainEitherK(() => pixelsOf(file, bytes))
+      }, cacheFailure),
+      TE.chainEitherK(() => mapPixelFile(file, bytes))
     )
   )

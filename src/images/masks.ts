@@ -6,9 +6,9 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
-import { type Extent2, enlarged } from './decode-image'
+import { type Extent2, upscaledExtent } from './decode-image'
 import { loadSharp } from './load-sharp'
-import { greyHeader, withRoom } from './mapped-image-file'
+import { greyHeader, withDiskSpace } from './mapped-image-file'
 import { replaceFileAtomic, unwritable } from '../files/atomic-write'
 
 /** The class of each pixel, row by row; 255 does not count. */
@@ -43,7 +43,7 @@ interface Samples {
 const isSamples = (chunk: string): boolean => chunk === 'IDAT' || chunk === 'IEND'
 
 /** The file as a plain grey image: the stored values, or a palette's indices, are what counts. */
-const asGrey = (png: Buffer): E.Either<string, Samples> => {
+const toGreyPng = (png: Buffer): E.Either<string, Samples> => {
   if (png.length < header.end + 4 || !png.subarray(0, signature.length).equals(signature)) return E.left('is no PNG')
   const [bitDepth, colourType] = [png[header.bitDepth]!, png[header.colourType]!]
   if ((colourType !== colourTypes.grey && colourType !== colourTypes.palette) || bitDepth > 8)
@@ -70,9 +70,9 @@ export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 
       if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
       return readFile(path)
     }, unreadable),
-    TE.chainEitherK((png) => E.mapLeft((fault: string) => inputFailure(`the mask ${path} ${fault}`))(asGrey(png))),
+    TE.chainEitherK((png) => E.mapLeft((fault: string) => inputFailure(`the mask ${path} ${fault}`))(toGreyPng(png))),
     TE.bind('stored', ({ png }) => TE.tryCatch((): Promise<Extent2> => loadSharp()(png, sharpOptions).metadata(), unreadable)),
-    TE.bind('wanted', ({ stored: { height, width } }) => TE.fromEither(enlarged(`the mask ${path}`, { height, width }, least))),
+    TE.bind('wanted', ({ stored: { height, width } }) => TE.fromEither(upscaledExtent(`the mask ${path}`, { height, width }, least))),
     TE.chain(({ png, bitDepth, stored, wanted }) =>
       TE.tryCatch(async () => {
         const image = loadSharp()(png, sharpOptions)
@@ -125,7 +125,7 @@ export const writeMask = (path: string, { height, width }: Extent2, parts: reado
       await writerFor(path)!(sharp(input, { ...raw, limitInputPixels: false }).toColourspace('b-w'), temporary, bytes)
     })
   if (parts.length === 1) return write(parts[0]!)
-  return withRoom(`the mask ${path}`, bytes, (file) =>
+  return withDiskSpace(`the mask ${path}`, bytes, (file) =>
     pipe(
       TE.tryCatch(() => writeFile(file, [greyHeader(height, width), ...parts]), unwritable(path)),
       TE.chain(() => write(file))

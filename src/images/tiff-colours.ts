@@ -41,7 +41,7 @@ const fieldsOf = async (file: FileHandle): Promise<ReadonlyMap<number, number>> 
  * Why the colours of a TIFF, which the decoder hands out as they are stored, would be other ones; undefined where they are right. YCbCr is
  * made RGB by JPEG alone.
  */
-export const colourFault = async (path: string): Promise<string | undefined> => {
+export const findColourFault = async (path: string): Promise<string | undefined> => {
   const file = await open(path, 'r')
   try {
     const fields = await fieldsOf(file)

@@ -1,4 +1,4 @@
-import type { Exchange } from '../running/step-io'
+import type { StepIo } from '../running/step-io'
 import type { Planned } from '../plans/plan-network'
 
 /** What a loss over pixels asks of labels [B, H, W]. */
@@ -36,7 +36,7 @@ export const weightOfPixels = ({ ignored, classWeights }: PixelLoss, labels: Arr
  * Fills what a step divides by, `weight` being the sum over all micro-batches of an update, and the class weights. Where no pixel counts,
  * the loss and its gradients are zero.
  */
-export const setPixelWeights = ({ classWeights }: PixelLoss, weight: number, exchange: Exchange): void => {
-  exchange.view('normaliser')[0] = weight === 0 ? 1 : weight
-  if (classWeights !== undefined) exchange.view('classWeights').set(classWeights)
+export const setPixelWeights = ({ classWeights }: PixelLoss, weight: number, io: StepIo): void => {
+  io.view('normaliser')[0] = weight === 0 ? 1 : weight
+  if (classWeights !== undefined) io.view('classWeights').set(classWeights)
 }

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
-import { following } from '../tasks/linked-abort'
+import { linkAbort } from '../tasks/linked-abort'
 
 type Callback = (...given: readonly unknown[]) => unknown
 
@@ -26,7 +26,7 @@ export const withCallbacks =
     const callbacks = Object.entries(options).filter((entry): entry is [string, Callback] => typeof entry[1] === 'function')
     if (callbacks.length === 0 && signal === undefined) return run(options)
     return async () => {
-      const { controller, leave } = following(signal)
+      const { controller, leave } = linkAbort(signal)
       let fault: string | undefined
       const fail =
         (name: string) =>

@@ -7,7 +7,7 @@ import type { Planned } from '../plans/plan-network'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'
 import type { BestBy, Validation } from '../training/best'
 import { type ClassWeights, parseClassWeights } from '../training/class-weights'
-import { type Schedule, parseSchedule } from '../training/learning-rate'
+import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
 import {
   accepting,
@@ -26,9 +26,9 @@ import { type DecodedOptions, type Kind, type OptionsOf, filled, fromJavaScript,
 import { optimizerOptions } from './optimizer-options'
 import { measureOption, setupOptions, watchingOptions } from './setup-options'
 
-type KindOfSchedule<K extends Schedule['kind']> = Extract<Schedule, { readonly kind: K }>
+type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
-const schedules = byKind<Schedule>('a schedule', {
+const schedules = byKind<LearningRateSchedule>('a schedule', {
   constant: exactly<KindOfSchedule<'constant'>>('a schedule', 'field', { kind: oneOfCodec('constant') }, {}),
   cosine: exactly<KindOfSchedule<'cosine'>>('a schedule', 'field', { kind: oneOfCodec('cosine') }, {}),
   step: exactly<KindOfSchedule<'step'>>(
@@ -83,7 +83,7 @@ export const trainOptions = {
   lr: optional(positive, 'learning rate', { otherwise: 'sgd 0.01, adam and adamw 0.001' }),
   /** A schedule of the learning rate, or its text: 'constant', 'cosine', 'step:EVERY:FACTOR'. */
   schedule: filled(
-    textOrValue<Schedule>('name', 'a schedule, or its text', parseSchedule, schedules),
+    textOrValue<LearningRateSchedule>('name', 'a schedule, or its text', parseSchedule, schedules),
     'constant, cosine, or step:EVERY:FACTOR',
     { kind: 'constant' },
     { otherwise: 'constant' }

@@ -45,12 +45,12 @@ const fillLabels = (file: TensorFile, { count, classes, ignored }: Labels, targe
 const fillTarget = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
   const { op, input } = planned.staged.graph.nodes.at(-1)!
   const [batch, classes] = input
-  const target = network.exchange.view('target')
+  const target = network.io.view('target')
   const pixels = pixelLossOf(planned)
   if (pixels !== undefined)
     return pipe(
       fillLabels(file, { count: target.length, classes, ignored: pixels.ignored }, target),
-      TE.map(() => setPixelWeights(pixels, weightOfPixels(pixels, target), network.exchange))
+      TE.map(() => setPixelWeights(pixels, weightOfPixels(pixels, target), network.io))
     )
   return op === 'softmaxCrossEntropy' ? fillLabels(file, { count: batch, classes }, target) : readTensor(file, 'target', target)
 }
@@ -67,7 +67,7 @@ export const fillBatch = (file: TensorFile, planned: Planned, network: RunningNe
       (shape) => !isLabels || shape.join() === wanted.join(),
       (shape) => inputFailure(`${file.path}: target is [${shape.join(', ')}] where the model needs [${wanted.join(', ')}]`)
     ),
-    TE.chain(() => readTensor(file, 'input', network.exchange.view('input'))),
+    TE.chain(() => readTensor(file, 'input', network.io.view('input'))),
     TE.chain(() => fillTarget(file, planned, network))
   )
 }

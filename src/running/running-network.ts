@@ -3,8 +3,8 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type DeviceName, type Image, type SectionName, type Session, availableMemory, openSession } from '../../native'
 import type { Parameter } from '../../staging/graph'
-import { closing } from '../tasks/with-resource'
-import { type Exchange, exchangeFor } from './step-io'
+import { withResource } from '../tasks/with-resource'
+import { type StepIo, createStepIo } from './step-io'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import { initialise } from '../weights/initialise'
 import type { Planned } from '../plans/plan-network'
@@ -16,21 +16,21 @@ export interface StepParameters {
   readonly seed: number
 }
 
-/** A network on its device, ready to run: a session of the native interpreter with its exchange buffers. */
+/** A network on its device, ready to run: a session of the native interpreter with its I/O buffer buffers. */
 export interface RunningNetwork {
   readonly parameters: readonly Parameter[]
-  /** The exchange of the step section: fill in `target`, run a step, read `loss`. */
-  readonly exchange: Exchange
+  /** The I/O buffer of the step section: fill in `target`, run a step, read `loss`. */
+  readonly io: StepIo
   /** Runs one step; milliseconds that it took. */
   readonly step: (parameters: StepParameters, images: readonly Image[]) => Outcome<number>
-  /** The exchange of the update section, where the Program has one. */
-  readonly updateExchange: Exchange | undefined
+  /** The I/O buffer of the update section, where the Program has one. */
+  readonly updateIo: StepIo | undefined
   /** Updates the weights from gradients that steps have added up; nothing where a step does that itself. */
   readonly update: (parameters: StepParameters) => Outcome<number>
-  /** Forward alone; the scores are left in the given exchange of the evaluate section. */
-  readonly evaluate: (exchange: Exchange, images: readonly Image[]) => Outcome<number>
-  /** Weights and optimizer state, copied out into the given exchange of the save section. */
-  readonly save: (exchange: Exchange) => Outcome<void>
+  /** Forward alone; the scores are left in the given I/O buffer of the evaluate section. */
+  readonly evaluate: (io: StepIo, images: readonly Image[]) => Outcome<number>
+  /** Weights and optimizer state, copied out into the given I/O buffer of the save section. */
+  readonly save: (io: StepIo) => Outcome<void>
   readonly interrupt: () => void
   readonly measuredPeakBytes: () => number
   readonly measuredHostPeakBytes: () => number
@@ -41,23 +41,23 @@ export interface RunningNetwork {
 
 const noStep: StepParameters = { learningRate: 0, step: 0, seed: 0 }
 
-/** Fills the restore exchange: weights from a file or drawn from the seed, and optimizer state zero; or all as it was saved. */
-const fillWeights = ({ planned, weights, state, seed }: Opening, exchange: Exchange): Outcome<void> => {
+/** Fills the restore I/O buffer: weights from a file or drawn from the seed, and optimizer state zero; or all as it was saved. */
+const fillWeights = ({ planned, weights, state, seed }: Opening, io: StepIo): Outcome<void> => {
   const { model, parameters } = planned.staged.graph
-  if (state !== undefined) return state(exchange)
-  if (weights !== undefined) return readWeights(weights, model, parameters, exchange)
+  if (state !== undefined) return state(io)
+  if (weights !== undefined) return readWeights(weights, model, parameters, io)
   return TE.fromIO(() => {
     const last = parameters.findLast(({ role }) => role === 'weight')
     for (const parameter of parameters) {
       const { name, shape } = parameter
-      initialise(seed, name, shape, exchange.view(name) as Float32Array | Float64Array, parameter === last)
+      initialise(seed, name, shape, io.view(name) as Float32Array | Float64Array, parameter === last)
     }
   })
 }
 
 const run =
   (session: Session) =>
-  (section: SectionName, { buffer }: Exchange, parameters: StepParameters, images: readonly Image[]): Outcome<number> =>
+  (section: SectionName, { buffer }: StepIo, parameters: StepParameters, images: readonly Image[]): Outcome<number> =>
     TE.mapLeft(deviceFailure)(session.run(section, buffer, parameters, images))
 
 export interface Opening {
@@ -65,15 +65,15 @@ export interface Opening {
   readonly device: DeviceName
   /** A safetensors file; drawn from the seed where absent. */
   readonly weights?: string | undefined
-  /** Instead of weights: fills the restore exchange with all that an earlier training left. */
-  readonly state?: ((exchange: Exchange) => Outcome<void>) | undefined
+  /** Instead of weights: fills the restore I/O buffer with all that an earlier training left. */
+  readonly state?: ((io: StepIo) => Outcome<void>) | undefined
   readonly seed: number
   /** Whether the time of each launch is measured. */
   readonly timesKernels?: boolean
 }
 
 /** Room on the host for all weights, before they are copied into the arena. */
-const roomForWeights = ({ device, planned: { arenaBytes, staged } }: Opening): E.Either<Failure, Exchange> => {
+const roomForWeights = ({ device, planned: { arenaBytes, staged } }: Opening): E.Either<Failure, StepIo> => {
   const { graph, program } = staged
   const bytes = program.restore.exchangeBytes
   const weights = `the weights of ${graph.model} take ${bytes} bytes`
@@ -90,7 +90,7 @@ const roomForWeights = ({ device, planned: { arenaBytes, staged } }: Opening): E
     ),
     E.chain(() =>
       E.tryCatch(
-        () => exchangeFor(program.restore),
+        () => createStepIo(program.restore),
         () => inputFailure(`${weights}, more than Node can allocate; take fewer classes or channels`)
       )
     )
@@ -130,14 +130,14 @@ const open = (opening: Opening): Outcome<RunningNetwork> => {
 
 const running = (session: Session, { staged }: Planned, parameters: readonly Parameter[]): RunningNetwork => {
   const { step, update } = staged.program
-  const exchange = exchangeFor(step)
-  const updateExchange = update && exchangeFor(update)
+  const io = createStepIo(step)
+  const updateIo = update && createStepIo(update)
   return {
     parameters,
-    exchange,
-    step: (values, images) => run(session)('step', exchange, values, images),
-    updateExchange,
-    update: (values) => (updateExchange === undefined ? TE.right(0) : run(session)('update', updateExchange, values, [])),
+    io,
+    step: (values, images) => run(session)('step', io, values, images),
+    updateIo,
+    update: (values) => (updateIo === undefined ? TE.right(0) : run(session)('update', updateIo, values, [])),
     evaluate: (scores, images) => run(session)('evaluate', scores, noStep, images),
     save: (saved) => TE.map(() => undefined)(run(session)('save', saved, noStep, [])),
     interrupt: () => session.interrupt(),
@@ -160,4 +160,4 @@ export const stoppable =
 
 /** Opens the network, hands it to `use`, and closes it whatever happens. */
 export const withNetwork = <A>(opening: Opening, use: (network: RunningNetwork) => Outcome<A>): Outcome<A> =>
-  closing(open(opening), use, (network) => network.close())
+  withResource(open(opening), use, (network) => network.close())

@@ -3,7 +3,7 @@ import { exchangedBytes, type Exchanged, type Section } from '../../staging/prog
 export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
 
 /** The caller's buffer of one section, and its values by name, as views into it. */
-export interface Exchange {
+export interface StepIo {
   readonly buffer: ArrayBuffer
   readonly view: (name: string) => Numbers
   /** A value's bytes, in parts: all of a large one are more than one view holds. */
@@ -30,7 +30,7 @@ const viewOf = (buffer: ArrayBuffer, entry: Exchanged): Numbers => {
 }
 
 /** A zeroed buffer for a section of the Program. */
-export const exchangeFor = (section: Section): Exchange => {
+export const createStepIo = (section: Section): StepIo => {
   const buffer = new ArrayBuffer(section.exchangeBytes)
   const entries = new Map(section.exchanged.map((entry) => [entry.name, entry]))
   const entryOf = (name: string): Exchanged => {

@@ -11,7 +11,7 @@ const followersOf = (signal: AbortSignal): Set<AbortController> => {
 }
 
 /** A controller that aborts with the signal, until it leaves. */
-export const following = (signal: AbortSignal | undefined): { readonly controller: AbortController; readonly leave: () => void } => {
+export const linkAbort = (signal: AbortSignal | undefined): { readonly controller: AbortController; readonly leave: () => void } => {
   const controller = new AbortController()
   if (signal === undefined) return { controller, leave: () => undefined }
   if (signal.aborted) controller.abort()

@@ -48,11 +48,11 @@ const grey = [0.299, 0.587, 0.114] as const
 
 const channels = [0, 1, 2] as const
 
-const scaled = (factor: number, offset: number): Affine =>
+const scaleMatrix = (factor: number, offset: number): Affine =>
   channels.map((channel) => [channel === 0 ? factor : 0, channel === 1 ? factor : 0, channel === 2 ? factor : 0, offset])
 
 /** Between the colour's grey (0) and the colour (1). */
-const saturated = (factor: number): Affine =>
+const saturationMatrix = (factor: number): Affine =>
   channels.map((channel) => {
     const entry = (of: 0 | 1 | 2): number => (1 - factor) * grey[of] + (channel === of ? factor : 0)
     return [entry(0), entry(1), entry(2), 0]
@@ -70,9 +70,9 @@ const fromYiq: Affine = [
   [1, -1.107, 1.7046, 0]
 ]
 
-const turnedHue = (turns: number): Affine => {
+const hueMatrix = (turns: number): Affine => {
   // Constants of four digits are no exact inverse: without a turn, colours stay as they are.
-  if (turns === 0) return scaled(1, 0)
+  if (turns === 0) return scaleMatrix(1, 0)
   const [cosine, sine] = [Math.cos(2 * Math.PI * turns), Math.sin(2 * Math.PI * turns)]
   const turn: Affine = [
     [1, 0, 0, 0],
@@ -88,12 +88,17 @@ const turnedHue = (turns: number): Affine => {
  * (linear) rather than of HSV, and values are clamped once, in the end.
  */
 export const colourMatrix = ({ brightness, contrast, saturation, hue }: ColourJitter): Float32Array => {
-  const steps = [scaled(contrast, (1 - contrast) / 2), saturated(saturation), turnedHue(hue)]
-  return Float32Array.from(steps.reduce((sofar, next) => compose(next, sofar), scaled(brightness, 0)).flat())
+  const steps = [scaleMatrix(contrast, (1 - contrast) / 2), saturationMatrix(saturation), hueMatrix(hue)]
+  return Float32Array.from(steps.reduce((sofar, next) => compose(next, sofar), scaleMatrix(brightness, 0)).flat())
 }
 
 /** The augmentations of a step's rows as a function of (seed, step) alone. */
-export const augmenter = ({ seed, batch, rotate, colourJitter }: AugmentationOptions): ((step: number) => readonly Augmentation[]) => {
+export const createAugmenter = ({
+  seed,
+  batch,
+  rotate,
+  colourJitter
+}: AugmentationOptions): ((step: number) => readonly Augmentation[]) => {
   const around = (centre: number, spread: number, uniform: number): number => centre + spread * (2 * uniform - 1)
   return (step) => {
     const [turns, colours] = [stream(seed, `rotate.${step}`), stream(seed, `colour.${step}`)]

@@ -1,9 +1,9 @@
 import * as T from 'fp-ts/Task'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Outcome, allOf } from '../failure'
+import { type Outcome, collectFailures } from '../failure'
 import { type SeenImage, imageNotices } from '../images/image-notices'
-import { type Extent2, decodeImage, enlarged, readHeader } from '../images/decode-image'
+import { type Extent2, decodeImage, upscaledExtent, readHeader } from '../images/decode-image'
 import { inParallel } from '../tasks/in-parallel'
 import type { TrainingRequest } from './request'
 import type { Split } from './validation-split'
@@ -14,7 +14,7 @@ const decodedAtOnce = 2
 const checkHeader = (path: string, least: Extent2): Outcome<SeenImage> =>
   pipe(
     readHeader(path),
-    TE.chainFirstEitherK((header) => enlarged(`the image ${path}`, header, least)),
+    TE.chainFirstEitherK((header) => upscaledExtent(`the image ${path}`, header, least)),
     TE.map((header) => ({ path, header }))
   )
 
@@ -29,7 +29,7 @@ export const checkImages = (
   const each = <A>(check: (path: string) => Outcome<A>, lanes?: number): Outcome<readonly A[]> =>
     pipe(
       inParallel(paths, (path) => check(path)(), signal, lanes),
-      TE.chainEitherK(allOf)
+      TE.chainEitherK(collectFailures)
     )
   let count = 0
   const readWhole = (path: string): Outcome<void> =>

@@ -14,7 +14,7 @@ export const parseClassWeights = (text: string): E.Either<string, ClassWeights> 
 }
 
 /** Images, or pixels, of each class. */
-export const classCounts = ({ examples }: Dataset, classes: number): readonly number[] => {
+export const countClasses = ({ examples }: Dataset, classes: number): readonly number[] => {
   const counts = new Array<number>(classes).fill(0)
   for (const { label } of examples)
     if (typeof label === 'number') counts[label]! += 1
@@ -22,18 +22,18 @@ export const classCounts = ({ examples }: Dataset, classes: number): readonly nu
   return counts
 }
 
-const balanced = (counts: readonly number[]): readonly number[] => {
+const balanceWeights = (counts: readonly number[]): readonly number[] => {
   const total = counts.reduce((sum, count) => sum + count, 0)
   const present = counts.filter((count) => count > 0).length
   return counts.map((count) => (count === 0 ? 0 : total / (present * count)))
 }
 
 /** One weight a class, by what there is of each. */
-export const weightsOfClasses = (wanted: ClassWeights, counts: readonly number[]): E.Either<Failure, readonly number[]> => {
+export const resolveClassWeights = (wanted: ClassWeights, counts: readonly number[]): E.Either<Failure, readonly number[]> => {
   const classes = counts.length
   if (wanted === 'balanced')
     return counts.some((count) => count > 0)
-      ? E.right(balanced(counts))
+      ? E.right(balanceWeights(counts))
       : E.left(inputFailure('--class-weights balanced: no pixel of the training masks counts: leave it out, or label some'))
   if (wanted.length !== classes)
     return E.left(inputFailure(`--class-weights gives ${wanted.length} weights but the model has ${classes} classes: give one a class`))

@@ -1,4 +1,4 @@
-import { type Dataset, labelsOf } from '../images/dataset'
+import { type Dataset, imageLabels } from '../images/dataset'
 import { type Mask, ignoredLabel } from '../images/masks'
 import type { Split } from './validation-split'
 
@@ -39,7 +39,7 @@ const ofNames = (names: readonly string[], labels: readonly number[]): readonly 
 
 const ofDataset = (name: 'training' | 'validation', dataset: Dataset | undefined): readonly string[] => {
   if (dataset === undefined) return []
-  const labels = labelsOf(dataset)
+  const labels = imageLabels(dataset)
   return [
     ...(dataset.leftOut === undefined ? [] : [dataset.leftOut]),
     ...(labels === undefined ? ofMasks(name, dataset) : ofLabels(name, labels)),

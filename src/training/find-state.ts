@@ -4,7 +4,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type ResumeFingerprint, fingerprintDifferences } from './resume-fingerprint'
 import { type State, openStateFolder, readState, statePath } from './state'
 
-export interface Resuming {
+export interface ResumeRequest {
   readonly folder: string
   readonly resume: boolean
   readonly agreed: ResumeFingerprint
@@ -16,8 +16,8 @@ const words: Readonly<Record<string, string>> = { model: 'the model', layers: 't
 
 const optionOf = (name: string): string => words[name] ?? `--${name}`
 
-const checkAgreement =
-  ({ folder, agreed }: Resuming) =>
+const checkFingerprint =
+  ({ folder, agreed }: ResumeRequest) =>
   (state: State): Outcome<State> => {
     const [first] = fingerprintDifferences(state.agreed, agreed)
     if (first === undefined) return TE.right(state)
@@ -30,14 +30,14 @@ const checkAgreement =
   }
 
 /** The newest state that is whole; an older one where the disk has lost it. */
-const newest = (folder: string, steps: readonly number[], notice: Resuming['notice']): Outcome<State> => {
+const readNewest = (folder: string, steps: readonly number[], notice: ResumeRequest['notice']): Outcome<State> => {
   const [first, ...older] = steps
   const found = readState(statePath(folder, first!))
   return older.length === 0
     ? found
     : TE.orElse((failure: Failure) => {
         notice(`${failure.message}; the state after step ${older[0]} is taken`)
-        return newest(folder, older, notice)
+        return readNewest(folder, older, notice)
       })(found)
 }
 
@@ -45,7 +45,7 @@ const newest = (folder: string, steps: readonly number[], notice: Resuming['noti
  * The state to go on from, or undefined where training starts afresh: the folder holds none. Without --resume a folder that holds
  * one is refused, lest it be written over.
  */
-export const stateToResume = (resuming: Resuming): Outcome<State | undefined> => {
+export const findStateToResume = (resuming: ResumeRequest): Outcome<State | undefined> => {
   const { folder, resume, rates, notice } = resuming
   return pipe(
     openStateFolder(folder),
@@ -59,8 +59,8 @@ export const stateToResume = (resuming: Resuming): Outcome<State | undefined> =>
         return TE.right(undefined)
       }
       return pipe(
-        newest(folder, steps, notice),
-        TE.chain(checkAgreement(resuming)),
+        readNewest(folder, steps, notice),
+        TE.chain(checkFingerprint(resuming)),
         TE.chainFirstIOK((state) => () => {
           notice(`training goes on after step ${state.record.loss.length}, from ${state.file.path}`)
           for (const [name, was, is] of fingerprintDifferences(state.rates, rates)) notice(`--${name} is ${is} from here on; it was ${was}`)

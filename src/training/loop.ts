@@ -13,7 +13,7 @@ import type { LossWeights } from './loss-weights'
 import type { TrainingRequest } from './request'
 
 /** All that steps need, made ready. */
-export interface Training {
+export interface TrainingRun {
   readonly request: TrainingRequest
   readonly network: RunningNetwork
   readonly batches: Batches
@@ -54,7 +54,7 @@ interface Updates {
 }
 
 /** Runs update after update; the next micro-batch is decoded while the current one runs. */
-const updates = ({ request: { options }, network, batches, steps, weights, before }: Training): Updates => {
+const createUpdates = ({ request: { options }, network, batches, steps, weights, before }: TrainingRun): Updates => {
   const { seed, signal, clipNorm, accumulate } = options
   let isBetweenSteps = true
   let next = batches.load(before.loss.length * accumulate)()
@@ -69,28 +69,28 @@ const updates = ({ request: { options }, network, batches, steps, weights, befor
       if (E.isLeft(batch)) return batch
       if (signal?.aborted) return E.left(interrupted(step, steps))
       const { images, target } = batch.right
-      network.exchange.view('target').set(target)
-      weighted.right(index, network.exchange)
+      network.io.view('target').set(target)
+      weighted.right(index, network.io)
       isBetweenSteps = false
       const running = network.step({ ...parameters, step: microStep }, images)()
       if (microStep + 1 < steps * accumulate) next = batches.load(microStep + 1)()
       const ran = await running
       if (E.isLeft(ran)) return ran
-      loss += network.exchange.view('loss')[0]!
+      loss += network.io.view('loss')[0]!
       milliseconds += ran.right
     }
     if (!Number.isFinite(loss)) return E.left(notFinite(loss, step, rate))
     const updated = await network.update({ ...parameters, step })()
     if (E.isLeft(updated)) return updated
     isBetweenSteps = true
-    const gradientNorm = clipNorm === undefined ? undefined : network.updateExchange?.view('gradientNorm')[0]
+    const gradientNorm = clipNorm === undefined ? undefined : network.updateIo?.view('gradientNorm')[0]
     return E.right({ loss, milliseconds: milliseconds + updated.right, gradientNorm })
   }
   return { update, isBetweenSteps: () => isBetweenSteps }
 }
 
 /** The record while it grows. */
-interface Growing extends TrainingRecord {
+interface GrowingRecord extends TrainingRecord {
   readonly loss: number[]
   readonly stepMs: number[]
   readonly validations: Validation[]
@@ -98,9 +98,9 @@ interface Growing extends TrainingRecord {
 
 /** Validates, and keeps the weights where they are the best so far. */
 const validateAfter = async (
-  { request: { options }, metrics, stateWriter }: Training,
+  { request: { options }, metrics, stateWriter }: TrainingRun,
   validate: Outcome<Quality>,
-  record: Growing
+  record: GrowingRecord
 ): Promise<E.Either<Failure, void>> => {
   const step = record.loss.length
   const quality = await validate()
@@ -119,7 +119,7 @@ const validateAfter = async (
 const isDue = (every: number | undefined, steps: number): boolean => every !== undefined && steps % every === 0
 
 /** Everything after a complete step: its metrics, a validation and a state where they are due. In this order, so that a state vouches for the rest. */
-const completeStep = async (training: Training, record: Growing): Promise<E.Either<Failure, void>> => {
+const completeStep = async (training: TrainingRun, record: GrowingRecord): Promise<E.Either<Failure, void>> => {
   const { steps, isEpochEnd, validate, metrics, stateWriter } = training
   const { options } = training.request
   const done = record.loss.length
@@ -142,7 +142,7 @@ const stopText = (record: TrainingRecord, bestBy: BestBy): string => {
   return `training stops after step ${record.loss.length}: the last ${best?.since} validations brought no better ${bestBy} than step ${best?.step}'s`
 }
 
-const runSteps = async (training: Training, { update }: Updates, record: Growing): Promise<E.Either<Failure, number>> => {
+const runSteps = async (training: TrainingRun, { update }: Updates, record: GrowingRecord): Promise<E.Either<Failure, number>> => {
   const { network, steps, metrics, request } = training
   const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
   let peakDeviceBytes: number | undefined
@@ -171,12 +171,12 @@ export interface Trained extends TrainingRecord {
 }
 
 /** All steps in turn, and what is left of them on disk: where they end early, what was learnt until then. */
-export const runTraining =
-  (training: Training): Outcome<Trained> =>
+export const runUpdates =
+  (training: TrainingRun): Outcome<Trained> =>
   async () => {
     const { before, steps, stateWriter } = training
-    const record: Growing = { loss: [...before.loss], stepMs: [...before.stepMs], validations: [...before.validations] }
-    const run = updates(training)
+    const record: GrowingRecord = { loss: [...before.loss], stepMs: [...before.stepMs], validations: [...before.validations] }
+    const run = createUpdates(training)
     const keepAfter = (failure: Failure) => {
       // A device that has failed hands nothing out any more.
       return stateWriter.afterFailure(record, failure, run.isBetweenSteps() && failure.code !== 'device')()

@@ -58,7 +58,7 @@ interface Kept {
 }
 
 /** undefined where the file is none of ours. */
-const keptOf = (text: string, { steps, loss }: MetricsOptions): Kept | undefined => {
+const findKept = (text: string, { steps, loss }: MetricsOptions): Kept | undefined => {
   const texts = text.split('\n')
   const torn = texts.pop()!
   const lines = texts.map(lineOf)
@@ -99,7 +99,7 @@ export interface MetricsOptions {
   readonly notice?: (sentence: string) => void
 }
 
-const linesTo = (path: string, file: FileHandle): MetricsFile => {
+const appendLines = (path: string, file: FileHandle): MetricsFile => {
   const append = (value: object): Outcome<void> => TE.tryCatch(() => write(file, value), unwritable(path))
   return {
     step: append,
@@ -110,10 +110,10 @@ const linesTo = (path: string, file: FileHandle): MetricsFile => {
 }
 
 /** Cuts the file to what is kept of it; says whether it is none of ours, which is then left as it is. */
-const cut = async (file: FileHandle, options: MetricsOptions): Promise<'cut' | 'foreign'> => {
+const truncateToKept = async (file: FileHandle, options: MetricsOptions): Promise<'cut' | 'foreign'> => {
   const { path, steps, notice } = options
   const text = await file.readFile('utf8')
-  const kept = keptOf(text, options)
+  const kept = findKept(text, options)
   if (kept === undefined) return 'foreign'
   if (steps === 0 ? text !== '' : !kept.isAll) {
     const aside = await setAside(path)
@@ -138,12 +138,12 @@ export const openMetrics = (options: MetricsOptions): Outcome<MetricsFile> => {
     }, unwritable(path)),
     TE.chain((file) =>
       pipe(
-        TE.tryCatch(() => cut(file, options), unwritable(path)),
+        TE.tryCatch(() => truncateToKept(file, options), unwritable(path)),
         TE.filterOrElse(
           (is) => is === 'cut',
           () => inputFailure(foreign)
         ),
-        TE.map(() => linesTo(path, file)),
+        TE.map(() => appendLines(path, file)),
         TE.orElseFirstTaskK(() => () => file.close())
       )
     )

@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Graph } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type Dataset, checkLabels, labelsOf } from '../images/dataset'
+import { type Dataset, checkLabels, imageLabels } from '../images/dataset'
 import type { Extent2 } from '../images/decode-image'
 import { withClassWeights } from '../model/model-layers'
 import { mostSteps } from '../options/limits'
@@ -14,12 +14,12 @@ import { watchingOf } from '../plans/watching'
 import { tap } from '../tasks/tap'
 import { leastExtent } from './batches'
 import { checkImages } from './check-images'
-import { classCounts, weightsOfClasses } from './class-weights'
+import { countClasses, resolveClassWeights } from './class-weights'
 import { dataNotices } from './data-notices'
 import type { TrainingObjective } from './objective'
 import type { TrainingRequest } from './request'
-import { stateToResume } from './find-state'
-import { type ResumeFingerprint, rates, resumeFingerprint } from './resume-fingerprint'
+import { findStateToResume } from './find-state'
+import { type ResumeFingerprint, rateFingerprint, resumeFingerprint } from './resume-fingerprint'
 import type { State } from './state'
 import { type Split, datasetsOf } from './validation-split'
 
@@ -27,7 +27,7 @@ import { type Split, datasetsOf } from './validation-split'
 const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Either<Failure, number> => {
   const { op, input: scores } = nodes.at(-1)!
   const [wanted, labelled] =
-    labelsOf(training) === undefined
+    imageLabels(training) === undefined
       ? (['scores of each class for every pixel, which masks train; end it in [B, classes, H, W]', op === 'pixelCrossEntropy'] as const)
       : ([
           'scores of one class an image, which labelled images train; end it in [B, classes]',
@@ -63,7 +63,7 @@ const stepsOf = ({ options: { steps, epochs = 1 } }: TrainingRequest, training: 
 
 const objectiveFor = ({ objective, options }: TrainingRequest, { training }: Split): TrainingObjective => ({
   ...objective,
-  ...(options.classWeights === undefined || labelsOf(training) === undefined ? {} : { rowWeights: true as const }),
+  ...(options.classWeights === undefined || imageLabels(training) === undefined ? {} : { rowWeights: true as const }),
   ...(options.validation === undefined ? {} : { evaluate: true as const })
 })
 
@@ -74,17 +74,17 @@ const setupFor = (
   { input }: Graph,
   weights: readonly number[] | undefined
 ): RunnableSetup =>
-  weights === undefined || labelsOf(training) !== undefined ? setup : { ...setup, model: withClassWeights(setup.model, input, weights) }
+  weights === undefined || imageLabels(training) !== undefined ? setup : { ...setup, model: withClassWeights(setup.model, input, weights) }
 
 const findState = (
   { options: { state, resume }, notify }: TrainingRequest,
   choices: Pick<PreparedTraining, 'agreed' | 'rates'>
 ): Outcome<State | undefined> =>
-  state === undefined ? TE.right(undefined) : stateToResume({ folder: state, resume, ...choices, notice: notify })
+  state === undefined ? TE.right(undefined) : findStateToResume({ folder: state, resume, ...choices, notice: notify })
 
 /** What is best must be measured. */
 const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training }: Split): E.Either<Failure, void> => {
-  const [absent, instead] = labelsOf(training) === undefined ? ['auc', 'iou'] : ['iou', 'auc']
+  const [absent, instead] = imageLabels(training) === undefined ? ['auc', 'iou'] : ['iou', 'auc']
   return bestBy === absent
     ? E.left(inputFailure(`--best-by ${absent} is not measured on such data; take loss, accuracy or ${instead}`))
     : E.right(undefined)
@@ -110,7 +110,7 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
       TE.fromEither(
         options.classWeights === undefined
           ? E.right(undefined)
-          : weightsOfClasses(options.classWeights, classCounts(split.training, classes))
+          : resolveClassWeights(options.classWeights, countClasses(split.training, classes))
       )
     ),
     TE.chainFirst(({ split, graph }) => checkImages(split, leastExtent(cropOf(graph), options.rotate), request)),
@@ -120,7 +120,7 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
     TE.bind('planned', ({ weightedSetup, objective }) => TE.fromEither(planNetwork(weightedSetup, objective, imageSource))),
     TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
     TE.let('agreed', ({ planned, split }) => resumeFingerprint(request, planned, split)),
-    TE.let('rates', ({ steps }) => rates(request, steps)),
+    TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),
     TE.bind('state', (choices) => findState(request, choices)),
     TE.map(({ split, planned, classes, classWeights, steps, agreed, rates, state }) => ({
       request,

@@ -57,7 +57,7 @@ export const resumeFingerprint = (
 }
 
 /** What may be chosen anew for the steps to come. */
-export const rates = ({ options: { schedule, warmup }, learningRate }: TrainingRequest, steps: number): ResumeFingerprint => ({
+export const rateFingerprint = ({ options: { schedule, warmup }, learningRate }: TrainingRequest, steps: number): ResumeFingerprint => ({
   lr: `${learningRate}`,
   schedule: schedule.kind === 'cosine' ? `cosine over ${steps} steps` : scheduleText(schedule),
   warmup: `${warmup}`

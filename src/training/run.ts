@@ -1,14 +1,14 @@
 import type { Outcome } from '../failure'
 import { pixelLossOf } from '../model/pixel-loss'
 import { type Opening, type RunningNetwork, withNetwork } from '../running/running-network'
-import { closing } from '../tasks/with-resource'
-import { type Batches, picturesFor, trainingBatches } from './batches'
-import { type Trained, runTraining } from './loop'
+import { withResource } from '../tasks/with-resource'
+import { type Batches, createImageLoader, createBatches } from './batches'
+import { type Trained, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropOf, rowsOfUpdate } from './prepare'
 import { emptyRecord } from './record'
-import { readResidents } from './state'
+import { restoreState } from './state'
 import { createStateWriter } from './state-writer'
 import { validate } from './validation'
 
@@ -29,11 +29,11 @@ const trainOn =
     const rows = rowsOfUpdate(planned, request)
     const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
     const [crop, { evaluate }] = [cropOf(program), program]
-    const pictures = picturesFor(crop, rotate)
-    const batches = trainingBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, pictures })
+    const loader = createImageLoader(crop, rotate)
+    const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader })
     const stop = () => network.interrupt()
     signal?.addEventListener('abort', stop)
-    const run = runTraining({
+    const run = runUpdates({
       request,
       network,
       batches,
@@ -41,7 +41,7 @@ const trainOn =
       isEpochEnd: (done) => epochs(done) > epochs(done - 1),
       weights: weightsFor(prepared, batches),
       validate:
-        validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, pictures, signal }),
+        validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal }),
       metrics,
       stateWriter: createStateWriter(network, program, {
         state: request.options.state,
@@ -61,7 +61,7 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
   if (path === undefined) return use(undefined)
   const { loss } = state?.record ?? emptyRecord
   const opening = openMetrics({ path, steps: loss.length, loss, notice: request.notify })
-  return closing(opening, use, (metrics) => metrics.close())
+  return withResource(opening, use, (metrics) => metrics.close())
 }
 
 /** Opens the network and the metrics, and trains; both are closed whatever happens. */
@@ -71,7 +71,7 @@ export const runPrepared = (prepared: PreparedTraining): Outcome<Trained> => {
     planned,
     device: request.setup.device,
     weights: request.options.weights,
-    state: state && ((exchange) => readResidents(state, planned.staged.program.restore, exchange)),
+    state: state && ((io) => restoreState(state, planned.staged.program.restore, io)),
     seed: request.options.seed
   }
   return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, metrics)))

@@ -32,7 +32,7 @@ export const permutation = (seed: number, name: string, count: number): readonly
  * The draws of any step as a function of (seed, step) alone: each epoch goes through all examples once in its own
  * order, and a batch may reach into the next epoch.
  */
-export const sampler = ({ seed, examples, batch, flip }: Sampling): ((step: number) => readonly Draw[]) => {
+export const createSampler = ({ seed, examples, batch, flip }: Sampling): ((step: number) => readonly Draw[]) => {
   let known: { readonly epoch: number; readonly order: readonly number[] } = { epoch: -1, order: [] }
   const orderOf = (epoch: number): readonly number[] => {
     if (known.epoch !== epoch) known = { epoch, order: permutation(seed, `order.${epoch}`, examples) }

@@ -5,7 +5,7 @@ import { pipe } from 'fp-ts/function'
 import type { Program } from '../../staging/program'
 import type { Failure, Outcome } from '../failure'
 import type { RunningNetwork } from '../running/running-network'
-import { snapshots } from '../weights/snapshots'
+import { createSnapshots } from '../weights/snapshots'
 import type { ResumeFingerprint } from './resume-fingerprint'
 import { type TrainingRecord, recordAfter } from './record'
 import { removeState, writeState } from './state'
@@ -43,7 +43,7 @@ const nothing: Outcome<void> = TE.right(undefined)
 export const createStateWriter = (network: RunningNetwork, program: Program, options: StateWriterOptions): StateWriter => {
   const { state, save, best, agreed, rates, resumedAfter } = options
   const wanted = state !== undefined || save !== undefined || best !== undefined
-  const copies = wanted ? snapshots(network, program.save) : undefined
+  const copies = wanted ? createSnapshots(network, program.save) : undefined
   /** Steps of the states in the folder, oldest first. */
   let states: readonly number[] = resumedAfter > 0 ? [resumedAfter] : []
 
@@ -52,10 +52,10 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
     if (copies === undefined || state === undefined) return nothing
     const steps = copies.lastStep()
     if (steps === 0 || steps === states.at(-1)) return nothing
-    const { exchange } = copies
+    const { io } = copies
     return pipe(
       copies.check,
-      TE.chain(() => writeState(state, { section: program.save, exchange, record: recordAfter(record, steps), agreed, rates })),
+      TE.chain(() => writeState(state, { section: program.save, io, record: recordAfter(record, steps), agreed, rates })),
       TE.map(() => void (states = [...states, steps]))
     )
   }

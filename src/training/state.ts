@@ -5,7 +5,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import type { Section } from '../../staging/program'
-import type { Exchange } from '../running/step-io'
+import type { StepIo } from '../running/step-io'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { makeFolder } from '../files/make-folder'
 import { type TensorFile, openTensorFile, readTensor, writeTensors } from '../weights/safetensors'
@@ -70,9 +70,9 @@ export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
   }, unwritable(folder))
 
 export interface StateToWrite {
-  /** The Program's `save`, and its exchange. */
+  /** The Program's `save`, and its I/O buffer. */
   readonly section: Section
-  readonly exchange: Exchange
+  readonly io: StepIo
   readonly record: TrainingRecord
   readonly agreed: ResumeFingerprint
   readonly rates: ResumeFingerprint
@@ -80,11 +80,11 @@ export interface StateToWrite {
 
 const keptStates = 2
 
-export const writeState = (folder: string, { section, exchange, record, agreed, rates }: StateToWrite): Outcome<void> => {
+export const writeState = (folder: string, { section, io, record, agreed, rates }: StateToWrite): Outcome<void> => {
   const steps = record.loss.length
   const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed, rates, validations: [...record.validations] }
   const tensors = [
-    ...section.exchanged.map(({ name, shape }) => tensorOf(name, shape, exchange.view(name))),
+    ...section.exchanged.map(({ name, shape }) => tensorOf(name, shape, io.view(name))),
     ...(['loss', 'stepMs'] as const).map((name) => tensorOf(histories[name], [steps], Float64Array.from(record[name])))
   ]
   return pipe(
@@ -135,10 +135,10 @@ export const readState = (path: string): Outcome<State> =>
     }))
   )
 
-/** Fills the exchange of the Program's `restore`: weights and optimizer state, each under its name. */
-export const readResidents = ({ file }: State, section: Section, exchange: Exchange): Outcome<void> =>
+/** Fills the I/O buffer of the Program's `restore`: weights and optimizer state, each under its name. */
+export const restoreState = ({ file }: State, section: Section, io: StepIo): Outcome<void> =>
   pipe(
     section.exchanged,
-    TE.traverseSeqArray(({ name }) => readTensor(file, name, exchange.view(name))),
+    TE.traverseSeqArray(({ name }) => readTensor(file, name, io.view(name))),
     TE.map(() => undefined)
   )

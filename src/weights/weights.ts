@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Parameter } from '../../staging/graph'
-import type { Exchange, Numbers } from '../running/step-io'
+import type { StepIo, Numbers } from '../running/step-io'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTensors } from './safetensors'
 
@@ -53,32 +53,32 @@ const checkFinite = (whose: string, name: string, values: Numbers, remedy: strin
 }
 
 /** The loss of a step says nothing of what its update makes of the weights. */
-export const checkTrained = (steps: number, parameters: readonly Parameter[], exchange: Exchange): E.Either<Failure, void> =>
+export const checkTrained = (steps: number, parameters: readonly Parameter[], io: StepIo): E.Either<Failure, void> =>
   pipe(
     parameters,
     E.traverseArray(({ name }) =>
-      checkFinite(`the weights after step ${steps}`, name, exchange.view(name), 'lower --lr, or start from other weights')
+      checkFinite(`the weights after step ${steps}`, name, io.view(name), 'lower --lr, or start from other weights')
     ),
     E.map(() => undefined)
   )
 
-/** Reads a weights file into the exchange of the restore section. */
-export const readWeights = (path: string, model: string, parameters: readonly Parameter[], exchange: Exchange): Outcome<void> =>
+/** Reads a weights file into the I/O buffer of the restore section. */
+export const readWeights = (path: string, model: string, parameters: readonly Parameter[], io: StepIo): Outcome<void> =>
   pipe(
     openTensorFile(path),
     TE.chainEitherK(matchParameters(model, parameters)),
     TE.chain((file) =>
       TE.traverseSeqArray(({ name }: Parameter) =>
         pipe(
-          readTensor(file, name, exchange.view(name)),
-          TE.chainEitherK(() => checkFinite(path, name, exchange.view(name), 'take weights from before their training diverged'))
+          readTensor(file, name, io.view(name)),
+          TE.chainEitherK(() => checkFinite(path, name, io.view(name), 'take weights from before their training diverged'))
         )
       )(parameters)
     ),
     TE.map(() => undefined)
   )
 
-/** A floating-point tensor of an exchange, for a file. */
+/** A floating-point tensor of an I/O buffer, for a file. */
 export const tensorOf = (name: string, shape: readonly number[], data: ArrayBufferView): TensorData => ({
   name,
   type: data instanceof Float64Array ? 'F64' : 'F32',
@@ -86,9 +86,9 @@ export const tensorOf = (name: string, shape: readonly number[], data: ArrayBuff
   data
 })
 
-/** Writes the parameters that the save section left in its exchange. */
-export const writeWeights = (path: string, parameters: readonly Parameter[], exchange: Exchange): Outcome<void> =>
+/** Writes the parameters that the save section left in its I/O buffer. */
+export const writeWeights = (path: string, parameters: readonly Parameter[], io: StepIo): Outcome<void> =>
   writeTensors(
     path,
-    parameters.map(({ name, shape }) => tensorOf(name, shape, exchange.view(name)))
+    parameters.map(({ name, shape }) => tensorOf(name, shape, io.view(name)))
   )

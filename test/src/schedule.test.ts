@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { resolveOptimizer } from '../../src/training/optimizer'
-import { type Schedule, learningRate, parseSchedule } from '../../src/training/learning-rate'
+import { type LearningRateSchedule, learningRate, parseSchedule } from '../../src/training/learning-rate'
 
 const rates = (text: string, steps: readonly number[]): readonly number[] => {
   const schedule = parseSchedule(text)
@@ -26,7 +26,7 @@ test('other schedules are a sentence', () => {
 })
 
 test('a warm-up rises to the rate, and the schedule counts from there', () => {
-  const rates = (schedule: Schedule): readonly number[] =>
+  const rates = (schedule: LearningRateSchedule): readonly number[] =>
     Array.from({ length: 8 }, (_, step) => Math.round(1e6 * learningRate(schedule, 1, step, 8, 4)) / 1e6)
   assert.equal(rates({ kind: 'constant' }), [0.25, 0.5, 0.75, 1, 1, 1, 1, 1])
   assert.equal(rates({ kind: 'step', every: 2, factor: 0.1 }), [0.25, 0.5, 0.75, 1, 1, 1, 0.1, 0.1])
