@@ -7,7 +7,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { vgg16 } from '../../models'
 import { initialise } from '../../src/weights/initialise'
-import { stream } from '../../src/numbers/random'
+import { randomStream } from '../../src/numbers/random'
 import { type TensorData, openTensorFile, readTensor, writeTensors } from '../../src/weights/safetensors'
 import { buildGraph } from '../../staging'
 import { type Lanes, lanes, untimedAtOnce } from './at-once'
@@ -50,7 +50,7 @@ const writeCase = (folder: string, size: number, seed: number): TE.TaskEither<Re
   const [weights, batch] = [join(folder, `weights-${size}-${seed}`), join(folder, `batch-${size}-${seed}`)]
   const shape = [1, 3, size, size]
   const input = new Float32Array(product(shape))
-  stream(seed, 'input').fillNormal(input, 1)
+  randomStream(seed, 'input').fillNormal(input, 1)
   const drawn = (name: string, of: readonly number[]): TensorData => {
     const data = new Float32Array(product(of))
     initialise(seed, name, of, data)

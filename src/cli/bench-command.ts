@@ -6,10 +6,10 @@ import { bench } from '../commands/bench'
 import type { BenchOptions } from '../options/command-options'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../options/sizes'
-import { type CommandResult, interruptible, say, sayChange, sayKernel } from './command-result'
+import { type CommandResult, withInterrupt, say, sayChange, sayKernel } from './command-result'
 
 export const benchCommand = (options: BenchOptions): CommandResult =>
-  interruptible((signal) =>
+  withInterrupt((signal) =>
     pipe(
       bench({
         ...options,

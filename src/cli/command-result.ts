@@ -27,13 +27,13 @@ export const sayKernel: NonNullable<Watching['onKernel']> = (done, total, { kind
  * Runs with a signal that the first Ctrl-C aborts; a second one ends the process at once. Calling `keep` says that there is something to save
  * from then on.
  */
-export const interruptible =
+export const withInterrupt =
   (use: (signal: AbortSignal, keep: () => void) => CommandResult): CommandResult =>
   () =>
     interruption().during((signal, keep) => use(signal, keep)())
 
 /** Runs what only plans: where it measures first, it says so and Ctrl-C stops it. */
-export const watchingMeasurements = <O extends Watching & { readonly measure?: boolean }>(
+export const withMeasuring = <O extends Watching & { readonly measure?: boolean }>(
   options: O,
   use: (options: O) => CommandResult
-): CommandResult => (options.measure === true ? interruptible((signal) => use({ ...options, onKernel: sayKernel, signal })) : use(options))
+): CommandResult => (options.measure === true ? withInterrupt((signal) => use({ ...options, onKernel: sayKernel, signal })) : use(options))

@@ -4,7 +4,7 @@ import { type CompareRow, compare } from '../commands/compare'
 import type { CompareOptions } from '../options/command-options'
 import { table } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../options/sizes'
-import { type CommandResult, interruptible } from './command-result'
+import { type CommandResult, withInterrupt } from './command-result'
 
 const orNone = (value: number | null, text: (value: number) => string): string => (value === null ? '' : text(value))
 
@@ -22,7 +22,7 @@ const cells = ({ strategy, budgetBytes, feasible, ...row }: CompareRow): readonl
 const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'computed again']
 
 export const compareCommand = (options: CompareOptions): CommandResult =>
-  interruptible((signal) =>
+  withInterrupt((signal) =>
     pipe(
       compare({ ...options, signal }),
       TE.map((report) => ({ json: report, text: table(head, report.rows.map(cells)) }))

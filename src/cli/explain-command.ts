@@ -3,10 +3,10 @@ import { pipe } from 'fp-ts/function'
 import { explanationReport, explanationText } from '../plans/explanation-report'
 import { makeExplanation } from '../commands/explain'
 import type { ExplainOptions } from '../options/command-options'
-import { type CommandResult, watchingMeasurements } from './command-result'
+import { type CommandResult, withMeasuring } from './command-result'
 
 export const explainCommand = (options: ExplainOptions): CommandResult =>
-  watchingMeasurements(options, (watched) =>
+  withMeasuring(options, (watched) =>
     pipe(
       makeExplanation(watched),
       TE.map((explanation) => ({ json: explanationReport(explanation), text: explanationText(explanation) }))

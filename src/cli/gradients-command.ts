@@ -3,10 +3,10 @@ import { pipe } from 'fp-ts/function'
 import { gradients } from '../commands/gradients'
 import type { GradientsOptions } from '../options/command-options'
 import { formatBytes } from '../options/sizes'
-import { type CommandResult, interruptible, sayChange, sayKernel } from './command-result'
+import { type CommandResult, withInterrupt, sayChange, sayKernel } from './command-result'
 
 export const gradientsCommand = (options: GradientsOptions): CommandResult =>
-  interruptible((signal) =>
+  withInterrupt((signal) =>
     pipe(
       gradients({ ...options, onPlan: sayChange, onKernel: sayKernel, signal }),
       TE.map((report) => ({

@@ -3,10 +3,10 @@ import { pipe } from 'fp-ts/function'
 import { makePlan } from '../commands/plan'
 import type { PlanOptions } from '../options/command-options'
 import { planReport, planText } from '../plans/plan-report'
-import { type CommandResult, sayChange, watchingMeasurements } from './command-result'
+import { type CommandResult, sayChange, withMeasuring } from './command-result'
 
 export const planCommand = (options: PlanOptions): CommandResult =>
-  watchingMeasurements(options, (watched) =>
+  withMeasuring(options, (watched) =>
     pipe(
       makePlan(watched),
       TE.map((planned) => {

@@ -6,7 +6,7 @@ import type { PredictOptions } from '../options/command-options'
 import { printable } from '../text/printable'
 import { percent, table } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../options/sizes'
-import { type CommandResult, interruptible, sayKernel, sayNotice } from './command-result'
+import { type CommandResult, withInterrupt, sayKernel, sayNotice } from './command-result'
 
 const shown = 5
 
@@ -28,7 +28,7 @@ const pixelsText = (pixels: readonly number[], { height, width }: PredictReport)
   )
 
 export const predictCommand = (options: PredictOptions): CommandResult =>
-  interruptible((signal) =>
+  withInterrupt((signal) =>
     pipe(
       predict({ ...options, onKernel: sayKernel, onNotice: sayNotice, signal }),
       TE.map((report) => {

@@ -2,10 +2,10 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { profile } from '../commands/profile'
 import type { ProfileOptions } from '../options/command-options'
-import { type CommandResult, interruptible, sayKernel } from './command-result'
+import { type CommandResult, withInterrupt, sayKernel } from './command-result'
 
 export const profileCommand = (options: ProfileOptions): CommandResult =>
-  interruptible((signal) =>
+  withInterrupt((signal) =>
     pipe(
       profile({
         ...options,

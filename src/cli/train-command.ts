@@ -6,7 +6,7 @@ import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../options/sizes'
 import type { Quality } from '../training/scores'
-import { type CommandResult, interruptible, say, sayChange, sayKernel, sayNotice } from './command-result'
+import { type CommandResult, withInterrupt, say, sayChange, sayKernel, sayNotice } from './command-result'
 
 const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
   [
@@ -41,7 +41,7 @@ const sayChecked = (): ((done: number, total: number) => void) => {
 
 export const trainCommand = (options: TrainOptions, json: boolean): CommandResult => {
   const warn = (text: string): void => void process.stderr.write(`${text}\n`)
-  return interruptible((signal, keep) => {
+  return withInterrupt((signal, keep) => {
     const progress = trainingProgress()
     const training = train({
       ...options,

@@ -6,7 +6,7 @@ import type { Image } from '../../native'
 import { type Failure, type Outcome, interrupted } from '../failure'
 import { mappedZeros } from '../images/mapped-image-file'
 import { pixelLossOf, setPixelWeights, weightOfPixels } from '../model/pixel-loss'
-import { stream } from '../numbers/random'
+import { randomStream } from '../numbers/random'
 import { type BenchOptions, benchOptions } from '../options/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
@@ -15,7 +15,7 @@ import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { resolveSetup, runnable } from '../plans/resolve-setup'
 import { watchingOf } from '../plans/watching'
 import { type KernelTime, breakdownOf } from '../running/breakdown'
-import { type RunningNetwork, stoppable, withNetwork } from '../running/running-network'
+import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
 import { trainingObjective } from '../training/objective'
@@ -39,7 +39,7 @@ const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: f
 /** Noise of the input's size, a block of it again and again: a GPU, which clocks by its power, may be faster on zeros. Zeros on disk where no buffer holds it. */
 const syntheticImage = ([, channels, height, width]: readonly [number, number, number, number], seed: number): Outcome<Image> => {
   const bytes = height * width * channels
-  const { uniform } = stream(seed, 'bench')
+  const { uniform } = randomStream(seed, 'bench')
   const pixels: Outcome<Image['pixels']> =
     bytes <= constants.MAX_LENGTH
       ? TE.fromIO(() =>
@@ -86,7 +86,7 @@ const runSteps = async (
   let before = network.kernelMilliseconds()
   let [fastest, ofFastest] = [Infinity, [] as readonly number[]]
   for (let step = 0; step < options.steps; step += 1) {
-    const milliseconds = await stoppable(options.signal, network, updateOnce(options, step, network, images))()
+    const milliseconds = await withAbort(options.signal, network, updateOnce(options, step, network, images))()
     if (E.isLeft(milliseconds))
       return E.left(milliseconds.left.code === 'interrupted' ? interrupted(step, options.steps) : milliseconds.left)
     stepMs.push(milliseconds.right)

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import { type Objective, type Source, isLearnable } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
-import { checkPaths, named } from '../files/paths'
+import { checkPaths, namedPaths } from '../files/paths'
 import { type GradientsOptions, gradientsOptions } from '../options/command-options'
 import { libraryFunction } from '../options/decode-options'
 import { measureFirst } from '../plans/measure-kernels'
@@ -14,11 +14,11 @@ import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-reads'
 import { watchingOf } from '../plans/watching'
 import { batchShape, fillBatch } from '../running/batch-file'
-import { type RunningNetwork, stoppable, withNetwork } from '../running/running-network'
+import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { createStepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
 import { type TensorData, type TensorFile, openTensorFile, writeTensors } from '../weights/safetensors'
-import { tensorOf } from '../weights/weights'
+import { floatTensor } from '../weights/weights'
 
 export interface GradientsReport {
   readonly loss: number
@@ -48,7 +48,7 @@ const runningStatistics = (planned: Planned, network: RunningNetwork): Outcome<r
   const io = createStepIo(planned.staged.program.save)
   return pipe(
     network.save(io),
-    TE.map(() => running.map(({ name, shape }) => tensorOf(`after.${name}`, shape, io.view(name))))
+    TE.map(() => running.map(({ name, shape }) => floatTensor(`after.${name}`, shape, io.view(name))))
   )
 }
 
@@ -57,7 +57,7 @@ const writeGradients = (path: string, planned: Planned, network: RunningNetwork)
   const loss = network.io.view('loss')[0]!
   const gradients = exchanged
     .filter(({ name }) => name.startsWith('grad.'))
-    .map(({ name, shape }) => tensorOf(name, shape, network.io.view(name)))
+    .map(({ name, shape }) => floatTensor(name, shape, network.io.view(name)))
   const lossData = planned.staged.program.precision === 'float64' ? Float64Array.of(loss) : Float32Array.of(loss)
   return pipe(
     Number.isFinite(loss)
@@ -69,7 +69,7 @@ const writeGradients = (path: string, planned: Planned, network: RunningNetwork)
     TE.chainFirst(() =>
       pipe(
         runningStatistics(planned, network),
-        TE.chain((statistics) => writeTensors(path, [tensorOf('loss', [], lossData), ...gradients, ...statistics]))
+        TE.chain((statistics) => writeTensors(path, [floatTensor('loss', [], lossData), ...gradients, ...statistics]))
       )
     )
   )
@@ -89,8 +89,8 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
     const { weights, batch, out, onPlan, signal } = options
     return pipe(
       checkPaths({
-        reads: [...setupReads(options), ...named('--weights', weights), ...named('--batch', batch)],
-        writes: named('--out', out)
+        reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--batch', batch)],
+        writes: namedPaths('--out', out)
       }),
       TE.chainEitherK(() => E.chain(runnable)(resolveSetupWithoutInput(options))),
       TE.bindTo('asked'),
@@ -104,7 +104,7 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
         withNetwork({ planned, device, weights, seed: 0 }, (network) =>
           pipe(
             fillBatch(file, planned, network),
-            TE.chain(() => stoppable(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, []))),
+            TE.chain(() => withAbort(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, []))),
             TE.chain(() => writeGradients(out, planned, network)),
             TE.map((loss) => ({
               loss,

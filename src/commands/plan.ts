@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import type { Objective } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
-import { checkPaths, named } from '../files/paths'
+import { checkPaths, namedPaths } from '../files/paths'
 import { frozenModel } from '../model/model-layers'
 import { type PlanOptions, planOptions } from '../options/command-options'
 import { libraryFunction } from '../options/decode-options'
@@ -50,7 +50,7 @@ const setupFor = (options: Options): E.Either<Failure, Setup> =>
 /** Plans a step, as `plan` does, and answers with the plan, its Program and what was found out on the way. */
 export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunction('plan', planOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: named('--out', options.out) }),
+    checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),
     TE.chain(() => checkOut(options)),
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),

@@ -5,7 +5,7 @@ import type { Model, Plan } from '../../dsl'
 import { type Objective, objectiveText } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
-import { checkPaths, named } from '../files/paths'
+import { checkPaths, namedPaths } from '../files/paths'
 import { type Extent2, type DecodedImage, decodeImage, readHeader } from '../images/decode-image'
 import { imageNotices } from '../images/image-notices'
 import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
@@ -22,7 +22,7 @@ import { resolveSetupWithoutInput, runnable } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-reads'
 import { watchingOf } from '../plans/watching'
-import { type RunningNetwork, stoppable, withNetwork } from '../running/running-network'
+import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { partBytes } from '../running/step-io'
 import { tap } from '../tasks/tap'
 import { centreCrop } from '../training/batches'
@@ -121,7 +121,7 @@ const run = (options: Options, { device }: RunnableSetup, decoded: DecodedImage,
   withNetwork({ planned, device, weights: options.weights, seed: 0 }, (network) =>
     pipe(
       network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...decoded, ...centreCrop(decoded)(decoded) }]),
-      (step) => stoppable(options.signal, network, step),
+      (step) => withAbort(options.signal, network, step),
       TE.bindTo('milliseconds'),
       TE.bind('result', () => writeResult(options, decoded, planned, network)),
       TE.map(({ milliseconds, result }) => ({
@@ -148,8 +148,8 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
   const { weights, image, out, onPlan } = options
   return pipe(
     checkPaths({
-      reads: [...setupReads(options), ...named('--weights', weights), ...named('--image', image)],
-      writes: named('--out', out)
+      reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--image', image)],
+      writes: namedPaths('--out', out)
     }),
     TE.chainEitherK(() => E.chain(runnable)(resolveSetupWithoutInput(options))),
     TE.bindTo('asked'),

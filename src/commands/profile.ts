@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import type { Profile } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { checkWritable } from '../files/atomic-write'
-import { checkPaths, named } from '../files/paths'
+import { checkPaths, namedPaths } from '../files/paths'
 import { type ProfileOptions, profileOptions } from '../options/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
@@ -45,7 +45,7 @@ const checkOut = ({ out }: Options, { device }: RunnableSetup): Outcome<void> =>
  */
 export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libraryFunction('profile', profileOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: named('--out', options.out) }),
+    checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => TE.fromEither(E.chain(runnable)(resolveSetup(options)))),

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
 import { couldWrite, removeTraces } from '../files/atomic-write'
 import { withLocks } from '../files/locks'
-import { checkPaths, named } from '../files/paths'
+import { checkPaths, namedPaths } from '../files/paths'
 import { type Dataset, loadDataset } from '../images/dataset'
 import { removeLeftovers } from '../images/mapped-image-file'
 import { libraryFunction } from '../options/decode-options'
@@ -17,7 +17,7 @@ import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
 import { checkWrittenFiles, claimedBy, writtenBy } from '../training/check-files'
 import { checkOptions } from '../training/check-options'
-import type { Trained } from '../training/loop'
+import type { TrainedRecord } from '../training/loop'
 import { trainingObjective } from '../training/objective'
 import { defaultLearningRate } from '../training/optimizer'
 import { type PreparedTraining, prepareTraining } from '../training/prepare'
@@ -43,11 +43,13 @@ export interface TrainReport {
 /** Weights may go on in the file that they came from: it is read before the first step, and replaced whole in the end. */
 const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   const { data, validation, weights, signal } = options
-  const reads = [...setupReads(options), ...named('--data', data), ...named('--validation', validation)]
+  const reads = [...setupReads(options), ...namedPaths('--data', data), ...namedPaths('--validation', validation)]
   return pipe(
     TE.fromTask(() => writtenBy(options)),
     TE.chainFirst((writes) => checkPaths({ reads, writes }, signal)),
-    TE.chain((writes) => checkPaths({ reads: named('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal))
+    TE.chain((writes) =>
+      checkPaths({ reads: namedPaths('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal)
+    )
   )
 }
 
@@ -86,7 +88,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 
-const reportOf = ({ request, planned }: PreparedTraining, trained: Trained): TrainReport => {
+const reportOf = ({ request, planned }: PreparedTraining, trained: TrainedRecord): TrainReport => {
   const { loss, stepMs, validations, peakDeviceBytes } = trained
   const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
   return {

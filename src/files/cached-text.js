@@ -16,7 +16,7 @@ const pathOf = ([kind, ...rest]) => join(process.env.TILEFOLD_KEPT || cacheFolde
 /** A line with the hash of all that the text is, and was made from, and then the text. */
 const sealed = (name, source, text) => `${hashOf(JSON.stringify(name), source, text)}\n`
 
-exports.keptText = (name, source) => {
+exports.readCachedText = (name, source) => {
   try {
     const whole = readFileSync(pathOf(name), 'utf8')
     const text = whole.slice(whole.indexOf('\n') + 1)
@@ -43,7 +43,7 @@ const attempt = (work) => {
   }
 }
 
-exports.keepText = (name, source, text) => {
+exports.cacheText = (name, source, text) => {
   const path = pathOf(name)
   const temporary = `${path}.${process.pid}.${randomUUID()}.tmp`
   attempt(() => makeFolder(dirname(path)))

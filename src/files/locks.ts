@@ -30,7 +30,7 @@ const lockText = /^(process \d+ on .+)?$/
 const longestText = 1000
 
 /** Why a file that has a lock's name is somebody else's; undefined where it is ours, or none is there. */
-const foreign = async (lock: string): Promise<string | undefined> => {
+const findForeign = async (lock: string): Promise<string | undefined> => {
   const found = await stat(lock).catch(() => undefined)
   if (found === undefined) return undefined
   if (!found.isFile()) return 'is no ordinary file'
@@ -40,7 +40,7 @@ const foreign = async (lock: string): Promise<string | undefined> => {
 /** A lock is written over what has its name, and removed. */
 const checkOurs = ({ name, path }: Claimed, lock: string): Outcome<void> =>
   pipe(
-    TE.tryCatch(() => foreign(lock), unwritable(lock)),
+    TE.tryCatch(() => findForeign(lock), unwritable(lock)),
     TE.chainEitherK((fault) =>
       fault === undefined
         ? E.right(undefined)
@@ -50,14 +50,14 @@ const checkOurs = ({ name, path }: Claimed, lock: string): Outcome<void> =>
 
 const owner = (): string => `process ${process.pid} on ${hostname()}`
 
-const taken = async ({ name, path }: Claimed, lock: string): Promise<Failure> => {
+const heldFailure = async ({ name, path }: Claimed, lock: string): Promise<Failure> => {
   const by = await readFile(lock, 'utf8').catch(() => '')
   return inputFailure(
     `${name} ${path}: another training writes there${by === '' ? '' : `, of ${by}`}; wait until it has ended, or name another place`
   )
 }
 
-const take = (claimed: Claimed, notice: (sentence: string) => void): Outcome<readonly FileLock[]> =>
+const acquire = (claimed: Claimed, notice: (sentence: string) => void): Outcome<readonly FileLock[]> =>
   pipe(
     TE.tryCatch(() => lockPath(claimed), unwritable(claimed.path)),
     TE.chainFirst((lock) => checkOurs(claimed, lock)),
@@ -65,7 +65,7 @@ const take = (claimed: Claimed, notice: (sentence: string) => void): Outcome<rea
       pipe(
         TE.fromEither(E.mapLeft(deviceFailure)(lockFile(lock, owner()))),
         TE.chain((answer): Outcome<readonly FileLock[]> => {
-          if (answer === 'held') return async () => E.left(await taken(claimed, lock))
+          if (answer === 'held') return async () => E.left(await heldFailure(claimed, lock))
           if (answer !== 'unsupported') return TE.right([answer])
           notice(`${claimed.name} ${claimed.path}: the file system knows no locks; see to it that no other training writes there`)
           return TE.right([])
@@ -81,7 +81,7 @@ export const withLocks =
     const held: FileLock[] = []
     try {
       for (const place of places) {
-        const locked = await take(place, notice)()
+        const locked = await acquire(place, notice)()
         if (E.isLeft(locked)) return locked
         held.push(...locked.right)
       }

@@ -19,7 +19,7 @@ export interface Paths {
 }
 
 /** The path of an option that may be left out, or hold something else. */
-export const named = (name: string, path: unknown): readonly NamedPath[] => (typeof path === 'string' ? [{ name, path }] : [])
+export const namedPaths = (name: string, path: unknown): readonly NamedPath[] => (typeof path === 'string' ? [{ name, path }] : [])
 
 /** The same for all names of one file, hard links included; undefined where there is none. */
 const fileAt = (path: string): Promise<string | undefined> =>
@@ -42,13 +42,13 @@ const identify = async (one: NamedPath): Promise<Written> => {
   return { ...one, isThere: false, identity: `${folder}/${basename(destination).normalize().toLowerCase()}` }
 }
 
-const clash = (written: NamedPath, other: NamedPath): E.Either<Failure, never> =>
+const clashFailure = (written: NamedPath, other: NamedPath): E.Either<Failure, never> =>
   E.left(inputFailure(`${written.name} ${written.path} would be written over ${other.name} ${other.path}: name another file`))
 
 const checkWrites = (written: readonly Written[]): E.Either<Failure, void> => {
   for (const [index, one] of written.entries()) {
     const before = written.slice(0, index).find(({ identity }) => identity === one.identity)
-    if (before !== undefined) return clash(one, before)
+    if (before !== undefined) return clashFailure(one, before)
   }
   return E.right(undefined)
 }
@@ -61,7 +61,7 @@ const checkReads = (written: readonly Written[], reads: readonly NamedPath[], si
     inParallel(reads, ({ path }) => fileAt(path), signal),
     TE.chainEitherK((found) => {
       const index = found.findIndex((identity) => identity !== undefined && there.has(identity))
-      return index === -1 ? E.right(undefined) : clash(there.get(found[index]!)!, reads[index]!)
+      return index === -1 ? E.right(undefined) : clashFailure(there.get(found[index]!)!, reads[index]!)
     })
   )
 }
@@ -76,11 +76,11 @@ export const checkPaths = ({ reads, writes }: Paths, signal?: AbortSignal): Outc
 }
 
 /** Links followed as far as there is something. */
-const resolved = (path: string): Promise<string> =>
-  realpath(path).catch(async () => (dirname(path) === path ? path : join(await resolved(dirname(path)), basename(path))))
+const resolveLinks = (path: string): Promise<string> =>
+  realpath(path).catch(async () => (dirname(path) === path ? path : join(await resolveLinks(dirname(path)), basename(path))))
 
 /** Whether a path, of something or of nothing yet, lies in a folder, at any depth, or is it. */
-export const liesIn = async (path: string, folder: string): Promise<boolean> => {
-  const [inner, outer] = await Promise.all([resolved(resolve(path)), resolved(resolve(folder))])
+export const isInside = async (path: string, folder: string): Promise<boolean> => {
+  const [inner, outer] = await Promise.all([resolveLinks(resolve(path)), resolveLinks(resolve(folder))])
   return inner === outer || inner.startsWith(outer.endsWith(sep) ? outer : `${outer}${sep}`)
 }

@@ -40,21 +40,21 @@ const isHidden = (name: string): boolean => name.startsWith('.')
 
 const [subfolders, hiddenFolders] = ['subfolders', 'hidden folders']
 /** How one of them is called. */
-const one: Readonly<Record<string, string>> = { [subfolders]: 'subfolder', [hiddenFolders]: 'hidden folder' }
+const singular: Readonly<Record<string, string>> = { [subfolders]: 'subfolder', [hiddenFolders]: 'hidden folder' }
 
 /** What lies in the folder and is left out, by its kind; undefined where there is nothing. */
 const leftOutText = (path: string, leftOut: readonly (readonly [kind: string, name: string])[]): string | undefined => {
   if (leftOut.length === 0) return undefined
   const kinds = [...new Set(leftOut.map(([kind]) => kind))].map((wanted) => {
     const names = leftOut.flatMap(([kind, name]) => (kind === wanted ? [name] : []))
-    return `${names.length} ${names.length === 1 ? (one[wanted] ?? wanted) : wanted} (${names[0]}${names.length > 1 ? ', …' : ''})`
+    return `${names.length} ${names.length === 1 ? (singular[wanted] ?? wanted) : wanted} (${names[0]}${names.length > 1 ? ', …' : ''})`
   })
   return `${path}: left out are ${kinds.join(', ')}; what is read are PNG, JPEG, TIFF and WebP files in one folder a class`
 }
 
 const isImage = (name: string): boolean => imageExtensions.includes(extname(name).toLowerCase())
 const isOtherImage = (name: string): boolean => otherExtensions.has(extname(name).toLowerCase())
-const kindOf = (name: string): string => `*${extname(name).toLowerCase()}`
+const extensionPattern = (name: string): string => `*${extname(name).toLowerCase()}`
 
 /** What a folder with one folder of images a class holds. */
 export interface ClassFolders {
@@ -66,7 +66,7 @@ export interface ClassFolders {
 }
 
 /** Labels are in the order of the folders' names. */
-export const readFolder = (path: string): Outcome<ClassFolders> =>
+export const readClassFolders = (path: string): Outcome<ClassFolders> =>
   TE.tryCatch(
     async () => {
       const { folders: all, files: beside } = await entriesOf(path)
@@ -77,9 +77,9 @@ export const readFolder = (path: string): Outcome<ClassFolders> =>
       )
       const leftOut = leftOutText(path, [
         ...all.filter(isHidden).map((name) => [hiddenFolders, name] as const),
-        ...beside.filter((name) => isImage(name) || isOtherImage(name)).map((name) => [kindOf(name), name] as const),
+        ...beside.filter((name) => isImage(name) || isOtherImage(name)).map((name) => [extensionPattern(name), name] as const),
         ...classes.flatMap((entries, label) => [
-          ...entries.files.filter(isOtherImage).map((name) => [kindOf(name), join(folders[label]!, name)] as const),
+          ...entries.files.filter(isOtherImage).map((name) => [extensionPattern(name), join(folders[label]!, name)] as const),
           ...entries.folders.map((name) => [subfolders, join(folders[label]!, name)] as const)
         ])
       ])

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decode'
 import { exactly } from '../../staging/exactly'
-import { accepting, decoding, listOf, objectOr, path, text, whole } from '../options/codecs'
+import { predicateCodec, decoderCodec, listOf, objectOr, path, text, whole } from '../options/codecs'
 import { type Dataset, type Example, imageLabels, largestLabel } from './dataset'
 import type { Mask } from './masks'
 import { mostClasses } from '../options/limits'
@@ -33,7 +33,7 @@ const isMixed = (dataset: Dataset): boolean =>
   dataset.examples.some(({ label }) => typeof label === 'number') && imageLabels(dataset) === undefined
 
 /** What `readDataset` gives, or what was made like it. */
-export const datasetCodec: t.Type<Dataset> = decoding('a dataset', (value) =>
+export const datasetCodec: t.Type<Dataset> = decoderCodec('a dataset', (value) =>
   pipe(
     decodeAs('dataset', fields)(value),
     E.filterOrElse(
@@ -50,7 +50,7 @@ export const datasetCodec: t.Type<Dataset> = decoding('a dataset', (value) =>
 /** A path, or a dataset. */
 export const dataCodec = objectOr<Dataset, string>('a path, or what readDataset gives', datasetCodec, path)
 
-const share = accepting<number>('a share', (value) => typeof value === 'number' && value > 0 && value < 1)
+const share = predicateCodec<number>('a share', (value) => typeof value === 'number' && value > 0 && value < 1)
 
 /** A dataset to validate on, or the share of the data that is set aside for it, of which the text is read. */
 export const validationCodec = objectOr<Dataset, string | number>(

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { readFolder } from './class-folders'
+import { readClassFolders } from './class-folders'
 import { type Row, readCsvRows } from '../files/csv'
 import { type Failure, type Outcome, collectFailures, inputFailure } from '../failure'
 import { type Extent2, readHeader } from './decode-image'
@@ -130,7 +130,7 @@ export const loadDataset = (path: string, option = '--data', signal?: AbortSigna
       () => stat(path),
       () => inputFailure(path === '' ? `${option}: the path is empty` : `${option} ${path} does not exist`)
     ),
-    TE.chain((found): Outcome<Dataset> => (found.isDirectory() ? readFolder(path) : readCsv(path, signal))),
+    TE.chain((found): Outcome<Dataset> => (found.isDirectory() ? readClassFolders(path) : readCsv(path, signal))),
     TE.filterOrElse(
       ({ examples }) => examples.length > 0,
       ({ leftOut }) =>

@@ -1,19 +1,19 @@
 import type * as t from 'io-ts'
 import type { ArgsOf, Mark, Op, Padding, Pair } from '../../dsl'
 import { type OptionalCodecs, type RequiredCodecs, exactly } from '../../staging/exactly'
-import { accepting, flag, oneOf } from '../options/codecs'
+import { predicateCodec, flag, oneOf } from '../options/codecs'
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
 const areNumbers = (value: unknown, ...counts: readonly number[]): boolean =>
   Array.isArray(value) && counts.includes(value.length) && value.every(isNumber)
 
-const count = accepting<number>('a number', isNumber)
-const pair = accepting<Pair>('a number or [height, width]', (value) => isNumber(value) || areNumbers(value, 2))
-const padding = accepting<Padding>(
+const count = predicateCodec<number>('a number', isNumber)
+const pair = predicateCodec<Pair>('a number or [height, width]', (value) => isNumber(value) || areNumbers(value, 2))
+const padding = predicateCodec<Padding>(
   'a number, [height, width] or [top, bottom, left, right]',
   (value) => isNumber(value) || areNumbers(value, 2, 4)
 )
-const counts = accepting<readonly number[]>('a list of numbers', (value) => Array.isArray(value) && value.every(isNumber))
+const counts = predicateCodec<readonly number[]>('a list of numbers', (value) => Array.isArray(value) && value.every(isNumber))
 
 /** The joins of blocks are not written. */
 type Leaf = Exclude<Op, 'add' | 'concat'> | Mark

@@ -5,7 +5,7 @@ import { unknownOptionsMistake, type AnyLayer, type Layers, type Model, type OpA
 import { suggestion } from '../../staging/close-name'
 import { decodeAs, shown } from '../../staging/decode'
 import { exactly } from '../../staging/exactly'
-import { accepting, decoding, extents } from '../options/codecs'
+import { predicateCodec, decoderCodec, extents } from '../options/codecs'
 import { layerCodecs } from './layer-codecs'
 
 /** Of nested layers, and of all of them: what planning can walk. */
@@ -37,7 +37,7 @@ const noLayer = (place: string, value: unknown): Decoded => {
   return E.left(`${place} is ${shown(value)}, not a layer${isUncalled ? `; call it, as in ${value.name}()` : ''}`)
 }
 
-const given = (value: unknown): string => {
+const describeValue = (value: unknown): string => {
   const op: unknown = typeof value === 'function' && 'op' in value ? value.op : undefined
   return typeof op === 'string' ? `the layer ${op}` : shown(value)
 }
@@ -48,7 +48,7 @@ const layersOf = (counted: readonly Counted[]): Layers => counted.map(({ layer }
 const list = (walk: Walk, place: string, value: unknown): E.Either<string, readonly Counted[]> =>
   Array.isArray(value)
     ? E.traverseArray(([index, one]: readonly [number, unknown]) => layerAt(walk, `${place}[${index}]`, one))([...value.entries()])
-    : E.left(`${place} is ${given(value)}, not a list of layers`)
+    : E.left(`${place} is ${describeValue(value)}, not a list of layers`)
 
 type Held = Readonly<Record<string, unknown>>
 
@@ -138,8 +138,8 @@ const shape = exactly<{ readonly name: string; readonly layers: unknown; readonl
   'a model',
   'field',
   {
-    name: accepting<string>('a name', (name) => typeof name === 'string' && name !== ''),
-    layers: accepting<unknown>('a list of layers', Array.isArray)
+    name: predicateCodec<string>('a name', (name) => typeof name === 'string' && name !== ''),
+    layers: predicateCodec<unknown>('a list of layers', Array.isArray)
   },
   { input: extents(4) }
 )
@@ -167,4 +167,4 @@ export const decodeModel = (value: unknown): E.Either<string, Model> =>
   )
 
 /** A model that JavaScript gives, or one that casts may have got past the compiler. */
-export const modelCodec: t.Type<Model> = decoding('a model', decodeModel)
+export const modelCodec: t.Type<Model> = decoderCodec('a model', decodeModel)

@@ -24,14 +24,20 @@ const answer = (question: Question, path: string): string => {
   }
 }
 
-const answered = t.record(t.string, t.string)
+const answersCodec = t.record(t.string, t.string)
 
 /** What somebody asked of the file system, by question and path, with the answers. */
-export const askedFiles = t.type({ contents: answered, isFile: answered, isFolder: answered, folders: answered, place: answered })
-export type AskedFiles = t.TypeOf<typeof askedFiles>
+export const fileQueriesCodec = t.type({
+  contents: answersCodec,
+  isFile: answersCodec,
+  isFolder: answersCodec,
+  folders: answersCodec,
+  place: answersCodec
+})
+export type FileQueries = t.TypeOf<typeof fileQueriesCodec>
 
 /** Whether the file system would give all the same answers now. */
-export const isAnsweredAlike = (asked: AskedFiles): boolean =>
+export const haveSameAnswers = (asked: FileQueries): boolean =>
   (Object.keys(answers) as Question[]).every((question) =>
     Object.entries(asked[question]).every(([path, before]) => answer(question, path) === before)
   )
@@ -42,8 +48,8 @@ const byteOrders: Readonly<Record<string, string>> = { fffe: 'utf-16le', feff: '
 const textOf = (bytes: Buffer): string => new TextDecoder(byteOrders[bytes.toString('hex', 0, 2)] ?? 'utf-8').decode(bytes)
 
 /** The compiler's view of the file system from a folder, which writes down what it is asked. */
-export const recording = (system: System, folder: string): { readonly system: System; readonly asked: AskedFiles } => {
-  const asked: AskedFiles = { contents: {}, isFile: {}, isFolder: {}, folders: {}, place: {} }
+export const recordQueries = (system: System, folder: string): { readonly system: System; readonly asked: FileQueries } => {
+  const asked: FileQueries = { contents: {}, isFile: {}, isFolder: {}, folders: {}, place: {} }
   const ask = (question: Question, path: string): string => (asked[question][path] ??= answer(question, path))
   return {
     asked,

@@ -5,7 +5,7 @@ import { pipe } from 'fp-ts/function'
 import type TypeScript from 'typescript'
 import { type Failure, inputFailure, reasonOf } from '../failure'
 import { type TypeCheck, isOwn, typeCheck } from './type-check'
-import { mistakeText } from './type-error-text'
+import { typeErrorText } from './type-error-text'
 
 /** What a module exports: its default, or where a CommonJS one has none, module.exports. */
 const exportOf = (loaded: unknown): unknown => {
@@ -18,7 +18,7 @@ const isModuleSyntax = (thrown: unknown): boolean =>
   (thrown instanceof SyntaxError && /\b(import|export)\b/.test(thrown.message)) ||
   /^ERR_(REQUIRE_(ESM|ASYNC_MODULE)|UNKNOWN_FILE_EXTENSION)$/.test(String((thrown as { readonly code?: unknown } | null)?.code))
 
-const unloadable =
+const loadFailure =
   (name: string) =>
   (thrown: unknown): Failure =>
     inputFailure(
@@ -49,13 +49,13 @@ const compiler = (): TypeCheck['compiler'] => ({
 })
 
 /** What the compiler says of a module and of the author's own files that it imports, as one sentence. */
-const checked = (name: string, path: string): E.Either<Failure, string> =>
+const checkTypes = (name: string, path: string): E.Either<Failure, string> =>
   pipe(
-    E.tryCatch(compiler, unloadable(name)),
+    E.tryCatch(compiler, loadFailure(name)),
     E.chain((found) =>
       pipe(
         typeCheck({ compiler: found, entry: path, name: ['module'], options: optionsFor(path), isChecked: (file) => !isOwn(file) }),
-        E.mapLeft((mistakes) => inputFailure(mistakeText(mistakes, path)))
+        E.mapLeft((mistakes) => inputFailure(typeErrorText(mistakes, path)))
       )
     ),
     E.map(() => path)
@@ -67,7 +67,7 @@ const checked = (name: string, path: string): E.Either<Failure, string> =>
  */
 export const loadDefault = (name: string): E.Either<Failure, unknown> =>
   pipe(
-    E.tryCatch(() => realpathSync(resolve(name)), unloadable(name)),
-    E.chain((path) => (/\.[cm]?ts$/.test(path) ? checked(name, path) : E.right(path))),
-    E.chain((path) => E.tryCatch(() => exportOf(require(path)), unloadable(name)))
+    E.tryCatch(() => realpathSync(resolve(name)), loadFailure(name)),
+    E.chain((path) => (/\.[cm]?ts$/.test(path) ? checkTypes(name, path) : E.right(path))),
+    E.chain((path) => E.tryCatch(() => exportOf(require(path)), loadFailure(name)))
   )

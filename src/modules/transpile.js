@@ -1,15 +1,15 @@
 'use strict'
-const { keepText, keptText } = require('../files/cached-text.js')
+const { cacheText, readCachedText } = require('../files/cached-text.js')
 const { version } = require('typescript/package.json')
 
 /** What the compiler makes of a file, without checking it: made once for a text, and kept in the user's cache. */
 const transpiled = (source, fileName, compilerOptions) => {
   const name = ['transpiled', version, compilerOptions, fileName]
-  const kept = keptText(name, source)
+  const kept = readCachedText(name, source)
   if (kept !== undefined) return JSON.parse(kept)
   const { transpileModule } = require('typescript')
   const { outputText, sourceMapText, diagnostics } = transpileModule(source, { compilerOptions, fileName, reportDiagnostics: true })
-  if (diagnostics.length === 0) keepText(name, source, JSON.stringify({ outputText, sourceMapText }))
+  if (diagnostics.length === 0) cacheText(name, source, JSON.stringify({ outputText, sourceMapText }))
   return { outputText, sourceMapText, diagnostics }
 }
 

@@ -3,8 +3,8 @@ import * as E from 'fp-ts/Either'
 import * as J from 'fp-ts/Json'
 import { pipe } from 'fp-ts/function'
 import type TypeScript from 'typescript'
-import { type AskedFiles, askedFiles, isAnsweredAlike, recording } from './file-queries'
-import { type Name, keepText, keptText } from '../files/cached-text'
+import { type FileQueries, fileQueriesCodec, haveSameAnswers, recordQueries } from './file-queries'
+import { type Name, cacheText, readCachedText } from '../files/cached-text'
 
 /** What is to be checked, and how. */
 export interface TypeCheck {
@@ -21,7 +21,7 @@ export interface TypeCheck {
 }
 
 /** What the compiler found. */
-export interface Mistakes {
+export interface TypeErrors {
   readonly options: TypeScript.CompilerOptions
   /** At least one. */
   readonly diagnostics: readonly TypeScript.Diagnostic[]
@@ -41,9 +41,9 @@ const stateOf = ({ compiler }: TypeCheck, options: TypeScript.CompilerOptions, p
 }
 
 /** The compiler's answer, of which only what depends on changes since the last one is found out anew. */
-const inspect = (check: TypeCheck, folder: string): E.Either<Mistakes, AskedFiles> => {
+const inspect = (check: TypeCheck, folder: string): E.Either<TypeErrors, FileQueries> => {
   const typescript = check.compiler.load()
-  const { system, asked } = recording(typescript.sys, folder)
+  const { system, asked } = recordQueries(typescript.sys, folder)
   const given = check.options(typescript, system)
   const options = { ...given, composite: false, noEmit: true, incremental: true, tsBuildInfoFile: stateFile }
   const host = typescript.createIncrementalCompilerHost(options, system)
@@ -51,7 +51,7 @@ const inspect = (check: TypeCheck, folder: string): E.Either<Mistakes, AskedFile
   const state = stateOf(check, options, program)
   const before = typescript.readBuilderProgram(options, {
     ...host,
-    readFile: (path) => (path === stateFile ? keptText(state, '') : undefined)
+    readFile: (path) => (path === stateFile ? readCachedText(state, '') : undefined)
   })
   const builder = typescript.createEmitAndSemanticDiagnosticsBuilderProgram(program, host, before)
   const isChecked = (file: TypeScript.SourceFile): boolean =>
@@ -62,29 +62,29 @@ const inspect = (check: TypeCheck, folder: string): E.Either<Mistakes, AskedFile
     .getSourceFiles()
     .filter(isChecked)
     .flatMap((file) => [...program.getSyntacticDiagnostics(file), ...builder.getSemanticDiagnostics(file)])
-  builder.emit(undefined, (_path, text) => keepText(state, '', text))
+  builder.emit(undefined, (_path, text) => cacheText(state, '', text))
   return diagnostics.length === 0 ? E.right(asked) : E.left({ options, diagnostics })
 }
 
-const decoded = (text: string): E.Either<unknown, AskedFiles> => pipe(J.parse(text), E.chainW(askedFiles.decode))
+const decodeQueries = (text: string): E.Either<unknown, FileQueries> => pipe(J.parse(text), E.chainW(fileQueriesCodec.decode))
 
 /**
  * Asks the compiler about a file and those that it imports. Answers with all the files that it read,
  * and without the compiler where nothing that it looked at has changed since it found them right.
  */
-export const typeCheck = (check: TypeCheck): E.Either<Mistakes, ReadonlySet<string>> => {
+export const typeCheck = (check: TypeCheck): E.Either<TypeErrors, ReadonlySet<string>> => {
   const name = ['types', 'right', check.compiler.version, check.name, check.entry]
   return pipe(
-    decoded(keptText(name, '') ?? ''),
+    decodeQueries(readCachedText(name, '') ?? ''),
     E.filterOrElseW(
-      (asked) => check.entry in asked.contents && isAnsweredAlike(asked),
+      (asked) => check.entry in asked.contents && haveSameAnswers(asked),
       () => undefined
     ),
     E.orElse(() =>
       pipe(
         inspect(check, dirname(check.entry)),
         E.map((asked) => {
-          keepText(name, '', JSON.stringify(asked))
+          cacheText(name, '', JSON.stringify(asked))
           return asked
         })
       )

@@ -12,7 +12,7 @@
  *   normal      : Box-Muller on pairs: with p = floor(index / 2), a = 1 - uniform(2 p), b = uniform(2 p + 1),
  *                 r = sqrt(-2 ln a): r cos(2 pi b) at even indices, r sin(2 pi b) at odd ones, in float64
  */
-export interface Stream {
+export interface RandomStream {
   readonly uniform: (index: number) => number
   /** Fills `target` with deviation * normal(0), deviation * normal(1), ... rounded to the array's type. */
   readonly fillNormal: (target: Float32Array | Float64Array, deviation: number) => void
@@ -63,7 +63,7 @@ const hash = (name: string): Word =>
   )
 
 /** The stream of random numbers of (seed, name); `seed` is an integer from 0 to 2^53 - 1. */
-export const stream = (seed: number, name: string): Stream => {
+export const randomStream = (seed: number, name: string): RandomStream => {
   const mixed = mix(add(wordOf(seed), gamma))
   const named = hash(name)
   const key: Word = { high: (mixed.high ^ named.high) >>> 0, low: (mixed.low ^ named.low) >>> 0 }

@@ -11,7 +11,7 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
  * What a run ends with that a callback has stopped: the callback's failure, and what the run itself
  * says of its end.
  */
-const stopped = (fault: string, result: E.Either<Failure, unknown>): Failure =>
+const stoppedFailure = (fault: string, result: E.Either<Failure, unknown>): Failure =>
   inputFailure(E.isLeft(result) ? `${fault}; ${result.left.message}` : fault)
 
 /**
@@ -47,6 +47,6 @@ export const withCallbacks =
         return [name, call] as const
       })
       const result = await run({ ...options, ...Object.fromEntries(guarded), signal: controller.signal })().finally(leave)
-      return fault === undefined ? result : E.left(stopped(fault, result))
+      return fault === undefined ? result : E.left(stoppedFailure(fault, result))
     }
   }

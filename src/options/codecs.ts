@@ -4,7 +4,7 @@ import type { Failure } from '../failure'
 import { mostElements } from './limits'
 
 /** What a predicate accepts; `expected` says it in words. */
-export const accepting = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
+export const predicateCodec = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
   new t.Type<A>(
     expected,
     (value): value is A => accepts(value),
@@ -13,7 +13,7 @@ export const accepting = <A>(expected: string, accepts: (value: unknown) => bool
   )
 
 /** What a decoder makes of it, or else its own words. */
-export const decoding = <A>(expected: string, decode: (value: unknown) => E.Either<string, A>): t.Type<A> =>
+export const decoderCodec = <A>(expected: string, decode: (value: unknown) => E.Either<string, A>): t.Type<A> =>
   new t.Type<A>(
     expected,
     (value): value is A => E.isRight(decode(value)),
@@ -25,7 +25,7 @@ export const decoding = <A>(expected: string, decode: (value: unknown) => E.Eith
   )
 
 /** What a function makes of it, or else the whole sentence of the function. */
-export const saying = <A>(expected: string, decode: (value: unknown) => E.Either<Failure, A>): t.Type<A> =>
+export const failureCodec = <A>(expected: string, decode: (value: unknown) => E.Either<Failure, A>): t.Type<A> =>
   new t.Type<A>(
     expected,
     (value): value is A => E.isRight(decode(value)),
@@ -53,7 +53,7 @@ export const textOr = <A>(expected: string, parse: (text: string) => E.Either<st
  * A codec that is made when it is first used: a table of options should load nothing that not every
  * command needs.
  */
-export const deferred = <A>(expected: string, make: () => t.Type<A>): t.Type<A> =>
+export const lazyCodec = <A>(expected: string, make: () => t.Type<A>): t.Type<A> =>
   new t.Type<A>(
     expected,
     (value): value is A => make().is(value),
@@ -76,29 +76,29 @@ export const objectOr = <A extends object, B>(expected: string, object: t.Type<A
 const largest = Number.MAX_SAFE_INTEGER
 
 export const whole = (least: number, most = largest): t.Type<number> =>
-  accepting(
+  predicateCodec(
     `a whole number from ${least} ${most === largest ? 'upwards' : `to ${most}`}`,
     (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
   )
 
-export const positive = accepting<number>('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0)
+export const positive = predicateCodec<number>('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0)
 
-export const fromZero = accepting<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
+export const fromZero = predicateCodec<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
 
-export const flag = accepting<boolean>('true or false', t.boolean.is)
+export const flag = predicateCodec<boolean>('true or false', t.boolean.is)
 
-export const text = accepting<string>('a text', t.string.is)
+export const text = predicateCodec<string>('a text', t.string.is)
 
-export const path = accepting<string>('a path', (value) => t.string.is(value) && value !== '')
+export const path = predicateCodec<string>('a path', (value) => t.string.is(value) && value !== '')
 
 export const oneOf = <N extends string>(...names: readonly N[]): t.Type<N> =>
-  accepting(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
+  predicateCodec(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
 
 export const callback = <F extends (...given: never[]) => unknown>(): t.Type<F> =>
-  accepting('a function', (value) => typeof value === 'function')
+  predicateCodec('a function', (value) => typeof value === 'function')
 
 /** By what is used of it: of another realm it is no instance of AbortSignal. */
-export const abortSignal = accepting<AbortSignal>('an AbortSignal', (value) => {
+export const abortSignal = predicateCodec<AbortSignal>('an AbortSignal', (value) => {
   const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
   return typeof aborted === 'boolean' && typeof addEventListener === 'function'
 })
@@ -106,7 +106,7 @@ export const abortSignal = accepting<AbortSignal>('an AbortSignal', (value) => {
 const isExtent = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
 
 export const extents = (count: number): t.Type<readonly number[]> =>
-  accepting(
+  predicateCodec(
     `${count} whole numbers above zero whose product is at most 2^40`,
     (value) =>
       Array.isArray(value) &&

@@ -3,7 +3,7 @@ import { type StrategyName, strategyNames } from '../../dsl'
 import { shown } from '../../staging/decode'
 import { inputFailure } from '../failure'
 import type { Planned } from '../plans/plan-network'
-import { callback, decoding, listOf, saying } from './codecs'
+import { callback, decoderCodec, listOf, failureCodec } from './codecs'
 import { type GivenSize, commaList, flag, notAChoice, path, size, whole, written } from './kinds'
 import { mostBudgets, mostSteps } from './limits'
 import { type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from './option'
@@ -47,7 +47,7 @@ const budgets: Kind<readonly GivenSize[], readonly Size[]> = commaList<GivenSize
 )
 
 /** Checked as one, so that the sentence names the strategy. */
-const strategyList = decoding('a list of strategies', (value): E.Either<string, readonly StrategyName[]> => {
+const strategyList = decoderCodec('a list of strategies', (value): E.Either<string, readonly StrategyName[]> => {
   if (!Array.isArray(value) || value.length === 0) return E.left(`give a list of strategies, some of ${strategyNames.join(', ')}`)
   const unknown: unknown = value.find((name) => !strategyNames.includes(name))
   return unknown === undefined
@@ -92,7 +92,7 @@ export interface GradientsOptions extends OptionsOf<typeof gradientsOptions> {}
 
 const noInput: Kind<never> = written(
   'BxCxHxW',
-  saying<never>('nothing', () => E.left(inputFailure('--input: predict takes the whole image as it is; leave it out'))),
+  failureCodec<never>('nothing', () => E.left(inputFailure('--input: predict takes the whole image as it is; leave it out'))),
   () => E.left('predict takes the whole image as it is; leave it out')
 )
 

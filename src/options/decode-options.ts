@@ -22,7 +22,7 @@ const codecOf = (name: string, table: OptionTable): t.Type<object> => {
 }
 
 /** Options under the names that they have now. */
-const renamed = (table: OptionTable, options: object): object => {
+const withCurrentNames = (table: OptionTable, options: object): object => {
   const names = new Map(
     Object.entries(table).flatMap(([name, { formerly }]) => (formerly === undefined ? [] : [[formerly, name] as const]))
   )
@@ -35,12 +35,12 @@ const fallbacksOf = (table: OptionTable): object =>
   Object.fromEntries(Object.entries(table).flatMap(([name, { fallback }]) => (fallback === undefined ? [] : [[name, fallback]])))
 
 /** Whole, or one sentence on the first option that is wrong. */
-const decode = (name: string, table: OptionTable, options: unknown): E.Either<Failure, object> =>
+const decodeOptions = (name: string, table: OptionTable, options: unknown): E.Either<Failure, object> =>
   pipe(
     E.tryCatch(
       () =>
         typeof options === 'object' && options !== null && !Array.isArray(options)
-          ? decodeAs('options', codecOf(name, table))(renamed(table, options))
+          ? decodeAs('options', codecOf(name, table))(withCurrentNames(table, options))
           : E.left(`${name} takes its options as one object, not ${shown(options)}`),
       (thrown) => `the options of ${name} cannot be read: ${reasonOf(thrown)}`
     ),
@@ -68,7 +68,7 @@ export const libraryFunction =
   (options: OptionsOf<T>): Outcome<A> =>
     total(() =>
       pipe(
-        TE.fromEither(decode(name, table, options)),
+        TE.fromEither(decodeOptions(name, table, options)),
         TE.chain((decoded) => withCallbacks(run)(decoded as DecodedOptions<T>))
       )
     )

@@ -3,9 +3,9 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { exactly } from '../../staging/exactly'
 import {
-  accepting,
+  predicateCodec,
   byKind,
-  decoding,
+  decoderCodec,
   extents as extentsCodec,
   flag as flagCodec,
   fromZero as fromZeroCodec,
@@ -107,7 +107,7 @@ export const extents = (count: number, placeholder: string, example: string): Ki
       : E.left(`"${text}" is larger than anything that can be planned: take a smaller one`)
   })
 
-const ofPlain = accepting<number>('a number above zero, at most 10000', (value) => positiveCodec.is(value) && value <= 1e4)
+const ofPlain = predicateCodec<number>('a number above zero, at most 10000', (value) => positiveCodec.is(value) && value <= 1e4)
 
 const sizeObject = (least: number): t.Type<Size> =>
   byKind<Size>('a size', {
@@ -131,7 +131,9 @@ const sizeBy = (parse: typeof parseSize, least: number): Kind<GivenSize, Size> =
     objectOr<Size, Size>(
       aSize,
       sizeObject(least),
-      decoding('a size', (value) => (typeof value === 'number' || typeof value === 'string' ? parse(`${value}`) : E.left(`give ${aSize}`)))
+      decoderCodec('a size', (value) =>
+        typeof value === 'number' || typeof value === 'string' ? parse(`${value}`) : E.left(`give ${aSize}`)
+      )
     ),
     parse
   )

@@ -1,7 +1,7 @@
 import type { ParameterGroup } from '../../staging'
 import { exactly } from '../../staging/exactly'
 import { parseGroup } from '../training/parameter-groups'
-import { accepting, fromZero as fromZeroCodec, text, textOr } from './codecs'
+import { predicateCodec, fromZero as fromZeroCodec, text, textOr } from './codecs'
 import { fromZero, number, oneOf, positive, prefixes, repeated, whole } from './kinds'
 import { mostMicroBatches } from './limits'
 import { type OptionsOf, filled, optional } from './option'
@@ -10,7 +10,7 @@ const groupCodec = exactly<ParameterGroup>(
   'a group of parameters',
   'field',
   { prefix: text },
-  { rate: fromZeroCodec, weightDecay: fromZeroCodec, frozen: accepting<true>('true', (value) => value === true) }
+  { rate: fromZeroCodec, weightDecay: fromZeroCodec, frozen: predicateCodec<true>('true', (value) => value === true) }
 )
 
 const groups = repeated<ParameterGroup | string, ParameterGroup>(
@@ -19,7 +19,7 @@ const groups = repeated<ParameterGroup | string, ParameterGroup>(
   parseGroup
 )
 
-const momentum = accepting<number>(
+const momentum = predicateCodec<number>(
   'a number from 0 up to, but not including, 1',
   (value) => typeof value === 'number' && value >= 0 && value < 1
 )

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import type { AllocatorName, Chain, OffloadStrategy } from '../../staging'
 import type * as ChainFile from '../commands/research/chain-file'
-import { deferred, objectOr, path as pathCodec } from './codecs'
+import { lazyCodec, objectOr, path as pathCodec } from './codecs'
 import { bytes, oneOf, path, size, whole, written } from './kinds'
 import { mostSlots } from './limits'
 import { type Kind, type OptionsOf, argument, filled, optional, required } from './option'
@@ -22,7 +22,7 @@ const chain: Kind<Chain | string> = written(
   'chain',
   objectOr<Chain, string>(
     'a chain, or the path of one',
-    deferred('a chain', () => (require('../commands/research/chain-file') as typeof ChainFile).chainCodec),
+    lazyCodec('a chain', () => (require('../commands/research/chain-file') as typeof ChainFile).chainCodec),
     pathCodec
   ),
   E.right

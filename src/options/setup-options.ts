@@ -8,7 +8,7 @@ import type * as DeviceFileCodec from '../plans/device-file'
 import type * as PlanFile from '../plans/plan-file'
 import type { Watching } from '../plans/watching'
 import { alternatives } from '../text/alternatives'
-import { abortSignal, accepting, callback, deferred, objectOr, path as pathCodec } from './codecs'
+import { abortSignal, predicateCodec, callback, lazyCodec, objectOr, path as pathCodec } from './codecs'
 import { deviceNames, devicePrecisions, isDeviceName, precisionNames } from './devices'
 import { type GivenSize, extents, flag, oneOf, rate, size, sizeOrZero, whole, written } from './kinds'
 import { mostClasses, mostThreads } from './limits'
@@ -19,7 +19,7 @@ const model: Kind<Model | string> = written(
   'model',
   objectOr<Model, string>(
     'a model, or the name or path of one',
-    deferred('a model', () => (require('../model/model-codec') as typeof ModelCodec).modelCodec),
+    lazyCodec('a model', () => (require('../model/model-codec') as typeof ModelCodec).modelCodec),
     pathCodec
   ),
   E.right
@@ -36,8 +36,8 @@ const device: Kind<GivenDevice> = written(
   'name',
   objectOr<DeviceFile, DeviceText>(
     `one of ${deviceChoices}`,
-    deferred('a device', () => (require('../plans/device-file') as typeof DeviceFileCodec).deviceCodec),
-    accepting(`one of ${deviceChoices}`, isDeviceText)
+    lazyCodec('a device', () => (require('../plans/device-file') as typeof DeviceFileCodec).deviceCodec),
+    predicateCodec(`one of ${deviceChoices}`, isDeviceText)
   ),
   E.fromPredicate(isDeviceText, () => `Allowed choices are ${deviceChoices}.`)
 )
@@ -46,7 +46,7 @@ const plan: Kind<Plan | string> = written(
   'file',
   objectOr<Plan, string>(
     'a plan, or the path of a plan file',
-    deferred('a plan', () => (require('../plans/plan-file') as typeof PlanFile).planCodec),
+    lazyCodec('a plan', () => (require('../plans/plan-file') as typeof PlanFile).planCodec),
     pathCodec
   ),
   E.right

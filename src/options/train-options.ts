@@ -10,10 +10,10 @@ import { type ClassWeights, parseClassWeights } from '../training/class-weights'
 import { type LearningRateSchedule, parseSchedule } from '../training/learning-rate'
 import type { StepReport } from '../training/step-report'
 import {
-  accepting,
+  predicateCodec,
   byKind,
   callback,
-  deferred,
+  lazyCodec,
   fromZero,
   listOf,
   oneOf as oneOfCodec,
@@ -40,7 +40,7 @@ const schedules = byKind<LearningRateSchedule>('a schedule', {
 })
 
 const within = (most: number): t.Type<number> =>
-  accepting(`a number from 0 to ${most}`, (value) => typeof value === 'number' && value >= 0 && value <= most)
+  predicateCodec(`a number from 0 to ${most}`, (value) => typeof value === 'number' && value >= 0 && value <= most)
 
 const jitters = exactly<ColourJitter>(
   'a colour jitter',
@@ -53,13 +53,13 @@ const datasets = (): typeof DatasetCodec => require('../images/dataset-codec') a
 
 const data: Kind<Dataset | string> = written(
   'path',
-  deferred('a path, or what readDataset gives', () => datasets().dataCodec),
+  lazyCodec('a path, or what readDataset gives', () => datasets().dataCodec),
   E.right
 )
 
 const validation: Kind<Dataset | string | number> = written(
   'path|share',
-  deferred('a path, a share above 0 and below 1, or a dataset', () => datasets().validationCodec),
+  lazyCodec('a path, a share above 0 and below 1, or a dataset', () => datasets().validationCodec),
   E.right
 )
 

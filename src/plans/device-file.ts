@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import { type DeviceFile, decodeDeviceFile, deviceFileKind } from '../../staging'
 import { type Failure, inputFailure } from '../failure'
 import { readJson } from '../files/read-file'
-import { saying } from '../options/codecs'
+import { failureCodec } from '../options/codecs'
 
 const remedies = {
   recorded: 'record it again on its GPU, with tilefold profile --device cuda --out',
@@ -11,7 +11,7 @@ const remedies = {
   sheet: 'write it as devices/v100-16gb.json is written'
 } as const
 
-const decoded = (named: string, value: unknown): E.Either<Failure, DeviceFile> =>
+const decodeNamed = (named: string, value: unknown): E.Either<Failure, DeviceFile> =>
   pipe(
     decodeDeviceFile(value),
     E.mapLeft((fault) => inputFailure(`${named}: ${fault}; ${remedies[deviceFileKind(value)]}`))
@@ -22,9 +22,9 @@ export const loadDevice = (device: DeviceFile | string): E.Either<Failure, Devic
   typeof device === 'string'
     ? pipe(
         readJson('device', device),
-        E.chain((value) => decoded(`the device ${device}`, value))
+        E.chain((value) => decodeNamed(`the device ${device}`, value))
       )
-    : decoded('the device', device)
+    : decodeNamed('the device', device)
 
 /** A device that JavaScript gives, or one that casts may have got past the compiler. */
-export const deviceCodec = saying('a device', (value) => loadDevice(value as DeviceFile))
+export const deviceCodec = failureCodec('a device', (value) => loadDevice(value as DeviceFile))

@@ -15,7 +15,7 @@ import {
   keyOfKernel,
   stage
 } from '../../staging'
-import { choiceOf, deviceOf, measuredChoice, notThere } from './device'
+import { deviceChoice, loadDeviceModel, measurableChoice, missingDeviceFailure } from './device'
 import { launchCounts } from './program-statistics'
 import { type Watching, watchingOf } from './watching'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
@@ -42,7 +42,7 @@ interface Measurements {
 }
 
 /** Plans whose kernels are wanted: all are of one model on one device. */
-interface Wanted extends Watching {
+interface MeasurementRequest extends Watching {
   /** Every kernel of these plans is measured. */
   readonly setups: readonly [RunnableSetup, ...(readonly RunnableSetup[])]
   /** Of these only as many as tell the others' times. */
@@ -58,7 +58,7 @@ const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => 
 const [mostSamplings, mostRounds] = [3, 6]
 
 /** A kernel by every algorithm that the device has for it. */
-const alternatives = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Kernel[] => {
+const algorithmVariants = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Kernel[] => {
   if (algorithms === undefined || !isConvolution(kernel)) return [kernel]
   const direct = { ...kernel, algorithm: 0 }
   const others = algorithms(direct).filter(({ algorithm }) => algorithm !== 0)
@@ -68,7 +68,7 @@ const alternatives = ({ algorithms }: DeviceModel, kernel: Kernel): readonly Ker
 /** The kernels that plans launch, those first that take the most of the plans' predicted time. */
 const launchedKernels = (
   setups: readonly RunnableSetup[],
-  { objective, source }: Wanted,
+  { objective, source }: MeasurementRequest,
   device: ProfiledModel
 ): E.Either<Failure, readonly Kernel[]> => {
   const launched = new Map<string, { readonly kernel: Kernel; readonly milliseconds: number }>()
@@ -93,20 +93,20 @@ const launchedKernels = (
 }
 
 /** Kernels to measure by what is known so far. */
-type Missing = (device: ProfiledModel) => E.Either<Failure, readonly Kernel[]>
+type FindMissing = (device: ProfiledModel) => E.Either<Failure, readonly Kernel[]>
 
 /** Sizes, by every algorithm, that are far from all measured ones: in the plans of all setups. */
 const missingSizes =
-  (wanted: Wanted): Missing =>
+  (wanted: MeasurementRequest): FindMissing =>
   (device) =>
     pipe(
       launchedKernels([...wanted.setups, ...wanted.sampled], wanted, device),
-      E.map((kernels) => device.sample(kernels.flatMap((kernel) => alternatives(device, kernel))))
+      E.map((kernels) => device.sample(kernels.flatMap((kernel) => algorithmVariants(device, kernel))))
     )
 
 /** What the wanted plans launch and was not measured. */
 const missingKernels =
-  (wanted: Wanted): Missing =>
+  (wanted: MeasurementRequest): FindMissing =>
   (device) =>
     pipe(
       launchedKernels(wanted.setups, wanted, device),
@@ -163,7 +163,7 @@ const measureAll = async (
 }
 
 /** Adds what is missing to a profile, round by round, and keeps it after each: first the sizes that matter, then every kernel. */
-const measureRounds = async (meter: KernelTimer, wanted: Wanted, start: Profile): Promise<E.Either<Failure, Profile>> => {
+const measureRounds = async (meter: KernelTimer, wanted: MeasurementRequest, start: Profile): Promise<E.Either<Failure, Profile>> => {
   const refused = new Set<string>()
   let profile = start
   for (const [missing, most] of [
@@ -171,7 +171,7 @@ const measureRounds = async (meter: KernelTimer, wanted: Wanted, start: Profile)
     [missingKernels(wanted), mostRounds]
   ] as const)
     for (let round = 0; round < most; round += 1) {
-      const found = pipe(deviceOf(wanted.setups[0], profile), E.chain(missing))
+      const found = pipe(loadDeviceModel(wanted.setups[0], profile), E.chain(missing))
       if (E.isLeft(found)) return found
       const kernels = found.right.filter((kernel) => !refused.has(keyOfKernel(kernel)))
       if (kernels.length === 0) break
@@ -185,14 +185,14 @@ const measureRounds = async (meter: KernelTimer, wanted: Wanted, start: Profile)
   return E.right(profile)
 }
 
-const measure = (wanted: Wanted): Outcome<Measurements> => {
-  const choice = measuredChoice(wanted.setups[0])
+const measure = (wanted: MeasurementRequest): Outcome<Measurements> => {
+  const choice = measurableChoice(wanted.setups[0])
   if (choice === undefined)
     return TE.left(inputFailure('only the cpu and the cuda device are worth a profile: the reference device computes in plain loops'))
   const { device, threads } = choice
   return pipe(
     TE.Do,
-    TE.bind('meter', () => TE.fromEither(E.mapLeft(notThere)(createKernelTimer(choice)))),
+    TE.bind('meter', () => TE.fromEither(E.mapLeft(missingDeviceFailure)(createKernelTimer(choice)))),
     TE.bind('linkBytesPerSecond', ({ meter }) => TE.fromEither(E.mapLeft(deviceFailure)(meter.linkBytesPerSecond()))),
     TE.bind('before', ({ meter: { library }, linkBytesPerSecond }) =>
       pipe(
@@ -224,12 +224,12 @@ const measure = (wanted: Wanted): Outcome<Measurements> => {
 }
 
 /** A file of this machine's GPU that holds every answer that these plans ask for. */
-const record = (out: string, wanted: Wanted, profile: Profile): Outcome<void> => {
+const writeDeviceFile = (out: string, wanted: MeasurementRequest, profile: Profile): Outcome<void> => {
   const [setup] = wanted.setups
   return pipe(
-    deviceOf(setup, profile),
+    loadDeviceModel(setup, profile),
     E.chain((device) => launchedKernels(wanted.setups, wanted, device)),
-    E.chain(() => E.mapLeft(deviceFailure)(recordedGpu(choiceOf(setup).precision, profile))),
+    E.chain(() => E.mapLeft(deviceFailure)(recordedGpu(deviceChoice(setup).precision, profile))),
     TE.fromEither,
     TE.chain((file) => writeFileAtomic(out, () => [Buffer.from(`${JSON.stringify(file)}\n`)]))
   )
@@ -247,10 +247,10 @@ export const measureModel = ({ setup, objective, out, ...watching }: MeasuredMod
   const limited = (budget === undefined ? usualBudgets : [budget]).map((budget): RunnableSetup => ({ ...unlimited, budget }))
   const sampled =
     setup.exactKernels || setup.plan !== undefined ? [] : limited.slice(0, 2).map((one): RunnableSetup => ({ ...one, exactKernels: true }))
-  const wanted: Wanted = { setups: [plain, ...limited], sampled, objective, source: imageSource, ...watching }
+  const wanted: MeasurementRequest = { setups: [plain, ...limited], sampled, objective, source: imageSource, ...watching }
   return pipe(
     measure(wanted),
-    TE.chainFirst(({ profile }) => (out === undefined ? TE.right(undefined) : record(out, wanted, profile)))
+    TE.chainFirst(({ profile }) => (out === undefined ? TE.right(undefined) : writeDeviceFile(out, wanted, profile)))
   )
 }
 

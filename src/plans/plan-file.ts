@@ -10,18 +10,18 @@ import { type Objective, type PlanFileForm, type Staged, decodePlanFile, planFil
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { loadDefault } from '../modules/load-module'
 import { readJson, readText } from '../files/read-file'
-import { decoding } from '../options/codecs'
+import { decoderCodec } from '../options/codecs'
 import { writeFileAtomic } from '../files/atomic-write'
 
 /** A plan that JavaScript gives, or one that casts may have got past the compiler. */
-export const planCodec = decoding('a plan', decodePlanFile)
+export const planCodec = decoderCodec('a plan', decodePlanFile)
 
-const misnamed = (path: string): Failure => inputFailure(`${path}: a plan file is named *.plan.ts or *.json`)
+const nameFailure = (path: string): Failure => inputFailure(`${path}: a plan file is named *.plan.ts or *.json`)
 
 /** A plan from a JSON file, or from a TypeScript module, which the compiler checks first. */
 export const loadPlan = (path: string): E.Either<Failure, Plan> =>
   pipe(
-    /\.(ts|json)$/.test(path) ? readText('plan', path) : E.left(misnamed(path)),
+    /\.(ts|json)$/.test(path) ? readText('plan', path) : E.left(nameFailure(path)),
     E.chain(() => (path.endsWith('.json') ? readJson('plan', path) : loadDefault(path))),
     E.chain((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value)))
   )
@@ -30,7 +30,7 @@ export const loadPlan = (path: string): E.Either<Failure, Plan> =>
 const leastShare = 0.5
 
 /** Why a plan's peaks cannot be true of its decisions; `needed` is the same plan as it comes out here. */
-const peakMistake = (plan: Plan, needed: Plan): string | undefined => {
+const findPeakError = (plan: Plan, needed: Plan): string | undefined => {
   const [claimed, host] = [plan.predicted.peakHostBytes ?? Infinity, needed.predicted.peakHostBytes ?? 0]
   if (plan.peak < leastShare * needed.peak)
     return `the plan's peak is ${plan.peak} bytes, but its decisions need ${needed.peak}; write that, or give --budget`
@@ -43,7 +43,12 @@ const peakMistake = (plan: Plan, needed: Plan): string | undefined => {
  * What a plan was made for, where that differs from what it is used for now: the same decisions are then
  * staged anew. Fails where its peaks cannot be true, and `budgeted` does not put a limit in their place.
  */
-export const planChange = (plan: Plan, staged: Staged, objective: Objective, budgeted: boolean): E.Either<Failure, string | undefined> => {
+export const describePlanChange = (
+  plan: Plan,
+  staged: Staged,
+  objective: Objective,
+  budgeted: boolean
+): E.Either<Failure, string | undefined> => {
   const needed = planFileOf(staged, objective)
   const { peak } = needed
   const purpose = (made: Pick<Plan, 'device' | 'objective'>): string =>
@@ -54,7 +59,7 @@ export const planChange = (plan: Plan, staged: Staged, objective: Objective, bud
       `the plan was made for ${then}; its decisions are staged anew for ${now}, and peak at ` +
         (peak === plan.peak ? `the same ${peak} bytes` : `${peak} bytes instead of ${plan.peak}`)
     )
-  const mistake = budgeted ? undefined : peakMistake(plan, needed)
+  const mistake = budgeted ? undefined : findPeakError(plan, needed)
   if (mistake !== undefined) return E.left(inputFailure(mistake))
   return E.right(peak === plan.peak ? undefined : `the plan's decisions peak at ${peak} bytes, not at the ${plan.peak} that it says`)
 }
@@ -115,7 +120,7 @@ const moduleForm = (path: string, { name, options, model }: PlannedModel, { grap
 
 /** How a plan would be written to a file of this name: asked before planning, which may take long. */
 export const checkPlanName = (path: string): E.Either<Failure, void> =>
-  /\.(json|plan\.ts)$/.test(path) ? E.right(undefined) : E.left(misnamed(path))
+  /\.(json|plan\.ts)$/.test(path) ? E.right(undefined) : E.left(nameFailure(path))
 
 /** Writes a plan to *.plan.ts or *.json, whole or not at all. */
 export const writePlan = (path: string, made: PlannedModel, staged: Staged, objective: Objective): Outcome<void> =>

@@ -24,10 +24,10 @@ import {
   unrecorded,
   verify
 } from '../../staging'
-import { deviceOf } from './device'
+import { loadDeviceModel } from './device'
 import { type TimeShares, timeShares } from './program-statistics'
 import { type Failure, inputFailure } from '../failure'
-import { planChange } from './plan-file'
+import { describePlanChange } from './plan-file'
 import type { Setup } from './setup'
 import type { Size } from '../options/sizes'
 
@@ -74,7 +74,7 @@ const budgetBytes = (size: Size | undefined, plainPeak: () => E.Either<Failure, 
 }
 
 /** A described device has its memory, and no more; what was recorded of a GPU plans as that GPU does, without a limit where none is given. */
-const withinDevice = ({ device }: Setup, budget: number | undefined): E.Either<Failure, number | undefined> => {
+const checkDeviceMemory = ({ device }: Setup, budget: number | undefined): E.Either<Failure, number | undefined> => {
   if (typeof device === 'string' || isProfile(device)) return E.right(budget)
   const { name, memoryBytes } = device
   if (budget === undefined) return E.right(isRecorded(device) ? undefined : memoryBytes)
@@ -82,25 +82,25 @@ const withinDevice = ({ device }: Setup, budget: number | undefined): E.Either<F
   return E.left(inputFailure(`the budget of ${budget} bytes is more than the ${memoryBytes} that ${name} has; lower --budget`))
 }
 
-const budgetOf = (plan: Plan | undefined): Size | undefined =>
+const planBudget = (plan: Plan | undefined): Size | undefined =>
   plan === undefined || plan.budget === null ? undefined : { kind: 'bytes', bytes: plan.budget }
 
-const changeOf = ({ plan, budget }: Setup, staged: Staged, objective: Objective): E.Either<Failure, Pick<Planned, 'change'>> =>
+const describeChange = ({ plan, budget }: Setup, staged: Staged, objective: Objective): E.Either<Failure, Pick<Planned, 'change'>> =>
   plan === undefined
     ? E.right({})
     : E.map((change: string | undefined) => (change === undefined ? {} : { change }))(
-        planChange(plan, staged, objective, budget !== undefined)
+        describePlanChange(plan, staged, objective, budget !== undefined)
       )
 
-const otherCpu = (profile: Profile): Pick<Planned, 'guess'> => {
+const guessOfOtherCpu = (profile: Profile): Pick<Planned, 'guess'> => {
   const library = libraryName({ device: 'cpu', precision: 'float32', threads: profile.threads })
   if (E.isLeft(library) || library.right === profile.library) return {}
   return { guess: `${deviceFileName(profile)} gave the times alone: layouts and scratch are those of ${library.right} on this machine` }
 }
 
-const guessOf = ({ device }: Setup, { program }: Staged): Pick<Planned, 'guess'> => {
+const describeGuess = ({ device }: Setup, { program }: Staged): Pick<Planned, 'guess'> => {
   if (typeof device === 'string') return {}
-  if (isProfile(device)) return otherCpu(device)
+  if (isProfile(device)) return guessOfOtherCpu(device)
   if (!isRecorded(device)) return {}
   const missing = unrecorded(device, program.kernels).length
   if (missing === 0) return {}
@@ -118,7 +118,7 @@ const withBandwidth = (device: ProfiledModel, limit: number | undefined): Profil
 }
 
 /** The plan's decisions, once it is known to be for this model and input. Its own peak matters only under its own budget. */
-const givenBy = ({ model, input, plan, budget }: Setup): E.Either<Failure, PlanOverride | undefined> =>
+const resolveOverride = ({ model, input, plan, budget }: Setup): E.Either<Failure, PlanOverride | undefined> =>
   plan === undefined
     ? E.right(undefined)
     : pipe(
@@ -142,7 +142,7 @@ const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> =>
 }
 
 /** The graph of a setup, before anything is planned. */
-export const graphOfSetup = (setup: Setup, objective: Objective): E.Either<Failure, Graph> => {
+export const buildSetupGraph = (setup: Setup, objective: Objective): E.Either<Failure, Graph> => {
   const input = setup.input ?? setup.plan?.input
   return E.mapLeft(stagingFailure)(graphOf({ model: setup.model, objective, ...(input === undefined ? {} : { input }) }))
 }
@@ -157,11 +157,11 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
     E.Do,
     E.bind('device', () =>
       pipe(
-        known === undefined ? deviceOf(setup) : E.right(known),
+        known === undefined ? loadDeviceModel(setup) : E.right(known),
         E.map((device) => withBandwidth(device, setup.hostBandwidth))
       )
     ),
-    E.bind('given', () => givenBy(setup)),
+    E.bind('given', () => resolveOverride(setup)),
     E.let('unlimited', ({ device, given }): Request => {
       const input = setup.input ?? setup.plan?.input
       return {
@@ -178,8 +178,8 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
     }),
     E.bind('budget', ({ unlimited }) =>
       pipe(
-        budgetBytes(setup.budget ?? budgetOf(setup.plan), () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited))),
-        E.chain((budget) => withinDevice(setup, budget))
+        budgetBytes(setup.budget ?? planBudget(setup.plan), () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited))),
+        E.chain((budget) => checkDeviceMemory(setup, budget))
       )
     ),
     E.bind('hostBudget', ({ unlimited }) => budgetBytes(setup.hostBudget, () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited)))),
@@ -197,7 +197,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
     E.Do,
     E.bind('request', () => stageRequest(setup, objective, source)),
     E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stage(request))),
-    E.bind('change', ({ staged }) => changeOf(setup, staged, objective)),
+    E.bind('change', ({ staged }) => describeChange(setup, staged, objective)),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
     E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
     E.map(({ request: { device, budget }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
@@ -212,7 +212,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
       timeShares: timeShares(staged.program, device),
       predictedMilliseconds: device.milliseconds,
       ...change,
-      ...guessOf(setup, staged)
+      ...describeGuess(setup, staged)
     }))
   )
 }

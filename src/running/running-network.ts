@@ -42,7 +42,7 @@ export interface RunningNetwork {
 const noStep: StepParameters = { learningRate: 0, step: 0, seed: 0 }
 
 /** Fills the restore I/O buffer: weights from a file or drawn from the seed, and optimizer state zero; or all as it was saved. */
-const fillWeights = ({ planned, weights, state, seed }: Opening, io: StepIo): Outcome<void> => {
+const fillWeights = ({ planned, weights, state, seed }: NetworkOptions, io: StepIo): Outcome<void> => {
   const { model, parameters } = planned.staged.graph
   if (state !== undefined) return state(io)
   if (weights !== undefined) return readWeights(weights, model, parameters, io)
@@ -55,12 +55,12 @@ const fillWeights = ({ planned, weights, state, seed }: Opening, io: StepIo): Ou
   })
 }
 
-const run =
+const runSection =
   (session: Session) =>
   (section: SectionName, { buffer }: StepIo, parameters: StepParameters, images: readonly Image[]): Outcome<number> =>
     TE.mapLeft(deviceFailure)(session.run(section, buffer, parameters, images))
 
-export interface Opening {
+export interface NetworkOptions {
   readonly planned: Planned
   readonly device: DeviceName
   /** A safetensors file; drawn from the seed where absent. */
@@ -73,7 +73,7 @@ export interface Opening {
 }
 
 /** Room on the host for all weights, before they are copied into the arena. */
-const roomForWeights = ({ device, planned: { arenaBytes, staged } }: Opening): E.Either<Failure, StepIo> => {
+const roomForWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOptions): E.Either<Failure, StepIo> => {
   const { graph, program } = staged
   const bytes = program.restore.exchangeBytes
   const weights = `the weights of ${graph.model} take ${bytes} bytes`
@@ -97,7 +97,7 @@ const roomForWeights = ({ device, planned: { arenaBytes, staged } }: Opening): E
   )
 }
 
-const open = (opening: Opening): Outcome<RunningNetwork> => {
+const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
   const { planned } = opening
   const { program, graph } = planned.staged
   return pipe(
@@ -120,26 +120,26 @@ const open = (opening: Opening): Outcome<RunningNetwork> => {
     ),
     TE.chain(({ restored, session }) =>
       pipe(
-        run(session)('restore', restored, noStep, []),
+        runSection(session)('restore', restored, noStep, []),
         TE.mapLeft((failure) => (session.close(), failure)),
-        TE.map(() => running(session, planned, graph.parameters))
+        TE.map(() => toRunningNetwork(session, planned, graph.parameters))
       )
     )
   )
 }
 
-const running = (session: Session, { staged }: Planned, parameters: readonly Parameter[]): RunningNetwork => {
+const toRunningNetwork = (session: Session, { staged }: Planned, parameters: readonly Parameter[]): RunningNetwork => {
   const { step, update } = staged.program
   const io = createStepIo(step)
   const updateIo = update && createStepIo(update)
   return {
     parameters,
     io,
-    step: (values, images) => run(session)('step', io, values, images),
+    step: (values, images) => runSection(session)('step', io, values, images),
     updateIo,
-    update: (values) => (updateIo === undefined ? TE.right(0) : run(session)('update', updateIo, values, [])),
-    evaluate: (scores, images) => run(session)('evaluate', scores, noStep, images),
-    save: (saved) => TE.map(() => undefined)(run(session)('save', saved, noStep, [])),
+    update: (values) => (updateIo === undefined ? TE.right(0) : runSection(session)('update', updateIo, values, [])),
+    evaluate: (scores, images) => runSection(session)('evaluate', scores, noStep, images),
+    save: (saved) => TE.map(() => undefined)(runSection(session)('save', saved, noStep, [])),
     interrupt: () => session.interrupt(),
     measuredPeakBytes: () => session.measuredPeakBytes(),
     measuredHostPeakBytes: () => session.measuredHostPeakBytes(),
@@ -149,7 +149,7 @@ const running = (session: Session, { staged }: Planned, parameters: readonly Par
 }
 
 /** One run of a section that aborting the signal ends, or prevents where it was aborted before. */
-export const stoppable =
+export const withAbort =
   <A>(signal: AbortSignal | undefined, network: RunningNetwork, run: Outcome<A>): Outcome<A> =>
   async () => {
     if (signal?.aborted) return E.left({ code: 'interrupted', message: 'interrupted before the step began' })
@@ -159,5 +159,5 @@ export const stoppable =
   }
 
 /** Opens the network, hands it to `use`, and closes it whatever happens. */
-export const withNetwork = <A>(opening: Opening, use: (network: RunningNetwork) => Outcome<A>): Outcome<A> =>
-  withResource(open(opening), use, (network) => network.close())
+export const withNetwork = <A>(opening: NetworkOptions, use: (network: RunningNetwork) => Outcome<A>): Outcome<A> =>
+  withResource(openNetwork(opening), use, (network) => network.close())

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { stream } from '../numbers/random'
+import { randomStream } from '../numbers/random'
 
 /** How far colours vary: factors from [1 - x, 1 + x] of brightness, contrast and saturation; turns of the hue from [-x, x]. */
 export interface ColourJitter {
@@ -101,7 +101,7 @@ export const createAugmenter = ({
 }: AugmentationOptions): ((step: number) => readonly Augmentation[]) => {
   const around = (centre: number, spread: number, uniform: number): number => centre + spread * (2 * uniform - 1)
   return (step) => {
-    const [turns, colours] = [stream(seed, `rotate.${step}`), stream(seed, `colour.${step}`)]
+    const [turns, colours] = [randomStream(seed, `rotate.${step}`), randomStream(seed, `colour.${step}`)]
     return Array.from({ length: batch }, (_, row) => {
       const quarterTurns = (rotate ? Math.floor(4 * turns.uniform(row)) : 0) as Augmentation['quarterTurns']
       if (colourJitter === undefined) return { quarterTurns }

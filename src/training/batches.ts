@@ -9,7 +9,7 @@ import type { ClassMap, Mask } from '../images/masks'
 import { maskCache, imageCache } from '../images/image-cache'
 import { cropCorner, createSampler } from './sampling'
 import { type ColourJitter, createAugmenter } from './augmentation'
-import { type Placing, cropMask } from './crop-mask'
+import { type CropPlacement, cropMask } from './crop-mask'
 
 /** Decoded images and masks, each at least as large as the network's input. */
 export interface ImageLoader {
@@ -76,7 +76,7 @@ const loadTarget = (
   examples: readonly Example[],
   { mask }: ImageLoader,
   crop: Extent2,
-  place: (row: number, image: Extent2) => Placing
+  place: (row: number, image: Extent2) => CropPlacement
 ): Outcome<Batch['target']> =>
   pipe(
     examples,
@@ -105,7 +105,7 @@ export const createBatches = ({ dataset, crop, loader, ...options }: BatchOption
   const { examples } = dataset
   const draws = createSampler({ ...options, examples: examples.length })
   const augmentations = createAugmenter(options)
-  const placed = (microStep: number): ((row: number, image: Extent2) => Placing) => {
+  const placed = (microStep: number): ((row: number, image: Extent2) => CropPlacement) => {
     const [drawn, augmented] = [draws(microStep), augmentations(microStep)]
     return (row, image) => {
       const [draw, { quarterTurns }] = [drawn[row]!, augmented[row]!]
@@ -141,7 +141,7 @@ export const createBatches = ({ dataset, crop, loader, ...options }: BatchOption
 /** The middle of an image. */
 export const centreCrop =
   (crop: Extent2) =>
-  (image: Extent2): Placing => ({
+  (image: Extent2): CropPlacement => ({
     cropTop: Math.floor((image.height - crop.height) / 2),
     cropLeft: Math.floor((image.width - crop.width) / 2),
     flipHorizontal: false,

@@ -7,7 +7,7 @@ import { type State, openStateFolder, readState, statePath } from './state'
 export interface ResumeRequest {
   readonly folder: string
   readonly resume: boolean
-  readonly agreed: ResumeFingerprint
+  readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
   readonly notice: (sentence: string) => void
 }
@@ -17,9 +17,9 @@ const words: Readonly<Record<string, string>> = { model: 'the model', layers: 't
 const optionOf = (name: string): string => words[name] ?? `--${name}`
 
 const checkFingerprint =
-  ({ folder, agreed }: ResumeRequest) =>
+  ({ folder, fingerprint }: ResumeRequest) =>
   (state: State): Outcome<State> => {
-    const [first] = fingerprintDifferences(state.agreed, agreed)
+    const [first] = fingerprintDifferences(state.fingerprint, fingerprint)
     if (first === undefined) return TE.right(state)
     const [name, was, is] = first
     return TE.left(

@@ -166,13 +166,13 @@ const runSteps = async (training: TrainingRun, { update }: Updates, record: Grow
   return E.right(network.measuredPeakBytes())
 }
 
-export interface Trained extends TrainingRecord {
+export interface TrainedRecord extends TrainingRecord {
   readonly peakDeviceBytes: number
 }
 
 /** All steps in turn, and what is left of them on disk: where they end early, what was learnt until then. */
 export const runUpdates =
-  (training: TrainingRun): Outcome<Trained> =>
+  (training: TrainingRun): Outcome<TrainedRecord> =>
   async () => {
     const { before, steps, stateWriter } = training
     const record: GrowingRecord = { loss: [...before.loss], stepMs: [...before.stepMs], validations: [...before.validations] }

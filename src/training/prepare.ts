@@ -8,7 +8,7 @@ import type { Extent2 } from '../images/decode-image'
 import { withClassWeights } from '../model/model-layers'
 import { mostSteps } from '../options/limits'
 import { measureFirst } from '../plans/measure-kernels'
-import { type Planned, graphOfSetup, imageSource, planNetwork } from '../plans/plan-network'
+import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
 import type { RunnableSetup } from '../plans/setup'
 import { watchingOf } from '../plans/watching'
 import { tap } from '../tasks/tap'
@@ -46,7 +46,7 @@ export interface PreparedTraining extends Split {
   readonly classes: number
   readonly classWeights: readonly number[] | undefined
   readonly steps: number
-  readonly agreed: ResumeFingerprint
+  readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
   readonly state: State | undefined
 }
@@ -78,7 +78,7 @@ const setupFor = (
 
 const findState = (
   { options: { state, resume }, notify }: TrainingRequest,
-  choices: Pick<PreparedTraining, 'agreed' | 'rates'>
+  choices: Pick<PreparedTraining, 'fingerprint' | 'rates'>
 ): Outcome<State | undefined> =>
   state === undefined ? TE.right(undefined) : findStateToResume({ folder: state, resume, ...choices, notice: notify })
 
@@ -101,7 +101,7 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
     TE.bindTo('split'),
     TE.chainFirstEitherK(({ split }) => checkMeasure(request, split)),
     TE.let('objective', ({ split }) => objectiveFor(request, split)),
-    TE.bind('graph', ({ objective }) => TE.fromEither(graphOfSetup(setup, objective))),
+    TE.bind('graph', ({ objective }) => TE.fromEither(buildSetupGraph(setup, objective))),
     TE.bind('classes', ({ graph, split }) => TE.fromEither(classesOf(graph, split))),
     TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
       E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
@@ -119,17 +119,17 @@ export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTrain
     TE.chainFirst(({ weightedSetup, objective }) => measureFirst({ ...weightedSetup, ...watchingOf(options) }, objective, imageSource)),
     TE.bind('planned', ({ weightedSetup, objective }) => TE.fromEither(planNetwork(weightedSetup, objective, imageSource))),
     TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
-    TE.let('agreed', ({ planned, split }) => resumeFingerprint(request, planned, split)),
+    TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
     TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),
     TE.bind('state', (choices) => findState(request, choices)),
-    TE.map(({ split, planned, classes, classWeights, steps, agreed, rates, state }) => ({
+    TE.map(({ split, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
       request,
       ...split,
       planned,
       classes,
       classWeights,
       steps,
-      agreed,
+      fingerprint,
       rates,
       state
     }))

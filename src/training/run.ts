@@ -1,9 +1,9 @@
 import type { Outcome } from '../failure'
 import { pixelLossOf } from '../model/pixel-loss'
-import { type Opening, type RunningNetwork, withNetwork } from '../running/running-network'
+import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createImageLoader, createBatches } from './batches'
-import { type Trained, runUpdates } from './loop'
+import { type TrainedRecord, runUpdates } from './loop'
 import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
 import { type MetricsFile, openMetrics } from './metrics-file'
 import { type PreparedTraining, cropOf, rowsOfUpdate } from './prepare'
@@ -21,8 +21,8 @@ const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batche
 
 const trainOn =
   (prepared: PreparedTraining, metrics: MetricsFile | undefined) =>
-  (network: RunningNetwork): Outcome<Trained> => {
-    const { request, planned, training, validation, classes, steps, agreed, state } = prepared
+  (network: RunningNetwork): Outcome<TrainedRecord> => {
+    const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
     const { seed, flip, rotate, colourJitter, signal, save, best } = request.options
     const { program } = planned.staged
     const [batch] = program.input
@@ -47,7 +47,7 @@ const trainOn =
         state: request.options.state,
         save,
         best,
-        agreed,
+        fingerprint,
         rates: prepared.rates,
         resumedAfter: state?.record.loss.length ?? 0
       }),
@@ -65,9 +65,9 @@ const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: Met
 }
 
 /** Opens the network and the metrics, and trains; both are closed whatever happens. */
-export const runPrepared = (prepared: PreparedTraining): Outcome<Trained> => {
+export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
   const { request, planned, state } = prepared
-  const opening: Opening = {
+  const opening: NetworkOptions = {
     planned,
     device: request.setup.device,
     weights: request.options.weights,

@@ -1,5 +1,5 @@
 import type { Extent2 } from '../images/decode-image'
-import { stream } from '../numbers/random'
+import { randomStream } from '../numbers/random'
 
 /** What one row of a step's batch is: which example, and the draws for its crop and flips (uniform in [0, 1)). */
 export interface Draw {
@@ -10,7 +10,7 @@ export interface Draw {
   readonly flipVertical: boolean
 }
 
-export interface Sampling {
+export interface SamplingOptions {
   readonly seed: number
   readonly examples: number
   readonly batch: number
@@ -19,7 +19,7 @@ export interface Sampling {
 
 /** A seeded permutation of 0 .. count - 1 (Fisher and Yates). */
 export const permutation = (seed: number, name: string, count: number): readonly number[] => {
-  const { uniform } = stream(seed, name)
+  const { uniform } = randomStream(seed, name)
   const order = Array.from({ length: count }, (_, index) => index)
   for (let last = count - 1; last > 0; last -= 1) {
     const other = Math.floor(uniform(last) * (last + 1))
@@ -32,14 +32,14 @@ export const permutation = (seed: number, name: string, count: number): readonly
  * The draws of any step as a function of (seed, step) alone: each epoch goes through all examples once in its own
  * order, and a batch may reach into the next epoch.
  */
-export const createSampler = ({ seed, examples, batch, flip }: Sampling): ((step: number) => readonly Draw[]) => {
+export const createSampler = ({ seed, examples, batch, flip }: SamplingOptions): ((step: number) => readonly Draw[]) => {
   let known: { readonly epoch: number; readonly order: readonly number[] } = { epoch: -1, order: [] }
   const orderOf = (epoch: number): readonly number[] => {
     if (known.epoch !== epoch) known = { epoch, order: permutation(seed, `order.${epoch}`, examples) }
     return known.order
   }
   return (step) => {
-    const { uniform } = stream(seed, `crop.${step}`)
+    const { uniform } = randomStream(seed, `crop.${step}`)
     return Array.from({ length: batch }, (_, row) => {
       const position = step * batch + row
       return {

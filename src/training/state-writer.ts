@@ -17,7 +17,7 @@ export interface StateWriterOptions {
   readonly save: string | undefined
   /** File of the best weights. */
   readonly best: string | undefined
-  readonly agreed: ResumeFingerprint
+  readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
   /** Steps after which the state was taken that this training goes on from; 0 where it does not. */
   readonly resumedAfter: number
@@ -41,7 +41,7 @@ export interface StateWriter {
 const nothing: Outcome<void> = TE.right(undefined)
 
 export const createStateWriter = (network: RunningNetwork, program: Program, options: StateWriterOptions): StateWriter => {
-  const { state, save, best, agreed, rates, resumedAfter } = options
+  const { state, save, best, fingerprint, rates, resumedAfter } = options
   const wanted = state !== undefined || save !== undefined || best !== undefined
   const copies = wanted ? createSnapshots(network, program.save) : undefined
   /** Steps of the states in the folder, oldest first. */
@@ -55,7 +55,7 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
     const { io } = copies
     return pipe(
       copies.check,
-      TE.chain(() => writeState(state, { section: program.save, io, record: recordAfter(record, steps), agreed, rates })),
+      TE.chain(() => writeState(state, { section: program.save, io, record: recordAfter(record, steps), fingerprint, rates })),
       TE.map(() => void (states = [...states, steps]))
     )
   }

@@ -9,7 +9,7 @@ import type { StepIo } from '../running/step-io'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { makeFolder } from '../files/make-folder'
 import { type TensorFile, openTensorFile, readTensor, writeTensors } from '../weights/safetensors'
-import { tensorOf } from '../weights/weights'
+import { floatTensor } from '../weights/weights'
 import { couldWrite, removeAbandoned, unwritable } from '../files/atomic-write'
 import { type ResumeFingerprint } from './resume-fingerprint'
 import type { TrainingRecord } from './record'
@@ -23,7 +23,7 @@ export interface State {
   readonly file: TensorFile
   readonly record: TrainingRecord
   /** Choices that must be the same when training goes on, and those that may differ. */
-  readonly agreed: ResumeFingerprint
+  readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
 }
 
@@ -74,18 +74,18 @@ export interface StateToWrite {
   readonly section: Section
   readonly io: StepIo
   readonly record: TrainingRecord
-  readonly agreed: ResumeFingerprint
+  readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
 }
 
 const keptStates = 2
 
-export const writeState = (folder: string, { section, io, record, agreed, rates }: StateToWrite): Outcome<void> => {
+export const writeState = (folder: string, { section, io, record, fingerprint, rates }: StateToWrite): Outcome<void> => {
   const steps = record.loss.length
-  const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed, rates, validations: [...record.validations] }
+  const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed: fingerprint, rates, validations: [...record.validations] }
   const tensors = [
-    ...section.exchanged.map(({ name, shape }) => tensorOf(name, shape, io.view(name))),
-    ...(['loss', 'stepMs'] as const).map((name) => tensorOf(histories[name], [steps], Float64Array.from(record[name])))
+    ...section.exchanged.map(({ name, shape }) => floatTensor(name, shape, io.view(name))),
+    ...(['loss', 'stepMs'] as const).map((name) => floatTensor(histories[name], [steps], Float64Array.from(record[name])))
   ]
   return pipe(
     writeTensors(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored) }),
@@ -130,7 +130,7 @@ export const readState = (path: string): Outcome<State> =>
     TE.map(({ file, stored: { agreed, rates, validations }, loss, stepMs }) => ({
       file,
       record: { loss, stepMs, validations },
-      agreed,
+      fingerprint: agreed,
       rates
     }))
   )

@@ -5,7 +5,7 @@ import { type StepIo, createStepIo } from '../running/step-io'
 import { type Failure, type Outcome } from '../failure'
 import type { Extent2 } from '../images/decode-image'
 import { ignoredLabel } from '../images/masks'
-import { type RunningNetwork, stoppable } from '../running/running-network'
+import { type RunningNetwork, withAbort } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import { type Batch, type ImageLoader, splitIntoBatches, centreBatch } from './batches'
 import { type Quality, qualityOf } from './scores'
@@ -85,7 +85,7 @@ export const validate = ({ network, section, dataset, batch, classes, crop, load
       if (E.isLeft(loaded)) return loaded
       const rows = Math.min(batch, examples.length - index * batch)
       tally.before(io, loaded.right, rows)
-      const running = stoppable(signal, network, network.evaluate(io, loaded.right.images))()
+      const running = withAbort(signal, network, network.evaluate(io, loaded.right.images))()
       next = load(index + 1)
       const ran = await running
       if (E.isLeft(ran)) return ran

@@ -1,4 +1,4 @@
-import { stream } from '../numbers/random'
+import { randomStream } from '../numbers/random'
 
 /** Weights with one dimension are a normalisation's. */
 const isOne = (name: string): boolean => name.endsWith('.weight') || name.endsWith('.running_var')
@@ -19,7 +19,7 @@ export const initialise = (
 ): void => {
   const [out = 1, , kernelHeight = 1, kernelWidth = 1] = shape
   const ofLinear = shape.length === 2 || (shape.length === 4 && makesScores)
-  if (ofLinear) stream(seed, name).fillNormal(target, 0.01)
-  else if (shape.length === 4) stream(seed, name).fillNormal(target, Math.sqrt(2 / (out * kernelHeight * kernelWidth)))
+  if (ofLinear) randomStream(seed, name).fillNormal(target, 0.01)
+  else if (shape.length === 4) randomStream(seed, name).fillNormal(target, Math.sqrt(2 / (out * kernelHeight * kernelWidth)))
   else target.fill(isOne(name) ? 1 : 0)
 }

@@ -4,7 +4,7 @@ import type { Section } from '../../staging/program'
 import { type StepIo, createStepIo } from '../running/step-io'
 import type { Outcome } from '../failure'
 import type { RunningNetwork } from '../running/running-network'
-import { checkTrained, writeWeights } from './weights'
+import { checkFiniteWeights, writeWeights } from './weights'
 
 /** Copies of the weights and optimizer state on the host, since an interrupted step leaves the device's half updated. */
 export interface Snapshots {
@@ -43,7 +43,7 @@ export const createSnapshots = (network: RunningNetwork, section: Section): Snap
       })
     )
   }
-  const check: Outcome<void> = () => Promise.resolve(checkTrained(last.step, network.parameters, io))
+  const check: Outcome<void> = () => Promise.resolve(checkFiniteWeights(last.step, network.parameters, io))
   const write = (path: string): Outcome<void> =>
     pipe(
       check,

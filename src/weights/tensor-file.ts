@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { decodeAs } from '../../staging/decode'
 import { exactly } from '../../staging/exactly'
-import { accepting, decoding, listOf, oneOf, path, text, whole } from '../options/codecs'
+import { predicateCodec, decoderCodec, listOf, oneOf, path, text, whole } from '../options/codecs'
 import type { Outcome } from '../failure'
 import { type Metadata, type TensorData, metadataKey, writeTensors } from './safetensors'
 import { libraryFunction } from '../options/decode-options'
@@ -14,7 +14,7 @@ const elementBytes = { F32: 4, F64: 8, I64: 8 } as const
 /** What holds elements of each type, beside plain bytes. */
 const arrays = { F32: Float32Array, F64: Float64Array, I64: BigInt64Array } as const
 
-const view = accepting<ArrayBufferView>('a typed array or a Buffer', ArrayBuffer.isView)
+const view = predicateCodec<ArrayBufferView>('a typed array or a Buffer', ArrayBuffer.isView)
 
 const fields = exactly<TensorData>(
   'a tensor',
@@ -34,7 +34,7 @@ const faultOf = ({ name, type, shape, data }: TensorData): string | undefined =>
     : `${name} of shape [${shape.join(', ')}] and type ${type} needs ${bytes} bytes but its data hold ${data.byteLength}`
 }
 
-const tensor: t.Type<TensorData> = decoding('a tensor', (value) =>
+const tensor: t.Type<TensorData> = decoderCodec('a tensor', (value) =>
   pipe(
     decodeAs('tensor', fields)(value),
     E.chain((decoded) => {
@@ -44,7 +44,7 @@ const tensor: t.Type<TensorData> = decoding('a tensor', (value) =>
   )
 )
 
-const tensors = decoding('a list of tensors', (value) =>
+const tensors = decoderCodec('a list of tensors', (value) =>
   pipe(
     decodeAs('list of tensors', listOf(tensor))(value),
     E.filterOrElse(
@@ -54,7 +54,7 @@ const tensors = decoding('a list of tensors', (value) =>
   )
 )
 
-const metadata = decoding('texts by name', (value) => decodeAs('record of texts', t.record(t.string, t.string))(value))
+const metadata = decoderCodec('texts by name', (value) => decodeAs('record of texts', t.record(t.string, t.string))(value))
 
 const writing = {
   path: required({ codec: path }, ''),

@@ -53,7 +53,7 @@ const checkFinite = (whose: string, name: string, values: Numbers, remedy: strin
 }
 
 /** The loss of a step says nothing of what its update makes of the weights. */
-export const checkTrained = (steps: number, parameters: readonly Parameter[], io: StepIo): E.Either<Failure, void> =>
+export const checkFiniteWeights = (steps: number, parameters: readonly Parameter[], io: StepIo): E.Either<Failure, void> =>
   pipe(
     parameters,
     E.traverseArray(({ name }) =>
@@ -79,7 +79,7 @@ export const readWeights = (path: string, model: string, parameters: readonly Pa
   )
 
 /** A floating-point tensor of an I/O buffer, for a file. */
-export const tensorOf = (name: string, shape: readonly number[], data: ArrayBufferView): TensorData => ({
+export const floatTensor = (name: string, shape: readonly number[], data: ArrayBufferView): TensorData => ({
   name,
   type: data instanceof Float64Array ? 'F64' : 'F32',
   shape,
@@ -90,5 +90,5 @@ export const tensorOf = (name: string, shape: readonly number[], data: ArrayBuff
 export const writeWeights = (path: string, parameters: readonly Parameter[], io: StepIo): Outcome<void> =>
   writeTensors(
     path,
-    parameters.map(({ name, shape }) => tensorOf(name, shape, io.view(name)))
+    parameters.map(({ name, shape }) => floatTensor(name, shape, io.view(name)))
   )

@@ -54,10 +54,10 @@ export const readBuffers = (path: string, capacity = Infinity): Outcome<readonly
     TE.chainEitherK(checkTogether(path))
   )
 
-const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+const quoteCell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
 /** Writes the rows with a column `offset`, in bytes. */
 export const writeBuffers = (path: string, buffers: readonly NamedBuffer[], offsets: readonly number[]): Outcome<void> => {
-  const rows = buffers.map(({ id, from, to, bytes }, index) => [quoted(id), from, to, bytes, offsets[index]].join(','))
+  const rows = buffers.map(({ id, from, to, bytes }, index) => [quoteCell(id), from, to, bytes, offsets[index]].join(','))
   return writeFileAtomic(path, () => [Buffer.from([`${header},offset`, ...rows, ''].join('\n'))])
 }

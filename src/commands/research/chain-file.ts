@@ -3,9 +3,9 @@ import { pipe } from 'fp-ts/function'
 import { type Chain, decodeChain } from '../../../staging'
 import { type Failure, inputFailure } from '../../failure'
 import { readJson } from '../../files/read-file'
-import { saying } from '../../options/codecs'
+import { failureCodec } from '../../options/codecs'
 
-const decoded = (named: string, value: unknown): E.Either<Failure, Chain> =>
+const decodeNamed = (named: string, value: unknown): E.Either<Failure, Chain> =>
   pipe(
     decodeChain(value),
     E.mapLeft((fault) => inputFailure(`${named}: ${fault}; tilefold chain writes one`))
@@ -16,9 +16,9 @@ export const loadChain = (chain: Chain | string): E.Either<Failure, Chain> =>
   typeof chain === 'string'
     ? pipe(
         readJson('chain', chain),
-        E.chain((value) => decoded(`the chain ${chain}`, value))
+        E.chain((value) => decodeNamed(`the chain ${chain}`, value))
       )
-    : decoded('the chain', chain)
+    : decodeNamed('the chain', chain)
 
 /** One stage a line. */
 export const chainText = ({ name, beta, stages, output }: Chain): string =>
@@ -34,4 +34,4 @@ export const chainText = ({ name, beta, stages, output }: Chain): string =>
   ].join('\n')
 
 /** A chain that JavaScript gives, or one that casts may have got past the compiler. */
-export const chainCodec = saying('a chain', (value) => loadChain(value as Chain))
+export const chainCodec = failureCodec('a chain', (value) => loadChain(value as Chain))

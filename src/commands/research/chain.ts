@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import { type Chain, chainOf, computeMilliseconds, leastBytes, peakBytes } from '../../../staging'
 import { type Outcome, inputFailure } from '../../failure'
 import { checkWritable, writeFileAtomic } from '../../files/atomic-write'
-import { checkPaths, named } from '../../files/paths'
+import { checkPaths, namedPaths } from '../../files/paths'
 import { libraryFunction } from '../../options/decode-options'
 import { type ChainOptions, chainOptions } from '../../options/research-options'
 import { imageSource, stageRequest, stagingFailure } from '../../plans/plan-network'
@@ -37,7 +37,7 @@ const checkOut = (out: string | undefined): Outcome<void> => {
  */
 export const chain: (options: ChainOptions) => Outcome<ChainReport> = libraryFunction('chain', chainOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: named('--out', options.out) }),
+    checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),
     TE.chain(() => checkOut(options.out)),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),

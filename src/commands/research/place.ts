@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/function'
 import { type AllocatorName, allocators, maxLive, unusableFreeSpace } from '../../../staging'
 import { type Failure, type Outcome, inputFailure } from '../../failure'
 import { checkWritable } from '../../files/atomic-write'
-import { checkPaths, named } from '../../files/paths'
+import { checkPaths, namedPaths } from '../../files/paths'
 import { libraryFunction } from '../../options/decode-options'
 import type { DecodedOptions } from '../../options/option'
 import { type PlaceOptions, placeOptions } from '../../options/research-options'
@@ -79,7 +79,7 @@ const checkAddresses = (buffers: readonly NamedBuffer[], { placement, pageSize =
 export const place: (options: PlaceOptions) => Outcome<PlaceReport> = libraryFunction('place', placeOptions, (options) =>
   pipe(
     TE.fromEither(checkPages(options)),
-    TE.chain(() => checkPaths({ reads: named('the file', options.file), writes: named('--out', options.out) })),
+    TE.chain(() => checkPaths({ reads: namedPaths('the file', options.file), writes: namedPaths('--out', options.out) })),
     TE.chain(() => (options.out === undefined ? TE.right(undefined) : checkWritable(options.out))),
     TE.chain(() => readBuffers(options.file, options.capacity)),
     TE.chainFirstEitherK((buffers) => checkAddresses(buffers, options)),
