@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { type CompareRow, compare, plan } from '../src'
 import { loadDevice } from '../src/plans/device-file'
-import { table } from '../src/plans/plan-report'
+import { table } from '../src/text/table'
 import { type StrategyName, strategyNames } from '../staging'
 import { must } from './request'
 

@@ -10,7 +10,8 @@ import { pipe } from 'fp-ts/function'
 import sharp from 'sharp'
 import { type TrainOptions, exitStatus, predict, train } from '../src'
 import { trainingProgress } from '../src/cli/progress'
-import { mean, table } from '../src/plans/plan-report'
+import { mean } from '../src/numbers/mean'
+import { table } from '../src/text/table'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../src/training/segmentation-scores'
 
 const image = join(__dirname, 'data', 'ihc', 'ihc.png')

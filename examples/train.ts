@@ -18,7 +18,8 @@ import {
   train
 } from '../src'
 import { trainingProgress } from '../src/cli/progress'
-import { mean, table } from '../src/plans/plan-report'
+import { mean } from '../src/numbers/mean'
+import { table } from '../src/text/table'
 
 const [batch, crop, steps] = [2, 512, 14]
 const averaged = 6

@@ -5,7 +5,7 @@ import { least } from '../numbers/extremes'
 import { bench } from '../commands/bench'
 import type { BenchOptions } from '../options/command-options'
 import { planText } from '../plans/plan-report'
-import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { formatBytes, formatMilliseconds } from '../text/format'
 import { type CommandResult, withInterrupt, say, sayChange, sayKernel } from './command-result'
 
 export const benchCommand = (options: BenchOptions): CommandResult =>

@@ -3,8 +3,8 @@ import { pipe } from 'fp-ts/function'
 import { type ChainReport, chain } from '../commands/research/chain'
 import type { ChainOptions } from '../options/research-options'
 import { printable } from '../text/printable'
-import { table } from '../plans/plan-report'
-import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { table } from '../text/table'
+import { formatBytes, formatMilliseconds } from '../text/format'
 import type { CommandResult } from './command-result'
 
 const reportText = ({ chain, ...report }: ChainReport, out: string | undefined): string => {

@@ -2,8 +2,8 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type CompareRow, compare } from '../commands/compare'
 import type { CompareOptions } from '../options/command-options'
-import { table } from '../plans/plan-report'
-import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { table } from '../text/table'
+import { formatBytes, formatMilliseconds } from '../text/format'
 import { type CommandResult, withInterrupt } from './command-result'
 
 const orNone = (value: number | null, text: (value: number) => string): string => (value === null ? '' : text(value))

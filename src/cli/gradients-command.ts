@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { gradients } from '../commands/gradients'
 import type { GradientsOptions } from '../options/command-options'
-import { formatBytes } from '../options/sizes'
+import { formatBytes } from '../text/format'
 import { type CommandResult, withInterrupt, sayChange, sayKernel } from './command-result'
 
 export const gradientsCommand = (options: GradientsOptions): CommandResult =>

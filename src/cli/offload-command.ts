@@ -2,8 +2,9 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type OffloadReport, offload } from '../commands/research/offload'
 import type { OffloadOptions } from '../options/research-options'
-import { percent, table } from '../plans/plan-report'
-import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { table } from '../text/table'
+import { percent } from '../text/format'
+import { formatBytes, formatMilliseconds } from '../text/format'
 import type { CommandResult } from './command-result'
 
 const reportText = (report: OffloadReport): string => {

@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type PlaceReport, place } from '../commands/research/place'
 import type { PlaceOptions } from '../options/research-options'
-import { formatMilliseconds } from '../options/sizes'
+import { formatMilliseconds } from '../text/format'
 import type { CommandResult } from './command-result'
 
 const placeText = ({ placement, buffers, height, maxLive, ratio, optimal, unusableFreeSpace, ms }: PlaceReport): string =>

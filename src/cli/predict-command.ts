@@ -4,8 +4,9 @@ import { largest } from '../numbers/extremes'
 import { type PredictReport, predict } from '../commands/predict'
 import type { PredictOptions } from '../options/command-options'
 import { printable } from '../text/printable'
-import { percent, table } from '../plans/plan-report'
-import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { table } from '../text/table'
+import { percent } from '../text/format'
+import { formatBytes, formatMilliseconds } from '../text/format'
 import { type CommandResult, withInterrupt, sayKernel, sayNotice } from './command-result'
 
 const shown = 5

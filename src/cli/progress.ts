@@ -1,5 +1,5 @@
 import type CliProgress from 'cli-progress'
-import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { formatBytes, formatMilliseconds } from '../text/format'
 import type { StepReport } from '../training/step-report'
 
 export interface Progress {

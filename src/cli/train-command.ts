@@ -4,7 +4,7 @@ import { type TrainReport, train } from '../commands/train'
 import type { TrainOptions } from '../options/train-options'
 import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
-import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../training/scores'
 import { type CommandResult, withInterrupt, say, sayChange, sayKernel, sayNotice } from './command-result'
 

@@ -1,7 +1,9 @@
 import type { Explanation, LiveBytes, OtherBudget } from '../../staging'
 import { printable } from '../text/printable'
-import { type SegmentReport, percent, segmentReport, spanText, table, tilesText } from './plan-report'
-import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { type SegmentReport, segmentReport, spanText, tilesText } from './plan-report'
+import { table } from '../text/table'
+import { percent } from '../text/format'
+import { formatBytes, formatMilliseconds } from '../text/format'
 
 export interface OtherBudgetReport {
   readonly budgetBytes: number

@@ -1,9 +1,10 @@
-import Table from 'cli-table3'
+import { percent } from '../text/format'
+import { table } from '../text/table'
 import type { PlanHostStay } from '../../dsl'
 import { type Graph, type MemoryPlan, type Segment, deviceFileName, isProfile, isRecorded, residenceTexts } from '../../staging'
 import type { Planned } from './plan-network'
 import { printable } from '../text/printable'
-import { formatBytes, formatMilliseconds } from '../options/sizes'
+import { formatBytes, formatMilliseconds } from '../text/format'
 
 export interface SegmentReport {
   /** Half-open range over the model's flattened layers. */
@@ -104,8 +105,6 @@ export const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
   return along.length === 1 ? `tiles: ${counts}` : `${B * H * W} tiles: ${counts}`
 }
 
-export const percent = (fraction: number): string => `${(100 * fraction).toFixed(1)}%`
-
 /** From where the predicted time comes, the largest share first. */
 const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom'], device: Planned['device']): string => {
   const measurable = typeof device === 'string' || isProfile(device) || (isRecorded(device) && device.kernels.length > 0)
@@ -118,13 +117,6 @@ const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom'], d
         ...(far < 0.0005 ? [] : [`${percent(far)} from other sizes`]),
         ...(known > 0.9995 ? [] : [`${percent(roofline)} by a rough model`])
       ].join(', ')
-}
-
-/** A table of rows without rules between them. */
-export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const made = new Table({ head: head.map(printable), style: { head: [], border: [], compact: true } })
-  for (const row of rows) made.push(row.map(printable))
-  return made.toString()
 }
 
 const hostText = ({ peakHostBytes, residence }: PlanReport): string =>
@@ -168,5 +160,3 @@ export const planText = (planned: Planned): string => {
     table(['predicted', ''], figures)
   ].join('\n')
 }
-
-export const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length

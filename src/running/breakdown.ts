@@ -1,8 +1,9 @@
 import { cudnnAlgorithm, isConvolution, turnedAlgorithm, type Kernel } from '../../staging'
 import { launchCounts } from '../plans/program-statistics'
 import type { Planned } from '../plans/plan-network'
-import { percent, table } from '../plans/plan-report'
-import { formatMilliseconds } from '../options/sizes'
+import { table } from '../text/table'
+import { percent } from '../text/format'
+import { formatMilliseconds } from '../text/format'
 
 /** All launches of one kind of kernel in a step; convolutions by algorithm too, and forward ones by whether a rectifier runs with them. */
 export interface KernelTime {

@@ -1,7 +1,15 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type DeviceName, type Image, type SectionName, type Session, availableMemory, openSession } from '../../native'
+import {
+  type DeviceName,
+  type Image,
+  type SectionName,
+  type Session,
+  type StepParameters,
+  availableMemory,
+  openSession
+} from '../../native'
 import type { Parameter } from '../../staging/graph'
 import { withResource } from '../tasks/with-resource'
 import { type StepIo, createStepIo } from './step-io'
@@ -9,12 +17,6 @@ import { type Failure, type Outcome, deviceFailure, inputFailure } from '../fail
 import { initialise } from '../weights/initialise'
 import type { Planned } from '../plans/plan-network'
 import { readWeights } from '../weights/weights'
-
-export interface StepParameters {
-  readonly learningRate: number
-  readonly step: number
-  readonly seed: number
-}
 
 /** A network on its device, ready to run: a session of the native interpreter with its I/O buffer buffers. */
 export interface RunningNetwork {
