@@ -34,7 +34,7 @@ const answer: Run = async (name, options, json) => {
   interruption().ended()
 }
 
-/** What is said where no command is given: which there are. */
+/** The sentence where no command is given: which there are. */
 const noCommand = (argv: readonly string[]): string =>
   argv[2] === 'research'
     ? `give a command of research: ${alternatives(Object.keys(researchTable))}; --help says more`
@@ -47,7 +47,9 @@ const usageMessage = (text: string): string => {
   return (option === undefined ? plain : `${option}: ${reason}`).replace(/\s*\n\s*/g, ' ')
 }
 
-/** Whoever reads the output may stop, as `head` does, and work goes on; a disk that is full is said. */
+/**
+ * Whoever reads the output may stop, as `head` does, and work goes on; a disk that is full is said.
+ */
 const outliveOutput = (): void => {
   process.stderr.on('error', () => undefined)
   process.stdout.on('error', (thrown: NodeJS.ErrnoException) => {

@@ -1,4 +1,7 @@
-/** The library: the commands of the command line as functions, with the same options and the same results (src/README.md). */
+/**
+ * The library: the commands of the command line as functions, with the same options and the same
+ * results (src/README.md).
+ */
 export { type BenchReport, bench } from './commands/bench'
 export { type CompareRow, compare } from './commands/compare'
 export { explain } from './commands/explain'

@@ -4,13 +4,16 @@ import type { Planned } from '../plans/plan-network'
 import { printable, printableLines } from '../text/printable'
 import type { Watching } from '../plans/watching'
 
-/** What a command answers: the same as data and in words. */
+/** The answer of a command, as data and in words. */
 export type CommandResult = Outcome<{ readonly json: object; readonly text: string }>
 
 /** Writes lines for people, whatever names stand in them. */
 export const say = (stream: NodeJS.WritableStream, text: string): void => void stream.write(`${printableLines(text)}\n`)
 
-/** Says on standard error where a given plan runs otherwise than it was made for, and what of its device is a guess. */
+/**
+ * Says on standard error where a given plan runs otherwise than it was made for, and what of its
+ * device is a guess.
+ */
 export const sayChange = ({ change, guess }: Planned): void => {
   for (const sentence of [change, guess]) if (sentence !== undefined) sayNotice(sentence)
 }
@@ -24,8 +27,8 @@ export const sayKernel: NonNullable<Watching['onKernel']> = (done, total, { kind
 }
 
 /**
- * Runs with a signal that the first Ctrl-C aborts; a second one ends the process at once. Calling `keep` says that there is something to save
- * from then on.
+ * Runs with a signal that the first Ctrl-C aborts; a second one ends the process at once. Calling
+ * `keep` says that there is something to save from then on.
  */
 export const withInterrupt =
   (use: (signal: AbortSignal, keep: () => void) => CommandResult): CommandResult =>

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** What of an option's values is usual. */
+/** Whether an option's values may be several, or empty. */
 interface Usual {
   readonly isRepeatable?: true
   readonly mayBeEmpty?: true

@@ -10,7 +10,9 @@ const failureReport = ({ code, message, smallestFeasibleBudgetBytes, report }: F
   error: { code, message: sentence(message) }
 })
 
-/** What a failed command writes to standard error, and with --json to standard output too. */
+/**
+ * The texts that a failed command writes to standard error, and with --json to standard output too.
+ */
 export const failureText = (json: boolean, failure: Failure): { readonly error: string; readonly output: string } => ({
   error: `${sentence(failure.message)}\n`,
   output: json ? `${JSON.stringify(failureReport(failure))}\n` : ''

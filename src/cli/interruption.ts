@@ -3,14 +3,18 @@ import { type Wait, watchInterrupts } from '../../native'
 import { type Failure, exitStatus } from '../failure'
 import { failureText } from './failure-text'
 
-/** Ctrl-C, for the whole process: what runs and can end by itself is asked to, and has little time for it; anything else ends at once. */
+/**
+ * Ctrl-C, for the whole process: what runs and can end by itself is asked to, and has little time
+ * for it; anything else ends at once.
+ */
 export interface Interruption {
   /**
-   * Hands `use` a signal that the first Ctrl-C aborts; a second one ends the process. `keep` says that from then on there is something to save,
-   * for which the process may take as long as it needs.
+   * Hands `use` a signal that the first Ctrl-C aborts; a second one ends the process. `keep` says
+   * that from then on there is something to save, for which the process may take as long as it
+   * needs.
    */
   readonly during: <A>(use: (signal: AbortSignal, keep: () => void) => Promise<A>) => Promise<A>
-  /** What the command came to is about to be said: a Ctrl-C says no more. */
+  /** Says that the command's answer is about to be written: a Ctrl-C says no more. */
   readonly settled: () => void
   /** All is said: the process ends soon, whatever still waits for a file that does not answer. */
   readonly ended: () => void

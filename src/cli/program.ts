@@ -46,7 +46,7 @@ const addOptions = (command: Command, table: OptionTable): Command => {
   return command.option('--json', 'one JSON object on standard output')
 }
 
-/** What runs a command, with its options as the library's function of that name takes them. */
+/** Runs a command, with its options as the library's function of that name takes them. */
 export type Run = (name: CommandName, options: object, json: boolean) => Promise<void>
 
 const addCommand = (parent: Command, run: Run, name: CommandName, { description, options: table }: CommandSpec, hidden = false): void => {

@@ -9,7 +9,9 @@ export interface Progress {
 
 const secondsBetweenLines = 2
 
-/** A bar on a terminal; elsewhere (a log, a pipe) a line every other second. Both on standard error. */
+/**
+ * A bar on a terminal; elsewhere (a log, a pipe) a line every other second. Both on standard error.
+ */
 export const trainingProgress = (): Progress => (process.stderr.isTTY ? progressBar() : progressLines())
 
 const progressBar = (): Progress => {

@@ -30,13 +30,16 @@ export interface BenchReport {
   readonly predictedPeakBytes: number
   readonly peakHostBytes: number
   readonly predictedPeakHostBytes: number
-  /** Of the fastest step, where asked for. */
+  /** Times by kernel of the fastest step, where they are asked for. */
   readonly breakdown?: readonly KernelTime[]
 }
 
 const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
 
-/** Noise of the input's size, a block of it again and again: a GPU, which clocks by its power, may be faster on zeros. Zeros on disk where no buffer holds it. */
+/**
+ * Noise of the input's size, a block of it again and again: a GPU, which clocks by its power, may
+ * be faster on zeros. Zeros on disk where no buffer holds it.
+ */
 const syntheticImage = ([, channels, height, width]: readonly [number, number, number, number], seed: number): Outcome<Image> => {
   const bytes = height * width * channels
   const { uniform } = randomStream(seed, 'bench')

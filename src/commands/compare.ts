@@ -23,7 +23,10 @@ export interface CompareRow {
   readonly peakHostBytes: number | null
   /** Between device and host in a step, both ways. */
   readonly movedBytes: number | null
-  /** Of convolutions and linear layers run forward again, or twice where tiles overlap. */
+  /**
+   * Operations of convolutions and linear layers that run forward again, or twice where tiles
+   * overlap.
+   */
   readonly recomputedFlops: number | null
 }
 
@@ -86,9 +89,9 @@ const compareRows = (
   )
 
 /**
- * Every strategy within every budget, by the simulator; runs nothing. A described device has no more
- * than its memory, whatever the budget. Fails with code `input` where an option or the model is
- * wrong, or `interrupted`.
+ * Every strategy within every budget, by the simulator; runs nothing. A described device has no
+ * more than its memory, whatever the budget. Fails with code `input` where an option or the model
+ * is wrong, or `interrupted`.
  */
 export const compare: (options: CompareOptions) => Outcome<{ readonly rows: readonly CompareRow[] }> = libraryFunction(
   'compare',

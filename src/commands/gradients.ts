@@ -41,7 +41,7 @@ const setupFor = (setup: RunnableSetup, file: TensorFile): E.Either<Failure, Run
     E.map((input) => ({ ...setup, input }))
   )
 
-/** What a training step makes of the running statistics. */
+/** The running statistics as a training step leaves them. */
 const runningStatistics = (planned: Planned, network: RunningNetwork): Outcome<readonly TensorData[]> => {
   const running = network.parameters.filter((parameter) => !isLearnable(parameter))
   if (running.length === 0) return TE.right([])

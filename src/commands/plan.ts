@@ -47,7 +47,10 @@ const setupFor = (options: Options): E.Either<Failure, Setup> =>
     E.map((setup) => (options.evaluate ? { ...setup, model: frozenModel(setup.model) } : setup))
   )
 
-/** Plans a step, as `plan` does, and answers with the plan, its Program and what was found out on the way. */
+/**
+ * Plans a step, as `plan` does, and answers with the plan, its Program and what was found out on
+ * the way.
+ */
 export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunction('plan', planOptions, (options) =>
   pipe(
     checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),

@@ -34,11 +34,11 @@ export interface PredictReport {
   readonly milliseconds: number
   readonly peakDeviceBytes: number
   readonly predictedPeakBytes: number
-  /** Of a model that scores images: one a class, before softmax. */
+  /** Scores of a model that scores images: one a class, before softmax. */
   readonly scores?: readonly number[]
   /** The index of the highest score. */
   readonly class?: number
-  /** Of a model that scores pixels: how many are of each class. */
+  /** Number of pixels of each class, of a model that scores pixels. */
   readonly pixels?: readonly number[]
 }
 
@@ -73,7 +73,10 @@ const writeResult = ({ out }: Options, { height, width }: DecodedImage, planned:
   return TE.map(() => ({ pixels: counts }))(writeMask(out!, { height, width }, classes))
 }
 
-/** The result goes to a file where the model scores pixels, and only then; a mask in several parts needs room on the way. */
+/**
+ * The result goes to a file where the model scores pixels, and only then; a mask in several parts
+ * needs room on the way.
+ */
 const checkOut = ({ out }: Options, { height, width }: Extent2, planned: Planned): Outcome<unknown> => {
   const { model, nodes } = planned.staged.graph
   const { op, input } = nodes.at(-1)!
@@ -87,10 +90,16 @@ const checkOut = ({ out }: Options, { height, width }: Extent2, planned: Planned
   return out !== undefined && height * width > partBytes ? checkDiskSpace(`the mask ${out}`, height * width) : TE.right(undefined)
 }
 
-/** A plan's decisions for a forward pass alone: what a training plan swaps out is for its backward pass. */
+/**
+ * A plan's decisions for a forward pass alone: what a training plan swaps out is for its backward
+ * pass.
+ */
 const planOfForward = ({ residence: _, ...decisions }: Plan): Plan => decisions
 
-/** The model by its running statistics, as plans for evaluation know it; a training plan is of the model as it is trained. */
+/**
+ * The model by its running statistics, as plans for evaluation know it; a training plan is of the
+ * model as it is trained.
+ */
 const evaluatedModel = ({ model, plan }: RunnableSetup): Model =>
   plan === undefined || plan.objective === objectiveText(objective) ? frozenModel(model) : model
 
@@ -141,8 +150,8 @@ const run = (options: Options, { device }: RunnableSetup, decoded: DecodedImage,
  * dropout, in tiles as the plan says: the result is that of the image untiled, and the device's
  * memory stays within the budget. The mask is in host memory beside it, and so is an image of up to
  * a gibibyte. A model that scores pixels writes the class of each to `out`, *.tif (in tiles) or
- * *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code `input`, `budget`
- * or `interrupted`.
+ * *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code `input`,
+ * `budget` or `interrupted`.
  */
 export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) => {
   const { weights, image, out, onPlan } = options

@@ -39,9 +39,9 @@ const checkOut = ({ out }: Options, { device }: RunnableSetup): Outcome<void> =>
 
 /**
  * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a
- * second), and keeps them in the user's cache folder, where every later plan finds them: of `plain`,
- * and of the strategy under the budget, or under usual ones. Fails with code `input` (the reference
- * device, or one of a file; `out` of another device than cuda) or `interrupted`.
+ * second), and keeps them in the user's cache folder, where every later plan finds them: of
+ * `plain`, and of the strategy under the budget, or under usual ones. Fails with code `input` (the
+ * reference device, or one of a file; `out` of another device than cuda) or `interrupted`.
  */
 export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libraryFunction('profile', profileOptions, (options) =>
   pipe(

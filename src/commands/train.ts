@@ -28,7 +28,10 @@ import { makeStateFolder } from '../training/state'
 import { datasetsOf } from '../training/validation-split'
 
 export interface TrainReport {
-  /** Complete updates of the weights, those before a resumption included; `loss` and `stepMs` have a value each. */
+  /**
+   * Complete updates of the weights, those before a resumption included; `loss` and `stepMs` have a
+   * value each.
+   */
   readonly steps: number
   readonly loss: readonly number[]
   readonly stepMs: readonly number[]
@@ -40,7 +43,10 @@ export interface TrainReport {
   readonly best?: Best
 }
 
-/** Weights may go on in the file that they came from: it is read before the first step, and replaced whole in the end. */
+/**
+ * Weights may go on in the file that they came from: it is read before the first step, and replaced
+ * whole in the end.
+ */
 const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   const { data, validation, weights, signal } = options
   const reads = [...setupReads(options), ...namedPaths('--data', data), ...namedPaths('--validation', validation)]
@@ -79,7 +85,10 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
 
 const weightFilesOf = ({ save, best }: DecodedTrainOptions): readonly string[] => [save, best].filter((path) => path !== undefined)
 
-/** Whether results can be written where they are wanted: over nothing that is read, and nobody else's. */
+/**
+ * Whether results can be written where they are wanted: over nothing that is read, and nobody
+ * else's.
+ */
 const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
     TE.fromEither(datasetsOf(request, options.seed)),
@@ -124,8 +133,8 @@ const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
 /**
  * Plans and trains: mean softmax cross-entropy over random crops of labelled images, or of pixels
  * with masks. The same options and seed give the same bits on the same machine, whether the
- * training ran through or was resumed. Fails with code `input`, `budget` (does not fit), `loss` (not
- * finite) or `interrupted` (by `signal`).
+ * training ran through or was resumed. Fails with code `input`, `budget` (does not fit), `loss`
+ * (not finite) or `interrupted` (by `signal`).
  */
 export const train: (options: TrainOptions) => Outcome<TrainReport> = libraryFunction('train', trainOptions, (options) =>
   pipe(

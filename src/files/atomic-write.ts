@@ -15,11 +15,14 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** What temporary files are called; in folders of ours also without the random part. */
+/** Names of temporary files; in folders of ours also without the random part. */
 const temporaryName = /^(.*)\.(\d+)-[0-9a-f]{12}\.tmp$/
 const temporaryNameOfOurs = /^(.*)\.(\d+)(?:-[0-9a-f]+)?\.tmp$/
 
-/** Removes what processes that were killed while they wrote left in a folder, under the temporary names of files that are `ours`. */
+/**
+ * Removes what processes that were killed while they wrote left in a folder, under the temporary
+ * names of files that are `ours`.
+ */
 export const removeAbandoned = async (folder: string, ours: (name: string) => boolean, temporary = temporaryNameOfOurs): Promise<void> => {
   for (const entry of await readdir(folder)) {
     const [, name, pid] = temporary.exec(entry) ?? []
@@ -50,7 +53,10 @@ export const destinationOf = async (path: string): Promise<string> => {
   }
 }
 
-/** What a file is to be written over; undefined where there is none. A folder cannot be replaced by a file, and a device such as /dev/null must not be. */
+/**
+ * The file that would be replaced at a path; undefined where there is none. A folder cannot be
+ * replaced by a file, and a device such as /dev/null must not be.
+ */
 export const replaceable = async (path: string): Promise<Stats | undefined> => {
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) return undefined
@@ -59,7 +65,10 @@ export const replaceable = async (path: string): Promise<Stats | undefined> => {
   return found
 }
 
-/** A new file beside the one that it will replace, under a name of its own. Nobody else may read it before it has the mode that it will keep. */
+/**
+ * A new file beside the one that it will replace, under a name of its own. Nobody else may read it
+ * before it has the mode that it will keep.
+ */
 const openTemporary = async (destination: string, replaced: Stats | undefined): Promise<string> => {
   const temporary = `${destination}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`
   const file = await open(temporary, 'wx', replaced === undefined ? 0o666 : 0o600)
@@ -67,7 +76,10 @@ const openTemporary = async (destination: string, replaced: Stats | undefined): 
   return temporary
 }
 
-/** Whether `writeWhole` could write there now: asked before long work, so that its result is not lost. Leaves no trace. */
+/**
+ * Whether `writeWhole` could write there now: asked before long work, so that its result is not
+ * lost. Leaves no trace.
+ */
 export const couldWrite = (path: string): Outcome<void> =>
   TE.tryCatch(async () => {
     const destination = await destinationOf(path)
@@ -88,7 +100,10 @@ export const checkWritable = (path: string): Outcome<void> =>
     TE.chain(() => removeTraces(path))
   )
 
-/** Flushes the file, and gives it the mode, and as far as that is allowed the owner, of the one that it replaces. */
+/**
+ * Flushes the file, and gives it the mode, and as far as that is allowed the owner, of the one that
+ * it replaces.
+ */
 const complete = async (temporary: string, replaced: Stats | undefined): Promise<void> => {
   const file = await open(temporary, 'r+')
   try {
@@ -103,8 +118,9 @@ const complete = async (temporary: string, replaced: Stats | undefined): Promise
 }
 
 /**
- * Lets `write` fill a file under a temporary name in the same folder, flushes it to disk and renames it over `path`, so that a crash at
- * any moment leaves the old file or the new one. A link stays one, and what it leads to is replaced.
+ * Lets `write` fill a file under a temporary name in the same folder, flushes it to disk and
+ * renames it over `path`, so that a crash at any moment leaves the old file or the new one. A link
+ * stays one, and what it leads to is replaced.
  */
 export const replaceFileAtomic = (path: string, write: (temporary: string) => Promise<void>): Outcome<void> =>
   TE.tryCatch(async () => {

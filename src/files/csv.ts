@@ -17,7 +17,10 @@ const options: Options = {
   info: true
 }
 
-/** The rows of a CSV file with the lines where they end; `what` names the file in sentences, `wanted` says what it should be. */
+/**
+ * The rows of a CSV file with the lines where they end; `what` names the file in sentences,
+ * `wanted` says what it should be.
+ */
 export const readCsvRows = (path: string, what: string, wanted: string): Outcome<readonly Row[]> =>
   TE.tryCatch(
     async () => {

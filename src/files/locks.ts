@@ -8,7 +8,7 @@ import { type Failure, type Outcome, deviceFailure, inputFailure } from '../fail
 import type { NamedPath } from './paths'
 import { destinationOf, unwritable } from './atomic-write'
 
-/** What one training alone may write to. */
+/** A place that one training alone may write to. */
 export interface Claimed extends NamedPath {
   /** Whether the path is a folder's, which exists; a file's lock lies beside it. */
   readonly isFolder?: true
@@ -25,11 +25,14 @@ export const locksOf = async (places: readonly Claimed[]): Promise<readonly Name
   return locks.flatMap((path, index) => (path === undefined ? [] : [{ name: `the lock of ${places[index]!.name}`, path }]))
 }
 
-/** What a lock's file says; nothing where its owner was killed before it could. */
+/** The text of a lock's file; empty where its owner was killed before it could write. */
 const lockText = /^(process \d+ on .+)?$/
 const longestText = 1000
 
-/** Why a file that has a lock's name is somebody else's; undefined where it is ours, or none is there. */
+/**
+ * Why a file that has a lock's name is somebody else's; undefined where it is ours, or none is
+ * there.
+ */
 const findForeign = async (lock: string): Promise<string | undefined> => {
   const found = await stat(lock).catch(() => undefined)
   if (found === undefined) return undefined
@@ -74,7 +77,10 @@ const acquire = (claimed: Claimed, notice: (sentence: string) => void): Outcome<
     )
   )
 
-/** Runs `use` while nobody else, in this process neither, holds any of these places; the locks of a process that is killed are free again. */
+/**
+ * Runs `use` while nobody else, in this process neither, holds any of these places; the locks of a
+ * process that is killed are free again.
+ */
 export const withLocks =
   <A>(places: readonly Claimed[], notice: (sentence: string) => void, use: Outcome<A>): Outcome<A> =>
   async () => {

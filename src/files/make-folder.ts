@@ -15,7 +15,10 @@ const makeOne = async (path: string): Promise<'made' | 'homeless'> => {
   return 'made'
 }
 
-/** Makes a folder and those that it is in. Node's own way never ends in /proc, which answers that a new folder's own folder is missing. */
+/**
+ * Makes a folder and those that it is in. Node's own way never ends in /proc, which answers that a
+ * new folder's own folder is missing.
+ */
 export const makeFolder = async (path: string): Promise<void> => {
   if ((await makeOne(path)) === 'made') return
   if (dirname(path) !== path) await makeFolder(dirname(path))

@@ -21,7 +21,10 @@ export interface Paths {
 /** The path of an option that may be left out, or hold something else. */
 export const namedPaths = (name: string, path: unknown): readonly NamedPath[] => (typeof path === 'string' ? [{ name, path }] : [])
 
-/** The same for all names of one file, hard links included; undefined where there is none. */
+/**
+ * The identity of a file, which all its names have in common, hard links included; undefined where
+ * there is none.
+ */
 const fileAt = (path: string): Promise<string | undefined> =>
   stat(path, { bigint: true }).then(
     ({ dev, ino }) => `${dev}:${ino}`,
@@ -30,7 +33,10 @@ const fileAt = (path: string): Promise<string | undefined> =>
 
 interface Written extends NamedPath {
   readonly isThere: boolean
-  /** Of what is not there, the same for names that some file systems would not tell apart. */
+  /**
+   * The identity of the file; where none is there, names that some file systems would not tell
+   * apart have the same.
+   */
   readonly identity: string
 }
 
@@ -66,7 +72,10 @@ const checkReads = (written: readonly Written[], reads: readonly NamedPath[], si
   )
 }
 
-/** Refuses, before anything is written, files that would be written over what is read or over each other. */
+/**
+ * Refuses, before anything is written, files that would be written over what is read or over each
+ * other.
+ */
 export const checkPaths = ({ reads, writes }: Paths, signal?: AbortSignal): Outcome<void> => {
   return pipe(
     inParallel(writes, identify, signal),

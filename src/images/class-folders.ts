@@ -27,7 +27,10 @@ const entriesOf = async (folder: string): Promise<Entries> => {
   return { folders: named(true), files: named(false) }
 }
 
-/** Of images in formats that are not read: to leave them out in silence would train on something else than was meant. */
+/**
+ * Extensions of images that are not read: to leave them out in silence would train on something
+ * else than was meant.
+ */
 const otherExtensions: ReadonlySet<string> = new Set(
   `svs ndpi ndpis mrxs vms vmu scn bif svslide dcm dicom czi lif nd2 oir vsi qptiff zvi ims jp2 j2k jpx jxl bmp dib gif heic heif avif
    jpe jfif jif apng tga psd exr hdr pgm ppm pnm pbm fits nii dng cr2 nef arw`
@@ -35,14 +38,20 @@ const otherExtensions: ReadonlySet<string> = new Set(
     .map((name) => `.${name}`)
 )
 
-/** What editors and file managers make beside folders of classes (.ipynb_checkpoints) is no class. */
+/**
+ * Whether a name is hidden: what editors make beside folders of classes (.ipynb_checkpoints) is no
+ * class.
+ */
 const isHidden = (name: string): boolean => name.startsWith('.')
 
 const [subfolders, hiddenFolders] = ['subfolders', 'hidden folders']
 /** How one of them is called. */
 const singular: Readonly<Record<string, string>> = { [subfolders]: 'subfolder', [hiddenFolders]: 'hidden folder' }
 
-/** What lies in the folder and is left out, by its kind; undefined where there is nothing. */
+/**
+ * A sentence on the files that lie in the folder and are left out, by kind; undefined where there
+ * are none.
+ */
 const leftOutText = (path: string, leftOut: readonly (readonly [kind: string, name: string])[]): string | undefined => {
   if (leftOut.length === 0) return undefined
   const kinds = [...new Set(leftOut.map(([kind]) => kind))].map((wanted) => {
@@ -56,7 +65,7 @@ const isImage = (name: string): boolean => imageExtensions.includes(extname(name
 const isOtherImage = (name: string): boolean => otherExtensions.has(extname(name).toLowerCase())
 const extensionPattern = (name: string): string => `*${extname(name).toLowerCase()}`
 
-/** What a folder with one folder of images a class holds. */
+/** The images of a folder with one folder of images a class. */
 export interface ClassFolders {
   readonly examples: readonly { readonly path: string; readonly label: number; readonly origin: string }[]
   readonly classes: number

@@ -32,7 +32,7 @@ const fields = exactly<Dataset>(
 const isMixed = (dataset: Dataset): boolean =>
   dataset.examples.some(({ label }) => typeof label === 'number') && imageLabels(dataset) === undefined
 
-/** What `readDataset` gives, or what was made like it. */
+/** A dataset that `readDataset` gave, or one that was made like it. */
 export const datasetCodec: t.Type<Dataset> = decoderCodec('a dataset', (value) =>
   pipe(
     decodeAs('dataset', fields)(value),
@@ -52,7 +52,10 @@ export const dataCodec = objectOr<Dataset, string>('a path, or what readDataset 
 
 const share = predicateCodec<number>('a share', (value) => typeof value === 'number' && value > 0 && value < 1)
 
-/** A dataset to validate on, or the share of the data that is set aside for it, of which the text is read. */
+/**
+ * A dataset to validate on, or the share of the data that is set aside for it, of which the text is
+ * read.
+ */
 export const validationCodec = objectOr<Dataset, string | number>(
   'a path, a share above 0 and below 1, or a dataset',
   datasetCodec,

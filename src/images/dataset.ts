@@ -19,12 +19,12 @@ export interface Example {
   readonly origin: string
 }
 
-/** Of labels alone, or of masks alone. */
+/** Images with labels, or images with masks. */
 export interface Dataset {
   readonly examples: readonly Example[]
   /** Number of classes: the folders, or the largest label (255 of masks left out) plus one. */
   readonly classes: number
-  /** Of the folders, by class. */
+  /** Names of the folders, by class. */
   readonly names?: readonly string[]
   /** The file or folder that it was read from. */
   readonly source?: string
@@ -103,7 +103,10 @@ const readCsv = (path: string, signal: AbortSignal | undefined): Outcome<Dataset
     }))
   )
 
-/** What is no file is not opened: a pipe would wait for its other end. */
+/**
+ * Sees that an image exists and may be read. What is no file is not opened: a pipe would wait for
+ * its other end.
+ */
 const checkExists = ({ path, origin }: Pick<Example, 'path' | 'origin'>): Outcome<void> =>
   pipe(
     TE.tryCatch(
@@ -119,10 +122,11 @@ const checkExists = ({ path, origin }: Pick<Example, 'path' | 'origin'>): Outcom
   )
 
 /**
- * A CSV file of path,label or path,mask rows (paths relative to the file; a first row with these words is a header, and without one a
- * second column that ends in .png holds masks), or a folder with one folder of images a class (labels in the order of their names). Every
- * image must exist; masks are read, 8-bit PNG of their images' sizes whose values are classes, 255 ignored. `option` names it in sentences;
- * aborting the signal stops.
+ * A CSV file of path,label or path,mask rows (paths relative to the file; a first row with these
+ * words is a header, and without one a second column that ends in .png holds masks), or a folder
+ * with one folder of images a class (labels in the order of their names). Every image must exist;
+ * masks are read, 8-bit PNG of their images' sizes whose values are classes, 255 ignored. `option`
+ * names it in sentences; aborting the signal stops.
  */
 export const loadDataset = (path: string, option = '--data', signal?: AbortSignal): Outcome<Dataset> =>
   pipe(

@@ -9,7 +9,10 @@ import { loadSharp } from './load-sharp'
 import { findColourFault } from './tiff-colours'
 import { mapPixelFile, withDiskSpace } from './mapped-image-file'
 
-/** A decoded image: 8-bit red, green, blue, interleaved; height x width x 3 bytes, in memory or on disk. */
+/**
+ * A decoded image: 8-bit red, green, blue, interleaved; height x width x 3 bytes, in memory or on
+ * disk.
+ */
 export interface DecodedImage {
   readonly pixels: Uint8Array | MappedPixels
   readonly height: number
@@ -22,9 +25,9 @@ export interface Extent2 {
   readonly width: number
 }
 
-/** What is known of an image without decoding it. */
+/** The facts about an image that are known without decoding it. */
 export interface ImageHeader extends Extent2 {
-  /** Of a TIFF, or frames of a WebP; the first is read. */
+  /** Pages of a TIFF, or frames of a WebP; the first is read. */
   readonly pages: number
   /** Whether there is a channel beside the colours, which is dropped. */
   readonly hasAlpha: boolean
@@ -46,12 +49,12 @@ export const mostInMemory = 2 ** 30
 
 export const decodedBytes = ({ height, width }: Extent2): number => height * width * 3
 
-/** What enlarging more than twofold may make of an image. */
+/** Bytes that an image which is upscaled more than twofold may have. */
 const mostUpscaledBytes = 2 ** 28
 
 /**
- * The size that an image takes so that `least` fits into it, its proportions kept; images that are large enough stay as they are. A thin
- * one that would grow beyond bounds is refused.
+ * The size that an image takes so that `least` fits into it, its proportions kept; images that are
+ * large enough stay as they are. A thin one that would grow beyond bounds is refused.
  */
 export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.Either<Failure, Extent2> => {
   const scale = Math.max(1, least.height / image.height, least.width / image.width)
@@ -109,7 +112,10 @@ const checkColours =
       )
     )
 
-/** Reads an image's header and refuses what cannot be decoded exactly, or is no ordinary file, which is not opened. */
+/**
+ * Reads an image's header and refuses what cannot be decoded exactly, or is no ordinary file, which
+ * is not opened.
+ */
 export const readHeader = (path: string): Outcome<ImageHeader> =>
   pipe(
     TE.tryCatch(async () => {
@@ -121,8 +127,9 @@ export const readHeader = (path: string): Outcome<ImageHeader> =>
   )
 
 /**
- * Decodes PNG, JPEG, TIFF or WebP with 8-bit samples: colours by their profile as sRGB, greyscale made RGB, transparency dropped, and
- * resized up (bicubic) where smaller than `least`. A file that is cut or damaged is a failure, never a half-grey image.
+ * Decodes PNG, JPEG, TIFF or WebP with 8-bit samples: colours by their profile as sRGB, greyscale
+ * made RGB, transparency dropped, and resized up (bicubic) where smaller than `least`. A file that
+ * is cut or damaged is a failure, never a half-grey image.
  */
 export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemory): Outcome<DecodedImage> => {
   const open = async (stored: ImageHeader, wanted: Extent2, sequentialRead: boolean): Promise<Sharp.Sharp> => {

@@ -14,7 +14,10 @@ interface Cache<A> {
   readonly put: (path: string, bytes: number, value: A) => void
 }
 
-/** Values by path, the least recently used dropped first when together they exceed `limitBytes`; one that is larger by itself is not held. */
+/**
+ * Values by path, the least recently used dropped first when together they exceed `limitBytes`; one
+ * that is larger by itself is not held.
+ */
 const cacheOf = <A>(limitBytes: number): Cache<A> => {
   const held = new Map<string, { readonly bytes: number; readonly value: A }>()
   let heldBytes = 0
@@ -63,7 +66,10 @@ export const maskCache = (least: Extent2, limitBytes = mostInMemory): ((path: st
   }
 }
 
-/** The share of the disk that images take, or one image: what is dropped keeps its place until the next image has its own. */
+/**
+ * The share of the disk that images take, or one image: what is dropped keeps its place until the
+ * next image has its own.
+ */
 const diskShare = 0.5
 
 /**

@@ -12,7 +12,9 @@ import { type Failure, type Outcome, deviceFailure, inputFailure, reasonOf } fro
 import { makeFolder } from '../files/make-folder'
 import { removeAbandoned } from '../files/atomic-write'
 
-/** Pixels on disk, in libvips' own format (*.v): a header, then rows of 8-bit samples as they are. */
+/**
+ * Pixels on disk, in libvips' own format (*.v): a header, then rows of 8-bit samples as they are.
+ */
 const headerBytes = 64
 
 /** The header of one sample a pixel, grey. */
@@ -29,7 +31,10 @@ const name = `unpacked-${hostname()}`
 
 const removeOthers = (parent: string): Promise<void> => removeAbandoned(parent, (other) => other === name)
 
-/** Removes what processes that were killed have left unpacked; where that cannot be done it is no matter. */
+/**
+ * Removes what processes that were killed have left unpacked; where that cannot be done it is no
+ * matter.
+ */
 export const removeLeftovers = async (): Promise<void> => removeOthers(cacheFolder()).catch(() => undefined)
 
 const makeOwn = async (parent: string): Promise<string> => {
@@ -42,7 +47,9 @@ const makeOwn = async (parent: string): Promise<string> => {
 
 const folders = new Map<string, Promise<string>>()
 
-/** Of this process, made when it is first asked for and removed when the process ends. */
+/**
+ * The folder of this process, made when it is first asked for and removed when the process ends.
+ */
 const openFolder = (): Promise<string> => {
   const parent = cacheFolder()
   const folder = folders.get(parent) ?? makeOwn(parent)
@@ -92,7 +99,10 @@ export const withDiskSpace = <A>(what: string, bytes: number, use: (file: string
     TE.chain(() => withFile(use))
   )
 
-/** The pixels of such a file, which may be removed then: its place is free again when nothing refers to them. */
+/**
+ * The pixels of such a file, which may be removed then: its place is free again when nothing refers
+ * to them.
+ */
 export const mapPixelFile = (file: string, bytes: number): E.Either<Failure, MappedPixels> =>
   E.mapLeft(deviceFailure)(mapPixels(file, headerBytes, bytes))
 

@@ -18,7 +18,7 @@ export interface ClassMap {
   readonly width: number
 }
 
-/** What an image's pixels are: a PNG file of the image's size. */
+/** A PNG file of an image's size that holds the classes of its pixels. */
 export interface Mask extends Extent2 {
   readonly path: string
   /** By value from 0 to 255, how many pixels have it. */
@@ -30,7 +30,9 @@ export const ignoredLabel = 255
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-/** In the header, of 13 bytes after a length and the name IHDR, as in the PNG specification, 11.2.2. */
+/**
+ * In the header, of 13 bytes after a length and the name IHDR, as in the PNG specification, 11.2.2.
+ */
 const header = { start: 12, end: 29, bitDepth: 24, colourType: 25 } as const
 const colourTypes = { grey: 0, palette: 3 } as const
 
@@ -39,7 +41,10 @@ interface Samples {
   readonly bitDepth: number
 }
 
-/** All but the header: what holds samples. The rest says how they should look (PLTE, tRNS, iCCP, gAMA), and decoders would heed it. */
+/**
+ * All but the header: what holds samples. The rest says how they should look (PLTE, tRNS, iCCP,
+ * gAMA), and decoders would heed it.
+ */
 const isSamples = (chunk: string): boolean => chunk === 'IDAT' || chunk === 'IEND'
 
 /** The file as a plain grey image: the stored values, or a palette's indices, are what counts. */
@@ -62,7 +67,10 @@ const toGreyPng = (png: Buffer): E.Either<string, Samples> => {
 
 const sharpOptions = { limitInputPixels: false, failOn: 'error' } as const
 
-/** Decodes a mask: 8-bit grey or palette PNG (fewer bits too), of which the stored values are classes; resized up (nearest) as its image is. */
+/**
+ * Decodes a mask: 8-bit grey or palette PNG (fewer bits too), of which the stored values are
+ * classes; resized up (nearest) as its image is.
+ */
 export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 }): Outcome<ClassMap> => {
   const unreadable = (thrown: unknown): Failure => inputFailure(`the mask ${path} cannot be read: ${reasonOf(thrown)}`)
   return pipe(
@@ -108,14 +116,19 @@ const writers: Readonly<Record<string, (image: Sharp.Sharp, temporary: string, b
     image.tiff({ compression: 'deflate', tile: true, tileWidth: 256, tileHeight: 256, bigtiff: bytes > 2 ** 31 }).toFile(temporary)
 }
 
-/** How a mask is written under this name; undefined where it is neither *.png nor *.tif (*.tiff). */
+/**
+ * How a mask is written under this name; undefined where it is neither *.png nor *.tif (*.tiff).
+ */
 const writerFor = (path: string) => writers[extname(path).toLowerCase().replace('.tiff', '.tif')]
 
 /** Whether `writeMask` knows the format. */
 export const checkMaskName = (path: string): E.Either<Failure, void> =>
   writerFor(path) === undefined ? E.left(inputFailure(`${path}: a mask is named *.tif or *.png`)) : E.right(undefined)
 
-/** Writes classes, row by row in one part or several, as 8-bit grey: a PNG, or a TIFF in tiles of 256x256. Several go over the disk. */
+/**
+ * Writes classes, row by row in one part or several, as 8-bit grey: a PNG, or a TIFF in tiles of
+ * 256x256. Several go over the disk.
+ */
 export const writeMask = (path: string, { height, width }: Extent2, parts: readonly Uint8Array[]): Outcome<void> => {
   const bytes = height * width
   const write = (input: Uint8Array | string): Outcome<void> =>

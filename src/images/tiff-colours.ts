@@ -21,7 +21,7 @@ const numberAt = (bytes: Buffer, at: number, size: 2 | 4 | 8, { isLittle }: Numb
 const bytesAt = async (file: FileHandle, position: number, length: number): Promise<Buffer> =>
   (await file.read(Buffer.alloc(length), 0, length, position)).buffer
 
-/** Of the first page: what is asked for, where it is said, in two bytes. */
+/** Values of two bytes of the first page, by tag. */
 const fieldsOf = async (file: FileHandle): Promise<ReadonlyMap<number, number>> => {
   const start = await bytesAt(file, 0, 16)
   const isLittle = start.toString('latin1', 0, 2) === 'II'
@@ -38,8 +38,8 @@ const fieldsOf = async (file: FileHandle): Promise<ReadonlyMap<number, number>> 
 }
 
 /**
- * Why the colours of a TIFF, which the decoder hands out as they are stored, would be other ones; undefined where they are right. YCbCr is
- * made RGB by JPEG alone.
+ * Why the colours of a TIFF, which the decoder hands out as they are stored, would be other ones;
+ * undefined where they are right. YCbCr is made RGB by JPEG alone.
  */
 export const findColourFault = async (path: string): Promise<string | undefined> => {
   const file = await open(path, 'r')

@@ -28,7 +28,10 @@ const options = <P extends Leaf>(op: P, required: RequiredCodecs<ArgsOf<P>>, opt
 const without = <P extends Leaf>(op: P & ({} extends ArgsOf<P> ? unknown : never)): t.Type<ArgsOf<P>> =>
   exactly<{}>(op, 'option', {}, {}) as unknown as t.Type<ArgsOf<P>>
 
-/** What each layer that holds no others is told: JavaScript and casts get past the compiler. */
+/**
+ * The codec of the options of each layer that holds no others: JavaScript and casts get past the
+ * compiler.
+ */
 export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
   conv2d: options('conv2d', { out: count, k: pair }, { s: pair, p: padding, d: pair, groups: count, bias: flag }),
   convTranspose2d: options(

@@ -22,8 +22,9 @@ const loadModule = (name: string): E.Either<Failure, Model> =>
   )
 
 /**
- * A built-in name, or a TypeScript (or JavaScript) module whose default export is a model. A TypeScript module is type-checked
- * first, so that what the DSL's types refuse is the compiler's sentence here.
+ * A built-in name, or a TypeScript (or JavaScript) module whose default export is a model. A
+ * TypeScript module is type-checked first, so that what the DSL's types refuse is the compiler's
+ * sentence here.
  */
 export const loadModel = (name: string, options: HeadOptions): E.Either<Failure, Model> => {
   const known = Object.hasOwn(builtIn, name) ? builtIn[name] : undefined

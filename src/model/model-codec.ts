@@ -8,7 +8,7 @@ import { exactly } from '../../staging/exactly'
 import { predicateCodec, decoderCodec, extents } from '../options/codecs'
 import { layerCodecs } from './layer-codecs'
 
-/** Of nested layers, and of all of them: what planning can walk. */
+/** The depth of nested layers, and the number of all of them, that planning can walk. */
 const [mostDeep, mostLayers] = [200, 10_000]
 
 const tooDeep = `layers stand inside layers more than ${mostDeep} deep`
@@ -21,7 +21,10 @@ interface Counted {
 }
 type Decoded = E.Either<string, Counted>
 
-/** What is known of layers that stand in several places, and those that a layer stands in. */
+/**
+ * Layers that were decoded already, since they stand in several places, and those that a layer
+ * stands in.
+ */
 interface Walk {
   readonly known: Map<object, Decoded>
   readonly around: readonly object[]
@@ -144,7 +147,7 @@ const shape = exactly<{ readonly name: string; readonly layers: unknown; readonl
   { input: extents(4) }
 )
 
-/** What is said of a value that is no object at all. */
+/** The sentence on a value that is no object at all. */
 export const noModel = 'it holds no model'
 
 /**

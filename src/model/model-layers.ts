@@ -1,7 +1,7 @@
 import type { AnyLayer, Layers, Model } from '../../dsl'
 import { withLoss } from '../../staging'
 
-/** Of a container, those arguments that hold layers. */
+/** The arguments of a container that hold layers. */
 interface Held {
   readonly layer?: AnyLayer
   readonly layers?: Layers
@@ -10,7 +10,7 @@ interface Held {
   readonly branches?: readonly Layers[]
 }
 
-/** The same layers, with what `change` makes of each op in the place of it. */
+/** The layers with each op replaced by what `change` makes of it. */
 const mapOps = (layers: Layers, change: (op: AnyLayer) => AnyLayer): Layers =>
   layers.map((layer) => {
     const all = (inner: Layers): Layers => mapOps(inner, change)
@@ -34,7 +34,10 @@ export const frozenModel = ({ name, layers }: Model): Model => ({
   layers: mapOps(layers, withArguments('batchNorm', { frozen: true }))
 })
 
-/** The model with a factor for each class in its loss over pixels; it gets that loss where it has none. */
+/**
+ * The model with a factor for each class in its loss over pixels; it gets that loss where it has
+ * none.
+ */
 export const withClassWeights = (model: Model, input: readonly number[], classWeights: readonly number[]): Model => ({
   ...model,
   layers: mapOps(withLoss(model, input), withArguments('pixelCrossEntropy', { classWeights }))

@@ -1,7 +1,7 @@
 import type { StepIo } from '../running/step-io'
 import type { Planned } from '../plans/plan-network'
 
-/** What a loss over pixels asks of labels [B, H, W]. */
+/** A loss over pixels, with labels [B, H, W]. */
 export interface PixelLoss {
   readonly batch: number
   readonly classes: number
@@ -33,8 +33,8 @@ export const weightOfPixels = ({ ignored, classWeights }: PixelLoss, labels: Arr
 }
 
 /**
- * Fills what a step divides by, `weight` being the sum over all micro-batches of an update, and the class weights. Where no pixel counts,
- * the loss and its gradients are zero.
+ * Fills what a step divides by, `weight` being the sum over all micro-batches of an update, and the
+ * class weights. Where no pixel counts, the loss and its gradients are zero.
  */
 export const setPixelWeights = ({ classWeights }: PixelLoss, weight: number, io: StepIo): void => {
   io.view('normaliser')[0] = weight === 0 ? 1 : weight

@@ -5,7 +5,7 @@ import type { System } from 'typescript'
 
 const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-/** What can be asked of a path. */
+/** The questions that can be asked of a path. */
 const answers = {
   contents: (path: string): string => hashOf(readFileSync(path)),
   isFile: (path: string): string => `${statSync(path).isFile()}`,
@@ -15,7 +15,7 @@ const answers = {
 } as const
 type Question = keyof typeof answers
 
-/** Of what is not there, all that is asked has one answer. */
+/** The answer to a question; every question about a file that is not there has the same one. */
 const answer = (question: Question, path: string): string => {
   try {
     return answers[question](path)
@@ -26,7 +26,9 @@ const answer = (question: Question, path: string): string => {
 
 const answersCodec = t.record(t.string, t.string)
 
-/** What somebody asked of the file system, by question and path, with the answers. */
+/**
+ * The questions that a compiler asked of the file system, by path, with the answers that it got.
+ */
 export const fileQueriesCodec = t.type({
   contents: answersCodec,
   isFile: answersCodec,

@@ -7,7 +7,9 @@ import { type Failure, inputFailure, reasonOf } from '../failure'
 import { type TypeCheck, isOwn, typeCheck } from './type-check'
 import { typeErrorText } from './type-error-text'
 
-/** What a module exports: its default, or where a CommonJS one has none, module.exports. */
+/**
+ * The value that a module exports: its default, or where a CommonJS one has none, module.exports.
+ */
 const exportOf = (loaded: unknown): unknown => {
   if (typeof loaded !== 'object' || loaded === null) return loaded
   if ('default' in loaded) return loaded.default
@@ -48,7 +50,10 @@ const compiler = (): TypeCheck['compiler'] => ({
   load: () => require('typescript') as typeof TypeScript
 })
 
-/** What the compiler says of a module and of the author's own files that it imports, as one sentence. */
+/**
+ * Type-checks a module and the author's own files that it imports: its path, or one sentence of the
+ * compiler.
+ */
 const checkTypes = (name: string, path: string): E.Either<Failure, string> =>
   pipe(
     E.tryCatch(compiler, loadFailure(name)),

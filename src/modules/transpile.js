@@ -2,7 +2,10 @@
 const { cacheText, readCachedText } = require('../files/cached-text.js')
 const { version } = require('typescript/package.json')
 
-/** What the compiler makes of a file, without checking it: made once for a text, and kept in the user's cache. */
+/**
+ * What the compiler makes of a file, without checking it: made once for a text, and kept in the
+ * user's cache.
+ */
 const transpiled = (source, fileName, compilerOptions) => {
   const name = ['transpiled', version, compilerOptions, fileName]
   const kept = readCachedText(name, source)

@@ -6,7 +6,7 @@ import type TypeScript from 'typescript'
 import { type FileQueries, fileQueriesCodec, haveSameAnswers, recordQueries } from './file-queries'
 import { type Name, cacheText, readCachedText } from '../files/cached-text'
 
-/** What is to be checked, and how. */
+/** A file to check, and how to check it. */
 export interface TypeCheck {
   readonly compiler: { readonly version: string; readonly load: () => typeof TypeScript }
   /** Absolute, and where it really is. */
@@ -16,11 +16,11 @@ export interface TypeCheck {
   /** All that `options` depends on besides files that it asks for. */
   readonly name: Name
   readonly options: (typescript: typeof TypeScript, system: TypeScript.System) => TypeScript.CompilerOptions
-  /** Of the files that the entry imports: whether it is checked itself. */
+  /** Whether a file that the entry imports is checked itself. */
   readonly isChecked: (path: string) => boolean
 }
 
-/** What the compiler found. */
+/** The errors that the compiler found. */
 export interface TypeErrors {
   readonly options: TypeScript.CompilerOptions
   /** At least one. */
@@ -34,13 +34,16 @@ export const isOwn = (path: string): boolean => ownFolders.some((folder) => path
 
 const stateFile = '/state.tsbuildinfo'
 
-/** What was found out of the files of earlier programs, by programs that share the same part of Tilefold. */
+/** The name of what the compiler remembers of earlier programs with the same part of Tilefold. */
 const stateOf = ({ compiler }: TypeCheck, options: TypeScript.CompilerOptions, program: TypeScript.Program): Name => {
   const own = program.getSourceFiles().flatMap(({ fileName }) => (isOwn(fileName) ? [fileName] : []))
   return ['types', 'state', compiler.version, options, own]
 }
 
-/** The compiler's answer, of which only what depends on changes since the last one is found out anew. */
+/**
+ * The compiler's answer, of which only what depends on changes since the last one is found out
+ * anew.
+ */
 const inspect = (check: TypeCheck, folder: string): E.Either<TypeErrors, FileQueries> => {
   const typescript = check.compiler.load()
   const { system, asked } = recordQueries(typescript.sys, folder)
@@ -69,8 +72,9 @@ const inspect = (check: TypeCheck, folder: string): E.Either<TypeErrors, FileQue
 const decodeQueries = (text: string): E.Either<unknown, FileQueries> => pipe(J.parse(text), E.chainW(fileQueriesCodec.decode))
 
 /**
- * Asks the compiler about a file and those that it imports. Answers with all the files that it read,
- * and without the compiler where nothing that it looked at has changed since it found them right.
+ * Asks the compiler about a file and those that it imports. Answers with all the files that it
+ * read, and without the compiler where nothing that it looked at has changed since it found them
+ * right.
  */
 export const typeCheck = (check: TypeCheck): E.Either<TypeErrors, ReadonlySet<string>> => {
   const name = ['types', 'right', check.compiler.version, check.name, check.entry]

@@ -21,7 +21,10 @@ interface RankedText {
 }
 type PlacedText = RankedText & Pick<Diagnostic, 'file' | 'start'>
 
-/** What is wrong, and how well that is said: the DSL's own sentences, which stand inside the compiler's as Bad<"...">, tell most. */
+/**
+ * The text of a diagnostic, and how much it tells: the DSL's own sentences, which stand inside the
+ * compiler's as Bad<"...">, tell most.
+ */
 const rankDiagnostic = ({ messageText, relatedInformation = [] }: Pick<Diagnostic, 'messageText' | 'relatedInformation'>): RankedText => {
   const all = lines(messageText)
   const own = /Bad<"((?:[^"\\]|\\.)*)">/.exec(all.join(' '))?.[1]
@@ -36,7 +39,10 @@ const rankDiagnostic = ({ messageText, relatedInformation = [] }: Pick<Diagnosti
 /** In whose terms even what is right is refused. */
 const isLoose = ({ strictNullChecks, strict }: TypeScript.CompilerOptions): boolean => !(strictNullChecks ?? strict ?? true)
 
-/** One sentence for all that the compiler found: what tells most, where it is, and how much there is besides. */
+/**
+ * One sentence for all that the compiler found: what tells most, where it is, and how much there is
+ * besides.
+ */
 export const typeErrorText = ({ diagnostics, options }: TypeErrors, entry: string): string => {
   const [{ file, start, rank, text: told }, ...others] = diagnostics
     .map(({ file, start, ...diagnostic }) => ({ file, start, ...rankDiagnostic(diagnostic) }))

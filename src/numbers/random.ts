@@ -1,20 +1,28 @@
 /**
- * Counter-based random numbers: number `index` of the stream (seed, name) depends on nothing else, so that any step can be
- * drawn again by itself, in any order and in any language. All arithmetic is on unsigned 64-bit integers, modulo 2^64:
+ * Counter-based random numbers: number `index` of the stream (seed, name) depends on nothing else,
+ * so that any step can be drawn again by itself, in any order and in any language. All arithmetic
+ * is on unsigned 64-bit integers, modulo 2^64:
  *
  *   gamma       = 0x9e3779b97f4a7c15
- *   mix(z)      : z ^= z >> 30; z *= 0xbf58476d1ce4e5b9; z ^= z >> 27; z *= 0x94d049bb133111eb; z ^= z >> 31
- *                 (splitmix64's finaliser: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014)
- *   hash(name)  : FNV-1a 64 of the name's UTF-8 bytes: h = 0xcbf29ce484222325; for each byte h = (h ^ byte) * 0x100000001b3
+ *   mix(z)      : z ^= z >> 30; z *= 0xbf58476d1ce4e5b9;
+ *                 z ^= z >> 27; z *= 0x94d049bb133111eb; z ^= z >> 31
+ *                 (splitmix64's finaliser: Steele, Lea, Flood, "Fast splittable pseudorandom number
+ *                 generators", 2014)
+ *   hash(name)  : FNV-1a 64 of the name's UTF-8 bytes: h = 0xcbf29ce484222325;
+ *                 for each byte h = (h ^ byte) * 0x100000001b3
  *   key         = mix(seed + gamma) ^ hash(name)
- *   bits(index) = mix(key + (index + 1) * gamma)            (output `index` of splitmix64 started at key)
- *   uniform     = (bits >> 11) * 2^-53                      in [0, 1)
- *   normal      : Box-Muller on pairs: with p = floor(index / 2), a = 1 - uniform(2 p), b = uniform(2 p + 1),
- *                 r = sqrt(-2 ln a): r cos(2 pi b) at even indices, r sin(2 pi b) at odd ones, in float64
+ *   bits(index) = mix(key + (index + 1) * gamma)    (output `index` of splitmix64 started at key)
+ *   uniform     = (bits >> 11) * 2^-53              in [0, 1)
+ *   normal      : Box-Muller on pairs: with p = floor(index / 2), a = 1 - uniform(2 p),
+ *                 b = uniform(2 p + 1), r = sqrt(-2 ln a): r cos(2 pi b) at even indices,
+ *                 r sin(2 pi b) at odd ones, in float64
  */
 export interface RandomStream {
   readonly uniform: (index: number) => number
-  /** Fills `target` with deviation * normal(0), deviation * normal(1), ... rounded to the array's type. */
+  /**
+   * Fills `target` with deviation * normal(0), deviation * normal(1), ... rounded to the array's
+   * type.
+   */
   readonly fillNormal: (target: Float32Array | Float64Array, deviation: number) => void
 }
 

@@ -3,7 +3,7 @@ import * as t from 'io-ts'
 import type { Failure } from '../failure'
 import { mostElements } from './limits'
 
-/** What a predicate accepts; `expected` says it in words. */
+/** A codec of the values that a predicate accepts; `expected` says in words what they are. */
 export const predicateCodec = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
   new t.Type<A>(
     expected,
@@ -12,7 +12,7 @@ export const predicateCodec = <A>(expected: string, accepts: (value: unknown) =>
     t.identity
   )
 
-/** What a decoder makes of it, or else its own words. */
+/** A codec by a decoder, which says in its own words what is wrong. */
 export const decoderCodec = <A>(expected: string, decode: (value: unknown) => E.Either<string, A>): t.Type<A> =>
   new t.Type<A>(
     expected,
@@ -24,7 +24,7 @@ export const decoderCodec = <A>(expected: string, decode: (value: unknown) => E.
     t.identity
   )
 
-/** What a function makes of it, or else the whole sentence of the function. */
+/** A codec by a function whose failure's sentence stands by itself. */
 export const failureCodec = <A>(expected: string, decode: (value: unknown) => E.Either<Failure, A>): t.Type<A> =>
   new t.Type<A>(
     expected,

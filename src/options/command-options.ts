@@ -27,7 +27,10 @@ export const planOptions = {
   ...measureOption,
   ...optimizerOptions,
   ...watchingOptions,
-  /** Whether the forward pass of `predict` is planned in place of a training step; its file is *.json. */
+  /**
+   * Whether the forward pass of `predict` is planned in place of a training step; its file is
+   * *.json.
+   */
   evaluate: filled(flag, 'plan the forward pass of predict instead', false),
   /** Where the plan goes: *.plan.ts, which the compiler checks, or *.json. */
   out: optional(path('file'), 'write the plan: *.plan.ts, which the compiler checks, or *.json')
@@ -121,7 +124,7 @@ export const predictOptions = {
 
 export interface PredictOptions extends OptionsOf<typeof predictOptions> {}
 
-/** What `bench` says of each of its steps, the first of which is 0. */
+/** The report that `bench` makes of each of its steps, the first of which is 0. */
 export interface BenchStep {
   readonly step: number
   readonly steps: number
@@ -146,7 +149,10 @@ export const profileOptions = {
   ...setupOptions,
   ...optimizerOptions,
   ...watchingOptions,
-  /** Where a device file (*.json) of this machine's GPU goes, from which these plans are made on any machine. */
+  /**
+   * Where a device file (*.json) of this machine's GPU goes, from which these plans are made on any
+   * machine.
+   */
   out: optional(path('file'), 'of cuda: a *.json file of this GPU, from which the same plans are made on any machine by --device')
 }
 

@@ -9,7 +9,7 @@ import { printable } from '../text/printable'
 import { withCallbacks } from './callbacks'
 import type { DecodedOptions, OptionTable, OptionsOf } from './option'
 
-/** What a table takes, named like the function whose options it holds. */
+/** The codec of a table of options, named like the function that takes them. */
 const codecOf = (name: string, table: OptionTable): t.Type<object> => {
   const codecs = (isWanted: (presence: string) => boolean): Readonly<Record<string, t.Decoder<unknown, unknown>>> =>
     Object.fromEntries(Object.entries(table).flatMap(([option, { kind, presence }]) => (isWanted(presence) ? [[option, kind.codec]] : [])))

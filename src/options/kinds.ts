@@ -46,7 +46,10 @@ export const repeated = <G, D>(
   }
 })
 
-/** What a codec takes, read from a text; the codec's name says in words what that is. */
+/**
+ * A kind whose text is read as a number, which a codec then takes; the codec's name says in words
+ * what it takes.
+ */
 const numeric = (placeholder: string, codec: t.Type<number>, read: (text: string) => number): Kind<number> =>
   written(placeholder, codec, (text) => {
     const value = read(text)
@@ -70,7 +73,7 @@ export const path = (placeholder: 'file' | 'folder' | 'path'): Kind<string> => w
 
 export const prefixes = repeated('prefix', textCodec, (text) => E.right(text), true)
 
-/** What is said of a text that is none of some choices. */
+/** The sentence on a text that is none of some choices. */
 export const notAChoice = (choices: readonly string[]): string => `Allowed choices are ${choices.join(', ')}.`
 
 /** One of some names; `placeholder` says what they are names of. */

@@ -12,7 +12,7 @@ export const mostElements = 2 ** 40
 /** As many as a device takes. */
 export const mostThreads = 1024
 
-/** Of offload's dynprog: finer than any size is known. */
+/** The most parts into which offload's dynprog divides the memory: finer than any size is known. */
 export const mostSlots = 10_000
 
 /** A training of so many would take a week at a millisecond each. */
@@ -27,5 +27,5 @@ export const mostMicroBatches = 2 ** 16
 /** One weight and one count a class are held: more than anybody tells apart. */
 export const mostClasses = 2 ** 20
 
-/** Of compare: each is planned by every strategy. */
+/** The most budgets that compare takes: each is planned by every strategy. */
 export const mostBudgets = 1000

@@ -24,12 +24,12 @@ const momentum = predicateCodec<number>(
   (value) => typeof value === 'number' && value >= 0 && value < 1
 )
 
-/** What an update of the weights is; all of it changes bytes. */
+/** Options of how the weights are updated; all of them change the bytes that a step needs. */
 export const optimizerOptions = {
   optimizer: filled(oneOf<'sgd' | 'adam' | 'adamw'>('name', ['sgd', 'adam', 'adamw']), 'how the weights are updated; changes bytes', 'sgd'),
-  /** Of sgd; 0.9 where absent. */
+  /** Momentum of sgd; 0.9 where absent. */
   momentum: optional(number(momentum), 'of sgd', { otherwise: '0.9' }),
-  /** 0 where absent, with adamw 0.01. */
+  /** Weight decay; 0 where absent, with adamw 0.01. */
   weightDecay: optional(fromZero, 'weight decay, as in torch.optim', { otherwise: '0; adamw 0.01' }),
   /** Micro-batches whose gradients are added up and make one step, up to 65536. */
   accumulate: filled(whole(1, mostMicroBatches), 'micro-batches whose gradients make one step', 1),
@@ -50,5 +50,5 @@ export const optimizerOptions = {
   )
 }
 
-/** What an update of the weights is, as a function of the library takes it. */
+/** How the weights are updated, as a function of the library takes it. */
 export interface OptimizerOptions extends OptionsOf<typeof optimizerOptions> {}

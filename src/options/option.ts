@@ -6,9 +6,9 @@ export type Written<Given> =
   | { readonly form: 'flag' }
   | {
       readonly form: 'text'
-      /** What stands for the text in usage: the `n` of `--steps <n>`. */
+      /** The word that stands for the text in usage: the `n` of `--steps <n>`. */
       readonly placeholder: string
-      /** What the text says, or a sentence on why it says nothing. */
+      /** Reads the text, or answers with a sentence on why it says nothing. */
       readonly parse: (text: string) => E.Either<string, Given>
       /** All values that there are, where they are few. */
       readonly choices?: readonly string[]
@@ -50,7 +50,9 @@ export interface Option<Given, Decoded, P extends Presence> extends Details<Deco
   readonly isArgument?: true
 }
 
-/** Options by their names in JavaScript; the command line writes `hostBudget` as `--host-budget`. */
+/**
+ * Options by their names in JavaScript; the command line writes `hostBudget` as `--host-budget`.
+ */
 export type OptionTable = Readonly<Record<string, Option<unknown, unknown, Presence>>>
 
 export const required = <G, D>(kind: Kind<G, D>, help: string, details: Details<D> = {}): Option<G, D, 'required'> => ({
@@ -89,14 +91,17 @@ type GivenOf<O> = O extends Option<infer G, infer _, infer _P> ? G : never
 type DecodedOf<O> = O extends Option<infer _, infer D, infer _P> ? D : never
 type PresenceOf<O> = O extends Option<infer _, infer _D, infer P> ? P : never
 
-/** What JavaScript gives for a table of options. */
+/** The type of the options of a table, as JavaScript gives them. */
 export type OptionsOf<T> = {
   readonly [K in keyof T as PresenceOf<T[K]> extends 'required' ? K : never]: GivenOf<T[K]>
 } & {
   readonly [K in keyof T as PresenceOf<T[K]> extends 'required' ? never : K]?: GivenOf<T[K]>
 }
 
-/** What is made of it: every value decoded, and what has a value where it is left out filled in. */
+/**
+ * The type of the options of a table once they are decoded: what has a value where it is left out
+ * is filled in.
+ */
 export type DecodedOptions<T> = {
   readonly [K in keyof T as PresenceOf<T[K]> extends 'optional' ? never : K]: DecodedOf<T[K]>
 } & {
@@ -109,7 +114,7 @@ export const optionFlag = (name: string): string => `--${name.replace(/[A-Z]/g, 
 /** A row as the help and the documents show it. */
 type ShownOption = Pick<OptionTable[string], 'kind' | 'help' | 'fallback' | 'otherwise'>
 
-/** What holds where an option is left out, in words; undefined where nothing is to be said. */
+/** Words on what holds where an option is left out; undefined where nothing is to be said. */
 export const defaultText = ({ fallback, otherwise }: ShownOption): string | undefined =>
   otherwise ?? (typeof fallback === 'string' || typeof fallback === 'number' ? `${fallback}` : undefined)
 

@@ -53,7 +53,10 @@ export const placeOptions = {
   placement: filled(oneOf<AllocatorName>('name', ['static', 'best-fit', 'gtbm', 'virtual']), 'how buffers are placed', 'static'),
   /** Bytes of a page under `virtual`; 4096 where absent. */
   pageSize: optional(bytes, 'of memory under virtual', { otherwise: '4096 bytes', formerly: 'chunk' }),
-  /** Where the rows go with a column `offset` (an address of the virtual space under `virtual`), if all is within the capacity. */
+  /**
+   * Where the rows go with a column `offset` (an address of the virtual space under `virtual`), if
+   * all is within the capacity.
+   */
   out: optional(path('file'), 'write the rows with a column offset')
 }
 

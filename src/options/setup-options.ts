@@ -60,7 +60,7 @@ const precisionsText = [
   'a recorded GPU: its own'
 ].join('; ')
 
-/** What is trained, and on which device. */
+/** The model, its input, and the device that it runs on. */
 export const modelOptions = {
   /** A model, the name of a built-in one, or the path of a module whose default export is one. */
   model: argument(
@@ -69,7 +69,10 @@ export const modelOptions = {
   ),
   /** [B, C, H, W]; the model's own where absent. */
   input: optional(extents(4, 'BxCxHxW', '1x3x1024x1024'), 'batch, channels, height, width', { otherwise: "the model's own" }),
-  /** Of a built-in model named by its name; 1000, or what the data say, where absent. */
+  /**
+   * Number of classes of a built-in model named by its name; 1000, or what the data say, where
+   * absent.
+   */
   classes: optional(whole(1, mostClasses), 'classes of a built-in model', { otherwise: 'what the data say, or 1000' }),
   /** The end of a built-in model named by its name. */
   head: filled(oneOf<Head>('kind', heads), 'end of a built-in model', 'gap'),
@@ -91,11 +94,13 @@ export const modelOptions = {
 
 /** How fast what is swapped out reaches the host. */
 export const bandwidthOptions = {
-  /** Bytes per second between device and host, or a text: '2GB/s'. As fast as memory where absent. */
+  /**
+   * Bytes per second between device and host, or a text: '2GB/s'. As fast as memory where absent.
+   */
   hostBandwidth: optional(rate, 'limit of the link between device and host, such as 2GB/s', { formerly: 'link' })
 }
 
-/** What a plan of a training step may use beside the device's memory. */
+/** Options of what a plan may use beside the device's memory, and how it places buffers. */
 export const planningOptions = {
   /**
    * Bytes of the host, where tensors wait that are swapped out, or a text as `budget` has it, or 0;
@@ -136,16 +141,19 @@ export const budgetOptions = {
 }
 
 export const seedOption = {
-  /** Of initial weights, order, crops and dropout. */
+  /** Seed of the initial weights, the order of images, crops and dropout. */
   seed: filled(whole(0), 'of initial weights, order, crops, dropout', 0)
 }
 
-/** What every function takes that plans a model's step: named as on the command line. */
+/** Options of every function that plans a model's step, named as on the command line. */
 export const setupOptions = { ...modelOptions, ...planningOptions, ...budgetOptions, ...seedOption }
 
 /** Whether to measure before planning. */
 export const measureOption = {
-  /** Whether kernels of the plan that this machine's profile lacks are measured (and kept) before it is made. */
+  /**
+   * Whether kernels of the plan that this machine's profile lacks are measured (and kept) before it
+   * is made.
+   */
   measure: optional(flag, 'first measure the kernels of the plan that were not measured on this machine, and keep their times')
 }
 

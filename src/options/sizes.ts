@@ -14,7 +14,7 @@ const unitBytes: Readonly<Record<string, number>> = {
   GB: 1e9
 }
 
-/** Of what plain needs, which fits into far less. */
+/** The largest share of what plain needs that a size may be. */
 const mostPercent = 1e6
 
 const sizeParser =
@@ -32,7 +32,7 @@ const sizeParser =
 /** `1.5GiB`, `256MB`, `1048576` (bytes), `20%` (of plain); otherwise a sentence. */
 export const parseSize = sizeParser(false)
 
-/** The same where there may be nothing at all: `0`. */
+/** `1.5GiB`, `256MB`, `1048576` (bytes), `20%` (of plain), or `0`; otherwise a sentence. */
 export const parseSizeOrZero = sizeParser(true)
 
 /** `64KiB` where there is no plain to have a share of: bytes; otherwise a sentence. */

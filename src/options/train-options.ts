@@ -113,7 +113,9 @@ export const trainOptions = {
     validation,
     'images like --data, or a share of its own such as 0.2, drawn by class from the seed; the middle crop of each counts'
   ),
-  /** Steps between validations; an epoch's where absent. The last step is always followed by one. */
+  /**
+   * Steps between validations; an epoch's where absent. The last step is always followed by one.
+   */
   validateEvery: optional(whole(1), 'steps between validations', { otherwise: 'an epoch' }),
   /** Where the weights of the best validation go. */
   best: optional(path('file'), 'safetensors to write the weights of the best validation to'),
@@ -143,7 +145,9 @@ export const trainOptions = {
   ...watchingOptions
 }
 
-/** What is trained on what, where and how long, and where the results go. */
+/**
+ * The options of `train`: what is trained on what, where and how long, and where the results go.
+ */
 export interface TrainOptions extends OptionsOf<typeof trainOptions> {}
 
 /** The options of a training, decoded, and filled in where one is left out. */

@@ -17,7 +17,10 @@ const decodeNamed = (named: string, value: unknown): E.Either<Failure, DeviceFil
     E.mapLeft((fault) => inputFailure(`${named}: ${fault}; ${remedies[deviceFileKind(value)]}`))
   )
 
-/** A device from a JSON file such as devices/v100-16gb.json or a profile of the cpu, or one that JavaScript and casts may have got past the compiler. */
+/**
+ * A device from a JSON file such as devices/v100-16gb.json or a profile of the cpu, or one that
+ * JavaScript and casts may have got past the compiler.
+ */
 export const loadDevice = (device: DeviceFile | string): E.Either<Failure, DeviceFile> =>
   typeof device === 'string'
     ? pipe(

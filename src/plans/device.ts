@@ -19,7 +19,7 @@ import { mostThreads } from '../options/limits'
 import type { RunnableSetup, Setup } from './setup'
 import { readProfile } from './profile-cache'
 
-/** What a device computes in, its default first. */
+/** The precisions that a device computes in, its default first. */
 export const precisionsOf = (device: Setup['device']): readonly DevicePrecision[] => {
   if (typeof device === 'string') return devicePrecisions[device]
   if (isProfile(device)) return devicePrecisions.cpu
@@ -40,7 +40,9 @@ export const deviceChoice = ({ device, precision = devicePrecisions[device][0], 
 export const missingDeviceFailure = ({ code, message }: DeviceError): Failure =>
   deviceFailure({ code: code === 'device' ? 'missing' : code, message })
 
-/** A profiled device's choice: the reference device computes in plain loops, which nobody measures. */
+/**
+ * A profiled device's choice: the reference device computes in plain loops, which nobody measures.
+ */
 export const measurableChoice = (setup: Choosing): DeviceChoice | undefined => {
   const { device, ...choice } = deviceChoice(setup)
   return device === 'reference' ? undefined : { device, ...choice }
@@ -51,7 +53,10 @@ const modelOfFile = (file: DescribedDevice, { precision, threads }: Setup): Prof
   return isRecorded(file) ? profiled(base, file) : withoutProfile(base)
 }
 
-/** The cpu of a profile, wherever it was measured: with its times and threads, and the layouts and scratch of this machine's library. */
+/**
+ * The cpu of a profile, wherever it was measured: with its times and threads, and the layouts and
+ * scratch of this machine's library.
+ */
 const modelOfProfile = (measured: Profile, { threads = measured.threads, ...setup }: Setup): E.Either<Failure, ProfiledModel> =>
   measured.threads > mostThreads
     ? E.left(
@@ -61,7 +66,10 @@ const modelOfProfile = (measured: Profile, { threads = measured.threads, ...setu
       ? loadDeviceModel({ ...setup, device: 'cpu', threads }, measured)
       : E.left(inputFailure(`--threads ${threads}: the cpu of this file was measured with ${measured.threads}; leave --threads out`))
 
-/** The device of a setup as staging sees it: with the times of `measured`, or of this machine's profile where there is one. */
+/**
+ * The device of a setup as staging sees it: with the times of `measured`, or of this machine's
+ * profile where there is one.
+ */
 export const loadDeviceModel = (setup: Setup, measured?: Profile): E.Either<Failure, ProfiledModel> => {
   const { device } = setup
   if (typeof device !== 'string') return isProfile(device) ? modelOfProfile(device, setup) : E.right(modelOfFile(device, setup))

@@ -15,21 +15,29 @@ export interface OtherBudgetReport {
 
 export interface SegmentCostReport extends SegmentReport {
   readonly predictedMs: number
-  /** Of the same segment whole and with everything kept; the next three add up to the difference, but for what loading ahead saves. */
+  /**
+   * Time of the same segment whole and with everything kept; the next three add up to the
+   * difference, but for what loading ahead saves.
+   */
   readonly wholeMs: number
   readonly recomputationMs: number
   readonly haloMs: number
   readonly tileMs: number
-  /** What the segment would take more with direct kernels alone. */
+  /** Milliseconds that the segment would take more with direct kernels alone. */
   readonly winogradSavingMs: number
-  /** What it would take more if no tile were loaded while another is computed. */
+  /**
+   * Milliseconds that the segment would take more if no tile were loaded while another is computed.
+   */
   readonly loadingSavingMs: number
 }
 
 /** The fields of `explain --json`. */
 export interface ExplanationReport {
   readonly strategy: string
-  /** Whether a plan was given in place of a strategy: no budget changes it, and `larger` and `smaller` are empty. */
+  /**
+   * Whether a plan was given in place of a strategy: no budget changes it, and `larger` and
+   * `smaller` are empty.
+   */
   readonly given: boolean
   readonly feasible: true
   readonly budgetBytes: number | null
@@ -38,7 +46,7 @@ export interface ExplanationReport {
   readonly predictedStepMs: number
   readonly lowerBoundMs: number
   readonly bindingLayer: string | null
-  /** What is in memory at the peak; with `unusedBytes` between buffers this adds up to the peak. */
+  /** The buffers in memory at the peak; with `unusedBytes` between them they add up to the peak. */
   readonly peak: readonly LiveBytes[]
   readonly unusedBytes: number
   readonly larger: readonly OtherBudgetReport[]
@@ -160,7 +168,10 @@ const sentences = (report: ExplanationReport): readonly string[] => {
   return [binding, ...(given ? ['The plan was given: it stays as it is in every budget that it fits.'] : [more, less]), price, ...waiting]
 }
 
-/** What binds, what more memory would buy, and what each decision costs, in words and tables. */
+/**
+ * An explanation in words and tables: the layer that binds, what more memory would buy, and what
+ * each decision costs.
+ */
 export const explanationText = (explanation: Explanation): string => {
   const report = explanationReport(explanation)
   const title = `${printable(explanation.graph.model)}, input ${explanation.graph.input.join('x')}, strategy ${report.strategy}`

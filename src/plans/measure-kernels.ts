@@ -29,7 +29,9 @@ import { writeFileAtomic } from '../files/atomic-write'
 interface MeasuredModel extends Watching {
   readonly setup: RunnableSetup
   readonly objective: Objective
-  /** A *.json file to write of the GPU, from which the same plans are made elsewhere; of cuda alone. */
+  /**
+   * A *.json file to write of the GPU, from which the same plans are made elsewhere; of cuda alone.
+   */
   readonly out: string | undefined
 }
 
@@ -45,13 +47,15 @@ interface Measurements {
 interface MeasurementRequest extends Watching {
   /** Every kernel of these plans is measured. */
   readonly setups: readonly [RunnableSetup, ...(readonly RunnableSetup[])]
-  /** Of these only as many as tell the others' times. */
+  /** Setups of whose kernels only as many are measured as tell the others' times. */
   readonly sampled: readonly RunnableSetup[]
   readonly objective: Objective
   readonly source: Source
 }
 
-/** Budgets whose plans give the tile sizes to measure, where none is asked for, the smallest first. */
+/**
+ * Budgets whose plans give the tile sizes to measure, where none is asked for, the smallest first.
+ */
 const usualBudgets: readonly Size[] = [0.15, 0.2, 1 / 3, 0.5].map((fraction) => ({ kind: 'ofPlain', fraction }))
 
 /** New times may make another plan best, whose kernels are then measured too. */
@@ -104,7 +108,7 @@ const missingSizes =
       E.map((kernels) => device.sample(kernels.flatMap((kernel) => algorithmVariants(device, kernel))))
     )
 
-/** What the wanted plans launch and was not measured. */
+/** The kernels that the wanted plans launch and that were not measured. */
 const missingKernels =
   (wanted: MeasurementRequest): FindMissing =>
   (device) =>
@@ -116,12 +120,17 @@ const missingKernels =
 /** A profile with what was added to it, and why there was no more. */
 interface Measured {
   readonly profile: Profile
-  /** Kernels that do not fit the device's memory, or that its library refuses: left to the model. */
+  /**
+   * Kernels that do not fit the device's memory, or that its library refuses: left to the model.
+   */
   readonly refused: readonly Kernel[]
   readonly failure?: Failure
 }
 
-/** How much measuring a process that is killed may lose: an interrupt does not wait for a kernel that takes long. */
+/**
+ * How much measuring a process that is killed may lose: an interrupt does not wait for a kernel
+ * that takes long.
+ */
 const keptEveryMilliseconds = 2000
 
 const measureAll = async (
@@ -162,7 +171,10 @@ const measureAll = async (
   return { profile: withTimes(), refused, ...(refusal !== undefined && withTimes().kernels.length === 0 && { failure: refusal }) }
 }
 
-/** Adds what is missing to a profile, round by round, and keeps it after each: first the sizes that matter, then every kernel. */
+/**
+ * Adds what is missing to a profile, round by round, and keeps it after each: first the sizes that
+ * matter, then every kernel.
+ */
 const measureRounds = async (meter: KernelTimer, wanted: MeasurementRequest, start: Profile): Promise<E.Either<Failure, Profile>> => {
   const refused = new Set<string>()
   let profile = start
@@ -236,10 +248,10 @@ const writeDeviceFile = (out: string, wanted: MeasurementRequest, profile: Profi
 }
 
 /**
- * Measures the kernels of a model's plans (of `plain`, and of the strategy under the budget or under
- * usual ones) and the link, and keeps the times for every later plan on this machine with this
- * library and number of threads. Where Winograd is not refused, plans under the smallest budgets
- * that do without it are sampled too: larger kernels take times as theirs.
+ * Measures the kernels of a model's plans (of `plain`, and of the strategy under the budget or
+ * under usual ones) and the link, and keeps the times for every later plan on this machine with
+ * this library and number of threads. Where Winograd is not refused, plans under the smallest
+ * budgets that do without it are sampled too: larger kernels take times as theirs.
  */
 export const measureModel = ({ setup, objective, out, ...watching }: MeasuredModel): Outcome<Measurements> => {
   const { budget, ...unlimited } = setup
@@ -254,7 +266,10 @@ export const measureModel = ({ setup, objective, out, ...watching }: MeasuredMod
   )
 }
 
-/** Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks for it. */
+/**
+ * Measures what the plan of a setup needs and this machine's profile lacks, where the setup asks
+ * for it.
+ */
 export const measureFirst = ({ device, ...options }: Setup & Watching, objective: Objective, source: Source): Outcome<void> => {
   if (options.measure !== true) return TE.right(undefined)
   if (typeof device !== 'string')

@@ -26,10 +26,16 @@ export const loadPlan = (path: string): E.Either<Failure, Plan> =>
     E.chain((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value)))
   )
 
-/** Where a plan says less than this share of what its decisions need, it is wrong: other processors need a little more or less. */
+/**
+ * Where a plan says less than this share of what its decisions need, it is wrong: other processors
+ * need a little more or less.
+ */
 const leastShare = 0.5
 
-/** Why a plan's peaks cannot be true of its decisions; `needed` is the same plan as it comes out here. */
+/**
+ * Why a plan's peaks cannot be true of its decisions; `needed` is the same plan as it comes out
+ * here.
+ */
 const findPeakError = (plan: Plan, needed: Plan): string | undefined => {
   const [claimed, host] = [plan.predicted.peakHostBytes ?? Infinity, needed.predicted.peakHostBytes ?? 0]
   if (plan.peak < leastShare * needed.peak)
@@ -40,8 +46,9 @@ const findPeakError = (plan: Plan, needed: Plan): string | undefined => {
 }
 
 /**
- * What a plan was made for, where that differs from what it is used for now: the same decisions are then
- * staged anew. Fails where its peaks cannot be true, and `budgeted` does not put a limit in their place.
+ * What a plan was made for, where that differs from what it is used for now: the same decisions are
+ * then staged anew. Fails where its peaks cannot be true, and `budgeted` does not put a limit in
+ * their place.
  */
 export const describePlanChange = (
   plan: Plan,
@@ -81,7 +88,7 @@ const importPath = (part: 'dsl' | 'models', folder: string): string =>
     )
   )
 
-/** What a plan is for, as the command line says it. */
+/** The model that a plan is for, as the command line names it. */
 export interface PlannedModel {
   /** A built-in name, or a path. */
   readonly name: string
@@ -118,7 +125,9 @@ const moduleForm = (path: string, { name, options, model }: PlannedModel, { grap
     })
   )
 
-/** How a plan would be written to a file of this name: asked before planning, which may take long. */
+/**
+ * How a plan would be written to a file of this name: asked before planning, which may take long.
+ */
 export const checkPlanName = (path: string): E.Either<Failure, void> =>
   /\.(json|plan\.ts)$/.test(path) ? E.right(undefined) : E.left(nameFailure(path))
 

@@ -34,23 +34,29 @@ import type { Size } from '../options/sizes'
 export interface Planned {
   readonly staged: Staged
   readonly device: Setup['device']
-  /** What products are computed in. */
+  /** The arithmetic that products are computed in. */
   readonly math: MathMode
   readonly threads: number
   /** Bytes of the arena: the budget, or where there is none just what the plan needs. */
   readonly arenaBytes: number
-  /** Of either direction between the device and the host pool, where it is limited. */
+  /**
+   * Bytes per second of either direction between the device and the host pool, where they are
+   * limited.
+   */
   readonly linkBytesPerSecond?: number
   readonly planningMilliseconds: number
-  /** Of the proof that the Program may run (DESIGN §6). */
+  /** Milliseconds of the proof that the Program may run. */
   readonly verifiedMilliseconds: number
   /** Where the predicted time comes from. */
   readonly timeShares: TimeShares
-  /** What a launch of a kernel is predicted to take. */
+  /** Milliseconds that a launch of a kernel is predicted to take. */
   readonly predictedMilliseconds: (kernel: Kernel) => number
   /** Where a given plan was made for something else than it runs as now: a sentence for people. */
   readonly change?: string
-  /** Where a recorded GPU was not asked about all of the plan's convolutions, or a profile is of another cpu: a sentence for people. */
+  /**
+   * Where a recorded GPU was not asked about all of the plan's convolutions, or a profile is of
+   * another cpu: a sentence for people.
+   */
   readonly guess?: string
 }
 
@@ -73,7 +79,10 @@ const budgetBytes = (size: Size | undefined, plainPeak: () => E.Either<Failure, 
   )
 }
 
-/** A described device has its memory, and no more; what was recorded of a GPU plans as that GPU does, without a limit where none is given. */
+/**
+ * A described device has its memory, and no more; what was recorded of a GPU plans as that GPU
+ * does, without a limit where none is given.
+ */
 const checkDeviceMemory = ({ device }: Setup, budget: number | undefined): E.Either<Failure, number | undefined> => {
   if (typeof device === 'string' || isProfile(device)) return E.right(budget)
   const { name, memoryBytes } = device
@@ -117,7 +126,10 @@ const withBandwidth = (device: ProfiledModel, limit: number | undefined): Profil
   return { ...device, linkBytesPerSecond: { toDevice: slower(toDevice), toHost: slower(toHost) } }
 }
 
-/** The plan's decisions, once it is known to be for this model and input. Its own peak matters only under its own budget. */
+/**
+ * The plan's decisions, once it is known to be for this model and input. Its own peak matters only
+ * under its own budget.
+ */
 const resolveOverride = ({ model, input, plan, budget }: Setup): E.Either<Failure, PlanOverride | undefined> =>
   plan === undefined
     ? E.right(undefined)
@@ -151,7 +163,10 @@ interface Request extends StageRequest {
   readonly device: ProfiledModel
 }
 
-/** What staging is asked for a setup: its device as it was measured, or as `known`, and the budget in bytes. */
+/**
+ * The request to staging that a setup makes: its device as it was measured, or as `known`, and the
+ * budget in bytes.
+ */
 export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
   pipe(
     E.Do,

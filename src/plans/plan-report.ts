@@ -21,9 +21,15 @@ export interface SegmentReport {
   readonly workspaceBytes: number | null
   /** Whether each tile of the images is loaded while the one before it is computed. */
   readonly loadsAhead: boolean
-  /** Names of layers whose outputs leave for the host, where they and their gradients stay: bands of rows come and go. */
+  /**
+   * Names of layers whose outputs leave for the host, where they and their gradients stay: bands of
+   * rows come and go.
+   */
   readonly streams: readonly string[]
-  /** Whether nothing that leaves the segment is kept: it runs forward again before the backward that reads it. */
+  /**
+   * Whether nothing that leaves the segment is kept: it runs forward again before the backward that
+   * reads it.
+   */
   readonly repeats: boolean
 }
 
@@ -39,12 +45,12 @@ export interface PlanReport {
   readonly lowerBoundMs: number
   readonly haloOverhead: number
   readonly planningMs: number
-  /** Of the proof that the Program may run. */
+  /** Milliseconds of the proof that the Program may run. */
   readonly verifiedMs: number
   /** Shares of the predicted time by where it comes from. */
   readonly timesFrom: Planned['timeShares']
   readonly segments: readonly SegmentReport[]
-  /** What waits on the host from forward to backward, and when it is moved. */
+  /** The tensors that wait on the host from forward to backward, and when they are moved. */
   readonly residence: readonly PlanHostStay[]
   /** How buffers get their memory, with the bytes of a chunk under `virtual`. */
   readonly placement: MemoryPlan['placement']

@@ -10,7 +10,10 @@ import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { makeFolder } from '../files/make-folder'
 import { writeFileAtomic } from '../files/atomic-write'
 
-/** Times belong to a device, its library (with all that they depend on in it) and a number of threads. */
+/**
+ * Times belong to a device, its library (with all that they depend on in it) and a number of
+ * threads.
+ */
 export interface ProfileKey {
   readonly device: string
   readonly library: string
@@ -22,7 +25,10 @@ export const profilePath = ({ device, library, threads }: ProfileKey): string =>
   return join(cacheFolder(), `${device}-${hash}-${threads}-threads.json`)
 }
 
-/** What was measured before under this key; undefined where nothing was. A damaged file is a sentence. */
+/**
+ * The profile that was measured before under this key; undefined where none was. A damaged file is
+ * a failure.
+ */
 export const readProfile = (key: ProfileKey): E.Either<Failure, Profile | undefined> => {
   const path = profilePath(key)
   if (!existsSync(path)) return E.right(undefined)

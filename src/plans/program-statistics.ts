@@ -21,7 +21,7 @@ export const movedBytes = ({ code }: Pick<Section, 'code'>): number =>
     return one.kind === 'copy' ? sum + one.rows * one.rowBytes : sum
   }, 0)
 
-/** Of a step's predicted time, the share that each source of times stands for. */
+/** The share of a step's predicted time that each source of times stands for. */
 export type TimeShares = { readonly [S in TimeSource]: number }
 
 export const timeShares = (program: Program, device: ProfiledModel): TimeShares => {

@@ -7,14 +7,20 @@ import type { DecodedOptions } from '../options/option'
 import type { planningOptions } from '../options/setup-options'
 import type { Size } from '../options/sizes'
 
-/** The pages that a device maps: the least one, of which all are multiples, and the one that is taken where none is asked for. */
+/**
+ * The pages that a device maps: the least one, of which all are multiples, and the one that is
+ * taken where none is asked for.
+ */
 interface Pages {
   readonly least: number
   readonly usual: number
   readonly name: string
 }
 
-/** Smaller ones than 16 of the CPU's take more calls, larger ones waste more of each buffer's last (bench/README.md). */
+/**
+ * Smaller ones than 16 of the CPU's take more calls, larger ones waste more of each buffer's last
+ * (bench/README.md).
+ */
 const cpuPages: Pages = { least: 4096, usual: 2 ** 16, name: 'a page, such as 64KiB' }
 const gpuPages: Pages = { least: leastCudaChunk, usual: leastCudaChunk, name: 'the least that an NVIDIA GPU maps, such as 2MiB' }
 
@@ -29,7 +35,10 @@ const pageBytes = (size: Size | undefined, { least, usual, name }: Pages): E.Eit
 export const noPages = (placement: string): Failure =>
   inputFailure(`--page-size: ${placement} has no pages of memory; leave it out, or take --placement virtual`)
 
-/** How buffers get their memory on a device; fails for pages without `virtual`, and for those that the device does not map. */
+/**
+ * How buffers get their memory on a device; fails for pages without `virtual`, and for those that
+ * the device does not map.
+ */
 export const resolvePlacement = (
   { placement, pageSize }: DecodedOptions<typeof planningOptions>,
   device: DeviceName | DeviceFile,

@@ -35,7 +35,10 @@ export const headOptionsOf = ({ classes, head }: Pick<SetupChoices, 'classes' | 
   head
 })
 
-/** --crop sets height and width of what the network sees; batch and channels are --input's, the model's, or 1 and 3. */
+/**
+ * --crop sets height and width of what the network sees; batch and channels are --input's, the
+ * model's, or 1 and 3.
+ */
 const croppedInput = ({ input, crop }: SetupChoices, model: Model, plan: Plan | undefined): readonly number[] | undefined => {
   const whole = input ?? model.input ?? plan?.input
   return crop === undefined ? whole : [...(whole ?? [1, 3]).slice(0, 2), ...crop]
@@ -81,7 +84,10 @@ const resolveDevice = (device: SetupChoices['device']): E.Either<Failure, Setup[
 
 const product = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1)
 
-/** What is trained, with its model loaded and an input; `classesOfData` is what the data say, where there are data. */
+/**
+ * Loads the model, the plan and the device that options name, and settles the input;
+ * `classesOfData` is what the data say, where there are data.
+ */
 export const resolveSetup = (options: SetupChoices, classesOfData?: number): E.Either<Failure, Setup> =>
   pipe(
     loadParts(options, classesOfData),
@@ -96,7 +102,10 @@ export const resolveSetup = (options: SetupChoices, classesOfData?: number): E.E
     })
   )
 
-/** What is run on data that bring the input's shape. */
+/**
+ * Loads the model, the plan and the device that options name, where the data bring the input's
+ * shape.
+ */
 export const resolveSetupWithoutInput = (options: SetupChoices): E.Either<Failure, Setup> =>
   pipe(
     loadParts(options),

@@ -16,14 +16,17 @@ export const batchShape = (file: TensorFile, name: string): E.Either<Failure, re
     : E.right(entry.shape)
 }
 
-/** What labels there are, and how many; `ignored` ones do not count. */
+/** The labels of a batch: how many, of how many classes; `ignored` ones do not count. */
 interface Labels {
   readonly count: number
   readonly classes: number
   readonly ignored?: number
 }
 
-/** Labels are read as float64, which holds what int32 would wrap around, and checked before they are handed over. */
+/**
+ * Labels are read as float64, which holds what int32 would wrap around, and checked before they are
+ * handed over.
+ */
 const fillLabels = (file: TensorFile, { count, classes, ignored }: Labels, target: Numbers): Outcome<void> => {
   const labels = new Float64Array(count)
   const fail = (fault: string): E.Either<Failure, void> => E.left(inputFailure(`${file.path}: ${fault}`))
@@ -57,7 +60,10 @@ const fillTarget = (file: TensorFile, planned: Planned, network: RunningNetwork)
 
 const targetShapeOf = ({ staged }: Planned): readonly number[] => staged.program.step.exchanged.find(({ name }) => name === 'target')!.shape
 
-/** Fills a step's input and target from a file, whose target must be of the shape that the network needs. */
+/**
+ * Fills a step's input and target from a file, whose target must be of the shape that the network
+ * needs.
+ */
 export const fillBatch = (file: TensorFile, planned: Planned, network: RunningNetwork): Outcome<void> => {
   const wanted = targetShapeOf(planned)
   const isLabels = planned.staged.graph.nodes.at(-1)!.op !== 'meanSquaredError'

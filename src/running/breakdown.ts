@@ -5,7 +5,10 @@ import { table } from '../text/table'
 import { percent } from '../text/format'
 import { formatMilliseconds } from '../text/format'
 
-/** All launches of one kind of kernel in a step; convolutions by algorithm too, and forward ones by whether a rectifier runs with them. */
+/**
+ * All launches of one kind of kernel in a step; convolutions by algorithm too, and forward ones by
+ * whether a rectifier runs with them.
+ */
 export interface KernelTime {
   readonly kernel: string
   /** Launched on the engine that loads images, while others compute. */
@@ -28,7 +31,10 @@ const nameOf = (kernel: Kernel): string => {
   return `${kernel.kind}, ${algorithmName(kernel.algorithm)}${rectifies ? ', rectified' : ''}`
 }
 
-/** Where a step's time went, the most first. `measured`: milliseconds by kernel of the Program, over all micro-steps and the update. */
+/**
+ * Where a step's time went, the most first. `measured`: milliseconds by kernel of the Program, over
+ * all micro-steps and the update.
+ */
 export const breakdownOf = (
   { staged: { program }, predictedMilliseconds }: Planned,
   measured: readonly number[],
@@ -54,7 +60,10 @@ export const breakdownOf = (
   return [...rows.values()].sort((a, b) => b.measuredMs - a.measuredMs)
 }
 
-/** The same as a table, with each one's share of the step's milliseconds, and what passed outside of launches that compute: waits for transfers too. */
+/**
+ * A breakdown as a table, with each kernel's share of the step's milliseconds, and what passed
+ * outside of launches that compute: waits for transfers too.
+ */
 export const breakdownText = (breakdown: readonly KernelTime[], stepMilliseconds: number): string => {
   const sum = breakdown.reduce((total, { beside, measuredMs }) => total + (beside ? 0 : measuredMs), 0)
   const share = (milliseconds: number): string => percent(milliseconds / stepMilliseconds)

@@ -18,7 +18,10 @@ import { initialise } from '../weights/initialise'
 import type { Planned } from '../plans/plan-network'
 import { readWeights } from '../weights/weights'
 
-/** A network on its device, ready to run: a session of the native interpreter with its I/O buffer buffers. */
+/**
+ * A network on its device, ready to run: a session of the native interpreter with its I/O buffer
+ * buffers.
+ */
 export interface RunningNetwork {
   readonly parameters: readonly Parameter[]
   /** The I/O buffer of the step section: fill in `target`, run a step, read `loss`. */
@@ -27,7 +30,10 @@ export interface RunningNetwork {
   readonly step: (parameters: StepParameters, images: readonly Image[]) => Outcome<number>
   /** The I/O buffer of the update section, where the Program has one. */
   readonly updateIo: StepIo | undefined
-  /** Updates the weights from gradients that steps have added up; nothing where a step does that itself. */
+  /**
+   * Updates the weights from gradients that steps have added up; nothing where a step does that
+   * itself.
+   */
   readonly update: (parameters: StepParameters) => Outcome<number>
   /** Forward alone; the scores are left in the given I/O buffer of the evaluate section. */
   readonly evaluate: (io: StepIo, images: readonly Image[]) => Outcome<number>
@@ -43,7 +49,10 @@ export interface RunningNetwork {
 
 const noStep: StepParameters = { learningRate: 0, step: 0, seed: 0 }
 
-/** Fills the restore I/O buffer: weights from a file or drawn from the seed, and optimizer state zero; or all as it was saved. */
+/**
+ * Fills the restore I/O buffer: weights from a file or drawn from the seed, and optimizer state
+ * zero; or all as it was saved.
+ */
 const fillWeights = ({ planned, weights, state, seed }: NetworkOptions, io: StepIo): Outcome<void> => {
   const { model, parameters } = planned.staged.graph
   if (state !== undefined) return state(io)

@@ -2,10 +2,16 @@ import * as E from 'fp-ts/Either'
 import type { Failure, Outcome } from '../failure'
 import { unlessAborted } from './unless-aborted'
 
-/** How many files are opened at once: more than there are threads to read them, so that none of these waits. */
+/**
+ * How many files are opened at once: more than there are threads to read them, so that none of
+ * these waits.
+ */
 const atOnce = 16
 
-/** `use` of each item, some at a time; results in the items' order. Aborting the signal is answered at once. */
+/**
+ * `use` of each item, some at a time; results in the items' order. Aborting the signal is answered
+ * at once.
+ */
 export const inParallel =
   <A, B>(items: readonly A[], use: (item: A, index: number) => Promise<B>, signal?: AbortSignal, lanes = atOnce): Outcome<readonly B[]> =>
   () => {

@@ -1,7 +1,10 @@
 import * as E from 'fp-ts/Either'
 import type { Failure } from '../failure'
 
-/** What `running` comes to, or that it was interrupted as soon as the signal is aborted: it may wait for a file that never answers. */
+/**
+ * The result of `running`, or that it was interrupted as soon as the signal is aborted: it may wait
+ * for a file that never answers.
+ */
 export const unlessAborted = <A>(
   signal: AbortSignal | undefined,
   running: Promise<E.Either<Failure, A>>

@@ -14,5 +14,5 @@ export const printable = (text: string): string =>
     return written === control ? `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}` : written
   })
 
-/** A text of several lines, likewise. */
+/** A text of several lines for a terminal, each of them printable. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n')

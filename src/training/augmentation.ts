@@ -1,7 +1,10 @@
 import * as E from 'fp-ts/Either'
 import { randomStream } from '../numbers/random'
 
-/** How far colours vary: factors from [1 - x, 1 + x] of brightness, contrast and saturation; turns of the hue from [-x, x]. */
+/**
+ * How far colours vary: factors from [1 - x, 1 + x] of brightness, contrast and saturation; turns
+ * of the hue from [-x, x].
+ */
 export interface ColourJitter {
   readonly brightness: number
   readonly contrast: number
@@ -58,7 +61,9 @@ const saturationMatrix = (factor: number): Affine =>
     return [entry(0), entry(1), entry(2), 0]
   })
 
-/** RGB to YIQ and back (NTSC); a turn of the plane (I, Q) changes the hue and keeps the grey value. */
+/**
+ * RGB to YIQ and back (NTSC); a turn of the plane (I, Q) changes the hue and keeps the grey value.
+ */
 const toYiq: Affine = [
   [...grey, 0],
   [0.595716, -0.274453, -0.321263, 0],
@@ -83,9 +88,10 @@ const hueMatrix = (turns: number): Affine => {
 }
 
 /**
- * The colour map of torchvision's ColorJitter with these factors, in the order brightness, contrast, saturation, hue. To be one affine
- * map it departs in three ways: contrast pivots on mid-grey rather than on the image's mean, the hue turns in the plane of YIQ
- * (linear) rather than of HSV, and values are clamped once, in the end.
+ * The colour map of torchvision's ColorJitter with these factors, in the order brightness,
+ * contrast, saturation, hue. To be one affine map it departs in three ways: contrast pivots on
+ * mid-grey rather than on the image's mean, the hue turns in the plane of YIQ (linear) rather than
+ * of HSV, and values are clamped once, in the end.
  */
 export const colourMatrix = ({ brightness, contrast, saturation, hue }: ColourJitter): Float32Array => {
   const steps = [scaleMatrix(contrast, (1 - contrast) / 2), saturationMatrix(saturation), hueMatrix(hue)]

@@ -41,11 +41,14 @@ export interface BatchOptions {
   readonly loader: ImageLoader
 }
 
-/** What an image must hold, so that a crop fits into it however it is turned. */
+/** The least size of an image into which a crop fits however it is turned. */
 export const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
   rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
 
-/** An image and its mask lie pixel on pixel: a file that has another size by now would belong to other pixels. */
+/**
+ * An image and its mask lie pixel on pixel: a file that has another size by now would belong to
+ * other pixels.
+ */
 const checkSize =
   (what: string, mask: Mask, least: Extent2) =>
   <F extends Extent2>(found: F): E.Either<Failure, F> =>
@@ -100,7 +103,10 @@ const loadTarget = (
     })
   )
 
-/** Random crops of the training images, flipped, turned and coloured as was asked; their masks are cropped, flipped and turned alike. */
+/**
+ * Random crops of the training images, flipped, turned and coloured as was asked; their masks are
+ * cropped, flipped and turned alike.
+ */
 export const createBatches = ({ dataset, crop, loader, ...options }: BatchOptions): Batches => {
   const { examples } = dataset
   const draws = createSampler({ ...options, examples: examples.length })

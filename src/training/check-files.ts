@@ -12,7 +12,7 @@ import type { Split } from './validation-split'
 
 type Files = Pick<TrainOptions, 'save' | 'best' | 'metrics' | 'state' | 'signal'>
 
-/** What a training alone may write to. */
+/** The places that one training alone may write to. */
 export const claimedBy = ({ save, best, metrics, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
   ...namedPaths('--save', save),
   ...namedPaths('--best', best),
@@ -20,7 +20,7 @@ export const claimedBy = ({ save, best, metrics, state }: Omit<Files, 'signal'>)
   ...namedPaths('--state', state).map((folder) => ({ ...folder, isFolder: true as const }))
 ]
 
-/** What a training writes, the locks of it included. */
+/** The files that a training writes, its locks included. */
 export const writtenBy = async (files: Omit<Files, 'signal'>): Promise<readonly NamedPath[]> => {
   const claimed = claimedBy(files)
   return [...claimed, ...(await locksOf(claimed))]
@@ -44,7 +44,10 @@ const isAside = async (path: string, metrics: string): Promise<boolean> =>
   (await isInside(dirname(path), dirname(metrics))) &&
   (await isInside(dirname(metrics), dirname(path)))
 
-/** A folder among folders of classes would be a class the next time, and a file among states one of them. */
+/**
+ * A folder among folders of classes would be a class the next time, and a file among states one of
+ * them.
+ */
 const checkFolders =
   (files: Files, split: Split): Outcome<void> =>
   async () => {
@@ -62,7 +65,9 @@ const checkFolders =
     return E.right(undefined)
   }
 
-/** Refuses to write over images or masks, and states where they would be taken for something else. */
+/**
+ * Refuses to write over images or masks, and states where they would be taken for something else.
+ */
 export const checkWrittenFiles = (files: Files, split: Split): Outcome<void> =>
   pipe(
     TE.fromTask(() => writtenBy(files)),

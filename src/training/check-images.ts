@@ -18,7 +18,10 @@ const checkHeader = (path: string, least: Extent2): Outcome<SeenImage> =>
     TE.map((header) => ({ path, header }))
   )
 
-/** Opens each image of the data and looks at its header, and decodes it whole where that is asked for, before anything is planned. */
+/**
+ * Opens each image of the data and looks at its header, and decodes it whole where that is asked
+ * for, before anything is planned.
+ */
 export const checkImages = (
   { training, validation }: Split,
   least: Extent2,

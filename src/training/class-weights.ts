@@ -2,7 +2,10 @@ import * as E from 'fp-ts/Either'
 import type { Dataset } from '../images/dataset'
 import { type Failure, inputFailure } from '../failure'
 
-/** `balanced`: images / (classes that have images x images of the class), as scikit-learn's, or the same of pixels; or one weight a class. */
+/**
+ * `balanced`: images / (classes that have images x images of the class), as scikit-learn's, or the
+ * same of pixels; or one weight a class.
+ */
 export type ClassWeights = 'balanced' | readonly number[]
 
 export const parseClassWeights = (text: string): E.Either<string, ClassWeights> => {
@@ -41,8 +44,9 @@ export const resolveClassWeights = (wanted: ClassWeights, counts: readonly numbe
 }
 
 /**
- * What the loss of each row of an update is multiplied by, so that their mean is the weighted mean of the rows' losses (as in
- * torch.nn.CrossEntropyLoss). Zero for all where no row's class has a weight.
+ * What the loss of each row of an update is multiplied by, so that their mean is the weighted mean
+ * of the rows' losses (as in torch.nn.CrossEntropyLoss). Zero for all where no row's class has a
+ * weight.
  */
 export const rowWeights = (weights: readonly number[], labels: readonly number[]): readonly number[] => {
   const ofRows = labels.map((label) => weights[label] ?? 0)

@@ -6,8 +6,9 @@ import type { ClassMap } from '../images/masks'
 export type CropPlacement = Pick<Image, 'cropTop' | 'cropLeft' | 'flipHorizontal' | 'flipVertical' | 'quarterTurns'>
 
 /**
- * The classes of a crop [H, W], flipped and then turned counter-clockwise as devices do it to the image (see Image): pixel (row, column)
- * lies at origin + row * rowStep + column * columnStep of the mask.
+ * The classes of a crop [H, W], flipped and then turned counter-clockwise as devices do it to the
+ * image (see Image): pixel (row, column) lies at origin + row * rowStep + column * columnStep of
+ * the mask.
  */
 export const cropMask = ({ pixels, width: maskWidth }: ClassMap, placing: CropPlacement, { height, width }: Extent2): Uint8Array => {
   const { cropTop, cropLeft, flipHorizontal, flipVertical, quarterTurns } = placing

@@ -47,7 +47,9 @@ const ofDataset = (name: 'training' | 'validation', dataset: Dataset | undefined
   ]
 }
 
-/** Sentences on data that teach or measure less than they seem to, and on what was left out of them. */
+/**
+ * Sentences on data that teach or measure less than they seem to, and on what was left out of them.
+ */
 export const dataNotices = ({ training, validation }: Split): readonly string[] => [
   // A share of the data that validates was read with them.
   ...new Set([...ofDataset('training', training), ...ofDataset('validation', validation)])

@@ -42,8 +42,8 @@ const readNewest = (folder: string, steps: readonly number[], notice: ResumeRequ
 }
 
 /**
- * The state to go on from, or undefined where training starts afresh: the folder holds none. Without --resume a folder that holds
- * one is refused, lest it be written over.
+ * The state to go on from, or undefined where training starts afresh: the folder holds none.
+ * Without --resume a folder that holds one is refused, lest it be written over.
  */
 export const findStateToResume = (resuming: ResumeRequest): Outcome<State | undefined> => {
   const { folder, resume, rates, notice } = resuming

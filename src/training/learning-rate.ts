@@ -8,7 +8,10 @@ export type LearningRateSchedule =
 export const scheduleText = (schedule: LearningRateSchedule): string =>
   schedule.kind === 'step' ? `step:${schedule.every}:${schedule.factor}` : schedule.kind
 
-/** `constant`; `step:EVERY:FACTOR` (times FACTOR after every EVERY steps); `cosine` (to zero over the run); otherwise a sentence. */
+/**
+ * `constant`; `step:EVERY:FACTOR` (times FACTOR after every EVERY steps); `cosine` (to zero over
+ * the run); otherwise a sentence.
+ */
 export const parseSchedule = (text: string): E.Either<string, LearningRateSchedule> => {
   if (text === 'constant' || text === 'cosine') return E.right({ kind: text })
   const [, every, factor] = /^step:(\d+):(\d*\.?\d+)$/.exec(text) ?? []
@@ -18,8 +21,9 @@ export const parseSchedule = (text: string): E.Either<string, LearningRateSchedu
 }
 
 /**
- * The learning rate of `step` (from 0) in a run of `steps`; cosine as in Loshchilov and Hutter, SGDR (2017), without restarts. Over the
- * first `warmup` steps it rises linearly, from base / warmup to base; the schedule counts from there.
+ * The learning rate of `step` (from 0) in a run of `steps`; cosine as in Loshchilov and Hutter,
+ * SGDR (2017), without restarts. Over the first `warmup` steps it rises linearly, from base /
+ * warmup to base; the schedule counts from there.
  */
 export const learningRate = (schedule: LearningRateSchedule, base: number, step: number, steps: number, warmup = 0): number =>
   step < warmup ? (base * (step + 1)) / warmup : scheduledRate(schedule, base, step - warmup, steps - warmup)

@@ -25,7 +25,7 @@ export interface TrainingRun {
   readonly validate: Outcome<Quality> | undefined
   readonly metrics: MetricsFile | undefined
   readonly stateWriter: StateWriter
-  /** What went before, where training is resumed. */
+  /** The record of the steps before, where training is resumed. */
   readonly before: TrainingRecord
 }
 
@@ -46,7 +46,7 @@ interface Update {
   readonly gradientNorm: number | undefined
 }
 
-/** What runs update after update. */
+/** Runs update after update. */
 interface Updates {
   readonly update: (step: number, rate: number) => Promise<E.Either<Failure, Update>>
   /** Whether the device holds the weights and statistics of the last complete update. */
@@ -118,7 +118,10 @@ const validateAfter = async (
 
 const isDue = (every: number | undefined, steps: number): boolean => every !== undefined && steps % every === 0
 
-/** Everything after a complete step: its metrics, a validation and a state where they are due. In this order, so that a state vouches for the rest. */
+/**
+ * Everything after a complete step: its metrics, a validation and a state where they are due. In
+ * this order, so that a state vouches for the rest.
+ */
 const completeStep = async (training: TrainingRun, record: GrowingRecord): Promise<E.Either<Failure, void>> => {
   const { steps, isEpochEnd, validate, metrics, stateWriter } = training
   const { options } = training.request
@@ -170,7 +173,10 @@ export interface TrainedRecord extends TrainingRecord {
   readonly peakDeviceBytes: number
 }
 
-/** All steps in turn, and what is left of them on disk: where they end early, what was learnt until then. */
+/**
+ * All steps in turn, and what is left of them on disk: where they end early, what was learnt until
+ * then.
+ */
 export const runUpdates =
   (training: TrainingRun): Outcome<TrainedRecord> =>
   async () => {

@@ -6,7 +6,10 @@ import { type PixelLoss, setPixelWeights, weightOfPixels } from '../model/pixel-
 import type { Batches } from './batches'
 import { rowWeights } from './class-weights'
 
-/** What must be known of all micro-steps of an update before the first one: fills the weights of the one at `index` into the step's exchange. */
+/**
+ * Learns what must be known of all micro-steps of an update before the first one, and answers with
+ * a function that fills the weights of the one at `index` into the step's I/O buffer.
+ */
 export type LossWeights = (microSteps: readonly number[]) => Outcome<(index: number, io: StepIo) => void>
 
 /** Each row counts alike. */

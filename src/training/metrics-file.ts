@@ -17,7 +17,10 @@ export interface StepMetrics {
   readonly gradientNorm?: number
 }
 
-/** JSON lines: one object a step, and one `{step, validation: {loss, accuracy, auc}}` (of masks `iou` in place of `auc`) a validation. */
+/**
+ * JSON lines: one object a step, and one `{step, validation: {loss, accuracy, auc}}` (of masks
+ * `iou` in place of `auc`) a validation.
+ */
 export interface MetricsFile {
   readonly step: (metrics: StepMetrics) => Outcome<void>
   readonly validation: (validation: Validation) => Outcome<void>
@@ -49,11 +52,13 @@ const lineOf = (text: string): Line | undefined => {
 const beginning = '{"step":'
 const isTorn = (text: string): boolean => text.startsWith(beginning) || beginning.startsWith(text)
 
-/** What of a file goes on with a training. */
+/** The part of a metrics file that goes on with a training. */
 interface Kept {
-  /** Of the leading lines that are whole and belong to its steps so far. */
+  /** Bytes of the leading lines that are whole and belong to the steps so far. */
   readonly bytes: number
-  /** Whether all that follows is later steps of a training, which are made anew, or torn by a crash. */
+  /**
+   * Whether all that follows is later steps of a training, which are made anew, or torn by a crash.
+   */
   readonly isAll: boolean
 }
 
@@ -90,11 +95,15 @@ const setAside = async (path: string, number = 1): Promise<string> => {
 export interface MetricsOptions {
   readonly path: string
   /**
-   * Steps after which training goes on: what was written of later ones, and a line that a crash has torn, is cut off. Where it begins, at 0,
-   * the metrics of another training are set aside, and where it goes on, a file that holds anything else.
+   * Steps after which training goes on: what was written of later ones, and a line that a crash has
+   * torn, is cut off. Where it begins, at 0, the metrics of another training are set aside, and
+   * where it goes on, a file that holds anything else.
    */
   readonly steps: number
-  /** Of each of these steps, where it is known: a file that says otherwise is another training's. */
+  /**
+   * Loss of each of these steps, where it is known: a file that says otherwise is another
+   * training's.
+   */
   readonly loss?: readonly number[]
   readonly notice?: (sentence: string) => void
 }
@@ -109,7 +118,10 @@ const appendLines = (path: string, file: FileHandle): MetricsFile => {
   }
 }
 
-/** Cuts the file to what is kept of it; says whether it is none of ours, which is then left as it is. */
+/**
+ * Cuts the file to what is kept of it; says whether it is none of ours, which is then left as it
+ * is.
+ */
 const truncateToKept = async (file: FileHandle, options: MetricsOptions): Promise<'cut' | 'foreign'> => {
   const { path, steps, notice } = options
   const text = await file.readFile('utf8')
@@ -127,7 +139,10 @@ const truncateToKept = async (file: FileHandle, options: MetricsOptions): Promis
   return 'cut'
 }
 
-/** Opens the file, or refuses one of something else. Each line is handed to the system at once, so that it outlives the process. */
+/**
+ * Opens the file, or refuses one of something else. Each line is handed to the system at once, so
+ * that it outlives the process.
+ */
 export const openMetrics = (options: MetricsOptions): Outcome<MetricsFile> => {
   const { path } = options
   const foreign = `${path}: cannot be written (it holds something else than the metrics of a training): name another file, or remove it`

@@ -9,7 +9,7 @@ import { resolveOptimizer } from './optimizer'
 /** A training step as staging sees it. */
 export type TrainingObjective = Extract<Objective, { readonly kind: 'train' }>
 
-/** What a training step is to make of the weights, by the options of the optimizer. */
+/** The objective of a training step, by the options of the optimizer. */
 export const trainingObjective = (
   { accumulate, clipNorm, freeze = [], paramGroup = [], ...choices }: DecodedOptions<typeof optimizerOptions>,
   extra: Pick<TrainingObjective, 'rowWeights' | 'evaluate'> = {}

@@ -23,7 +23,10 @@ import { type ResumeFingerprint, rateFingerprint, resumeFingerprint } from './re
 import type { State } from './state'
 import { type Split, datasetsOf } from './validation-split'
 
-/** Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels of RGB images. */
+/**
+ * Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels
+ * of RGB images.
+ */
 const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Either<Failure, number> => {
   const { op, input: scores } = nodes.at(-1)!
   const [wanted, labelled] =
@@ -39,7 +42,9 @@ const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Eithe
     : E.left(inputFailure(`images are read with 3 channels but the input of ${model} has ${input[1]}`))
 }
 
-/** A training that can begin: planned, its data looked at, and the state found that it goes on from. */
+/**
+ * A training that can begin: planned, its data looked at, and the state found that it goes on from.
+ */
 export interface PreparedTraining extends Split {
   readonly request: TrainingRequest
   readonly planned: Planned
@@ -82,7 +87,7 @@ const findState = (
 ): Outcome<State | undefined> =>
   state === undefined ? TE.right(undefined) : findStateToResume({ folder: state, resume, ...choices, notice: notify })
 
-/** What is best must be measured. */
+/** Refuses a measure of the best that such data do not have. */
 const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training }: Split): E.Either<Failure, void> => {
   const [absent, instead] = imageLabels(training) === undefined ? ['auc', 'iou'] : ['iou', 'auc']
   return bestBy === absent
@@ -90,10 +95,12 @@ const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training }: Sp
     : E.right(undefined)
 }
 
-/** What a step sees of each image. */
+/** The size of the crop that a step sees of each image. */
 export const cropOf = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
 
-/** Refuses, before anything runs, all that can be refused; plans, and finds the state to go on from. */
+/**
+ * Refuses, before anything runs, all that can be refused; plans, and finds the state to go on from.
+ */
 export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTraining> => {
   const { options, setup, notify } = request
   return pipe(

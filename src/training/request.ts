@@ -11,7 +11,9 @@ export interface TrainingRequest {
   readonly objective: TrainingObjective
   readonly learningRate: number
   readonly dataset: Dataset
-  /** Images to validate on, or the share of the dataset (above 0, below 1) that is set aside for it. */
+  /**
+   * Images to validate on, or the share of the dataset (above 0, below 1) that is set aside for it.
+   */
   readonly validation: Dataset | number | undefined
   /** Takes one sentence that the user should see. */
   readonly notify: (sentence: string) => void

@@ -28,7 +28,10 @@ const dataText = ({ examples }: Dataset): string =>
 const given = (choices: Readonly<Record<string, string | undefined>>): ResumeFingerprint =>
   Object.fromEntries(Object.entries(choices).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
-/** What a state and the training that goes on from it must have in common: all that numbers depend on, apart from rates. */
+/**
+ * The choices that a state and the training that goes on from it must have in common: all that
+ * numbers depend on, apart from rates.
+ */
 export const resumeFingerprint = (
   { options, objective }: TrainingRequest,
   { staged }: Planned,
@@ -56,14 +59,17 @@ export const resumeFingerprint = (
   })
 }
 
-/** What may be chosen anew for the steps to come. */
+/** The choices that may be made anew for the steps to come. */
 export const rateFingerprint = ({ options: { schedule, warmup }, learningRate }: TrainingRequest, steps: number): ResumeFingerprint => ({
   lr: `${learningRate}`,
   schedule: schedule.kind === 'cosine' ? `cosine over ${steps} steps` : scheduleText(schedule),
   warmup: `${warmup}`
 })
 
-/** Of each choice that differs: its name, what it was and what it is; `none` where it is not made. */
+/**
+ * The name of each choice that differs, with what it was and what it is; `none` where it is not
+ * made.
+ */
 export const fingerprintDifferences = (
   stored: ResumeFingerprint,
   now: ResumeFingerprint

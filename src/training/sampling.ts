@@ -1,7 +1,10 @@
 import type { Extent2 } from '../images/decode-image'
 import { randomStream } from '../numbers/random'
 
-/** What one row of a step's batch is: which example, and the draws for its crop and flips (uniform in [0, 1)). */
+/**
+ * One row of a step's batch: which example it is, and the draws for its crop and flips (uniform in
+ * [0, 1)).
+ */
 export interface Draw {
   readonly example: number
   readonly top: number
@@ -29,8 +32,8 @@ export const permutation = (seed: number, name: string, count: number): readonly
 }
 
 /**
- * The draws of any step as a function of (seed, step) alone: each epoch goes through all examples once in its own
- * order, and a batch may reach into the next epoch.
+ * The draws of any step as a function of (seed, step) alone: each epoch goes through all examples
+ * once in its own order, and a batch may reach into the next epoch.
  */
 export const createSampler = ({ seed, examples, batch, flip }: SamplingOptions): ((step: number) => readonly Draw[]) => {
   let known: { readonly epoch: number; readonly order: readonly number[] } = { epoch: -1, order: [] }

@@ -23,17 +23,24 @@ export interface StateWriterOptions {
   readonly resumedAfter: number
 }
 
-/** What of a training goes to disk: states as it runs, the best weights, the weights in the end, and what is left when it fails. */
+/**
+ * Writes a training to disk: states as it runs, the best weights, the weights in the end, and what
+ * is left when it fails.
+ */
 export interface StateWriter {
-  /** After a complete step and its validation: a state where one is due, else a copy on the host where copying is cheap. */
+  /**
+   * After a complete step and its validation: a state where one is due, else a copy on the host
+   * where copying is cheap.
+   */
   readonly afterStep: (record: TrainingRecord, isStateDue: boolean) => Outcome<void>
   /** Writes the weights, which are the best so far. */
   readonly best: (steps: number) => Outcome<void>
   /** The last state and the weights. */
   readonly finish: (record: TrainingRecord) => Outcome<void>
   /**
-   * Writes what a training that ends early has learnt, unless its loss has diverged, and says in the failure what is there to go on from:
-   * the last finished step's where the device holds it still, else the last copy's.
+   * Writes what a training that ends early has learnt, unless its loss has diverged, and says in
+   * the failure what is there to go on from: the last finished step's where the device holds it
+   * still, else the last copy's.
    */
   readonly afterFailure: (record: TrainingRecord, failure: Failure, isBetweenSteps: boolean) => Outcome<never>
 }
@@ -74,7 +81,10 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
     return TE.map(() => void (states = states.slice(0, -1)))(removeState(state, steps))
   }
 
-  /** Nothing that was learnt is lost because something else cannot be written: what is kept, and what is not, in sentences. */
+  /**
+   * Nothing that was learnt is lost because something else cannot be written: what is kept, and
+   * what is not, in sentences.
+   */
   const keepLearnt = (record: TrainingRecord, isBetweenSteps: boolean): T.Task<readonly string[]> => {
     if (copies === undefined) return T.of([])
     const saveCopy: T.Task<readonly string[]> = () => {

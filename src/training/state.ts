@@ -15,9 +15,10 @@ import { type ResumeFingerprint } from './resume-fingerprint'
 import type { TrainingRecord } from './record'
 
 /**
- * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each holds weights and
- * optimizer state as a plain tensor under its name, `training.loss` and `training.stepMs` (one value a step), and as metadata `tilefold`
- * a JSON object of the rest. A file is written under another name, flushed and renamed, so that none is ever half there.
+ * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each
+ * holds weights and optimizer state as a plain tensor under its name, `training.loss` and
+ * `training.stepMs` (one value a step), and as metadata `tilefold` a JSON object of the rest. A
+ * file is written under another name, flushed and renamed, so that none is ever half there.
  */
 export interface State {
   readonly file: TensorFile
@@ -62,7 +63,10 @@ export const makeStateFolder = (folder: string): Outcome<void> =>
     TE.chain(() => couldWrite(statePath(folder, 0)))
   )
 
-/** Steps of the states in a folder that nobody else writes to, newest first; what a process that was killed left half written is removed. */
+/**
+ * Steps of the states in a folder that nobody else writes to, newest first; what a process that was
+ * killed left half written is removed.
+ */
 export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
   TE.tryCatch(async () => {
     await removeAbandoned(folder, (name) => stepOf(name) !== undefined)
@@ -111,7 +115,10 @@ const decodeStored = ({ path, metadata }: TensorFile): E.Either<Failure, t.TypeO
     E.mapLeft(() => inputFailure(`${path}: is no state of a training; its metadata say something else`))
   )
 
-/** One value a step. What the metadata say is held against the file before so many are made room for. */
+/**
+ * One value a step. What the metadata say is held against the file before so many are made room
+ * for.
+ */
 const readHistory = (file: TensorFile, name: string, steps: number): Outcome<readonly number[]> => {
   const { shape } = file.tensors.get(name) ?? {}
   if (shape?.length !== 1 || shape[0] !== steps)
@@ -135,7 +142,10 @@ export const readState = (path: string): Outcome<State> =>
     }))
   )
 
-/** Fills the I/O buffer of the Program's `restore`: weights and optimizer state, each under its name. */
+/**
+ * Fills the I/O buffer of the Program's `restore`: weights and optimizer state, each under its
+ * name.
+ */
 export const restoreState = ({ file }: State, section: Section, io: StepIo): Outcome<void> =>
   pipe(
     section.exchanged,

@@ -1,4 +1,4 @@
-/** What a training says of each of its steps. */
+/** The report that a training makes of each of its steps. */
 export interface StepReport {
   /** From 0. */
   readonly step: number

@@ -12,7 +12,10 @@ export interface Split {
 /** How many of a class's images validate: the fraction, but at least one of two and never all. */
 const share = (fraction: number, count: number): number => Math.min(count - 1, Math.max(count > 1 ? 1 : 0, Math.round(fraction * count)))
 
-/** Sets a fraction of each class, or of all images with masks, aside for validation, drawn from the seed. */
+/**
+ * Sets a fraction of each class, or of all images with masks, aside for validation, drawn from the
+ * seed.
+ */
 export const splitDataset = (dataset: Dataset, fraction: number, seed: number): E.Either<Failure, Split> => {
   const byClass = new Map<number, Example[]>()
   for (const example of dataset.examples) {
@@ -34,7 +37,10 @@ export const splitDataset = (dataset: Dataset, fraction: number, seed: number): 
 
 const areMasked = ({ examples }: Dataset): boolean => typeof examples[0]?.label === 'object'
 
-/** Both have masks or neither; where both are folders with one folder a class, the classes must be the same, for they are numbered by their names. */
+/**
+ * Both have masks or neither; where both are folders with one folder a class, the classes must be
+ * the same, for they are numbered by their names.
+ */
 const sameClasses = (training: Dataset, validation: Dataset): E.Either<Failure, Split> => {
   if (areMasked(training) !== areMasked(validation))
     return E.left(inputFailure(`--data has ${areMasked(training) ? 'masks' : 'labels'} and --validation has not: give it the same`))

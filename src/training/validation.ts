@@ -23,7 +23,7 @@ export interface ValidationRun {
   readonly signal: AbortSignal | undefined
 }
 
-/** What is made of the batches of a validation in turn. */
+/** Adds up the batches of a validation in turn. */
 interface Tally {
   /** Before a batch runs, of which so many rows count; the others repeat the last one. */
   readonly before: (io: StepIo, batch: Batch, rows: number) => void
@@ -70,7 +70,10 @@ const tallyOfPixels = (classes: number, batch: number): Tally => {
   }
 }
 
-/** Evaluates the middle of every image, without dropout; the next batch is decoded while the current one runs. */
+/**
+ * Evaluates the middle of every image, without dropout; the next batch is decoded while the current
+ * one runs.
+ */
 export const validate = ({ network, section, dataset, batch, classes, crop, loader, signal }: ValidationRun): Outcome<Quality> => {
   const { examples } = dataset
   const io = createStepIo(section)

@@ -4,11 +4,14 @@ import { randomStream } from '../numbers/random'
 const isOne = (name: string): boolean => name.endsWith('.weight') || name.endsWith('.running_var')
 
 /**
- * Initial weights as torchvision's VGG has them: convolutions normal with deviation sqrt(2 / fanOut), fanOut = out channels x kernel
- * height x kernel width (He et al., "Delving deep into rectifiers", 2015, fan-out mode; of a transposed convolution, in channels take
- * the place of out channels); linear layers normal with deviation 0.01, and so, as in its SqueezeNet, is a convolution that makes the
- * scores; a normalisation's weights and running variances one; biases and running means zero. Element i of a parameter, in plain order [out, in, kh, kw], is deviation x normal(i) of src/numbers/random.ts's
- * stream (seed, parameter's name), rounded to the target's type.
+ * Initial weights as torchvision's VGG has them: convolutions normal with deviation sqrt(2 /
+ * fanOut), fanOut = out channels x kernel height x kernel width (He et al., "Delving deep into
+ * rectifiers", 2015, fan-out mode; of a transposed convolution, in channels take the place of out
+ * channels); linear layers normal with deviation 0.01, and so, as in its SqueezeNet, is a
+ * convolution that makes the scores; a normalisation's weights and running variances one; biases
+ * and running means zero. Element i of a parameter, in plain order [out, in, kh, kw], is deviation
+ * x normal(i) of src/numbers/random.ts's stream (seed, parameter's name), rounded to the target's
+ * type.
  */
 export const initialise = (
   seed: number,

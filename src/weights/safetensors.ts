@@ -8,9 +8,10 @@ import { type Outcome, inputFailure, reasonOf } from '../failure'
 import { writeFileAtomic } from '../files/atomic-write'
 
 /**
- * The safetensors format (https://huggingface.co/docs/safetensors): 8 bytes of header length (unsigned, little-endian), a
- * JSON header {name: {dtype, shape, data_offsets: [begin, end]}}, then the tensors' bytes without gaps. Only the header is held in
- * memory: tensors are read and written one at a time, so that a file may be larger than what a process can hold.
+ * The safetensors format (https://huggingface.co/docs/safetensors): 8 bytes of header length
+ * (unsigned, little-endian), a JSON header {name: {dtype, shape, data_offsets: [begin, end]}}, then
+ * the tensors' bytes without gaps. Only the header is held in memory: tensors are read and written
+ * one at a time, so that a file may be larger than what a process can hold.
  */
 const elementBytes = { BOOL: 1, U8: 1, I8: 1, I16: 2, U16: 2, F16: 2, BF16: 2, I32: 4, U32: 4, F32: 4, I64: 8, U64: 8, F64: 8 } as const
 export type ElementType = keyof typeof elementBytes
@@ -129,7 +130,10 @@ const decodeHeader = (text: string, dataStart: number, fileBytes: number): E.Eit
     }))
   )
 
-/** Reads and checks the header: lengths, dtypes, ranges that neither overlap nor leave gaps, and the file's size. */
+/**
+ * Reads and checks the header: lengths, dtypes, ranges that neither overlap nor leave gaps, and the
+ * file's size.
+ */
 export const openTensorFile = (path: string): Outcome<TensorFile> =>
   withFile(path, async (file) => {
     const fileBytes = (await file.stat()).size
@@ -165,7 +169,9 @@ const bfloatToNumber = (bits: number): number => {
   return view.getFloat32(0)
 }
 
-/** How the bytes of each type become the numbers of `target`; types that are absent are not read. */
+/**
+ * How the bytes of each type become the numbers of `target`; types that are absent are not read.
+ */
 const conversions: { readonly [T in ElementType]?: (bytes: ArrayBuffer, target: Numbers) => void } = {
   F32: (bytes, target) => target.set(new Float32Array(bytes)),
   F64: (bytes, target) => target.set(new Float64Array(bytes)),
@@ -183,7 +189,10 @@ const conversions: { readonly [T in ElementType]?: (bytes: ArrayBuffer, target: 
 const overflow = (source: Float64Array, target: Numbers): number | undefined =>
   source.find((value, index) => Number.isFinite(value) && !Number.isFinite(target[index]!))
 
-/** Reads one tensor into `target` (as many elements as the tensor has), converting to the target's type. */
+/**
+ * Reads one tensor into `target` (as many elements as the tensor has), converting to the target's
+ * type.
+ */
 export const readTensor = (file: TensorFile, name: string, target: Numbers): Outcome<void> =>
   withFile(file.path, async (handle) => {
     const entry = file.tensors.get(name)

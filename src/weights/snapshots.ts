@@ -6,13 +6,19 @@ import type { Outcome } from '../failure'
 import type { RunningNetwork } from '../running/running-network'
 import { checkFiniteWeights, writeWeights } from './weights'
 
-/** Copies of the weights and optimizer state on the host, since an interrupted step leaves the device's half updated. */
+/**
+ * Copies of the weights and optimizer state on the host, since an interrupted step leaves the
+ * device's half updated.
+ */
 export interface Snapshots {
   /** The last copy. */
   readonly io: StepIo
   /** Copies after `steps` completed steps, unless the last copy was made then. */
   readonly ensure: (steps: number) => Outcome<void>
-  /** Copies the weights after `steps` completed steps, unless the last copy was made so recently that copying would cost over 5% of the time. */
+  /**
+   * Copies the weights after `steps` completed steps, unless the last copy was made so recently
+   * that copying would cost over 5% of the time.
+   */
   readonly afterStep: (steps: number) => Outcome<void>
   /** Steps that the last copy has seen; 0 where there is none. */
   readonly lastStep: () => number

@@ -11,7 +11,7 @@ import { required } from '../options/option'
 
 const elementBytes = { F32: 4, F64: 8, I64: 8 } as const
 
-/** What holds elements of each type, beside plain bytes. */
+/** The arrays that hold elements of each type, beside plain bytes. */
 const arrays = { F32: Float32Array, F64: Float64Array, I64: BigInt64Array } as const
 
 const view = predicateCodec<ArrayBufferView>('a typed array or a Buffer', ArrayBuffer.isView)

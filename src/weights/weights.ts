@@ -8,7 +8,10 @@ import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTens
 
 const shapeText = (shape: readonly number[]): string => `[${shape.join(', ')}]`
 
-/** What PyTorch saves beside the running statistics of a batch normalisation; nothing here reads it. */
+/**
+ * Whether a tensor is the count that PyTorch saves beside the running statistics of a batch
+ * normalisation; nothing here reads it.
+ */
 const isBatchCount = (name: string, names: ReadonlySet<string>): boolean =>
   name.endsWith('.num_batches_tracked') && names.has(name.replace(/num_batches_tracked$/, 'running_mean'))
 
@@ -19,7 +22,10 @@ const auxiliaryHeads: ReadonlyMap<string, string> = new Map([
   ['deeplabv3_resnet101', 'aux_classifier.']
 ])
 
-/** The file must hold the model's parameters and running statistics, each in its shape, and nothing that the model does not know. */
+/**
+ * The file must hold the model's parameters and running statistics, each in its shape, and nothing
+ * that the model does not know.
+ */
 export const matchParameters =
   (model: string, parameters: readonly Parameter[]) =>
   (file: TensorFile): E.Either<Failure, TensorFile> => {
@@ -45,7 +51,10 @@ const areFinite = (values: Numbers): boolean => {
   return sum === 0
 }
 
-/** Of weights that have diverged nothing can be computed, even where a rectifier makes zeros of them; `whose` begins the sentence. */
+/**
+ * Refuses weights that have diverged, of which nothing can be computed, even where a rectifier
+ * makes zeros of them; `whose` begins the sentence.
+ */
 const checkFinite = (whose: string, name: string, values: Numbers, remedy: string): E.Either<Failure, void> => {
   if (areFinite(values)) return E.right(undefined)
   const wrong = values.find((value) => !Number.isFinite(value))

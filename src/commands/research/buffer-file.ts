@@ -43,8 +43,8 @@ const checkTogether =
   }
 
 /**
- * Buffers from a CSV of id,lower,upper,size rows: live in [lower, upper), sizes in bytes, at most `capacity`. A first row with these
- * names is a header.
+ * Buffers from a CSV of id,lower,upper,size rows: live in [lower, upper), sizes in bytes, at most
+ * `capacity`. A first row with these names is a header.
  */
 export const readBuffers = (path: string, capacity = Infinity): Outcome<readonly NamedBuffer[]> =>
   pipe(

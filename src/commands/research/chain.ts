@@ -17,9 +17,12 @@ export interface ChainReport {
   readonly chain: Chain
   /** M_peak: what a step of the chain needs where nothing is offloaded. */
   readonly peakBytes: number
-  /** What its largest operation needs by itself: with less there is no schedule. */
+  /** Bytes that its largest operation needs by itself: with less there is no schedule. */
   readonly leastBytes: number
-  /** Parameters, optimizer state and kept gradients, which stand beside the chain in the device's memory. */
+  /**
+   * Parameters, optimizer state and kept gradients, which stand beside the chain in the device's
+   * memory.
+   */
   readonly residentBytes: number
   /** All forward and backward operations. */
   readonly computeMs: number
@@ -31,9 +34,9 @@ const checkOut = (out: string | undefined): Outcome<void> => {
 }
 
 /**
- * The chain of a model's training step, as `offload` takes it: times (milliseconds) and sizes (bytes)
- * of each layer's forward and backward on the device, and the link's bandwidth. Runs nothing; fails
- * with code `input`.
+ * The chain of a model's training step, as `offload` takes it: times (milliseconds) and sizes
+ * (bytes) of each layer's forward and backward on the device, and the link's bandwidth. Runs
+ * nothing; fails with code `input`.
  */
 export const chain: (options: ChainOptions) => Outcome<ChainReport> = libraryFunction('chain', chainOptions, (options) =>
   pipe(

@@ -13,7 +13,10 @@ import { loadChain } from './chain-file'
 
 type Options = DecodedOptions<typeof offloadOptions>
 
-/** When a stage's operations and the transfers of its input begin, in milliseconds; null where it is not transferred. */
+/**
+ * When a stage's operations and the transfers of its input begin, in milliseconds; null where it is
+ * not transferred.
+ */
 export interface OffloadedStage {
   readonly name: string
   readonly offload: boolean
@@ -31,7 +34,7 @@ export interface OffloadReport {
   readonly leastBytes: number
   readonly offloadedBytes: number
   readonly makespanMs: number
-  /** Of any schedule in this memory (Proposition 3). */
+  /** Time that any schedule in this memory takes at least (Beaumont 2020, Proposition 3). */
   readonly lowerBoundMs: number
   readonly computeMs: number
   /** Makespan over lower bound. */

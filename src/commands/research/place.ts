@@ -27,9 +27,12 @@ export interface PlaceReport {
   readonly feasible: boolean
   /** Whether no placement can be lower. */
   readonly optimal: boolean
-  /** Of the bytes free when a buffer is asked for, the mean share in blocks too small for it: U_f of paper 003. */
+  /**
+   * The mean share of the bytes free when a buffer is asked for that lie in blocks too small for
+   * it: U_f of Yang 2020, equation (1).
+   */
   readonly unusableFreeSpace: number
-  /** Of wall-clock time for the placement alone. */
+  /** Milliseconds of wall-clock time for the placement alone. */
   readonly ms: number
 }
 
@@ -72,9 +75,10 @@ const checkAddresses = (buffers: readonly NamedBuffer[], { placement, pageSize =
     : E.left(inputFailure(`--page-size: in pages of ${pageSize} bytes the buffers take more than 2^53 addresses; give a smaller one`))
 
 /**
- * Places buffers with known lifetimes in as few bytes as it can. `static` stops at the capacity, at the most bytes live at once, or
- * after a fixed number of steps, so that the same file gives the same offsets. Fails with code `input` where the file or an option is
- * wrong, and `budget`, with the report, where the placement exceeds the capacity.
+ * Places buffers with known lifetimes in as few bytes as it can. `static` stops at the capacity, at
+ * the most bytes live at once, or after a fixed number of steps, so that the same file gives the
+ * same offsets. Fails with code `input` where the file or an option is wrong, and `budget`, with
+ * the report, where the placement exceeds the capacity.
  */
 export const place: (options: PlaceOptions) => Outcome<PlaceReport> = libraryFunction('place', placeOptions, (options) =>
   pipe(
