@@ -3,7 +3,7 @@ import type { TaskEither } from 'fp-ts/TaskEither'
 import type { DeviceError } from '../native'
 
 /**
- * What can go wrong, as a value. `message` is one sentence with the figures and the remedy. input:
+ * A failure, as a value. `message` is one sentence with the figures and the remedy. input:
  * usage or bad input; budget: does not fit; loss: not finite; missing: a part of the installation;
  * device: the device failed; interrupted: by the user; bug: ours.
  */

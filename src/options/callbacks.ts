@@ -8,7 +8,7 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function'
 
 /**
- * What a run ends with that a callback has stopped: the callback's failure, and what the run itself
+ * The failure of a run that a callback has stopped: the callback's failure, and what the run itself
  * says of its end.
  */
 const stoppedFailure = (fault: string, result: E.Either<Failure, unknown>): Failure =>

@@ -4,8 +4,8 @@
  */
 
 /**
- * Of an input: above, bytes of what networks make of it are no exact numbers any more, and no
- * machine holds them.
+ * The most elements of an input: above, bytes of what networks make of it are no exact numbers any
+ * more, and no machine holds them.
  */
 export const mostElements = 2 ** 40
 

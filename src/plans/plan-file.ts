@@ -46,9 +46,9 @@ const findPeakError = (plan: Plan, needed: Plan): string | undefined => {
 }
 
 /**
- * What a plan was made for, where that differs from what it is used for now: the same decisions are
- * then staged anew. Fails where its peaks cannot be true, and `budgeted` does not put a limit in
- * their place.
+ * Describes what a plan was made for, where that differs from what it is used for now: the same
+ * decisions are then staged anew. Fails where its peaks cannot be true, and `budgeted` does not put
+ * a limit in their place.
  */
 export const describePlanChange = (
   plan: Plan,

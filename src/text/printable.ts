@@ -1,6 +1,6 @@
 /**
- * What moves a cursor, ends a line or turns the direction of text: C0, DEL, C1, line and paragraph
- * ends, bidirectional controls.
+ * Characters that move a cursor, end a line or turn the direction of text: C0, DEL, C1, line and
+ * paragraph ends, bidirectional controls.
  */
 const controls = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
 

@@ -44,7 +44,7 @@ export const resolveClassWeights = (wanted: ClassWeights, counts: readonly numbe
 }
 
 /**
- * What the loss of each row of an update is multiplied by, so that their mean is the weighted mean
+ * The factors of the losses of the rows of an update, so that their mean is the weighted mean
  * of the rows' losses (as in torch.nn.CrossEntropyLoss). Zero for all where no row's class has a
  * weight.
  */
