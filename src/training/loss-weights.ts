@@ -2,7 +2,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { StepIo } from '../running/step-io'
 import type { Outcome } from '../failure'
-import { type PixelLoss, setPixelWeights, weightOfPixels } from '../model/pixel-loss'
+import { type PixelLoss, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
 import type { Batches } from './batches'
 import { rowWeights } from './class-weights'
 

@@ -1,5 +1,5 @@
 import type { Outcome } from '../failure'
-import { pixelLossOf } from '../model/pixel-loss'
+import { pixelLossOf } from '../running/pixel-loss'
 import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
 import { withResource } from '../tasks/with-resource'
 import { type Batches, createImageLoader, createBatches } from './batches'

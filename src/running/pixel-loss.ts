@@ -1,4 +1,4 @@
-import type { StepIo } from '../running/step-io'
+import type { StepIo } from './step-io'
 import type { Planned } from '../plans/plan-network'
 
 /** A loss over pixels, with labels [B, H, W]. */

@@ -4,7 +4,7 @@ import type { Section } from '../../staging/program'
 import { type StepIo, createStepIo } from '../running/step-io'
 import type { Outcome } from '../failure'
 import type { RunningNetwork } from '../running/running-network'
-import { checkFiniteWeights, writeWeights } from './weights'
+import { checkFiniteWeights, writeWeights } from '../weights/weights'
 
 /**
  * Copies of the weights and optimizer state on the host, since an interrupted step leaves the
