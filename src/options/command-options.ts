@@ -9,6 +9,8 @@ import { mostBudgets, mostSteps } from './limits'
 import { type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from './option'
 import { optimizerOptions } from './optimizer-options'
 import {
+  type BudgetOptions,
+  type ModelOptions,
   budgetOptions,
   measureOption,
   modelOptions,
@@ -36,11 +38,11 @@ export const planOptions = {
   out: optional(path('file'), 'write the plan: *.plan.ts, which the compiler checks, or *.json')
 }
 
-export interface PlanOptions extends OptionsOf<typeof planOptions> {}
+export interface PlanOptions extends OptionsOf<typeof planOptions>, BudgetOptions {}
 
 export const explainOptions = { ...setupOptions, ...measureOption, ...optimizerOptions, ...watchingOptions }
 
-export interface ExplainOptions extends OptionsOf<typeof explainOptions> {}
+export interface ExplainOptions extends OptionsOf<typeof explainOptions>, BudgetOptions {}
 
 const budgets: Kind<readonly GivenSize[], readonly Size[]> = commaList<GivenSize, Size>(
   'sizes',
@@ -76,7 +78,7 @@ export const compareOptions = {
   ...signalOption
 }
 
-export interface CompareOptions extends OptionsOf<typeof compareOptions> {}
+export interface CompareOptions extends OptionsOf<typeof compareOptions>, ModelOptions {}
 
 export const gradientsOptions = {
   ...setupOptions,
@@ -91,7 +93,7 @@ export const gradientsOptions = {
   onPlan
 }
 
-export interface GradientsOptions extends OptionsOf<typeof gradientsOptions> {}
+export interface GradientsOptions extends OptionsOf<typeof gradientsOptions>, BudgetOptions {}
 
 const noInput: Kind<never> = written(
   'BxCxHxW',
@@ -122,7 +124,7 @@ export const predictOptions = {
   onNotice: fromJavaScript(callback<(sentence: string) => void>())
 }
 
-export interface PredictOptions extends OptionsOf<typeof predictOptions> {}
+export interface PredictOptions extends OptionsOf<typeof predictOptions>, BudgetOptions {}
 
 /** The report that `bench` makes of each of its steps, the first of which is 0. */
 export interface BenchStep {
@@ -143,7 +145,7 @@ export const benchOptions = {
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())
 }
 
-export interface BenchOptions extends OptionsOf<typeof benchOptions> {}
+export interface BenchOptions extends OptionsOf<typeof benchOptions>, BudgetOptions {}
 
 export const profileOptions = {
   ...setupOptions,
@@ -156,4 +158,4 @@ export const profileOptions = {
   out: optional(path('file'), 'of cuda: a *.json file of this GPU, from which the same plans are made on any machine by --device')
 }
 
-export interface ProfileOptions extends OptionsOf<typeof profileOptions> {}
+export interface ProfileOptions extends OptionsOf<typeof profileOptions>, BudgetOptions {}

@@ -6,7 +6,7 @@ import { bytes, oneOf, path, size, whole, written } from './kinds'
 import { mostSlots } from './limits'
 import { type Kind, type OptionsOf, argument, filled, optional, required } from './option'
 import { optimizerOptions } from './optimizer-options'
-import { bandwidthOptions, modelOptions } from './setup-options'
+import { type ModelOptions, bandwidthOptions, modelOptions } from './setup-options'
 
 export const chainOptions = {
   ...modelOptions,
@@ -16,7 +16,7 @@ export const chainOptions = {
   out: optional(path('file'), 'where the chain goes: *.json')
 }
 
-export interface ChainOptions extends OptionsOf<typeof chainOptions> {}
+export interface ChainOptions extends OptionsOf<typeof chainOptions>, ModelOptions {}
 
 const chain: Kind<Chain | string> = written(
   'chain',

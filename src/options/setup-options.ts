@@ -170,5 +170,14 @@ export const watchingOptions = {
   ...signalOption
 }
 
+/**
+ * The options of a model and its device. Interfaces of options have two bases, this one and that of
+ * their own table: of a single one the compiler's sentences tell all members in place of its name.
+ */
+export interface ModelOptions extends OptionsOf<typeof modelOptions> {}
+
+/** Within how much memory a step is planned, and by what decisions. */
+export interface BudgetOptions extends OptionsOf<typeof budgetOptions> {}
+
 /** What is trained, where, and within how much memory. */
 export interface SetupOptions extends OptionsOf<typeof setupOptions>, OptionsOf<typeof measureOption> {}

@@ -24,7 +24,7 @@ import { extents, flag, oneOf, path, positive, textOrValue, whole, written } fro
 import { mostSteps } from './limits'
 import { type DecodedOptions, type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from './option'
 import { optimizerOptions } from './optimizer-options'
-import { measureOption, setupOptions, watchingOptions } from './setup-options'
+import { type BudgetOptions, measureOption, setupOptions, watchingOptions } from './setup-options'
 
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
@@ -148,7 +148,7 @@ export const trainOptions = {
 /**
  * The options of `train`: what is trained on what, where and how long, and where the results go.
  */
-export interface TrainOptions extends OptionsOf<typeof trainOptions> {}
+export interface TrainOptions extends OptionsOf<typeof trainOptions>, BudgetOptions {}
 
 /** The options of a training, decoded, and filled in where one is left out. */
 export interface DecodedTrainOptions extends DecodedOptions<typeof trainOptions> {}
