@@ -1,6 +1,6 @@
 import type { Graph } from '../staging'
 import { type Chain, lowerBound } from '../staging/chain'
-import type { Timeline } from '../staging/lowering/timeline'
+import type { Timeline } from '../staging/lowering/cost/timeline'
 import { dymemStays } from '../staging/strategies/dymem'
 import { type Stay, estimatedNanoseconds, peakOf, targets } from '../staging/strategies/host-stays'
 import { lmsSchedules } from '../staging/strategies/lms'

@@ -1,7 +1,7 @@
 import type { Op } from '../../dsl'
 import { refusedBytes } from '../device-model'
 import type { Graph } from '../graph'
-import type { Timeline } from '../lowering/timeline'
+import type { Timeline } from '../lowering/cost/timeline'
 import { depthFirst } from '../order'
 import { workspacesWithin } from './free-workspace'
 import { freedWhenNeeded, occupancy, targets, withSchedules, withStays, type Schedule, type Stay } from './host-stays'

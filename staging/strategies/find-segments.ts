@@ -1,5 +1,5 @@
 import { activationElements } from '../layout'
-import type { Context } from '../lowering/context'
+import type { Context } from '../lowering/scope/scope'
 import { isLoss, type Graph } from '../graph'
 import { checkpointsAsked, tilesAsked } from '../marks'
 import { gathersMoments } from '../normalisation'

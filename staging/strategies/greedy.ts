@@ -1,4 +1,4 @@
-import type { Timeline } from '../lowering/timeline'
+import type { Timeline } from '../lowering/cost/timeline'
 import { noWait, occupancy, targets, type Schedule, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'

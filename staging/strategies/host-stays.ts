@@ -1,6 +1,6 @@
 import type { DeviceModel } from '../device-model'
 import { lazy } from '../memoize'
-import type { SwappableTensor, Timeline } from '../lowering/timeline'
+import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import type { Residence } from '../plan'
 import type { CandidateEstimate, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'

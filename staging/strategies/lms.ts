@@ -1,4 +1,4 @@
-import type { SwappableTensor, Timeline } from '../lowering/timeline'
+import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import { freedWhenNeeded, peakOf, type OpenStay, type Schedule, type Stay } from './host-stays'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'

@@ -1,6 +1,6 @@
 import type { Graph } from '../graph'
-import { createPool } from '../lowering/emitter'
-import { createContext } from '../lowering/create-context'
+import { createPool } from '../lowering/ir/builder'
+import { createContext } from '../lowering/segment/create-scope'
 import { tilesAsked } from '../marks'
 import { aligned } from '../placement/placement'
 import { poolBeforeRectifying } from '../order'

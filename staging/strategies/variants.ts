@@ -1,4 +1,4 @@
-import type { Lowering } from '../lowering/create-context'
+import type { Lowering } from '../lowering/segment/create-scope'
 import type { Segment } from '../plan'
 import type { Segmentation, Variants } from './strategy'
 import { winogradVariants } from './winograd'

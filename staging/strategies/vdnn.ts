@@ -1,4 +1,4 @@
-import type { Timeline } from '../lowering/timeline'
+import type { Timeline } from '../lowering/cost/timeline'
 import type { Graph } from '../graph'
 import type { Stay } from './host-stays'
 import type { Strategy } from './strategy'

@@ -1,6 +1,6 @@
 import type { DeviceModel } from '../device-model'
 import type { Graph } from '../graph'
-import type { Timeline } from '../lowering/timeline'
+import type { Timeline } from '../lowering/cost/timeline'
 import { asWritten } from '../order'
 import { withStays, type Schedule } from './host-stays'
 import { wholeGraph } from './plain'

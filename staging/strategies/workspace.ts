@@ -1,6 +1,6 @@
 import { refusedBytes } from '../device-model'
-import { segmentScratch } from '../lowering/estimate'
-import type { Lowering } from '../lowering/create-context'
+import { segmentScratch } from '../lowering/cost/estimate'
+import type { Lowering } from '../lowering/segment/create-scope'
 import { untiled } from '../plan'
 import type { Variants } from './strategy'
 

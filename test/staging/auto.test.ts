@@ -14,7 +14,7 @@ import {
   type StageRequest,
   type StrategyName
 } from '../../staging'
-import { segmentEstimator } from '../../staging/lowering/estimate'
+import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import { asWritten } from '../../staging/order'
 import { candidateOf } from '../../staging/search'
 import { propertyRuns } from '../property-runs'

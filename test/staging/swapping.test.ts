@@ -16,7 +16,7 @@ import {
 } from '../../staging'
 import { stageSpans } from '../../staging/chain/stage-spans'
 import type { Graph } from '../../staging/graph'
-import { timelineOf, type Timeline } from '../../staging/lowering/timeline'
+import { timelineOf, type Timeline } from '../../staging/lowering/cost/timeline'
 import type { Instruction } from '../../staging/program'
 import { dymemStays } from '../../staging/strategies/dymem'
 import { dynprogStays, stepChain } from '../../staging/strategies/dynprog'

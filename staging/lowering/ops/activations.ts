@@ -1,4 +1,4 @@
-import { tileFields } from '../tensors'
+import { tileFields } from '../scope/regions'
 import { sameLayout, type OpLowering } from './op-lowering'
 
 /** The kernels' codes, and what backward reads. */

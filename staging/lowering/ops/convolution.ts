@@ -1,9 +1,17 @@
 import { windowOf } from '../../../dsl'
 import { layoutCode, type Layout } from '../../layout'
 import type { ConvolutionKernel } from '../../kernels'
-import { algorithmWithin, scratchFor, windowFields, type Context, type NodeParameters, type ParameterTensor, type Step } from '../context'
-import { at, none } from '../emitter'
-import { weightsIn } from '../parameters'
+import {
+  algorithmWithin,
+  scratchFor,
+  windowFields,
+  type Context,
+  type NodeParameters,
+  type ParameterTensor,
+  type Step
+} from '../scope/scope'
+import { at, none } from '../ir/builder'
+import { weightsIn } from '../scope/parameters'
 import type { NodeFor, OpLowering } from './op-lowering'
 
 /** What is spread comes last: V8 is a hundred times slower the other way round, and plans are made of a million of these. */

@@ -1,7 +1,7 @@
 import { layoutCode } from '../../layout'
-import { at, none } from '../emitter'
-import { weightsIn } from '../parameters'
-import type { TileTensor } from '../tile-tensor'
+import { at, none } from '../ir/builder'
+import { weightsIn } from '../scope/parameters'
+import type { TileTensor } from '../ir/tile-tensor'
 import { weighted } from './convolution'
 import { plainLayout, type OpLowering } from './op-lowering'
 

@@ -1,6 +1,6 @@
 import { activationElements, channelsAreApart, layoutCode } from '../../layout'
-import { inLayout, tensorBytes } from '../tensors'
-import type { TileTensor } from '../tile-tensor'
+import { inLayout, tensorBytes } from '../scope/regions'
+import type { TileTensor } from '../ir/tile-tensor'
 import { sameLayout, type OpLowering } from './op-lowering'
 
 export const add: OpLowering<'add'> = {

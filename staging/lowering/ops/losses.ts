@@ -1,8 +1,8 @@
 import { elementsOf } from '../../extents'
 import { microBatches } from '../../objective'
-import type { Context, Step } from '../context'
-import { exchanged, none } from '../emitter'
-import { inExchange } from '../tensors'
+import type { Context, Step } from '../scope/scope'
+import { exchanged, none } from '../ir/builder'
+import { inExchange } from '../scope/regions'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4

@@ -1,6 +1,6 @@
 import type { Normalisation } from '../../normalisation'
-import type { Context, Step } from '../context'
-import { normalisationKernel } from '../normalisation-kernel'
+import type { Context, Step } from '../scope/scope'
+import { normalisationKernel } from './normalisation-kernel'
 import { sameLayout, type OpLowering } from './op-lowering'
 
 /** Moments are gathered where the input is made, and backward takes two passes (see ../backward.ts). */

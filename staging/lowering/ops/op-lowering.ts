@@ -1,7 +1,7 @@
 import type { ArgsOf, Op } from '../../../dsl'
 import type { Node } from '../../graph'
 import type { Layout } from '../../layout'
-import type { Context, Step, StepGradients } from '../context'
+import type { Context, Step, StepGradients } from '../scope/scope'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 

@@ -1,6 +1,6 @@
-import type { Context, Step } from '../context'
-import { exchanged, none } from '../emitter'
-import { inExchange, tileFields } from '../tensors'
+import type { Context, Step } from '../scope/scope'
+import { exchanged, none } from '../ir/builder'
+import { inExchange, tileFields } from '../scope/regions'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4

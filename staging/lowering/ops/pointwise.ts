@@ -1,7 +1,7 @@
 import type { ArgsOf } from '../../../dsl'
 import { activationElements } from '../../layout'
-import type { Context, Step } from '../context'
-import { originOf, tileFields } from '../tensors'
+import type { Context, Step } from '../scope/scope'
+import { originOf, tileFields } from '../scope/regions'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 /** relu and leakyRelu; backward reads the output's sign, so that forward may overwrite its input. */

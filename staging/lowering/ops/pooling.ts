@@ -1,7 +1,7 @@
 import { windowOf } from '../../../dsl'
 import { layoutCode } from '../../layout'
-import { windowFields, type Step } from '../context'
-import { tileFields } from '../tensors'
+import { windowFields, type Step } from '../scope/scope'
+import { tileFields } from '../scope/regions'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({

@@ -1,6 +1,6 @@
 import { layoutCode } from '../../layout'
-import type { Step } from '../context'
-import { index } from '../emitter'
+import type { Step } from '../scope/scope'
+import { index } from '../ir/builder'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 import { globalAvgPool } from './pooling'
 

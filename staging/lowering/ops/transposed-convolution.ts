@@ -1,9 +1,9 @@
 import { transposedWindowOf } from '../../../dsl'
 import { layoutCode, type Layout } from '../../layout'
-import { scratchFor, windowFields, type Context, type Step } from '../context'
-import { at, none } from '../emitter'
-import { weightsIn } from '../parameters'
-import { freshTile, inLayout, reorderTile, tileFields } from '../tensors'
+import { scratchFor, windowFields, type Context, type Step } from '../scope/scope'
+import { at, none } from '../ir/builder'
+import { weightsIn } from '../scope/parameters'
+import { freshTile, inLayout, reorderTile, tileFields } from '../scope/regions'
 import { weighted } from './convolution'
 import type { NodeFor, OpLowering } from './op-lowering'
 

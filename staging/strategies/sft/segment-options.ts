@@ -1,6 +1,6 @@
 import { copiesBeside } from '../../device-model'
 import { lazy, memoizeByNumber } from '../../memoize'
-import type { SegmentEstimate } from '../../lowering/estimate'
+import type { SegmentEstimate } from '../../lowering/cost/estimate'
 import { tilesAsked } from '../../marks'
 import { tileCount, untiled, type Grid, type Segment, type Span } from '../../plan'
 import { endsOnHost } from '../../streams'

@@ -1,0 +1,162 @@
+import { maxLive } from '../../placement/placement'
+import { lifetimesOf } from '../../placement/lifetimes'
+import type { Kernel } from '../../kernels'
+import { lazy } from '../../memoize'
+import { untiled, type Segment } from '../../plan'
+import type { TileAxis } from '../../program'
+import { endsOnHost } from '../../streams'
+import { segmentTiling, tileRuns, type SegmentTiling, type TileRun } from '../../tiling'
+import { bindAlone } from '../segment/bind'
+import type { Context } from '../scope/scope'
+import { createEmitter, createPool, type Pool, type UnplacedInstruction } from '../ir/builder'
+import { structuralHashes } from './structural-hash'
+import { createContext, type Lowering } from '../segment/create-scope'
+import { emitBackward, emitForward } from '../segment/segment'
+import { createCostBuilder, type CostBuilder } from './cost-builder'
+import { simulatedNanoseconds } from '../../simulate'
+
+/** What one segment takes beside residents and the tensors at its ends. */
+export interface SegmentBytes {
+  readonly forwardBytes: number
+  readonly backwardBytes: number
+  /** What stays from forward until backward. */
+  readonly keptBytes: number
+}
+
+/** Bytes and time are each found out when first asked for: a search needs both of a few segments only. */
+export interface SegmentEstimate {
+  readonly bytes: () => SegmentBytes
+  /** Exact: its share of what the simulator says of a step that runs launch by launch. */
+  readonly nanoseconds: () => number
+}
+
+const size = (run: TileRun): number => [...run.held.values()].reduce((sum, { from, to }) => sum + to - from, 0)
+
+/** The largest tile, twice where there are several: what a loop shares with what stands around it lives through all of it. */
+const largest = (runs: readonly TileRun[]): TileRun => ({
+  ...runs.reduce((most, run) => (size(run) > size(most) ? run : most)),
+  count: runs.length > 1 || runs[0]!.count > 1 ? 2 : 1
+})
+
+const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [largest(B)], H: [largest(H)], W: [largest(W)] })
+
+/**
+ * Estimates segments: bytes by lowering their largest tile alone, time by going through all of them. Returns undefined for a grid
+ * with tiles that see only padding. Answers are remembered for all segments that are alike.
+ */
+export const segmentEstimator = (
+  lowering: Lowering
+): ((segment: Segment, streamed?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
+  const pool = createPool()
+  const context = createContext(lowering, pool)
+  const timed = withoutScratch(context)
+  const keyOf = segmentKeys(context)
+  const known = new Map<string, SegmentEstimate | undefined>()
+  const knownRuns = new Map<string, readonly TileRun[] | undefined>()
+  const runsOf = ({ from, to, grid }: Segment, axis: TileAxis): readonly TileRun[] | undefined => {
+    const key = `${from},${to},${axis},${grid[axis]}`
+    if (!knownRuns.has(key)) knownRuns.set(key, tileRuns(lowering.graph, { from, to }, axis, grid[axis]))
+    return knownRuns.get(key)
+  }
+  return (segment, streamed = new Set()) => {
+    const key = keyOf(segment, streamed)
+    if (!known.has(key)) {
+      const [B, H, W] = [runsOf(segment, 'B'), runsOf(segment, 'H'), runsOf(segment, 'W')]
+      const tiling = B && H && W && { B, H, W }
+      known.set(
+        key,
+        tiling && {
+          bytes: lazy(() => bytesOf(context, pool, segment, tiling, streamed)),
+          nanoseconds: lazy(() => timeSegment(timed, segment, tiling, streamed).nanoseconds())
+        }
+      )
+    }
+    return known.get(key)
+  }
+}
+
+/** The same for segments that are alike and run in the same way. */
+const segmentKeys = (context: Context): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
+  const likeness = structuralHashes(context)
+  return (segment, streamed) => {
+    const { from, grid, recompute, reorder, winograd = [], workspace, loadsAhead, repeats } = segment
+    const onHost = endsOnHost(context.graph, segment, streamed).map((tensor) => tensor - from)
+    const transformed = winograd.map((position) => position - from)
+    const decisions = [grid.B, grid.H, grid.W, recompute, reorder, transformed, workspace, loadsAhead, repeats, onHost]
+    return [likeness(segment), ...decisions].join(';')
+  }
+}
+
+/** Forward, then backward, of a segment by itself; returns how many instructions were emitted in forward. */
+const emitSegment = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): number => {
+  const code = bindAlone(context, segment, tiling, streamed)
+  const kept = segment.to === context.graph.nodes.length ? undefined : emitForward(context, code)
+  const forwardEnd = instructions(context.emit.code())
+  if (segment.repeats === true) emitForward(context, { ...code, wanted: new Set(code.ends.outputs) }, 'repeat')
+  emitBackward(context, code, kept, () => undefined)
+  return forwardEnd
+}
+
+/** Time does not depend on scratch, and devices are slow to answer for it. */
+const withoutScratch = (context: Context): Context => ({
+  ...context,
+  device: { ...context.device, scratchBytes: () => 0, winnersBytes: () => 0 }
+})
+
+const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number> = new Set()): CostBuilder => {
+  const watch = createCostBuilder(context.device)
+  emitSegment({ ...context, emit: watch }, segment, tiling, streamed)
+  if (segment.loadsAhead !== true && endsOnHost(context.graph, segment, streamed).length === 0) return watch
+  // Engines that run beside each other are simulated.
+  const pool = createPool()
+  const emit = createEmitter(pool)
+  emitSegment({ ...context, emit }, segment, tiling, streamed)
+  const whole = simulatedNanoseconds(emit.code(), pool.kernels, context.device)
+  return { ...watch, nanoseconds: (kind) => (kind === undefined ? whole : watch.nanoseconds(kind)) }
+}
+
+/** What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more than padding. Answers are remembered as an estimator's. */
+export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = new Set()): ((segment: Segment) => CostBuilder) => {
+  const context = withoutScratch(createContext(lowering, createPool()))
+  const keyOf = segmentKeys(context)
+  const known = new Map<string, CostBuilder>()
+  return (segment) => {
+    const key = keyOf(segment, onHost)
+    const watch = known.get(key) ?? timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!, onHost)
+    known.set(key, watch)
+    return watch
+  }
+}
+
+/** Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding. */
+export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number) => {
+  const context = createContext(lowering, createPool())
+  return (segment) => {
+    let largest = 0
+    const scratchBytes = (kernel: Kernel): number => {
+      const bytes = lowering.device.scratchBytes(kernel)
+      largest = Math.max(largest, bytes)
+      return bytes
+    }
+    timeSegment({ ...context, device: { ...context.device, scratchBytes } }, segment, segmentTiling(lowering.graph, segment, untiled)!)
+    return largest
+  }
+}
+
+const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentBytes => {
+  const emit = createEmitter(pool)
+  // What a tile leaves to the next one, and to the host, the largest alone does not tell.
+  const inBands = endsOnHost(context.graph, segment, streamed).length > 0
+  const forwardEnd = emitSegment({ ...context, emit }, segment, inBands ? tiling : largestTile(tiling), streamed)
+  const local = lifetimesOf(emit.code(), []).filter(({ buffer: { scope } }) => scope === 'local' || scope === 'unwanted')
+  const [forward, backward] = [local.filter(({ from }) => from < forwardEnd), local.filter(({ to }) => to > forwardEnd)]
+  const across = local.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
+  return {
+    forwardBytes: maxLive(forward).bytes,
+    backwardBytes: maxLive(backward).bytes,
+    keptBytes: across.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+}
+
+const instructions = (code: readonly UnplacedInstruction[]): number =>
+  code.reduce((sum, one) => sum + (one.kind === 'loop' ? instructions(one.body) : 1), 0)

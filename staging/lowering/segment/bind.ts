@@ -1,0 +1,110 @@
+import { gathersMoments } from '../../normalisation'
+import type { Segment } from '../../plan'
+import { endsOnHost, streamedBy } from '../../streams'
+import { endsOf, type SegmentTiling } from '../../tiling'
+import type { Boundary, Stream } from '../tile/bound-segment'
+import type { Context } from '../scope/scope'
+import { passOf } from '../tile/pass'
+import { bodiesOf, emitForward, type SegmentCode } from './segment'
+import { expectPending, readingOf, regularRuns, streamsOf, type IntervalOf } from '../tile/host-rows'
+import { wholeTensor } from '../scope/regions'
+import type { WholeTensor } from '../ir/tile-tensor'
+
+/** Where the gradient of the network's input is handed out. */
+export const exportsInput = ({ objective, source }: Pick<Context, 'objective' | 'source'>): boolean =>
+  objective.kind === 'gradients' && source.kind === 'float'
+
+const outputOf = (context: Context, tensor: number): WholeTensor =>
+  wholeTensor(context, tensor, `the output of ${context.graph.nodes[tensor - 1]!.name}`, 'boundary')
+
+/** Places for whole tensors between segments. */
+export const boundariesOf = (context: Context, tensors: Iterable<number>): Map<number, Boundary> => {
+  const open = (tensor: number): Boundary => {
+    const { name } = context.graph.nodes[tensor - 1]!
+    return {
+      tensor: outputOf(context, tensor),
+      gradient: context.gradients[tensor]!
+        ? wholeTensor(context, tensor, `the gradient of the output of ${name}`, 'output-gradient')
+        : undefined
+    }
+  }
+  return new Map([...tensors].filter((tensor) => tensor > 0).map((tensor) => [tensor, open(tensor)]))
+}
+
+interface Between {
+  readonly boundaries: Map<number, Boundary>
+  readonly streams: ReadonlyMap<number, Stream>
+}
+
+/** Of the tensors that leave any of the segments. */
+export const allBetween = (context: Context, segments: readonly Segment[]): Between => {
+  const streams = streamsOf(context, segments.flatMap(streamedBy))
+  const leaving = new Set(segments.flatMap((segment) => endsOf(context.graph, segment).outputs))
+  return {
+    boundaries: boundariesOf(
+      context,
+      [...leaving].filter((tensor) => !streams.has(tensor))
+    ),
+    streams
+  }
+}
+
+export const bindSegment = (context: Context, segment: Segment, tiling: SegmentTiling, between: Between): SegmentCode => ({
+  segment,
+  bodies: bodiesOf(inBands(context, segment, tiling, between.streams)),
+  ends: endsOf(context.graph, segment),
+  ...between
+})
+
+/**
+ * Segments forward once more, to new places, for the backward of the segment `before` which they stand and for their own: what forward
+ * made is no longer there. What nothing reads is not made.
+ */
+export const repeatForward = (context: Context, codes: readonly SegmentCode[], before: SegmentCode, between: Between): void => {
+  const wanted = new Set<number>()
+  const want = (code: SegmentCode, mode: 'recompute' | 'repeat'): void => {
+    const { isRead } = passOf(context, { ...code, wanted }, mode)
+    code.ends.inputs.filter(isRead).forEach((tensor) => wanted.add(tensor))
+  }
+  // What is kept has its inputs, and what learns nothing has no backward.
+  const readsAgain = ({ segment: { from, to, recompute } }: SegmentCode): boolean =>
+    recompute && context.gradients.slice(from + 1, to + 1).some((wants) => wants)
+  for (const code of [...codes, before].filter(readsAgain)) want(code, 'recompute')
+  for (const code of [...codes].reverse()) want(code, 'repeat')
+  for (const code of codes) if (code.ends.outputs.some((tensor) => wanted.has(tensor))) repeatOne(context, { ...code, wanted }, between)
+}
+
+const repeatOne = (context: Context, code: SegmentCode, { boundaries, streams }: Between): void => {
+  for (const tensor of code.ends.outputs) {
+    const boundary = boundaries.get(tensor)
+    if (boundary === undefined) streams.get(tensor)!.reopen()
+    else boundaries.set(tensor, { ...boundary, tensor: outputOf(context, tensor) })
+  }
+  emitForward(context, code, 'repeat')
+}
+
+/** Tiles of which each run leaves the same of the gradients that go to the host. */
+const inBands = ({ graph }: Context, segment: Segment, tiling: SegmentTiling, streams: Between['streams']): SegmentTiling => {
+  const bands = endsOf(graph, segment)
+    .inputs.filter((tensor) => streams.get(tensor)?.gradient !== undefined)
+    .flatMap((tensor) => {
+      const held: IntervalOf = (run) => run.held.get(tensor)!
+      const normalising = graph.readers[tensor]!.filter((reader) => reader < segment.to && gathersMoments(graph.nodes[reader]!))
+      return [held, ...normalising.map((reader) => readingOf(segment, reader))].map((intervalOf) => ({ tensor, intervalOf }))
+    })
+  return bands.length === 0 ? tiling : { ...tiling, H: regularRuns(graph, segment, tiling.H, bands) }
+}
+
+/** A segment by itself, with whole tensors at its ends, but for those that are `streamed`. */
+export const bindAlone = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentCode => {
+  const { inputs, outputs } = endsOf(context.graph, segment)
+  const streams = streamsOf(context, endsOnHost(context.graph, segment, streamed))
+  outputs.forEach((tensor) => expectPending(context, streams.get(tensor), tensor))
+  return bindSegment(context, segment, tiling, {
+    boundaries: boundariesOf(
+      context,
+      [...inputs, ...outputs].filter((tensor) => !streamed.has(tensor))
+    ),
+    streams
+  })
+}

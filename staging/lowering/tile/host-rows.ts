@@ -1,0 +1,199 @@
+import type { Stream } from './bound-segment'
+import { extentsOfTensor, type Graph } from '../../graph'
+import type { Extents } from '../../extents'
+import { channelBlock } from '../../layout'
+import { gathersMoments } from '../../normalisation'
+import type { BufferRole, Copy } from '../../program'
+import type { Reading } from '../../region'
+import type { Interval } from '../../interval'
+import type { TileRun } from '../../tiling'
+import type { Span } from '../../plan'
+import type { Context } from '../scope/scope'
+import { at, type InBuffer } from '../ir/builder'
+import { sumBytes } from './moments'
+import { addressOf, allOf, boxStrides, regionExtents, wholeTensor } from '../scope/regions'
+import type { Part, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
+
+export const streamsOf = (context: Context, tensors: readonly number[]): ReadonlyMap<number, Stream> =>
+  new Map(tensors.map((tensor) => [tensor, openStream(context, tensor)] as const))
+
+const openStream = (context: Context, tensor: number): Stream => {
+  const named = (name: string, scope: BufferRole) =>
+    wholeTensor(context, tensor, `${name} of ${context.graph.nodes[tensor - 1]!.name} on the host`, scope)
+  const stream: Stream = {
+    tensor: named('the output', 'boundary'),
+    gradient: context.gradients[tensor]! ? named('the gradient of the output', 'output-gradient') : undefined,
+    reopen: () => {
+      stream.tensor = named('the output', 'boundary')
+    },
+    pending: [],
+    isWritten: false
+  }
+  return stream
+}
+
+/** Of a segment by itself: what the normalisations that read its output will have left to it. */
+export const expectPending = (context: Context, stream: Stream | undefined, tensor: number): void => {
+  const { graph, emit } = context
+  if (stream?.gradient === undefined) return
+  stream.isWritten = true
+  for (const position of graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!))) {
+    const node = graph.nodes[position]!
+    const sums = at(emit.buffer(`sums of ${node.name}`, node.input[1] * sumBytes, 'statistics'))
+    stream.pending.push({ position, dy: gradientOf(context, stream, position), sums, slope: 1, context, finish: () => undefined })
+  }
+}
+
+/** Where the gradient of a normalisation's output waits: in the place of its input's where nothing else reads that. */
+export const gradientOf = (context: Context, { gradient }: Stream, position: number): WholeTensor => {
+  const { graph } = context
+  const [tensor] = graph.nodes[position]!.inputs
+  return graph.readers[tensor!]!.length === 1
+    ? gradient!
+    : wholeTensor(context, tensor!, `the gradient of the output of ${graph.nodes[position]!.name} on the host`, 'output-gradient')
+}
+
+const copyBand = (
+  { emit, activationBytes }: Context,
+  engine: Copy['engine'],
+  tile: Part,
+  whole: WholeTensor,
+  region: Region,
+  seed?: true
+): void => {
+  const { layout, extents } = tile.tensor
+  const [batch, rows, columns] = region.size
+  const block = channelBlock(layout, extents[1])
+  emit.copy({
+    engine,
+    rows: batch * Math.ceil(extents[1] / block),
+    rowBytes: rows * columns * block * activationBytes,
+    deviceRowStride: boxStrides(tile.tensor)[1] * activationBytes,
+    hostRowStride: boxStrides(whole)[1] * activationBytes,
+    device: addressOf(tile.tensor, tile.region, activationBytes) as InBuffer,
+    host: addressOf(whole, region, activationBytes) as InBuffer,
+    ...(seed && { seed })
+  })
+}
+
+/** What an engine does next begins only now, when computing has come here. */
+const beginNow = ({ emit }: Context, engine: Copy['engine']): void => {
+  const here = emit.freshEvent()
+  emit.record('compute', here)
+  emit.wait(engine, here)
+}
+
+/** Computing waits for all that an engine was told so far. */
+const awaitAll = ({ emit }: Context, engine: Copy['engine']): void => {
+  const done = emit.freshEvent()
+  emit.record(engine, done)
+  emit.wait('compute', done)
+}
+
+/**
+ * Brings a region of a tensor on the host to a tile: to `home`, or, while the tile before it is computed, to the place that its turn has for
+ * it. A `seed` begins the tile's backward.
+ */
+export const copyRowsToDevice = (
+  context: Context,
+  whole: WholeTensor,
+  region: Region,
+  home: (extents: Extents) => TileTensor,
+  seed?: true
+): TileTensor => {
+  const { emit, turn } = context
+  const extents = regionExtents(region, whole.extents[1])
+  const place = turn?.places.get(whole)
+  const tile = place === undefined ? home(extents) : { address: at(place), extents, layout: whole.layout }
+  if (turn === undefined || place === undefined) beginNow(context, 'to-device')
+  else [turn.computed, turn.gone].forEach((event) => emit.wait('to-device', event))
+  copyBand(context, 'to-device', allOf(tile), whole, region, seed)
+  awaitAll(context, 'to-device')
+  return tile
+}
+
+/** Takes a part of a tile, which is not written to any more, to where it belongs in a tensor on the host. */
+export const copyRowsToHost = (context: Context, tile: Part, whole: WholeTensor, region: Region): void => {
+  beginNow(context, 'to-host')
+  copyBand(context, 'to-host', tile, whole, region)
+  if (context.turn === undefined) awaitAll(context, 'to-host')
+  else context.turn.leaving.push((tile.tensor.address as InBuffer).buffer)
+}
+
+/**
+ * What of a tile's rows of a gradient is complete, as each row of the host's is written once: all before the next tile's first one, which
+ * still adds to what comes after.
+ */
+export interface Band {
+  /** Rows before the tile's that no tile reads. */
+  readonly lead: number
+  /** First rows of the tile to which tiles before it have added: the strip that they left. */
+  readonly before: number
+  /** From the tile's first row to that of the next tile. */
+  readonly rows: number
+  /** Rows that are left to the next tile. */
+  readonly strip: number
+}
+
+export type IntervalOf = (run: TileRun) => Interval
+
+/** What an op of a segment reads of its inputs. */
+export const readingOf =
+  ({ from }: Span, position: number): IntervalOf =>
+  (run) =>
+    run.readings[position - from]!.interval
+
+/** Of the tile at `index` of a run; all of the run's tiles have the same where the run is regular. */
+const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: number, intervalOf: IntervalOf, tensor: number): Band => {
+  const startOf = (at: number, tile: number): number => intervalOf(runs[at]!).from + tile * runs[at]!.advances.get(tensor)!
+  const sizeOf = (at: number): number => intervalOf(runs[at]!).to - intervalOf(runs[at]!).from
+  const [start, size] = [startOf(run, index), sizeOf(run)]
+  const isFirst = run === 0 && index === 0
+  const previous: readonly [number, number] = index > 0 ? [run, index - 1] : [run - 1, (runs[run - 1]?.count ?? 0) - 1]
+  const next: readonly [number, number] = index + 1 < runs[run]!.count ? [run, index + 1] : [run + 1, 0]
+  const end = next[0] === runs.length ? extent : startOf(...next)
+  return {
+    lead: isFirst ? start : 0,
+    before: isFirst ? 0 : Math.max(0, startOf(...previous) + sizeOf(previous[0]) - start),
+    rows: end - start,
+    strip: Math.max(0, start + size - end)
+  }
+}
+
+/** Of each run's tiles, which all have the same. */
+export const bandsOf = (graph: Graph, runs: readonly TileRun[], tensor: number, intervalOf: IntervalOf): readonly Band[] =>
+  runs.map((_, run) => bandAt(runs, run, 0, extentsOfTensor(graph, tensor)[2], intervalOf, tensor))
+
+const isSameBand = (a: Band, b: Band): boolean => a.lead === b.lead && a.before === b.before && a.rows === b.rows && a.strip === b.strip
+
+/** Runs of rows of which every tile has the same band of each of these: the first and the last of a run may stand for themselves. */
+export const regularRuns = (
+  graph: Graph,
+  { from }: Span,
+  runs: readonly TileRun[],
+  bands: readonly { readonly tensor: number; readonly intervalOf: IntervalOf }[]
+): readonly TileRun[] =>
+  runs.flatMap((run, at) => {
+    const bandsAt = (index: number): readonly Band[] =>
+      bands.map(({ tensor, intervalOf }) => bandAt(runs, at, index, extentsOfTensor(graph, tensor)[2], intervalOf, tensor))
+    const differ = (a: number, b: number): boolean => bandsAt(a).some((band, index) => !isSameBand(band, bandsAt(b)[index]!))
+    if (run.count === 1) return [run]
+    const head = differ(0, 1) ? 1 : 0
+    const tail = run.count - head > 1 && differ(run.count - 1, Math.max(head, run.count - 2)) ? 1 : 0
+    const part = (first: number, count: number): readonly TileRun[] => (count === 0 ? [] : [shifted(graph, from, run, first, count)])
+    return [...part(0, head), ...part(head, run.count - head - tail), ...part(run.count - tail, tail)]
+  })
+
+/** `count` tiles of a run, from the tile `first` on. */
+const shifted = (graph: Graph, from: number, run: TileRun, first: number, count: number): TileRun => {
+  const by = (tensor: number, interval: Interval): Interval => {
+    const distance = first * run.advances.get(tensor)!
+    return { from: interval.from + distance, to: interval.to + distance }
+  }
+  const moved = (intervals: ReadonlyMap<number, Interval>): ReadonlyMap<number, Interval> =>
+    new Map([...intervals].map(([tensor, interval]) => [tensor, by(tensor, interval)]))
+  const readings = run.readings.map((reading, index): Reading => {
+    return { ...reading, interval: by(graph.nodes[from + index]!.inputs[0]!, reading.interval) }
+  })
+  return { ...run, count, readings, held: moved(run.held), owned: moved(run.owned) }
+}

@@ -1,0 +1,45 @@
+import type { Extents } from '../../extents'
+import type { Context } from '../scope/scope'
+import { at } from '../ir/builder'
+import { inExchange, originOf, tileFields } from '../scope/regions'
+import type { Region, TileTensor } from '../ir/tile-tensor'
+
+/**
+ * A tile of the network's input: gathered from float values, or loaded from the images to `home` or, while the tile before it is computed,
+ * to its turn's place; left empty unless `wanted`.
+ */
+export const openImageTile = (
+  { emit, source, exchange, parameterBytes, graph, layouts, turn }: Context,
+  region: Region,
+  extents: Extents,
+  home: () => TileTensor,
+  wanted: boolean
+): TileTensor => {
+  const place = turn?.places.get('images')
+  const tile: TileTensor = place === undefined ? home() : { address: at(place), extents, layout: layouts[0]! }
+  if (!wanted) return tile
+  if (source.kind === 'float') {
+    const { fields, address } = inExchange(tile, graph.input, region, exchange.input, parameterBytes)
+    emit.launch<'gather'>({ kind: 'gather', ...fields }, { source: address, destination: tile.address })
+    return tile
+  }
+  const constants = (values: readonly number[], fallback: number) => [0, 1, 2, 3].map((channel) => values[channel] ?? fallback)
+  const [mean0, mean1, mean2, mean3] = constants(source.mean, 0) as [number, number, number, number]
+  const [deviation0, deviation1, deviation2, deviation3] = constants(source.deviation, 1) as [number, number, number, number]
+  const full = { fullHeight: graph.input[2], fullWidth: graph.input[3] }
+  const kernel = {
+    ...({ kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 } as const),
+    ...full,
+    ...tileFields(tile)
+  }
+  const operands = { destination: tile.address, ...originOf(region) }
+  if (turn === undefined || place === undefined) emit.launch<'loadImage'>(kernel, operands)
+  else {
+    const loaded = emit.freshEvent()
+    emit.wait('to-device', turn.computed)
+    emit.load(kernel, operands)
+    emit.record('to-device', loaded)
+    emit.wait('compute', loaded)
+  }
+  return tile
+}
