@@ -1,5 +1,6 @@
 import { activationElements, channelsAreApart, layoutCode } from '../../layout'
-import { inLayout, tensorBytes } from '../scope/regions'
+import { tensorBytes } from '../scope/regions'
+import { inLayout } from '../scope/copies'
 import type { TileTensor } from '../ir/tile-tensor'
 import { sameLayout, type OpLowering } from './op-lowering'
 

@@ -1,7 +1,7 @@
 import { normalisationOf, type Normalisation } from '../../normalisation'
 import type { Context } from '../scope/scope'
 import { at, none } from '../ir/builder'
-import { momentsAt } from '../tile/moments'
+import { momentsAt } from './moment-addresses'
 import { tileFields } from '../scope/regions'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 

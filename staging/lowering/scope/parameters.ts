@@ -7,7 +7,7 @@ import { learningOf, updatesLater, type Optimizer } from '../../objective'
 import { tileCount, type Segment } from '../../plan'
 import { rounds, type Context, type NodeParameters, type ParameterTensor } from './scope'
 import { at, none, type Buffer, type Emitter, type UnplacedOperand } from '../ir/builder'
-import { copyElements } from './regions'
+import { copyElements } from './copies'
 
 /** How a node's weights are stored, and as what the gradient of its input reads them. */
 const weightForms = (node: Node, sourceLayout: Layout, { device }: Pick<Context, 'device'>) => {

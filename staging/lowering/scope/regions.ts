@@ -1,25 +1,11 @@
-import type { Region, TileTensor, WholeTensor, Body, Part } from '../ir/tile-tensor'
-import { extentsOfTensor } from '../../graph'
+import type { Region, TileTensor, Body, Part } from '../ir/tile-tensor'
 import type { Extents } from '../../extents'
 import { activationElements, channelBlock, layoutCode, type Layout } from '../../layout'
 import type { KernelOf } from '../../kernels'
-import type { BufferRole } from '../../program'
 import type { TileRun } from '../../tiling'
 import type { Context } from './scope'
-import { at, exchanged, index, moved, still, type Emitter, type Strides, type UnplacedOperand } from '../ir/builder'
+import { exchanged, index, moved, still, type Strides, type UnplacedOperand } from '../ir/builder'
 import type { Interval } from '../../interval'
-
-/** A place for all of a tensor of the graph. */
-export const wholeTensor = (
-  { graph, layouts, emit, activationBytes }: Pick<Context, 'graph' | 'layouts' | 'emit' | 'activationBytes'>,
-  tensor: number,
-  name: string,
-  scope: BufferRole
-): WholeTensor => {
-  const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
-  const buffer = emit.buffer(name, tensorBytes(layout, extents, activationBytes), scope)
-  return { buffer, address: at(buffer), extents, layout }
-}
 
 const triple = <T>(body: Body, pick: (run: TileRun) => T): readonly [T, T, T] => [
   pick(body.runs[0]),
@@ -113,85 +99,6 @@ export const allOf = (tensor: TileTensor): Part => {
   return { tensor, region: { from: still, size: [batch, height, width], advance: still } }
 }
 
-/** Copies a part of one tensor to a part of another of the same layout, or adds it there. */
-export const copyPart = (emit: Emitter, from: Part, to: Part, add: 0 | 1, elementBytes: number): void => {
-  const { layout, extents } = from.tensor
-  const block = channelBlock(layout, extents[1])
-  const [batch, rows, columns] = from.region.size
-  const [source, destination] = [boxStrides(from.tensor), boxStrides(to.tensor)]
-  emit.launch<'copyBox'>(
-    {
-      kind: 'copyBox',
-      n0: batch,
-      n1: Math.ceil(extents[1] / block),
-      n2: rows,
-      n3: columns * block,
-      sourceStride0: source[0],
-      sourceStride1: source[1],
-      sourceStride2: source[2],
-      destinationStride0: destination[0],
-      destinationStride1: destination[1],
-      destinationStride2: destination[2],
-      add,
-      ofParameters: 0
-    },
-    { source: addressOf(from.tensor, from.region, elementBytes), destination: addressOf(to.tensor, to.region, elementBytes) }
-  )
-}
-
-/** Zeroes all of a tile. */
-export const zeroTile = (emit: Emitter, { address, layout, extents }: TileTensor, elementBytes: number): void =>
-  emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: address })
-
-/** The same tile in another layout. */
-export const reorderTile = (emit: Emitter, source: TileTensor, destination: TileTensor): void => {
-  const [batch, channels, height, width] = source.extents
-  emit.launch<'reorderActivation'>(
-    {
-      kind: 'reorderActivation',
-      ...{ batch, channels, height, width },
-      sourceLayout: layoutCode(source.layout),
-      destinationLayout: layoutCode(destination.layout)
-    },
-    { source: source.address, destination: destination.address }
-  )
-}
-
-export const freshTile = (context: Context, name: string, extents: Extents, layout: Layout): TileTensor => ({
-  address: at(context.emit.buffer(name, tensorBytes(layout, extents, context.activationBytes))),
-  extents,
-  layout
-})
-
-/** The tile itself where it has this layout, else a copy. */
-export const inLayout = (context: Context, tile: TileTensor, layout: Layout, name = 'an operand in another layout'): TileTensor => {
-  if (tile.layout === layout) return tile
-  const copy = freshTile(context, name, tile.extents, layout)
-  reorderTile(context.emit, tile, copy)
-  return copy
-}
-
-/** `count` contiguous elements of a parameter from one place to another, copied or added. */
-export const copyElements = (emit: Emitter, count: number, source: UnplacedOperand, destination: UnplacedOperand, add: 0 | 1): void =>
-  emit.launch<'copyBox'>(
-    {
-      kind: 'copyBox',
-      n0: 1,
-      n1: 1,
-      n2: 1,
-      n3: count,
-      sourceStride0: count,
-      sourceStride1: count,
-      sourceStride2: count,
-      destinationStride0: count,
-      destinationStride1: count,
-      destinationStride2: count,
-      add,
-      ofParameters: 1
-    },
-    { source, destination }
-  )
-
 export const tileFields = ({ extents: [batch, channels, height, width], layout }: TileTensor) => ({
   batch,
   channels,
@@ -213,16 +120,6 @@ export const inExchange = (
     fields: { strideBatch: strides[0], strideChannel: height * width, strideHeight: width, ...tileFields(tile) },
     address: exchanged(offset + dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
   }
-}
-
-/** A plain tensor of the parameters' type to one of the activations'. */
-export const roundTile = (emit: Emitter, source: TileTensor, destination: TileTensor): void => {
-  const [, channels, height, width] = source.extents
-  const strides = { strideBatch: channels * height * width, strideChannel: height * width, strideHeight: width }
-  emit.launch<'gather'>(
-    { kind: 'gather', ...strides, ...tileFields(destination) },
-    { source: source.address, destination: destination.address }
-  )
 }
 
 /** Absolute coordinates of a tile's first element, as index operands. */

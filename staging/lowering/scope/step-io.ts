@@ -3,7 +3,7 @@ import { elementsOf, type Extents } from '../../extents'
 import { exchangedBytes, parameterType, type Exchanged } from '../../program'
 import { aligned } from '../../placement/placement'
 import type { Objective } from '../../objective'
-import type { Source, StepExchange } from './scope'
+import type { Context, Source, StepExchange } from './scope'
 import type { DeviceModel } from '../../device-model'
 
 interface Exchanging {
@@ -106,3 +106,7 @@ const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): ExchangeBuffer =>
 /** A prediction's shape as it was declared: without the height and width of a flat tensor. */
 const flat = (extents: Extents): readonly number[] =>
   extents[2] === 1 && extents[3] === 1 && elementsOf(extents) === extents[0] * extents[1] ? [extents[0], extents[1]] : extents
+
+/** Where the gradient of the network's input is handed out. */
+export const exportsInput = ({ objective, source }: Pick<Context, 'objective' | 'source'>): boolean =>
+  objective.kind === 'gradients' && source.kind === 'float'

@@ -7,12 +7,8 @@ import type { Context } from '../scope/scope'
 import { passOf } from '../tile/pass'
 import { bodiesOf, emitForward, type SegmentCode } from './segment'
 import { expectPending, readingOf, regularRuns, streamsOf, type IntervalOf } from '../tile/host-rows'
-import { wholeTensor } from '../scope/regions'
+import { wholeTensor } from '../scope/copies'
 import type { WholeTensor } from '../ir/tile-tensor'
-
-/** Where the gradient of the network's input is handed out. */
-export const exportsInput = ({ objective, source }: Pick<Context, 'objective' | 'source'>): boolean =>
-  objective.kind === 'gradients' && source.kind === 'float'
 
 const outputOf = (context: Context, tensor: number): WholeTensor =>
   wholeTensor(context, tensor, `the output of ${context.graph.nodes[tensor - 1]!.name}`, 'boundary')

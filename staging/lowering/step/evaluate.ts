@@ -4,7 +4,7 @@ import { allBetween } from '../segment/bind'
 import type { Context } from '../scope/scope'
 import { exchanged, type Emitter } from '../ir/builder'
 import { evaluationExchangeOf, handsOutLoss } from '../scope/step-io'
-import { openMoments } from '../tile/moments'
+import { openMoments } from '../ops/moment-addresses'
 import { emitForward, type SegmentCode } from '../segment/segment'
 
 /**

@@ -11,21 +11,17 @@ import { loweringOf } from '../ops'
 import { learningTensors } from '../scope/parameters'
 import {
   allOf,
-  copyElements,
-  copyPart,
   coversAll,
-  freshTile,
   inExchange,
-  inLayout,
   isSameRegion,
   ownedRegionOf,
   readRegionOf,
   regionExtents,
   regionOf,
   viewOf,
-  within,
-  zeroTile
+  within
 } from '../scope/regions'
+import { copyElements, inLayout, freshTile, zeroTile, copyPart } from '../scope/copies'
 import type { Body, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 
 /** Where gradients go that leave a segment's tiles. */

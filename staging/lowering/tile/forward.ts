@@ -15,22 +15,19 @@ import { passOf } from './pass'
 import { copyRowsToDevice, copyRowsToHost } from './host-rows'
 import {
   allOf,
-  copyPart,
-  freshTile,
   inExchange,
   isSameRegion,
   ownedRegionOf,
   readRegionOf,
   regionExtents,
   regionOf,
-  roundTile,
   tensorBytes,
   sliceOf,
   viewOf,
   wholeRows,
-  within,
-  zeroTile
+  within
 } from '../scope/regions'
+import { roundTile, freshTile, zeroTile, copyPart } from '../scope/copies'
 import type { Body, Region, TileTensor } from '../ir/tile-tensor'
 
 const winnersOf = (context: Context, node: Node, step: Omit<Step, 'winners' | 'slope' | 'fusedIntoPrevious'>): UnplacedOperand => {

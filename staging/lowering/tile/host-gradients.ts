@@ -4,7 +4,8 @@ import { at, still, type Buffer } from '../ir/builder'
 import { normalisationKernel } from '../ops/normalisation-kernel'
 import { copyRowsToDevice, copyRowsToHost, type Band } from './host-rows'
 import type { Stream } from './bound-segment'
-import { allOf, copyPart, freshTile, regionExtents, zeroTile } from '../scope/regions'
+import { allOf, regionExtents } from '../scope/regions'
+import { freshTile, zeroTile, copyPart } from '../scope/copies'
 import type { Body, Part, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 
 /** A gradient on the host to which a segment's tiles contribute: of an input, or of the output of a normalisation that waits for all of it. */

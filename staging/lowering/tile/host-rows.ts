@@ -10,8 +10,9 @@ import type { TileRun } from '../../tiling'
 import type { Span } from '../../plan'
 import type { Context } from '../scope/scope'
 import { at, type InBuffer } from '../ir/builder'
-import { sumBytes } from './moments'
-import { addressOf, allOf, boxStrides, regionExtents, wholeTensor } from '../scope/regions'
+import { sumBytes } from '../ops/moment-addresses'
+import { addressOf, allOf, boxStrides, regionExtents } from '../scope/regions'
+import { wholeTensor } from '../scope/copies'
 import type { Part, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 
 export const streamsOf = (context: Context, tensors: readonly number[]): ReadonlyMap<number, Stream> =>

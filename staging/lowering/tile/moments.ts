@@ -2,41 +2,11 @@ import { gathersMoments, isNormalisation, isWithinTile, normalisationOf, type No
 import type { Segment } from '../../plan'
 import type { BoundSegment, Pass } from './bound-segment'
 import type { Context } from '../scope/scope'
-import { at, moved, type Buffer, type Emitter, type UnplacedOperand } from '../ir/builder'
-import { allOf, copyPart, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from '../scope/regions'
+import { at, type Buffer, type Emitter, type UnplacedOperand } from '../ir/builder'
+import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from '../scope/regions'
+import { copyPart } from '../scope/copies'
 import type { Body, Region, TileTensor } from '../ir/tile-tensor'
-
-const momentBytes = 24
-/** Of a channel's sums for the gradients of a normalisation. */
-export const sumBytes = 16
-
-export const rowsOf = (node: Normalisation): number => {
-  const { groups, perImage } = normalisationOf(node)
-  return perImage === 1 ? node.input[0] * groups : groups
-}
-
-/** A place for the moments of every op that gathers them. */
-export const openMoments = ({ graph, emit }: Pick<Context, 'graph' | 'emit'>): ReadonlyMap<number, Buffer> =>
-  new Map(
-    graph.nodes.flatMap((node, position) =>
-      isNormalisation(node) && gathersMoments(node)
-        ? [[position, emit.buffer(`moments of ${node.name}`, rowsOf(node) * momentBytes, 'statistics')] as const]
-        : []
-    )
-  )
-
-/** Rows of statistics of a tile's images: all of them, unless images have their own. */
-export const rowsOfTile = (
-  base: UnplacedOperand,
-  node: Normalisation,
-  { from, advance }: Region,
-  bytesPerImage: number
-): UnplacedOperand =>
-  normalisationOf(node).perImage === 1 ? moved(base, from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0]) : base
-
-/** Where a tile's moments lie. */
-export const momentsAt = ({ moments }: Context, node: Normalisation, position: number, region: Region): UnplacedOperand =>
-  rowsOfTile(at(moments.get(position)!), node, region, normalisationOf(node).groups * momentBytes)
+import { momentBytes, momentsAt } from '../ops/moment-addresses'
 
 const zero = (emit: Emitter, { bytes }: Buffer, destination: UnplacedOperand): void =>
   emit.launch<'zero'>({ kind: 'zero', bytes }, { destination })
