@@ -1,13 +1,13 @@
 import { type StageRequest, type Staged, stage } from '../staging'
-import { withExactKernels, withFastestFirst } from '../staging/algorithms'
-import { type Graph, buildGraph } from '../staging/graph'
+import { withExactKernels, withFastestFirst } from '../staging/devices/algorithms'
+import { type Graph, buildGraph } from '../staging/graph/graph'
 import type { Lowering } from '../staging/lowering/segment/create-scope'
-import { asWritten, inOrder } from '../staging/order'
-import { tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plan'
+import { asWritten, inOrder } from '../staging/graph/order'
+import { tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plans/plan'
 import { type Candidate, candidateOf, createPlanSearch } from '../staging/search'
 import { candidateGrids } from '../staging/strategies/grids'
 import { wholeGraph } from '../staging/strategies/plain'
-import { segmentMultiplyAdds, segmentTiling } from '../staging/tiling'
+import { segmentMultiplyAdds, segmentTiling } from '../staging/graph/tiling'
 import { must } from './request'
 
 /** The best plan with a grid for the segment that is looked at. */

@@ -4,8 +4,8 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { absentFields, fieldType, kernelFields, type FieldType } from '../staging/kernel-fields'
-import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels'
+import { absentFields, fieldType, kernelFields, type FieldType } from '../staging/kernels/kernel-fields'
+import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels/kernels'
 
 type Fields = readonly string[]
 const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
@@ -77,7 +77,7 @@ const row = ([name, declared]: readonly [string, KernelRow]): string =>
   ].join('\n')
 
 const file = (...parts: readonly string[]): string =>
-  ['// Written by "npm run generate" from staging/kernels.ts and staging/kernel-fields.ts.', ...parts, ''].join('\n')
+  ['// Written by "npm run generate" from staging/kernels/kernels.ts and staging/kernels/kernel-fields.ts.', ...parts, ''].join('\n')
 const inNamespace = (...parts: readonly string[]): string =>
   ['namespace tilefold {', '', ...parts, '', '}  // namespace tilefold'].join('\n')
 

@@ -1,6 +1,6 @@
 import type * as t from 'io-ts'
 import type { ArgsOf, Mark, Op, Padding, Pair } from '../dsl'
-import { type OptionalCodecs, type RequiredCodecs, exactly } from '../staging/exactly'
+import { type OptionalCodecs, type RequiredCodecs, exactly } from '../staging/decoding/exactly'
 import { accepting, flag, oneOf } from './codecs'
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)

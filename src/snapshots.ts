@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Section } from '../staging/program'
+import type { Section } from '../staging/program/program'
 import { type Exchange, exchangeFor } from './exchange'
 import type { Outcome } from './failure'
 import type { RunningNetwork } from './session'

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { ParameterGroup } from '../../staging'
-import { type OptionalCodecs, exactly } from '../../staging/exactly'
+import { type OptionalCodecs, exactly } from '../../staging/decoding/exactly'
 import { type Failure, inputFailure } from '../failure'
 import { decodeOptimizer } from '../optimizer'
 import type { ObjectiveOptions } from '../training/objective'

@@ -1,5 +1,5 @@
 import type * as t from 'io-ts'
-import { exactly } from '../../staging/exactly'
+import { exactly } from '../../staging/decoding/exactly'
 import { accepting, byKind, fromZero, listOf, oneOf, positive, textOr, whole } from '../codecs'
 import { type Schedule, parseSchedule } from '../schedule'
 import { type ColourJitter, parseColourJitter } from '../training/augmentation'

@@ -4,7 +4,7 @@ import type * as t from 'io-ts'
 import { accepting, byKind, decoding, objectOr, oneOf, positive, textOr, whole } from '../codecs'
 import { type Failure, inputFailure } from '../failure'
 import { type Size, parseRate, parseSize, parseSizeOrZero } from '../sizes'
-import { exactly } from '../../staging/exactly'
+import { exactly } from '../../staging/decoding/exactly'
 
 /** A device of this machine, or the path of a file that describes one. */
 export const isDeviceText = (text: string): boolean => ['cpu', 'cuda', 'reference'].includes(text) || text.endsWith('.json')

@@ -1,10 +1,10 @@
-import { activationElements } from '../layout'
+import { activationElements } from '../kernels/layout'
 import type { Context } from '../lowering/scope/scope'
-import { isLoss, type Graph } from '../graph'
-import { checkpointsAsked, tilesAsked } from '../marks'
-import { gathersMoments } from '../normalisation'
-import { crossing } from '../tiling'
-import type { Span } from '../plan'
+import { isLoss, type Graph } from '../graph/graph'
+import { checkpointsAsked, tilesAsked } from '../graph/directives'
+import { gathersMoments } from '../graph/normalisation'
+import { crossing } from '../graph/tiling'
+import type { Span } from '../plans/plan'
 
 /** Bytes of the output of each node, in the device's layouts. */
 export const outputBytes = ({

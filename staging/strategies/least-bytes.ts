@@ -1,12 +1,12 @@
-import { extentsOfTensor } from '../graph'
-import { activationElements } from '../layout'
+import { extentsOfTensor } from '../graph/graph'
+import { activationElements } from '../kernels/layout'
 import type { Context } from '../lowering/scope/scope'
 import { createPool } from '../lowering/ir/builder'
 import { createContext, type Lowering } from '../lowering/segment/create-scope'
 import { passOf } from '../lowering/tile/pass'
 import { aligned } from '../placement/placement'
-import { endsOf, segmentTiling } from '../tiling'
-import { untiled } from '../plan'
+import { endsOf, segmentTiling } from '../graph/tiling'
+import { untiled } from '../plans/plan'
 import type { Segmentation } from './strategy'
 
 /** Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need not be there. */

@@ -1,11 +1,11 @@
-import type { Graph } from '../graph'
-import { weightElements } from '../layout'
+import type { Graph } from '../graph/graph'
+import { weightElements } from '../kernels/layout'
 import { segmentTimer } from '../lowering/cost/estimate'
 import { createContext, type Lowering } from '../lowering/segment/create-scope'
 import { createPool } from '../lowering/ir/builder'
 import { transformablePositions } from '../lowering/segment/winograd'
-import { segmentTiling, type SegmentTiling } from '../tiling'
-import { untiled } from '../plan'
+import { segmentTiling, type SegmentTiling } from '../graph/tiling'
+import { untiled } from '../plans/plan'
 import type { Variant, Variants } from './strategy'
 
 /** A convolution that is faster by Winograd on the whole image, and the bytes of its transformed weights. */

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
-import type { Kernel } from '../../staging/kernels'
-import { activationElements, channelBlock, layoutCode, type Layout } from '../../staging/layout'
+import type { Kernel } from '../../staging/kernels/kernels'
+import { activationElements, channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { operandRegions } from '../../staging/verify/operand-regions'
 import { close, runKernel, targets, type Target } from './program'
 

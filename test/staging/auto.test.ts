@@ -15,7 +15,7 @@ import {
   type StrategyName
 } from '../../staging'
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
-import { asWritten } from '../../staging/order'
+import { asWritten } from '../../staging/graph/order'
 import { candidateOf } from '../../staging/search'
 import { propertyRuns } from '../property-runs'
 import { algorithmDevice } from './algorithm-device'

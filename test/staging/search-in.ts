@@ -1,7 +1,7 @@
 import { segmentEstimator } from '../../staging/lowering/cost/estimate'
 import type { Lowering } from '../../staging/lowering/segment/create-scope'
 import { timelineOf } from '../../staging/lowering/cost/timeline'
-import { inOrder, type Order } from '../../staging/order'
+import { inOrder, type Order } from '../../staging/graph/order'
 import { candidateOf } from '../../staging/search'
 import { wholeGraph } from '../../staging/strategies/plain'
 import type { Search } from '../../staging/strategies/strategy'

@@ -1,4 +1,4 @@
-// Written by "npm run generate" from staging/kernels.ts and staging/kernel-fields.ts.
+// Written by "npm run generate" from staging/kernels/kernels.ts and staging/kernels/kernel-fields.ts.
 #pragma once
 
 namespace tilefold {

@@ -1,6 +1,6 @@
-import type { DeviceModel } from '../../device-model'
-import type { KernelKind } from '../../kernels'
-import { nanoseconds } from '../../simulate'
+import type { DeviceModel } from '../../devices/device-model'
+import type { KernelKind } from '../../kernels/kernels'
+import { nanoseconds } from '../../program/simulate'
 import type { Emitter } from '../ir/builder'
 
 /** An emitter that keeps nothing but the time of what it is told to emit. */

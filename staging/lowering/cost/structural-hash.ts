@@ -1,6 +1,6 @@
-import { gathersMoments } from '../../normalisation'
-import { endsOf } from '../../tiling'
-import type { Span } from '../../plan'
+import { gathersMoments } from '../../graph/normalisation'
+import { endsOf } from '../../graph/tiling'
+import type { Span } from '../../plans/plan'
 import type { Context } from '../scope/scope'
 
 /**

@@ -1,5 +1,5 @@
-import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels'
-import { tileAxes, type BufferRole, type Copy, type Engine, type TileAxis } from '../../program'
+import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels/kernels'
+import { tileAxes, type BufferRole, type Copy, type Engine, type TileAxis } from '../../program/program'
 
 /** A range of the arena that placement has yet to give an address. */
 export interface Buffer {

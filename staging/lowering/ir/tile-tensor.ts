@@ -1,6 +1,6 @@
-import type { Extents } from '../../extents'
-import type { Layout } from '../../layout'
-import type { TileRun } from '../../tiling'
+import type { Extents } from '../../graph/extents'
+import type { Layout } from '../../kernels/layout'
+import type { TileRun } from '../../graph/tiling'
 import type { Buffer, Strides, UnplacedOperand } from './builder'
 
 /** Where a tile's part of a tensor lies: first coordinates, sizes, and the advance from tile to tile, along B, H, W. */

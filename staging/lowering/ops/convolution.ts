@@ -1,6 +1,6 @@
 import { windowOf } from '../../../dsl'
-import { layoutCode, type Layout } from '../../layout'
-import type { ConvolutionKernel } from '../../kernels'
+import { layoutCode, type Layout } from '../../kernels/layout'
+import type { ConvolutionKernel } from '../../kernels/kernels'
 import {
   algorithmWithin,
   scratchFor,

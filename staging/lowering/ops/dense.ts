@@ -1,4 +1,4 @@
-import { layoutCode } from '../../layout'
+import { layoutCode } from '../../kernels/layout'
 import { at, none } from '../ir/builder'
 import { weightsIn } from '../scope/parameters'
 import type { TileTensor } from '../ir/tile-tensor'

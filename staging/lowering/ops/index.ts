@@ -1,5 +1,5 @@
 import type { Op } from '../../../dsl'
-import type { Node } from '../../graph'
+import type { Node } from '../../graph/graph'
 import { gelu, sigmoid, silu, tanh } from './activations'
 import { conv2d } from './convolution'
 import { flatten, linear } from './dense'

@@ -1,4 +1,4 @@
-import { activationElements, channelsAreApart, layoutCode } from '../../layout'
+import { activationElements, channelsAreApart, layoutCode } from '../../kernels/layout'
 import { tensorBytes } from '../scope/regions'
 import { inLayout } from '../scope/copies'
 import type { TileTensor } from '../ir/tile-tensor'

@@ -1,5 +1,5 @@
-import { elementsOf } from '../../extents'
-import { microBatches } from '../../objective'
+import { elementsOf } from '../../graph/extents'
+import { microBatches } from '../../graph/objective'
 import type { Context, Step } from '../scope/scope'
 import { exchanged, none } from '../ir/builder'
 import { inExchange } from '../scope/regions'

@@ -1,4 +1,4 @@
-import { isNormalisation, gathersMoments, normalisationOf, type Normalisation } from '../../normalisation'
+import { isNormalisation, gathersMoments, normalisationOf, type Normalisation } from '../../graph/normalisation'
 import type { Context } from '../scope/scope'
 import { at, moved, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region } from '../ir/tile-tensor'

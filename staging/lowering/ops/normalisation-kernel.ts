@@ -1,4 +1,4 @@
-import { normalisationOf, type Normalisation } from '../../normalisation'
+import { normalisationOf, type Normalisation } from '../../graph/normalisation'
 import type { Context } from '../scope/scope'
 import { at, none } from '../ir/builder'
 import { momentsAt } from './moment-addresses'

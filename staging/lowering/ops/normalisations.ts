@@ -1,4 +1,4 @@
-import type { Normalisation } from '../../normalisation'
+import type { Normalisation } from '../../graph/normalisation'
 import type { Context, Step } from '../scope/scope'
 import { normalisationKernel } from './normalisation-kernel'
 import { sameLayout, type OpLowering } from './op-lowering'

@@ -1,6 +1,6 @@
 import type { ArgsOf, Op } from '../../../dsl'
-import type { Node } from '../../graph'
-import type { Layout } from '../../layout'
+import type { Node } from '../../graph/graph'
+import type { Layout } from '../../kernels/layout'
 import type { Context, Step, StepGradients } from '../scope/scope'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>

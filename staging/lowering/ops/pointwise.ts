@@ -1,5 +1,5 @@
 import type { ArgsOf } from '../../../dsl'
-import { activationElements } from '../../layout'
+import { activationElements } from '../../kernels/layout'
 import type { Context, Step } from '../scope/scope'
 import { originOf, tileFields } from '../scope/regions'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'

@@ -1,5 +1,5 @@
 import { windowOf } from '../../../dsl'
-import { layoutCode } from '../../layout'
+import { layoutCode } from '../../kernels/layout'
 import { windowFields, type Step } from '../scope/scope'
 import { tileFields } from '../scope/regions'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'

@@ -1,4 +1,4 @@
-import { layoutCode } from '../../layout'
+import { layoutCode } from '../../kernels/layout'
 import type { Step } from '../scope/scope'
 import { index } from '../ir/builder'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'

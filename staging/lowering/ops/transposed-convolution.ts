@@ -1,5 +1,5 @@
 import { transposedWindowOf } from '../../../dsl'
-import { layoutCode, type Layout } from '../../layout'
+import { layoutCode, type Layout } from '../../kernels/layout'
 import { scratchFor, windowFields, type Context, type Step } from '../scope/scope'
 import { at, none } from '../ir/builder'
 import { weightsIn } from '../scope/parameters'

@@ -1,7 +1,7 @@
 import { touchedBy, type BufferLifetime } from '../../placement/lifetimes'
 import { type Lifetime, type Placement, aligned, alignment } from '../../placement/placement'
 import { virtual } from '../../placement/virtual'
-import type { Chunks, Engine, Instruction } from '../../program'
+import type { Chunks, Engine, Instruction } from '../../program/program'
 import type { Pool, UnplacedInstruction } from '../ir/builder'
 
 /** Instructions at the top of a section's code, with the times (as of lifetimes) at which each begins; then the section's end. */

@@ -1,7 +1,7 @@
 import type { BufferLifetime } from '../../placement/lifetimes'
 import { alignment, type Lifetime, type Placement } from '../../placement/placement'
 import { placeStatic } from '../../placement/static'
-import { staticPlacement, type PlacementChoice } from '../../plan'
+import { staticPlacement, type PlacementChoice } from '../../plans/plan'
 import type { Pool, UnplacedInstruction } from '../ir/builder'
 import { placeInChunks, type PlacedInChunks } from './chunks'
 

@@ -1,4 +1,4 @@
-import type { Address, Instruction, Offset } from '../../program'
+import type { Address, Instruction, Offset } from '../../program/program'
 import type { InBuffer, UnplacedOperand, UnplacedInstruction } from '../ir/builder'
 
 /** Where each virtual buffer lies, and its index in the Program's list, by its id. */

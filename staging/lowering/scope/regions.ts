@@ -1,11 +1,11 @@
 import type { Region, TileTensor, Body, Part } from '../ir/tile-tensor'
-import type { Extents } from '../../extents'
-import { activationElements, channelBlock, layoutCode, type Layout } from '../../layout'
-import type { KernelOf } from '../../kernels'
-import type { TileRun } from '../../tiling'
+import type { Extents } from '../../graph/extents'
+import { activationElements, channelBlock, layoutCode, type Layout } from '../../kernels/layout'
+import type { KernelOf } from '../../kernels/kernels'
+import type { TileRun } from '../../graph/tiling'
 import type { Context } from './scope'
 import { exchanged, index, moved, still, type Strides, type UnplacedOperand } from '../ir/builder'
-import type { Interval } from '../../interval'
+import type { Interval } from '../../graph/interval'
 
 const triple = <T>(body: Body, pick: (run: TileRun) => T): readonly [T, T, T] => [
   pick(body.runs[0]),

@@ -1,10 +1,10 @@
-import { isLearnable, type Graph } from '../../graph'
-import { elementsOf, type Extents } from '../../extents'
-import { exchangedBytes, parameterType, type Exchanged } from '../../program'
+import { isLearnable, type Graph } from '../../graph/graph'
+import { elementsOf, type Extents } from '../../graph/extents'
+import { exchangedBytes, parameterType, type Exchanged } from '../../program/program'
 import { aligned } from '../../placement/placement'
-import type { Objective } from '../../objective'
+import type { Objective } from '../../graph/objective'
 import type { Context, Source, StepExchange } from './scope'
-import type { DeviceModel } from '../../device-model'
+import type { DeviceModel } from '../../devices/device-model'
 
 interface Exchanging {
   readonly graph: Graph

@@ -1,5 +1,5 @@
 import type { Body, Origin, Region, BufferSlot, WholeTensor } from '../ir/tile-tensor'
-import { tileAxes } from '../../program'
+import { tileAxes } from '../../program/program'
 import type { BoundSegment, ForwardMode } from '../tile/bound-segment'
 import type { Context } from '../scope/scope'
 import { passOf } from '../tile/pass'

@@ -1,4 +1,4 @@
-import { tileCount, type Segment } from '../../plan'
+import { tileCount, type Segment } from '../../plans/plan'
 import type { Context, NodeParameters, ParameterTensor, TransformedLayout } from '../scope/scope'
 import { weightsIn } from '../scope/parameters'
 

@@ -1,5 +1,5 @@
-import { forEvaluation } from '../../graph'
-import { elementsOf } from '../../extents'
+import { forEvaluation } from '../../graph/graph'
+import { elementsOf } from '../../graph/extents'
 import { allBetween } from '../segment/bind'
 import type { Context } from '../scope/scope'
 import { exchanged, type Emitter } from '../ir/builder'

@@ -1,4 +1,4 @@
-import { kernelTable } from '../../kernels'
+import { kernelTable } from '../../kernels/kernels'
 import type { Buffer, Pool, UnplacedInstruction } from '../ir/builder'
 
 /** A step's code with the positions at which its moments begin (see HostStay in plan.ts). */

@@ -1,5 +1,5 @@
-import type { Residence } from '../../plan'
-import type { Engine } from '../../program'
+import type { Residence } from '../../plans/plan'
+import type { Engine } from '../../program/program'
 import { at, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
 import { savedTensors, positionOf, type SavedTensor, type StepCode } from './saved-tensors'
 

@@ -1,4 +1,4 @@
-import { parameterType, type Exchanged, type Section } from '../../program'
+import { parameterType, type Exchanged, type Section } from '../../program/program'
 import type { Context } from '../scope/scope'
 import { at, createEmitter, exchanged, type Emitter, type Pool } from '../ir/builder'
 import { reorderParameter } from '../scope/parameters'

@@ -1,5 +1,5 @@
-import type { Exchanged } from '../../program'
-import type { Training } from '../../objective'
+import type { Exchanged } from '../../program/program'
+import type { Training } from '../../graph/objective'
 import type { ParameterTensor } from '../scope/scope'
 import { at, exchanged, type Buffer, type Emitter } from '../ir/builder'
 import { updateParameter } from '../scope/parameters'

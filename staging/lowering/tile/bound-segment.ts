@@ -1,5 +1,5 @@
-import type { Segment } from '../../plan'
-import type { Ends } from '../../tiling'
+import type { Segment } from '../../plans/plan'
+import type { Ends } from '../../graph/tiling'
 import type { Context } from '../scope/scope'
 import type { UnplacedOperand } from '../ir/builder'
 import type { WholeTensor } from '../ir/tile-tensor'

@@ -1,4 +1,4 @@
-import type { Normalisation } from '../../normalisation'
+import type { Normalisation } from '../../graph/normalisation'
 import type { Context } from '../scope/scope'
 import { at, still, type Buffer } from '../ir/builder'
 import { normalisationKernel } from '../ops/normalisation-kernel'

@@ -1,4 +1,4 @@
-import type { Extents } from '../../extents'
+import type { Extents } from '../../graph/extents'
 import type { Context } from '../scope/scope'
 import { at } from '../ir/builder'
 import { inExchange, originOf, tileFields } from '../scope/regions'

@@ -1,5 +1,5 @@
-import { gathersMoments, isNormalisation, isWithinTile, normalisationOf, type Normalisation } from '../../normalisation'
-import type { Segment } from '../../plan'
+import { gathersMoments, isNormalisation, isWithinTile, normalisationOf, type Normalisation } from '../../graph/normalisation'
+import type { Segment } from '../../plans/plan'
 import type { BoundSegment, Pass } from './bound-segment'
 import type { Context } from '../scope/scope'
 import { at, type Buffer, type Emitter, type UnplacedOperand } from '../ir/builder'

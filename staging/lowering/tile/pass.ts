@@ -1,8 +1,8 @@
 import type { ForwardMode, Pass } from './bound-segment'
-import { isLoss } from '../../graph'
-import { isNormalisation } from '../../normalisation'
-import { crossesAfter } from '../../tiling'
-import type { Segment } from '../../plan'
+import { isLoss } from '../../graph/graph'
+import { isNormalisation } from '../../graph/normalisation'
+import { crossesAfter } from '../../graph/tiling'
+import type { Segment } from '../../plans/plan'
 import type { Context } from '../scope/scope'
 import { loweringOf } from '../ops'
 

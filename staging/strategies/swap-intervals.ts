@@ -1,7 +1,7 @@
-import type { DeviceModel } from '../device-model'
+import type { DeviceModel } from '../devices/device-model'
 import { lazy } from '../memoize'
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
-import type { Residence } from '../plan'
+import type { Residence } from '../plans/plan'
 import type { CandidateEstimate, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'
 

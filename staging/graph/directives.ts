@@ -1,7 +1,7 @@
 import type { Graph } from './graph'
-import type { TileAxis } from './program'
+import type { TileAxis } from '../program/program'
 import { gridMade } from './tiling'
-import type { Grid, Span } from './plan'
+import type { Grid, Span } from '../plans/plan'
 
 /** Where the model asks for a checkpoint: before these nodes. */
 export const checkpointsAsked = (graph: Graph): readonly number[] =>

@@ -1,11 +1,11 @@
 import { isFourier, isTurned } from './algorithms'
 import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
-import { memoize } from './memoize'
-import { isConvolution, keyOfKernel, type ConvolutionKernel } from './kernels'
-import type { Layout } from './layout'
-import { elementSizes, storedPrecision, type DevicePrecision } from './program'
+import { memoize } from '../memoize'
+import { isConvolution, keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
+import type { Layout } from '../kernels/layout'
+import { elementSizes, storedPrecision, type DevicePrecision } from '../program/program'
 import { referenceModel } from './reference-model'
-import { roofline, type Rates } from './roofline'
+import { roofline, type Rates } from '../kernels/roofline'
 
 /** Of all activations, and of the weights of all convolutions. */
 export interface GpuLayouts {

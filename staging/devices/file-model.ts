@@ -1,13 +1,13 @@
 import type * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
-import { decodeAs } from './decode'
+import { decodeAs } from '../decoding/decode'
 import type { DeviceModel } from './device-model'
-import { rate, seconds } from './magnitudes'
+import { rate, seconds } from '../decoding/magnitudes'
 import { profile, type Profile } from './profile'
-import { elementSizes } from './program'
+import { elementSizes } from '../program/program'
 import { recordedDevice, recordedModel, type RecordedDevice } from './recorded-device'
 import { referenceModel } from './reference-model'
-import { roofline } from './roofline'
+import { roofline } from '../kernels/roofline'
 
 const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number of bytes above 0')
 const name = t.refinement(t.string, (value) => value !== '', 'a name')

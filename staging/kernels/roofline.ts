@@ -1,6 +1,6 @@
 import { activationElements, layouts, weightElements, type Layout } from './layout'
 import type { Kernel, KernelOf } from './kernels'
-import type { ElementSizes } from './program'
+import type { ElementSizes } from '../program/program'
 
 /** Rates of a device: floating-point operations and bytes a second, and the fixed cost of a launch in seconds. */
 export interface Rates {

@@ -1,5 +1,5 @@
-import type { DeviceModel, LinkRates } from './device-model'
-import type { Kernel } from './kernels'
+import type { DeviceModel, LinkRates } from '../devices/device-model'
+import type { Kernel } from '../kernels/kernels'
 import type { Copy, Engine } from './program'
 
 /** What is told of instructions, before or after placement, to know their time. */

@@ -1,6 +1,6 @@
 import type { Graph, Node } from './graph'
-import { tileAxes, type TileAxis } from './program'
-import type { Grid, Span } from './plan'
+import { tileAxes, type TileAxis } from '../program/program'
+import type { Grid, Span } from '../plans/plan'
 
 /** An op that normalises with moments; batchNorm's over the batch, the others' of each image by itself. */
 export type Normalisation = Extract<Node, { readonly op: 'batchNorm' | 'groupNorm' | 'instanceNorm' }>

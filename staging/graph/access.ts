@@ -1,7 +1,7 @@
-import { transposedWindowOf, windowOf, type ArgsOf, type Op } from '../dsl'
+import { transposedWindowOf, windowOf, type ArgsOf, type Op } from '../../dsl'
 import type { Extents } from './extents'
 import type { ResampledAxis, ResizedAxis } from './resampling'
-import type { TileAxis } from './program'
+import type { TileAxis } from '../program/program'
 
 /**
  * Which part of an op's input one output element reads along one dimension (DESIGN §3; paper 002, Listings 1 and 2: inpToIter and

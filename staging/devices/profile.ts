@@ -1,8 +1,8 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
-import { familyOf } from './kernel-family'
-import { kernelTable, keyOfKernel, type Kernel, type KernelKind } from './kernels'
-import { milliseconds, rate } from './magnitudes'
+import { familyOf } from '../kernels/kernel-family'
+import { kernelTable, keyOfKernel, type Kernel, type KernelKind } from '../kernels/kernels'
+import { milliseconds, rate } from '../decoding/magnitudes'
 
 const count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number above 0')
 

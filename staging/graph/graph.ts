@@ -15,10 +15,10 @@ import {
   type Layers,
   type Model,
   type Op
-} from '../dsl'
+} from '../../dsl'
 import { accessMaps, type AccessMap, type AccessRule } from './access'
-import type { TileAxis } from './program'
-import { inputError, type StagingError } from './error'
+import type { TileAxis } from '../program/program'
+import { inputError, type StagingError } from '../error'
 
 /** What a layer has beside its arguments: what learns, and batchNorm's running statistics, which training updates by itself. */
 export interface Parameter {

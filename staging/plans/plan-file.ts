@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { checkPlan, layerText, type Model, type Plan } from '../dsl'
-import type { PlanOverride } from './check-segments'
-import { inputError, type StagingError } from './error'
-import { buildGraph, graphHash } from './graph'
-import { residenceOfTexts, residenceTexts } from './moments'
-import type { Objective } from './objective'
-import { objectiveText } from './objective-text'
+import { checkPlan, layerText, type Model, type Plan } from '../../dsl'
+import type { PlanOverride } from './check-plan'
+import { inputError, type StagingError } from '../error'
+import { buildGraph, graphHash } from '../graph/graph'
+import { residenceOfTexts, residenceTexts } from './timepoints'
+import type { Objective } from '../graph/objective'
+import { objectiveText } from '../graph/objective-text'
 import { memoryPlan, staticPlacement } from './plan'
-import type { Staged } from './stage'
+import type { Staged } from '../stage'
 
 const rounded = (value: number): number => Number(value.toPrecision(6))
 

@@ -1,6 +1,6 @@
-import type { PlanHostStay } from '../dsl'
-import type { Graph } from './graph'
-import { inOrder, type Order } from './order'
+import type { PlanHostStay } from '../../dsl'
+import type { Graph } from '../graph/graph'
+import { inOrder, type Order } from '../graph/order'
 import type { Residence } from './plan'
 
 type InOrder = Pick<Graph, 'nodes'>

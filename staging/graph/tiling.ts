@@ -1,9 +1,9 @@
-import type { Grid, Span } from './plan'
-import { transposedWindowOf } from '../dsl'
+import type { Grid, Span } from '../plans/plan'
+import { transposedWindowOf } from '../../dsl'
 import type { Access } from './access'
 import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './normalisation'
-import { tileAxes, type TileAxis } from './program'
+import { tileAxes, type TileAxis } from '../program/program'
 import { inputInterval, unpadded, withLeftover, type Reading } from './region'
 import { hull, partition, partitionAlongside, tilesMade, type Interval } from './interval'
 

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { inputError, type StagingError } from './error'
+import { inputError, type StagingError } from '../error'
 import { isLearnable, type Graph } from './graph'
 
 export type Optimizer =

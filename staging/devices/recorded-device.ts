@@ -1,13 +1,13 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
 import { gpuModel, representative, unrectified, type GpuAnswers, type GpuPrecision } from './gpu-model'
-import { familyOf } from './kernel-family'
-import { isConvolution, keyOfKernel, type ConvolutionKernel, type Kernel } from './kernels'
-import { layouts, type Layout } from './layout'
-import { memoize } from './memoize'
-import { rate, seconds } from './magnitudes'
+import { familyOf } from '../kernels/kernel-family'
+import { isConvolution, keyOfKernel, type ConvolutionKernel, type Kernel } from '../kernels/kernels'
+import { layouts, type Layout } from '../kernels/layout'
+import { memoize } from '../memoize'
+import { rate, seconds } from '../decoding/magnitudes'
 import { isKernel, profileTimes } from './profile'
-import { elementSizes, storedPrecision } from './program'
+import { elementSizes, storedPrecision } from '../program/program'
 
 const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value >= 0, 'a whole number of bytes from 0 upwards')
 const bytesOrNull = t.refinement(

@@ -1,6 +1,6 @@
-import type { Segment, Span } from '../plan'
-import { repeatMistake } from '../streams'
-import { endsOf } from '../tiling'
+import type { Segment, Span } from '../plans/plan'
+import { repeatMistake } from '../plans/host-tensors'
+import { endsOf } from '../graph/tiling'
 import type { Search, Segmentation } from './strategy'
 
 /** Groups, each of segments from .. to - 1 that run forward again before the backward of the one at `to`. */

@@ -1,5 +1,5 @@
-import type { Kernel } from './kernels'
-import type { Layout } from './layout'
+import type { Kernel } from '../kernels/kernels'
+import type { Layout } from '../kernels/layout'
 
 /**
  * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder checks again.

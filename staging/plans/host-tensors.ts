@@ -1,7 +1,7 @@
-import { bandsMistake, repeatsMistake } from '../dsl'
-import type { Graph } from './graph'
+import { bandsMistake, repeatsMistake } from '../../dsl'
+import type { Graph } from '../graph/graph'
 import type { Segment, Span } from './plan'
-import { crossesAfter, endsOf } from './tiling'
+import { crossesAfter, endsOf } from '../graph/tiling'
 
 /** Why the segment at `place` cannot run forward again in place of what leaves it. The graph is in the order in which it runs. */
 export const repeatMistake = (graph: Graph, segments: readonly Segment[], place: number): string | undefined => {

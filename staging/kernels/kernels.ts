@@ -3,7 +3,7 @@ import { kernelFields as fields } from './kernel-fields'
 /**
  * Every kernel that a device implements: its numeric fields, and its operands in order with how each is used. `npm run generate` writes the same
  * in C++ (native/src/generated). The order of the rows is the kernel's code in a Program. Extents are in elements, offsets in bytes; layouts are
- * codes of staging/layout.ts.
+ * codes of staging/kernels/layout.ts.
  *
  * An operand is an address, except those marked `index`, whose value is a number itself (an absolute coordinate). `accumulate` reads and writes.
  * One that is `optional` and absent stands in space `none`. What a kernel writes may be exactly where an operand `inPlace` is, unless it adds.

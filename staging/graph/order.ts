@@ -1,5 +1,5 @@
 import { readersOf, type Graph, type Node } from './graph'
-import { checkpointsAsked } from './marks'
+import { checkpointsAsked } from './directives'
 import { isNormalisation } from './normalisation'
 
 /** The order in which the model's ops run: positions in its flattened list. */

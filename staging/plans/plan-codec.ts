@@ -1,9 +1,9 @@
 import type * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
-import { planStrategies, type Plan, type PlanGrid, type PlanHostStay, type PlanPlacement, type PlanSegment } from '../dsl'
-import { decodeAs } from './decode'
-import { exactly } from './exactly'
-import { objectiveBeginnings } from './objective-text'
+import { planStrategies, type Plan, type PlanGrid, type PlanHostStay, type PlanPlacement, type PlanSegment } from '../../dsl'
+import { decodeAs } from '../decoding/decode'
+import { exactly } from '../decoding/exactly'
+import { objectiveBeginnings } from '../graph/objective-text'
 
 /** What `accepts` lets through; `expected` says it in words. */
 const accepted = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>

@@ -1,6 +1,6 @@
 import type { ConvolutionAlgorithm, DeviceModel } from './device-model'
-import { keyOfKernel, type ConvolutionKernel } from './kernels'
-import { memoize } from './memoize'
+import { keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
+import { memoize } from '../memoize'
 
 /** Field `algorithm` of cuDNN's algorithm number n. */
 export const cudnnAlgorithm = (n: number): number => 16 + n

@@ -1,6 +1,6 @@
-import type { ConvolutionKernel, Kernel } from './kernels'
-import type { Layout } from './layout'
-import type { Precision } from './program'
+import type { ConvolutionKernel, Kernel } from '../kernels/kernels'
+import type { Layout } from '../kernels/layout'
+import type { Precision } from '../program/program'
 
 /** What a convolution's weight layouts may depend on. */
 export interface ConvolutionShape {
@@ -26,7 +26,7 @@ export interface ConvolutionAlgorithm {
 /** Scratch of a kernel that the device refuses, as cuDNN does tensors of 2^31 elements: more than any budget, so that plans tile. */
 export const refusedBytes = 2 ** 46
 
-/** All that staging knows of a device; `native/` implements it by asking the addon, `staging/reference-model.ts` by itself. */
+/** All that staging knows of a device; `native/` implements it by asking the addon, `staging/devices/reference-model.ts` by itself. */
 export interface DeviceModel {
   readonly name: string
   readonly precision: Precision

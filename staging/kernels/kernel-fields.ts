@@ -1,4 +1,4 @@
-/** What a field may be: a whole number, any number, 0 or 1, or a layout's code (staging/layout.ts). */
+/** What a field may be: a whole number, any number, 0 or 1, or a layout's code (staging/kernels/layout.ts). */
 export type FieldType = 'integer' | 'number' | 'flag' | 'layout'
 
 const numbers = ['slope', 'scale', 'rate', 'weightDecay', 'momentum', 'beta1', 'beta2', 'epsilon', 'maxNorm']
