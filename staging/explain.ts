@@ -80,9 +80,9 @@ const layerOf = ({ nodes }: Graph): ((buffer: Buffer) => string | undefined) => 
 
 const kindOf = ({ parameters }: Graph): ((buffer: Buffer) => LiveBytes['what']) => {
   const names = new Set(parameters.map(({ name }) => name))
-  return ({ name, scope }) => {
+  return ({ name, role }) => {
     if (parameters.some((parameter) => name.endsWith(`gradient of ${parameter.name}`))) return 'gradients of parameters'
-    if (scope === 'resident') return names.has(name) ? 'parameters' : 'optimizer state'
+    if (role === 'resident') return names.has(name) ? 'parameters' : 'optimizer state'
     return name.startsWith('scratch ') ? 'workspace' : 'tensors'
   }
 }
@@ -92,7 +92,7 @@ const liveOf = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] 
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
     const what = kind(buffer)
-    const owner = buffer.scope === 'resident' ? undefined : layer(buffer)
+    const owner = buffer.role === 'resident' ? undefined : layer(buffer)
     const key = `${what} ${owner ?? ''}`
     const group = groups.get(key) ?? { what, ...(owner === undefined ? {} : { layer: owner }), bytes: 0, largest: '', largestBytes: 0 }
     const largest = buffer.bytes > group.largestBytes ? { largest: buffer.name, largestBytes: buffer.bytes } : {}

@@ -7,7 +7,7 @@ import type { Instruction, Program, Resident, Section } from '../program/program
 import { simulate } from '../program/simulate'
 import type { Insertions } from './placement/chunks'
 import { createPool, type Buffer } from './ir/builder'
-import { createContext, type Lowering } from './segment/create-scope'
+import { createModelScope, type Lowering } from './segment/create-scope'
 import { place, placeBuffers } from './placement/place'
 import { bytesOfResidents, residentsOf } from './scope/persistent-tensors'
 import { resolve, type Placed } from './placement/resolve'
@@ -16,11 +16,11 @@ import { transferSection } from './step/transfer'
 
 const largestOf = (live: readonly Buffer[]): string =>
   live
-    .filter(({ scope }) => scope !== 'resident')
+    .filter(({ role }) => role !== 'resident')
     .reduce((largest, buffer) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 }).name
 
 const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] =>
-  lifetimes.map(({ buffer: { name, bytes, scope } }, index) => ({ name, offset: offsets[index]!, bytes, role: scope }))
+  lifetimes.map(({ buffer: { name, bytes, role } }, index) => ({ name, offset: offsets[index]!, bytes, role: role }))
 
 /** What a search looks at: of many only the most promising are placed, and fewer still become Programs. Each answer is found when asked for. */
 export interface Lowered {
@@ -53,9 +53,9 @@ const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readon
 /** Lowers a plan's segments: instructions for every tile, with their buffers placed; sections never run at the same time. */
 export const lower = (lowering: Lowering, segments: readonly Segment[], residence: Residence = []): Lowered => {
   const pool = createPool()
-  const context = createContext(lowering, pool)
-  const residents = residentsOf(context)
-  const sections = emitSections(context, pool, bindSegments(context, segments), residents, residence)
+  const scope = createModelScope(lowering, pool)
+  const residents = residentsOf(scope)
+  const sections = emitSections(scope, pool, bindSegments(scope, segments), residents, residence)
   const all = sections.flatMap(({ code }) => code)
   const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
     const lifetimes = lazy(() => lifetimesOf(all, always, side))
@@ -97,8 +97,8 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
         return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
       }),
       ...(Object.fromEntries(resolved) as Pick<Program, UnplacedSection['name']>),
-      restore: transferSection(context, pool, residents, placed, 'restore'),
-      save: transferSection(context, pool, residents, placed, 'save'),
+      restore: transferSection(scope, pool, residents, placed, 'restore'),
+      save: transferSection(scope, pool, residents, placed, 'save'),
       kernels: pool.kernels
     }
   }

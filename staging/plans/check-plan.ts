@@ -3,7 +3,7 @@ import { layerText, orderMistake, segmentsMistake, type UnnamedSegment } from '.
 import { inputError, type StagingError } from '../error'
 import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
-import { createContext, type Lowering } from '../lowering/segment/create-scope'
+import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
 import { stepOf } from '../lowering/step/step'
 import { stayMistake } from '../lowering/step/swap'
 import { transformablePositions } from '../lowering/segment/winograd'
@@ -109,7 +109,7 @@ export const winogradMistake = (
   exactKernels: true | undefined
 ): StagingError | undefined => {
   const { graph, device } = lowering
-  const possible = new Set(transformablePositions(createContext(lowering, createPool())))
+  const possible = new Set(transformablePositions(createModelScope(lowering, createPool())))
   const asked = segments.flatMap((segment) => (segment.winograd ?? []).map((position) => ({ segment, position })))
   const wrong = asked.find(({ position }) => !possible.has(position))
   if (wrong === undefined) return undefined

@@ -1,5 +1,5 @@
 import { activationElements } from '../kernels/layout'
-import type { Context } from '../lowering/scope/scope'
+import type { ModelScope } from '../lowering/scope/scope'
 import { isLoss, type Graph } from '../graph/graph'
 import { checkpointsAsked, tilesAsked } from '../graph/directives'
 import { gathersMoments } from '../graph/normalisation'
@@ -11,7 +11,7 @@ export const outputBytes = ({
   graph,
   layouts,
   activationBytes
-}: Pick<Context, 'graph' | 'layouts' | 'activationBytes'>): readonly number[] =>
+}: Pick<ModelScope, 'graph' | 'layouts' | 'activationBytes'>): readonly number[] =>
   graph.nodes.map(({ output }, index) => activationElements(layouts[index + 1]!, output) * activationBytes)
 
 /**

@@ -1,6 +1,6 @@
 import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
-import { createContext } from '../lowering/segment/create-scope'
+import { createModelScope } from '../lowering/segment/create-scope'
 import { tilesAsked } from '../graph/directives'
 import { aligned } from '../placement/placement'
 import { poolBeforeRectifying } from '../graph/order'
@@ -51,7 +51,7 @@ export const sftOffload: Strategy = {
   tiles: true,
   all: (search) => {
     const { lowering } = search
-    const sizes = outputBytes(createContext(lowering, createPool()))
+    const sizes = outputBytes(createModelScope(lowering, createPool()))
     const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(lowering.graph))
     const onHostFor = (bytes: number): ReadonlySet<number> => streamable(lowering.graph, sizes, mostOnDevice(bytes - search.residentBytes))

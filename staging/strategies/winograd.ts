@@ -1,7 +1,7 @@
 import type { Graph } from '../graph/graph'
 import { weightElements } from '../kernels/layout'
 import { segmentTimer } from '../lowering/cost/estimate'
-import { createContext, type Lowering } from '../lowering/segment/create-scope'
+import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
 import { createPool } from '../lowering/ir/builder'
 import { transformablePositions } from '../lowering/segment/winograd'
 import { segmentTiling, type SegmentTiling } from '../graph/tiling'
@@ -34,7 +34,7 @@ const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolea
 
 /** From all convolutions that gain by Winograd down to none, none of them slower than the next. */
 export const winogradVariants = (lowering: Lowering): Variants => {
-  const { parameters, parameterBytes } = createContext(lowering, createPool())
+  const { parameters, parameterBytes } = createModelScope(lowering, createPool())
   const timer = segmentTimer(lowering)
   const gains = transformablePositions({ parameters })
     .filter((position) => isFaster(timer, parameters.length, position))

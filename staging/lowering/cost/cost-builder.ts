@@ -1,10 +1,10 @@
 import type { DeviceModel } from '../../devices/device-model'
 import type { KernelKind } from '../../kernels/kernels'
 import { nanoseconds } from '../../program/simulate'
-import type { Emitter } from '../ir/builder'
+import type { Builder } from '../ir/builder'
 
 /** An emitter that keeps nothing but the time of what it is told to emit. */
-export interface CostBuilder extends Emitter {
+export interface CostBuilder extends Builder {
   /** Of all launches, or of those of a kind of kernel. */
   readonly nanoseconds: (kind?: KernelKind) => number
 }
@@ -21,7 +21,7 @@ export const createCostBuilder = (device: DeviceModel): CostBuilder => {
     times /= count
   }
   return {
-    buffer: (name, bytes, scope = 'local') => ({ id: buffers++, name, bytes, scope }),
+    buffer: (name, bytes, role = 'local') => ({ id: buffers++, name, bytes, role }),
     launch,
     load: launch,
     copy: () => undefined,
@@ -32,8 +32,8 @@ export const createCostBuilder = (device: DeviceModel): CostBuilder => {
     pairs: (_, count, body) => loop(count, () => body(0)),
     seed: () => undefined,
     code: () => [],
-    moment: () => undefined,
-    moments: () => new Map(),
+    timepoint: () => undefined,
+    timepoints: () => new Map(),
     nanoseconds: (kind) => (kind === undefined ? [...totals.values()].reduce((sum, one) => sum + one, 0) : (totals.get(kind) ?? 0))
   }
 }

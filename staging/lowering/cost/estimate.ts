@@ -7,10 +7,10 @@ import type { TileAxis } from '../../program/program'
 import { endsOnHost } from '../../plans/host-tensors'
 import { segmentTiling, tileRuns, type SegmentTiling, type TileRun } from '../../graph/tiling'
 import { bindAlone } from '../segment/bind'
-import type { Context } from '../scope/scope'
-import { createEmitter, createPool, type Pool, type UnplacedInstruction } from '../ir/builder'
+import type { ModelScope } from '../scope/scope'
+import { createBuilder, createPool, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { structuralHashes } from './structural-hash'
-import { createContext, type Lowering } from '../segment/create-scope'
+import { createModelScope, type Lowering } from '../segment/create-scope'
 import { emitBackward, emitForward } from '../segment/segment'
 import { createCostBuilder, type CostBuilder } from './cost-builder'
 import { simulatedNanoseconds } from '../../program/simulate'
@@ -48,9 +48,9 @@ export const segmentEstimator = (
   lowering: Lowering
 ): ((segment: Segment, streamed?: ReadonlySet<number>) => SegmentEstimate | undefined) => {
   const pool = createPool()
-  const context = createContext(lowering, pool)
-  const timed = withoutScratch(context)
-  const keyOf = segmentKeys(context)
+  const scope = createModelScope(lowering, pool)
+  const timed = withoutScratch(scope)
+  const keyOf = segmentKeys(scope)
   const known = new Map<string, SegmentEstimate | undefined>()
   const knownRuns = new Map<string, readonly TileRun[] | undefined>()
   const runsOf = ({ from, to, grid }: Segment, axis: TileAxis): readonly TileRun[] | undefined => {
@@ -66,7 +66,7 @@ export const segmentEstimator = (
       known.set(
         key,
         tiling && {
-          bytes: lazy(() => bytesOf(context, pool, segment, tiling, streamed)),
+          bytes: lazy(() => bytesOf(scope, pool, segment, tiling, streamed)),
           nanoseconds: lazy(() => timeSegment(timed, segment, tiling, streamed).nanoseconds())
         }
       )
@@ -76,11 +76,11 @@ export const segmentEstimator = (
 }
 
 /** The same for segments that are alike and run in the same way. */
-const segmentKeys = (context: Context): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
-  const likeness = structuralHashes(context)
+const segmentKeys = (scope: ModelScope): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
+  const likeness = structuralHashes(scope)
   return (segment, streamed) => {
     const { from, grid, recompute, reorder, winograd = [], workspace, loadsAhead, repeats } = segment
-    const onHost = endsOnHost(context.graph, segment, streamed).map((tensor) => tensor - from)
+    const onHost = endsOnHost(scope.graph, segment, streamed).map((tensor) => tensor - from)
     const transformed = winograd.map((position) => position - from)
     const decisions = [grid.B, grid.H, grid.W, recompute, reorder, transformed, workspace, loadsAhead, repeats, onHost]
     return [likeness(segment), ...decisions].join(';')
@@ -88,41 +88,46 @@ const segmentKeys = (context: Context): ((segment: Segment, streamed: ReadonlySe
 }
 
 /** Forward, then backward, of a segment by itself; returns how many instructions were emitted in forward. */
-const emitSegment = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): number => {
-  const code = bindAlone(context, segment, tiling, streamed)
-  const kept = segment.to === context.graph.nodes.length ? undefined : emitForward(context, code)
-  const forwardEnd = instructions(context.emit.code())
-  if (segment.repeats === true) emitForward(context, { ...code, wanted: new Set(code.ends.outputs) }, 'repeat')
-  emitBackward(context, code, kept, () => undefined)
+const emitSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): number => {
+  const code = bindAlone(scope, segment, tiling, streamed)
+  const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code)
+  const forwardEnd = instructions(scope.builder.code())
+  if (segment.repeats === true) emitForward(scope, { ...code, wanted: new Set(code.ends.outputs) }, 'repeat')
+  emitBackward(scope, code, kept, () => undefined)
   return forwardEnd
 }
 
 /** Time does not depend on scratch, and devices are slow to answer for it. */
-const withoutScratch = (context: Context): Context => ({
-  ...context,
-  device: { ...context.device, scratchBytes: () => 0, winnersBytes: () => 0 }
+const withoutScratch = (scope: ModelScope): ModelScope => ({
+  ...scope,
+  device: { ...scope.device, scratchBytes: () => 0, winnersBytes: () => 0 }
 })
 
-const timeSegment = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number> = new Set()): CostBuilder => {
-  const watch = createCostBuilder(context.device)
-  emitSegment({ ...context, emit: watch }, segment, tiling, streamed)
-  if (segment.loadsAhead !== true && endsOnHost(context.graph, segment, streamed).length === 0) return watch
+const timeSegment = (
+  scope: ModelScope,
+  segment: Segment,
+  tiling: SegmentTiling,
+  streamed: ReadonlySet<number> = new Set()
+): CostBuilder => {
+  const watch = createCostBuilder(scope.device)
+  emitSegment({ ...scope, builder: watch }, segment, tiling, streamed)
+  if (segment.loadsAhead !== true && endsOnHost(scope.graph, segment, streamed).length === 0) return watch
   // Engines that run beside each other are simulated.
   const pool = createPool()
-  const emit = createEmitter(pool)
-  emitSegment({ ...context, emit }, segment, tiling, streamed)
-  const whole = simulatedNanoseconds(emit.code(), pool.kernels, context.device)
+  const builder = createBuilder(pool)
+  emitSegment({ ...scope, builder }, segment, tiling, streamed)
+  const whole = simulatedNanoseconds(builder.code(), pool.kernels, scope.device)
   return { ...watch, nanoseconds: (kind) => (kind === undefined ? whole : watch.nanoseconds(kind)) }
 }
 
 /** What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more than padding. Answers are remembered as an estimator's. */
 export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = new Set()): ((segment: Segment) => CostBuilder) => {
-  const context = withoutScratch(createContext(lowering, createPool()))
-  const keyOf = segmentKeys(context)
+  const scope = withoutScratch(createModelScope(lowering, createPool()))
+  const keyOf = segmentKeys(scope)
   const known = new Map<string, CostBuilder>()
   return (segment) => {
     const key = keyOf(segment, onHost)
-    const watch = known.get(key) ?? timeSegment(context, segment, segmentTiling(lowering.graph, segment, segment.grid)!, onHost)
+    const watch = known.get(key) ?? timeSegment(scope, segment, segmentTiling(lowering.graph, segment, segment.grid)!, onHost)
     known.set(key, watch)
     return watch
   }
@@ -130,7 +135,7 @@ export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = n
 
 /** Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding. */
 export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number) => {
-  const context = createContext(lowering, createPool())
+  const scope = createModelScope(lowering, createPool())
   return (segment) => {
     let largest = 0
     const scratchBytes = (kernel: Kernel): number => {
@@ -138,17 +143,17 @@ export const segmentScratch = (lowering: Lowering): ((segment: Segment) => numbe
       largest = Math.max(largest, bytes)
       return bytes
     }
-    timeSegment({ ...context, device: { ...context.device, scratchBytes } }, segment, segmentTiling(lowering.graph, segment, untiled)!)
+    timeSegment({ ...scope, device: { ...scope.device, scratchBytes } }, segment, segmentTiling(lowering.graph, segment, untiled)!)
     return largest
   }
 }
 
-const bytesOf = (context: Context, pool: Pool, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentBytes => {
-  const emit = createEmitter(pool)
+const bytesOf = (scope: ModelScope, pool: Pool, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentBytes => {
+  const builder = createBuilder(pool)
   // What a tile leaves to the next one, and to the host, the largest alone does not tell.
-  const inBands = endsOnHost(context.graph, segment, streamed).length > 0
-  const forwardEnd = emitSegment({ ...context, emit }, segment, inBands ? tiling : largestTile(tiling), streamed)
-  const local = lifetimesOf(emit.code(), []).filter(({ buffer: { scope } }) => scope === 'local' || scope === 'unwanted')
+  const inBands = endsOnHost(scope.graph, segment, streamed).length > 0
+  const forwardEnd = emitSegment({ ...scope, builder }, segment, inBands ? tiling : largestTile(tiling), streamed)
+  const local = lifetimesOf(builder.code(), []).filter(({ buffer: { role } }) => role === 'local' || role === 'unwanted')
   const [forward, backward] = [local.filter(({ from }) => from < forwardEnd), local.filter(({ to }) => to > forwardEnd)]
   const across = local.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
   return {

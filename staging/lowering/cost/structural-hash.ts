@@ -1,15 +1,15 @@
 import { gathersMoments } from '../../graph/normalisation'
 import { endsOf } from '../../graph/tiling'
 import type { Span } from '../../plans/plan'
-import type { Context } from '../scope/scope'
+import type { ModelScope } from '../scope/scope'
 
 /**
  * Numbers spans of nodes. Those with the same number are lowered to the same kernels over buffers of the same sizes: deep networks repeat
  * their blocks.
  */
-export const structuralHashes = ({ graph, layouts, parameters, gradients }: Context): ((span: Span) => number) => {
+export const structuralHashes = ({ graph, layouts, parameters, requiresGrad }: ModelScope): ((span: Span) => number) => {
   const [ofNodes, ofSpans] = [numbering(), numbering()]
-  const ofTensor = (tensor: number): readonly unknown[] => [layouts[tensor], gradients[tensor]]
+  const ofTensor = (tensor: number): readonly unknown[] => [layouts[tensor], requiresGrad[tensor]]
   const nodes = graph.nodes.map(({ op, args, input, output }, position) => {
     const { weight, bias } = parameters[position] ?? {}
     const ofParameters = [weight, bias].map(

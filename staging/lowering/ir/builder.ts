@@ -6,7 +6,7 @@ export interface Buffer {
   readonly id: number
   readonly name: string
   readonly bytes: number
-  readonly scope: BufferRole
+  readonly role: BufferRole
 }
 
 export type Strides = readonly [number, number, number]
@@ -78,8 +78,8 @@ export const createPool = (): Pool => {
 }
 
 /** Collects instructions in program order; the one place of staging that grows a list as it goes. */
-export interface Emitter {
-  readonly buffer: (name: string, bytes: number, scope?: Buffer['scope']) => Buffer
+export interface Builder {
+  readonly buffer: (name: string, bytes: number, role?: Buffer['role']) => Buffer
   /** The next launch that reads this output gradient begins a tile's backward. */
   readonly seed: (gradient: Buffer) => void
   readonly launch: <K extends KernelKind>(kernel: KernelOf<K>, operands: { readonly [O in OperandsOf<K>]: UnplacedOperand }) => void
@@ -95,9 +95,9 @@ export interface Emitter {
   readonly pairs: (axis: TileAxis, count: number, body: (index: 0 | 1) => void) => void
   readonly code: () => readonly UnplacedInstruction[]
   /** A moment of the step begins (see HostStay in plan.ts); only its first time outside of loops counts. */
-  readonly moment: (moment: number) => void
+  readonly timepoint: (moment: number) => void
   /** The position in `code` at which each moment that came begins. */
-  readonly moments: () => ReadonlyMap<number, number>
+  readonly timepoints: () => ReadonlyMap<number, number>
 }
 
 /** Which indices of an axis a loop's index k stands for: first + step * k. */
@@ -114,7 +114,7 @@ const stepped = (operand: UnplacedOperand, { axis, first, step }: Stepping): Unp
   return { ...operand, base: operand.base + first * stride, strides: [b!, h!, w!] }
 }
 
-export const createEmitter = (pool: Pool): Emitter => {
+export const createBuilder = (pool: Pool): Builder => {
   let current: UnplacedInstruction[] = []
   let seeding: Buffer | undefined
   let stepping: Stepping | undefined
@@ -151,7 +151,7 @@ export const createEmitter = (pool: Pool): Emitter => {
       current.push({ kind, engine, event, ...(device === undefined ? {} : { device }) })
     }
   return {
-    buffer: (name, bytes, scope = 'local') => ({ id: pool.freshBuffer(), name, bytes, scope }),
+    buffer: (name, bytes, role = 'local') => ({ id: pool.freshBuffer(), name, bytes, role }),
     seed: (gradient) => {
       seeding = gradient
     },
@@ -176,9 +176,9 @@ export const createEmitter = (pool: Pool): Emitter => {
       if (count % 2 === 1) runAt(count - 1, 0)
     },
     code: () => current,
-    moment: (moment) => {
+    timepoint: (moment) => {
       if (depth === 0 && !moments.has(moment)) moments.set(moment, current.length)
     },
-    moments: () => moments
+    timepoints: () => moments
   }
 }

@@ -15,13 +15,13 @@ const activation = <P extends keyof typeof functions>(op: P): OpLowering<P> => {
     saves,
     inPlace: true,
     outputLayout: sameLayout,
-    forward: ({ emit }, { source, destination }) =>
-      emit.launch<'activationForward'>(
+    forward: ({ builder }, { source, destination }) =>
+      builder.launch<'activationForward'>(
         { kind: 'activationForward', function: code, ...tileFields(source) },
         { source: source.address, destination: destination.address }
       ),
-    backward: ({ emit }, step, { destination, source }) =>
-      emit.launch<'activationBackward'>(
+    backward: ({ builder }, step, { destination, source }) =>
+      builder.launch<'activationBackward'>(
         { kind: 'activationBackward', function: code, ...tileFields(source!) },
         {
           kept: 'output' in saves ? step.destination.address : step.source.address,

@@ -1,5 +1,5 @@
 import { isNormalisation, gathersMoments, normalisationOf, type Normalisation } from '../../graph/normalisation'
-import type { Context } from '../scope/scope'
+import type { ModelScope } from '../scope/scope'
 import { at, moved, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region } from '../ir/tile-tensor'
 
@@ -14,11 +14,11 @@ export const rowsOf = (node: Normalisation): number => {
 }
 
 /** A place for the moments of every op that gathers them. */
-export const openMoments = ({ graph, emit }: Pick<Context, 'graph' | 'emit'>): ReadonlyMap<number, Buffer> =>
+export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'builder'>): ReadonlyMap<number, Buffer> =>
   new Map(
     graph.nodes.flatMap((node, position) =>
       isNormalisation(node) && gathersMoments(node)
-        ? [[position, emit.buffer(`moments of ${node.name}`, rowsOf(node) * momentBytes, 'statistics')] as const]
+        ? [[position, builder.buffer(`moments of ${node.name}`, rowsOf(node) * momentBytes, 'statistics')] as const]
         : []
     )
   )
@@ -33,5 +33,9 @@ export const rowsOfTile = (
   normalisationOf(node).perImage === 1 ? moved(base, from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0]) : base
 
 /** Where a tile's moments lie. */
-export const momentsAt = ({ moments }: Context, node: Normalisation, position: number, region: Region): UnplacedOperand =>
-  rowsOfTile(at(moments.get(position)!), node, region, normalisationOf(node).groups * momentBytes)
+export const momentsAt = (
+  { moments }: Pick<ModelScope, 'moments'>,
+  node: Normalisation,
+  position: number,
+  region: Region
+): UnplacedOperand => rowsOfTile(at(moments.get(position)!), node, region, normalisationOf(node).groups * momentBytes)

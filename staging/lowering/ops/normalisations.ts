@@ -1,5 +1,6 @@
 import type { Normalisation } from '../../graph/normalisation'
-import type { Context, Step } from '../scope/scope'
+import type { TileScope } from '../scope/scope'
+import type { Step } from '../scope/op-step'
 import { normalisationKernel } from './normalisation-kernel'
 import { sameLayout, type OpLowering } from './op-lowering'
 
@@ -9,10 +10,10 @@ const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(): 
   inPlace: true,
   fusesRectifier: true,
   outputLayout: sameLayout,
-  forward: (context: Context, step: Step) => {
+  forward: (scope: TileScope, step: Step) => {
     const { node, position, source, sourceRegion, slope, destination } = step
-    const { fields, operands } = normalisationKernel(context, node as Normalisation, position, source, sourceRegion, slope)
-    context.emit.launch<'normaliseForward'>({ kind: 'normaliseForward', ...fields }, { ...operands, destination: destination.address })
+    const { fields, operands } = normalisationKernel(scope, node as Normalisation, position, source, sourceRegion, slope)
+    scope.builder.launch<'normaliseForward'>({ kind: 'normaliseForward', ...fields }, { ...operands, destination: destination.address })
   },
   backward: () => {
     throw new Error('backward of a normalisation is not a step of its own')

@@ -1,14 +1,15 @@
 import type { ArgsOf, Op } from '../../../dsl'
 import type { Node } from '../../graph/graph'
 import type { Layout } from '../../kernels/layout'
-import type { Context, Step, StepGradients } from '../scope/scope'
+import type { ModelScope, TileScope } from '../scope/scope'
+import type { Step, StepGradients } from '../scope/op-step'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 
 /** How an op runs forward on a tile and back; ops/index.ts has one row an op. */
 export interface OpLowering<P extends Op> {
   /** What backward reads besides the output's gradient, the input perhaps for weights that learn only; the rest need not be kept. */
-  readonly saves: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly winners?: true }
+  readonly saves: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly indices?: true }
   /** Forward may overwrite its first input, and backward its output's gradient. */
   readonly inPlace: boolean
   /** Whether forward adds to its output, which is zeroed first. */
@@ -19,9 +20,9 @@ export interface OpLowering<P extends Op> {
   readonly fusesRectifier?: true
   /** The gradient of every input is that of the output. */
   readonly passesGradient?: true
-  readonly outputLayout: (context: Pick<Context, 'device'>, source: Layout, node: NodeFor<P>) => Layout
-  readonly forward: (context: Context, step: Step<NodeFor<P>>) => void
-  readonly backward: (context: Context, step: Step<NodeFor<P>>, gradients: StepGradients) => void
+  readonly outputLayout: (scope: Pick<ModelScope, 'device'>, source: Layout, node: NodeFor<P>) => Layout
+  readonly forward: (scope: TileScope, step: Step<NodeFor<P>>) => void
+  readonly backward: (scope: TileScope, step: Step<NodeFor<P>>, gradients: StepGradients) => void
 }
 
 export const sameLayout = (_: unknown, source: Layout): Layout => source

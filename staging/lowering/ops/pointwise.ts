@@ -1,6 +1,7 @@
 import type { ArgsOf } from '../../../dsl'
 import { activationElements } from '../../kernels/layout'
-import type { Context, Step } from '../scope/scope'
+import type { TileScope } from '../scope/scope'
+import type { Step } from '../scope/op-step'
 import { originOf, tileFields } from '../scope/regions'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
@@ -15,13 +16,13 @@ const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) =>
     inPlace: true,
     slope: slopeOf,
     outputLayout: sameLayout,
-    forward: ({ emit }, step) =>
-      emit.launch<'rectifierForward'>(
+    forward: ({ builder }, step) =>
+      builder.launch<'rectifierForward'>(
         { kind: 'rectifierForward', ...fields(step) },
         { source: step.source.address, destination: step.destination.address }
       ),
-    backward: ({ emit }, step, { destination, source }) =>
-      emit.launch<'rectifierBackward'>(
+    backward: ({ builder }, step, { destination, source }) =>
+      builder.launch<'rectifierBackward'>(
         { kind: 'rectifierBackward', ...fields(step) },
         { destination: step.destination.address, destinationGradient: destination!.address, sourceGradient: source!.address }
       )
@@ -31,7 +32,7 @@ const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) =>
 export const relu = rectifier<'relu'>(() => 0)
 export const leakyRelu = rectifier<'leakyRelu'>(({ slope = 0.01 }) => slope)
 
-const dropoutFields = ({ graph }: Context, { node, source }: Step<NodeFor<'dropout'>>) => ({
+const dropoutFields = ({ graph }: TileScope, { node, source }: Step<NodeFor<'dropout'>>) => ({
   ...tileFields(source),
   fullChannels: node.input[1],
   fullHeight: node.input[2],
@@ -45,14 +46,14 @@ export const dropout: OpLowering<'dropout'> = {
   saves: {},
   inPlace: true,
   outputLayout: sameLayout,
-  forward: (context, step) =>
-    context.emit.launch<'dropout'>(
-      { kind: 'dropout', ...dropoutFields(context, step) },
+  forward: (scope, step) =>
+    scope.builder.launch<'dropout'>(
+      { kind: 'dropout', ...dropoutFields(scope, step) },
       { source: step.source.address, destination: step.destination.address, ...originOf(step.sourceRegion) }
     ),
-  backward: (context, step, { destination, source }) =>
-    context.emit.launch<'dropout'>(
-      { kind: 'dropout', ...dropoutFields(context, step) },
+  backward: (scope, step, { destination, source }) =>
+    scope.builder.launch<'dropout'>(
+      { kind: 'dropout', ...dropoutFields(scope, step) },
       { source: destination!.address, destination: source!.address, ...originOf(step.sourceRegion) }
     )
 }

@@ -1,6 +1,6 @@
 import { windowOf } from '../../../dsl'
 import { layoutCode } from '../../kernels/layout'
-import { windowFields, type Step } from '../scope/scope'
+import { windowFields, type Step } from '../scope/op-step'
 import { tileFields } from '../scope/regions'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
@@ -10,18 +10,18 @@ const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
 })
 
 export const maxPool2d: OpLowering<'maxPool2d'> = {
-  saves: { winners: true },
+  saves: { indices: true },
   inPlace: false,
   outputLayout: sameLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'maxPoolForward'>(
+  forward: ({ builder }, step) =>
+    builder.launch<'maxPoolForward'>(
       { kind: 'maxPoolForward', ...fields(step) },
-      { source: step.source.address, destination: step.destination.address, winners: step.winners }
+      { source: step.source.address, destination: step.destination.address, winners: step.indices }
     ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'maxPoolBackward'>(
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'maxPoolBackward'>(
       { kind: 'maxPoolBackward', ...fields(step) },
-      { destinationGradient: destination!.address, winners: step.winners, sourceGradient: source!.address }
+      { destinationGradient: destination!.address, winners: step.indices, sourceGradient: source!.address }
     )
 }
 
@@ -36,13 +36,13 @@ export const avgPool2d: OpLowering<'avgPool2d'> = {
   saves: {},
   inPlace: false,
   outputLayout: sameLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'averagePoolForward'>(
+  forward: ({ builder }, step) =>
+    builder.launch<'averagePoolForward'>(
       { kind: 'averagePoolForward', ...averageFields(step) },
       { source: step.source.address, destination: step.destination.address }
     ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'averagePoolBackward'>(
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'averagePoolBackward'>(
       { kind: 'averagePoolBackward', ...averageFields(step) },
       { destinationGradient: destination!.address, sourceGradient: source!.address }
     )
@@ -54,13 +54,13 @@ export const globalAvgPool: OpLowering<'globalAvgPool'> = {
   inPlace: false,
   accumulates: () => true,
   outputLayout: plainLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'sumPixelsForward'>(
+  forward: ({ builder }, step) =>
+    builder.launch<'sumPixelsForward'>(
       { kind: 'sumPixelsForward', ...tileFields(step.source), scale: scaleOf(step) },
       { source: step.source.address, sum: step.destination.address }
     ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'sumPixelsBackward'>(
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'sumPixelsBackward'>(
       { kind: 'sumPixelsBackward', ...tileFields(source!), scale: scaleOf(step) },
       { sumGradient: destination!.address, sourceGradient: source!.address }
     )

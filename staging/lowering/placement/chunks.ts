@@ -42,7 +42,7 @@ const rangesOf = (
   const inside = new Map<(typeof loops)[number], number[]>()
   const single: Range[] = []
   lifetimes.forEach(({ buffer, bytes, from, to }, index) => {
-    if (buffer.scope === 'resident') return void residents.push(index)
+    if (buffer.role === 'resident') return void residents.push(index)
     const loop = loops.find((one) => one.from <= from && to <= one.to)
     if (loop === undefined) return void single.push({ kind: 'buffer', bytes, from, to, members: [{ index, offset: 0 }] })
     inside.set(loop, [...(inside.get(loop) ?? []), index])

@@ -2,18 +2,18 @@ import type { Extents } from '../../graph/extents'
 import { extentsOfTensor } from '../../graph/graph'
 import { channelBlock, layoutCode, type Layout } from '../../kernels/layout'
 import type { BufferRole } from '../../program/program'
-import { at, type Emitter, type UnplacedOperand } from '../ir/builder'
+import { at, type Builder, type UnplacedOperand } from '../ir/builder'
 import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { boxStrides, addressOf, tensorBytes, tileFields } from './regions'
-import type { Context } from './scope'
+import type { ModelScope } from './scope'
 
 /** Copies a part of one tensor to a part of another of the same layout, or adds it there. */
-export const copyPart = (emit: Emitter, from: Part, to: Part, add: 0 | 1, elementBytes: number): void => {
+export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, elementBytes: number): void => {
   const { layout, extents } = from.tensor
   const block = channelBlock(layout, extents[1])
   const [batch, rows, columns] = from.region.size
   const [source, destination] = [boxStrides(from.tensor), boxStrides(to.tensor)]
-  emit.launch<'copyBox'>(
+  builder.launch<'copyBox'>(
     {
       kind: 'copyBox',
       n0: batch,
@@ -34,13 +34,13 @@ export const copyPart = (emit: Emitter, from: Part, to: Part, add: 0 | 1, elemen
 }
 
 /** Zeroes all of a tile. */
-export const zeroTile = (emit: Emitter, { address, layout, extents }: TileTensor, elementBytes: number): void =>
-  emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: address })
+export const zeroTile = (builder: Builder, { address, layout, extents }: TileTensor, elementBytes: number): void =>
+  builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: address })
 
 /** The same tile in another layout. */
-export const reorderTile = (emit: Emitter, source: TileTensor, destination: TileTensor): void => {
+export const reorderTile = (builder: Builder, source: TileTensor, destination: TileTensor): void => {
   const [batch, channels, height, width] = source.extents
-  emit.launch<'reorderActivation'>(
+  builder.launch<'reorderActivation'>(
     {
       kind: 'reorderActivation',
       ...{ batch, channels, height, width },
@@ -51,23 +51,23 @@ export const reorderTile = (emit: Emitter, source: TileTensor, destination: Tile
   )
 }
 
-export const freshTile = (context: Context, name: string, extents: Extents, layout: Layout): TileTensor => ({
-  address: at(context.emit.buffer(name, tensorBytes(layout, extents, context.activationBytes))),
+export const freshTile = (scope: ModelScope, name: string, extents: Extents, layout: Layout): TileTensor => ({
+  address: at(scope.builder.buffer(name, tensorBytes(layout, extents, scope.activationBytes))),
   extents,
   layout
 })
 
 /** The tile itself where it has this layout, else a copy. */
-export const inLayout = (context: Context, tile: TileTensor, layout: Layout, name = 'an operand in another layout'): TileTensor => {
+export const inLayout = (scope: ModelScope, tile: TileTensor, layout: Layout, name = 'an operand in another layout'): TileTensor => {
   if (tile.layout === layout) return tile
-  const copy = freshTile(context, name, tile.extents, layout)
-  reorderTile(context.emit, tile, copy)
+  const copy = freshTile(scope, name, tile.extents, layout)
+  reorderTile(scope.builder, tile, copy)
   return copy
 }
 
 /** `count` contiguous elements of a parameter from one place to another, copied or added. */
-export const copyElements = (emit: Emitter, count: number, source: UnplacedOperand, destination: UnplacedOperand, add: 0 | 1): void =>
-  emit.launch<'copyBox'>(
+export const copyElements = (builder: Builder, count: number, source: UnplacedOperand, destination: UnplacedOperand, add: 0 | 1): void =>
+  builder.launch<'copyBox'>(
     {
       kind: 'copyBox',
       n0: 1,
@@ -87,10 +87,10 @@ export const copyElements = (emit: Emitter, count: number, source: UnplacedOpera
   )
 
 /** A plain tensor of the parameters' type to one of the activations'. */
-export const roundTile = (emit: Emitter, source: TileTensor, destination: TileTensor): void => {
+export const castTile = (builder: Builder, source: TileTensor, destination: TileTensor): void => {
   const [, channels, height, width] = source.extents
   const strides = { strideBatch: channels * height * width, strideChannel: height * width, strideHeight: width }
-  emit.launch<'gather'>(
+  builder.launch<'gather'>(
     { kind: 'gather', ...strides, ...tileFields(destination) },
     { source: source.address, destination: destination.address }
   )
@@ -98,12 +98,12 @@ export const roundTile = (emit: Emitter, source: TileTensor, destination: TileTe
 
 /** A place for all of a tensor of the graph. */
 export const wholeTensor = (
-  { graph, layouts, emit, activationBytes }: Pick<Context, 'graph' | 'layouts' | 'emit' | 'activationBytes'>,
+  { graph, layouts, builder, activationBytes }: Pick<ModelScope, 'graph' | 'layouts' | 'builder' | 'activationBytes'>,
   tensor: number,
   name: string,
-  scope: BufferRole
+  role: BufferRole
 ): WholeTensor => {
   const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
-  const buffer = emit.buffer(name, tensorBytes(layout, extents, activationBytes), scope)
+  const buffer = builder.buffer(name, tensorBytes(layout, extents, activationBytes), role)
   return { buffer, address: at(buffer), extents, layout }
 }

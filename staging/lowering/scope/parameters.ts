@@ -5,12 +5,13 @@ import { layoutCode, weightElements, type Layout } from '../../kernels/layout'
 import { isNormalisation } from '../../graph/normalisation'
 import { learningOf, updatesLater, type Optimizer } from '../../graph/objective'
 import { tileCount, type Segment } from '../../plans/plan'
-import { rounds, type Context, type NodeParameters, type ParameterTensor } from './scope'
-import { at, none, type Buffer, type Emitter, type UnplacedOperand } from '../ir/builder'
+import { isMixedPrecision, type ModelScope, type SegmentScope } from './scope'
+import type { NodeParameters, ParameterTensor } from './parameter-tensor'
+import { at, none, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import { copyElements } from './copies'
 
 /** How a node's weights are stored, and as what the gradient of its input reads them. */
-const weightForms = (node: Node, sourceLayout: Layout, { device }: Pick<Context, 'device'>) => {
+const weightForms = (node: Node, sourceLayout: Layout, { device }: Pick<ModelScope, 'device'>) => {
   if (node.op !== 'conv2d' && node.op !== 'convTranspose2d')
     return { forward: 'plain', backwardData: 'plain', transformable: false } as const
   const convolution = convolutionOf(node)
@@ -42,7 +43,7 @@ const convolutionOf = (node: Extract<Node, { readonly op: 'conv2d' | 'convTransp
 export const parameterTensors = (
   node: Node,
   sourceLayout: Layout,
-  { device, emit, parameterBytes, objective }: Pick<Context, 'device' | 'emit' | 'parameterBytes' | 'objective'>
+  { device, builder, parameterBytes, objective }: Pick<ModelScope, 'device' | 'builder' | 'parameterBytes' | 'objective'>
 ): NodeParameters | undefined => {
   if (node.parameters.length === 0) return undefined
   const groups = 'groups' in node.args && !isNormalisation(node) ? (node.args.groups ?? 1) : 1
@@ -55,7 +56,7 @@ export const parameterTensors = (
     const learning = isLearnable(parameter) ? learningOf(objective, name) : undefined
     const isWeight = role === 'weight'
     const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
-    const resident = (of: string) => emit.buffer(of, elements * parameterBytes, 'resident')
+    const resident = (of: string) => builder.buffer(of, elements * parameterBytes, 'resident')
     return {
       name,
       shape,
@@ -82,14 +83,14 @@ export const learningTensors = (parameters: NodeParameters | undefined): readonl
 
 /** Copies a parameter (or a tensor of its form) from one layout to another. */
 export const reorderParameter = (
-  emit: Emitter,
+  builder: Builder,
   { shape, groups, elements }: ParameterTensor,
   [source, sourceLayout]: readonly [UnplacedOperand, Layout],
   [destination, destinationLayout]: readonly [UnplacedOperand, Layout]
 ): void => {
-  if (sourceLayout === destinationLayout) return copyElements(emit, elements, source, destination, 0)
+  if (sourceLayout === destinationLayout) return copyElements(builder, elements, source, destination, 0)
   const [outChannels, inPerGroup, kernelHeight, kernelWidth] = shape as readonly [number, number, number, number]
-  emit.launch<'reorderWeights'>(
+  builder.launch<'reorderWeights'>(
     {
       kind: 'reorderWeights',
       outChannels,
@@ -105,45 +106,46 @@ export const reorderParameter = (
 }
 
 /** Whether products read a copy of these weights that is rounded; those of normalisations are read as they are. */
-export const isRounded = (context: Pick<Context, 'activationBytes' | 'parameterBytes'>, { shape }: ParameterTensor): boolean =>
-  rounds(context) && shape.length > 1
+export const isCast = (scope: Pick<ModelScope, 'activationBytes' | 'parameterBytes'>, { shape }: ParameterTensor): boolean =>
+  isMixedPrecision(scope) && shape.length > 1
 
 /** Weights as a product reads them: as they are stored, or a copy in another layout or rounded to the activations' type. */
-export const weightsIn = (context: WeightContext, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
+export const weightsIn = (scope: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
   const isStored = weight.layout === layout
-  if (!isRounded(context, weight)) return isStored ? at(weight.buffer) : reordered(context, weight, layout)
-  const shared = isStored ? context.rounded?.get(weight) : undefined
+  if (!isCast(scope, weight)) return isStored ? at(weight.buffer) : reordered(scope, weight, layout)
+  const shared = isStored ? scope.castWeights.get(weight) : undefined
   if (shared !== undefined) return shared
-  const { emit, activationBytes } = context
+  const { builder, activationBytes } = scope
   const count = elementsIn(weight, layout)
-  const copy = at(emit.buffer(`${weight.name} rounded`, count * activationBytes))
-  const source = isStored ? at(weight.buffer) : reordered(context, weight, layout)
-  emit.launch<'roundWeights'>({ kind: 'roundWeights', count }, { source, destination: copy })
+  const copy = at(builder.buffer(`${weight.name} rounded`, count * activationBytes))
+  const source = isStored ? at(weight.buffer) : reordered(scope, weight, layout)
+  builder.launch<'roundWeights'>({ kind: 'roundWeights', count }, { source, destination: copy })
   return copy
 }
 
-type WeightContext = Pick<Context, 'emit' | 'activationBytes' | 'parameterBytes' | 'rounded'>
+type WeightScope = Pick<SegmentScope, 'builder' | 'activationBytes' | 'parameterBytes' | 'castWeights'>
 
 const elementsIn = ({ shape, groups }: ParameterTensor, layout: Layout): number => {
   const [out, inPerGroup, height = 1, width = 1] = shape as readonly [number, number, number?, number?]
   return weightElements(layout, [out, inPerGroup, height, width], groups)
 }
 
-const reordered = ({ emit, parameterBytes }: WeightContext, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
-  const copy = at(emit.buffer(`${weight.name} in layout ${layout}`, elementsIn(weight, layout) * parameterBytes))
-  reorderParameter(emit, weight, [at(weight.buffer), weight.layout], [copy, layout])
+const reordered = ({ builder, parameterBytes }: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
+  const copy = at(builder.buffer(`${weight.name} in layout ${layout}`, elementsIn(weight, layout) * parameterBytes))
+  reorderParameter(builder, weight, [at(weight.buffer), weight.layout], [copy, layout])
   return copy
 }
 
-/** The context of a segment's tiles that share the rounded weights of these layers, made here. */
-export const withRoundedWeights = (
-  context: Context,
+/** Before the tiles of a segment: the weights of these layers that its tiles share, cast to the activations' type. */
+export const castSharedWeights = (
+  scope: ModelScope,
   { grid, reorder }: Segment,
   layers: readonly (NodeParameters | undefined)[]
-): Context => {
-  if (!rounds(context) || tileCount(grid) === 1 || reorder !== 'once') return context
-  const weights = new Set(layers.flatMap((both) => (both?.weight !== undefined && isRounded(context, both.weight) ? [both.weight] : [])))
-  return { ...context, rounded: new Map([...weights].map((weight) => [weight, weightsIn(context, weight, weight.layout)])) }
+): SegmentScope['castWeights'] => {
+  if (!isMixedPrecision(scope) || tileCount(grid) === 1 || reorder !== 'once') return new Map()
+  const weights = new Set(layers.flatMap((both) => (both?.weight !== undefined && isCast(scope, both.weight) ? [both.weight] : [])))
+  const notYetCast = { ...scope, castWeights: new Map() }
+  return new Map([...weights].map((weight) => [weight, weightsIn(notYetCast, weight, weight.layout)]))
 }
 
 /** Names of an optimizer's buffers; each has the form of its parameter and starts at zero. */
@@ -152,7 +154,7 @@ export const stateNames = (optimizer: Optimizer): readonly string[] =>
 
 /** One optimizer update of a parameter that learns from its complete gradient. */
 export const updateParameter = (
-  emit: Emitter,
+  builder: Builder,
   optimizer: Optimizer,
   { buffer, elements, learning }: ParameterTensor,
   gradient: Buffer,
@@ -162,9 +164,9 @@ export const updateParameter = (
   const fields = { count: elements, ...learning! }
   const [first = none, second = none] = state.map((part) => at(part))
   if (optimizer.kind === 'sgd')
-    emit.launch<'sgd'>({ kind: 'sgd', ...fields, momentum: optimizer.momentum }, { ...operands, velocity: first })
+    builder.launch<'sgd'>({ kind: 'sgd', ...fields, momentum: optimizer.momentum }, { ...operands, velocity: first })
   else
-    emit.launch<'adam'>(
+    builder.launch<'adam'>(
       {
         kind: 'adam',
         ...fields,

@@ -1,5 +1,6 @@
 import { aligned } from '../../placement/placement'
-import type { Context, ParameterTensor } from './scope'
+import type { ModelScope } from './scope'
+import type { ParameterTensor } from './parameter-tensor'
 import type { Buffer } from '../ir/builder'
 import { stateNames, tensorsOf } from './parameters'
 
@@ -12,7 +13,7 @@ export interface StatePart {
 }
 
 /** Parameters, then optimizer state, then gradients that are kept: all that outlives a section. */
-export const residentsOf = ({ parameters, objective, emit, parameterBytes, graph }: Context): readonly StatePart[] => {
+export const residentsOf = ({ parameters, objective, builder, parameterBytes, graph }: ModelScope): readonly StatePart[] => {
   const tensors = parameters.flatMap((both, index) =>
     both === undefined ? [] : tensorsOf(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
   )
@@ -22,7 +23,7 @@ export const residentsOf = ({ parameters, objective, emit, parameterBytes, graph
     ...tensors.flatMap(({ parameter }) =>
       (parameter.learning === undefined ? [] : names).map((role) => {
         const name = `${role}.${parameter.name}`
-        return { name, role, parameter, buffer: emit.buffer(name, parameter.elements * parameterBytes, 'resident') }
+        return { name, role, parameter, buffer: builder.buffer(name, parameter.elements * parameterBytes, 'resident') }
       })
     ),
     ...tensors.flatMap(({ parameter }) =>

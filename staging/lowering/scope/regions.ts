@@ -3,7 +3,7 @@ import type { Extents } from '../../graph/extents'
 import { activationElements, channelBlock, layoutCode, type Layout } from '../../kernels/layout'
 import type { KernelOf } from '../../kernels/kernels'
 import type { TileRun } from '../../graph/tiling'
-import type { Context } from './scope'
+import type { ModelScope } from './scope'
 import { exchanged, index, moved, still, type Strides, type UnplacedOperand } from '../ir/builder'
 import type { Interval } from '../../graph/interval'
 
@@ -76,7 +76,7 @@ export const sliceOf = (whole: TileTensor, region: Region, elementBytes: number)
 
 /** A slice of activations that any kernel of the device can read and write, as it begins where that wants it. */
 export const viewOf = (
-  { device: { viewAlignment = 1 }, activationBytes }: Pick<Context, 'device' | 'activationBytes'>,
+  { device: { viewAlignment = 1 }, activationBytes }: Pick<ModelScope, 'device' | 'activationBytes'>,
   whole: TileTensor,
   region: Region
 ): TileTensor | undefined => {

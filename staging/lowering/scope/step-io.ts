@@ -3,7 +3,7 @@ import { elementsOf, type Extents } from '../../graph/extents'
 import { exchangedBytes, parameterType, type Exchanged } from '../../program/program'
 import { aligned } from '../../placement/placement'
 import type { Objective } from '../../graph/objective'
-import type { Context, Source, StepExchange } from './scope'
+import type { ModelScope, Source, StepIo } from './scope'
 import type { DeviceModel } from '../../devices/device-model'
 
 interface Exchanging {
@@ -13,14 +13,14 @@ interface Exchanging {
   readonly source: Source
 }
 
-export interface ExchangeBuffer {
+export interface IoLayout {
   readonly bytes: number
   readonly entries: readonly Exchanged[]
-  readonly offsets: StepExchange
+  readonly offsets: StepIo
 }
 
 /** What a step's exchange buffer holds: the target and the loss; for gradients, them too, and a float input with its own. */
-export const exchangeOf = ({ graph, device, objective, source }: Exchanging): ExchangeBuffer => {
+export const layoutStepIo = ({ graph, device, objective, source }: Exchanging): IoLayout => {
   const type = parameterType(device.precision)
   const loss = graph.nodes[graph.nodes.length - 1]!
   const [batch, classes, height, width] = loss.input
@@ -52,11 +52,11 @@ export const exchangeOf = ({ graph, device, objective, source }: Exchanging): Ex
 }
 
 /** Whether an evaluation is given the classes of pixels and hands out their loss: beside training, where it validates. */
-export const handsOutLoss = ({ graph, objective }: Pick<Exchanging, 'graph' | 'objective'>): boolean =>
+export const exportsLoss = ({ graph, objective }: Pick<Exchanging, 'graph' | 'objective'>): boolean =>
   objective.kind === 'train' && graph.nodes.at(-1)?.op === 'pixelCrossEntropy'
 
 /** What an evaluation's holds: the scores, or the best class of each pixel and what their loss takes, and a float input. */
-export const evaluationExchangeOf = (exchanging: Exchanging): ExchangeBuffer => {
+export const layoutEvaluationIo = (exchanging: Exchanging): IoLayout => {
   const { graph, device, source } = exchanging
   const type = parameterType(device.precision)
   const loss = graph.nodes[graph.nodes.length - 1]!
@@ -65,7 +65,7 @@ export const evaluationExchangeOf = (exchanging: Exchanging): ExchangeBuffer => 
     loss.op === 'pixelCrossEntropy'
       ? { name: 'classes', type: 'uint8', shape: [batch, height, width] }
       : { name: 'scores', type, shape: flat(loss.input) },
-    ...(handsOutLoss(exchanging)
+    ...(exportsLoss(exchanging)
       ? [
           { name: 'target', type: 'int32' as const, shape: [batch, height, width] },
           { name: 'normaliser', type: 'float64' as const, shape: [1] },
@@ -76,7 +76,7 @@ export const evaluationExchangeOf = (exchanging: Exchanging): ExchangeBuffer => 
   ])
 }
 
-const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): ExchangeBuffer => {
+const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): IoLayout => {
   const entries: Exchanged[] = []
   let bytes = 0
   for (const entry of wanted) {
@@ -108,5 +108,5 @@ const flat = (extents: Extents): readonly number[] =>
   extents[2] === 1 && extents[3] === 1 && elementsOf(extents) === extents[0] * extents[1] ? [extents[0], extents[1]] : extents
 
 /** Where the gradient of the network's input is handed out. */
-export const exportsInput = ({ objective, source }: Pick<Context, 'objective' | 'source'>): boolean =>
+export const exportsInput = ({ objective, source }: Pick<ModelScope, 'objective' | 'source'>): boolean =>
   objective.kind === 'gradients' && source.kind === 'float'

@@ -3,24 +3,24 @@ import type { Segment } from '../../plans/plan'
 import { endsOnHost, streamedBy } from '../../plans/host-tensors'
 import { endsOf, type SegmentTiling } from '../../graph/tiling'
 import type { Boundary, Stream } from '../tile/bound-segment'
-import type { Context } from '../scope/scope'
+import type { ModelScope } from '../scope/scope'
 import { passOf } from '../tile/pass'
 import { bodiesOf, emitForward, type SegmentCode } from './segment'
 import { expectPending, readingOf, regularRuns, streamsOf, type IntervalOf } from '../tile/host-rows'
 import { wholeTensor } from '../scope/copies'
 import type { WholeTensor } from '../ir/tile-tensor'
 
-const outputOf = (context: Context, tensor: number): WholeTensor =>
-  wholeTensor(context, tensor, `the output of ${context.graph.nodes[tensor - 1]!.name}`, 'boundary')
+const outputOf = (scope: ModelScope, tensor: number): WholeTensor =>
+  wholeTensor(scope, tensor, `the output of ${scope.graph.nodes[tensor - 1]!.name}`, 'boundary')
 
 /** Places for whole tensors between segments. */
-export const boundariesOf = (context: Context, tensors: Iterable<number>): Map<number, Boundary> => {
+export const boundariesOf = (scope: ModelScope, tensors: Iterable<number>): Map<number, Boundary> => {
   const open = (tensor: number): Boundary => {
-    const { name } = context.graph.nodes[tensor - 1]!
+    const { name } = scope.graph.nodes[tensor - 1]!
     return {
-      tensor: outputOf(context, tensor),
-      gradient: context.gradients[tensor]!
-        ? wholeTensor(context, tensor, `the gradient of the output of ${name}`, 'output-gradient')
+      tensor: outputOf(scope, tensor),
+      gradient: scope.requiresGrad[tensor]!
+        ? wholeTensor(scope, tensor, `the gradient of the output of ${name}`, 'output-gradient')
         : undefined
     }
   }
@@ -33,22 +33,22 @@ interface Between {
 }
 
 /** Of the tensors that leave any of the segments. */
-export const allBetween = (context: Context, segments: readonly Segment[]): Between => {
-  const streams = streamsOf(context, segments.flatMap(streamedBy))
-  const leaving = new Set(segments.flatMap((segment) => endsOf(context.graph, segment).outputs))
+export const allBetween = (scope: ModelScope, segments: readonly Segment[]): Between => {
+  const streams = streamsOf(scope, segments.flatMap(streamedBy))
+  const leaving = new Set(segments.flatMap((segment) => endsOf(scope.graph, segment).outputs))
   return {
     boundaries: boundariesOf(
-      context,
+      scope,
       [...leaving].filter((tensor) => !streams.has(tensor))
     ),
     streams
   }
 }
 
-export const bindSegment = (context: Context, segment: Segment, tiling: SegmentTiling, between: Between): SegmentCode => ({
+export const bindSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, between: Between): SegmentCode => ({
   segment,
-  bodies: bodiesOf(inBands(context, segment, tiling, between.streams)),
-  ends: endsOf(context.graph, segment),
+  bodies: bodiesOf(inBands(scope, segment, tiling, between.streams)),
+  ends: endsOf(scope.graph, segment),
   ...between
 })
 
@@ -56,31 +56,31 @@ export const bindSegment = (context: Context, segment: Segment, tiling: SegmentT
  * Segments forward once more, to new places, for the backward of the segment `before` which they stand and for their own: what forward
  * made is no longer there. What nothing reads is not made.
  */
-export const repeatForward = (context: Context, codes: readonly SegmentCode[], before: SegmentCode, between: Between): void => {
+export const repeatForward = (scope: ModelScope, codes: readonly SegmentCode[], before: SegmentCode, between: Between): void => {
   const wanted = new Set<number>()
   const want = (code: SegmentCode, mode: 'recompute' | 'repeat'): void => {
-    const { isRead } = passOf(context, { ...code, wanted }, mode)
+    const { isRead } = passOf(scope, { ...code, wanted }, mode)
     code.ends.inputs.filter(isRead).forEach((tensor) => wanted.add(tensor))
   }
   // What is kept has its inputs, and what learns nothing has no backward.
   const readsAgain = ({ segment: { from, to, recompute } }: SegmentCode): boolean =>
-    recompute && context.gradients.slice(from + 1, to + 1).some((wants) => wants)
+    recompute && scope.requiresGrad.slice(from + 1, to + 1).some((wants) => wants)
   for (const code of [...codes, before].filter(readsAgain)) want(code, 'recompute')
   for (const code of [...codes].reverse()) want(code, 'repeat')
-  for (const code of codes) if (code.ends.outputs.some((tensor) => wanted.has(tensor))) repeatOne(context, { ...code, wanted }, between)
+  for (const code of codes) if (code.ends.outputs.some((tensor) => wanted.has(tensor))) repeatOne(scope, { ...code, wanted }, between)
 }
 
-const repeatOne = (context: Context, code: SegmentCode, { boundaries, streams }: Between): void => {
+const repeatOne = (scope: ModelScope, code: SegmentCode, { boundaries, streams }: Between): void => {
   for (const tensor of code.ends.outputs) {
     const boundary = boundaries.get(tensor)
     if (boundary === undefined) streams.get(tensor)!.reopen()
-    else boundaries.set(tensor, { ...boundary, tensor: outputOf(context, tensor) })
+    else boundaries.set(tensor, { ...boundary, tensor: outputOf(scope, tensor) })
   }
-  emitForward(context, code, 'repeat')
+  emitForward(scope, code, 'repeat')
 }
 
 /** Tiles of which each run leaves the same of the gradients that go to the host. */
-const inBands = ({ graph }: Context, segment: Segment, tiling: SegmentTiling, streams: Between['streams']): SegmentTiling => {
+const inBands = ({ graph }: ModelScope, segment: Segment, tiling: SegmentTiling, streams: Between['streams']): SegmentTiling => {
   const bands = endsOf(graph, segment)
     .inputs.filter((tensor) => streams.get(tensor)?.gradient !== undefined)
     .flatMap((tensor) => {
@@ -92,13 +92,13 @@ const inBands = ({ graph }: Context, segment: Segment, tiling: SegmentTiling, st
 }
 
 /** A segment by itself, with whole tensors at its ends, but for those that are `streamed`. */
-export const bindAlone = (context: Context, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentCode => {
-  const { inputs, outputs } = endsOf(context.graph, segment)
-  const streams = streamsOf(context, endsOnHost(context.graph, segment, streamed))
-  outputs.forEach((tensor) => expectPending(context, streams.get(tensor), tensor))
-  return bindSegment(context, segment, tiling, {
+export const bindAlone = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): SegmentCode => {
+  const { inputs, outputs } = endsOf(scope.graph, segment)
+  const streams = streamsOf(scope, endsOnHost(scope.graph, segment, streamed))
+  outputs.forEach((tensor) => expectPending(scope, streams.get(tensor), tensor))
+  return bindSegment(scope, segment, tiling, {
     boundaries: boundariesOf(
-      context,
+      scope,
       [...inputs, ...outputs].filter((tensor) => !streamed.has(tensor))
     ),
     streams

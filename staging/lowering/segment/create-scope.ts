@@ -3,11 +3,11 @@ import type { Graph } from '../../graph/graph'
 import type { Layout } from '../../kernels/layout'
 import type { PlacementChoice } from '../../plans/plan'
 import { elementSizes } from '../../program/program'
-import { exportsInput, exchangeOf } from '../scope/step-io'
+import { exportsInput, layoutStepIo } from '../scope/step-io'
 import type { Objective } from '../../graph/objective'
-import type { Context, Source } from '../scope/scope'
-import { createEmitter, type Pool } from '../ir/builder'
-import { openMoments } from '../ops/moment-addresses'
+import type { ModelScope, Source } from '../scope/scope'
+import { createBuilder, type Pool } from '../ir/builder'
+import { createMoments } from '../ops/moment-addresses'
 import { loweringOf } from '../ops'
 import { learningTensors, parameterTensors } from '../scope/parameters'
 
@@ -28,7 +28,7 @@ const tensorLayouts = ({ graph, device }: Lowering): readonly Layout[] => {
 }
 
 /** Of each tensor, whether its gradient is wanted. */
-const wantedGradients = (graph: Graph, parameters: Context['parameters'], ofInput: boolean): readonly boolean[] => {
+const wantedGradients = (graph: Graph, parameters: ModelScope['parameters'], ofInput: boolean): readonly boolean[] => {
   const wanted = [ofInput]
   graph.nodes.forEach(({ inputs }, position) =>
     wanted.push(learningTensors(parameters[position]).length > 0 || inputs.some((tensor) => wanted[tensor]))
@@ -36,16 +36,14 @@ const wantedGradients = (graph: Graph, parameters: Context['parameters'], ofInpu
   return wanted
 }
 
-/** A context with every parameter in the arena, and nothing emitted yet. */
-export const createContext = (lowering: Lowering, pool: Pool): Context => {
-  const emit = createEmitter(pool)
+/** The scope of a model with every parameter in the arena, and nothing emitted yet. */
+export const createModelScope = (lowering: Lowering, pool: Pool): ModelScope => {
+  const builder = createBuilder(pool)
   const sizes = elementSizes(lowering.device.precision)
   const layouts = tensorLayouts(lowering)
   const { graph } = lowering
-  const parameters = graph.nodes.map((node) => parameterTensors(node, layouts[node.inputs[0]!]!, { ...lowering, emit, ...sizes }))
-  const gradients = wantedGradients(graph, parameters, exportsInput(lowering))
-  const first = gradients.indexOf(true)
-  const firstLearning = first === -1 ? parameters.length : first - 1
-  const moments = openMoments({ graph, emit })
-  return { ...lowering, emit, ...sizes, layouts, parameters, gradients, firstLearning, moments, exchange: exchangeOf(lowering).offsets }
+  const parameters = graph.nodes.map((node) => parameterTensors(node, layouts[node.inputs[0]!]!, { ...lowering, builder, ...sizes }))
+  const requiresGrad = wantedGradients(graph, parameters, exportsInput(lowering))
+  const moments = createMoments({ graph, builder })
+  return { ...lowering, builder, ...sizes, layouts, parameters, requiresGrad, moments, stepIo: layoutStepIo(lowering).offsets }
 }

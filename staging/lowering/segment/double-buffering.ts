@@ -1,7 +1,7 @@
 import type { Body, Origin, Region, BufferSlot, WholeTensor } from '../ir/tile-tensor'
 import { tileAxes } from '../../program/program'
 import type { BoundSegment, ForwardMode } from '../tile/bound-segment'
-import type { Context } from '../scope/scope'
+import type { ModelScope } from '../scope/scope'
 import { passOf } from '../tile/pass'
 import { regionExtents, regionOf, tensorBytes, wholeRows } from '../scope/regions'
 
@@ -12,7 +12,7 @@ export interface Brought {
   readonly bytesIn: (body: Body) => number
 }
 
-export const broughtBand = ({ activationBytes }: Context, whole: WholeTensor, regionOf: (body: Body) => Region): Brought => ({
+export const broughtBand = ({ activationBytes }: ModelScope, whole: WholeTensor, regionOf: (body: Body) => Region): Brought => ({
   origin: whole,
   name: `band of ${whole.buffer.name.replace(' on the host', '')}`,
   bytesIn: (body) => tensorBytes(whole.layout, regionExtents(regionOf(body), whole.extents[1]), activationBytes)
@@ -21,12 +21,12 @@ export const broughtBand = ({ activationBytes }: Context, whole: WholeTensor, re
 type Tiled = BoundSegment & { readonly bodies: readonly Body[] }
 
 /** What a pass over a segment's tiles brings of its inputs. */
-const broughtInputs = (context: Context, { streams, ...code }: Tiled, mode: ForwardMode): readonly Brought[] => {
-  const { source, graph, layouts, activationBytes } = context
-  const { isRead } = passOf(context, code, mode)
+const broughtInputs = (scope: ModelScope, { streams, ...code }: Tiled, mode: ForwardMode): readonly Brought[] => {
+  const { source, graph, layouts, activationBytes } = scope
+  const { isRead } = passOf(scope, code, mode)
   return code.ends.inputs.filter(isRead).flatMap((tensor): readonly Brought[] => {
     const whole = streams.get(tensor)?.tensor
-    if (whole !== undefined) return [broughtBand(context, whole, (body) => wholeRows(whole, regionOf(body, tensor)))]
+    if (whole !== undefined) return [broughtBand(scope, whole, (body) => wholeRows(whole, regionOf(body, tensor)))]
     if (tensor > 0 || source.kind !== 'image') return []
     const bytesIn = (body: Body): number => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), activationBytes)
     return [{ origin: 'images', name: 'input tile', bytesIn }]
@@ -51,14 +51,14 @@ const turnsOf = (bodies: readonly Body[]): readonly Turns[] => {
 }
 
 /** Both turns, with places for the largest of what each brings. */
-const createSlots = ({ emit }: Context, turns: readonly Turns[], brought: readonly Brought[]): readonly [BufferSlot, BufferSlot] => {
+const createSlots = ({ builder }: ModelScope, turns: readonly Turns[], brought: readonly Brought[]): readonly [BufferSlot, BufferSlot] => {
   const open = (turn: number): BufferSlot => {
     const bodies = turns.filter(({ first, innermost }) => first === turn || innermost >= 0)
     const places = brought.flatMap(({ origin, name, bytesIn }) => {
       const bytes = Math.max(...bodies.map(({ body }) => bytesIn(body)))
-      return bytes === 0 ? [] : [[origin, emit.buffer(name, bytes)] as const]
+      return bytes === 0 ? [] : [[origin, builder.buffer(name, bytes)] as const]
     })
-    return { places: new Map(places), computed: emit.freshEvent(), gone: emit.freshEvent(), leaving: [] }
+    return { places: new Map(places), computed: builder.freshEvent(), gone: builder.freshEvent(), leaving: [] }
   }
   return [open(0), open(1)]
 }
@@ -69,40 +69,40 @@ const createSlots = ({ emit }: Context, turns: readonly Turns[], brought: readon
  * beside their inputs.
  */
 export const emitTiles = (
-  context: Context,
+  scope: ModelScope,
   code: Tiled,
   mode: ForwardMode,
-  run: (body: Body, turn?: BufferSlot) => void,
+  run: (body: Body, slot: BufferSlot | undefined) => void,
   more: readonly Brought[] = []
 ): void => {
-  const { emit } = context
+  const { builder } = scope
   const { segment, ends, bodies, streams } = code
   const turns = turnsOf(bodies)
   const isTiled = bodies.length > 1 || turns.some(({ innermost }) => innermost >= 0)
-  const opened = segment.loadsAhead === true && isTiled ? createSlots(context, turns, [...broughtInputs(context, code, mode), ...more]) : []
+  const opened = segment.loadsAhead === true && isTiled ? createSlots(scope, turns, [...broughtInputs(scope, code, mode), ...more]) : []
   const inBands = [...ends.inputs, ...ends.outputs].some((tensor) => streams.has(tensor))
   /** Nothing that a turn takes is on its way any more. */
-  const settle = ({ gone, leaving }: BufferSlot): void => leaving.splice(0).forEach((buffer) => emit.wait('compute', gone, buffer))
+  const settle = ({ gone, leaving }: BufferSlot): void => leaving.splice(0).forEach((buffer) => builder.wait('compute', gone, buffer))
   for (const { places, computed, gone } of opened) {
-    if (inBands) emit.record('to-host', gone)
-    places.forEach((place) => emit.record('compute', computed, place))
+    if (inBands) builder.record('to-host', gone)
+    places.forEach((place) => builder.record('compute', computed, place))
   }
   for (const { body, first, innermost } of turns) {
     const runIn = (turn: number): void => {
       const [own, other] = [opened[(first + turn) % 2], opened[(first + turn + 1) % 2]]
       run(body, own)
       if (own === undefined || other === undefined) return
-      emit.record('compute', own.computed)
+      builder.record('compute', own.computed)
       if (!inBands) return
-      emit.record('to-host', own.gone)
-      emit.wait('compute', other.gone)
+      builder.record('to-host', own.gone)
+      builder.wait('compute', other.gone)
       settle(other)
     }
     const nest = (axis: number): void => {
       if (axis === body.runs.length) return runIn(0)
       const { count } = body.runs[axis]!
-      if (opened.length > 0 && axis === innermost) emit.pairs(tileAxes[axis]!, count, runIn)
-      else emit.loop(tileAxes[axis]!, count, () => nest(axis + 1))
+      if (opened.length > 0 && axis === innermost) builder.pairs(tileAxes[axis]!, count, runIn)
+      else builder.loop(tileAxes[axis]!, count, () => nest(axis + 1))
     }
     // What leaves when a loop begins would have to stay until it ends.
     if (innermost >= 0) opened.forEach(settle)
@@ -110,6 +110,6 @@ export const emitTiles = (
   }
   for (const turn of opened) {
     settle(turn)
-    turn.places.forEach((place) => emit.record('compute', turn.computed, place))
+    turn.places.forEach((place) => builder.record('compute', turn.computed, place))
   }
 }

@@ -1,40 +1,39 @@
 import { tileCount, type Segment } from '../../plans/plan'
-import type { Context, NodeParameters, ParameterTensor, TransformedLayout } from '../scope/scope'
+import type { ModelScope, SegmentScope, TransformedLayout } from '../scope/scope'
+import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
 import { weightsIn } from '../scope/parameters'
 
 /** Positions of the convolutions that the device also has by Winograd. */
-export const transformablePositions = ({ parameters }: Pick<Context, 'parameters'>): readonly number[] =>
+export const transformablePositions = ({ parameters }: Pick<ModelScope, 'parameters'>): readonly number[] =>
   parameters.flatMap((both, position) => (both?.weight?.transformable === true ? [position] : []))
 
 /** The weights of those that a segment runs by Winograd. */
-export const winogradWeights = ({ parameters }: Pick<Context, 'parameters'>, { winograd = [] }: Segment): ReadonlySet<ParameterTensor> =>
+export const winogradWeights = ({ parameters }: Pick<ModelScope, 'parameters'>, { winograd = [] }: Segment): ReadonlySet<ParameterTensor> =>
   new Set(winograd.map((position) => parameters[position]!.weight!))
 
+/** Layers whose transformed weights a segment's tiles share, by what they are transformed for. */
+export type SharedTransforms = { readonly [L in TransformedLayout]: readonly (NodeParameters | undefined)[] }
+
 /**
- * The context of a segment's forward or backward, where its convolutions find transformed weights: made here, before the tiles, for the
- * layers in `shared`; else, and in a segment without tiles, just before they are read.
+ * Transformed weights of a segment's convolutions by Winograd: made here, before the tiles, for the layers in `shared`; else, and in a
+ * segment without tiles, just before they are read.
  */
-export const withWinograd = (
-  context: Context,
+export const transformWeights = (
+  scope: Pick<SegmentScope, 'parameters' | 'builder' | 'activationBytes' | 'parameterBytes' | 'castWeights'>,
   segment: Segment,
-  shared: { readonly [L in TransformedLayout]: readonly (NodeParameters | undefined)[] }
-): Context => {
-  const chosen = winogradWeights(context, segment)
-  if (chosen.size === 0) return context
+  shared: SharedTransforms
+): SegmentScope['winograd'] => {
+  const chosen = winogradWeights(scope, segment)
+  if (chosen.size === 0) return new Map()
   const once = tileCount(segment.grid) > 1 && segment.reorder === 'once'
   const inLayout = (layout: TransformedLayout) => {
     const made = new Map(
       shared[layout].flatMap((both) =>
-        once && both?.weight !== undefined && chosen.has(both.weight)
-          ? [[both.weight, weightsIn(context, both.weight, layout)] as const]
-          : []
+        once && both?.weight !== undefined && chosen.has(both.weight) ? [[both.weight, weightsIn(scope, both.weight, layout)] as const] : []
       )
     )
-    return (weight: ParameterTensor) => () => made.get(weight) ?? weightsIn(context, weight, layout)
+    return (weight: ParameterTensor) => () => made.get(weight) ?? weightsIn(scope, weight, layout)
   }
   const [forward, backward] = [inLayout('winogradForward'), inLayout('winogradBackward')]
-  const winograd = new Map(
-    [...chosen].map((weight) => [weight, { winogradForward: forward(weight), winogradBackward: backward(weight) }] as const)
-  )
-  return { ...context, winograd }
+  return new Map([...chosen].map((weight) => [weight, { winogradForward: forward(weight), winogradBackward: backward(weight) }] as const))
 }

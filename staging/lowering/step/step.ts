@@ -4,12 +4,13 @@ import type { Residence, Segment } from '../../plans/plan'
 import type { Exchanged } from '../../program/program'
 import { segmentTiling } from '../../graph/tiling'
 import { allBetween, bindSegment, repeatForward } from '../segment/bind'
-import type { Context, ParameterTensor } from '../scope/scope'
-import { at, createEmitter, exchanged, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
+import type { ModelScope } from '../scope/scope'
+import type { ParameterTensor } from '../scope/parameter-tensor'
+import { at, createBuilder, exchanged, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { emitEvaluation } from './evaluate'
-import { evaluationExchangeOf, exchangeOf } from '../scope/step-io'
+import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
-import { createContext, type Lowering } from '../segment/create-scope'
+import { createModelScope, type Lowering } from '../segment/create-scope'
 import { learningTensors, reorderParameter, updateParameter } from '../scope/parameters'
 import { residentsOf, statesOf, type StatePart } from '../scope/persistent-tensors'
 import { emitBackward, emitForward, type SegmentCode } from '../segment/segment'
@@ -31,62 +32,62 @@ export interface Bound {
 }
 
 /** Segments with their tiles and the boundaries between them. */
-export const bindSegments = (context: Context, segments: readonly Segment[]): Bound => {
-  const between = allBetween(context, segments)
+export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): Bound => {
+  const between = allBetween(scope, segments)
   const bound = segments.map((segment) => {
-    const tiling = segmentTiling(context.graph, segment, segment.grid)
+    const tiling = segmentTiling(scope.graph, segment, segment.grid)
     if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
-    return bindSegment(context, segment, tiling, between)
+    return bindSegment(scope, segment, tiling, between)
   })
-  return { segments: bound, repeat: (codes, before) => repeatForward(context, codes, before, between) }
+  return { segments: bound, repeat: (codes, before) => repeatForward(scope, codes, before, between) }
 }
 
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
-const emitStep = (context: Context, { segments, repeat }: Bound, residents: readonly StatePart[]): StepCode => {
-  const { emit, objective, exchange, graph, parameterBytes } = context
+const emitStep = (scope: ModelScope, { segments, repeat }: Bound, residents: readonly StatePart[]): StepCode => {
+  const { builder, objective, stepIo, graph, parameterBytes } = scope
   const stateOf = statesOf(residents)
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
-      return reorderParameter(emit, parameter, [at(gradient), parameter.layout], [exchanged(exchange.gradient(parameter.name)), 'plain'])
+      return reorderParameter(builder, parameter, [at(gradient), parameter.layout], [exchanged(stepIo.gradient(parameter.name)), 'plain'])
     if (objective.kind === 'train' && parameter.gradient === undefined)
-      updateParameter(emit, objective.optimizer, parameter, gradient, stateOf(parameter))
+      updateParameter(builder, objective.optimizer, parameter, gradient, stateOf(parameter))
   }
-  emit.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(exchange.loss) })
-  if (context.gradients[0]!)
-    emit.launch<'zero'>(
+  builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(stepIo.loss) })
+  if (scope.requiresGrad[0]!)
+    builder.launch<'zero'>(
       { kind: 'zero', bytes: elementsOf(graph.input) * parameterBytes },
-      { destination: exchanged(exchange.inputGradient) }
+      { destination: exchanged(stepIo.inputGradient) }
     )
-  const kept = segments.slice(0, -1).map((code) => emitForward(context, code))
+  const kept = segments.slice(0, -1).map((code) => emitForward(scope, code))
   for (const [index, code] of [...segments.entries()].reverse()) {
     const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.repeats !== true)
     if (code.segment.repeats !== true) repeat(segments.slice(first, index), code)
-    emitBackward(context, code, kept[index], finish)
+    emitBackward(scope, code, kept[index], finish)
   }
-  return { code: emit.code(), nodes: graph.nodes.length, moments: emit.moments() }
+  return { code: builder.code(), nodes: graph.nodes.length, moments: builder.timepoints() }
 }
 
 /** The sections that compute: the step, and what else the objective asks for. */
 export const emitSections = (
-  context: Context,
+  scope: ModelScope,
   pool: Pool,
   bound: Bound,
   residents: readonly StatePart[],
   residence: Residence
 ): readonly UnplacedSection[] => {
-  const { objective } = context
+  const { objective } = scope
   const evaluation = (name: 'step' | 'evaluate'): UnplacedSection => {
-    const evaluate = createEmitter(pool)
-    emitEvaluation(context, evaluate, bound.segments)
-    return { name, code: evaluate.code(), exchange: evaluationExchangeOf(context) }
+    const evaluate = createBuilder(pool)
+    emitEvaluation(scope, evaluate, bound.segments)
+    return { name, code: evaluate.code(), exchange: layoutEvaluationIo(scope) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
-  const step = emitStep(context, bound, residents)
-  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: exchangeOf(context) }]
+  const step = emitStep(scope, bound, residents)
+  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: layoutStepIo(scope) }]
   if (objective.kind !== 'train') return sections
   if (updatesLater(objective)) {
-    const update = createEmitter(pool)
-    emitUpdate(update, objective, context.parameters.flatMap(learningTensors), statesOf(residents))
+    const update = createBuilder(pool)
+    emitUpdate(update, objective, scope.parameters.flatMap(learningTensors), statesOf(residents))
     sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
@@ -95,7 +96,7 @@ export const emitSections = (
 /** The step without transfers, and what is in the arena beside what its code makes. */
 export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
   const pool = createPool()
-  const context = createContext(lowering, pool)
-  const residents = residentsOf(context)
-  return { pool, residents, step: emitStep(context, bindSegments(context, segments), residents) }
+  const scope = createModelScope(lowering, pool)
+  const residents = residentsOf(scope)
+  return { pool, residents, step: emitStep(scope, bindSegments(scope, segments), residents) }
 }

@@ -1,7 +1,7 @@
 import type { Exchanged } from '../../program/program'
 import type { Training } from '../../graph/objective'
-import type { ParameterTensor } from '../scope/scope'
-import { at, exchanged, type Buffer, type Emitter } from '../ir/builder'
+import type { ParameterTensor } from '../scope/parameter-tensor'
+import { at, exchanged, type Buffer, type Builder } from '../ir/builder'
 import { updateParameter } from '../scope/parameters'
 
 const normBytes = 8
@@ -14,23 +14,23 @@ export const updateExchange = ({ clipNorm }: Training): { readonly bytes: number
 
 /** One update of the parameters that learn from the gradients that the steps before it left in the arena, which start at zero again. */
 export const emitUpdate = (
-  emit: Emitter,
+  builder: Builder,
   { clipNorm, optimizer }: Training,
   parameters: readonly ParameterTensor[],
   stateOf: (parameter: ParameterTensor) => readonly Buffer[]
 ): void => {
-  const sumSquares = at(emit.buffer('the sum of squares of all gradients', normBytes))
+  const sumSquares = at(builder.buffer('the sum of squares of all gradients', normBytes))
   if (clipNorm !== undefined) {
-    emit.launch<'zero'>({ kind: 'zero', bytes: normBytes }, { destination: sumSquares })
+    builder.launch<'zero'>({ kind: 'zero', bytes: normBytes }, { destination: sumSquares })
     for (const { elements, gradient } of parameters)
-      emit.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: at(gradient!), sum: sumSquares })
-    emit.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: exchanged(0) })
+      builder.launch<'sumSquares'>({ kind: 'sumSquares', count: elements }, { source: at(gradient!), sum: sumSquares })
+    builder.launch<'squareRoot'>({ kind: 'squareRoot', count: 1 }, { source: sumSquares, destination: exchanged(0) })
   }
   for (const parameter of parameters) {
     const { elements, gradient } = parameter
     if (clipNorm !== undefined)
-      emit.launch<'clipGradient'>({ kind: 'clipGradient', count: elements, maxNorm: clipNorm }, { sumSquares, gradient: at(gradient!) })
-    updateParameter(emit, optimizer, parameter, gradient!, stateOf(parameter))
-    emit.launch<'zero'>({ kind: 'zero', bytes: gradient!.bytes }, { destination: at(gradient!) })
+      builder.launch<'clipGradient'>({ kind: 'clipGradient', count: elements, maxNorm: clipNorm }, { sumSquares, gradient: at(gradient!) })
+    updateParameter(builder, optimizer, parameter, gradient!, stateOf(parameter))
+    builder.launch<'zero'>({ kind: 'zero', bytes: gradient!.bytes }, { destination: at(gradient!) })
   }
 }

@@ -1,6 +1,6 @@
 import type { Segment } from '../../plans/plan'
 import type { Ends } from '../../graph/tiling'
-import type { Context } from '../scope/scope'
+import type { ModelScope } from '../scope/scope'
 import type { UnplacedOperand } from '../ir/builder'
 import type { WholeTensor } from '../ir/tile-tensor'
 
@@ -28,7 +28,7 @@ export interface PendingStream {
   readonly dy: WholeTensor
   readonly sums: UnplacedOperand
   readonly slope: number
-  readonly context: Context
+  readonly scope: Pick<ModelScope, 'parameters' | 'moments'>
   /** Updates the normalisation's parameters, which this still reads. */
   readonly finish: () => void
 }

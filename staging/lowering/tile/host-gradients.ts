@@ -1,5 +1,5 @@
 import type { Normalisation } from '../../graph/normalisation'
-import type { Context } from '../scope/scope'
+import type { TileScope } from '../scope/scope'
 import { at, still, type Buffer } from '../ir/builder'
 import { normalisationKernel } from '../ops/normalisation-kernel'
 import { copyRowsToDevice, copyRowsToHost, type Band } from './host-rows'
@@ -34,21 +34,21 @@ export const seedsOf = ({ tensor, gradient, pending, isWritten }: Stream): reado
       ]
 
 /** What a tile owns of a gradient on the host, with what normalisations have left to be done. */
-export const seedOnHost = (context: Context, stream: Stream, owned: Region): TileTensor => {
-  const { emit } = context
+export const seedOnHost = (scope: TileScope, stream: Stream, owned: Region): TileTensor => {
+  const { builder } = scope
   const { tensor, gradient, pending, isWritten } = stream
   const brought = (whole: WholeTensor, name: string, seed?: true): TileTensor =>
-    copyRowsToDevice(context, whole, owned, (extents) => freshTile(context, name, extents, whole.layout), seed)
+    copyRowsToDevice(scope, whole, owned, (extents) => freshTile(scope, name, extents, whole.layout), seed)
   let seed = isWritten ? brought(gradient!, 'tile of the output gradient', true) : undefined
   const source = pending.length === 0 ? undefined : brought(tensor, 'tile of what is normalised')
-  for (const { position, dy, sums, slope, context: inside } of pending) {
-    const node = context.graph.nodes[position] as Normalisation
+  for (const { position, dy, sums, slope, scope: inside } of pending) {
+    const node = scope.graph.nodes[position] as Normalisation
     const { fields, operands } = normalisationKernel(inside, node, position, source!, owned, slope)
     const isAlone = dy === gradient
     const destinationGradient = isAlone ? seed! : brought(dy, `tile of the gradient of the output of ${node.name}`, true)
     const add = isAlone || seed === undefined ? 0 : 1
     seed ??= destinationGradient
-    emit.launch<'normaliseBackward'>(
+    builder.launch<'normaliseBackward'>(
       { kind: 'normaliseBackward', ...fields, add },
       { ...operands, sums, destinationGradient: destinationGradient.address, sourceGradient: seed.address }
     )
@@ -65,27 +65,27 @@ export const completeRows = ({ whole, regionOf, isFirst, bandOf }: Outgoing, bod
 }
 
 /** Adds to a tile what tiles before it have left to it, takes what is complete to the host, and leaves the rest to the next. */
-export const handOn = (context: Context, outgoing: Outgoing, body: Body, tile: TileTensor): void => {
+export const handOn = (scope: TileScope, outgoing: Outgoing, body: Body, tile: TileTensor): void => {
   const { whole, isFirst, bandOf, strip } = outgoing
-  const { emit, activationBytes } = context
+  const { builder, activationBytes } = scope
   const { lead, before, rows, strip: left } = bandOf(body)
   const [batch, channels, height, width] = tile.extents
   const rowsFrom = (from: number, count: number, column = 0): Region => {
     return { from: [0, from, column], size: [batch, count, width], advance: still }
   }
   const inStrip = (count: number): Part => allOf({ ...tile, address: at(strip!), extents: [batch, channels, count, width] })
-  if (before > 0) copyPart(emit, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, activationBytes)
-  if (left > 0) copyPart(emit, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, activationBytes)
+  if (before > 0) copyPart(builder, inStrip(before), { tensor: tile, region: rowsFrom(0, before) }, 1, activationBytes)
+  if (left > 0) copyPart(builder, { tensor: tile, region: rowsFrom(rows, left) }, inStrip(left), 0, activationBytes)
   const complete: Part = { tensor: tile, region: rowsFrom(0, Math.min(height, rows)) }
   const place = completeRows(outgoing, body)
   const count = place.size[1]
   if (count === 0) return
   const above = isFirst ? lead : 0
-  if (isFirst && above === 0 && rows <= height && width === whole.extents[3]) return copyRowsToHost(context, complete, whole, place)
-  const fresh = (extents: TileTensor['extents']): TileTensor => freshTile(context, 'gradient of whole rows', extents, tile.layout)
-  const wide = isFirst ? fresh(regionExtents(place, channels)) : copyRowsToDevice(context, whole, place, fresh)
-  if (isFirst) zeroTile(emit, wide, activationBytes)
+  if (isFirst && above === 0 && rows <= height && width === whole.extents[3]) return copyRowsToHost(scope, complete, whole, place)
+  const fresh = (extents: TileTensor['extents']): TileTensor => freshTile(scope, 'gradient of whole rows', extents, tile.layout)
+  const wide = isFirst ? fresh(regionExtents(place, channels)) : copyRowsToDevice(scope, whole, place, fresh)
+  if (isFirst) zeroTile(builder, wide, activationBytes)
   const target = { tensor: wide, region: rowsFrom(above, complete.region.size[1], outgoing.regionOf(body).from[2]) }
-  if (complete.region.size[1] > 0) copyPart(emit, complete, target, isFirst ? 0 : 1, activationBytes)
-  copyRowsToHost(context, allOf(wide), whole, place)
+  if (complete.region.size[1] > 0) copyPart(builder, complete, target, isFirst ? 0 : 1, activationBytes)
+  copyRowsToHost(scope, allOf(wide), whole, place)
 }

@@ -8,22 +8,22 @@ import type { Reading } from '../../graph/region'
 import type { Interval } from '../../graph/interval'
 import type { TileRun } from '../../graph/tiling'
 import type { Span } from '../../plans/plan'
-import type { Context } from '../scope/scope'
+import type { ModelScope, TileScope } from '../scope/scope'
 import { at, type InBuffer } from '../ir/builder'
 import { sumBytes } from '../ops/moment-addresses'
 import { addressOf, allOf, boxStrides, regionExtents } from '../scope/regions'
 import { wholeTensor } from '../scope/copies'
 import type { Part, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 
-export const streamsOf = (context: Context, tensors: readonly number[]): ReadonlyMap<number, Stream> =>
-  new Map(tensors.map((tensor) => [tensor, openStream(context, tensor)] as const))
+export const streamsOf = (scope: ModelScope, tensors: readonly number[]): ReadonlyMap<number, Stream> =>
+  new Map(tensors.map((tensor) => [tensor, openStream(scope, tensor)] as const))
 
-const openStream = (context: Context, tensor: number): Stream => {
-  const named = (name: string, scope: BufferRole) =>
-    wholeTensor(context, tensor, `${name} of ${context.graph.nodes[tensor - 1]!.name} on the host`, scope)
+const openStream = (scope: ModelScope, tensor: number): Stream => {
+  const named = (name: string, role: BufferRole) =>
+    wholeTensor(scope, tensor, `${name} of ${scope.graph.nodes[tensor - 1]!.name} on the host`, role)
   const stream: Stream = {
     tensor: named('the output', 'boundary'),
-    gradient: context.gradients[tensor]! ? named('the gradient of the output', 'output-gradient') : undefined,
+    gradient: scope.requiresGrad[tensor]! ? named('the gradient of the output', 'output-gradient') : undefined,
     reopen: () => {
       stream.tensor = named('the output', 'boundary')
     },
@@ -34,28 +34,28 @@ const openStream = (context: Context, tensor: number): Stream => {
 }
 
 /** Of a segment by itself: what the normalisations that read its output will have left to it. */
-export const expectPending = (context: Context, stream: Stream | undefined, tensor: number): void => {
-  const { graph, emit } = context
+export const expectPending = (scope: ModelScope, stream: Stream | undefined, tensor: number): void => {
+  const { graph, builder } = scope
   if (stream?.gradient === undefined) return
   stream.isWritten = true
   for (const position of graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!))) {
     const node = graph.nodes[position]!
-    const sums = at(emit.buffer(`sums of ${node.name}`, node.input[1] * sumBytes, 'statistics'))
-    stream.pending.push({ position, dy: gradientOf(context, stream, position), sums, slope: 1, context, finish: () => undefined })
+    const sums = at(builder.buffer(`sums of ${node.name}`, node.input[1] * sumBytes, 'statistics'))
+    stream.pending.push({ position, dy: gradientOf(scope, stream, position), sums, slope: 1, scope, finish: () => undefined })
   }
 }
 
 /** Where the gradient of a normalisation's output waits: in the place of its input's where nothing else reads that. */
-export const gradientOf = (context: Context, { gradient }: Stream, position: number): WholeTensor => {
-  const { graph } = context
+export const gradientOf = (scope: ModelScope, { gradient }: Stream, position: number): WholeTensor => {
+  const { graph } = scope
   const [tensor] = graph.nodes[position]!.inputs
   return graph.readers[tensor!]!.length === 1
     ? gradient!
-    : wholeTensor(context, tensor!, `the gradient of the output of ${graph.nodes[position]!.name} on the host`, 'output-gradient')
+    : wholeTensor(scope, tensor!, `the gradient of the output of ${graph.nodes[position]!.name} on the host`, 'output-gradient')
 }
 
 const copyBand = (
-  { emit, activationBytes }: Context,
+  { builder, activationBytes }: ModelScope,
   engine: Copy['engine'],
   tile: Part,
   whole: WholeTensor,
@@ -65,7 +65,7 @@ const copyBand = (
   const { layout, extents } = tile.tensor
   const [batch, rows, columns] = region.size
   const block = channelBlock(layout, extents[1])
-  emit.copy({
+  builder.copy({
     engine,
     rows: batch * Math.ceil(extents[1] / block),
     rowBytes: rows * columns * block * activationBytes,
@@ -78,17 +78,17 @@ const copyBand = (
 }
 
 /** What an engine does next begins only now, when computing has come here. */
-const beginNow = ({ emit }: Context, engine: Copy['engine']): void => {
-  const here = emit.freshEvent()
-  emit.record('compute', here)
-  emit.wait(engine, here)
+const beginNow = ({ builder }: ModelScope, engine: Copy['engine']): void => {
+  const here = builder.freshEvent()
+  builder.record('compute', here)
+  builder.wait(engine, here)
 }
 
 /** Computing waits for all that an engine was told so far. */
-const awaitAll = ({ emit }: Context, engine: Copy['engine']): void => {
-  const done = emit.freshEvent()
-  emit.record(engine, done)
-  emit.wait('compute', done)
+const awaitAll = ({ builder }: ModelScope, engine: Copy['engine']): void => {
+  const done = builder.freshEvent()
+  builder.record(engine, done)
+  builder.wait('compute', done)
 }
 
 /**
@@ -96,29 +96,29 @@ const awaitAll = ({ emit }: Context, engine: Copy['engine']): void => {
  * it. A `seed` begins the tile's backward.
  */
 export const copyRowsToDevice = (
-  context: Context,
+  scope: TileScope,
   whole: WholeTensor,
   region: Region,
   home: (extents: Extents) => TileTensor,
   seed?: true
 ): TileTensor => {
-  const { emit, turn } = context
+  const { builder, slot } = scope
   const extents = regionExtents(region, whole.extents[1])
-  const place = turn?.places.get(whole)
+  const place = slot?.places.get(whole)
   const tile = place === undefined ? home(extents) : { address: at(place), extents, layout: whole.layout }
-  if (turn === undefined || place === undefined) beginNow(context, 'to-device')
-  else [turn.computed, turn.gone].forEach((event) => emit.wait('to-device', event))
-  copyBand(context, 'to-device', allOf(tile), whole, region, seed)
-  awaitAll(context, 'to-device')
+  if (slot === undefined || place === undefined) beginNow(scope, 'to-device')
+  else [slot.computed, slot.gone].forEach((event) => builder.wait('to-device', event))
+  copyBand(scope, 'to-device', allOf(tile), whole, region, seed)
+  awaitAll(scope, 'to-device')
   return tile
 }
 
 /** Takes a part of a tile, which is not written to any more, to where it belongs in a tensor on the host. */
-export const copyRowsToHost = (context: Context, tile: Part, whole: WholeTensor, region: Region): void => {
-  beginNow(context, 'to-host')
-  copyBand(context, 'to-host', tile, whole, region)
-  if (context.turn === undefined) awaitAll(context, 'to-host')
-  else context.turn.leaving.push((tile.tensor.address as InBuffer).buffer)
+export const copyRowsToHost = (scope: TileScope, tile: Part, whole: WholeTensor, region: Region): void => {
+  beginNow(scope, 'to-host')
+  copyBand(scope, 'to-host', tile, whole, region)
+  if (scope.slot === undefined) awaitAll(scope, 'to-host')
+  else scope.slot.leaving.push((tile.tensor.address as InBuffer).buffer)
 }
 
 /**

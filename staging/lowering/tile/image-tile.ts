@@ -1,5 +1,5 @@
 import type { Extents } from '../../graph/extents'
-import type { Context } from '../scope/scope'
+import type { TileScope } from '../scope/scope'
 import { at } from '../ir/builder'
 import { inExchange, originOf, tileFields } from '../scope/regions'
 import type { Region, TileTensor } from '../ir/tile-tensor'
@@ -8,19 +8,19 @@ import type { Region, TileTensor } from '../ir/tile-tensor'
  * A tile of the network's input: gathered from float values, or loaded from the images to `home` or, while the tile before it is computed,
  * to its turn's place; left empty unless `wanted`.
  */
-export const openImageTile = (
-  { emit, source, exchange, parameterBytes, graph, layouts, turn }: Context,
+export const createImageTile = (
+  { builder, source, stepIo, parameterBytes, graph, layouts, slot }: TileScope,
   region: Region,
   extents: Extents,
   home: () => TileTensor,
   wanted: boolean
 ): TileTensor => {
-  const place = turn?.places.get('images')
+  const place = slot?.places.get('images')
   const tile: TileTensor = place === undefined ? home() : { address: at(place), extents, layout: layouts[0]! }
   if (!wanted) return tile
   if (source.kind === 'float') {
-    const { fields, address } = inExchange(tile, graph.input, region, exchange.input, parameterBytes)
-    emit.launch<'gather'>({ kind: 'gather', ...fields }, { source: address, destination: tile.address })
+    const { fields, address } = inExchange(tile, graph.input, region, stepIo.input, parameterBytes)
+    builder.launch<'gather'>({ kind: 'gather', ...fields }, { source: address, destination: tile.address })
     return tile
   }
   const constants = (values: readonly number[], fallback: number) => [0, 1, 2, 3].map((channel) => values[channel] ?? fallback)
@@ -33,13 +33,13 @@ export const openImageTile = (
     ...tileFields(tile)
   }
   const operands = { destination: tile.address, ...originOf(region) }
-  if (turn === undefined || place === undefined) emit.launch<'loadImage'>(kernel, operands)
+  if (slot === undefined || place === undefined) builder.launch<'loadImage'>(kernel, operands)
   else {
-    const loaded = emit.freshEvent()
-    emit.wait('to-device', turn.computed)
-    emit.load(kernel, operands)
-    emit.record('to-device', loaded)
-    emit.wait('compute', loaded)
+    const loaded = builder.freshEvent()
+    builder.wait('to-device', slot.computed)
+    builder.load(kernel, operands)
+    builder.record('to-device', loaded)
+    builder.wait('compute', loaded)
   }
   return tile
 }

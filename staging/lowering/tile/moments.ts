@@ -1,111 +1,111 @@
 import { gathersMoments, isNormalisation, isWithinTile, normalisationOf, type Normalisation } from '../../graph/normalisation'
 import type { Segment } from '../../plans/plan'
 import type { BoundSegment, Pass } from './bound-segment'
-import type { Context } from '../scope/scope'
-import { at, type Buffer, type Emitter, type UnplacedOperand } from '../ir/builder'
+import type { ModelScope } from '../scope/scope'
+import { at, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from '../scope/regions'
 import { copyPart } from '../scope/copies'
 import type { Body, Region, TileTensor } from '../ir/tile-tensor'
 import { momentBytes, momentsAt } from '../ops/moment-addresses'
 
-const zero = (emit: Emitter, { bytes }: Buffer, destination: UnplacedOperand): void =>
-  emit.launch<'zero'>({ kind: 'zero', bytes }, { destination })
+const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
+  builder.launch<'zero'>({ kind: 'zero', bytes }, { destination })
 
 /** Positions of the ops that gather moments of a tensor that a span makes, or loads. */
-const gatheringFrom = ({ graph }: Context, { from, to }: Segment): readonly number[] => {
+const gatheringFrom = ({ graph }: ModelScope, { from, to }: Segment): readonly number[] => {
   const made = Array.from({ length: to - from }, (_, index) => from + 1 + index).flatMap((tensor) => graph.readers[tensor]!)
   const loading = graph.readers[0]!.filter((position) => from <= position && position < to)
   return [...loading, ...made].filter((position) => gathersMoments(graph.nodes[position]!)).sort((a, b) => a - b)
 }
 
 /** Before the tiles of a pass: moments start at zero that they add to. */
-export const zeroMoments = (context: Context, segment: Segment): void =>
-  gatheringFrom(context, segment).forEach((position) => {
-    const buffer = context.moments.get(position)!
-    zero(context.emit, buffer, at(buffer))
+export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
+  gatheringFrom(scope, segment).forEach((position) => {
+    const buffer = scope.moments.get(position)!
+    zero(scope.builder, buffer, at(buffer))
   })
 
 /** The ops that gather moments of a tensor in this pass. Recomputation leaves moments as they are. */
-const gatheringOf = ({ graph }: Context, { from, to }: Segment, { mode }: Pick<Pass, 'mode'>, tensor: number): readonly number[] =>
+const gatheringOf = ({ graph }: ModelScope, { from, to }: Segment, { mode }: Pick<Pass, 'mode'>, tensor: number): readonly number[] =>
   mode === 'recompute' || mode === 'repeat'
     ? []
     : graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to)))
 
-const addMoments = (context: Context, positions: readonly number[], source: TileTensor, region: Region): void => {
+const addMoments = (scope: ModelScope, positions: readonly number[], source: TileTensor, region: Region): void => {
   for (const position of positions) {
-    const node = context.graph.nodes[position] as Normalisation
+    const node = scope.graph.nodes[position] as Normalisation
     const { groups, perImage } = normalisationOf(node)
-    context.emit.launch<'momentsForward'>(
+    scope.builder.launch<'momentsForward'>(
       { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
-      { source: source.address, moments: momentsAt(context, node, position, region) }
+      { source: source.address, moments: momentsAt(scope, node, position, region) }
     )
   }
 }
 
 /** Adds what a tile owns of a tensor to the moments of all that normalise it. */
 export const gatherMoments = (
-  context: Context,
+  scope: ModelScope,
   { segment }: BoundSegment,
   body: Body,
   pass: Pass,
   tensor: number,
   tile: TileTensor
 ): void => {
-  const { emit, activationBytes } = context
-  const wanted = gatheringOf(context, segment, pass, tensor)
+  const { builder, activationBytes } = scope
+  const wanted = gatheringOf(scope, segment, pass, tensor)
   if (wanted.length === 0) return
   const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
   let source = tile
   if (!isSameRegion(region, owned)) {
     const extents = regionExtents(owned, tile.extents[1])
-    const buffer = emit.buffer('the owned part of a tile', tensorBytes(tile.layout, extents, activationBytes))
+    const buffer = builder.buffer('the owned part of a tile', tensorBytes(tile.layout, extents, activationBytes))
     source = { address: at(buffer), extents, layout: tile.layout }
-    copyPart(emit, { tensor: tile, region: within(region, owned) }, allOf(source), 0, activationBytes)
+    copyPart(builder, { tensor: tile, region: within(region, owned) }, allOf(source), 0, activationBytes)
   }
-  addMoments(context, wanted, source, owned)
+  addMoments(scope, wanted, source, owned)
 }
 
 /** The same of a tensor to which all tiles of a pass have added. */
 export const gatherMomentsOfSum = (
-  context: Context,
+  scope: ModelScope,
   { segment }: BoundSegment,
   pass: Pick<Pass, 'mode'>,
   tensor: number,
   sum: TileTensor
-): void => addMoments(context, gatheringOf(context, segment, pass, tensor), sum, allOf(sum).region)
+): void => addMoments(scope, gatheringOf(scope, segment, pass, tensor), sum, allOf(sum).region)
 
 /** After the tiles of a pass that gathered moments: running statistics take them in, once a step. */
-export const updateRunning = (context: Context, segment: Segment): void =>
-  gatheringFrom(context, segment).forEach((position) => {
-    const { emit, graph, moments, parameters } = context
+export const updateRunning = (scope: ModelScope, segment: Segment): void =>
+  gatheringFrom(scope, segment).forEach((position) => {
+    const { builder, graph, moments, parameters } = scope
     const node = graph.nodes[position]!
     if (node.op !== 'batchNorm') return
     const { mean, variance } = parameters[position]!
-    emit.launch<'updateRunning'>(
+    builder.launch<'updateRunning'>(
       { kind: 'updateRunning', channels: node.input[1], momentum: node.args.momentum ?? 0.1 },
       { moments: at(moments.get(position)!), mean: at(mean!.buffer), variance: at(variance!.buffer) }
     )
   })
 
-/** The context of a pass over a segment whose frozen normalisations find moments made of their running statistics. */
-export const withFrozenMoments = (context: Context, { from, to }: Segment, runs: (position: number) => boolean): Context => {
-  const { emit, graph, parameters } = context
-  const frozen = graph.nodes.slice(from, to).flatMap((node, index) => {
-    const position = from + index
-    return isNormalisation(node) && !gathersMoments(node) && runs(position) ? [{ node, position }] : []
-  })
-  if (frozen.length === 0) return context
-  const made = frozen.map(({ node, position }) => {
-    const moments = emit.buffer(`running moments of ${node.name}`, node.input[1] * momentBytes)
-    const { mean, variance } = parameters[position]!
-    emit.launch<'momentsOfRunning'>(
-      { kind: 'momentsOfRunning', channels: node.input[1] },
-      { mean: at(mean!.buffer), variance: at(variance!.buffer), moments: at(moments) }
-    )
-    return [position, moments] as const
-  })
-  return { ...context, moments: new Map([...context.moments, ...made]) }
-}
+/** Before the tiles of a pass: moments of the running statistics of the frozen normalisations that it runs, by position. */
+export const frozenMoments = (
+  { builder, graph, parameters }: ModelScope,
+  { from, to }: Segment,
+  runs: (position: number) => boolean
+): ReadonlyMap<number, Buffer> =>
+  new Map(
+    graph.nodes.slice(from, to).flatMap((node, index) => {
+      const position = from + index
+      if (!isNormalisation(node) || gathersMoments(node) || !runs(position)) return []
+      const moments = builder.buffer(`running moments of ${node.name}`, node.input[1] * momentBytes)
+      const { mean, variance } = parameters[position]!
+      builder.launch<'momentsOfRunning'>(
+        { kind: 'momentsOfRunning', channels: node.input[1] },
+        { mean: at(mean!.buffer), variance: at(variance!.buffer), moments: at(moments) }
+      )
+      return [[position, moments] as const]
+    })
+  )
 
 /** Whether the gradient of a normalisation's input waits until that of its output is complete: its moments go beyond a tile. */
 export const isPending = ({ segment }: Pick<BoundSegment, 'segment'>, node: Normalisation): boolean =>

@@ -3,29 +3,29 @@ import { isLoss } from '../../graph/graph'
 import { isNormalisation } from '../../graph/normalisation'
 import { crossesAfter } from '../../graph/tiling'
 import type { Segment } from '../../plans/plan'
-import type { Context } from '../scope/scope'
+import type { ModelScope } from '../scope/scope'
 import { loweringOf } from '../ops'
 
 /** Whether an op's backward reads its input: for the gradient of its input, or of a weight that learns. */
-const backwardReadsInput = ({ graph, parameters, gradients }: Context, position: number): boolean => {
+const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, position: number): boolean => {
   const node = graph.nodes[position]!
   const { input } = loweringOf(node).saves
   const both = parameters[position]
   if (input === 'for-weights') return both?.weight?.learning !== undefined || both?.bias?.learning !== undefined
-  return input === 'always' && (isLoss(node.op) || gradients[position + 1] === true)
+  return input === 'always' && (isLoss(node.op) || requiresGrad[position + 1] === true)
 }
 
 export const passOf = (
-  context: Context,
+  scope: ModelScope,
   { segment: { from, to }, wanted }: { readonly segment: Segment; readonly wanted?: ReadonlySet<number> },
   mode: ForwardMode
 ): Pass => {
-  const { graph, gradients, layouts } = context
+  const { graph, requiresGrad, layouts } = scope
   const { nodes, readers } = graph
   const keeps = mode === 'keep' || mode === 'recompute'
   const inside = (tensor: number): readonly number[] => readers[tensor]!.filter((reader) => from <= reader && reader < to)
   const leaves = (tensor: number): boolean => tensor > from && crossesAfter(graph, tensor, to)
-  const readsInput = (position: number): boolean => backwardReadsInput(context, position)
+  const readsInput = (position: number): boolean => backwardReadsInput(scope, position)
 
   /** Rectifiers whose input nothing else reads and that the op before can apply. */
   const rectifies = (position: number): boolean => {
@@ -46,7 +46,7 @@ export const passOf = (
 
   const running = new Set<number>()
   for (let position = to - 1; position >= from; position--) {
-    const own = gradients[position + 1]! && (keepsOutput(position) || loweringOf(nodes[position]!).saves.winners === true)
+    const own = requiresGrad[position + 1]! && (keepsOutput(position) || loweringOf(nodes[position]!).saves.indices === true)
     const isWanted = mode === 'repeat' ? writes(position + 1) : mode !== 'recompute' || own || isLoss(nodes[position]!.op)
     if (isWanted || inside(position + 1).some((reader) => running.has(reader) || isReadBackward(reader))) running.add(position)
   }
@@ -57,7 +57,7 @@ export const passOf = (
     const consumer = consumers[0]
     if (consumers.length !== 1 || consumer === undefined || leaves(tensor)) return undefined
     const { inputs } = nodes[consumer]!
-    const isKept = keeps && tensor > from && gradients[tensor]! && keepsOutput(tensor - 1)
+    const isKept = keeps && tensor > from && requiresGrad[tensor]! && keepsOutput(tensor - 1)
     return loweringOf(nodes[consumer]!).inPlace &&
       inputs[0] === tensor &&
       !inputs.slice(1).includes(tensor) &&
