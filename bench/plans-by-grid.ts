@@ -1,6 +1,7 @@
 import { type StageRequest, type Staged, stage } from '../staging'
 import { withExactKernels, withFastestFirst } from '../staging/devices/algorithms'
-import { type Graph, buildGraph } from '../staging/graph/graph'
+import { buildGraph } from '../staging/graph/build-graph'
+import type { Graph } from '../staging/graph/graph'
 import type { Lowering } from '../staging/lowering/segment/create-scope'
 import { asWritten, inOrder } from '../staging/graph/order'
 import { tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plans/plan'

@@ -26,8 +26,8 @@ export {
   type DeviceFile
 } from './devices/file-model'
 export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
-export type { Graph, Node, Parameter } from './graph/graph'
-export { buildGraph, isLearnable, withLoss } from './graph/graph'
+export { buildGraph, withLoss } from './graph/build-graph'
+export { isLearnable, type Graph, type Node, type Parameter } from './graph/graph'
 export {
   encodeKernel,
   isConvolution,

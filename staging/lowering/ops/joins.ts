@@ -1,10 +1,12 @@
+import { sameAccess } from '../../graph/access'
 import { activationElements, channelsAreApart, layoutCode } from '../../kernels/layout'
-import { tensorBytes } from '../scope/regions'
 import { inLayout } from '../scope/copies'
+import { tensorBytes } from '../scope/regions'
 import type { TileTensor } from '../ir/tile-tensor'
 import { sameLayout, type OpLowering } from './op-lowering'
 
 export const add: OpLowering<'add'> = {
+  access: sameAccess,
   saves: {},
   inPlace: true,
   fusesRectifier: true,
@@ -44,6 +46,7 @@ const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: Ti
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
 
 export const concat: OpLowering<'concat'> = {
+  access: sameAccess,
   saves: {},
   inPlace: false,
   // Flat tensors stay plain, as linear layers and losses read them.

@@ -1,9 +1,10 @@
+import { reductionAccess, rowReductionAccess } from '../../graph/access'
 import { elementsOf } from '../../graph/extents'
 import { microBatches } from '../../graph/objective'
-import type { TileScope } from '../scope/scope'
 import type { Step } from '../scope/op-step'
 import { exchanged, none } from '../ir/builder'
 import { inExchange } from '../scope/regions'
+import type { TileScope } from '../scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4
@@ -22,6 +23,7 @@ const rowsOf = (
 
 /** Mean over the rows of all micro-batches of an update; the exchanged loss also counts the rows whose largest logit is the label's. */
 export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
+  access: rowReductionAccess,
   saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,
@@ -48,6 +50,7 @@ const targetOf = ({ stepIo, parameterBytes, objective }: TileScope, { source, no
 
 /** Mean over all elements of the predictions for all micro-batches of an update. */
 export const meanSquaredError: OpLowering<'meanSquaredError'> = {
+  access: reductionAccess,
   saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,

@@ -1,11 +1,22 @@
+import { sameAccess } from '../../graph/access'
+import type { Parameter } from '../../graph/graph'
 import type { Normalisation } from '../../graph/normalisation'
-import type { TileScope } from '../scope/scope'
 import type { Step } from '../scope/op-step'
 import { normalisationKernel } from './normalisation-kernel'
-import { sameLayout, type OpLowering } from './op-lowering'
+import { sameLayout, weightAndBias, type OpLowering } from './op-lowering'
+import type { TileScope } from '../scope/scope'
 
 /** Moments are gathered where the input is made, and backward takes two passes (see ../backward.ts). */
-const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(): OpLowering<P> => ({
+const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(
+  affineByDefault: boolean,
+  statistics: readonly Parameter['role'][] = []
+): OpLowering<P> => ({
+  access: sameAccess,
+  parameters: ({ affine = affineByDefault }, channels) => [
+    ...(affine ? weightAndBias([channels], channels) : []),
+    ...statistics.map((role) => ({ role, shape: [channels] }))
+  ],
+  multiplyAdds: () => 1,
   saves: { input: 'always' },
   inPlace: true,
   fusesRectifier: true,
@@ -20,6 +31,6 @@ const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(): 
   }
 })
 
-export const batchNorm = normalisation<'batchNorm'>()
-export const groupNorm = normalisation<'groupNorm'>()
-export const instanceNorm = normalisation<'instanceNorm'>()
+export const batchNorm = normalisation<'batchNorm'>(true, ['runningMean', 'runningVariance'])
+export const groupNorm = normalisation<'groupNorm'>(true)
+export const instanceNorm = normalisation<'instanceNorm'>(false)

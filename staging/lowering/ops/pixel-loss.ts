@@ -1,7 +1,8 @@
-import type { TileScope } from '../scope/scope'
+import { reductionAccess } from '../../graph/access'
 import type { Step } from '../scope/op-step'
 import { exchanged, none } from '../ir/builder'
 import { inExchange, tileFields } from '../scope/regions'
+import type { TileScope } from '../scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4
@@ -24,6 +25,7 @@ const readOf = (
 
 /** Divided by what comes with the step: the weights of all pixels that count, of all micro-batches of an update. */
 export const pixelCrossEntropy: OpLowering<'pixelCrossEntropy'> = {
+  access: reductionAccess,
   saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,

@@ -1,8 +1,9 @@
 import type { ArgsOf } from '../../../dsl'
+import { sameAccess } from '../../graph/access'
 import { activationElements } from '../../kernels/layout'
-import type { TileScope } from '../scope/scope'
 import type { Step } from '../scope/op-step'
 import { originOf, tileFields } from '../scope/regions'
+import type { TileScope } from '../scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 /** relu and leakyRelu; backward reads the output's sign, so that forward may overwrite its input. */
@@ -12,6 +13,7 @@ const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) =>
     slope: slopeOf(node.args as ArgsOf<P>)
   })
   return {
+    access: sameAccess,
     saves: { output: true },
     inPlace: true,
     slope: slopeOf,
@@ -43,6 +45,7 @@ const dropoutFields = ({ graph }: TileScope, { node, source }: Step<NodeFor<'dro
 
 /** The mask is drawn again in backward from absolute coordinates, so nothing is kept and tiles agree where they overlap. */
 export const dropout: OpLowering<'dropout'> = {
+  access: sameAccess,
   saves: {},
   inPlace: true,
   outputLayout: sameLayout,
