@@ -6,7 +6,9 @@ import type { ModelScope } from '../lowering/scope/scope'
 import { createBuilder, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { learningTensors, stateNames, tensorsOf, updateParameter } from '../lowering/scope/parameters'
-import { emitBackward, emitForward } from '../lowering/segment/segment'
+import { emitBackward } from '../lowering/segment/backward'
+import { emitForward } from '../lowering/segment/forward'
+import { forwardPass } from '../lowering/segment/segment-code'
 import { tensorBytes } from '../lowering/scope/regions'
 import { maxLive } from '../placement/placement'
 import { lifetimesOf } from '../placement/lifetimes'
@@ -36,7 +38,7 @@ const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured =>
   const segment = { from, to, grid: untiled, recompute: false, reorder: 'once' } as const
   const code = bindAlone(inside, segment, segmentTiling(graph, segment, untiled)!, new Set())
   const after = code.boundaries.get(to)
-  const kept = emitForward(inside, code)
+  const kept = emitForward(inside, code, forwardPass(code))
   const launched = builder.code().length
   emitBackward(inside, code, kept, (parameter, gradient) => {
     if (objective.kind !== 'train' || parameter.gradient !== undefined) return

@@ -22,17 +22,27 @@ const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1
 /** As in PyTorch's state dictionaries. */
 const parameterNames = { weight: 'weight', bias: 'bias', runningMean: 'running_mean', runningVariance: 'running_var' } as const
 
-type NodeInShape = Omit<Node, 'access' | 'parameters' | 'multiplyAdds'>
+type NodeInShape = Omit<Node, 'access' | 'parameters' | 'multiplyAdds' | 'statistics'>
 
 const nodeOf = (node: NodeInShape): Node => {
-  const { access, parameters, multiplyAdds } = recordOf(node.op)
+  const { access, parameters, multiplyAdds, statistics } = recordOf(node.op)
   const made = {
     ...node,
     access: access(node.args, node.input, node.output),
+    statistics: statistics?.(node.args, node.input[1]),
     parameters: (parameters?.(node.args, node.input[1]) ?? []).map((one) => ({ ...one, name: `${node.name}.${parameterNames[one.role]}` }))
   }
   return { ...made, multiplyAdds: multiplyAdds?.(made as never) ?? 0 } as Node
 }
+
+/** What is evaluated: without dropout, normalised by running statistics, and where there is a loss, each pixel counts alike. */
+export const forEvaluation = (graph: Graph): Graph => ({
+  ...graph,
+  nodes: graph.nodes.map((node) => {
+    const { inEvaluation } = recordOf(node.op)
+    return inEvaluation === undefined ? node : nodeOf({ ...node, args: inEvaluation(node.args) } as Node)
+  })
+})
 
 const startsSegment = (marks: readonly Mark[], position: number): boolean =>
   position === 0 || marks.some(({ kind, at }) => kind === 'checkpoint' && at === position)

@@ -2,6 +2,7 @@ import type { Extents } from './extents'
 import { createHash } from 'node:crypto'
 import { isLoss, type ArgsOf, type Op } from '../../dsl'
 import type { AccessMap } from './access'
+import type { Statistics } from './statistics'
 import type { TileAxis } from '../program/program'
 
 export { isLoss }
@@ -29,6 +30,8 @@ interface NodeOf<P extends Op> {
   readonly parameters: readonly Parameter[]
   /** Of forward, per element of its output; on average, where these differ. */
   readonly multiplyAdds: number
+  /** By what it normalises its input; undefined where it does not. */
+  readonly statistics: Statistics | undefined
 }
 export type Node = { [P in Op]: NodeOf<P> }[Op]
 
@@ -63,15 +66,6 @@ export const readersOf = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['reader
 export const withoutDropout = (graph: Graph): Graph => ({
   ...graph,
   nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))
-})
-
-/** What is evaluated: without dropout, normalised by running statistics, and where there is a loss, each pixel counts alike. */
-export const forEvaluation = (graph: Graph): Graph => ({
-  ...withoutDropout(graph),
-  nodes: withoutDropout(graph).nodes.map((node) => {
-    if (node.op === 'batchNorm') return { ...node, args: { ...node.args, frozen: true } }
-    return node.op === 'pixelCrossEntropy' ? { ...node, args: { ignore: node.args.ignore ?? 255 } } : node
-  })
 })
 
 /** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */

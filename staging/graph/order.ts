@@ -1,6 +1,5 @@
 import { readersOf, type Graph, type Node } from './graph'
 import { checkpointsAsked } from './directives'
-import { isNormalisation } from './normalisation'
 
 /** The order in which the model's ops run: positions in its flattened list. */
 export type Order = readonly number[]
@@ -41,7 +40,7 @@ export const poolBeforeRectifying = (graph: Graph): Order => {
     const [first, second] = [graph.nodes[order[position]!]!, graph.nodes[order[position + 1]!]!]
     const alone = graph.readers[position + 1]!.length === 1 && second.inputs[0] === position + 1
     const before = first.inputs[0]! === 0 ? undefined : graph.nodes[first.inputs[0]! - 1]
-    const isFused = before !== undefined && isNormalisation(before)
+    const isFused = before?.statistics !== undefined
     if (isRectifier(first) && second.op === 'maxPool2d' && alone && !isFused && !checkpoints.has(position + 1)) {
       ;[order[position], order[position + 1]] = [order[position + 1]!, order[position]!]
       position++

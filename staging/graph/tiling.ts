@@ -1,7 +1,7 @@
 import type { Grid, Span } from '../plans/plan'
 import type { Access } from './access'
 import { extentsOfTensor, type Graph, type Node } from './graph'
-import { barriers, gathersMoments } from './normalisation'
+import { barriers, gathersMoments } from './statistics'
 import { tileAxes, type TileAxis } from '../program/program'
 import { inputInterval, unpadded, withLeftover, type Reading } from './region'
 import { hull, partition, partitionAlongside, tilesMade, type Interval } from './interval'

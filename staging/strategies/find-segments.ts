@@ -2,7 +2,7 @@ import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { isLoss, type Graph } from '../graph/graph'
 import { checkpointsAsked, tilesAsked } from '../graph/directives'
-import { gathersMoments } from '../graph/normalisation'
+import { gathersMoments } from '../graph/statistics'
 import { crossing } from '../graph/tiling'
 import type { Span } from '../plans/plan'
 

@@ -3,7 +3,7 @@ import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
-import { passOf } from '../lowering/tile/pass'
+import { createPasses } from '../lowering/tile/pass'
 import { aligned } from '../placement/placement'
 import { endsOf, segmentTiling } from '../graph/tiling'
 import { untiled } from '../plans/plan'
@@ -35,7 +35,7 @@ export const leastBytesOf = (lowering: Lowering, residentBytes: number): ((segme
     let least = 0
     for (const segment of segments) {
       const { from, to, recompute } = segment
-      const pass = passOf(scope, { segment }, recompute ? 'recompute' : 'keep')
+      const pass = createPasses(scope, segment)(recompute ? 'recompute' : 'keep')
       const readsItself = (tensor: number): boolean =>
         graph.readers[tensor]!.some((reader) => from <= reader && reader < to && pass.readsInput(reader))
       const inside = Array.from({ length: to - from }, (_, index) => from + 1 + index).filter(readsItself)

@@ -11,7 +11,10 @@ import type { ModelScope } from '../scope/scope'
 import { createBuilder, createPool, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { structuralHashes } from './structural-hash'
 import { createModelScope, type Lowering } from '../segment/create-scope'
-import { emitBackward, emitForward } from '../segment/segment'
+import { emitBackward } from '../segment/backward'
+import { emitForward } from '../segment/forward'
+import { forwardPass } from '../segment/segment-code'
+import { rematerializingPass } from '../tile/pass'
 import { createCostBuilder, type CostBuilder } from './cost-builder'
 import { simulatedNanoseconds } from '../../program/simulate'
 
@@ -90,9 +93,9 @@ const segmentKeys = (scope: ModelScope): ((segment: Segment, streamed: ReadonlyS
 /** Forward, then backward, of a segment by itself; returns how many instructions were emitted in forward. */
 const emitSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): number => {
   const code = bindAlone(scope, segment, tiling, streamed)
-  const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code)
+  const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code, forwardPass(code))
   const forwardEnd = instructions(scope.builder.code())
-  if (segment.repeats === true) emitForward(scope, { ...code, wanted: new Set(code.ends.outputs) }, 'repeat')
+  if (segment.repeats === true) emitForward(scope, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
   emitBackward(scope, code, kept, () => undefined)
   return forwardEnd
 }

@@ -1,4 +1,4 @@
-import { gathersMoments } from '../../graph/normalisation'
+import { gathersMoments } from '../../graph/statistics'
 import { endsOf } from '../../graph/tiling'
 import type { Span } from '../../plans/plan'
 import type { ModelScope } from '../scope/scope'

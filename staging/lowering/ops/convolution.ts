@@ -63,7 +63,7 @@ export const conv2d: OpLowering<'conv2d'> = {
   multiplyAdds: productsPerOutput,
   saves: { input: 'for-weights' },
   inPlace: false,
-  fusesRectifier: true,
+  fusesRectifier: 'forward',
   outputLayout: ({ device }, _, { args }) => device.activationLayout(args.out, false),
   forward: (scope, step) => {
     const { weight, bias } = weighted(step.parameters)

@@ -9,8 +9,7 @@ export const add: OpLowering<'add'> = {
   access: sameAccess,
   saves: {},
   inPlace: true,
-  fusesRectifier: true,
-  passesGradient: true,
+  fusesRectifier: 'forward',
   outputLayout: sameLayout,
   forward: (scope, { sources, destination, slope }) => {
     const [first, second] = sources.map((tile) => inLayout(scope, tile, destination.layout))
@@ -19,9 +18,7 @@ export const add: OpLowering<'add'> = {
       { first: first!.address, second: second!.address, destination: destination.address }
     )
   },
-  backward: () => {
-    throw new Error('an add hands the gradient of its output on as it is')
-  }
+  backward: 'identity'
 }
 
 /** The channels of one tile to, or from, those of another from `first` on. */

@@ -1,9 +1,9 @@
-import { normalisationOf, type Normalisation } from '../../graph/normalisation'
-import type { ModelScope } from '../scope/scope'
+import type { Normalisation } from '../../graph/statistics'
 import { at, none } from '../ir/builder'
-import { momentsAt } from './moment-addresses'
-import { tileFields } from '../scope/regions'
 import type { Region, TileTensor } from '../ir/tile-tensor'
+import { tileFields } from '../scope/regions'
+import type { ModelScope } from '../scope/scope'
+import { momentsAt } from './moment-addresses'
 
 /** What forward and backward of a normalisation on a tile have in common; `region`: where the tile lies in the whole tensor. */
 export const normalisationKernel = (
@@ -15,8 +15,9 @@ export const normalisationKernel = (
   slope: number
 ) => {
   const { weight, bias } = scope.parameters[position] ?? {}
+  const { groups, perImage, epsilon } = node.statistics
   return {
-    fields: { ...normalisationOf(node), slope, ...tileFields(source) },
+    fields: { groups, perImage, epsilon, slope, ...tileFields(source) },
     operands: {
       source: source.address,
       moments: momentsAt(scope, node, position, region),

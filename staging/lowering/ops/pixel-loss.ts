@@ -26,6 +26,7 @@ const readOf = (
 /** Divided by what comes with the step: the weights of all pixels that count, of all micro-batches of an update. */
 export const pixelCrossEntropy: OpLowering<'pixelCrossEntropy'> = {
   access: reductionAccess,
+  inEvaluation: ({ ignore = 255 }) => ({ ignore }),
   saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,

@@ -46,6 +46,7 @@ const dropoutFields = ({ graph }: TileScope, { node, source }: Step<NodeFor<'dro
 /** The mask is drawn again in backward from absolute coordinates, so nothing is kept and tiles agree where they overlap. */
 export const dropout: OpLowering<'dropout'> = {
   access: sameAccess,
+  inEvaluation: () => ({ rate: 0 }),
   saves: {},
   inPlace: true,
   outputLayout: sameLayout,

@@ -1,7 +1,8 @@
 import { windowOf } from '../../../dsl'
 import { pixelReductionAccess } from '../../graph/access'
 import { layoutCode } from '../../kernels/layout'
-import { windowFields, type Step } from '../scope/op-step'
+import { windowFields, type Step, type StepGradients } from '../scope/op-step'
+import type { TileScope } from '../scope/scope'
 import { tileFields } from '../scope/regions'
 import { windowAccess } from './convolution'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
@@ -52,23 +53,33 @@ export const avgPool2d: OpLowering<'avgPool2d'> = {
     )
 }
 
+const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): number => 1 / (input[2] * input[3])
+
 /** A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels. */
+export const sumPixels = ({ builder }: Pick<TileScope, 'builder'>, step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): void =>
+  builder.launch<'sumPixelsForward'>(
+    { kind: 'sumPixelsForward', ...tileFields(step.source), scale: scaleOf(step) },
+    { source: step.source.address, sum: step.destination.address }
+  )
+
+/** Backward of `sumPixels`: each pixel has the same part of the mean's gradient. */
+export const spreadGradient = (
+  { builder }: Pick<TileScope, 'builder'>,
+  step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>,
+  { destination, source }: StepGradients
+): void =>
+  builder.launch<'sumPixelsBackward'>(
+    { kind: 'sumPixelsBackward', ...tileFields(source!), scale: scaleOf(step) },
+    { sumGradient: destination!.address, sourceGradient: source!.address }
+  )
+
+/** The mean over all pixels, to which tiles add. */
 export const globalAvgPool: OpLowering<'globalAvgPool'> = {
   access: pixelReductionAccess,
   saves: {},
   inPlace: false,
   accumulates: () => true,
   outputLayout: plainLayout,
-  forward: ({ builder }, step) =>
-    builder.launch<'sumPixelsForward'>(
-      { kind: 'sumPixelsForward', ...tileFields(step.source), scale: scaleOf(step) },
-      { source: step.source.address, sum: step.destination.address }
-    ),
-  backward: ({ builder }, step, { destination, source }) =>
-    builder.launch<'sumPixelsBackward'>(
-      { kind: 'sumPixelsBackward', ...tileFields(source!), scale: scaleOf(step) },
-      { sumGradient: destination!.address, sourceGradient: source!.address }
-    )
+  forward: sumPixels,
+  backward: spreadGradient
 }
-
-const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool'>>): number => 1 / (input[2] * input[3])

@@ -3,7 +3,7 @@ import { layoutCode } from '../../kernels/layout'
 import { extentFields, type Step } from '../scope/op-step'
 import { index } from '../ir/builder'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
-import { globalAvgPool } from './pooling'
+import { spreadGradient, sumPixels } from './pooling'
 
 const fields = ({ node, source, destination }: Step<NodeFor<'resize' | 'adaptiveAvgPool2d'>>) => ({
   channels: source.extents[1],
@@ -70,14 +70,14 @@ export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
   outputLayout: (_, source, { args }) => (isGlobal(args) && source !== 'nhwc' ? plainLayout() : source),
   forward: (scope, step: AdaptiveStep) =>
     isGlobal(step.node.args)
-      ? globalAvgPool.forward(scope, step as never)
+      ? sumPixels(scope, step)
       : scope.builder.launch<'adaptivePoolForward'>(
           { kind: 'adaptivePoolForward', ...fields(step) },
           { source: step.source.address, destination: step.destination.address, ...places(step) }
         ),
   backward: (scope, step: AdaptiveStep, gradients) =>
     isGlobal(step.node.args)
-      ? globalAvgPool.backward(scope, step as never, gradients)
+      ? spreadGradient(scope, step, gradients)
       : scope.builder.launch<'adaptivePoolBackward'>(
           { kind: 'adaptivePoolBackward', ...fields(step) },
           { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...places(step) }

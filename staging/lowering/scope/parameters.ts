@@ -2,7 +2,6 @@ import { transposedWindowOf, windowOf } from '../../../dsl'
 import type { ConvolutionShape } from '../../devices/device-model'
 import { isLearnable, type Node, type Parameter } from '../../graph/graph'
 import { layoutCode, weightElements, type Layout } from '../../kernels/layout'
-import { isNormalisation } from '../../graph/normalisation'
 import { learningOf, updatesLater, type Optimizer } from '../../graph/objective'
 import { tileCount, type Segment } from '../../plans/plan'
 import { isMixedPrecision, type ModelScope, type SegmentScope } from './scope'
@@ -46,7 +45,7 @@ export const parameterTensors = (
   { device, builder, parameterBytes, objective }: Pick<ModelScope, 'device' | 'builder' | 'parameterBytes' | 'objective'>
 ): NodeParameters | undefined => {
   if (node.parameters.length === 0) return undefined
-  const groups = 'groups' in node.args && !isNormalisation(node) ? (node.args.groups ?? 1) : 1
+  const groups = node.op === 'conv2d' || node.op === 'convTranspose2d' ? (node.args.groups ?? 1) : 1
   const { forward, backwardData, transformable } = weightForms(node, sourceLayout, { device })
   const tensor = (role: Parameter['role']): ParameterTensor | undefined => {
     const parameter = node.parameters.find((one) => one.role === role)

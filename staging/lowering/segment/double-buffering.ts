@@ -1,8 +1,8 @@
+import type { SegmentCode } from './segment-code'
 import type { Body, Origin, Region, BufferSlot, WholeTensor } from '../ir/tile-tensor'
 import { tileAxes } from '../../program/program'
-import type { BoundSegment, ForwardMode } from '../tile/bound-segment'
+import type { Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
-import { passOf } from '../tile/pass'
 import { regionExtents, regionOf, tensorBytes, wholeRows } from '../scope/regions'
 
 /** What each tile of a pass brings. */
@@ -18,14 +18,11 @@ export const broughtBand = ({ activationBytes }: ModelScope, whole: WholeTensor,
   bytesIn: (body) => tensorBytes(whole.layout, regionExtents(regionOf(body), whole.extents[1]), activationBytes)
 })
 
-type Tiled = BoundSegment & { readonly bodies: readonly Body[] }
-
 /** What a pass over a segment's tiles brings of its inputs. */
-const broughtInputs = (scope: ModelScope, { streams, ...code }: Tiled, mode: ForwardMode): readonly Brought[] => {
+const broughtInputs = (scope: ModelScope, { hostTensors, ...code }: SegmentCode, pass: Pass): readonly Brought[] => {
   const { source, graph, layouts, activationBytes } = scope
-  const { isRead } = passOf(scope, code, mode)
-  return code.ends.inputs.filter(isRead).flatMap((tensor): readonly Brought[] => {
-    const whole = streams.get(tensor)?.tensor
+  return code.ends.inputs.filter(pass.isRead).flatMap((tensor): readonly Brought[] => {
+    const whole = hostTensors.get(tensor)?.tensor
     if (whole !== undefined) return [broughtBand(scope, whole, (body) => wholeRows(whole, regionOf(body, tensor)))]
     if (tensor > 0 || source.kind !== 'image') return []
     const bytesIn = (body: Body): number => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), activationBytes)
@@ -70,17 +67,17 @@ const createSlots = ({ builder }: ModelScope, turns: readonly Turns[], brought: 
  */
 export const emitTiles = (
   scope: ModelScope,
-  code: Tiled,
-  mode: ForwardMode,
+  code: SegmentCode,
+  pass: Pass,
   run: (body: Body, slot: BufferSlot | undefined) => void,
   more: readonly Brought[] = []
 ): void => {
   const { builder } = scope
-  const { segment, ends, bodies, streams } = code
+  const { segment, ends, bodies, hostTensors } = code
   const turns = turnsOf(bodies)
   const isTiled = bodies.length > 1 || turns.some(({ innermost }) => innermost >= 0)
-  const opened = segment.loadsAhead === true && isTiled ? createSlots(scope, turns, [...broughtInputs(scope, code, mode), ...more]) : []
-  const inBands = [...ends.inputs, ...ends.outputs].some((tensor) => streams.has(tensor))
+  const opened = segment.loadsAhead === true && isTiled ? createSlots(scope, turns, [...broughtInputs(scope, code, pass), ...more]) : []
+  const inBands = [...ends.inputs, ...ends.outputs].some((tensor) => hostTensors.has(tensor))
   /** Nothing that a turn takes is on its way any more. */
   const settle = ({ gone, leaving }: BufferSlot): void => leaving.splice(0).forEach((buffer) => builder.wait('compute', gone, buffer))
   for (const { places, computed, gone } of opened) {

@@ -1,11 +1,13 @@
-import { forEvaluation } from '../../graph/graph'
+import { forEvaluation } from '../../graph/build-graph'
 import { elementsOf } from '../../graph/extents'
 import { allBetween } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import { exchanged, type Builder } from '../ir/builder'
 import { layoutEvaluationIo, exportsLoss } from '../scope/step-io'
 import { createMoments } from '../ops/moment-addresses'
-import { emitForward, type SegmentCode } from '../segment/segment'
+import { emitForward } from '../segment/forward'
+import type { SegmentCode } from '../segment/segment-code'
+import { createPasses } from '../tile/pass'
 
 /**
  * Forward alone through a step's segments, in tensors of its own: nothing is kept, dropout is off, batches are normalised by running
@@ -27,5 +29,8 @@ export const emitEvaluation = (training: ModelScope, builder: Builder, codes: re
       { kind: 'zero', bytes: elementsOf(loss.input) * scope.parameterBytes },
       { destination: exchanged(stepIo.scores) }
     )
-  codes.forEach((code) => emitForward(scope, { ...code, ...between }, 'evaluate'))
+  codes.forEach((code) => {
+    const passIn = createPasses(scope, code.segment)
+    emitForward(scope, { ...code, ...between, passIn }, passIn('evaluate'))
+  })
 }

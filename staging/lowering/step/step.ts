@@ -3,7 +3,7 @@ import { updatesLater } from '../../graph/objective'
 import type { Residence, Segment } from '../../plans/plan'
 import type { Exchanged } from '../../program/program'
 import { segmentTiling } from '../../graph/tiling'
-import { allBetween, bindSegment, repeatForward } from '../segment/bind'
+import { allBetween, bindSegment, rematerialize } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import type { ParameterTensor } from '../scope/parameter-tensor'
 import { at, createBuilder, exchanged, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
@@ -13,7 +13,9 @@ import type { StepCode } from './saved-tensors'
 import { createModelScope, type Lowering } from '../segment/create-scope'
 import { learningTensors, reorderParameter, updateParameter } from '../scope/parameters'
 import { residentsOf, statesOf, type StatePart } from '../scope/persistent-tensors'
-import { emitBackward, emitForward, type SegmentCode } from '../segment/segment'
+import { emitBackward } from '../segment/backward'
+import { emitForward } from '../segment/forward'
+import { forwardPass, type SegmentCode } from '../segment/segment-code'
 import { withSwaps } from './swap'
 import { emitUpdate, updateExchange } from './update'
 
@@ -28,7 +30,7 @@ export interface UnplacedSection {
 export interface Bound {
   readonly segments: readonly SegmentCode[]
   /** Runs segments forward once more, for the backward of the one that follows them. */
-  readonly repeat: (codes: readonly SegmentCode[], before: SegmentCode) => void
+  readonly rematerialize: (codes: readonly SegmentCode[], before: SegmentCode) => void
 }
 
 /** Segments with their tiles and the boundaries between them. */
@@ -39,11 +41,11 @@ export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): B
     if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
     return bindSegment(scope, segment, tiling, between)
   })
-  return { segments: bound, repeat: (codes, before) => repeatForward(scope, codes, before, between) }
+  return { segments: bound, rematerialize: (codes, before) => rematerialize(scope, codes, before, between) }
 }
 
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
-const emitStep = (scope: ModelScope, { segments, repeat }: Bound, residents: readonly StatePart[]): StepCode => {
+const emitStep = (scope: ModelScope, { segments, rematerialize }: Bound, residents: readonly StatePart[]): StepCode => {
   const { builder, objective, stepIo, graph, parameterBytes } = scope
   const stateOf = statesOf(residents)
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
@@ -58,10 +60,10 @@ const emitStep = (scope: ModelScope, { segments, repeat }: Bound, residents: rea
       { kind: 'zero', bytes: elementsOf(graph.input) * parameterBytes },
       { destination: exchanged(stepIo.inputGradient) }
     )
-  const kept = segments.slice(0, -1).map((code) => emitForward(scope, code))
+  const kept = segments.slice(0, -1).map((code) => emitForward(scope, code, forwardPass(code)))
   for (const [index, code] of [...segments.entries()].reverse()) {
     const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.repeats !== true)
-    if (code.segment.repeats !== true) repeat(segments.slice(first, index), code)
+    if (code.segment.repeats !== true) rematerialize(segments.slice(first, index), code)
     emitBackward(scope, code, kept[index], finish)
   }
   return { code: builder.code(), nodes: graph.nodes.length, moments: builder.timepoints() }

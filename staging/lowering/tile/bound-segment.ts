@@ -16,13 +16,13 @@ export interface BoundSegment {
   readonly ends: Ends
   readonly boundaries: ReadonlyMap<number, Boundary>
   /** Those of them that are on the host instead. */
-  readonly streams: ReadonlyMap<number, Stream>
-  /** The outputs that a pass `repeat` is for. */
-  readonly wanted?: ReadonlySet<number>
+  readonly hostTensors: ReadonlyMap<number, HostTensor>
+  /** A pass over it, in any mode but that of making outputs once more, which depends on what is wanted of them. */
+  readonly passIn: (mode: Exclude<ForwardMode, 'rematerialize'>) => Pass
 }
 
 /** The gradient of a normalisation's input where it waits for all of that of its output: it is made where it seeds (DESIGN §3). */
-export interface PendingStream {
+export interface PendingGradient {
   readonly position: number
   /** On the host; the gradient of the tensor itself where nothing else reads that. */
   readonly dy: WholeTensor
@@ -34,22 +34,22 @@ export interface PendingStream {
 }
 
 /** A tensor between segments that is on the host, as is its gradient: tiles take and bring bands of rows. */
-export interface Stream {
+export interface HostTensor {
   tensor: WholeTensor
   readonly gradient: WholeTensor | undefined
   /** Takes a new place for the tensor, which is made once more. */
   readonly reopen: () => void
   /** What backward has come across so far. */
-  readonly pending: PendingStream[]
+  readonly pending: PendingGradient[]
   /** Whether a segment's backward has written to the gradient. */
   isWritten: boolean
 }
 
 /**
  * `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no
- * output; `repeat` computes the output once more and keeps nothing; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
+ * output; `rematerialize` computes outputs once more and keeps nothing; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
  */
-export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'repeat' | 'evaluate'
+export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'rematerialize' | 'evaluate'
 
 /** What each op of a segment does in a pass over it, whatever the tile. Positions are those of nodes in the graph. */
 export interface Pass {
@@ -65,6 +65,8 @@ export interface Pass {
   readonly inPlaceConsumerOf: (tensor: number) => number | undefined
   /** Whether a rectifier is applied by the op before it. */
   readonly fuses: (position: number) => boolean
+  /** Whether it is one of which a normalisation before it does all the work, forward and backward. */
+  readonly isFusedIntoPrevious: (position: number) => boolean
   /** What the op multiplies negative results by, for the rectifier after it; 1 where there is none. */
   readonly negativeSlopeOf: (position: number) => number
 }

@@ -1,15 +1,15 @@
-import type { Normalisation } from '../../graph/normalisation'
+import type { Normalisation } from '../../graph/statistics'
 import type { TileScope } from '../scope/scope'
 import { at, still, type Buffer } from '../ir/builder'
 import { normalisationKernel } from '../ops/normalisation-kernel'
 import { copyRowsToDevice, copyRowsToHost, type Band } from './host-rows'
-import type { Stream } from './bound-segment'
+import type { HostTensor } from './bound-segment'
 import { allOf, regionExtents } from '../scope/regions'
 import { freshTile, zeroTile, copyPart } from '../scope/copies'
 import type { Body, Part, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 
 /** A gradient on the host to which a segment's tiles contribute: of an input, or of the output of a normalisation that waits for all of it. */
-export interface Outgoing {
+export interface HostGradient {
   readonly tensor: number
   /** Of the normalisation. */
   readonly position: number | undefined
@@ -24,7 +24,7 @@ export interface Outgoing {
 }
 
 /** What tiles bring of tensors on the host to seed their backward. */
-export const seedsOf = ({ tensor, gradient, pending, isWritten }: Stream): readonly WholeTensor[] =>
+export const seedsOf = ({ tensor, gradient, pending, isWritten }: HostTensor): readonly WholeTensor[] =>
   gradient === undefined
     ? []
     : [
@@ -34,9 +34,9 @@ export const seedsOf = ({ tensor, gradient, pending, isWritten }: Stream): reado
       ]
 
 /** What a tile owns of a gradient on the host, with what normalisations have left to be done. */
-export const seedOnHost = (scope: TileScope, stream: Stream, owned: Region): TileTensor => {
+export const seedFromHost = (scope: TileScope, hostTensor: HostTensor, owned: Region): TileTensor => {
   const { builder } = scope
-  const { tensor, gradient, pending, isWritten } = stream
+  const { tensor, gradient, pending, isWritten } = hostTensor
   const brought = (whole: WholeTensor, name: string, seed?: true): TileTensor =>
     copyRowsToDevice(scope, whole, owned, (extents) => freshTile(scope, name, extents, whole.layout), seed)
   let seed = isWritten ? brought(gradient!, 'tile of the output gradient', true) : undefined
@@ -57,7 +57,7 @@ export const seedOnHost = (scope: TileScope, stream: Stream, owned: Region): Til
 }
 
 /** Rows of a gradient on the host that a tile completes; those that no tile reads have no gradient, and are written by the first to contribute. */
-export const completeRows = ({ whole, regionOf, isFirst, bandOf }: Outgoing, body: Body): Region => {
+export const completeRows = ({ whole, regionOf, isFirst, bandOf }: HostGradient, body: Body): Region => {
   const { lead, rows } = bandOf(body)
   const { from, size, advance } = regionOf(body)
   const [above, count] = isFirst ? [lead, lead + rows] : [0, Math.min(size[1], rows)]
@@ -65,7 +65,7 @@ export const completeRows = ({ whole, regionOf, isFirst, bandOf }: Outgoing, bod
 }
 
 /** Adds to a tile what tiles before it have left to it, takes what is complete to the host, and leaves the rest to the next. */
-export const handOn = (scope: TileScope, outgoing: Outgoing, body: Body, tile: TileTensor): void => {
+export const flushRows = (scope: TileScope, outgoing: HostGradient, body: Body, tile: TileTensor): void => {
   const { whole, isFirst, bandOf, strip } = outgoing
   const { builder, activationBytes } = scope
   const { lead, before, rows, strip: left } = bandOf(body)

@@ -1,8 +1,8 @@
-import type { Stream } from './bound-segment'
+import type { HostTensor } from './bound-segment'
 import { extentsOfTensor, type Graph } from '../../graph/graph'
 import type { Extents } from '../../graph/extents'
 import { channelBlock } from '../../kernels/layout'
-import { gathersMoments } from '../../graph/normalisation'
+import { gathersMoments } from '../../graph/statistics'
 import type { BufferRole, Copy } from '../../program/program'
 import type { Reading } from '../../graph/region'
 import type { Interval } from '../../graph/interval'
@@ -15,38 +15,38 @@ import { addressOf, allOf, boxStrides, regionExtents } from '../scope/regions'
 import { wholeTensor } from '../scope/copies'
 import type { Part, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 
-export const streamsOf = (scope: ModelScope, tensors: readonly number[]): ReadonlyMap<number, Stream> =>
-  new Map(tensors.map((tensor) => [tensor, openStream(scope, tensor)] as const))
+export const createHostTensors = (scope: ModelScope, tensors: readonly number[]): ReadonlyMap<number, HostTensor> =>
+  new Map(tensors.map((tensor) => [tensor, createHostTensor(scope, tensor)] as const))
 
-const openStream = (scope: ModelScope, tensor: number): Stream => {
+const createHostTensor = (scope: ModelScope, tensor: number): HostTensor => {
   const named = (name: string, role: BufferRole) =>
     wholeTensor(scope, tensor, `${name} of ${scope.graph.nodes[tensor - 1]!.name} on the host`, role)
-  const stream: Stream = {
+  const hostTensor: HostTensor = {
     tensor: named('the output', 'boundary'),
     gradient: scope.requiresGrad[tensor]! ? named('the gradient of the output', 'output-gradient') : undefined,
     reopen: () => {
-      stream.tensor = named('the output', 'boundary')
+      hostTensor.tensor = named('the output', 'boundary')
     },
     pending: [],
     isWritten: false
   }
-  return stream
+  return hostTensor
 }
 
 /** Of a segment by itself: what the normalisations that read its output will have left to it. */
-export const expectPending = (scope: ModelScope, stream: Stream | undefined, tensor: number): void => {
+export const expectPending = (scope: ModelScope, hostTensor: HostTensor | undefined, tensor: number): void => {
   const { graph, builder } = scope
-  if (stream?.gradient === undefined) return
-  stream.isWritten = true
+  if (hostTensor?.gradient === undefined) return
+  hostTensor.isWritten = true
   for (const position of graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!))) {
     const node = graph.nodes[position]!
     const sums = at(builder.buffer(`sums of ${node.name}`, node.input[1] * sumBytes, 'statistics'))
-    stream.pending.push({ position, dy: gradientOf(scope, stream, position), sums, slope: 1, scope, finish: () => undefined })
+    hostTensor.pending.push({ position, dy: gradientOf(scope, hostTensor, position), sums, slope: 1, scope, finish: () => undefined })
   }
 }
 
 /** Where the gradient of a normalisation's output waits: in the place of its input's where nothing else reads that. */
-export const gradientOf = (scope: ModelScope, { gradient }: Stream, position: number): WholeTensor => {
+export const gradientOf = (scope: ModelScope, { gradient }: HostTensor, position: number): WholeTensor => {
   const { graph } = scope
   const [tensor] = graph.nodes[position]!.inputs
   return graph.readers[tensor!]!.length === 1

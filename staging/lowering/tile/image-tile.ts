@@ -1,22 +1,21 @@
-import type { Extents } from '../../graph/extents'
 import type { TileScope } from '../scope/scope'
 import { at } from '../ir/builder'
-import { inExchange, originOf, tileFields } from '../scope/regions'
+import { inExchange, originOf, regionExtents, tileFields } from '../scope/regions'
 import type { Region, TileTensor } from '../ir/tile-tensor'
 
 /**
- * A tile of the network's input: gathered from float values, or loaded from the images to `home` or, while the tile before it is computed,
+ * A tile of the network's input: gathered from float values, or loaded from the images to where `allocate` says or, while the tile before it is computed,
  * to its turn's place; left empty unless `wanted`.
  */
 export const createImageTile = (
   { builder, source, stepIo, parameterBytes, graph, layouts, slot }: TileScope,
   region: Region,
-  extents: Extents,
-  home: () => TileTensor,
+  allocate: () => TileTensor,
   wanted: boolean
 ): TileTensor => {
   const place = slot?.places.get('images')
-  const tile: TileTensor = place === undefined ? home() : { address: at(place), extents, layout: layouts[0]! }
+  const tile: TileTensor =
+    place === undefined ? allocate() : { address: at(place), extents: regionExtents(region, graph.input[1]), layout: layouts[0]! }
   if (!wanted) return tile
   if (source.kind === 'float') {
     const { fields, address } = inExchange(tile, graph.input, region, stepIo.input, parameterBytes)

@@ -1,11 +1,12 @@
-import { gathersMoments, isNormalisation, isWithinTile, normalisationOf, type Normalisation } from '../../graph/normalisation'
+import { gathersMoments, isWithinTile, type Normalisation } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
-import type { BoundSegment, Pass } from './bound-segment'
+import type { Pass } from './bound-segment'
+import type { TilePass } from './tile-pass'
 import type { ModelScope } from '../scope/scope'
 import { at, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
 import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from '../scope/regions'
 import { copyPart } from '../scope/copies'
-import type { Body, Region, TileTensor } from '../ir/tile-tensor'
+import type { Region, TileTensor } from '../ir/tile-tensor'
 import { momentBytes, momentsAt } from '../ops/moment-addresses'
 
 const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
@@ -27,14 +28,14 @@ export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
 
 /** The ops that gather moments of a tensor in this pass. Recomputation leaves moments as they are. */
 const gatheringOf = ({ graph }: ModelScope, { from, to }: Segment, { mode }: Pick<Pass, 'mode'>, tensor: number): readonly number[] =>
-  mode === 'recompute' || mode === 'repeat'
+  mode === 'recompute' || mode === 'rematerialize'
     ? []
     : graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to)))
 
 const addMoments = (scope: ModelScope, positions: readonly number[], source: TileTensor, region: Region): void => {
   for (const position of positions) {
     const node = scope.graph.nodes[position] as Normalisation
-    const { groups, perImage } = normalisationOf(node)
+    const { groups, perImage } = node.statistics
     scope.builder.launch<'momentsForward'>(
       { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
       { source: source.address, moments: momentsAt(scope, node, position, region) }
@@ -43,16 +44,9 @@ const addMoments = (scope: ModelScope, positions: readonly number[], source: Til
 }
 
 /** Adds what a tile owns of a tensor to the moments of all that normalise it. */
-export const gatherMoments = (
-  scope: ModelScope,
-  { segment }: BoundSegment,
-  body: Body,
-  pass: Pass,
-  tensor: number,
-  tile: TileTensor
-): void => {
+export const gatherMoments = ({ scope, bound, body, pass }: TilePass, tensor: number, tile: TileTensor): void => {
   const { builder, activationBytes } = scope
-  const wanted = gatheringOf(scope, segment, pass, tensor)
+  const wanted = gatheringOf(scope, bound.segment, pass, tensor)
   if (wanted.length === 0) return
   const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
   let source = tile
@@ -65,24 +59,19 @@ export const gatherMoments = (
   addMoments(scope, wanted, source, owned)
 }
 
-/** The same of a tensor to which all tiles of a pass have added. */
-export const gatherMomentsOfSum = (
-  scope: ModelScope,
-  { segment }: BoundSegment,
-  pass: Pick<Pass, 'mode'>,
-  tensor: number,
-  sum: TileTensor
-): void => addMoments(scope, gatheringOf(scope, segment, pass, tensor), sum, allOf(sum).region)
+/** Adds a tensor to which all tiles of a pass have added to the moments of all that normalise it. */
+export const gatherMomentsOfSum = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>, tensor: number, sum: TileTensor): void =>
+  addMoments(scope, gatheringOf(scope, segment, pass, tensor), sum, allOf(sum).region)
 
 /** After the tiles of a pass that gathered moments: running statistics take them in, once a step. */
 export const updateRunning = (scope: ModelScope, segment: Segment): void =>
   gatheringFrom(scope, segment).forEach((position) => {
     const { builder, graph, moments, parameters } = scope
-    const node = graph.nodes[position]!
-    if (node.op !== 'batchNorm') return
+    const { input, statistics } = graph.nodes[position]!
+    if (statistics?.momentum === undefined) return
     const { mean, variance } = parameters[position]!
     builder.launch<'updateRunning'>(
-      { kind: 'updateRunning', channels: node.input[1], momentum: node.args.momentum ?? 0.1 },
+      { kind: 'updateRunning', channels: input[1], momentum: statistics.momentum },
       { moments: at(moments.get(position)!), mean: at(mean!.buffer), variance: at(variance!.buffer) }
     )
   })
@@ -96,7 +85,7 @@ export const frozenMoments = (
   new Map(
     graph.nodes.slice(from, to).flatMap((node, index) => {
       const position = from + index
-      if (!isNormalisation(node) || gathersMoments(node) || !runs(position)) return []
+      if (node.statistics === undefined || node.statistics.gathered || !runs(position)) return []
       const moments = builder.buffer(`running moments of ${node.name}`, node.input[1] * momentBytes)
       const { mean, variance } = parameters[position]!
       builder.launch<'momentsOfRunning'>(
@@ -108,5 +97,5 @@ export const frozenMoments = (
   )
 
 /** Whether the gradient of a normalisation's input waits until that of its output is complete: its moments go beyond a tile. */
-export const isPending = ({ segment }: Pick<BoundSegment, 'segment'>, node: Normalisation): boolean =>
-  gathersMoments(node) && !isWithinTile(node, segment.grid)
+export const isPending = ({ grid }: Segment, { statistics }: Normalisation): boolean =>
+  statistics.gathered && !isWithinTile(statistics, grid)
