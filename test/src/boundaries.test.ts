@@ -1,4 +1,4 @@
-/** The linter sees to DESIGN's table of imports: what a folder may not import is an error, what it may is none. */
+/** The linter sees to README's table of imports, and to the layers of lowering: what may not be imported is an error, what may is none. */
 import { ESLint } from 'eslint'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -15,7 +15,17 @@ const cases: readonly (readonly [file: string, imported: string, allowed: boolea
   ['native/new.ts', '../staging/program', true],
   ['src/commands/new.ts', '../../native', true],
   ['test/native/new.ts', '../../src', true],
-  ['dsl/new.ts', 'fp-ts/function', true]
+  ['dsl/new.ts', 'fp-ts/function', true],
+  ['staging/lowering/scope/new.ts', '../ops', false],
+  ['staging/lowering/ops/new.ts', '../tile/pass', false],
+  ['staging/lowering/tile/new.ts', '../segment/bind', false],
+  ['staging/lowering/segment/new.ts', '../step/step', false],
+  ['staging/lowering/step/new.ts', '../cost/estimate', false],
+  ['staging/lowering/cost/new.ts', '../step/step', true],
+  ['staging/lowering/ops/new.ts', '../scope/scope', true],
+  ['staging/lowering/ops/new.ts', '../../program', true],
+  ['staging/strategies/new.ts', '../lowering/cost/estimate', true],
+  ['test/staging/new.ts', '../../staging/lowering/cost/timeline', true]
 ]
 
 test('imports across the folders', async () => {
