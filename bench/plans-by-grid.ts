@@ -1,6 +1,7 @@
 import { type StageRequest, type Staged, stage } from '../staging'
 import { withExactKernels, withFastestFirst } from '../staging/algorithms'
-import { type Graph, buildGraph } from '../staging/graph'
+import { buildGraph } from '../staging/build-graph'
+import type { Graph } from '../staging/graph'
 import type { Lowering } from '../staging/lowering/create-context'
 import { asWritten, inOrder } from '../staging/order'
 import { tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plan'

@@ -1,4 +1,6 @@
-export type { AnyLayer, ArgsOf, Layers, Mark, Op, OpArguments, Padding, Pair } from './arguments'
+export type { AnyLayer, ArgsOf, Layers, Mark } from './arguments'
+export { isLoss, type Op, type OpArguments } from './ops'
+export type { Padding, Pair } from './ops/options'
 export { dense, parallel, residual, type Parallel, type Residual } from './blocks'
 export { flatLayers, type FlatLayer } from './flat-layers'
 export type { Layer } from './layer'
@@ -30,7 +32,7 @@ export {
   softmaxCrossEntropy,
   tanh,
   tile
-} from './ops'
+} from './layers'
 export {
   planStrategies,
   strategyNames,
@@ -57,4 +59,5 @@ export { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
 export { shapeRules } from './shape-rules'
 export type { Accept, AnyTensor, Bad, HeldBytes, ShapeOf, Tensor } from './tensor'
 export { trace, type TracedLayer } from './trace'
-export { transposedWindowOf, windowCount, windowExtent, windowOf, type Window, type WindowArguments } from './window'
+export { transposedWindowOf } from './ops/transposed-convolution'
+export { windowCount, windowExtent, windowOf, type Window, type WindowArguments } from './ops/window'

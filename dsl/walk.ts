@@ -1,8 +1,8 @@
 import type { Lte, Whole } from './arithmetic'
 import type { AnyLayer, Arguments, Layers, MarkArguments, Op } from './arguments'
-import type { OutputShape } from './rules'
+import type { OutputShape } from './ops'
 import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, MoreTiles, Normalisation, ShowDims, StatisticsOf } from './segment'
-import type { Size } from './options'
+import type { Size } from './ops/options'
 import type { Shape, SizesOf } from './shape'
 import type { AnyTensor, BytesWritten, Counts, Nothing, Origin, Segment, ShapeOf, Tensor, Wrote } from './tensor'
 

@@ -1,4 +1,4 @@
-import { transposedWindowOf, windowOf, type ArgsOf, type Op } from '../dsl'
+import type { ArgsOf, Op } from '../dsl'
 import type { Extents } from './extents'
 import type { ResampledAxis, ResizedAxis } from './resampling'
 import type { TileAxis } from './program'
@@ -43,77 +43,18 @@ const same: Access = { kind: 'same' }
 const whole: Access = { kind: 'whole' }
 const reduce: Access = { kind: 'reduce' }
 
-const pointwise = (): AccessMap => ({ B: same, H: same, W: same })
-
-const sliding = (args: ArgsOf<'conv2d'> | ArgsOf<'maxPool2d'> | ArgsOf<'avgPool2d'>): AccessMap => {
-  const { kernel, stride, dilation, padding } = windowOf(args)
-  const axis = (index: 0 | 1, padBefore: number, padAfter: number): Access => ({
-    kind: 'window',
-    kernel: kernel[index],
-    stride: stride[index],
-    dilation: dilation[index],
-    padBefore,
-    padAfter
-  })
-  return { B: same, H: axis(0, padding.top, padding.bottom), W: axis(1, padding.left, padding.right) }
-}
-
-const transposed = (args: ArgsOf<'convTranspose2d'>): AccessMap => {
-  const { kernel, stride, dilation, padding } = transposedWindowOf(args)
-  const axis = (index: 0 | 1): Access => ({
-    kind: 'transposedWindow',
-    apart: dilation[index] * (kernel[index] - 1) + 1 < stride[index],
-    kernel: kernel[index],
-    stride: stride[index],
-    dilation: dilation[index],
-    padBefore: padding[index]
-  })
-  return { B: same, H: axis(0), W: axis(1) }
-}
-
-const resampled = (rule: (inExtent: number, outExtent: number) => Access, input: Extents, output: Extents): AccessMap => ({
-  B: same,
-  H: rule(input[2], output[2]),
-  W: rule(input[3], output[3])
-})
-
-const summed: AccessMap = { B: same, H: reduce, W: reduce }
-
+/** How an op of these arguments, from a tensor of one size to one of another, reads its input. */
 export type AccessRule<P extends Op> = (args: ArgsOf<P>, input: Extents, output: Extents) => AccessMap
 
-/** One row an op, the same for all of its inputs. Flat tensors have H = W = 1, so `same` along them allows one tile only. */
-export const accessMaps: { readonly [P in Op]: AccessRule<P> } = {
-  conv2d: sliding,
-  maxPool2d: sliding,
-  avgPool2d: sliding,
-  relu: pointwise,
-  leakyRelu: pointwise,
-  dropout: pointwise,
-  sigmoid: pointwise,
-  tanh: pointwise,
-  silu: pointwise,
-  gelu: pointwise,
-  // Statistics come from before the segment: see `barriers` in normalisation.ts.
-  batchNorm: pointwise,
-  groupNorm: pointwise,
-  instanceNorm: pointwise,
-  add: pointwise,
-  concat: pointwise,
-  linear: pointwise,
-  convTranspose2d: transposed,
-  resize: ({ mode, alignCorners = false }, input, output) =>
-    resampled(
-      (inExtent, outExtent) => ({ kind: 'resize', bilinear: mode === 'bilinear', alignCorners, inExtent, outExtent }),
-      input,
-      output
-    ),
-  adaptiveAvgPool2d: (_, input, output) =>
-    output[2] === 1 && output[3] === 1
-      ? summed
-      : resampled((inExtent, outExtent) => ({ kind: 'adaptive', inExtent, outExtent }), input, output),
-  globalAvgPool: () => summed,
-  flatten: () => ({ B: same, H: whole, W: whole }),
-  softmaxCrossEntropy: () => ({ B: reduce, H: whole, W: whole }),
-  pixelCrossEntropy: () => ({ B: reduce, H: reduce, W: reduce }),
-  meanSquaredError: () => ({ B: reduce, H: reduce, W: reduce })
-}
+/** Each output element reads the input's element at its own place. Flat tensors have H = W = 1, so `same` along them allows one tile only. */
+export const sameAccess = (): AccessMap => ({ B: same, H: same, W: same })
+/** Each output row reads the whole image. */
+export const wholeImageAccess = (): AccessMap => ({ B: same, H: whole, W: whole })
+/** Pixels are summed away. */
+export const pixelReductionAccess = (): AccessMap => ({ B: same, H: reduce, W: reduce })
+/** All but the channels is summed away. */
+export const reductionAccess = (): AccessMap => ({ B: reduce, H: reduce, W: reduce })
+/** Rows of a batch are summed; each is read whole. */
+export const rowReductionAccess = (): AccessMap => ({ B: reduce, H: whole, W: whole })
+/** Along height and width, by a rule of its own. */
+export const imageAccess = (axis: (index: 0 | 1) => Access): AccessMap => ({ B: same, H: axis(0), W: axis(1) })

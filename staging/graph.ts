@@ -1,24 +1,10 @@
 import type { Extents } from './extents'
 import { createHash } from 'node:crypto'
-import * as E from 'fp-ts/Either'
-import { pipe } from 'fp-ts/function'
-import {
-  checkpoint,
-  flatLayers,
-  named,
-  pixelCrossEntropy,
-  softmaxCrossEntropy,
-  trace,
-  transposedWindowOf,
-  windowOf,
-  type ArgsOf,
-  type Layers,
-  type Model,
-  type Op
-} from '../dsl'
-import { accessMaps, type AccessMap, type AccessRule } from './access'
+import { isLoss, type ArgsOf, type Op } from '../dsl'
+import type { AccessMap } from './access'
 import type { TileAxis } from './program'
-import { inputError, type StagingError } from './error'
+
+export { isLoss }
 
 /** What a layer has beside its arguments: what learns, and batchNorm's running statistics, which training updates by itself. */
 export interface Parameter {
@@ -41,6 +27,8 @@ interface NodeOf<P extends Op> {
   readonly output: Extents
   readonly access: AccessMap
   readonly parameters: readonly Parameter[]
+  /** Of forward, per element of its output; on average, where these differ. */
+  readonly multiplyAdds: number
 }
 export type Node = { [P in Op]: NodeOf<P> }[Op]
 
@@ -61,8 +49,6 @@ export interface Graph {
   readonly parameters: readonly Parameter[]
 }
 
-export const isLoss = (op: Op): boolean => op === 'softmaxCrossEntropy' || op === 'pixelCrossEntropy' || op === 'meanSquaredError'
-
 export const extentsOfTensor = ({ input, nodes }: Pick<Graph, 'input' | 'nodes'>, tensor: number): Extents =>
   tensor === 0 ? input : nodes[tensor - 1]!.output
 
@@ -71,103 +57,6 @@ export const readersOf = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['reader
   const readers: number[][] = Array.from({ length: nodes.length + 1 }, () => [])
   nodes.forEach(({ inputs }, position) => new Set(inputs).forEach((tensor) => readers[tensor]!.push(position)))
   return readers
-}
-
-const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]
-
-type ParameterRule<P extends Op> = (args: ArgsOf<P>, inChannels: number) => readonly Omit<Parameter, 'name'>[]
-
-const none = (): readonly Omit<Parameter, 'name'>[] => []
-
-const weighted = (shape: readonly number[], out: number, bias = true): readonly Omit<Parameter, 'name'>[] => [
-  { role: 'weight', shape },
-  ...(bias ? [{ role: 'bias' as const, shape: [out] }] : [])
-]
-
-const affine = (channels: number, has: boolean): readonly Omit<Parameter, 'name'>[] => (has ? weighted([channels], channels) : [])
-
-const parameterRules: { readonly [P in Op]: ParameterRule<P> } = {
-  conv2d: (args, inChannels) => weighted([args.out, inChannels / (args.groups ?? 1), ...windowOf(args).kernel], args.out, args.bias),
-  convTranspose2d: (args, inChannels) =>
-    weighted([inChannels, args.out / (args.groups ?? 1), ...transposedWindowOf(args).kernel], args.out, args.bias),
-  linear: ({ out, bias }, inFeatures) => weighted([out, inFeatures], out, bias),
-  batchNorm: ({ affine: has = true }, channels) => [
-    ...affine(channels, has),
-    { role: 'runningMean', shape: [channels] },
-    { role: 'runningVariance', shape: [channels] }
-  ],
-  groupNorm: ({ affine: has = true }, channels) => affine(channels, has),
-  instanceNorm: ({ affine: has = false }, channels) => affine(channels, has),
-  relu: none,
-  leakyRelu: none,
-  sigmoid: none,
-  tanh: none,
-  silu: none,
-  gelu: none,
-  maxPool2d: none,
-  avgPool2d: none,
-  adaptiveAvgPool2d: none,
-  globalAvgPool: none,
-  resize: none,
-  flatten: none,
-  dropout: none,
-  add: none,
-  concat: none,
-  softmaxCrossEntropy: none,
-  pixelCrossEntropy: none,
-  meanSquaredError: none
-}
-
-/** As in PyTorch's state dictionaries. */
-const parameterNames = { weight: 'weight', bias: 'bias', runningMean: 'running_mean', runningVariance: 'running_var' } as const
-
-const parametersOf = <P extends Op>(name: string, op: P, args: ArgsOf<P>, inChannels: number): readonly Parameter[] =>
-  (parameterRules[op] as ParameterRule<P>)(args, inChannels).map((one) => ({ ...one, name: `${name}.${parameterNames[one.role]}` }))
-
-const startsSegment = (marks: readonly Mark[], position: number): boolean =>
-  position === 0 || marks.some(({ kind, at }) => kind === 'checkpoint' && at === position)
-
-/**
- * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end in a loss gets
- * softmaxCrossEntropy, or pixelCrossEntropy. Fails with the sentence of the first layer that does not fit, the same that the types give.
- */
-export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
-  pipe(
-    trace(withLoss(model, input), input),
-    E.mapLeft((sentence) => inputError(`${model.name} on ${input.join('x')}: ${sentence}.`)),
-    E.map((layers) => {
-      const nodes: Node[] = []
-      const marks: Mark[] = []
-      const shapes: (readonly number[])[] = [input]
-      for (const { name, op, args, output, ...layer } of layers) {
-        if (op === 'checkpoint') marks.push({ kind: 'checkpoint', at: nodes.length })
-        else if (op === 'tile') marks.push({ kind: 'tile', at: nodes.length - (startsSegment(marks, nodes.length) ? 0 : 1), grid: args })
-        else {
-          const inputs = (layer as { readonly inputs?: readonly number[] }).inputs ?? [nodes.length]
-          const [from, to] = [extentsOf(shapes[inputs[0]!]!), extentsOf(output)]
-          const access = (accessMaps[op] as AccessRule<Op>)(args, from, to)
-          nodes.push({ name, op, args, inputs, input: from, output: to, access, parameters: parametersOf(name, op, args, from[1]) } as Node)
-          shapes.push(output)
-        }
-      }
-      const parameters = nodes.flatMap((node) => node.parameters)
-      return { model: model.name, input: extentsOf(input), nodes, readers: readersOf(nodes), marks, parameters }
-    })
-  )
-
-/**
- * A loss is appended where there is none, per pixel where the model makes images; where the model asks for tiles, after a checkpoint, so
- * that its last segment stays as written; but not to layers that do not fit, of which a trace then says why.
- */
-export const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
-  const flat = flatLayers(layers)
-  const ops = flat.filter(({ op }) => op !== 'checkpoint' && op !== 'tile')
-  const last = ops[ops.length - 1]
-  if (last !== undefined && isLoss(last.op as Op)) return layers
-  const traced = trace(layers, input)
-  if (E.isLeft(traced)) return layers
-  const loss = traced.right.at(-1)?.output.length === 4 ? pixelCrossEntropy() : softmaxCrossEntropy
-  return [...layers, ...(flat.some(({ op }) => op === 'tile') ? [checkpoint] : []), named('loss', loss)]
 }
 
 /** The same function every time; nodes stay where they are. */

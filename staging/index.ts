@@ -27,7 +27,8 @@ export {
 } from './file-model'
 export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
 export type { Graph, Node, Parameter } from './graph'
-export { buildGraph, isLearnable, withLoss } from './graph'
+export { buildGraph, withLoss } from './build-graph'
+export { isLearnable } from './graph'
 export {
   encodeKernel,
   isConvolution,

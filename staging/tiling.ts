@@ -1,5 +1,4 @@
 import type { Grid, Span } from './plan'
-import { transposedWindowOf } from '../dsl'
 import type { Access } from './access'
 import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './normalisation'
@@ -225,25 +224,6 @@ export const nodeWithoutInput = (graph: Graph, span: Span): Node | undefined => 
 
 const product = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1)
 
-/** Multiply-adds of a node's forward per output element, on average over a transposed convolution's; 0 for ops without weights. */
-const multiplyAddsPerOutput = (node: Node): number => {
-  switch (node.op) {
-    case 'conv2d':
-    case 'linear':
-      return product(node.parameters[0]!.shape.slice(1))
-    case 'convTranspose2d': {
-      const { kernel, stride } = transposedWindowOf(node.args)
-      return ((node.input[1] / (node.args.groups ?? 1)) * product(kernel)) / product(stride)
-    }
-    case 'batchNorm':
-    case 'groupNorm':
-    case 'instanceNorm':
-      return 1
-    default:
-      return 0
-  }
-}
-
 /** Forward multiply-adds of a segment when tiled: halos are computed once a tile. */
 export const segmentMultiplyAdds = (graph: Graph, span: Span, tiling: SegmentTiling): number => {
   const heldExtent = (axis: TileAxis, tensor: number): number =>
@@ -252,7 +232,7 @@ export const segmentMultiplyAdds = (graph: Graph, span: Span, tiling: SegmentTil
     .slice(span.from, span.to)
     .reduce(
       (sum, node, position) =>
-        sum + multiplyAddsPerOutput(node) * node.output[1] * product(tileAxes.map((axis) => heldExtent(axis, span.from + position + 1))),
+        sum + node.multiplyAdds * node.output[1] * product(tileAxes.map((axis) => heldExtent(axis, span.from + position + 1))),
       0
     )
 }

@@ -165,7 +165,7 @@ types('every op: the same shape, or the same sentence', () => {
   })
   const literal = (value: object): string => JSON.stringify(value).replace(/\[/g, 'readonly [')
   const found = answers(
-    `import type { OutputShape } from '../../dsl/rules'`,
+    `import type { OutputShape } from '../../dsl/ops'`,
     cases.map(({ op, args, input }) => `OutputShape<'${op}', ${literal(input)}, ${literal(args)}, ${literal(start)}>`)
   )
   const expected = cases.map(({ op, args, input }) => {
@@ -183,7 +183,7 @@ types('joins: the same shape, or the same sentence', () => {
   const cases = sample(fc.tuple(fc.constantFrom('add', 'concat'), fc.array(shape, { maxLength: 4 })), 200)
   const literal = (inputs: readonly (readonly number[])[]): string => JSON.stringify(inputs).replace(/\[/g, 'readonly [')
   const found = answers(
-    `import type { OutputShape } from '../../dsl/rules'
+    `import type { OutputShape } from '../../dsl/ops'
     import type { Shape } from '../../dsl'`,
     cases.map(([op, inputs]) => `OutputShape<'${op}', Shape, {}, Shape, ${literal(inputs)}>`)
   )

@@ -1,5 +1,5 @@
 import { shapeRules, type Op } from '../../dsl'
-import type { ShapeRules } from '../../dsl/rules'
+import type { ShapeRules } from '../../dsl/ops'
 
 const { linear, ...rest } = shapeRules
 export const dropped = linear

@@ -1,3 +1,4 @@
+import { sameAccess } from '../../access'
 import { tileFields } from '../tensors'
 import { sameLayout, type OpLowering } from './op-lowering'
 
@@ -12,6 +13,7 @@ const functions = {
 const activation = <P extends keyof typeof functions>(op: P): OpLowering<P> => {
   const { code, saves } = functions[op]
   return {
+    access: sameAccess,
     saves,
     inPlace: true,
     outputLayout: sameLayout,

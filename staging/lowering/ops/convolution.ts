@@ -1,10 +1,30 @@
-import { windowOf } from '../../../dsl'
+import { windowOf, type ArgsOf } from '../../../dsl'
+import { imageAccess, type AccessMap } from '../../access'
+import type { Node } from '../../graph'
 import { layoutCode, type Layout } from '../../layout'
 import type { ConvolutionKernel } from '../../kernels'
 import { algorithmWithin, scratchFor, windowFields, type Context, type NodeParameters, type ParameterTensor, type Step } from '../context'
 import { at, none } from '../emitter'
 import { weightsIn } from '../parameters'
-import type { NodeFor, OpLowering } from './op-lowering'
+import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
+
+/** Of an op that slides a window. */
+export const windowAccess = (args: ArgsOf<'conv2d' | 'maxPool2d' | 'avgPool2d'>): AccessMap => {
+  const { kernel, stride, dilation, padding } = windowOf(args)
+  const [before, after] = [[padding.top, padding.left] as const, [padding.bottom, padding.right] as const]
+  return imageAccess((index) => ({
+    kind: 'window',
+    kernel: kernel[index],
+    stride: stride[index],
+    dilation: dilation[index],
+    padBefore: before[index],
+    padAfter: after[index]
+  }))
+}
+
+/** Of an op each of whose outputs is a product with a row of the weights. */
+export const productsPerOutput = ({ parameters }: Pick<Node, 'parameters'>): number =>
+  parameters[0]!.shape.slice(1).reduce((product, extent) => product * extent, 1)
 
 /** What is spread comes last: V8 is a hundred times slower the other way round, and plans are made of a million of these. */
 const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout, algorithm: number) => ({
@@ -34,6 +54,10 @@ export const weighted = (
 })
 
 export const conv2d: OpLowering<'conv2d'> = {
+  access: windowAccess,
+  parameters: (args, inChannels) =>
+    weightAndBias([args.out, inChannels / (args.groups ?? 1), ...windowOf(args).kernel], args.out, args.bias),
+  multiplyAdds: productsPerOutput,
   saves: { input: 'for-weights' },
   inPlace: false,
   fusesRectifier: true,

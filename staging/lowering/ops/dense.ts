@@ -1,14 +1,16 @@
+import { sameAccess, wholeImageAccess } from '../../access'
 import { layoutCode } from '../../layout'
 import { at, none } from '../emitter'
 import { weightsIn } from '../parameters'
 import type { TileTensor } from '../tile-tensor'
-import { weighted } from './convolution'
-import { plainLayout, type OpLowering } from './op-lowering'
+import { productsPerOutput, weighted } from './convolution'
+import { plainLayout, weightAndBias, type OpLowering } from './op-lowering'
 
 const reorderFields = ({ extents: [batch, channels, height, width] }: TileTensor) => ({ batch, channels, height, width })
 
 /** [B, C, H, W] to [B, CHW] in row-major order. */
 export const flatten: OpLowering<'flatten'> = {
+  access: wholeImageAccess,
   saves: {},
   inPlace: false,
   outputLayout: plainLayout,
@@ -35,6 +37,9 @@ export const flatten: OpLowering<'flatten'> = {
 }
 
 export const linear: OpLowering<'linear'> = {
+  access: sameAccess,
+  parameters: ({ out, bias }, inFeatures) => weightAndBias([out, inFeatures], out, bias),
+  multiplyAdds: productsPerOutput,
   saves: { input: 'for-weights' },
   inPlace: false,
   outputLayout: plainLayout,

@@ -41,5 +41,8 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   meanSquaredError
 }
 
+/** What staging declares of an op, its own type forgotten. */
+export const recordOf = (op: Op): OpLowering<Op> => opLowerings[op] as unknown as OpLowering<Op>
+
 /** The row of a node, its own type forgotten: a node is only ever handed to its own row. */
-export const loweringOf = (node: Node): OpLowering<Op> => opLowerings[node.op] as unknown as OpLowering<Op>
+export const loweringOf = (node: Node): OpLowering<Op> => recordOf(node.op)

@@ -1,9 +1,11 @@
+import { sameAccess } from '../../access'
 import { activationElements, channelsAreApart, layoutCode } from '../../layout'
 import { inLayout, tensorBytes } from '../tensors'
 import type { TileTensor } from '../tile-tensor'
 import { sameLayout, type OpLowering } from './op-lowering'
 
 export const add: OpLowering<'add'> = {
+  access: sameAccess,
   saves: {},
   inPlace: true,
   fusesRectifier: true,
@@ -43,6 +45,7 @@ const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: Ti
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
 
 export const concat: OpLowering<'concat'> = {
+  access: sameAccess,
   saves: {},
   inPlace: false,
   // Flat tensors stay plain, as linear layers and losses read them.

@@ -1,3 +1,4 @@
+import { reductionAccess, rowReductionAccess } from '../../access'
 import { elementsOf } from '../../extents'
 import { microBatches } from '../../objective'
 import type { Context, Step } from '../context'
@@ -21,6 +22,7 @@ const rowsOf = (
 
 /** Mean over the rows of all micro-batches of an update; the exchanged loss also counts the rows whose largest logit is the label's. */
 export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
+  access: rowReductionAccess,
   saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,
@@ -47,6 +49,7 @@ const targetOf = ({ exchange, parameterBytes, objective }: Context, { source, no
 
 /** Mean over all elements of the predictions for all micro-batches of an update. */
 export const meanSquaredError: OpLowering<'meanSquaredError'> = {
+  access: reductionAccess,
   saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,

@@ -1,10 +1,21 @@
+import { sameAccess } from '../../access'
+import type { Parameter } from '../../graph'
 import type { Normalisation } from '../../normalisation'
 import type { Context, Step } from '../context'
 import { normalisationKernel } from '../normalisation-kernel'
-import { sameLayout, type OpLowering } from './op-lowering'
+import { sameLayout, weightAndBias, type OpLowering } from './op-lowering'
 
 /** Moments are gathered where the input is made, and backward takes two passes (see ../backward.ts). */
-const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(): OpLowering<P> => ({
+const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(
+  affineByDefault: boolean,
+  statistics: readonly Parameter['role'][] = []
+): OpLowering<P> => ({
+  access: sameAccess,
+  parameters: ({ affine = affineByDefault }, channels) => [
+    ...(affine ? weightAndBias([channels], channels) : []),
+    ...statistics.map((role) => ({ role, shape: [channels] }))
+  ],
+  multiplyAdds: () => 1,
   saves: { input: 'always' },
   inPlace: true,
   fusesRectifier: true,
@@ -19,6 +30,6 @@ const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(): 
   }
 })
 
-export const batchNorm = normalisation<'batchNorm'>()
-export const groupNorm = normalisation<'groupNorm'>()
-export const instanceNorm = normalisation<'instanceNorm'>()
+export const batchNorm = normalisation<'batchNorm'>(true, ['runningMean', 'runningVariance'])
+export const groupNorm = normalisation<'groupNorm'>(true)
+export const instanceNorm = normalisation<'instanceNorm'>(false)

@@ -1,12 +1,19 @@
 import type { ArgsOf, Op } from '../../../dsl'
-import type { Node } from '../../graph'
+import type { AccessRule } from '../../access'
+import type { Node, Parameter } from '../../graph'
 import type { Layout } from '../../layout'
 import type { Context, Step, StepGradients } from '../context'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 
-/** How an op runs forward on a tile and back; ops/index.ts has one row an op. */
+/** All that staging declares of an op: what it reads, what it learns, and how it runs forward on a tile and back. */
 export interface OpLowering<P extends Op> {
+  /** The same for all of its inputs. */
+  readonly access: AccessRule<P>
+  /** None where it is absent. */
+  readonly parameters?: (args: ArgsOf<P>, inChannels: number) => readonly Omit<Parameter, 'name'>[]
+  /** Of forward, per element of its output, on average; 0 where it is absent. */
+  readonly multiplyAdds?: (node: NodeFor<P>) => number
   /** What backward reads besides the output's gradient, the input perhaps for weights that learn only; the rest need not be kept. */
   readonly saves: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly winners?: true }
   /** Forward may overwrite its first input, and backward its output's gradient. */
@@ -26,3 +33,9 @@ export interface OpLowering<P extends Op> {
 
 export const sameLayout = (_: unknown, source: Layout): Layout => source
 export const plainLayout = (): Layout => 'plain'
+
+/** A weight of this shape, and one bias an output channel. */
+export const weightAndBias = (shape: readonly number[], out: number, bias = true): readonly Omit<Parameter, 'name'>[] => [
+  { role: 'weight', shape },
+  ...(bias ? [{ role: 'bias' as const, shape: [out] }] : [])
+]

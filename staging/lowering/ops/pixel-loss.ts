@@ -1,3 +1,4 @@
+import { reductionAccess } from '../../access'
 import type { Context, Step } from '../context'
 import { exchanged, none } from '../emitter'
 import { inExchange, tileFields } from '../tensors'
@@ -23,6 +24,7 @@ const readOf = (
 
 /** Divided by what comes with the step: the weights of all pixels that count, of all micro-batches of an update. */
 export const pixelCrossEntropy: OpLowering<'pixelCrossEntropy'> = {
+  access: reductionAccess,
   saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,

@@ -1,4 +1,5 @@
 import type { ArgsOf } from '../../../dsl'
+import { sameAccess } from '../../access'
 import { activationElements } from '../../layout'
 import type { Context, Step } from '../context'
 import { originOf, tileFields } from '../tensors'
@@ -11,6 +12,7 @@ const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) =>
     slope: slopeOf(node.args as ArgsOf<P>)
   })
   return {
+    access: sameAccess,
     saves: { output: true },
     inPlace: true,
     slope: slopeOf,
@@ -42,6 +44,7 @@ const dropoutFields = ({ graph }: Context, { node, source }: Step<NodeFor<'dropo
 
 /** The mask is drawn again in backward from absolute coordinates, so nothing is kept and tiles agree where they overlap. */
 export const dropout: OpLowering<'dropout'> = {
+  access: sameAccess,
   saves: {},
   inPlace: true,
   outputLayout: sameLayout,

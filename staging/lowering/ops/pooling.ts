@@ -1,7 +1,9 @@
 import { windowOf } from '../../../dsl'
+import { pixelReductionAccess } from '../../access'
 import { layoutCode } from '../../layout'
 import { windowFields, type Step } from '../context'
 import { tileFields } from '../tensors'
+import { windowAccess } from './convolution'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
@@ -10,6 +12,7 @@ const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
 })
 
 export const maxPool2d: OpLowering<'maxPool2d'> = {
+  access: windowAccess,
   saves: { winners: true },
   inPlace: false,
   outputLayout: sameLayout,
@@ -33,6 +36,7 @@ const averageFields = (step: Step<NodeFor<'avgPool2d'>>) => ({
 })
 
 export const avgPool2d: OpLowering<'avgPool2d'> = {
+  access: windowAccess,
   saves: {},
   inPlace: false,
   outputLayout: sameLayout,
@@ -50,6 +54,7 @@ export const avgPool2d: OpLowering<'avgPool2d'> = {
 
 /** A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels. */
 export const globalAvgPool: OpLowering<'globalAvgPool'> = {
+  access: pixelReductionAccess,
   saves: {},
   inPlace: false,
   accumulates: () => true,

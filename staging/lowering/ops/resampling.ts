@@ -1,3 +1,4 @@
+import { imageAccess, pixelReductionAccess } from '../../access'
 import { layoutCode } from '../../layout'
 import type { Step } from '../context'
 import { index } from '../emitter'
@@ -33,6 +34,14 @@ const resizeFields = (step: Step<NodeFor<'resize'>>) => ({
 })
 
 export const resize: OpLowering<'resize'> = {
+  access: ({ mode, alignCorners = false }, input, output) =>
+    imageAccess((index) => ({
+      kind: 'resize',
+      bilinear: mode === 'bilinear',
+      alignCorners,
+      inExtent: input[2 + index]!,
+      outExtent: output[2 + index]!
+    })),
   saves: {},
   inPlace: false,
   outputLayout: sameLayout,
@@ -54,6 +63,10 @@ type AdaptiveStep = Step<NodeFor<'adaptiveAvgPool2d'>>
 const isGlobal = ({ out }: NodeFor<'adaptiveAvgPool2d'>['args']): boolean => [out].flat().every((extent) => extent === 1)
 
 export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
+  access: (args, input, output) =>
+    isGlobal(args)
+      ? pixelReductionAccess()
+      : imageAccess((index) => ({ kind: 'adaptive', inExtent: input[2 + index]!, outExtent: output[2 + index]! })),
   saves: {},
   inPlace: false,
   accumulates: isGlobal,

@@ -1,11 +1,12 @@
 import { transposedWindowOf } from '../../../dsl'
+import { imageAccess } from '../../access'
 import { layoutCode, type Layout } from '../../layout'
 import { scratchFor, windowFields, type Context, type Step } from '../context'
 import { at, none } from '../emitter'
 import { weightsIn } from '../parameters'
 import { freshTile, inLayout, reorderTile, tileFields } from '../tensors'
 import { weighted } from './convolution'
-import type { NodeFor, OpLowering } from './op-lowering'
+import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 
 type TransposedStep = Step<NodeFor<'convTranspose2d'>>
 
@@ -27,6 +28,23 @@ const fields = (context: Context, step: TransposedStep, weightLayout: Layout) =>
 }
 
 export const convTranspose2d: OpLowering<'convTranspose2d'> = {
+  access: (args) => {
+    const { kernel, stride, dilation, padding } = transposedWindowOf(args)
+    return imageAccess((index) => ({
+      kind: 'transposedWindow',
+      apart: dilation[index] * (kernel[index] - 1) + 1 < stride[index],
+      kernel: kernel[index],
+      stride: stride[index],
+      dilation: dilation[index],
+      padBefore: padding[index]
+    }))
+  },
+  parameters: (args, inChannels) =>
+    weightAndBias([inChannels, args.out / (args.groups ?? 1), ...transposedWindowOf(args).kernel], args.out, args.bias),
+  multiplyAdds: ({ input, args }) => {
+    const { kernel, stride } = transposedWindowOf(args)
+    return ((input[1] / (args.groups ?? 1)) * kernel[0] * kernel[1]) / (stride[0] * stride[1])
+  },
   saves: { input: 'for-weights' },
   inPlace: false,
   outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),

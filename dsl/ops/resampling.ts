@@ -1,16 +1,38 @@
 /** Shapes of ops that map whole images to other heights and widths: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Mul, Whole } from './arithmetic'
-import type { OpArguments, ResizeArguments } from './arguments'
-import { pair, wholes, type Height, type Option, type Width } from './options'
-import { imageRule, showShape, type NoImage, type Shape } from './shape'
+import type { Mul, Whole } from '../arithmetic'
+import { pair, wholes, type Height, type Option, type Pair, type Width } from './options'
+import { imageRule, showShape, type NoImage, type Shape } from '../shape'
+import { local, unary, type OpRecord } from './op-record'
 
-export const adaptivePoolShape = imageRule<OpArguments['adaptiveAvgPool2d']>('adaptiveAvgPool2d', ({ out }, [batch, channels]) =>
+/**
+ * To one of `size`, `scale` and `to`. Pixels are mapped by the two sizes alone, as by torch.nn.functional.interpolate with
+ * recompute_scale_factor, but exactly: of nearest, PyTorch rounds the ratio of the sizes.
+ */
+export interface ResizeArguments {
+  /** How pixels between pixels come about. */
+  readonly mode: 'bilinear' | 'nearest'
+  /** In pixels, one number or [height, width]. */
+  readonly size?: Pair
+  /** Times the input's height and width, rounded down: one number or [height, width]. PyTorch's scale_factor. */
+  readonly scale?: Pair
+  /** The height and width with which the innermost block, or the net, starts. */
+  readonly to?: 'block'
+  /** Whether corner pixels lie on corner pixels; bilinear only, false by default. PyTorch's align_corners. */
+  readonly alignCorners?: boolean
+}
+
+export interface AdaptiveAvgPool2dArguments {
+  /** Output size in pixels, one number or [height, width]: PyTorch's output_size. */
+  readonly out: Pair
+}
+
+const adaptivePoolShape = imageRule<AdaptiveAvgPool2dArguments>('adaptiveAvgPool2d', ({ out }, [batch, channels]) =>
   wholes(pair(out), 1) ? E.right([batch, channels, ...pair(out)]) : E.left('adaptiveAvgPool2d: sizes must be whole numbers above 0')
 )
 
 /** By a scale as PyTorch does: floor(height scale) rows. */
-export const resizeShape = imageRule<ResizeArguments>('resize', (args, image, start) => {
+const resizeShape = imageRule<ResizeArguments>('resize', (args, image, start) => {
   const { mode, size, scale, to, alignCorners } = args
   const [batch, channels, height, width] = image
   if (mode !== 'bilinear' && mode !== 'nearest') return E.left('resize: the mode must be bilinear or nearest')
@@ -28,7 +50,27 @@ export const resizeShape = imageRule<ResizeArguments>('resize', (args, image, st
     : E.left(`resize: the scale ${showShape(pair(scale))} leaves nothing of ${showShape([height, width])}`)
 })
 
-/** The type of what adaptivePoolShape returns. */
+export const resize = {
+  options: [
+    ['mode', ''],
+    ['size', ''],
+    ['scale', 'x'],
+    ['to', 'to-'],
+    ['alignCorners', true, 'align-corners']
+  ],
+  required: ['mode'],
+  segment: local,
+  shape: unary(resizeShape)
+} as const satisfies OpRecord<ResizeArguments>
+
+export const adaptiveAvgPool2d = {
+  options: [['out', '']],
+  required: ['out'],
+  segment: local,
+  shape: unary(adaptivePoolShape)
+} as const satisfies OpRecord<AdaptiveAvgPool2dArguments>
+
+/** The type of what the rule of adaptiveAvgPool2d returns. */
 export type AdaptivePoolShape<S extends Shape, A> = S extends readonly [infer B extends number, infer C extends number, number, number]
   ? Sized<'adaptiveAvgPool2d', B, C, Option<A, 'out', number>>
   : NoImage<'adaptiveAvgPool2d', S>
@@ -38,7 +80,7 @@ type Sized<P extends string, B extends number, C extends number, Size> =
     ? readonly [B, C, Height<Size>, Width<Size>]
     : `${P}: sizes must be whole numbers above 0`
 
-/** The type of what resizeShape returns; what a fraction makes of an extent, only run time knows. */
+/** The type of what the rule of resize returns; what a fraction makes of an extent, only run time knows. */
 export type ResizeShape<S extends Shape, A, Start extends Shape> = S extends readonly [
   infer B extends number,
   infer C extends number,

@@ -1,9 +1,36 @@
 /** Shapes of ops that normalise by statistics of an image: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Divides, Whole } from './arithmetic'
-import type { OpArguments } from './arguments'
+import type { Divides, Whole } from '../arithmetic'
 import { wholes, type Option } from './options'
-import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from './shape'
+import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shape'
+import { allDims, local, unary, type OpRecord } from './op-record'
+
+export interface BatchNormArguments {
+  /** Added to the variance; 1e-5 by default. */
+  readonly eps?: number
+  /** Weight of the step's statistics in the running ones, from 0 to 1; 0.1 by default. */
+  readonly momentum?: number
+  /** Whether it has weight and bias; true by default. */
+  readonly affine?: boolean
+  /** Whether it normalises with its running statistics in training too, and leaves them as they are; false by default. */
+  readonly frozen?: boolean
+}
+
+export interface GroupNormArguments {
+  /** Groups of channels with statistics of their own: PyTorch's num_groups. */
+  readonly groups: number
+  /** Added to the variance; 1e-5 by default. */
+  readonly eps?: number
+  /** Whether it has weight and bias; true by default. */
+  readonly affine?: boolean
+}
+
+export interface InstanceNormArguments {
+  /** Added to the variance; 1e-5 by default. */
+  readonly eps?: number
+  /** Whether it has weight and bias; false by default, as in PyTorch. */
+  readonly affine?: boolean
+}
 
 type Normalisation = 'batchNorm' | 'groupNorm' | 'instanceNorm'
 
@@ -19,7 +46,7 @@ const kept = (image: Shape, mistake: string | undefined): E.Either<string, Shape
 
 const takesEither = 'batchNorm: takes an image BxCxHxW or features BxC, not'
 
-export const batchNormShape: UnaryRule<OpArguments['batchNorm']> = ({ eps = 1, momentum = 1, frozen = false }, shape) =>
+const batchNormShape: UnaryRule<BatchNormArguments> = ({ eps = 1, momentum = 1, frozen = false }, shape) =>
   shape.length !== 4 && shape.length !== 2
     ? E.left(`${takesEither} ${showShape(shape)}`)
     : kept(
@@ -32,7 +59,7 @@ export const batchNormShape: UnaryRule<OpArguments['batchNorm']> = ({ eps = 1, m
               : undefined)
       )
 
-export const groupNormShape = imageRule<OpArguments['groupNorm']>('groupNorm', ({ groups, eps = 1 }, image) =>
+const groupNormShape = imageRule<GroupNormArguments>('groupNorm', ({ groups, eps = 1 }, image) =>
   kept(
     image,
     epsMistake('groupNorm', eps) ??
@@ -46,9 +73,40 @@ export const groupNormShape = imageRule<OpArguments['groupNorm']>('groupNorm', (
   )
 )
 
-export const instanceNormShape = imageRule<OpArguments['instanceNorm']>('instanceNorm', ({ eps = 1 }, image) =>
+const instanceNormShape = imageRule<InstanceNormArguments>('instanceNorm', ({ eps = 1 }, image) =>
   kept(image, epsMistake('instanceNorm', eps) ?? (image[2] * image[3] === 1 ? aloneMistake('instanceNorm', image) : undefined))
 )
+
+export const batchNorm = {
+  options: [
+    ['eps', 'eps'],
+    ['momentum', 'momentum'],
+    ['affine', false, 'no-affine'],
+    ['frozen', true, 'frozen']
+  ],
+  segment: { ...local, statistics: allDims },
+  shape: unary(batchNormShape)
+} as const satisfies OpRecord<BatchNormArguments>
+
+export const groupNorm = {
+  options: [
+    ['groups', ''],
+    ['eps', 'eps'],
+    ['affine', false, 'no-affine']
+  ],
+  required: ['groups'],
+  segment: { ...local, statistics: ['H', 'W'] },
+  shape: unary(groupNormShape)
+} as const satisfies OpRecord<GroupNormArguments>
+
+export const instanceNorm = {
+  options: [
+    ['eps', 'eps'],
+    ['affine', true, 'affine']
+  ],
+  segment: { ...local, statistics: ['H', 'W'] },
+  shape: unary(instanceNormShape)
+} as const satisfies OpRecord<InstanceNormArguments>
 
 type Image = readonly [number, number, number, number]
 type Features = readonly [number, number]
@@ -61,7 +119,7 @@ type Fraction<N extends number> = `${N}` extends '0' | '1' | `0.${string}` | `${
   ? true
   : false
 
-/** The type of what batchNormShape returns. */
+/** The type of what the rule of batchNorm returns. */
 export type BatchNormShape<S extends Shape, A> = S extends Image | Features
   ? Positive<A> extends false
     ? EpsMistake<'batchNorm', A>
@@ -74,7 +132,7 @@ export type BatchNormShape<S extends Shape, A> = S extends Image | Features
         : S
   : Mismatch<S, `batchNorm: takes an image BxCxHxW or features BxC, not ${ShowShape<S>}`>
 
-/** The type of what groupNormShape returns. */
+/** The type of what the rule of groupNorm returns. */
 export type GroupNormShape<S extends Shape, A> = S extends Image
   ? Positive<A> extends false
     ? EpsMistake<'groupNorm', A>
@@ -91,7 +149,7 @@ export type GroupNormShape<S extends Shape, A> = S extends Image
       : never
   : NoImage<'groupNorm', S>
 
-/** The type of what instanceNormShape returns. */
+/** The type of what the rule of instanceNorm returns. */
 export type InstanceNormShape<S extends Shape, A> = S extends Image
   ? Positive<A> extends false
     ? EpsMistake<'instanceNorm', A>

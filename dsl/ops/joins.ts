@@ -1,10 +1,12 @@
 /** Shapes where branches meet: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Add } from './arithmetic'
-import { showShape, type Shape, type ShowShape } from './shape'
+import type { Add } from '../arithmetic'
+import { showShape, type Shape, type ShowShape } from '../shape'
+import { local, localInPlace, type OpRecord } from './op-record'
+import type { NoOptions } from './options'
 
 /** Of the main branch and the shortcut. */
-export const addShape = (inputs: readonly Shape[]): E.Either<string, Shape> => {
+const addShape = (inputs: readonly Shape[]): E.Either<string, Shape> => {
   const [main, shortcut] = inputs
   if (main === undefined || shortcut === undefined || inputs.length > 2) return E.left(`add: joins two branches, not ${inputs.length}`)
   if (main.length === 0 || shortcut.length === 0) return E.left('add: nothing can follow a loss')
@@ -17,7 +19,7 @@ export const addShape = (inputs: readonly Shape[]): E.Either<string, Shape> => {
 const others = ([batch, , ...pixels]: Shape): string => [batch, ...pixels].join()
 
 /** Of two branches or more, with the channels of all of them. */
-export const concatShape = (inputs: readonly Shape[]): E.Either<string, Shape> => {
+const concatShape = (inputs: readonly Shape[]): E.Either<string, Shape> => {
   const [first, ...rest] = inputs
   if (first === undefined || rest.length === 0) return E.left(`concat: joins at least two branches, not ${inputs.length}`)
   let channels = first[1]!
@@ -29,7 +31,19 @@ export const concatShape = (inputs: readonly Shape[]): E.Either<string, Shape> =
   return E.right([first[0]!, channels, ...first.slice(2)])
 }
 
-/** The type of what addShape returns. */
+export const add = {
+  options: [],
+  segment: localInPlace,
+  shape: (_, inputs) => addShape(inputs)
+} as const satisfies OpRecord<NoOptions>
+
+export const concat = {
+  options: [],
+  segment: local,
+  shape: (_, inputs) => concatShape(inputs)
+} as const satisfies OpRecord<NoOptions>
+
+/** The type of what the rule of add returns. */
 export type AddShape<Inputs extends readonly Shape[]> = Inputs extends readonly [infer M extends Shape, infer S extends Shape]
   ? number extends M['length'] | S['length']
     ? Shape
@@ -50,7 +64,7 @@ type Agree<A extends Shape, B extends Shape> = [A] extends [B]
     : false
 type Differ<A, B> = A extends B ? false : B extends A ? false : true
 
-/** The type of what concatShape returns. */
+/** The type of what the rule of concat returns. */
 export type ConcatShape<Inputs extends readonly Shape[]> = Inputs extends readonly [
   infer First extends Shape,
   infer Second extends Shape,

@@ -1,7 +1,6 @@
 /** The shape of convTranspose2d: at run time and, with the same sentences, in types. */
 import * as E from 'fp-ts/Either'
-import type { Add, Lte, Mul, NotNegative, Sub, Whole, WindowExtent } from './arithmetic'
-import type { ConvTranspose2dArguments } from './arguments'
+import type { Add, Lte, Mul, NotNegative, Sub, Whole, WindowExtent } from '../arithmetic'
 import {
   groupsMistake,
   pair,
@@ -10,11 +9,33 @@ import {
   type GroupsMistake,
   type Height,
   type Option,
+  type Pair,
   type SizesMistake,
   type Width
 } from './options'
-import { imageRule, showShape, type NoImage, type Shape } from './shape'
+import { imageRule, showShape, type NoImage, type Shape } from '../shape'
+import { local, unary, type OpRecord } from './op-record'
 import { windowExtent } from './window'
+
+/** Of [B, C, H, W]: weights [C, out / groups, kh, kw] as in PyTorch. */
+export interface ConvTranspose2dArguments {
+  /** Output channels: PyTorch's out_channels. */
+  readonly out: number
+  /** Kernel size in pixels, one number or [height, width]: PyTorch's kernel_size. */
+  readonly k: Pair
+  /** Stride in pixels of the output, one number or [height, width]; 1 by default. */
+  readonly s?: Pair
+  /** Rows and columns taken away on every side of the output, one number or [height, width]; 0 by default. PyTorch's padding. */
+  readonly p?: Pair
+  /** Rows and columns added at the bottom and right, one number or [height, width]; 0 by default. PyTorch's output_padding. */
+  readonly outputPadding?: Pair
+  /** Dilation: pixels from one tap of the kernel to the next, one number or [height, width]; 1 by default. */
+  readonly d?: Pair
+  /** Groups of channels that are convolved by themselves; 1 by default. */
+  readonly groups?: number
+  /** Whether each output channel has a bias; true by default. */
+  readonly bias?: boolean
+}
 
 const op = 'convTranspose2d'
 
@@ -25,7 +46,7 @@ const unreachedMistake = (added: Two, reach: Two): string =>
   `${op}: the output padding ${showShape(added)} adds a border that no window reaches: keep it below stride and padding together, ${showShape(reach)}`
 
 /** PyTorch's: (H - 1) s - 2 p + d (k - 1) + outputPadding + 1 rows. */
-export const transposedShape = imageRule<ConvTranspose2dArguments>(op, (args, [batch, channels, height, width]) => {
+const transposedShape = imageRule<ConvTranspose2dArguments>(op, (args, [batch, channels, height, width]) => {
   const { out, groups = 1 } = args
   const [kernel, stride, dilation] = [pair(args.k), pair(args.s ?? 1), pair(args.d ?? 1)]
   const [padding, added] = [pair(args.p ?? 0), pair(args.outputPadding ?? 0)]
@@ -45,9 +66,35 @@ export const transposedShape = imageRule<ConvTranspose2dArguments>(op, (args, [b
     : E.left(`${op}: the padding ${showShape(padding)} takes away all of its ${showShape(whole)}`)
 })
 
+/** The window of a transposed convolution, which slides over its output. */
+export const transposedWindowOf = (args: ConvTranspose2dArguments) => ({
+  kernel: pair(args.k),
+  stride: pair(args.s ?? 1),
+  dilation: pair(args.d ?? 1),
+  /** Before and after, along height and width. */
+  padding: pair(args.p ?? 0),
+  outputPadding: pair(args.outputPadding ?? 0)
+})
+
+export const convTranspose2d = {
+  options: [
+    ['out', ''],
+    ['k', 'k'],
+    ['s', 's'],
+    ['p', 'p'],
+    ['outputPadding', 'op'],
+    ['d', 'd'],
+    ['groups', 'g'],
+    ['bias', false, 'no-bias']
+  ],
+  required: ['out', 'k'],
+  segment: local,
+  shape: unary(transposedShape)
+} as const satisfies OpRecord<ConvTranspose2dArguments>
+
 type PairOf<A, K extends string, Default> = Option<A, K, Default> extends infer P ? readonly [Height<P>, Width<P>] : never
 
-/** The type of what transposedShape returns. */
+/** The type of what the rule of convTranspose2d returns. */
 export type TransposedShape<S extends Shape, A> = S extends readonly [
   infer B extends number,
   infer C extends number,
