@@ -99,7 +99,7 @@ test('the table of layers has all of them, with their options, shapes and tiles'
   for (const [layer, options, shape, inside, last] of rows) {
     const op = quoted(layer!)[0] as Op
     const record = opRecords[op]
-    assert.equal(quoted(options!).sort(), record.options.map(([name]) => name).sort(), op)
+    assert.equal([...quoted(options!)].sort(), record.options.map(([name]: readonly [string, ...unknown[]]) => name).sort(), op)
     const required: readonly string[] = 'required' in record ? record.required : []
     assert.equal([...options!.matchAll(/\*\*`(\w+)`\*\*/g)].map(([, name]) => name).sort(), [...required].sort(), op)
     assert.is(inside, record.segment.inside.join(' '), op)
