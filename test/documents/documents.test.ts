@@ -12,7 +12,16 @@ const root = join(__dirname, '..', '..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 const documents = [
-  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', 'src/README.md', 'bench/README.md', 'devices/README.md', 'examples/README.md'],
+  ...[
+    'README.md',
+    'CONTRIBUTING.md',
+    'CHANGELOG.md',
+    'SECURITY.md',
+    'src/README.md',
+    'bench/README.md',
+    'devices/README.md',
+    'examples/README.md'
+  ],
   ...readdirSync(join(root, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : []))
 ]
 
