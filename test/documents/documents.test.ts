@@ -75,6 +75,13 @@ test('files that documents name are there', () => {
       assert.ok(existsSync(join(root, path)) || /^native\/build/.test(path), `${document}: ${path}`)
 })
 
+test('commands in documents have the options of the command line', () => {
+  const known = new Set([...read('docs/command-line.md').matchAll(/`(--[a-z-]+)/g)].map(([, option]) => option!))
+  for (const document of documents.filter((name) => !/CHANGELOG|command-line/.test(name)))
+    for (const [, command] of read(document).matchAll(/(?:npx )?tilefold ((?:[a-z]+) [^`\n#]*)/g))
+      for (const [option] of command!.matchAll(/--[a-z-]+/g)) assert.ok(known.has(option), `${document}: ${option}`)
+})
+
 /** One of each layer: its options, and a shape that it takes. */
 const one: { readonly [P in Op]?: { readonly args: object; readonly vectors?: true } } = {
   conv2d: { args: { out: 6, k: 3 } },
