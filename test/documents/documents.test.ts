@@ -75,6 +75,22 @@ test('files that documents name are there', () => {
       assert.ok(existsSync(join(root, path)) || /^native\/build/.test(path), `${document}: ${path}`)
 })
 
+/** Folders whose comments cite what is in the repository, or papers by their keys. */
+const citing = ['bench', 'examples', 'models', 'native', 'test']
+
+const codeOf = (folder: string): readonly string[] =>
+  readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return /^build|^data$/.test(entry.name) ? [] : codeOf(path)
+    return /\.(?:ts|js|py|cpp|hpp|cu|cuh)$/.test(entry.name) ? [path] : []
+  })
+
+test('comments cite nothing that is not there', () =>
+  assert.equal(
+    citing.flatMap(codeOf).filter((path) => /DESIGN \u00a7|[Pp]apers? 00\d/.test(read(path))),
+    []
+  ))
+
 test('commands in documents have the options of the command line', () => {
   const known = new Set([...read('docs/command-line.md').matchAll(/`(--[a-z-]+)/g)].map(([, option]) => option!))
   for (const document of documents.filter((name) => !/CHANGELOG|command-line/.test(name)))
