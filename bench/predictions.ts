@@ -10,7 +10,7 @@
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { type Contender, type Skipped, startTilefold } from './contender'
-import { percent } from '../src/report'
+import { percent } from '../src/text/format'
 import { discardedText, interleaved } from './rounds'
 
 interface Row {

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { builtIn } from '../models'
 import { type Failure, inputFailure } from '../src/failure'
-import { imageSource, stageRequest } from '../src/planning'
+import { imageSource, stageRequest } from '../src/plans/plan-network'
 import type { Objective, StageRequest, StrategyName } from '../staging'
 
 /** What is benchmarked: a training step of a built-in model (head gap, two classes) on square images. */

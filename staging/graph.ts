@@ -1,6 +1,6 @@
 import type { Extents } from './extents'
 import { createHash } from 'node:crypto'
-import { isLoss, type ArgsOf, type Op } from '../dsl'
+import { isBuiltIn, isLoss, type ArgsOf, type Op } from '../dsl'
 import type { AccessMap } from './access'
 import type { TileAxis } from './program'
 
@@ -11,6 +11,8 @@ export interface Parameter {
   readonly name: string
   readonly role: 'weight' | 'bias' | 'runningMean' | 'runningVariance'
   readonly shape: readonly number[]
+  /** The value with which all of it starts; absent where the op's kind decides. */
+  readonly initial?: number
 }
 
 export const isLearnable = ({ role }: Parameter): boolean => role === 'weight' || role === 'bias'
@@ -74,8 +76,11 @@ export const forEvaluation = (graph: Graph): Graph => ({
   })
 })
 
+/** A pointwise function of ours goes by its name, whichever way its expression is written. */
+const identityOf = ({ op, args }: Node): readonly unknown[] => (op === 'pointwise' && isBuiltIn(args) ? [args.function, {}] : [op, args])
+
 /** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */
 export const graphHash = (graph: Graph): string =>
   createHash('sha256')
-    .update(JSON.stringify([graph.input, graph.nodes.map(({ name, op, args, inputs, output }) => [name, op, args, inputs, output])]))
+    .update(JSON.stringify([graph.input, graph.nodes.map((node) => [node.name, ...identityOf(node), node.inputs, node.output])]))
     .digest('hex')

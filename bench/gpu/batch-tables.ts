@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { formatBytes } from '../../src/sizes'
+import { formatBytes } from '../../src/text/format'
 import type { Batch } from './batches'
 import { windowPaper } from './paper-figures'
 import { rowsOf, table } from './table'

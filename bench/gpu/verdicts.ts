@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { formatBytes } from '../../src/sizes'
+import { formatBytes } from '../../src/text/format'
 import { median } from '../median'
 import type { Batch } from './batches'
 import { arenaText } from './benchmark-tables'

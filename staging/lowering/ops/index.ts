@@ -1,6 +1,5 @@
 import type { Op } from '../../../dsl'
 import type { Node } from '../../graph'
-import { gelu, sigmoid, silu, tanh } from './activations'
 import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
 import { add, concat } from './joins'
@@ -8,7 +7,8 @@ import { meanSquaredError, softmaxCrossEntropy } from './losses'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
 import { pixelCrossEntropy } from './pixel-loss'
-import { dropout, leakyRelu, relu } from './pointwise'
+import { dropout, leakyRelu, relu } from './elementwise'
+import { pointwise, pointwiseOfOutput } from './pointwise'
 import { avgPool2d, globalAvgPool, maxPool2d } from './pooling'
 import { adaptiveAvgPool2d, resize } from './resampling'
 import { convTranspose2d } from './transposed-convolution'
@@ -20,10 +20,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   batchNorm,
   groupNorm,
   instanceNorm,
-  sigmoid,
-  tanh,
-  silu,
-  gelu,
+  pointwise,
   resize,
   adaptiveAvgPool2d,
   add,
@@ -45,4 +42,5 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
 export const recordOf = (op: Op): OpLowering<Op> => opLowerings[op] as unknown as OpLowering<Op>
 
 /** The row of a node, its own type forgotten: a node is only ever handed to its own row. */
-export const loweringOf = (node: Node): OpLowering<Op> => recordOf(node.op)
+export const loweringOf = (node: Node): OpLowering<Op> =>
+  'derivativeOfOutput' in node.args ? (pointwiseOfOutput as unknown as OpLowering<Op>) : recordOf(node.op)
