@@ -5,6 +5,7 @@ import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { strategyNames, type Op, type Shape } from '../../dsl'
+import * as activations from '../../dsl/activations'
 import { opRecords } from '../../dsl/ops'
 import { builtIn } from '../../models'
 
@@ -119,23 +120,28 @@ const shapeOf = (text: string): readonly string[] =>
     .split(',')
     .flatMap((name) => (name.trim() === '' ? [] : [name.trim()]))
 
+/** Functions of single elements: layers of the op `pointwise`, or what makes one. */
+const functions: readonly string[] = Object.entries(activations).flatMap(([name, value]) =>
+  typeof value === 'function' && !/^is[A-Z]/.test(name) ? [name] : []
+)
+
 test('the table of layers has all of them, with their options, shapes and tiles', () => {
   const rows = rowsOf('docs/layers.md', 'layer')
-  const joins: readonly string[] = ['add', 'concat']
+  const unlisted: readonly string[] = ['add', 'concat', 'pointwise']
   assert.equal(
     rows.map(([layer]) => quoted(layer!)[0]).sort(),
-    Object.keys(opRecords)
-      .filter((op) => !joins.includes(op))
-      .sort()
+    [...Object.keys(opRecords).filter((op) => !unlisted.includes(op)), ...functions].sort()
   )
   for (const [layer, options, shape, inside, last] of rows) {
-    const op = quoted(layer!)[0] as Op
+    const name = quoted(layer!)[0]!
+    const op = (functions.includes(name) ? 'pointwise' : name) as Op
     const record = opRecords[op]
-    assert.equal([...quoted(options!)].sort(), record.options.map(([name]: readonly [string, ...unknown[]]) => name).sort(), op)
+    assert.is(inside, record.segment.inside.join(' '), name)
+    assert.is(last, record.segment.last.join(' '), name)
+    if (op === 'pointwise') continue
+    assert.equal([...quoted(options!)].sort(), record.options.map(([option]: readonly [string, ...unknown[]]) => option).sort(), op)
     const required: readonly string[] = 'required' in record ? record.required : []
-    assert.equal([...options!.matchAll(/\*\*`(\w+)`\*\*/g)].map(([, name]) => name).sort(), [...required].sort(), op)
-    assert.is(inside, record.segment.inside.join(' '), op)
-    assert.is(last, record.segment.last.join(' '), op)
+    assert.equal([...options!.matchAll(/\*\*`(\w+)`\*\*/g)].map(([, option]) => option).sort(), [...required].sort(), op)
     const { args, vectors } = one[op] ?? { args: {} }
     const input: Shape = vectors === true ? [2, 5] : [2, 4, 12, 10]
     const [from, to] = quoted(shape!).map(shapeOf)
@@ -143,8 +149,8 @@ test('the table of layers has all of them, with their options, shapes and tiles'
     const made = (record.shape as (args: object, inputs: readonly Shape[], start: Shape) => E.Either<string, Shape>)(args, [input], input)
     if (E.isLeft(made)) throw new Error(`${op}: ${made.left}`)
     assert.is(to!.length, made.right.length, op)
-    to!.forEach((name, place) => {
-      if (vectors !== true && extents[name] !== undefined) assert.is(made.right[place], extents[name], `${op}: ${name}`)
+    to!.forEach((extent, place) => {
+      if (vectors !== true && extents[extent] !== undefined) assert.is(made.right[place], extents[extent], `${op}: ${extent}`)
     })
   }
 })
