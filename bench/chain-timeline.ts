@@ -1,8 +1,8 @@
 import type { Graph } from '../staging'
 import { type Chain, lowerBound } from '../staging/chain'
-import type { Timeline } from '../staging/lowering/timeline'
+import type { Timeline } from '../staging/lowering/cost/timeline'
 import { dymemStays } from '../staging/strategies/dymem'
-import { type Stay, estimatedNanoseconds, peakOf, targets } from '../staging/strategies/host-stays'
+import { type Stay, estimatedNanoseconds, peakOf, targets } from '../staging/strategies/swap-intervals'
 import { lmsSchedules } from '../staging/strategies/lms'
 import { shares, windowStays } from '../staging/strategies/window'
 

@@ -4,8 +4,8 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { absentFields, fieldType, kernelFields, type FieldType } from '../staging/kernel-fields'
-import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels'
+import { absentFields, fieldType, kernelFields, type FieldType } from '../staging/kernels/kernel-fields'
+import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels/kernels'
 import { compiledExpressions, operations, type Operation } from '../staging/pointwise/compiled'
 import { stepNumbers } from '../staging/pointwise/encode'
 
@@ -137,7 +137,7 @@ const compiledExpression = (name: string, code: readonly number[]): string => {
 }
 
 const file = (...parts: readonly string[]): string =>
-  ['// Written by "npm run generate" from staging/kernels.ts, staging/kernel-fields.ts and dsl/expression.', ...parts, ''].join('\n')
+  ['// Written by "npm run generate" from staging/kernels and dsl/expression.', ...parts, ''].join('\n')
 const inNamespace = (...parts: readonly string[]): string =>
   ['namespace tilefold {', '', ...parts, '', '}  // namespace tilefold'].join('\n')
 

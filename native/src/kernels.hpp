@@ -1,4 +1,4 @@
-// The kernels of a Program, as staging/kernels.ts declares them ("npm run generate").
+// The kernels of a Program, as staging/kernels/kernels.ts declares them ("npm run generate").
 #pragma once
 #include <cstddef>
 #include <string>

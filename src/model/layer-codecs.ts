@@ -1,6 +1,6 @@
 import type * as t from 'io-ts'
 import type { ArgsOf, Expression, Mark, Op, Padding, Pair, PointwiseParameter } from '../../dsl'
-import { type OptionalCodecs, type RequiredCodecs, exactly } from '../../staging/exactly'
+import { type OptionalCodecs, type RequiredCodecs, exactly } from '../../staging/decoding/exactly'
 import { predicateCodec, flag, oneOf } from '../options/codecs'
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)

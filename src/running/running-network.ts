@@ -10,7 +10,7 @@ import {
   availableMemory,
   openSession
 } from '../../native'
-import type { Parameter } from '../../staging/graph'
+import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
 import { type StepIo, createStepIo } from './step-io'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'

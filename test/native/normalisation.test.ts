@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
-import type { Kernel } from '../../staging/kernels'
+import type { Kernel } from '../../staging/kernels/kernels'
 import { gelu, sigmoid, silu, tanh } from '../../dsl'
 import { functionsOf } from '../../staging/pointwise/functions'
-import { activationElements, channelBlock, layoutCode, type Layout } from '../../staging/layout'
+import { activationElements, channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { operandRegions } from '../../staging/verify/operand-regions'
 import { close, runKernel, targets, type Target } from './program'
 

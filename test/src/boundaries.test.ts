@@ -1,4 +1,7 @@
-/** The linter sees to the table of folders in docs/architecture.md: what a folder may not import is an error, what it may is none. */
+/**
+ * The linter sees to the table of folders in docs/architecture.md, and to the layers of lowering: what may not be imported is an error,
+ * what may is none.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ESLint } from 'eslint'
@@ -23,7 +26,17 @@ const deeper: readonly (readonly [file: string, imported: string, allowed: boole
   ['src/commands/new.ts', '../../test/dsl/compile', false],
   ['staging/strategies/new.ts', '../../dsl', true],
   ['src/commands/new.ts', '../../native', true],
-  ['dsl/new.ts', 'fp-ts/function', true]
+  ['dsl/new.ts', 'fp-ts/function', true],
+  ['staging/lowering/scope/new.ts', '../ops', false],
+  ['staging/lowering/ops/new.ts', '../tile/pass', false],
+  ['staging/lowering/tile/new.ts', '../segment/bind', false],
+  ['staging/lowering/segment/new.ts', '../step/step', false],
+  ['staging/lowering/step/new.ts', '../cost/estimate', false],
+  ['staging/lowering/cost/new.ts', '../step/step', true],
+  ['staging/lowering/ops/new.ts', '../scope/scope', true],
+  ['staging/lowering/ops/new.ts', '../../program', true],
+  ['staging/strategies/new.ts', '../lowering/cost/estimate', true],
+  ['test/staging/new.ts', '../../staging/lowering/cost/timeline', true]
 ]
 
 const cases = [

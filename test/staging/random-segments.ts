@@ -1,8 +1,8 @@
 import type { Graph, Grid, Segment } from '../../staging'
 import { fusedTiledAxes } from '../../staging'
-import type { TileAxis } from '../../staging/program'
-import { loadMistake, repeatMistake, streamMistake } from '../../staging/streams'
-import { endsOf, gridMade, ownedExtent, segmentTiling } from '../../staging/tiling'
+import type { TileAxis } from '../../staging/program/program'
+import { loadMistake, repeatMistake, streamMistake } from '../../staging/plans/host-tensors'
+import { endsOf, gridMade, ownedExtent, segmentTiling } from '../../staging/graph/tiling'
 import type { Draw } from './random-nets'
 
 const randomGrid = (draw: Draw, graph: Graph, from: number, to: number, axes: readonly TileAxis[]): Grid => {

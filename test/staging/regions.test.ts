@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Access } from '../../staging/access'
-import { inputInterval } from '../../staging/region'
-import { partition } from '../../staging/interval'
+import type { Access } from '../../staging/graph/access'
+import { inputInterval } from '../../staging/graph/region'
+import { partition } from '../../staging/graph/interval'
 import { propertyRuns } from '../property-runs'
 
 const windows = fc.record({

@@ -1,4 +1,4 @@
-// Written by "npm run generate" from staging/kernels.ts, staging/kernel-fields.ts and dsl/expression.
+// Written by "npm run generate" from staging/kernels and dsl/expression.
 #pragma once
 
 namespace tilefold {

@@ -1,8 +1,9 @@
 import type { ArgsOf } from '../../../dsl'
-import { sameAccess } from '../../access'
-import { activationElements } from '../../layout'
-import type { Context, Step } from '../context'
-import { originOf, tileFields } from '../tensors'
+import { sameAccess } from '../../graph/access'
+import { activationElements } from '../../kernels/layout'
+import type { Step } from '../scope/op-step'
+import { originOf, tileFields } from '../scope/regions'
+import type { TileScope } from '../scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 /** relu and leakyRelu; backward reads the output's sign, so that forward may overwrite its input. */
@@ -17,13 +18,13 @@ const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) =>
     inPlace: true,
     slope: slopeOf,
     outputLayout: sameLayout,
-    forward: ({ emit }, step) =>
-      emit.launch<'rectifierForward'>(
+    forward: ({ builder }, step) =>
+      builder.launch<'rectifierForward'>(
         { kind: 'rectifierForward', ...fields(step) },
         { source: step.source.address, destination: step.destination.address }
       ),
-    backward: ({ emit }, step, { destination, source }) =>
-      emit.launch<'rectifierBackward'>(
+    backward: ({ builder }, step, { destination, source }) =>
+      builder.launch<'rectifierBackward'>(
         { kind: 'rectifierBackward', ...fields(step) },
         { destination: step.destination.address, destinationGradient: destination!.address, sourceGradient: source!.address }
       )
@@ -33,7 +34,7 @@ const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) =>
 export const relu = rectifier<'relu'>(() => 0)
 export const leakyRelu = rectifier<'leakyRelu'>(({ slope = 0.01 }) => slope)
 
-const dropoutFields = ({ graph }: Context, { node, source }: Step<NodeFor<'dropout'>>) => ({
+const dropoutFields = ({ graph }: TileScope, { node, source }: Step<NodeFor<'dropout'>>) => ({
   ...tileFields(source),
   fullChannels: node.input[1],
   fullHeight: node.input[2],
@@ -45,17 +46,18 @@ const dropoutFields = ({ graph }: Context, { node, source }: Step<NodeFor<'dropo
 /** The mask is drawn again in backward from absolute coordinates, so nothing is kept and tiles agree where they overlap. */
 export const dropout: OpLowering<'dropout'> = {
   access: sameAccess,
+  inEvaluation: () => ({ rate: 0 }),
   saves: {},
   inPlace: true,
   outputLayout: sameLayout,
-  forward: (context, step) =>
-    context.emit.launch<'dropout'>(
-      { kind: 'dropout', ...dropoutFields(context, step) },
+  forward: (scope, step) =>
+    scope.builder.launch<'dropout'>(
+      { kind: 'dropout', ...dropoutFields(scope, step) },
       { source: step.source.address, destination: step.destination.address, ...originOf(step.sourceRegion) }
     ),
-  backward: (context, step, { destination, source }) =>
-    context.emit.launch<'dropout'>(
-      { kind: 'dropout', ...dropoutFields(context, step) },
+  backward: (scope, step, { destination, source }) =>
+    scope.builder.launch<'dropout'>(
+      { kind: 'dropout', ...dropoutFields(scope, step) },
       { source: destination!.address, destination: source!.address, ...originOf(step.sourceRegion) }
     )
 }

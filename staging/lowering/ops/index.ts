@@ -1,11 +1,13 @@
 import type { Op } from '../../../dsl'
-import type { Node } from '../../graph'
+import type { Node } from '../../graph/graph'
 import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
 import { add, concat } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
+import type { Step, StepGradients } from '../scope/op-step'
+import type { TileScope } from '../scope/scope'
 import { pixelCrossEntropy } from './pixel-loss'
 import { dropout, leakyRelu, relu } from './elementwise'
 import { pointwise, pointwiseOfOutput } from './pointwise'
@@ -44,3 +46,12 @@ export const recordOf = (op: Op): OpLowering<Op> => opLowerings[op] as unknown a
 /** The row of a node, its own type forgotten: a node is only ever handed to its own row. */
 export const loweringOf = (node: Node): OpLowering<Op> =>
   'derivativeOfOutput' in node.args ? (pointwiseOfOutput as unknown as OpLowering<Op>) : recordOf(node.op)
+
+/** Emits an op forward. */
+export const runForward = (scope: TileScope, step: Step): void => loweringOf(step.node).forward(scope, step as never)
+
+/** Emits the backward of an op that has one of its own. */
+export const runBackward = (scope: TileScope, step: Step, gradients: StepGradients): void => {
+  const { backward } = loweringOf(step.node)
+  if (typeof backward === 'function') backward(scope, step as never, gradients)
+}

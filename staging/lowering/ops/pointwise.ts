@@ -1,10 +1,11 @@
-import { sameAccess } from '../../access'
-import type { Parameter } from '../../graph'
+import { sameAccess } from '../../graph/access'
+import type { Parameter } from '../../graph/graph'
 import { functionsOf } from '../../pointwise/functions'
-import type { NodeParameters, Step } from '../context'
-import { at, none } from '../emitter'
-import { tileFields } from '../tensors'
-import type { TileTensor } from '../tile-tensor'
+import { at, none } from '../ir/builder'
+import type { TileTensor } from '../ir/tile-tensor'
+import type { NodeParameters } from '../scope/parameter-tensor'
+import type { Step } from '../scope/op-step'
+import { tileFields } from '../scope/regions'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 type PointwiseStep = Step<NodeFor<'pointwise'>>
@@ -33,12 +34,12 @@ const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'poi
   saves,
   inPlace: true,
   outputLayout: sameLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'pointwiseForward'>(
+  forward: ({ builder }, step) =>
+    builder.launch<'pointwiseForward'>(
       { kind: 'pointwiseForward', ...fields(step, step.source), expression: functionsOf(step.node.args).forward },
       { source: step.source.address, second: none, ...parametersOf(step.parameters), destination: step.destination.address }
     ),
-  backward: ({ emit }, step, gradients) => {
+  backward: ({ builder }, step, gradients) => {
     const { backward } = functionsOf(step.node.args)
     const read = {
       kept: saves.output === true ? step.destination.address : step.source.address,
@@ -49,7 +50,7 @@ const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'poi
     // Before the gradient of the input, which may take the place of the output's.
     for (const role of ['weight', 'bias'] as const)
       if (gradients[role] !== none)
-        emit.launch<'pointwiseSum'>(
+        builder.launch<'pointwiseSum'>(
           {
             kind: 'pointwiseSum',
             ...fields(step, step.source),
@@ -59,7 +60,7 @@ const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'poi
           { ...read, sum: gradients[role] }
         )
     if (gradients.source !== undefined)
-      emit.launch<'pointwiseBackward'>(
+      builder.launch<'pointwiseBackward'>(
         { kind: 'pointwiseBackward', ...fields(step, gradients.source), expression: backward('input') },
         { ...read, sourceGradient: gradients.source.address }
       )
