@@ -1,8 +1,8 @@
 import type { Graph } from '../staging'
 import { type Chain, lowerBound } from '../staging/chain'
-import type { Timeline } from '../staging/lowering/timeline'
+import type { Timeline } from '../staging/lowering/cost/timeline'
 import { dymemStays } from '../staging/strategies/dymem'
-import { type Stay, estimatedNanoseconds, peakOf, targets } from '../staging/strategies/host-stays'
+import { type Stay, estimatedNanoseconds, peakOf, targets } from '../staging/strategies/swap-intervals'
 import { lmsSchedules } from '../staging/strategies/lms'
 import { shares, windowStays } from '../staging/strategies/window'
 
@@ -50,7 +50,7 @@ const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (rea
   }
 }
 
-/** Papers 000's, 001's and 003's way to swap. */
+/** The ways to swap of Hayakawa 2020, Imai 2019 and Yang 2020 (docs/papers.md), by name. */
 export const swapStrategies = Object.keys(schedulesBy)
 
 /**

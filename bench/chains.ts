@@ -63,7 +63,10 @@ interface Row {
   readonly strategy: string
   /** By share of the memory range; null where nothing fits. */
   readonly relativeMakespans: readonly (number | null)[]
-  /** Of paper 004's strategies, the same of its sets where transfers may be interrupted: for dynprog, what no ordered schedule is below, but for its slots. */
+  /**
+   * Relative makespans of the strategies of Beaumont 2020 where transfers may be interrupted, for the activations that they chose. Of dynprog
+   * no ordered schedule is below it, but for the rounding to slots.
+   */
   readonly relaxed: readonly number[]
   /** The longest of all memories. */
   readonly planningMs: number

@@ -17,7 +17,7 @@ interface Row {
   readonly model: string
   readonly size: number
   readonly strategy: string
-  /** Of plain's memory. */
+  /** The budget over plain's memory. */
   readonly fraction: number
   readonly predictedMs: number
   readonly medianMs: number

@@ -20,7 +20,7 @@ export interface Benchmarked {
   readonly strategy?: StrategyName
   /** Bytes a second of either direction between device and host pool; as fast as memory where absent. */
   readonly link?: number
-  /** Of SGD; 0.9 where absent. Without any, there is no velocity in memory. */
+  /** Momentum of SGD; 0.9 where absent. With 0 there is no velocity in memory. */
   readonly momentum?: number
   /** Whether kernels that round differently are refused. */
   readonly exactKernels?: boolean

@@ -1,5 +1,5 @@
 import type { Mark, Op } from './arguments'
-import type { OutputShape } from './rules'
+import type { OutputShape } from './ops'
 import type { Shape } from './shape'
 
 type Units = readonly unknown[]

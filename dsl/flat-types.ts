@@ -1,5 +1,6 @@
 import type { Arguments, Mark, Op } from './arguments'
 import type { LayerText } from './layer-text'
+import type { Loss } from './ops'
 
 /**
  * One op of the flattened model; a tuple, which costs the compiler far less than an object in long lists. `back` only where the op starts
@@ -116,10 +117,9 @@ type FlatBlock<
     : Unknown
 type Numbered<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlier['length'] & number
 
-type Losses = 'softmaxCrossEntropy' | 'meanSquaredError' | 'pixelCrossEntropy'
 /** E, and the loss that training appends where it has none: of images, which nothing has flattened, one by pixels. */
 export type WithLoss<E> = E extends readonly [...Entry[], infer Last extends Entry]
-  ? Last[1] extends Losses
+  ? Last[1] extends Loss
     ? E
     : readonly [...E, AppendedLoss<Extract<E[number][1], 'globalAvgPool' | 'flatten'>>]
   : E

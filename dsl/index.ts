@@ -1,5 +1,12 @@
-export type { AnyLayer, ArgsOf, Layers, Mark, Op, OpArguments, Padding, Pair } from './arguments'
+export type { AnyLayer, ArgsOf, Layers, Mark } from './arguments'
+export { isLoss, type Op, type OpArguments } from './ops'
+export type { Padding, Pair } from './ops/options'
+export * from './activations'
 export { dense, parallel, residual, type Parallel, type Residual } from './blocks'
+export { operations, operandCount, type Expression, type Step as ExpressionStep, type Operation } from './expression/expression'
+export { pointwise, type Pointwise } from './expression/pointwise'
+export type { PointwiseArguments, PointwiseParameter } from './ops/pointwise'
+export { constant, where, type Condition, type Value } from './expression/value'
 export { flatLayers, type FlatLayer } from './flat-layers'
 export type { Layer } from './layer'
 export { layerText } from './layer-text'
@@ -14,7 +21,6 @@ export {
   convTranspose2d,
   dropout,
   flatten,
-  gelu,
   globalAvgPool,
   groupNorm,
   instanceNorm,
@@ -25,12 +31,9 @@ export {
   pixelCrossEntropy,
   relu,
   resize,
-  sigmoid,
-  silu,
   softmaxCrossEntropy,
-  tanh,
   tile
-} from './ops'
+} from './layers'
 export {
   planStrategies,
   strategyNames,
@@ -57,4 +60,5 @@ export { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
 export { shapeRules } from './shape-rules'
 export type { Accept, AnyTensor, Bad, HeldBytes, ShapeOf, Tensor } from './tensor'
 export { trace, type TracedLayer } from './trace'
-export { transposedWindowOf, windowCount, windowExtent, windowOf, type Window, type WindowArguments } from './window'
+export { transposedWindowOf } from './ops/transposed-convolution'
+export { windowCount, windowExtent, windowOf, type Window, type WindowArguments } from './ops/window'

@@ -1,7 +1,7 @@
 import type { WalkToEnd } from './walk'
 import type { Layers } from './arguments'
 import type { FitToEnd, Whole } from './fit'
-import type { Images } from './rules'
+import type { Images } from './input-shape'
 import type { Shape } from './shape'
 import type { Accept, AnyTensor, InputOf, LayersOf, ShapeOf, Start, Tensor } from './tensor'
 

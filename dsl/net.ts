@@ -3,7 +3,7 @@ import type { AnyLayer, Layers } from './arguments'
 import type { Fit } from './fit'
 import { layer, type Layer } from './layer'
 import type { Shape } from './shape'
-import type { Images } from './rules'
+import type { Images } from './input-shape'
 import type { Accept, AnyTensor, Start } from './tensor'
 
 /** Where a net starts: the shape [B, C, H, W] of its images. */

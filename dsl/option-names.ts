@@ -1,7 +1,7 @@
 /** What is said of options that a layer does not know, or lacks: at run time and, with the same sentences, in types. */
-import type { MarkArguments, Op, OpArguments } from './arguments'
-import { optionTexts } from './options'
-import { allDims } from './segment'
+import type { MarkArguments } from './arguments'
+import { opRecords, type Op, type OpArguments } from './ops'
+import { allDims } from './ops/op-record'
 import type { AnyTensor, Bad } from './tensor'
 
 /** What is told options that are checked by name: ops, and `tile` its counts. */
@@ -33,7 +33,7 @@ const meanings = {
   p: 'rate'
 } as const
 
-const known = (of: keyof Told): readonly string[] => (of === 'tile' ? allDims : optionTexts[of].map(([option]) => option))
+const known = (of: keyof Told): readonly string[] => (of === 'tile' ? allDims : opRecords[of].options.map(([option]) => option))
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase()
 
 /** Why a layer has no option of this name. */
@@ -64,42 +64,36 @@ type UnknownOption<P extends string, Name extends string, Option, Texts> = [Mean
   ? `${P} has no option ${Name}; it takes ${List<Texts>}`
   : `${P} has no option ${Name}; did you mean ${Meant<Option, Plain<Name>> & string}?`
 
-/** Options that must be given. */
-export const requiredOptions = {
-  conv2d: ['out', 'k'],
-  maxPool2d: ['k'],
-  avgPool2d: ['k'],
-  linear: ['out'],
-  convTranspose2d: ['out', 'k'],
-  groupNorm: ['groups'],
-  dropout: ['rate'],
-  resize: ['mode'],
-  adaptiveAvgPool2d: ['out']
-} as const satisfies { readonly [P in Op as {} extends OpArguments[P] ? never : P]: readonly (keyof OpArguments[P])[] }
-
 /** Why these are no options of an op: one that it does not know, or lacks. */
 export const optionsMistake = (op: Op, args: object): string | undefined => {
   const given = Object.entries(args).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   const unknown = given.find((name) => !known(op).includes(name))
   if (unknown !== undefined) return unknownOptionMistake(op, unknown)
-  const required: readonly string[] = op in requiredOptions ? requiredOptions[op as keyof typeof requiredOptions] : []
+  const record = opRecords[op]
+  const required: readonly string[] = 'required' in record ? record.required : []
   const missing = required.find((name) => !given.includes(name))
   return missing && `${op}: ${missing} is missing`
 }
 
-type Missing<P extends keyof Told, A> = P extends keyof typeof requiredOptions ? MissingOf<(typeof requiredOptions)[P], A> : never
+type Records = typeof opRecords
+type Missing<P extends keyof Told, A> = P extends Op
+  ? Records[P] extends { readonly required: infer Names }
+    ? MissingOf<Names, A>
+    : never
+  : never
 type MissingOf<Names, A> = Names extends readonly [infer First extends string, ...infer Rest]
   ? First extends keyof A
     ? MissingOf<Rest, A>
     : First
   : never
 
-type OpTexts = typeof optionTexts
-interface Texts extends OpTexts {
-  readonly tile: readonly [readonly ['B'], readonly ['H'], readonly ['W']]
-}
+type Texts<P extends keyof Told> = P extends Op ? Records[P]['options'] : readonly [readonly ['B'], readonly ['H'], readonly ['W']]
 type Required = {
-  readonly [P in keyof Told]: P extends keyof typeof requiredOptions ? { readonly [K in (typeof requiredOptions)[P][number]]: unknown } : {}
+  readonly [P in keyof Told]: P extends Op
+    ? Records[P] extends { readonly required: infer Names extends readonly string[] }
+      ? { readonly [K in Names[number]]: unknown }
+      : {}
+    : {}
 }
 
 /** What the options of a layer must be besides A: those that it knows, and all that it needs. */
@@ -109,4 +103,4 @@ export type Options<P extends keyof Told, A> = [keyof A] extends [keyof Told[P]]
     : Bad<`${P}: ${Missing<P, A>} is missing`>
   : A extends AnyTensor
     ? Bad<`${P}: in a pipe write ${P}()`>
-    : { readonly [K in Exclude<keyof A, keyof Told[P]> & string]: Bad<UnknownOption<P, K, keyof Told[P], Texts[P]>> } & Partial<Told[P]>
+    : { readonly [K in Exclude<keyof A, keyof Told[P]> & string]: Bad<UnknownOption<P, K, keyof Told[P], Texts<P>>> } & Partial<Told[P]>

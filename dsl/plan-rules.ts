@@ -1,10 +1,11 @@
 import * as E from 'fp-ts/Either'
 import type { Op, OpArguments } from './arguments'
 import { layerText } from './layer-text'
+import { opRecords } from './ops'
 import type { Plan, PlanGrid, PlanHostStay, PlanSegment } from './plan'
-import { allDims, opSegments, showDims, statisticsOf, type Dim } from './segment'
+import { allDims, showDims, statisticsOf, type Dim } from './segment'
 import { showShape, type Shape } from './shape'
-import { windowOf } from './window'
+import { windowOf } from './ops/window'
 
 /** An op of the flattened model, the loss that training appends included. */
 export interface PlannedLayer {
@@ -87,7 +88,7 @@ const tiledMistake = (
   dims: readonly Asked[]
 ): string | undefined =>
   firstDefined(layers.slice(from, to), ({ op, args, inputs }, place) => {
-    const { inside, last } = opSegments[op]
+    const { inside, last } = opRecords[op].segment
     const [whereInside, whereLast] = [without(dims, inside), without(dims, last)]
     if (whereLast.length > 0) return `cannot tile along ${showDims(whereLast)}; ${op} allows ${showDims(last)}`
     const gathered = inputs.find((tensor) => tensor > from || tensor === 0)

@@ -6,7 +6,7 @@ import type { RightGrids } from './plan-grid-types'
 import type { InOrder, RightOrder } from './plan-order-types'
 import type { RightSegments, Untiled } from './plan-segment-types'
 import type { Listed, Places, UnknownFields } from './plan-text-types'
-import type { Images } from './rules'
+import type { Images } from './input-shape'
 import type { BytesOf, Shape, ShowShape } from './shape'
 import type { Bad } from './tensor'
 

@@ -1,75 +1,35 @@
 import type { Lte } from './arithmetic'
-import type { Mark, Op, OpArguments } from './arguments'
-import type { Option } from './options'
+import type { Mark } from './arguments'
+import { opRecords, type Op, type OpArguments } from './ops'
+import { allDims, type Dim } from './ops/op-record'
+import type { Option } from './ops/options'
 import type { Shape } from './shape'
 
-/** A dimension along which a segment can be tiled (paper 002's FT dimensions). */
-export type Dim = 'B' | 'H' | 'W'
+export { allDims, type Dim }
 
-/** In the order in which messages list them. */
-export const allDims = ['B', 'H', 'W'] as const satisfies readonly Dim[]
-
-interface OpSegment {
-  /** Dimensions that a segment can be tiled along where another op follows this one in it. */
-  readonly inside: readonly Dim[]
-  /** Dimensions that it can be tiled along with this op as its last: the tiles of a sum are added up. */
-  readonly last: readonly Dim[]
-  /** Overwrites its input, so that the segment holds no more bytes with it than without. */
-  readonly inPlace: boolean
-  /** Dimensions over which it needs statistics of its whole input, which a segment that is tiled along them must not make itself. */
-  readonly statistics: readonly Dim[]
-}
-
-const local = { inside: allDims, last: allDims, inPlace: false, statistics: [] } as const
-const localInPlace = { ...local, inPlace: true } as const
-const rowwise = { ...local, inside: ['B'], last: ['B'] } as const
-const sumOverPixels = { ...local, inside: ['B'] } as const
-
-/** How each op joins a segment. An op of vectors [B, N] is rowwise, or local where it also takes images. */
-export const opSegments = {
-  conv2d: local,
-  relu: localInPlace,
-  leakyRelu: localInPlace,
-  maxPool2d: local,
-  avgPool2d: local,
-  globalAvgPool: sumOverPixels,
-  flatten: { ...rowwise, inPlace: true },
-  linear: rowwise,
-  dropout: local,
-  convTranspose2d: local,
-  batchNorm: { ...local, statistics: allDims },
-  groupNorm: { ...local, statistics: ['H', 'W'] },
-  instanceNorm: { ...local, statistics: ['H', 'W'] },
-  sigmoid: localInPlace,
-  tanh: localInPlace,
-  silu: local,
-  gelu: local,
-  resize: local,
-  adaptiveAvgPool2d: local,
-  add: localInPlace,
-  concat: local,
-  softmaxCrossEntropy: rowwise,
-  pixelCrossEntropy: sumOverPixels,
-  meanSquaredError: sumOverPixels
-} as const satisfies { readonly [P in Op]: OpSegment }
+type Records = typeof opRecords
 
 /** What a segment that ends in Last, so far, can be tiled along when another op follows; Last is never at its start. */
-export type InsideDims<Last extends Op> = [Last] extends [never] ? Dim : (typeof opSegments)[Last]['inside'][number]
+export type InsideDims<Last extends Op> = [Last] extends [never] ? Dim : Records[Last]['segment']['inside'][number]
 /** What a segment can be tiled along with P as its last op. */
-export type LastDims<P extends Op> = (typeof opSegments)[P]['last'][number]
-export type InPlace<P extends Op> = (typeof opSegments)[P]['inPlace']
+export type LastDims<P extends Op> = Records[P]['segment']['last'][number]
+/** Whether P overwrites its input: one whose derivative is known from its output does. */
+export type InPlace<P extends Op, A> = A extends { readonly derivativeOfOutput: unknown } ? true : Records[P]['segment']['inPlace']
+
+/** Whether an op overwrites its input: one whose derivative is known from its output does. */
+export const isInPlace = (op: Op, args: OpArguments[Op]): boolean => 'derivativeOfOutput' in args || opRecords[op].segment.inPlace
 
 /** Dimensions over which this op needs statistics of its whole input; a frozen batchNorm has its running statistics. */
 export const statisticsOf = (op: Op, args: OpArguments[Op]): readonly Dim[] =>
-  'frozen' in args && args.frozen === true ? [] : opSegments[op].statistics
+  'frozen' in args && args.frozen === true ? [] : opRecords[op].segment.statistics
 
 /** Ops that need statistics of their whole input in training. */
-export type Normalisation = { [P in Op]: (typeof opSegments)[P]['statistics'] extends readonly [] ? never : P }[Op]
+export type Normalisation = { [P in Op]: Records[P]['segment']['statistics'] extends readonly [] ? never : P }[Op]
 /** The type of what statisticsOf returns; what may be frozen passes. */
-export type StatisticsOf<P extends Op, A> = true extends Option<A, 'frozen', false> ? never : (typeof opSegments)[P]['statistics'][number]
+export type StatisticsOf<P extends Op, A> = true extends Option<A, 'frozen', false> ? never : Records[P]['segment']['statistics'][number]
 
-/** Ops that sum over what tiles partition: the tiles of a segment that one of them ends are those of what it takes. */
-export type Summing = 'globalAvgPool' | 'softmaxCrossEntropy' | 'pixelCrossEntropy' | 'meanSquaredError'
+/** Ops that reduce what tiles partition: the tiles of a segment that one of them ends are those of what it takes. */
+export type Summing = { [P in Op]: Records[P]['segment']['reduces'] extends true ? P : never }[Op]
 
 /** Why the last op of a segment, which takes shape T and makes S, has fewer images, rows or columns than C asks for tiles. */
 export type MoreTiles<C, Last, T extends Shape, S extends Shape> = [Last] extends [Summing]

@@ -3,8 +3,9 @@ import { pipe } from 'fp-ts/function'
 import type { Layers, MarkArguments, Op, OpArguments } from './arguments'
 import { flatLayers, type FlatLayer } from './flat-layers'
 import { unknownOptionMistake } from './option-names'
+import { opRecords } from './ops'
 import { repeatedNameMistake } from './repeated-name'
-import { allDims, dimsAtStart, isMark, opSegments, showDims, statisticsOf, type Dim } from './segment'
+import { allDims, dimsAtStart, isInPlace, isMark, showDims, statisticsOf, type Dim } from './segment'
 import { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
 import { shapeRules } from './shape-rules'
 
@@ -45,13 +46,13 @@ type FlatOp = Extract<FlatLayer, { readonly op: Op }>
 /** The segment with this op as its last, where `output` is the op's shape. */
 const applyOp = ({ op, args, inputs }: FlatOp, output: Shape, segment: Segment): E.Either<string, Segment> => {
   const { dims, heldBytes, tiled, last, from } = segment
-  const inside = last === undefined ? allDims : opSegments[last].inside
+  const inside = last === undefined ? allDims : opRecords[last].segment.inside
   const summed = without(tiled, inside)
   if (summed.length > 0)
     return E.left(
       `${op}: cannot tile along ${showDims(summed)}; ${last} sums over the pixels, so it must be the segment's last op (put a checkpoint after it)`
     )
-  const allowed = opSegments[op].last
+  const allowed = opRecords[op].segment.last
   const refused = without(tiled, allowed)
   if (refused.length > 0) return E.left(`${op}: cannot tile along ${showDims(refused)}; ${op} allows ${showDims(allowed)}`)
   const gathered = inputs.find((tensor) => tensor > from || tensor === 0)
@@ -62,7 +63,7 @@ const applyOp = ({ op, args, inputs }: FlatOp, output: Shape, segment: Segment):
   return E.right({
     ...segment,
     dims: without(common(common(dims, inside), allowed), whole),
-    heldBytes: heldBytes + (opSegments[op].inPlace ? 0 : bytesOf(output)),
+    heldBytes: heldBytes + (isInPlace(op, args) ? 0 : bytesOf(output)),
     last: op,
     statistical: common(dims, whole).length > 0 ? reason : segment.statistical
   })

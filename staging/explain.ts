@@ -1,18 +1,18 @@
-import { refusedBytes } from './device-model'
+import { refusedBytes } from './devices/device-model'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { StagingError } from './error'
-import type { Graph } from './graph'
-import type { KernelKind } from './kernels'
+import type { Graph } from './graph/graph'
+import type { KernelKind } from './kernels/kernels'
 import { lazy } from './memoize'
-import type { Buffer } from './lowering/emitter'
-import { segmentTimer } from './lowering/estimate'
-import type { Lowering } from './lowering/create-context'
-import { microBatches } from './objective'
-import { tileCount, untiled, type MemoryPlan, type Segment } from './plan'
+import type { Buffer } from './lowering/ir/builder'
+import { segmentTimer } from './lowering/cost/estimate'
+import type { Lowering } from './lowering/segment/create-scope'
+import { microBatches } from './graph/objective'
+import { tileCount, untiled, type MemoryPlan, type Segment } from './plans/plan'
 import { candidateOf, type PlanSearch, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
-import { streamedBy } from './streams'
+import { streamedBy } from './plans/host-tensors'
 
 /** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
 export interface LiveBytes {
@@ -80,9 +80,9 @@ const layerOf = ({ nodes }: Graph): ((buffer: Buffer) => string | undefined) => 
 
 const kindOf = ({ parameters }: Graph): ((buffer: Buffer) => LiveBytes['what']) => {
   const names = new Set(parameters.map(({ name }) => name))
-  return ({ name, scope }) => {
+  return ({ name, role }) => {
     if (parameters.some((parameter) => name.endsWith(`gradient of ${parameter.name}`))) return 'gradients of parameters'
-    if (scope === 'resident') return names.has(name) ? 'parameters' : 'optimizer state'
+    if (role === 'resident') return names.has(name) ? 'parameters' : 'optimizer state'
     return name.startsWith('scratch ') ? 'workspace' : 'tensors'
   }
 }
@@ -92,7 +92,7 @@ const liveOf = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] 
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
     const what = kind(buffer)
-    const owner = buffer.scope === 'resident' ? undefined : layer(buffer)
+    const owner = buffer.role === 'resident' ? undefined : layer(buffer)
     const key = `${what} ${owner ?? ''}`
     const group = groups.get(key) ?? { what, ...(owner === undefined ? {} : { layer: owner }), bytes: 0, largest: '', largestBytes: 0 }
     const largest = buffer.bytes > group.largestBytes ? { largest: buffer.name, largestBytes: buffer.bytes } : {}

@@ -1,6 +1,6 @@
 import type * as t from 'io-ts'
-import type { ArgsOf, Mark, Op, Padding, Pair } from '../../dsl'
-import { type OptionalCodecs, type RequiredCodecs, exactly } from '../../staging/exactly'
+import type { ArgsOf, Expression, Mark, Op, Padding, Pair, PointwiseParameter } from '../../dsl'
+import { type OptionalCodecs, type RequiredCodecs, exactly } from '../../staging/decoding/exactly'
 import { predicateCodec, flag, oneOf } from '../options/codecs'
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value)
@@ -14,6 +14,15 @@ const padding = predicateCodec<Padding>(
   (value) => isNumber(value) || areNumbers(value, 2, 4)
 )
 const counts = predicateCodec<readonly number[]>('a list of numbers', (value) => Array.isArray(value) && value.every(isNumber))
+
+const functionName = predicateCodec<string>('a name', (value) => typeof value === 'string' && /^[A-Za-z]\S*( \S+)*$/.test(value))
+/** Whether the steps make sense is for the shape rule. */
+const steps = predicateCodec<Expression>('an expression', (value) => Array.isArray(value) && value.every(Array.isArray))
+const parameter = predicateCodec<PointwiseParameter>('an initial value, and perhaps perChannel', (value) => {
+  if (typeof value !== 'object' || value === null) return false
+  const { initial, perChannel } = value as Partial<Record<string, unknown>>
+  return isNumber(initial) && (perChannel === undefined || typeof perChannel === 'boolean')
+})
 
 /** The joins of blocks are not written. */
 type Leaf = Exclude<Op, 'add' | 'concat'> | Mark
@@ -45,10 +54,11 @@ export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
   instanceNorm: options('instanceNorm', {}, { eps: count, affine: flag }),
   relu: without('relu'),
   leakyRelu: options('leakyRelu', {}, { slope: count }),
-  sigmoid: without('sigmoid'),
-  tanh: without('tanh'),
-  silu: without('silu'),
-  gelu: without('gelu'),
+  pointwise: options(
+    'pointwise',
+    { function: functionName, expression: steps },
+    { derivativeOfOutput: steps, weight: parameter, bias: parameter }
+  ),
   dropout: options('dropout', { rate: count }, {}),
   maxPool2d: options('maxPool2d', { k: pair }, { s: pair, p: padding, d: pair, ceilMode: flag }),
   avgPool2d: options('avgPool2d', { k: pair }, { s: pair, p: padding, ceilMode: flag, countIncludePad: flag }),

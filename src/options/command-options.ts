@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { type StrategyName, strategyNames } from '../../dsl'
-import { shown } from '../../staging/decode'
+import { shown } from '../../staging/decoding/decode'
 import { inputFailure } from '../failure'
 import type { Planned } from '../plans/plan-network'
 import { callback, decoderCodec, listOf, failureCodec } from './codecs'

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { exactly } from '../../staging/exactly'
+import { exactly } from '../../staging/decoding/exactly'
 import {
   predicateCodec,
   byKind,

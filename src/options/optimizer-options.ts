@@ -1,5 +1,5 @@
 import type { ParameterGroup } from '../../staging'
-import { exactly } from '../../staging/exactly'
+import { exactly } from '../../staging/decoding/exactly'
 import { parseGroup } from '../training/parameter-groups'
 import { predicateCodec, fromZero as fromZeroCodec, text, textOr } from './codecs'
 import { fromZero, number, oneOf, positive, prefixes, repeated, whole } from './kinds'

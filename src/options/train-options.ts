@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import type * as t from 'io-ts'
-import { exactly } from '../../staging/exactly'
+import { exactly } from '../../staging/decoding/exactly'
 import type { Dataset } from '../images/dataset'
 import type * as DatasetCodec from '../images/dataset-codec'
 import type { Planned } from '../plans/plan-network'

@@ -10,7 +10,7 @@ import {
   availableMemory,
   openSession
 } from '../../native'
-import type { Parameter } from '../../staging/graph'
+import type { Parameter } from '../../staging/graph/graph'
 import { withResource } from '../tasks/with-resource'
 import { type StepIo, createStepIo } from './step-io'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
@@ -58,10 +58,11 @@ const fillWeights = ({ planned, weights, state, seed }: NetworkOptions, io: Step
   if (state !== undefined) return state(io)
   if (weights !== undefined) return readWeights(weights, model, parameters, io)
   return TE.fromIO(() => {
-    const last = parameters.findLast(({ role }) => role === 'weight')
+    const last = parameters.findLast(({ role, initial }) => role === 'weight' && initial === undefined)
     for (const parameter of parameters) {
-      const { name, shape } = parameter
-      initialise(seed, name, shape, io.view(name) as Float32Array | Float64Array, parameter === last)
+      const target = io.view(parameter.name) as Float32Array | Float64Array
+      if (parameter.initial === undefined) initialise(seed, parameter.name, parameter.shape, target, parameter === last)
+      else target.fill(parameter.initial)
     }
   })
 }

@@ -1,4 +1,4 @@
-import { exchangedBytes, type Exchanged, type Section } from '../../staging/program'
+import { exchangedBytes, type Exchanged, type Section } from '../../staging/program/program'
 
 export type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array
 

@@ -1,6 +1,6 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Section } from '../../staging/program'
+import type { Section } from '../../staging/program/program'
 import { type StepIo, createStepIo } from '../running/step-io'
 import type { Outcome } from '../failure'
 import type { RunningNetwork } from '../running/running-network'

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import type { Section } from '../../staging/program'
+import type { Section } from '../../staging/program/program'
 import type { Dataset } from '../images/dataset'
 import { type StepIo, createStepIo } from '../running/step-io'
 import { type Failure, type Outcome } from '../failure'

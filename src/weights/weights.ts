@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Parameter } from '../../staging/graph'
+import type { Parameter } from '../../staging/graph/graph'
 import type { StepIo, Numbers } from '../running/step-io'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { type TensorData, type TensorFile, openTensorFile, readTensor, writeTensors } from './safetensors'

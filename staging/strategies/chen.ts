@@ -1,5 +1,5 @@
-import { asWritten } from '../order'
-import { untiled } from '../plan'
+import { asWritten } from '../graph/order'
+import { untiled } from '../plans/plan'
 import type { Segmentation, Strategy } from './strategy'
 import { withVariants } from './variants'
 

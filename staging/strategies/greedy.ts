@@ -1,5 +1,5 @@
-import type { Timeline } from '../lowering/timeline'
-import { noWait, occupancy, targets, type Schedule, type Stay } from './host-stays'
+import type { Timeline } from '../lowering/cost/timeline'
+import { noWait, occupancy, targets, type Schedule, type Stay } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 

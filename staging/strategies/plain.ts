@@ -1,6 +1,6 @@
-import type { Graph } from '../graph'
-import { asWritten } from '../order'
-import { untiled } from '../plan'
+import type { Graph } from '../graph/graph'
+import { asWritten } from '../graph/order'
+import { untiled } from '../plans/plan'
 import type { Segmentation, Strategy } from './strategy'
 import { withVariants } from './variants'
 

@@ -1,13 +1,13 @@
-import type { Graph } from '../graph'
-import { createPool } from '../lowering/emitter'
-import { createContext } from '../lowering/create-context'
-import { tilesAsked } from '../marks'
+import type { Graph } from '../graph/graph'
+import { createPool } from '../lowering/ir/builder'
+import { createModelScope } from '../lowering/segment/create-scope'
+import { tilesAsked } from '../graph/directives'
 import { aligned } from '../placement/placement'
-import { poolBeforeRectifying } from '../order'
+import { poolBeforeRectifying } from '../graph/order'
 import { outputBytes } from './find-segments'
-import { noWait, peakOf, targets, withSchedules } from './host-stays'
+import { noWait, peakOf, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
-import { withRepeats } from './repeats'
+import { withRepeats } from './rematerialize'
 import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
@@ -51,7 +51,7 @@ export const sftOffload: Strategy = {
   tiles: true,
   all: (search) => {
     const { lowering } = search
-    const sizes = outputBytes(createContext(lowering, createPool()))
+    const sizes = outputBytes(createModelScope(lowering, createPool()))
     const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(lowering.graph))
     const onHostFor = (bytes: number): ReadonlySet<number> => streamable(lowering.graph, sizes, mostOnDevice(bytes - search.residentBytes))

@@ -1,9 +1,9 @@
-import type { Graph } from '../graph'
-import type { Lowering } from '../lowering/create-context'
-import type { SegmentEstimate } from '../lowering/estimate'
-import type { Order } from '../order'
-import type { Timeline } from '../lowering/timeline'
-import type { Residence, Segment, Span } from '../plan'
+import type { Graph } from '../graph/graph'
+import type { Lowering } from '../lowering/segment/create-scope'
+import type { SegmentEstimate } from '../lowering/cost/estimate'
+import type { Order } from '../graph/order'
+import type { Timeline } from '../lowering/cost/timeline'
+import type { Residence, Segment, Span } from '../plans/plan'
 import type { StrategyName } from '../../dsl'
 
 /** How the convolutions of a segment are computed. */

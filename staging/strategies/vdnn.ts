@@ -1,6 +1,6 @@
-import type { Timeline } from '../lowering/timeline'
-import type { Graph } from '../graph'
-import type { Stay } from './host-stays'
+import type { Timeline } from '../lowering/cost/timeline'
+import type { Graph } from '../graph/graph'
+import type { Stay } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 

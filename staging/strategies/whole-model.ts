@@ -1,8 +1,8 @@
-import type { DeviceModel } from '../device-model'
-import type { Graph } from '../graph'
-import type { Timeline } from '../lowering/timeline'
-import { asWritten } from '../order'
-import { withStays, type Schedule } from './host-stays'
+import type { DeviceModel } from '../devices/device-model'
+import type { Graph } from '../graph/graph'
+import type { Timeline } from '../lowering/cost/timeline'
+import { asWritten } from '../graph/order'
+import { withStays, type Schedule } from './swap-intervals'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 

@@ -1,5 +1,5 @@
-import type { SwappableTensor, Timeline } from '../lowering/timeline'
-import { occupancy, targets, type Stay } from './host-stays'
+import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
+import { occupancy, targets, type Stay } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 

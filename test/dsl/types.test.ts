@@ -6,9 +6,9 @@ import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { bytesOf, shapeRules, trace, windowCount, windowExtent, type AnyLayer, type Op, type ShapeRule } from '../../dsl'
 import { buildGraph } from '../../staging'
-import { checkTiles } from '../../staging/check-segments'
-import { inOrder } from '../../staging/order'
-import { gridMistake } from '../../staging/tiling'
+import { checkTiles } from '../../staging/plans/check-plan'
+import { inOrder } from '../../staging/graph/order'
+import { gridMistake } from '../../staging/graph/tiling'
 import { must } from '../golden/execute'
 import { compile, exportedTypes } from './compile'
 import { planned } from './planned-model'
@@ -132,10 +132,7 @@ types('every op: the same shape, or the same sentence', () => {
     batchNorm: options({ ...statistical, momentum: fc.constantFrom(0, 0.1, 1e-7, 1, 1.5, -0.5), frozen: fc.boolean() }, []),
     groupNorm: options({ ...statistical, groups: fc.integer({ min: 0, max: 4 }) }, ['groups']),
     instanceNorm: options(statistical, []),
-    sigmoid: fc.constant({}),
-    tanh: fc.constant({}),
-    silu: fc.constant({}),
-    gelu: fc.constant({}),
+    pointwise: fc.constant({ function: 'silu', expression: [['input']] }),
     resize: fc.oneof(
       fc.record({ mode, size: pair(0, 9) }),
       fc.record({ mode, scale: pair(0, 3) }),
@@ -165,7 +162,7 @@ types('every op: the same shape, or the same sentence', () => {
   })
   const literal = (value: object): string => JSON.stringify(value).replace(/\[/g, 'readonly [')
   const found = answers(
-    `import type { OutputShape } from '../../dsl/rules'`,
+    `import type { OutputShape } from '../../dsl/ops'`,
     cases.map(({ op, args, input }) => `OutputShape<'${op}', ${literal(input)}, ${literal(args)}, ${literal(start)}>`)
   )
   const expected = cases.map(({ op, args, input }) => {
@@ -183,7 +180,7 @@ types('joins: the same shape, or the same sentence', () => {
   const cases = sample(fc.tuple(fc.constantFrom('add', 'concat'), fc.array(shape, { maxLength: 4 })), 200)
   const literal = (inputs: readonly (readonly number[])[]): string => JSON.stringify(inputs).replace(/\[/g, 'readonly [')
   const found = answers(
-    `import type { OutputShape } from '../../dsl/rules'
+    `import type { OutputShape } from '../../dsl/ops'
     import type { Shape } from '../../dsl'`,
     cases.map(([op, inputs]) => `OutputShape<'${op}', Shape, {}, Shape, ${literal(inputs)}>`)
   )

@@ -11,6 +11,7 @@ import { randomSegments } from '../staging/random-segments'
 import { distance, norm } from './errors'
 import { type Execution, type Gradients, gradients } from './execute'
 import { goldenJson, goldenTensors } from './files'
+import { withFunctions } from './functions'
 import { sampled } from './sampled'
 
 /** One small net of branching_cases.py; branching.py's docstring says what is known of it. */
@@ -70,7 +71,7 @@ interface Drawn {
 }
 
 const drawn = ({ name, input, layers }: Case): Drawn => {
-  const net = model({ name, input, layers })
+  const net = model({ name, input, layers: withFunctions(layers) })
   const built = buildGraph(net, input)
   if (!isRight(built)) throw new Error(built.left.message)
   const graph = built.right

@@ -14,7 +14,7 @@ import {
   type StageRequest,
   type StrategyName
 } from '../../staging'
-import type { Precision } from '../../staging/program'
+import type { Precision } from '../../staging/program/program'
 
 /** A net, where and how it runs, and one batch of plain numbers. */
 export interface Execution {

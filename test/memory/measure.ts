@@ -22,18 +22,18 @@ export interface Wanted {
   readonly training?: Partial<Training>
 }
 
-/** Of real training steps in this process; bytes. */
+/** What real training steps in this process took, in bytes. */
 export interface Measured {
   readonly tiles: number
   readonly plannedPeakBytes: number
   readonly measuredPeakBytes: number
   readonly arenaBytes: number
-  /** The same two of the host pool. */
+  /** Predicted and measured peak bytes of the host pool. */
   readonly plannedHostBytes: number
   readonly measuredHostBytes: number
   /** Highest growth of the heap during each step. */
   readonly heapBytes: readonly number[]
-  /** The same counter while 4 MiB were allocated on purpose: what it says when something does allocate. */
+  /** What the malloc counter says while 4 MiB are allocated on purpose: it must see them. */
   readonly controlBytes: number
 }
 

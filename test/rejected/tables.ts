@@ -1,5 +1,5 @@
 import { shapeRules, type Op } from '../../dsl'
-import type { ShapeRules } from '../../dsl/rules'
+import type { ShapeRules } from '../../dsl/ops'
 
 const { linear, ...rest } = shapeRules
 export const dropped = linear
@@ -22,10 +22,7 @@ export const kernels: { readonly [P in Op]: string } = {
   batchNorm: 'normalise',
   groupNorm: 'normalise',
   instanceNorm: 'normalise',
-  sigmoid: 'activation',
-  tanh: 'activation',
-  silu: 'activation',
-  gelu: 'activation',
+  pointwise: 'pointwise',
   resize: 'resize',
   adaptiveAvgPool2d: 'adaptivePool',
   add: 'add',

@@ -114,9 +114,9 @@ test('explain refuses a budget that nothing fits as plan does, with status 3', a
   assert.is(JSON.parse(explanation.stdout).feasible, false)
 })
 
-test("README's network is the example, and fits the budget that README gives it", async () => {
+test("README's and the guide's network is the example, and fits the budget that they give it", async () => {
   const example = readFileSync(join(root, 'examples', 'own-model.ts'), 'utf8')
-  assert.ok(readFileSync(join(root, 'README.md'), 'utf8').includes(example))
+  for (const document of ['README.md', 'docs/guide.md']) assert.ok(readFileSync(join(root, document), 'utf8').includes(example), document)
   const plan = await json('plan', join(root, 'examples', 'own-model.ts'), '--budget', '512MiB')
   assert.ok(
     plan.peakDeviceBytes <= 512 * 2 ** 20 && plan.segments.some(({ grid }: { grid: object }) => Object.values(grid).join() === '1,4,4')

@@ -23,7 +23,7 @@ const examplesOf = (document: string): readonly { readonly name: string; readonl
     text: block[1]!
   }))
 }
-const examples = ['README.md', 'src/README.md'].flatMap(examplesOf)
+const examples = ['README.md', 'src/README.md', 'docs/guide.md', 'docs/layers.md'].flatMap(examplesOf)
 
 test.before(async () => {
   mkdirSync(at('node_modules'))

@@ -21,7 +21,7 @@ import {
   unrecorded,
   verify
 } from '../../staging'
-import { gpuModel } from '../../staging/gpu-model'
+import { gpuModel } from '../../staging/devices/gpu-model'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { must } from '../golden/execute'
 import { gpuDouble } from '../staging/gpu-answers'

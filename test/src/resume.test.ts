@@ -133,7 +133,7 @@ test('where the disk has lost the newest state, the one before is taken; with no
   assert.match(lost.stderr, /step-6\.safetensors: its header claims .*\n$/)
 })
 
-/** The same file with other words in its header; tensors stay where they are. */
+/** A safetensors file again, with other words in its header; tensors stay where they are. */
 const withHeader = (path: string, change: (header: string) => string): void => {
   const bytes = readFileSync(path)
   const end = 8 + Number(bytes.readBigUInt64LE())

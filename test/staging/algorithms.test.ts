@@ -18,8 +18,8 @@ import {
   type Staged,
   type StageRequest
 } from '../../staging'
-import { withFastestFirst } from '../../staging/algorithms'
-import { refusedBytes } from '../../staging/device-model'
+import { withFastestFirst } from '../../staging/devices/algorithms'
+import { refusedBytes } from '../../staging/devices/device-model'
 import { algorithmDevice, nhwc } from './algorithm-device'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { must } from '../golden/execute'

@@ -14,8 +14,8 @@ import {
   type StageRequest,
   type StrategyName
 } from '../../staging'
-import { segmentEstimator } from '../../staging/lowering/estimate'
-import { asWritten } from '../../staging/order'
+import { segmentEstimator } from '../../staging/lowering/cost/estimate'
+import { asWritten } from '../../staging/graph/order'
 import { candidateOf } from '../../staging/search'
 import { propertyRuns } from '../property-runs'
 import { algorithmDevice } from './algorithm-device'

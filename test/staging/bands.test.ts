@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
 import { referenceModel, stage, verify, type Segment, type Staged, type StageRequest } from '../../staging'
-import type { LinkRates } from '../../staging/device-model'
+import type { LinkRates } from '../../staging/devices/device-model'
 
 const net = model({
   name: 'rows',

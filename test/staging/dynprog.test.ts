@@ -5,7 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
 import { stage, type StageRequest, type StrategyName } from '../../staging'
-import { type DescribedDevice, decodeDeviceFile, fileModel } from '../../staging/file-model'
+import { type DescribedDevice, decodeDeviceFile, fileModel } from '../../staging/devices/file-model'
 
 const must = <L, A>(result: E.Either<L, A>): A => {
   if (E.isLeft(result)) throw new Error(JSON.stringify(result.left))

@@ -13,8 +13,8 @@ import {
   type ConvolutionKernel,
   type DeviceModel
 } from '../../staging'
-import { isTurned, withExactKernels, withFastestFirst } from '../../staging/algorithms'
-import { gpuModel, representative } from '../../staging/gpu-model'
+import { isTurned, withExactKernels, withFastestFirst } from '../../staging/devices/algorithms'
+import { gpuModel, representative } from '../../staging/devices/gpu-model'
 import { gpuDouble } from './gpu-answers'
 import { must } from '../golden/execute'
 

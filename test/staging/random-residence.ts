@@ -1,5 +1,5 @@
 import type { HostStay } from '../../staging'
-import type { Timeline } from '../../staging/lowering/timeline'
+import type { Timeline } from '../../staging/lowering/cost/timeline'
 import type { Draw } from './random-nets'
 
 /** About two thirds of what may wait on the host, each out, freed and in again at any moments that are possible, and once more between its uses in backward. */

@@ -18,9 +18,9 @@ import {
 } from '../../dsl'
 import { builtIn } from '../../models'
 import { buildGraph, fusedTiledAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
-import { inOrder, poolBeforeRectifying } from '../../staging/order'
+import { inOrder, poolBeforeRectifying } from '../../staging/graph/order'
 import { checkpointPositions, findSegments } from '../../staging/strategies/find-segments'
-import { segmentTiling } from '../../staging/tiling'
+import { segmentTiling } from '../../staging/graph/tiling'
 import { convolutions } from './convolutions'
 
 const request = (layers: readonly AnyLayer[], input: readonly number[], rest: Partial<StageRequest> = {}): StageRequest => ({

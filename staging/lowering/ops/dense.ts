@@ -1,19 +1,21 @@
-import { layoutCode } from '../../layout'
-import { at, none } from '../emitter'
-import { weightsIn } from '../parameters'
-import type { TileTensor } from '../tile-tensor'
-import { weighted } from './convolution'
-import { plainLayout, type OpLowering } from './op-lowering'
+import { sameAccess, wholeImageAccess } from '../../graph/access'
+import { layoutCode } from '../../kernels/layout'
+import { at, none } from '../ir/builder'
+import { weightsIn } from '../scope/parameters'
+import type { TileTensor } from '../ir/tile-tensor'
+import { productsPerOutput, weighted } from './convolution'
+import { plainLayout, weightAndBias, type OpLowering } from './op-lowering'
 
 const reorderFields = ({ extents: [batch, channels, height, width] }: TileTensor) => ({ batch, channels, height, width })
 
 /** [B, C, H, W] to [B, CHW] in row-major order. */
 export const flatten: OpLowering<'flatten'> = {
+  access: wholeImageAccess,
   saves: {},
   inPlace: false,
   outputLayout: plainLayout,
-  forward: ({ emit }, { source, destination }) =>
-    emit.launch<'reorderActivation'>(
+  forward: ({ builder }, { source, destination }) =>
+    builder.launch<'reorderActivation'>(
       {
         kind: 'reorderActivation',
         ...reorderFields(source),
@@ -22,8 +24,8 @@ export const flatten: OpLowering<'flatten'> = {
       },
       { source: source.address, destination: destination.address }
     ),
-  backward: ({ emit }, _, { destination, source }) =>
-    emit.launch<'reorderActivation'>(
+  backward: ({ builder }, _, { destination, source }) =>
+    builder.launch<'reorderActivation'>(
       {
         kind: 'reorderActivation',
         ...reorderFields(source!),
@@ -35,31 +37,34 @@ export const flatten: OpLowering<'flatten'> = {
 }
 
 export const linear: OpLowering<'linear'> = {
+  access: sameAccess,
+  parameters: ({ out, bias }, inFeatures) => weightAndBias([out, inFeatures], out, bias),
+  multiplyAdds: productsPerOutput,
   saves: { input: 'for-weights' },
   inPlace: false,
   outputLayout: plainLayout,
-  forward: (context, { source, destination, parameters, node }) => {
+  forward: (scope, { source, destination, parameters, node }) => {
     const { weight, bias } = weighted(parameters)
-    context.emit.launch<'linearForward'>(
+    scope.builder.launch<'linearForward'>(
       { kind: 'linearForward', batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] },
       {
         source: source.address,
-        weights: weightsIn(context, weight, weight.layout),
+        weights: weightsIn(scope, weight, weight.layout),
         bias: bias === undefined ? none : at(bias.buffer),
         destination: destination.address
       }
     )
   },
-  backward: ({ emit }, { source, node }, gradients) => {
+  backward: ({ builder }, { source, node }, gradients) => {
     const fields = { batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] }
     const { address: destinationGradient } = gradients.destination!
     if (gradients.weight !== none)
-      emit.launch<'linearBackwardWeights'>(
+      builder.launch<'linearBackwardWeights'>(
         { kind: 'linearBackwardWeights', ...fields },
         { source: source.address, destinationGradient, weightGradient: gradients.weight, biasGradient: gradients.bias }
       )
     if (gradients.source === undefined) return
-    emit.launch<'linearBackwardData'>(
+    builder.launch<'linearBackwardData'>(
       { kind: 'linearBackwardData', ...fields },
       { destinationGradient, weights: gradients.backwardWeights(), sourceGradient: gradients.source.address }
     )

@@ -1,24 +1,24 @@
-import { activationElements, channelsAreApart, layoutCode } from '../../layout'
-import { inLayout, tensorBytes } from '../tensors'
-import type { TileTensor } from '../tile-tensor'
+import { sameAccess } from '../../graph/access'
+import { activationElements, channelsAreApart, layoutCode } from '../../kernels/layout'
+import { inLayout } from '../scope/copies'
+import { tensorBytes } from '../scope/regions'
+import type { TileTensor } from '../ir/tile-tensor'
 import { sameLayout, type OpLowering } from './op-lowering'
 
 export const add: OpLowering<'add'> = {
+  access: sameAccess,
   saves: {},
   inPlace: true,
-  fusesRectifier: true,
-  passesGradient: true,
+  fusesRectifier: 'forward',
   outputLayout: sameLayout,
-  forward: (context, { sources, destination, slope }) => {
-    const [first, second] = sources.map((tile) => inLayout(context, tile, destination.layout))
-    context.emit.launch<'addForward'>(
+  forward: (scope, { sources, destination, slope }) => {
+    const [first, second] = sources.map((tile) => inLayout(scope, tile, destination.layout))
+    scope.builder.launch<'addForward'>(
       { kind: 'addForward', count: activationElements(destination.layout, destination.extents), slope },
       { first: first!.address, second: second!.address, destination: destination.address }
     )
   },
-  backward: () => {
-    throw new Error('an add hands the gradient of its output on as it is')
-  }
+  backward: 'identity'
 }
 
 /** The channels of one tile to, or from, those of another from `first` on. */
@@ -43,27 +43,28 @@ const placesOf = (operands: readonly TileTensor[]): readonly { readonly tile: Ti
   operands.map((tile, index) => ({ tile, first: operands.slice(0, index).reduce((sum, { extents }) => sum + extents[1], 0) }))
 
 export const concat: OpLowering<'concat'> = {
+  access: sameAccess,
   saves: {},
   inPlace: false,
   // Flat tensors stay plain, as linear layers and losses read them.
   outputLayout: ({ device }, source, { output }) =>
     source === 'plain' && output[2] === 1 && output[3] === 1 ? 'plain' : device.activationLayout(output[1], false),
-  forward: ({ emit, activationBytes }, { sources, destination }) => {
+  forward: ({ builder, activationBytes }, { sources, destination }) => {
     const { layout, extents } = destination
     const places = placesOf(sources)
     if (places.some(({ tile, first }) => !channelsAreApart(layout, extents[1], first, tile.extents[1])))
-      emit.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, activationBytes) }, { destination: destination.address })
+      builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, activationBytes) }, { destination: destination.address })
     for (const { tile, first } of places)
-      emit.launch<'copyChannels'>(copyFields(tile, { tile, first: 0 }, { tile: destination, first }), {
+      builder.launch<'copyChannels'>(copyFields(tile, { tile, first: 0 }, { tile: destination, first }), {
         source: tile.address,
         destination: destination.address
       })
   },
-  backward: ({ emit }, step, { destination, sources }) =>
+  backward: ({ builder }, step, { destination, sources }) =>
     placesOf(step.sources).forEach(({ first }, operand) => {
       const tile = sources[operand]
       if (tile === undefined) return
-      emit.launch<'copyChannels'>(copyFields(tile, { tile: destination!, first }, { tile, first: 0 }), {
+      builder.launch<'copyChannels'>(copyFields(tile, { tile: destination!, first }, { tile, first: 0 }), {
         source: destination!.address,
         destination: tile.address
       })

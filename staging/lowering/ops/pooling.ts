@@ -1,7 +1,10 @@
 import { windowOf } from '../../../dsl'
-import { layoutCode } from '../../layout'
-import { windowFields, type Step } from '../context'
-import { tileFields } from '../tensors'
+import { pixelReductionAccess } from '../../graph/access'
+import { layoutCode } from '../../kernels/layout'
+import { windowFields, type Step, type StepGradients } from '../scope/op-step'
+import type { TileScope } from '../scope/scope'
+import { tileFields } from '../scope/regions'
+import { windowAccess } from './convolution'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
@@ -10,18 +13,19 @@ const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
 })
 
 export const maxPool2d: OpLowering<'maxPool2d'> = {
-  saves: { winners: true },
+  access: windowAccess,
+  saves: { indices: true },
   inPlace: false,
   outputLayout: sameLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'maxPoolForward'>(
+  forward: ({ builder }, step) =>
+    builder.launch<'maxPoolForward'>(
       { kind: 'maxPoolForward', ...fields(step) },
-      { source: step.source.address, destination: step.destination.address, winners: step.winners }
+      { source: step.source.address, destination: step.destination.address, winners: step.indices }
     ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'maxPoolBackward'>(
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'maxPoolBackward'>(
       { kind: 'maxPoolBackward', ...fields(step) },
-      { destinationGradient: destination!.address, winners: step.winners, sourceGradient: source!.address }
+      { destinationGradient: destination!.address, winners: step.indices, sourceGradient: source!.address }
     )
 }
 
@@ -33,37 +37,49 @@ const averageFields = (step: Step<NodeFor<'avgPool2d'>>) => ({
 })
 
 export const avgPool2d: OpLowering<'avgPool2d'> = {
+  access: windowAccess,
   saves: {},
   inPlace: false,
   outputLayout: sameLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'averagePoolForward'>(
+  forward: ({ builder }, step) =>
+    builder.launch<'averagePoolForward'>(
       { kind: 'averagePoolForward', ...averageFields(step) },
       { source: step.source.address, destination: step.destination.address }
     ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'averagePoolBackward'>(
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'averagePoolBackward'>(
       { kind: 'averagePoolBackward', ...averageFields(step) },
       { destinationGradient: destination!.address, sourceGradient: source!.address }
     )
 }
 
+const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): number => 1 / (input[2] * input[3])
+
 /** A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels. */
+export const sumPixels = ({ builder }: Pick<TileScope, 'builder'>, step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): void =>
+  builder.launch<'sumPixelsForward'>(
+    { kind: 'sumPixelsForward', ...tileFields(step.source), scale: scaleOf(step) },
+    { source: step.source.address, sum: step.destination.address }
+  )
+
+/** Backward of `sumPixels`: each pixel has the same part of the mean's gradient. */
+export const spreadGradient = (
+  { builder }: Pick<TileScope, 'builder'>,
+  step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>,
+  { destination, source }: StepGradients
+): void =>
+  builder.launch<'sumPixelsBackward'>(
+    { kind: 'sumPixelsBackward', ...tileFields(source!), scale: scaleOf(step) },
+    { sumGradient: destination!.address, sourceGradient: source!.address }
+  )
+
+/** The mean over all pixels, to which tiles add. */
 export const globalAvgPool: OpLowering<'globalAvgPool'> = {
+  access: pixelReductionAccess,
   saves: {},
   inPlace: false,
   accumulates: () => true,
   outputLayout: plainLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'sumPixelsForward'>(
-      { kind: 'sumPixelsForward', ...tileFields(step.source), scale: scaleOf(step) },
-      { source: step.source.address, sum: step.destination.address }
-    ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'sumPixelsBackward'>(
-      { kind: 'sumPixelsBackward', ...tileFields(source!), scale: scaleOf(step) },
-      { sumGradient: destination!.address, sourceGradient: source!.address }
-    )
+  forward: sumPixels,
+  backward: spreadGradient
 }
-
-const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool'>>): number => 1 / (input[2] * input[3])

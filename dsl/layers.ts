@@ -1,0 +1,58 @@
+import { defaultLayerMaker, layer, layerMaker } from './layer'
+
+/** Convolution of [B, C, H, W] with `out` kernels; weights are [out, C / groups, kh, kw]. */
+export const conv2d = layerMaker('conv2d')
+
+/** The largest element of each window of [B, C, H, W]; padding counts as minus infinity. */
+export const maxPool2d = layerMaker('maxPool2d')
+
+/** The mean of each window of [B, C, H, W]. */
+export const avgPool2d = layerMaker('avgPool2d')
+
+/** [B, N] to [B, out]; weights are [out, N]. */
+export const linear = layerMaker('linear')
+
+/** y = x > 0 ? x : slope · x; slope 0.01 by default. */
+export const leakyRelu = defaultLayerMaker('leakyRelu')
+
+/** The transpose of a convolution, [B, C, H, W] to [B, out, (H - 1) s - 2 p + d (k - 1) + outputPadding + 1, ...]; weights are [C, out / groups, kh, kw]. */
+export const convTranspose2d = layerMaker('convTranspose2d')
+
+/** (x - mean) / sqrt(variance + eps) of each channel, over all images and pixels (Ioffe and Szegedy, 2015), times weight plus bias. */
+export const batchNorm = defaultLayerMaker('batchNorm')
+
+/** The same of each group of channels of each image (Wu and He, 2018). */
+export const groupNorm = layerMaker('groupNorm')
+
+/** The same of each channel of each image (Ulyanov, Vedaldi and Lempitsky, 2016). */
+export const instanceNorm = defaultLayerMaker('instanceNorm')
+
+/** [B, C, H, W] at other heights and widths, as torch.nn.functional.interpolate. */
+export const resize = layerMaker('resize')
+
+/** Means over the windows that divide [B, C, H, W] into `out` rows and columns. */
+export const adaptiveAvgPool2d = layerMaker('adaptiveAvgPool2d')
+
+/** Mean over the pixels that count of -log softmax(scores)[class], by their class's weight; of scores [B, N, H, W]. */
+export const pixelCrossEntropy = defaultLayerMaker('pixelCrossEntropy')
+
+/** Zeroes each element with probability `rate` in training, and scales the others by 1 / (1 - rate). */
+export const dropout = layerMaker('dropout')
+
+/** y = max(x, 0). */
+export const relu = layer('relu', {})
+
+/** Mean over the pixels: [B, C, H, W] to [B, C]. */
+export const globalAvgPool = layer('globalAvgPool', {})
+
+/** [B, C, H, W] to [B, C · H · W]. */
+export const flatten = layer('flatten', {})
+
+/** Mean over the batch of -log softmax(scores)[label], of scores [B, classes]. */
+export const softmaxCrossEntropy = layer('softmaxCrossEntropy', {})
+
+/** Mean over all elements of (prediction - target)^2. */
+export const meanSquaredError = layer('meanSquaredError', {})
+
+/** Asks for tile counts, such as { H: 4, W: 4 }, for the segment that it stands in: how many, not how large. */
+export const tile = layerMaker('tile')

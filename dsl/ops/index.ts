@@ -1,0 +1,161 @@
+/** Every op of the DSL: its options, the type of its shape rule, and its record; one row each. */
+import type { Shape } from '../shape'
+import { conv2d, type Conv2dArguments, type ConvolutionShape } from './convolution'
+import {
+  dropout,
+  leakyRelu,
+  relu,
+  type DropoutArguments,
+  type DropoutShape,
+  type Elementwise,
+  type LeakyReluArguments,
+  type LeakyReluShape
+} from './elementwise'
+import { add, concat, type AddShape, type ConcatShape } from './joins'
+import { flatten, linear, type FlattenShape, type LinearArguments, type LinearShape } from './linear'
+import {
+  meanSquaredError,
+  pixelCrossEntropy,
+  softmaxCrossEntropy,
+  type MeanSquaredErrorShape,
+  type PixelCrossEntropyArguments,
+  type PixelCrossEntropyShape,
+  type SoftmaxCrossEntropyShape
+} from './losses'
+import {
+  batchNorm,
+  groupNorm,
+  instanceNorm,
+  type BatchNormArguments,
+  type BatchNormShape,
+  type GroupNormArguments,
+  type GroupNormShape,
+  type InstanceNormArguments,
+  type InstanceNormShape
+} from './normalisation'
+import { pointwise, type PointwiseArguments, type PointwiseShape } from './pointwise'
+import {
+  avgPool2d,
+  globalAvgPool,
+  maxPool2d,
+  type AvgPool2dArguments,
+  type GlobalPoolShape,
+  type MaxPool2dArguments,
+  type PoolShape
+} from './pooling'
+import {
+  adaptiveAvgPool2d,
+  resize,
+  type AdaptiveAvgPool2dArguments,
+  type AdaptivePoolShape,
+  type ResizeArguments,
+  type ResizeShape
+} from './resampling'
+import { convTranspose2d, type ConvTranspose2dArguments, type TransposedShape } from './transposed-convolution'
+import type { NoOptions } from './options'
+
+/** Layers that compute. Defaults are PyTorch's: stride 1 (pools: the kernel), no padding, dilation 1, groups 1, bias true. */
+export interface OpArguments {
+  readonly conv2d: Conv2dArguments
+  readonly relu: NoOptions
+  /** y = x > 0 ? x : slope x; slope 0.01 by default. */
+  readonly leakyRelu: LeakyReluArguments
+  readonly maxPool2d: MaxPool2dArguments
+  /** Divides by the kernel's size; where countIncludePad is false, by what of it lies in the image. */
+  readonly avgPool2d: AvgPool2dArguments
+  readonly globalAvgPool: NoOptions
+  readonly flatten: NoOptions
+  readonly linear: LinearArguments
+  /** Zeroes each element with probability `rate`, and scales the others by 1 / (1 - rate). */
+  readonly dropout: DropoutArguments
+  readonly convTranspose2d: ConvTranspose2dArguments
+  /** Of images over the batch and all pixels, of features [B, C] over the batch; running statistics for evaluation. */
+  readonly batchNorm: BatchNormArguments
+  readonly groupNorm: GroupNormArguments
+  readonly instanceNorm: InstanceNormArguments
+  /** Each element by itself, by an expression. */
+  readonly pointwise: PointwiseArguments
+  readonly resize: ResizeArguments
+  /** Means over the windows that divide [H, W] into `out`, as in PyTorch. */
+  readonly adaptiveAvgPool2d: AdaptiveAvgPool2dArguments
+  /** Joins the two branches of a `residual`. */
+  readonly add: NoOptions
+  /** Joins the branches of a `parallel` along the channels. */
+  readonly concat: NoOptions
+  readonly softmaxCrossEntropy: NoOptions
+  /** Of scores [B, N, H, W] and a class for each pixel; mean over the pixels that count, by their class's weight. */
+  readonly pixelCrossEntropy: PixelCrossEntropyArguments
+  readonly meanSquaredError: NoOptions
+}
+
+export type Op = keyof OpArguments
+
+/**
+ * The shape of each op's output, or the sentence that says why there is none; one row an op. What the
+ * records' `shape` does at run time, with the same sentences in the same order.
+ */
+export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs extends readonly Shape[]> {
+  readonly conv2d: ConvolutionShape<S, A>
+  readonly relu: Elementwise<'relu', S>
+  readonly leakyRelu: LeakyReluShape<S, A>
+  readonly maxPool2d: PoolShape<'maxPool2d', S, A>
+  readonly avgPool2d: PoolShape<'avgPool2d', S, A>
+  readonly globalAvgPool: GlobalPoolShape<'globalAvgPool', S>
+  readonly flatten: FlattenShape<S>
+  readonly linear: LinearShape<S, A>
+  readonly dropout: DropoutShape<S, A>
+  readonly convTranspose2d: TransposedShape<S, A>
+  readonly batchNorm: BatchNormShape<S, A>
+  readonly groupNorm: GroupNormShape<S, A>
+  readonly instanceNorm: InstanceNormShape<S, A>
+  readonly pointwise: PointwiseShape<S, A>
+  readonly resize: ResizeShape<S, A, Start>
+  readonly adaptiveAvgPool2d: AdaptivePoolShape<S, A>
+  readonly add: AddShape<Inputs>
+  readonly concat: ConcatShape<Inputs>
+  readonly softmaxCrossEntropy: SoftmaxCrossEntropyShape<S>
+  readonly pixelCrossEntropy: PixelCrossEntropyShape<S, A>
+  readonly meanSquaredError: MeanSquaredErrorShape<S>
+}
+
+/**
+ * Looks an op up; an op without a row does not compile. Inputs: the shapes that it joins, or the only one; Start: the shape with which the
+ * innermost block, or the net, starts.
+ */
+export type OutputShape<
+  P extends Op,
+  S extends Shape,
+  A,
+  Start extends Shape = Shape,
+  Inputs extends readonly Shape[] = readonly [S]
+> = ShapeRules<S, A, Start, Inputs>[P]
+
+/** What is declared of each op. */
+export const opRecords = {
+  conv2d,
+  relu,
+  leakyRelu,
+  maxPool2d,
+  avgPool2d,
+  globalAvgPool,
+  flatten,
+  linear,
+  dropout,
+  convTranspose2d,
+  batchNorm,
+  groupNorm,
+  instanceNorm,
+  pointwise,
+  resize,
+  adaptiveAvgPool2d,
+  add,
+  concat,
+  softmaxCrossEntropy,
+  pixelCrossEntropy,
+  meanSquaredError
+} as const
+
+/** An op that ends a network, and makes nothing but a number. */
+export type Loss = { [P in Op]: (typeof opRecords)[P] extends { readonly loss: true } ? P : never }[Op]
+
+export const isLoss = (op: Op): op is Loss => 'loss' in opRecords[op]

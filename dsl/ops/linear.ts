@@ -1,0 +1,65 @@
+import * as E from 'fp-ts/Either'
+import type { Mul, Whole } from '../arithmetic'
+import { imageRule, showShape, type Mismatch, type NoImage, type Shape, type ShowShape, type UnaryRule } from '../shape'
+import { rowwise, unary, type OpRecord } from './op-record'
+import { wholes, type NoOptions, type Option } from './options'
+
+export interface LinearArguments {
+  /** Output features: PyTorch's out_features. */
+  readonly out: number
+  /** Features expected, checked when given; those that come by default. PyTorch's in_features. */
+  readonly in?: number
+  /** Whether each output feature has a bias; true by default. */
+  readonly bias?: boolean
+}
+
+const linearShape: UnaryRule<LinearArguments> = (args, shape) => {
+  const [batch, features] = shape
+  return shape.length !== 2
+    ? E.left(`linear: takes features BxN, not ${showShape(shape)}`)
+    : !wholes([args.out, args.in ?? 1], 1)
+      ? E.left('linear: sizes must be whole numbers above 0')
+      : args.in !== undefined && args.in !== features
+        ? E.left(`linear: takes ${args.in} features, not ${features}`)
+        : E.right([batch!, args.out])
+}
+
+export const linear = {
+  options: [
+    ['out', ''],
+    ['in', 'in'],
+    ['bias', false, 'no-bias']
+  ],
+  required: ['out'],
+  segment: rowwise,
+  shape: unary(linearShape)
+} as const satisfies OpRecord<LinearArguments>
+
+export const flatten = {
+  options: [],
+  segment: { ...rowwise, inPlace: true },
+  shape: unary(imageRule('flatten', (_, [batch, channels, height, width]) => E.right([batch, channels * height * width])))
+} as const satisfies OpRecord<NoOptions>
+
+/** The type of what the rule of linear returns. */
+export type LinearShape<S extends Shape, A> = S extends readonly [infer B extends number, infer Features extends number]
+  ? [Option<A, 'out', number>, Option<A, 'in', Features>] extends [infer Out extends number, infer In extends number]
+    ? Whole<`${Out} ${In}`> extends false
+      ? 'linear: sizes must be whole numbers above 0'
+      : number extends Features | In
+        ? readonly [B, Out]
+        : In extends Features
+          ? readonly [B, Out]
+          : `linear: takes ${In} features, not ${Features}`
+    : never
+  : Mismatch<S, `linear: takes features BxN, not ${ShowShape<S>}`>
+
+/** The type of what the rule of flatten returns. */
+export type FlattenShape<S extends Shape> = S extends readonly [
+  infer B extends number,
+  infer C extends number,
+  infer H extends number,
+  infer W extends number
+]
+  ? readonly [B, Mul<C, Mul<H, W>>]
+  : NoImage<'flatten', S>

@@ -1,0 +1,51 @@
+import type { Divides } from '../arithmetic'
+
+/** One number for both directions, or [height, width]. */
+export type Pair = number | readonly [number, number]
+/** One number for every side, [height, width], or [top, bottom, left, right]. */
+export type Padding = Pair | readonly [number, number, number, number]
+
+/** No options. */
+export interface NoOptions {}
+
+/** [height, width]. */
+export const pair = (value: Pair): readonly [number, number] => (typeof value === 'object' ? [value[0], value[1]] : [value, value])
+
+export const wholes = (values: readonly number[], least: number): boolean =>
+  values.every((value) => Number.isInteger(value) && value >= least)
+
+export const sizesMistake = (op: string): string => `${op}: sizes must be whole numbers above 0, and paddings at least 0`
+/** The type of what sizesMistake returns. */
+export type SizesMistake<P extends string> = `${P}: sizes must be whole numbers above 0, and paddings at least 0`
+
+/** Why channels do not divide into the groups of a convolution; undefined where they do. */
+export const groupsMistake = (op: string, inChannels: number, outChannels: number, groups: number): string | undefined =>
+  inChannels % groups !== 0
+    ? `${op}: its ${inChannels} input channels do not divide into ${groups} groups`
+    : outChannels % groups !== 0
+      ? `${op}: its ${outChannels} output channels do not divide into ${groups} groups`
+      : undefined
+/** The type of what groupsMistake returns. */
+export type GroupsMistake<P extends string, In extends number, Out extends number, Groups extends number> =
+  Divides<Groups, In> extends false
+    ? `${P}: its ${In} input channels do not divide into ${Groups} groups`
+    : Divides<Groups, Out> extends false
+      ? `${P}: its ${Out} output channels do not divide into ${Groups} groups`
+      : undefined
+
+/**
+ * Option K of the arguments A, or its default. Where the compiler asks whether a generic function could be right for any type parameter, it
+ * puts a stand-in for all types in its place: that is taken for any number, or for both flags, as all of its kind is here.
+ */
+export type Option<A, K extends string, Default> = K extends keyof A ? Value<A[K], Default> : Default
+type Value<V, Default> = [number] extends [V]
+  ? Default extends boolean
+    ? boolean
+    : number
+  : undefined extends V
+    ? Exclude<V, undefined> | Default
+    : V
+export type Height<P> = P extends number ? P : P extends readonly [infer H, ...unknown[]] ? Size<H> : number
+export type Width<P> = P extends number ? P : P extends readonly [unknown, infer W] ? Size<W> : number
+/** A number; a stand-in is any. */
+export type Size<N> = [number] extends [N] ? number : N & number

@@ -1,0 +1,39 @@
+import { microBatches } from '../../graph/objective'
+import { at, none, type UnplacedOperand } from '../ir/builder'
+import { copyElements } from '../scope/copies'
+import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
+import { learningTensors } from '../scope/parameters'
+import type { ModelScope } from '../scope/scope'
+import type { BoundGradients } from './bound-gradients'
+
+/** Where a tile's gradient of a parameter goes. */
+export interface ParameterTarget {
+  readonly address: UnplacedOperand
+  /** Adds what was written to the sum over tiles and micro-batches. */
+  readonly add: () => void
+}
+
+const nowhere: ParameterTarget = { address: none, add: () => undefined }
+
+/** Where a tile's gradients of parameters go: to their sums at once, or beside them first where something is there already. */
+export const parameterTargets = (
+  { builder, parameterBytes, objective }: Pick<ModelScope, 'builder' | 'parameterBytes' | 'objective'>,
+  { sumOf, partial }: Pick<BoundGradients, 'sumOf' | 'partial'>
+): ((parameters: NodeParameters | undefined, role: 'weight' | 'bias') => ParameterTarget) => {
+  const adds = partial || microBatches(objective) > 1
+  const ownBuffer = ({ name, elements }: ParameterTensor, role: 'local' | 'unwanted' = 'local'): UnplacedOperand =>
+    at(builder.buffer(`${partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * parameterBytes, role))
+  return (parameters, role) => {
+    const parameter = parameters?.[role]
+    if (parameter === undefined) return nowhere
+    if (parameter.learning === undefined)
+      // Kernels give a bias its gradient beside that of its weight, wanted or not.
+      return role === 'weight' && learningTensors(parameters).length > 0
+        ? { ...nowhere, address: ownBuffer(parameter, 'unwanted') }
+        : nowhere
+    const sum = at(sumOf(parameter))
+    if (!adds) return { ...nowhere, address: sum }
+    const address = ownBuffer(parameter)
+    return { address, add: () => copyElements(builder, parameter.elements, address, sum, 1) }
+  }
+}
