@@ -9,7 +9,7 @@ import { type ProfileOptions, profileOptions } from '../options/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureModel } from '../plans/measure-kernels'
-import { resolveSetup, runnable } from '../plans/resolve-setup'
+import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
 import { setupReads } from '../plans/setup-reads'
 import { watchingOf } from '../plans/watching'
@@ -48,7 +48,7 @@ export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libr
     checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(E.chain(runnable)(resolveSetup(options)))),
+    TE.bind('setup', () => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options)))),
     TE.chainFirst(({ setup }) => checkOut(options, setup)),
     TE.chain(({ setup, objective }) => measureModel({ setup, objective, out: options.out, ...watchingOf(options) })),
     TE.map(({ profile, path, measured }) => ({ ...profile, path, measured }))
