@@ -77,8 +77,8 @@ const openTemporary = async (destination: string, replaced: Stats | undefined): 
 }
 
 /**
- * Whether `writeWhole` could write there now: asked before long work, so that its result is not
- * lost. Leaves no trace.
+ * Whether `writeFileAtomic` could write there now: asked before long work, so that its result is
+ * not lost. Leaves no trace.
  */
 export const checkCanWrite = (path: string): Outcome<void> =>
   TE.tryCatch(async () => {
@@ -93,7 +93,10 @@ export const removeTraces = (path: string): Outcome<void> =>
     await removeAbandoned(dirname(destination), (name) => name === basename(destination), temporaryName)
   }, writeFailure(path))
 
-/** `couldWrite`, and `removeTraces` where nobody else can be writing. */
+/**
+ * Sees that a file can be written, and removes what killed processes left beside it: where nobody
+ * else can be writing.
+ */
 export const checkWritable = (path: string): Outcome<void> =>
   pipe(
     checkCanWrite(path),
