@@ -23,8 +23,11 @@ export const silu = pointwise('silu', (x) => x.mul(x.sigmoid()))
 /** y = x times the normal distribution function of x, by erf. */
 export const gelu = pointwise('gelu', (x) => x.mul(x.mul(Math.SQRT1_2).erf().add(1).mul(0.5)))
 
+/** y = x min(max(x + 3, 0), 6) / 6 (Howard et al., 2019). */
+export const hardswish = pointwise('hardswish', (x) => x.mul(x.add(3).clamp(0, 6)).div(6))
+
 /** Those that devices have compiled; others they interpret. */
-export const compiledActivations: readonly { readonly args: PointwiseArguments }[] = [sigmoid, tanh, silu, gelu]
+export const compiledActivations: readonly { readonly args: PointwiseArguments }[] = [sigmoid, tanh, silu, gelu, hardswish]
 
 /** Whether a function is one of ours, known by its name. */
 export const isBuiltIn = (args: PointwiseArguments): boolean =>

@@ -58,10 +58,11 @@ const fillWeights = ({ planned, weights, state, seed }: NetworkOptions, io: Step
   if (state !== undefined) return state(io)
   if (weights !== undefined) return readWeights(weights, model, parameters, io)
   return TE.fromIO(() => {
-    const last = parameters.findLast(({ role }) => role === 'weight')
+    const last = parameters.findLast(({ role, initial }) => role === 'weight' && initial === undefined)
     for (const parameter of parameters) {
-      const { name, shape } = parameter
-      initialise(seed, name, shape, io.view(name) as Float32Array | Float64Array, parameter === last)
+      const target = io.view(parameter.name) as Float32Array | Float64Array
+      if (parameter.initial === undefined) initialise(seed, parameter.name, parameter.shape, target, parameter === last)
+      else target.fill(parameter.initial)
     }
   })
 }

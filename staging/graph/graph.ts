@@ -2,7 +2,6 @@ import type { Extents } from './extents'
 import { createHash } from 'node:crypto'
 import { isBuiltIn, isLoss, type ArgsOf, type Op } from '../../dsl'
 import type { AccessMap } from './access'
-import type { Statistics } from './statistics'
 import type { TileAxis } from '../program/program'
 
 export { isLoss }
@@ -17,6 +16,19 @@ export interface Parameter {
 }
 
 export const isLearnable = ({ role }: Parameter): boolean => role === 'weight' || role === 'bias'
+
+/** How an op normalises its input: by a mean and a variance of each group of channels. */
+export interface Statistics {
+  readonly groups: number
+  /** 1 where each image has its own, 0 where all images share them. */
+  readonly perImage: 0 | 1
+  /** Added to the variance. */
+  readonly epsilon: number
+  /** Whether they are gathered from the input; else they are running statistics, as they are. */
+  readonly gathered: boolean
+  /** How much running statistics take in of those gathered; undefined where there are none. */
+  readonly momentum: number | undefined
+}
 
 /** One op of the network with its tensors known. Tensor 0 is the network's input, tensor k the output of node k - 1. */
 interface NodeOf<P extends Op> {

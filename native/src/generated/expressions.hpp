@@ -114,6 +114,48 @@ struct GeluBackward {
   }
 };
 
-#define TILEFOLD_EXPRESSIONS(visit) visit(SigmoidForward) visit(SigmoidBackward) visit(TanhForward) visit(TanhBackward) visit(SiluForward) visit(SiluBackward) visit(GeluForward) visit(GeluBackward)
+struct HardswishForward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 3.0, 0.0, 0.0, 15.0, 1.0, 0.0, 1.0, 0.0, 5.0, 2.0, 0.0, 0.0, 0.0, 21.0, 3.0, 1.0, 2.0, 0.0, 5.0, 4.0, 6.0, 0.0, 0.0, 21.0, 5.0, 4.0, 1.0, 0.0, 23.0, 1.0, 5.0, 4.0, 1.0, 23.0, 1.0, 3.0, 2.0, 1.0, 17.0, 1.0, 0.0, 1.0, 0.0, 18.0, 4.0, 1.0, 4.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = static_cast<float>(3.0);
+    const float v2 = v0 + v1;
+    const float v3 = static_cast<float>(0.0);
+    const float v4 = v2 < v3 ? 1.0F : 0.0F;
+    const float v5 = static_cast<float>(6.0);
+    const float v6 = v5 < v2 ? 1.0F : 0.0F;
+    const float v7 = v6 != 0 ? v5 : v2;
+    const float v8 = v4 != 0 ? v3 : v7;
+    const float v9 = v0 * v8;
+    const float v10 = v9 / v5;
+    return v10;
+  }
+};
+
+struct HardswishBackward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 1.0, 0.0, 0.0, 5.0, 2.0, 3.0, 0.0, 0.0, 5.0, 3.0, 0.0, 0.0, 0.0, 15.0, 2.0, 0.0, 2.0, 0.0, 21.0, 4.0, 2.0, 3.0, 0.0, 5.0, 5.0, 6.0, 0.0, 0.0, 21.0, 6.0, 5.0, 2.0, 0.0, 23.0, 2.0, 6.0, 5.0, 2.0, 23.0, 1.0, 6.0, 3.0, 1.0, 23.0, 2.0, 4.0, 3.0, 2.0, 23.0, 1.0, 4.0, 3.0, 1.0, 17.0, 0.0, 1.0, 0.0, 0.0, 15.0, 0.0, 2.0, 0.0, 0.0, 18.0, 5.0, 0.0, 5.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 17.0, 5.0, 0.0, 5.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = static_cast<float>(1.0);
+    const float v2 = static_cast<float>(3.0);
+    const float v3 = static_cast<float>(0.0);
+    const float v4 = v0 + v2;
+    const float v5 = v4 < v3 ? 1.0F : 0.0F;
+    const float v6 = static_cast<float>(6.0);
+    const float v7 = v6 < v4 ? 1.0F : 0.0F;
+    const float v8 = v7 != 0 ? v6 : v4;
+    const float v9 = v7 != 0 ? v3 : v1;
+    const float v10 = v5 != 0 ? v3 : v8;
+    const float v11 = v5 != 0 ? v3 : v9;
+    const float v12 = v11 * v0;
+    const float v13 = v10 + v12;
+    const float v14 = v13 / v6;
+    const float v15 = gradient;
+    const float v16 = v15 * v14;
+    return v16;
+  }
+};
+
+#define TILEFOLD_EXPRESSIONS(visit) visit(SigmoidForward) visit(SigmoidBackward) visit(TanhForward) visit(TanhBackward) visit(SiluForward) visit(SiluBackward) visit(GeluForward) visit(GeluBackward) visit(HardswishForward) visit(HardswishBackward)
 
 }  // namespace tilefold
