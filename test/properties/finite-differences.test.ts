@@ -41,6 +41,17 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
 
 /** Other forms of ops, and ops that meet. */
 const others: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
+  'pointwise functions with parameters': [
+    dsl.prelu({ perChannel: true }),
+    dsl.tanh,
+    dsl.prelu(),
+    dsl.pointwise('affine', (x, { weight, bias }) => x.mul(weight).add(bias), {
+      weight: { initial: 1, perChannel: true },
+      bias: { initial: 0.1, perChannel: true }
+    }),
+    dsl.pointwise('swish', (x, { weight }) => x.mul(x.mul(weight).sigmoid()), { weight: { initial: 0.7 } }),
+    dsl.meanSquaredError
+  ],
   'frozen batchNorm': [dsl.batchNorm({ frozen: true }), dsl.meanSquaredError],
   'batchNorm without weights': [dsl.silu, dsl.batchNorm({ affine: false }), dsl.tanh, dsl.meanSquaredError],
   'instanceNorm without weights': [dsl.silu, dsl.instanceNorm(), dsl.tanh, dsl.meanSquaredError],

@@ -78,7 +78,21 @@ const randomNormalisation = (draw: Draw, channels: number): dsl.AnyLayer => {
   }
 }
 
-const activations = [dsl.relu, dsl.relu, dsl.silu, dsl.sigmoid, dsl.tanh, dsl.gelu]
+const activations = [
+  dsl.relu,
+  dsl.relu,
+  dsl.silu,
+  dsl.sigmoid,
+  dsl.tanh,
+  dsl.gelu,
+  dsl.hardswish,
+  dsl.elu({ alpha: 0.5 }),
+  dsl.prelu({ perChannel: true }),
+  dsl.pointwise('swish', (x, { weight, bias }) => x.mul(x.mul(weight).add(bias).sigmoid()), {
+    weight: { initial: 0.7, perChannel: true },
+    bias: { initial: 0.1 }
+  })
+]
 
 const randomActivation = (draw: Draw): dsl.AnyLayer => activations[draw(0, activations.length - 1)]!
 
