@@ -18,7 +18,7 @@ import { type KernelTime, breakdownOf } from '../running/breakdown'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
-import { trainingObjective } from '../training/objective'
+import { trainingObjective } from '../training/training-objective'
 
 type Options = DecodedOptions<typeof benchOptions>
 

@@ -11,9 +11,9 @@ import type { DecodedOptions } from '../options/option'
 import { measureModel } from '../plans/measure-kernels'
 import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
-import { setupReads } from '../plans/setup-reads'
+import { setupReads } from '../plans/setup-files'
 import { watchingOf } from '../plans/watching'
-import { trainingObjective } from '../training/objective'
+import { trainingObjective } from '../training/training-objective'
 
 /** All that is known of the device, where it is kept, and how many kernels this run measured. */
 export interface ProfileReport extends Profile {
