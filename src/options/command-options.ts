@@ -22,7 +22,10 @@ import {
 } from './setup-options'
 import { type Size, parseSize } from './sizes'
 
-const onPlan = fromJavaScript(callback<(planned: Planned) => void>())
+const planWatching = {
+  /** Called once with the plan, before anything runs. */
+  onPlan: fromJavaScript(callback<(planned: Planned) => void>())
+}
 
 export const planOptions = {
   ...setupOptions,
@@ -90,7 +93,7 @@ export const gradientsOptions = {
   batch: required(path('file'), 'safetensors of input [B, C, H, W] and target [B], or [B, H, W]'),
   /** The safetensors file to write. */
   out: required(path('file'), 'safetensors to write'),
-  onPlan
+  ...planWatching
 }
 
 export interface GradientsOptions extends OptionsOf<typeof gradientsOptions>, BudgetOptions {}
@@ -119,8 +122,8 @@ export const predictOptions = {
   image: required(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input'),
   /** Where classes of pixels go: *.tif or *.png, 8-bit grey. */
   out: optional(path('file'), 'of a model that scores pixels, the mask to write: *.tif (in tiles) or *.png, 8-bit grey'),
-  onPlan,
-  /** One sentence that the user should see. */
+  ...planWatching,
+  /** Called with one sentence that the user should see. */
   onNotice: fromJavaScript(callback<(sentence: string) => void>())
 }
 
@@ -138,10 +141,12 @@ export const benchOptions = {
   ...measureOption,
   ...optimizerOptions,
   ...watchingOptions,
+  /** Number of steps, each an update of the weights. */
   steps: filled(whole(1, mostSteps), 'how many steps', 3),
   /** Whether to measure where the time of the fastest step went, kernel by kernel. */
   breakdown: filled(flag, 'show where the time of the fastest step went, by kernel', false),
-  onPlan,
+  ...planWatching,
+  /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())
 }
 

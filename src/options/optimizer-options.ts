@@ -26,6 +26,7 @@ const momentum = predicateCodec<number>(
 
 /** Options of how the weights are updated; all of them change the bytes that a step needs. */
 export const optimizerOptions = {
+  /** How the weights are updated; adam and adamw keep two moments of each. */
   optimizer: filled(oneOf<Optimizer['kind']>('name', ['sgd', 'adam', 'adamw']), 'how the weights are updated; changes bytes', 'sgd'),
   /** Momentum of sgd; 0.9 where absent. */
   momentum: optional(number(momentum), 'of sgd', { otherwise: '0.9' }),

@@ -165,7 +165,7 @@ export const signalOption = {
 
 /** Watches what plans, measures or runs. */
 export const watchingOptions = {
-  /** While kernels are measured: `done` of this round's, of `total`. */
+  /** Called while kernels are measured: `done` of this round's, of `total`. */
   onKernel: fromJavaScript(callback<NonNullable<Watching['onKernel']>>()),
   ...signalOption
 }

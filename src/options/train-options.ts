@@ -135,12 +135,15 @@ export const trainOptions = {
   stateEvery: optional(whole(1), 'steps between states', { otherwise: 'an epoch, at most 100' }),
   /** Goes on from the newest state in the folder, or starts where it holds none. */
   resume: filled(flag, 'go on from the newest state, with the same bits as if nothing had happened', false),
-  /** While images are read whole: `done` of them, of `total`. */
+  /** Called while images are read whole: `done` of them, of `total`. */
   onCheck: fromJavaScript(callback<(done: number, total: number) => void>()),
+  /** Called once with the plan, before the first step. */
   onPlan: fromJavaScript(callback<(planned: Planned) => void>()),
+  /** Called after each complete step. */
   onStep: fromJavaScript(callback<(report: StepReport) => void>()),
+  /** Called after each validation. */
   onValidation: fromJavaScript(callback<(validation: Validation) => void>()),
-  /** One sentence that the user should see. */
+  /** Called with one sentence that the user should see. */
   onNotice: fromJavaScript(callback<(sentence: string) => void>()),
   ...watchingOptions
 }
