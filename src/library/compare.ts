@@ -70,20 +70,24 @@ const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plai
   }
 }
 
-/** `request` has no budget but a described device's memory, which bounds every other. */
+/** A described device's memory, which bounds every budget. */
+const mostBytes = ({ budget }: StageRequest): number => (budget !== undefined && 'bytes' in budget ? budget.bytes : Infinity)
+
 const compareRow = (
   request: StageRequest,
   strategy: StrategyName,
   budgetBytes: number,
   plainFlops: number
-): E.Either<Failure, CompareRow> =>
-  pipe(
-    stage({ ...request, strategy, budget: Math.min(budgetBytes, request.budget ?? Infinity) }),
+): E.Either<Failure, CompareRow> => {
+  const { memory: _, ...unlimited } = request
+  return pipe(
+    stage({ ...unlimited, strategy, budget: { bytes: Math.min(budgetBytes, mostBytes(request)) } }),
     E.map((staged) => rowOf(strategy, budgetBytes, staged, plainFlops)),
     E.orElse((error) =>
       error.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(stagingFailure(error))
     )
   )
+}
 
 const sizes = (budgets: CompareOptions['budgets']): E.Either<Failure, readonly Size[]> =>
   E.traverseArray((one: CompareOptions['budgets'][number]) => orText('budgets', typeof one === 'number' ? `${one}` : one, parseSize))(
@@ -133,7 +137,7 @@ export const compare = answering(
       TE.bind('objective', () => pipe(TE.fromEither(objectiveOf(options)), TE.map(trainingObjective))),
       TE.bind('setup', () => TE.fromEither(setupOf(options))),
       TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
-      TE.bind('plain', ({ request: { budget: _, ...unlimited } }) =>
+      TE.bind('plain', ({ request: { budget: _, memory: _m, ...unlimited } }) =>
         TE.fromEither(E.mapLeft(stagingFailure)(stage({ ...unlimited, strategy: 'plain' })))
       ),
       TE.chain(({ sizes, request, plain }) => {
