@@ -2,7 +2,7 @@
 const boundaries = require('eslint-plugin-boundaries')
 const typescript = require('typescript-eslint')
 
-// What each folder may import of ours: the table of the architecture paragraph in README.md.
+// What each folder may import of ours: the table of folders in docs/architecture.md.
 const mayImport = {
   dsl: [],
   staging: ['dsl'],

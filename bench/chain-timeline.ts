@@ -50,7 +50,7 @@ const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (rea
   }
 }
 
-/** Papers 000's, 001's and 003's way to swap. */
+/** The ways to swap of Hayakawa 2020, Imai 2019 and Yang 2020 (docs/papers.md), by name. */
 export const swapStrategies = Object.keys(schedulesBy)
 
 /**

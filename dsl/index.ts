@@ -1,7 +1,12 @@
 export type { AnyLayer, ArgsOf, Layers, Mark } from './arguments'
 export { isLoss, type Op, type OpArguments } from './ops'
 export type { Padding, Pair } from './ops/options'
+export * from './activations'
 export { dense, parallel, residual, type Parallel, type Residual } from './blocks'
+export { operations, operandCount, type Expression, type Step as ExpressionStep, type Operation } from './expression/expression'
+export { pointwise, type Pointwise } from './expression/pointwise'
+export type { PointwiseArguments, PointwiseParameter } from './ops/pointwise'
+export { constant, where, type Condition, type Value } from './expression/value'
 export { flatLayers, type FlatLayer } from './flat-layers'
 export type { Layer } from './layer'
 export { layerText } from './layer-text'
@@ -16,7 +21,6 @@ export {
   convTranspose2d,
   dropout,
   flatten,
-  gelu,
   globalAvgPool,
   groupNorm,
   instanceNorm,
@@ -27,10 +31,7 @@ export {
   pixelCrossEntropy,
   relu,
   resize,
-  sigmoid,
-  silu,
   softmaxCrossEntropy,
-  tanh,
   tile
 } from './layers'
 export {

@@ -38,27 +38,27 @@ type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends Segment,
       ? [G[3][0]] extends [LastDims<N>]
         ? N extends Normalisation
           ? [O[0]['length']] extends [0 | G[3][2]['length']]
-            ? Normalised<N, S, F, G, O, W, Y, unknown extends G[3][0] ? never : StatisticsOf<N, A>>
+            ? Normalised<N, A, S, F, G, O, W, Y, unknown extends G[3][0] ? never : StatisticsOf<N, A>>
             : Tensor<
                 Y,
                 Extract<F, InsideDims<G[0]> & LastDims<N>>,
                 readonly [N, S, G[2], G[3]],
                 readonly [G[3][2], O[1]],
-                InPlace<N> extends true ? W : Wrote<Y, W>
+                InPlace<N, A> extends true ? W : Wrote<Y, W>
               >
           : Tensor<
               Y,
               Extract<F, InsideDims<G[0]> & LastDims<N>>,
               readonly [N, S, G[2], G[3]],
               readonly [G[3][2], O[1]],
-              InPlace<N> extends true ? W : Wrote<Y, W>
+              InPlace<N, A> extends true ? W : Wrote<Y, W>
             >
         : `${N}: cannot tile along ${ShowDims<Exclude<G[3][0], LastDims<N>>>}; ${N} allows ${ShowDims<LastDims<N>>}`
       : `${N}: cannot tile along ${ShowDims<Exclude<G[3][0], InsideDims<G[0]>>>}; ${G[0]} sums over the pixels, so it must be the segment's last op (put a checkpoint after it)`
     : never
 
 /** An op that needs statistics along D of what this segment makes, or of the net's input. */
-type Normalised<N extends Op, S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, Y extends Shape, D extends Dim> = [
+type Normalised<N extends Op, A, S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, Y extends Shape, D extends Dim> = [
   G[3][0]
 ] extends [Exclude<Dim, D>]
   ? Tensor<
@@ -66,7 +66,7 @@ type Normalised<N extends Op, S extends Shape, F extends Dim, G extends Segment,
       Extract<Exclude<F, D>, InsideDims<G[0]> & LastDims<N>>,
       readonly [N, S, [F & D] extends [never] ? G[2] : NeedsStatistics<N, O[0]['length']>, G[3]],
       readonly [G[3][2], O[1]],
-      InPlace<N> extends true ? W : Wrote<Y, W>
+      InPlace<N, A> extends true ? W : Wrote<Y, W>
     >
   : `${N}: cannot tile along ${ShowDims<G[3][0] & D>}; ${NeedsStatistics<N, O[0]['length']>}`
 type NeedsStatistics<

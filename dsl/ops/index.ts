@@ -3,12 +3,8 @@ import type { Shape } from '../shape'
 import { conv2d, type Conv2dArguments, type ConvolutionShape } from './convolution'
 import {
   dropout,
-  gelu,
   leakyRelu,
   relu,
-  sigmoid,
-  silu,
-  tanh,
   type DropoutArguments,
   type DropoutShape,
   type Elementwise,
@@ -37,6 +33,7 @@ import {
   type InstanceNormArguments,
   type InstanceNormShape
 } from './normalisation'
+import { pointwise, type PointwiseArguments, type PointwiseShape } from './pointwise'
 import {
   avgPool2d,
   globalAvgPool,
@@ -76,11 +73,8 @@ export interface OpArguments {
   readonly batchNorm: BatchNormArguments
   readonly groupNorm: GroupNormArguments
   readonly instanceNorm: InstanceNormArguments
-  readonly sigmoid: NoOptions
-  readonly tanh: NoOptions
-  readonly silu: NoOptions
-  /** x times the normal distribution function, exactly (erf). */
-  readonly gelu: NoOptions
+  /** Each element by itself, by an expression. */
+  readonly pointwise: PointwiseArguments
   readonly resize: ResizeArguments
   /** Means over the windows that divide [H, W] into `out`, as in PyTorch. */
   readonly adaptiveAvgPool2d: AdaptiveAvgPool2dArguments
@@ -114,10 +108,7 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly batchNorm: BatchNormShape<S, A>
   readonly groupNorm: GroupNormShape<S, A>
   readonly instanceNorm: InstanceNormShape<S, A>
-  readonly sigmoid: Elementwise<'sigmoid', S>
-  readonly tanh: Elementwise<'tanh', S>
-  readonly silu: Elementwise<'silu', S>
-  readonly gelu: Elementwise<'gelu', S>
+  readonly pointwise: PointwiseShape<S, A>
   readonly resize: ResizeShape<S, A, Start>
   readonly adaptiveAvgPool2d: AdaptivePoolShape<S, A>
   readonly add: AddShape<Inputs>
@@ -154,10 +145,7 @@ export const opRecords = {
   batchNorm,
   groupNorm,
   instanceNorm,
-  sigmoid,
-  tanh,
-  silu,
-  gelu,
+  pointwise,
   resize,
   adaptiveAvgPool2d,
   add,

@@ -5,7 +5,10 @@ export interface Validation extends Quality {
   readonly step: number
 }
 
-/** What says that one validation is better than another: a lower loss, or a higher accuracy, AUC or IoU. */
+/**
+ * The measure by which one validation is better than another: a lower loss, or a higher accuracy,
+ * AUC or IoU.
+ */
 export type BestBy = keyof Quality
 
 export interface Best extends Validation {

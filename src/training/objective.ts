@@ -1,30 +1,30 @@
-import type { Objective, Optimizer, ParameterGroup } from '../../staging'
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { Objective } from '../../staging'
+import type { Failure } from '../failure'
+import type { DecodedOptions } from '../options/option'
+import type { optimizerOptions } from '../options/optimizer-options'
+import { resolveOptimizer } from './optimizer'
 
-/** What an update of the weights is; all of it changes bytes. */
-export interface ObjectiveOptions {
-  readonly optimizer: Optimizer
-  /** Micro-batches whose gradients are added up before an update; 1 where absent. */
-  readonly accumulate?: number
-  /** Gradients are scaled down to this norm (over all of them) where theirs is larger. */
-  readonly clipNorm?: number
-  /** Prefixes of names of parameters that stay as they are, such as features.0. */
-  readonly freeze?: readonly string[]
-  /** Learning rate and weight decay of parameters by prefix. */
-  readonly group?: readonly ParameterGroup[]
-}
+/** A training step as staging sees it. */
+export type TrainingObjective = Extract<Objective, { readonly kind: 'train' }>
 
+/** The objective of a training step, by the options of the optimizer. */
 export const trainingObjective = (
-  { optimizer, accumulate = 1, clipNorm, freeze = [], group = [] }: ObjectiveOptions,
-  extra: { readonly rowWeights?: true; readonly evaluate?: true } = {}
-): Objective => {
+  { accumulate, clipNorm, freeze = [], paramGroup = [], ...choices }: DecodedOptions<typeof optimizerOptions>,
+  extra: Pick<TrainingObjective, 'rowWeights' | 'evaluate'> = {}
+): E.Either<Failure, TrainingObjective> => {
   const frozen = freeze.map((prefix) => ({ prefix, frozen: true as const }))
-  const groups = [...group.filter(({ prefix }) => !freeze.includes(prefix)), ...frozen]
-  return {
-    kind: 'train',
-    optimizer,
-    ...(accumulate > 1 ? { accumulate } : {}),
-    ...(clipNorm === undefined ? {} : { clipNorm }),
-    ...(groups.length > 0 ? { groups } : {}),
-    ...extra
-  }
+  const groups = [...paramGroup.filter(({ prefix }) => !freeze.includes(prefix)), ...frozen]
+  return pipe(
+    resolveOptimizer(choices),
+    E.map((optimizer) => ({
+      kind: 'train',
+      optimizer,
+      ...(accumulate > 1 ? { accumulate } : {}),
+      ...(clipNorm === undefined ? {} : { clipNorm }),
+      ...(groups.length > 0 ? { groups } : {}),
+      ...extra
+    }))
+  )
 }

@@ -1,6 +1,6 @@
 import { type Best, type BestBy, type Validation, bestOf } from './best'
 
-/** What a training has been so far; its length in steps is `loss.length`. */
+/** The record of a training so far; its length in steps is `loss.length`. */
 export interface TrainingRecord {
   /** Mean loss of each step. */
   readonly loss: readonly number[]

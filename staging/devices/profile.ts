@@ -1,6 +1,7 @@
 import * as t from 'io-ts'
 import type { DeviceModel } from './device-model'
 import { familyOf } from '../kernels/kernel-family'
+import { fieldType } from '../kernels/kernel-fields'
 import { kernelTable, keyOfKernel, type Kernel, type KernelKind } from '../kernels/kernels'
 import { milliseconds, rate } from '../decoding/magnitudes'
 
@@ -8,7 +9,7 @@ const count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && v
 
 /** Of single launches. `kernel`: its kind and its fields by name. */
 export const profileTimes = t.readonlyArray(
-  t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number]))), milliseconds }))
+  t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number, t.readonlyArray(t.number)]))), milliseconds }))
 )
 
 /** What a device was measured to take: milliseconds of single launches, and the link's bytes a second. */
@@ -67,7 +68,9 @@ export interface ProfiledModel extends DeviceModel {
 export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => {
   const { kind, ...fields } = kernel
   const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? kernelTable[kind as KernelKind].fields : undefined
-  return known !== undefined && known.length === Object.keys(fields).length && known.every((field) => typeof fields[field] === 'number')
+  const isField = (field: string): boolean =>
+    fieldType(field) === 'numbers' ? Array.isArray(fields[field]) : typeof fields[field] === 'number'
+  return known !== undefined && known.length === Object.keys(fields).length && known.every(isField)
 }
 
 /**

@@ -1,8 +1,7 @@
 import type { Extents } from './extents'
 import { createHash } from 'node:crypto'
-import { isLoss, type ArgsOf, type Op } from '../../dsl'
+import { isBuiltIn, isLoss, type ArgsOf, type Op } from '../../dsl'
 import type { AccessMap } from './access'
-import type { Statistics } from './statistics'
 import type { TileAxis } from '../program/program'
 
 export { isLoss }
@@ -12,9 +11,24 @@ export interface Parameter {
   readonly name: string
   readonly role: 'weight' | 'bias' | 'runningMean' | 'runningVariance'
   readonly shape: readonly number[]
+  /** The value with which all of it starts; absent where the op's kind decides. */
+  readonly initial?: number
 }
 
 export const isLearnable = ({ role }: Parameter): boolean => role === 'weight' || role === 'bias'
+
+/** How an op normalises its input: by a mean and a variance of each group of channels. */
+export interface Statistics {
+  readonly groups: number
+  /** 1 where each image has its own, 0 where all images share them. */
+  readonly perImage: 0 | 1
+  /** Added to the variance. */
+  readonly epsilon: number
+  /** Whether they are gathered from the input; else they are running statistics, as they are. */
+  readonly gathered: boolean
+  /** How much running statistics take in of those gathered; undefined where there are none. */
+  readonly momentum: number | undefined
+}
 
 /** One op of the network with its tensors known. Tensor 0 is the network's input, tensor k the output of node k - 1. */
 interface NodeOf<P extends Op> {
@@ -68,8 +82,11 @@ export const withoutDropout = (graph: Graph): Graph => ({
   nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))
 })
 
+/** A pointwise function of ours goes by its name, whichever way its expression is written. */
+const identityOf = ({ op, args }: Node): readonly unknown[] => (op === 'pointwise' && isBuiltIn(args) ? [args.function, {}] : [op, args])
+
 /** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */
 export const graphHash = (graph: Graph): string =>
   createHash('sha256')
-    .update(JSON.stringify([graph.input, graph.nodes.map(({ name, op, args, inputs, output }) => [name, op, args, inputs, output])]))
+    .update(JSON.stringify([graph.input, graph.nodes.map((node) => [node.name, ...identityOf(node), node.inputs, node.output])]))
     .digest('hex')

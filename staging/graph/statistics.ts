@@ -1,19 +1,6 @@
 import type { Grid, Span } from '../plans/plan'
 import { tileAxes, type TileAxis } from '../program/program'
-import type { Graph, Node } from './graph'
-
-/** How an op normalises its input: by a mean and a variance of each group of channels. */
-export interface Statistics {
-  readonly groups: number
-  /** 1 where each image has its own, 0 where all images share them. */
-  readonly perImage: 0 | 1
-  /** Added to the variance. */
-  readonly epsilon: number
-  /** Whether they are gathered from the input; else they are running statistics, as they are. */
-  readonly gathered: boolean
-  /** How much running statistics take in of those gathered; undefined where there are none. */
-  readonly momentum: number | undefined
-}
+import type { Graph, Node, Statistics } from './graph'
 
 /** An op that normalises its input. */
 export type Normalisation = Node & { readonly statistics: Statistics }

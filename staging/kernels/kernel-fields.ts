@@ -1,22 +1,37 @@
-/** What a field may be: a whole number, any number, 0 or 1, or a layout's code (staging/kernels/layout.ts). */
-export type FieldType = 'integer' | 'number' | 'flag' | 'layout'
+/** What a field may be: a whole number, any number, 0 or 1, a layout's code (staging/kernels/layout.ts), or a list of numbers with its length before it, which is a kernel's last field. */
+export type FieldType = 'integer' | 'number' | 'flag' | 'layout' | 'numbers'
 
 const numbers = ['slope', 'scale', 'rate', 'weightDecay', 'momentum', 'beta1', 'beta2', 'epsilon', 'maxNorm']
-const flags = ['perImage', 'countPadding', 'bilinear', 'alignCorners', 'add', 'ofParameters', 'decoupled']
+const flags = [
+  'perImage',
+  'countPadding',
+  'bilinear',
+  'alignCorners',
+  'add',
+  'ofParameters',
+  'decoupled',
+  'broadcast',
+  'weightPerChannel',
+  'biasPerChannel'
+]
 
 export const fieldType = (field: string): FieldType =>
-  numbers.includes(field) || /^(mean|deviation)\d$/.test(field)
-    ? 'number'
-    : flags.includes(field)
-      ? 'flag'
-      : /^(l|.+L)ayout$/.test(field)
-        ? 'layout'
-        : 'integer'
+  field === 'expression'
+    ? 'numbers'
+    : numbers.includes(field) || /^(mean|deviation)\d$/.test(field)
+      ? 'number'
+      : flags.includes(field)
+        ? 'flag'
+        : /^(l|.+L)ayout$/.test(field)
+          ? 'layout'
+          : 'integer'
 
 const tile = ['batch', 'channels', 'height', 'width', 'layout'] as const
 const stridedTile = [...tile, 'strideBatch', 'strideChannel', 'strideHeight'] as const
 const groupedTile = [...tile, 'groups', 'perImage'] as const
 const placedTile = [...tile, 'fullHeight', 'fullWidth'] as const
+/** Of an expression over a tile: whether `second` is one value an image and channel, and parameters one a channel. */
+const pointwiseTile = [...tile, 'broadcast', 'weightPerChannel', 'biasPerChannel'] as const
 const window = [
   'batch',
   'inChannels',
@@ -82,7 +97,11 @@ export const kernelFields = {
   weightReorder: ['outChannels', 'inChannels', 'kernelHeight', 'kernelWidth', 'groups', 'sourceLayout', 'destinationLayout'],
   activationReorder: ['batch', 'channels', 'height', 'width', 'sourceLayout', 'destinationLayout'],
   tile,
-  activation: [...tile, 'function'],
+  pointwiseTile,
+  /** `expression`: as staging/pointwise/encode.ts writes it. */
+  pointwise: [...pointwiseTile, 'expression'],
+  /** `rows`: 0 sums over all elements, 1 over those of each channel, 2 over those of each image's channels. */
+  pointwiseSum: [...pointwiseTile, 'rows', 'expression'],
   sumPixels: [...tile, 'scale'],
   dropout: [...tile, 'fullChannels', 'fullHeight', 'fullWidth', 'layerKey', 'rate'],
   /** A tile of a plane or of images of the full extents. */

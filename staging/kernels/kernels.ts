@@ -168,12 +168,18 @@ export const kernelTable = {
     fields: fields.copyChannels,
     operands: { source: 'read', destination: 'accumulate' }
   },
-  /** function 0: sigmoid, 1: tanh, 2: silu, 3: gelu (by erf). */
-  activationForward: { fields: fields.activation, operands: { source: 'read', destination: 'write' }, inPlace: ['source'] },
-  /** `kept`: the output of sigmoid and tanh, the input of silu and gelu. */
-  activationBackward: {
-    fields: fields.activation,
-    operands: { kept: 'read', destinationGradient: 'read', sourceGradient: 'write' },
+  /** Each element by itself: `source` is the expression's input. `second`: a tile of the same form, or plain [batch, channels]. */
+  pointwiseForward: {
+    fields: fields.pointwise,
+    operands: { source: 'read', second: 'read', weight: 'read', bias: 'read', destination: 'write' },
+    optional: ['second', 'weight', 'bias'],
+    inPlace: ['source']
+  },
+  /** The gradient of one of the inputs. `kept` is the expression's input, destinationGradient its gradient. */
+  pointwiseBackward: {
+    fields: fields.pointwise,
+    operands: { kept: 'read', second: 'read', weight: 'read', bias: 'read', destinationGradient: 'read', sourceGradient: 'write' },
+    optional: ['kept', 'second', 'weight', 'bias'],
     inPlace: ['destinationGradient']
   },
   /** As torch.nn.functional.interpolate: bilinear 0 is nearest. */
@@ -238,7 +244,13 @@ export const kernelTable = {
   /** Of `count` float64. */
   squareRoot: { fields: fields.count, operands: { source: 'read', destination: 'write' } },
   /** Weights as products read them: rounded to the activations' type, to the nearest, ties to even. */
-  roundWeights: { fields: fields.count, operands: { source: 'read', destination: 'write' } }
+  roundWeights: { fields: fields.count, operands: { source: 'read', destination: 'write' } },
+  /** Sums of an expression as of pointwiseBackward, of parameters' type where `rows` is below 2: the gradient of what is broadcast. */
+  pointwiseSum: {
+    fields: fields.pointwiseSum,
+    operands: { kept: 'read', second: 'read', weight: 'read', bias: 'read', destinationGradient: 'read', sum: 'write' },
+    optional: ['kept', 'second', 'weight', 'bias']
+  }
 } as const satisfies { readonly [kind: string]: KernelRow }
 
 /** A kernel's declaration. */
@@ -256,16 +268,21 @@ type FieldsOf<K extends KernelKind> = (typeof kernelTable)[K]['fields'][number]
 export type OperandsOf<K extends KernelKind> = keyof (typeof kernelTable)[K]['operands']
 
 /** One kernel with all its numbers fixed; a Program holds each distinct one once. */
-export type KernelOf<K extends KernelKind> = { readonly kind: K } & { readonly [F in FieldsOf<K>]: number }
+export type KernelOf<K extends KernelKind> = { readonly kind: K } & {
+  readonly [F in FieldsOf<K>]: F extends 'expression' ? readonly number[] : number
+}
 export type Kernel = { [K in KernelKind]: KernelOf<K> }[KernelKind]
 export type ConvolutionKernel = Extract<Kernel, { readonly algorithm: number }>
 
 export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'algorithm' in kernel
 
-/** [code, ...fields in the table's order]: what a device decodes. */
+/** [code, ...fields in the table's order]: what a device decodes. A list of numbers has its length before it. */
 export const encodeKernel = (kernel: Kernel): readonly number[] => [
   kernelKinds.indexOf(kernel.kind),
-  ...kernelTable[kernel.kind].fields.map((field) => (kernel as unknown as Record<string, number>)[field]!)
+  ...kernelTable[kernel.kind].fields.flatMap((field) => {
+    const value = (kernel as unknown as Record<string, number | readonly number[]>)[field]!
+    return typeof value === 'number' ? [value] : [value.length, ...value]
+  })
 ]
 
 /** The same as a key for what is remembered by kernel. */

@@ -1,5 +1,7 @@
+import { operations } from '../../dsl'
 import { activationElements, layouts, weightElements, type Layout } from './layout'
 import type { Kernel, KernelOf } from './kernels'
+import { stepNumbers } from '../pointwise/encode'
 import type { ElementSizes } from '../program/program'
 
 /** Rates of a device: floating-point operations and bytes a second, and the fixed cost of a launch in seconds. */
@@ -61,6 +63,18 @@ const smooth =
   (k: Tile): Work => {
     const { elements } = tile(1)(k)
     return { flops: exponential * elements, elements: passes * elements }
+  }
+
+/** Of operations of an expression: those of the mathematics library cost about as much as an exponential, and others one each. */
+const operationFlops = operations.map((operation) =>
+  ['exp', 'expm1', 'log', 'log1p', 'tanh', 'erf', 'sigmoid'].includes(operation) ? exponential : 1
+)
+const expressed =
+  (passes: number) =>
+  (k: Tile & { readonly expression: readonly number[] }): Work => {
+    const { elements } = tile(1)(k)
+    const perElement = k.expression.reduce((sum, code, place) => sum + (place % stepNumbers === 0 ? operationFlops[code]! : 0), 0)
+    return { flops: perElement * elements, elements: passes * elements }
   }
 
 const linear = (k: Linear): Work => ({
@@ -138,8 +152,9 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   normaliseBackward: (k) => tile(k.add === 1 ? 4 : 3)(k),
   addForward: counted(3),
   copyChannels: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.batch * k.count * k.height * k.width }),
-  activationForward: smooth(2),
-  activationBackward: smooth(3),
+  pointwiseForward: expressed(2),
+  pointwiseBackward: expressed(3),
+  pointwiseSum: expressed(2),
   copyBox: (k) => {
     const moved = (k.add === 1 ? 3 : 2) * k.n0 * k.n1 * k.n2 * k.n3
     return k.ofParameters === 1 ? { flops: 0, elements: 0, parameters: moved } : { flops: 0, elements: moved }

@@ -23,7 +23,7 @@ const examplesOf = (document: string): readonly { readonly name: string; readonl
     text: block[1]!
   }))
 }
-const examples = ['README.md', 'src/README.md'].flatMap(examplesOf)
+const examples = ['README.md', 'src/README.md', 'docs/guide.md', 'docs/layers.md'].flatMap(examplesOf)
 
 test.before(async () => {
   mkdirSync(at('node_modules'))
@@ -111,7 +111,7 @@ test('a value that is none is one sentence with the code input', async () => {
     [{ input: [1, 3, 64] }, /^input is \[1,3,64\], not 4 whole numbers above zero/],
     [{ device: 'abacus' as 'cpu' }, /^device is "abacus", not one of cpu, cuda, reference, or the path of a \*\.json file$/],
     [{ clipNorm: -1 }, /^clipNorm is -1, not a number above zero$/],
-    [{ group: ['features'] }, /^group\[0\]: "features" is not a group of parameters/],
+    [{ paramGroup: ['features'] }, /^paramGroup\[0\]: "features" is not a group of parameters/],
     [{ model: 'vgg99' }, /^there is no model vgg99/]
   ] as const) {
     const { code, message } = await failureOf(plan({ model: small, ...options }))

@@ -1,6 +1,6 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { stream } from '../../src/random'
+import { randomStream } from '../../src/numbers/random'
 import { bestOf } from '../../src/training/best'
 import { areaUnderCurve, qualityOf } from '../../src/training/scores'
 
@@ -18,7 +18,7 @@ const byPairs = (values: Float64Array, positive: readonly boolean[]): number => 
 
 test('the area under the curve is the share of pairs in order, however many are tied', () => {
   for (let seed = 0; seed < 50; seed += 1) {
-    const { uniform } = stream(seed, 'scores')
+    const { uniform } = randomStream(seed, 'scores')
     const count = 2 + Math.floor(30 * uniform(0))
     const levels = 1 + Math.floor(10 * uniform(1))
     const values = Float64Array.from({ length: count }, (_, index) => Math.floor(levels * uniform(2 + index)))

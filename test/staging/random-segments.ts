@@ -37,7 +37,7 @@ export const randomSegments = (
   return segments
 }
 
-/** The same, some of them forward once more before backward. */
+/** These segments, of which some now run forward once more before backward. */
 export const withRepeats = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.reduceRight<readonly Segment[]>((after, segment, place) => {
     const repeating: Segment = { ...segment, repeats: true }
@@ -45,7 +45,7 @@ export const withRepeats = (draw: Draw, graph: Graph, segments: readonly Segment
     return [draw(0, 2) > 0 && repeatMistake(graph, all, place) === undefined ? repeating : segment, ...after]
   }, [])
 
-/** The same, some of the tensors between them on the host. */
+/** These segments, with some of the tensors between them on the host. */
 export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.map((segment) => {
     const positions = endsOf(graph, segment).outputs.map((tensor) => tensor - 1)
@@ -53,7 +53,7 @@ export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment
     return streams.length === 0 ? segment : { ...segment, streams }
   })
 
-/** The same, some of those in tiles with what they bring and take beside computing. */
+/** These segments, of which some tiled ones now load what a tile brings while the tile before it is computed. */
 export const withLoading = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.map((segment): Segment => {
     const { loadsAhead: _, ...inTurn } = segment

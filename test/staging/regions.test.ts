@@ -52,7 +52,7 @@ test('a window reads exactly the coordinates that its outputs touch, and pads wh
   )
 })
 
-test('paper 002: a slice of T outputs needs sigma T + delta inputs', () => {
+test('Xu 2022, Table 4: a slice of T outputs needs sigma T + delta inputs', () => {
   const convolution: Access = { kind: 'window', kernel: 3, stride: 1, dilation: 1, padBefore: 1, padAfter: 1 }
   const pool: Access = { kind: 'window', kernel: 2, stride: 2, dilation: 1, padBefore: 0, padAfter: 0 }
   const inner = inputInterval(convolution, { from: 64, to: 128 }, 1024).interval

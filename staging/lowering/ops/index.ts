@@ -1,6 +1,5 @@
 import type { Op } from '../../../dsl'
 import type { Node } from '../../graph/graph'
-import { gelu, sigmoid, silu, tanh } from './activations'
 import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
 import { add, concat } from './joins'
@@ -10,7 +9,8 @@ import type { OpLowering } from './op-lowering'
 import type { Step, StepGradients } from '../scope/op-step'
 import type { TileScope } from '../scope/scope'
 import { pixelCrossEntropy } from './pixel-loss'
-import { dropout, leakyRelu, relu } from './pointwise'
+import { dropout, leakyRelu, relu } from './elementwise'
+import { pointwise, pointwiseOfOutput } from './pointwise'
 import { avgPool2d, globalAvgPool, maxPool2d } from './pooling'
 import { adaptiveAvgPool2d, resize } from './resampling'
 import { convTranspose2d } from './transposed-convolution'
@@ -22,10 +22,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   batchNorm,
   groupNorm,
   instanceNorm,
-  sigmoid,
-  tanh,
-  silu,
-  gelu,
+  pointwise,
   resize,
   adaptiveAvgPool2d,
   add,
@@ -47,7 +44,8 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
 export const recordOf = (op: Op): OpLowering<Op> => opLowerings[op] as unknown as OpLowering<Op>
 
 /** The row of a node, its own type forgotten: a node is only ever handed to its own row. */
-export const loweringOf = (node: Node): OpLowering<Op> => recordOf(node.op)
+export const loweringOf = (node: Node): OpLowering<Op> =>
+  'derivativeOfOutput' in node.args ? (pointwiseOfOutput as unknown as OpLowering<Op>) : recordOf(node.op)
 
 /** Emits an op forward. */
 export const runForward = (scope: TileScope, step: Step): void => loweringOf(step.node).forward(scope, step as never)

@@ -1,5 +1,5 @@
-import type { Node } from '../../graph/graph'
-import { gathersMoments, type Normalisation, type Statistics } from '../../graph/statistics'
+import type { Node, Statistics } from '../../graph/graph'
+import { gathersMoments, type Normalisation } from '../../graph/statistics'
 import { at, moved, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region } from '../ir/tile-tensor'
 import type { ModelScope } from '../scope/scope'

@@ -1,6 +1,6 @@
 import { sameAccess } from '../../graph/access'
-import type { Parameter } from '../../graph/graph'
-import type { Normalisation, Statistics } from '../../graph/statistics'
+import type { Parameter, Statistics } from '../../graph/graph'
+import type { Normalisation } from '../../graph/statistics'
 import type { Step } from '../scope/op-step'
 import { normalisationKernel } from './normalisation-kernel'
 import { sameLayout, weightAndBias, type OpLowering } from './op-lowering'

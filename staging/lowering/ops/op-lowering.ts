@@ -1,7 +1,7 @@
 import type { ArgsOf, Op } from '../../../dsl'
 import type { AccessRule } from '../../graph/access'
 import type { Node, Parameter } from '../../graph/graph'
-import type { Statistics } from '../../graph/statistics'
+import type { Statistics } from '../../graph/graph'
 import type { Layout } from '../../kernels/layout'
 import type { Step, StepGradients } from '../scope/op-step'
 import type { ModelScope, TileScope } from '../scope/scope'
