@@ -7,6 +7,7 @@
  * reference device's layouts, by each strategy at five budgets from its least to what plain needs. `virtual` has
  * pages as chunks for files; Programs are lowered for it, with chunks of 64 KiB and of what CUDA maps at least.
  */
+import { createPlan } from '../staging/plans/plan'
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -97,7 +98,7 @@ const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering
   const [bestFit, gtbm] = [placed('best-fit'), placed('gtbm')]
   const inChunks = (chunkBytes: number): number =>
     ratioOf(
-      candidateOf({ ...lowering, placement: { allocator: 'virtual', chunkBytes } }, order, segments, residence).peakBytes(),
+      candidateOf(lowering, createPlan(order, segments, { residence, placement: { allocator: 'virtual', chunkBytes } })).peakBytes(),
       lifetimes
     )
   const ratio = ratioOf(peakBytes, lifetimes)

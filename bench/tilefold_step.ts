@@ -58,7 +58,7 @@ const main = async (): Promise<void> => {
   const given = file === undefined ? {} : { given: must(checkPlanFile({ ...benchModel(values.model), input: request.input }, file)) }
   const staged = must(stage({ ...request, ...given }))
   const { program, graph, plan } = staged
-  const arenaBytes = request.budget ?? program.peakBytes
+  const arenaBytes = plan.budget ?? program.peakBytes
   const before = process.memoryUsage.rss()
   const session = must(openSession({ device: 'cpu', program, arenaBytes, ...(link !== undefined && { linkBytesPerSecond: link }) }))
 

@@ -96,7 +96,7 @@ const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} Mi
 const draw = (request: StageRequest): string => {
   const panels = [
     { title: 'plain', within: { strategy: 'plain' } },
-    { title: `budget ${mebibytes(budget)}`, within: { strategy: 'auto', budget } }
+    { title: `budget ${mebibytes(budget)}`, within: { strategy: 'auto', budget: { bytes: budget } } }
   ] as const
   const drawn = panels.map(({ title, within }) => {
     const { plan, program } = must(stage({ ...request, ...within }))

@@ -120,12 +120,15 @@ interface SegmentTime {
  * What a segment of a plan takes when decided otherwise. Where tensors pass in bands, the segment that makes one has a part in what its
  * readers do, so that the whole step tells what changes.
  */
-const timesOf = (lowering: Lowering, { graph, order, segments }: Candidate): ((place: number) => (segment: Segment) => SegmentTime) => {
+const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (segment: Segment) => SegmentTime) => {
+  const { graph, segments } = chosen
   const onHost = new Set(segments.flatMap(streamedBy))
   const timer = segmentTimer({ ...lowering, graph }, onHost)
   const times = microBatches(lowering.objective)
   const ofStep = (place: number, segment: Segment): number =>
-    Math.round(1e6 * candidateOf(lowering, order, Object.assign([...segments], { [place]: segment })).milliseconds())
+    Math.round(
+      1e6 * candidateOf(lowering, { ...chosen, segments: Object.assign([...segments], { [place]: segment }), residence: [] }).milliseconds()
+    )
   return (place) => {
     const alone = times * timer(segments[place]!).nanoseconds()
     const present = lazy(() => ofStep(place, segments[place]!))
@@ -202,11 +205,11 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
         bindingLayer: bindingLayerOf(live),
         live,
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
-        larger: answers === undefined ? [] : largerThan(chosen, request.budget ?? Infinity, answers),
+        larger: answers === undefined ? [] : largerThan(chosen, decided.budget ?? Infinity, answers),
         smaller: answers && smallerThan(chosen, answers),
         segments: chosen.segments.map((segment, place) => costOf(times(place), segment.to === chosen.graph.nodes.length, segment)),
         waitingMilliseconds:
-          chosen.residence.length === 0 ? 0 : chosen.milliseconds() - candidateOf(lowering, chosen.order, chosen.segments).milliseconds()
+          chosen.residence.length === 0 ? 0 : chosen.milliseconds() - candidateOf(lowering, { ...chosen, residence: [] }).milliseconds()
       }
     })
   )

@@ -60,7 +60,12 @@ const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plai
   }
 }
 
-/** `request` has no budget but a described device's memory, which bounds every other. */
+/** Bytes of a described device's memory, which bounds every budget. */
+const mostBytes = ({ budget }: StageRequest): number => (budget !== undefined && 'bytes' in budget ? budget.bytes : Infinity)
+
+/** A request without limits on the device. */
+const unlimited = ({ budget: _, memory: _m, ...request }: StageRequest): StageRequest => request
+
 const compareRow = (
   request: StageRequest,
   strategy: StrategyName,
@@ -68,7 +73,7 @@ const compareRow = (
   plainFlops: number
 ): E.Either<Failure, CompareRow> =>
   pipe(
-    stage({ ...request, strategy, budget: Math.min(budgetBytes, request.budget ?? Infinity) }),
+    stage({ ...unlimited(request), strategy, budget: { bytes: Math.min(budgetBytes, mostBytes(request)) } }),
     E.map((staged) => rowOf(strategy, budgetBytes, staged, plainFlops)),
     E.orElse((error) =>
       error.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(stagingFailure(error))
@@ -102,9 +107,7 @@ export const compare: (options: CompareOptions) => Outcome<{ readonly rows: read
       TE.bindTo('objective'),
       TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
       TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
-      TE.bind('plain', ({ request: { budget: _, ...unlimited } }) =>
-        TE.fromEither(E.mapLeft(stagingFailure)(stage({ ...unlimited, strategy: 'plain' })))
-      ),
+      TE.bind('plain', ({ request }) => TE.fromEither(E.mapLeft(stagingFailure)(stage({ ...unlimited(request), strategy: 'plain' })))),
       TE.chain(({ request, plain }) => {
         const { plainPeakBytes } = plain.plan.predicted
         const bytesOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))

@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Plan } from '../../dsl'
 import { type MathMode, libraryName, mathOf } from '../../native'
 import {
+  type Budget,
   type PlanOverride,
   type Graph,
   type Kernel,
@@ -19,14 +20,13 @@ import {
   isConvolution,
   isProfile,
   isRecorded,
-  plainPeakBytes,
   stage,
   unrecorded,
   verify
 } from '../../staging'
 import { loadDeviceModel } from './device'
 import { type TimeShares, timeShares } from './program-statistics'
-import { type Failure, inputFailure } from '../failure'
+import type { Failure } from '../failure'
 import { describePlanChange } from './plan-file'
 import type { Setup } from './setup'
 import type { Size } from '../options/sizes'
@@ -69,26 +69,19 @@ export const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: S
   ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
 })
 
-/** Fractions of plain need plain's peak. */
-const budgetBytes = (size: Size | undefined, plainPeak: () => E.Either<Failure, number>): E.Either<Failure, number | undefined> => {
-  if (size === undefined || size.kind === 'bytes') return E.right(size?.bytes)
-  return pipe(
-    plainPeak(),
-    // Beyond, no number is exact, and no machine has it.
-    E.map((bytes) => Math.min(Math.floor(bytes * size.fraction), Number.MAX_SAFE_INTEGER))
-  )
-}
+const asBudget = (size: Size): Budget => (size.kind === 'bytes' ? { bytes: size.bytes } : { fractionOfPlain: size.fraction })
 
 /**
- * A described device has its memory, and no more; what was recorded of a GPU plans as that GPU
- * does, without a limit where none is given.
+ * The memory that a setup allows: a described device has its own, and no more; what was recorded of
+ * a GPU plans as that GPU does, without a limit where none is given.
  */
-const checkDeviceMemory = ({ device }: Setup, budget: number | undefined): E.Either<Failure, number | undefined> => {
-  if (typeof device === 'string' || isProfile(device)) return E.right(budget)
+const limitsOf = ({ device, plan, ...setup }: Setup): Pick<StageRequest, 'budget' | 'memory' | 'hostBudget'> => {
+  const size = setup.budget ?? planBudget(plan)
+  const host = setup.hostBudget === undefined ? {} : { hostBudget: asBudget(setup.hostBudget) }
+  const asked = size === undefined ? {} : { budget: asBudget(size) }
+  if (typeof device === 'string' || isProfile(device)) return { ...asked, ...host }
   const { name, memoryBytes } = device
-  if (budget === undefined) return E.right(isRecorded(device) ? undefined : memoryBytes)
-  if (budget <= memoryBytes) return E.right(budget)
-  return E.left(inputFailure(`the budget of ${budget} bytes is more than the ${memoryBytes} that ${name} has; lower --budget`))
+  return { ...(isRecorded(device) ? {} : { budget: { bytes: memoryBytes } }), ...asked, ...host, memory: { name, bytes: memoryBytes } }
 }
 
 const planBudget = (plan: Plan | undefined): Size | undefined =>
@@ -163,10 +156,7 @@ interface Request extends StageRequest {
   readonly device: ProfiledModel
 }
 
-/**
- * The request to staging that a setup makes: its device as it was measured, or as `known`, and the
- * budget in bytes.
- */
+/** What staging is asked for a setup: its device as it was measured, or as `known`, and its limits. */
 export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
   pipe(
     E.Do,
@@ -177,7 +167,7 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
       )
     ),
     E.bind('given', () => resolveOverride(setup)),
-    E.let('unlimited', ({ device, given }): Request => {
+    E.map(({ device, given }): Request => {
       const input = setup.input ?? setup.plan?.input
       return {
         model: setup.model,
@@ -188,21 +178,10 @@ export const stageRequest = (setup: Setup, objective: Objective, source: Source,
         ...(input === undefined ? {} : { input }),
         ...(given === undefined ? {} : { given }),
         ...(setup.exactKernels && { exactKernels: true }),
-        ...(setup.placement && { placement: setup.placement })
+        ...(setup.placement && { placement: setup.placement }),
+        ...limitsOf(setup)
       }
-    }),
-    E.bind('budget', ({ unlimited }) =>
-      pipe(
-        budgetBytes(setup.budget ?? planBudget(setup.plan), () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited))),
-        E.chain((budget) => checkDeviceMemory(setup, budget))
-      )
-    ),
-    E.bind('hostBudget', ({ unlimited }) => budgetBytes(setup.hostBudget, () => E.mapLeft(stagingFailure)(plainPeakBytes(unlimited)))),
-    E.map(({ unlimited, budget, hostBudget }) => ({
-      ...unlimited,
-      ...(budget === undefined ? {} : { budget }),
-      ...(hostBudget === undefined ? {} : { hostBudget })
-    }))
+    })
   )
 
 /** Stages the setup for an objective and verifies its Program. */
@@ -215,12 +194,12 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
     E.bind('change', ({ staged }) => describeChange(setup, staged, objective)),
     E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
     E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
-    E.map(({ request: { device, budget }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
+    E.map(({ request: { device }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
       staged,
       device: setup.device,
       math: mathOf(setup.precision),
       threads: device.threads,
-      arenaBytes: budget ?? staged.program.peakBytes,
+      arenaBytes: staged.plan.budget ?? staged.program.peakBytes,
       ...(setup.hostBandwidth === undefined ? {} : { linkBytesPerSecond: setup.hostBandwidth }),
       planningMilliseconds,
       verifiedMilliseconds,

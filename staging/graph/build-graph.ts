@@ -47,11 +47,7 @@ export const forEvaluation = (graph: Graph): Graph => ({
 const startsSegment = (marks: readonly Mark[], position: number): boolean =>
   position === 0 || marks.some(({ kind, at }) => kind === 'checkpoint' && at === position)
 
-/**
- * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end in a loss gets
- * softmaxCrossEntropy, or pixelCrossEntropy. Fails with the sentence of the first layer that does not fit, the same that the types give.
- */
-export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
+const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
   pipe(
     trace(withLoss(model, input), input),
     E.mapLeft((sentence) => inputError(`${model.name} on ${input.join('x')}: ${sentence}.`)),
@@ -73,6 +69,21 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
       return { model: model.name, input: extentsOf(input), nodes, readers: readersOf(nodes), marks, parameters }
     })
   )
+
+/** Graphs of models that still exist, by their inputs: a command asks for the same graph more than once. */
+const known = new WeakMap<Model, Map<string, E.Either<StagingError, Graph>>>()
+
+/**
+ * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end in a loss gets
+ * softmaxCrossEntropy, or pixelCrossEntropy. Fails with the sentence of the first layer that does not fit, the same that the types give.
+ */
+export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> => {
+  const ofModel = known.get(model) ?? new Map<string, E.Either<StagingError, Graph>>()
+  known.set(model, ofModel)
+  const graph = ofModel.get(input.join()) ?? traceGraph(model, input)
+  ofModel.set(input.join(), graph)
+  return graph
+}
 
 /**
  * A loss is appended where there is none, per pixel where the model makes images; where the model asks for tiles, after a checkpoint, so

@@ -2,7 +2,9 @@ import { lazy } from '../memoize'
 import { microBatches } from '../graph/objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
 import { maxLive } from '../placement/placement'
-import type { Residence, Segment } from '../plans/plan'
+import { inOrder } from '../graph/order'
+import type { Graph } from '../graph/graph'
+import type { Plan } from '../plans/plan'
 import type { Instruction, Program, Resident, Section } from '../program/program'
 import { simulate } from '../program/simulate'
 import type { Insertions } from './placement/chunks'
@@ -24,6 +26,8 @@ const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly numbe
 
 /** What a search looks at: of many only the most promising are placed, and fewer still become Programs. Each answer is found when asked for. */
 export interface Lowered {
+  /** The graph in the order in which it runs. */
+  readonly graph: Graph
   /** Parameters and optimizer state. */
   readonly residentBytes: number
   /** The most bytes that are live at once, in the arena and in the host pool: but for the padding of one buffer no placement is lower. */
@@ -50,8 +54,12 @@ const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readon
   ...(before.get(code.length) ?? [])
 ]
 
-/** Lowers a plan's segments: instructions for every tile, with their buffers placed; sections never run at the same time. */
-export const lower = (lowering: Lowering, segments: readonly Segment[], residence: Residence = []): Lowered => {
+/**
+ * Lowers a plan for a graph as written, on a device: instructions for every tile, with their buffers placed; sections never run at the
+ * same time. The plan's tiles must see more than padding, and its residence must be possible (see check-plan.ts).
+ */
+export const lower = (source: Lowering, { order, segments, residence, placement: choice }: Plan): Lowered => {
+  const lowering: Lowering = { ...source, graph: inOrder(source.graph, order) }
   const pool = createPool()
   const scope = createModelScope(lowering, pool)
   const residents = residentsOf(scope)
@@ -65,7 +73,7 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
   const onDevice = placedOn(
     'device',
     residents.map(({ buffer }) => buffer),
-    (lifetimes) => placeBuffers(lowering.placement, codes, lifetimes, pool)
+    (lifetimes) => placeBuffers(choice, codes, lifetimes, pool)
   )
   const onHost = placedOn('host', [], place)
   const liveAtPeak = (): readonly Buffer[] => {
@@ -107,10 +115,11 @@ export const lower = (lowering: Lowering, segments: readonly Segment[], residenc
     const index = sections.findIndex((section) => section.name === name)
     if (index === -1) return undefined
     return {
-      code: lowering.placement?.allocator === 'virtual' ? inserted(codes[index]!, onDevice.placement().before[index]) : codes[index]!
+      code: choice.allocator === 'virtual' ? inserted(codes[index]!, onDevice.placement().before[index]) : codes[index]!
     }
   }
   return {
+    graph: lowering.graph,
     residentBytes: bytesOfResidents(residents),
     liveBytes: () => onDevice.live().bytes,
     liveHostBytes: () => onHost.live().bytes,

@@ -10,8 +10,8 @@ import { transformablePositions } from '../lowering/segment/winograd'
 import { tilesAsked } from '../graph/directives'
 import { momentText } from './timepoints'
 import type { Objective } from '../graph/objective'
-import { inOrder, type Order } from '../graph/order'
-import type { PlacementChoice, Residence, Segment } from './plan'
+import { inOrder } from '../graph/order'
+import type { Plan, Segment } from './plan'
 import { loadMistake, repeatMistake, streamMistake } from './host-tensors'
 import { gridMistake, nodeWithoutInput, segmentTiling } from '../graph/tiling'
 
@@ -44,15 +44,7 @@ export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingE
 }
 
 /** What is taken as it is, in place of a strategy's answer. */
-export interface PlanOverride {
-  /** Positions in the model's flattened list, in the order in which they run. */
-  readonly order: Order
-  /** Ranges over `order`. */
-  readonly segments: readonly Segment[]
-  /** What waits on the host; nothing where absent. */
-  readonly residence?: Residence
-  /** The request's where absent. */
-  readonly placement?: PlacementChoice
+export interface PlanOverride extends Pick<Plan, 'order' | 'segments'>, Partial<Pick<Plan, 'residence' | 'placement'>> {
   /** What the resulting plan calls its strategy; the request's where absent. */
   readonly strategy?: string
 }

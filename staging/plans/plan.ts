@@ -73,32 +73,55 @@ const predicted = t.readonly(
   })
 )
 
-/** The decisions of staging: small, readable, the same form for every strategy (DESIGN §4). */
-export const memoryPlan = t.readonly(
+/** What a strategy decides: all that lowering needs beside a graph and a device. */
+const plan = t.readonly(
   t.type({
-    model: t.string,
-    graphHash: t.string,
-    strategy: t.string,
-    device: t.string,
-    input: t.readonlyArray(t.number),
-    /** Bytes; null when the plan was made without a limit. */
-    budget: t.union([t.number, t.null]),
     /** Positions in the model's flattened list, in the order in which they run; segments are ranges over it. */
     order: t.readonlyArray(t.number),
     segments: t.readonlyArray(segment),
     /** What stays on the host for a while; all else that is kept stays on the device. */
     residence: t.readonlyArray(hostStay),
-    placement,
-    predicted
+    placement
   })
 )
 
+/** A plan with what it is for and what it is predicted to take: small, readable, of the same form for every strategy. */
+export const memoryPlan = t.intersection([
+  t.readonly(
+    t.type({
+      model: t.string,
+      graphHash: t.string,
+      strategy: t.string,
+      device: t.string,
+      input: t.readonlyArray(t.number),
+      /** Bytes; null when the plan was made without a limit. */
+      budget: t.union([t.number, t.null])
+    })
+  ),
+  plan,
+  t.readonly(t.type({ predicted }))
+])
+
+export type Plan = t.TypeOf<typeof plan>
 export type MemoryPlan = t.TypeOf<typeof memoryPlan>
 export type Segment = t.TypeOf<typeof segment>
 export type PlacementChoice = t.TypeOf<typeof placement>
 export const staticPlacement: PlacementChoice = { allocator: 'static' }
 export type HostStay = t.TypeOf<typeof hostStay>
 export type Residence = readonly HostStay[]
+
+/** A plan in which nothing waits on the host and buffers are placed statically. */
+export const createPlan = (
+  order: Plan['order'],
+  segments: Plan['segments'],
+  other: Partial<Pick<Plan, 'residence' | 'placement'>> = {}
+): Plan => ({
+  order,
+  segments,
+  residence: [],
+  placement: staticPlacement,
+  ...other
+})
 
 /** Numbers of tiles along batch, height and width. */
 export interface Grid {

@@ -3,7 +3,7 @@ import type { Lowering } from '../lowering/segment/create-scope'
 import type { SegmentEstimate } from '../lowering/cost/estimate'
 import type { Order } from '../graph/order'
 import type { Timeline } from '../lowering/cost/timeline'
-import type { Residence, Segment, Span } from '../plans/plan'
+import type { Plan, Segment, Span } from '../plans/plan'
 import type { StrategyName } from '../../dsl'
 
 /** How the convolutions of a segment are computed. */
@@ -25,11 +25,8 @@ export interface Search {
 
 export type Segmentation = readonly Segment[]
 
-/** Segments, and what of all that they keep waits on the host. */
-export interface Decisions {
-  readonly segments: Segmentation
-  readonly residence: Residence
-}
+/** What of a plan a strategy decides for an order: segments, and what of all that they keep waits on the host. */
+export type Decisions = Pick<Plan, 'segments' | 'residence'>
 
 /** Decisions that may be worth a look, with what they take at least: bytes on the device and on the host, nanoseconds of a step. */
 export interface CandidateEstimate {

@@ -91,8 +91,8 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
   ...(execution.exactKernels && { exactKernels: true as const }),
   ...(execution.placement && { placement: execution.placement }),
   ...(execution.input === undefined ? {} : { input: execution.input }),
-  ...(execution.budget === undefined ? {} : { budget: execution.budget }),
-  ...(execution.hostBudget === undefined ? {} : { hostBudget: execution.hostBudget })
+  ...(execution.budget === undefined ? {} : { budget: { bytes: execution.budget } }),
+  ...(execution.hostBudget === undefined ? {} : { hostBudget: { bytes: execution.hostBudget } })
 })
 
 /** Stages for an execution; a budget may not fit, so this is a value. */

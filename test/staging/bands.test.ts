@@ -59,7 +59,13 @@ test('sft-offload lets bands pass beside computing where that is faster', () => 
   const deep = model({ name: 'deep', layers: [...normalised(), ...normalised(), ...normalised(), globalAvgPool, linear({ out: 2 })] })
   const activation = 4 * 8 * 96 * 64
   const planOn = (device: StageRequest['device']) => {
-    const { plan } = staged({ model: deep, strategy: 'sft-offload', budget: activation, hostBudget: Infinity, device })
+    const { plan } = staged({
+      model: deep,
+      strategy: 'sft-offload',
+      budget: { bytes: activation },
+      hostBudget: { bytes: Infinity },
+      device
+    })
     assert.ok(plan.segments.some(({ streams }) => streams !== undefined))
     return { loads: plan.segments.some(({ loadsAhead }) => loadsAhead), milliseconds: plan.predicted.stepMilliseconds }
   }

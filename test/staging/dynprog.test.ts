@@ -21,7 +21,7 @@ const request = (model: string, strategy: StrategyName, budget: number): StageRe
   input: [8, 3, 512, 512],
   device: fileModel(v100, 'float32'),
   strategy,
-  budget,
+  budget: { bytes: budget },
   objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
   source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
 })

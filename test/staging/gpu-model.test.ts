@@ -90,7 +90,7 @@ test("planning VGG-16 at 4096x4096 asks a GPU some thousand questions, and takes
       input: [1, 3, 4096, 4096],
       device: gpuModel(answers, { threads: 1, linkBytesPerSecond }),
       strategy: 'auto',
-      budget: 11 * 2 ** 30,
+      budget: { bytes: 11 * 2 ** 30 },
       objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
       source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
     })

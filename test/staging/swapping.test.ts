@@ -180,7 +180,7 @@ const refused = (wanted: StageRequest): string => {
   return isLeft(result) ? result.left.message : 'staged'
 }
 const least = (strategy: StrategyName): number => {
-  const result = stage(request(strategy, { budget: 4096 }))
+  const result = stage(request(strategy, { budget: { bytes: 4096 } }))
   return isLeft(result) ? result.left.smallestFeasibleBudgetBytes! : 0
 }
 const plainPeak = staged(request('plain')).program.peakBytes
@@ -190,7 +190,7 @@ for (const strategy of swapping)
   test(`${strategy} needs less than plain, by two copies for each tensor on the host, and what it says on the host`, () => {
     const budget = least(strategy)
     assert.ok(budget < 0.75 * plainPeak, `${budget} of ${plainPeak}`)
-    const { plan, program } = staged(request(strategy, { budget }))
+    const { plan, program } = staged(request(strategy, { budget: { bytes: budget } }))
     assert.is(program.peakBytes, budget)
     assert.ok(plan.residence.length > 0)
     assert.is(copies(program.step.code), 2 * plan.residence.length)
@@ -203,7 +203,7 @@ for (const strategy of swapping)
 test('a slower link never makes a plan faster', () => {
   const at = (rate: number): number => {
     const device = { ...referenceModel('float32'), linkBytesPerSecond: { toDevice: rate, toHost: rate } }
-    return staged(request('greedy', { device, budget: least('greedy') })).plan.predicted.stepMilliseconds
+    return staged(request('greedy', { device, budget: { bytes: least('greedy') } })).plan.predicted.stepMilliseconds
   }
   const times = [1e11, 1e9, 1e8, 1e7].map(at)
   assert.equal(
@@ -218,7 +218,7 @@ test('over a slow link lms-hybrid computes again what lms would swap', () => {
   const layers = [conv2d({ out: 16, k: 3, p: 1 }), relu, conv2d({ out: 16, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), ...deep]
   const at = (strategy: StrategyName): Staged['plan'] => {
     const peak = staged(request('plain', {}, layers)).program.peakBytes
-    return staged(request(strategy, { device: slow, budget: Math.floor(0.9 * peak) }, layers)).plan
+    return staged(request(strategy, { device: slow, budget: { bytes: Math.floor(0.9 * peak) } }, layers)).plan
   }
   const [swapped, both] = [at('lms'), at('lms-hybrid')]
   assert.ok(both.segments.some(({ recompute }) => recompute))
@@ -228,12 +228,12 @@ test('over a slow link lms-hybrid computes again what lms would swap', () => {
 test('auto swaps only where it is given room on the host, and is never slower for it', () => {
   for (const share of [1, 0.8, 0.7, 0.6]) {
     const budget = Math.floor(share * plainPeak)
-    const alone = staged(request('auto', { budget }))
+    const alone = staged(request('auto', { budget: { bytes: budget } }))
     assert.equal(alone.plan.residence, [])
-    const together = staged(request('auto', { budget, hostBudget: plainPeak }))
+    const together = staged(request('auto', { budget: { bytes: budget }, hostBudget: { bytes: plainPeak } }))
     assert.ok(together.plan.predicted.stepMilliseconds <= alone.plan.predicted.stepMilliseconds)
     for (const strategy of swapping) {
-      const one = stage(request(strategy, { budget, hostBudget: plainPeak }))
+      const one = stage(request(strategy, { budget: { bytes: budget }, hostBudget: { bytes: plainPeak } }))
       if (isRight(one)) assert.ok(together.plan.predicted.stepMilliseconds <= one.right.plan.predicted.stepMilliseconds, strategy)
     }
   }
@@ -241,14 +241,20 @@ test('auto swaps only where it is given room on the host, and is never slower fo
 
 test('a host budget that is too small is refused with what would do', () => {
   const budget = least('greedy')
-  const sentence = refused(request('greedy', { budget, hostBudget: 1000 }))
+  const sentence = refused(request('greedy', { budget: { bytes: budget }, hostBudget: { bytes: 1000 } }))
   const [, needed] =
     /^net on 1x3x128x96 does not fit the host budget of 1000 bytes: strategy greedy needs at least (\d+) bytes.* there; raise --host-budget or --budget\.$/.exec(
       sentence
     ) ?? []
   assert.ok(needed !== undefined, sentence)
-  assert.is(staged(request('greedy', { budget, hostBudget: Number(needed) })).program.hostBytes, Number(needed))
-  assert.match(refused(request('greedy', { budget: 4096, hostBudget: 1000 })), /does not fit the budget of 4096 bytes/)
+  assert.is(
+    staged(request('greedy', { budget: { bytes: budget }, hostBudget: { bytes: Number(needed) } })).program.hostBytes,
+    Number(needed)
+  )
+  assert.match(
+    refused(request('greedy', { budget: { bytes: 4096 }, hostBudget: { bytes: 1000 } })),
+    /does not fit the budget of 4096 bytes/
+  )
 })
 
 test('given stays that cannot be are refused with the tensor and the reason', () => {
@@ -315,7 +321,7 @@ test('a tensor may wait while tiled segments run, and what tiles share waits as 
 test('VGG-16, VGG-19 and DarkNet-19: every strategy at budgets from its least to plain is verified', () => {
   for (const name of ['vgg16', 'vgg19', 'darknet19'] as const) {
     const wanted = (strategy: StrategyName, budget?: number): StageRequest => ({
-      ...request(strategy, { input: [1, 3, 224, 192], ...(budget === undefined ? {} : { budget }) }),
+      ...request(strategy, { input: [1, 3, 224, 192], ...(budget === undefined ? {} : { budget: { bytes: budget } }) }),
       model: builtIn[name]!({ classes: 2, head: 'gap' })
     })
     const plain = staged(wanted('plain')).program.peakBytes

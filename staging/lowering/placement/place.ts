@@ -1,7 +1,7 @@
 import type { BufferLifetime } from '../../placement/lifetimes'
 import { alignment, type Lifetime, type Placement } from '../../placement/placement'
 import { placeStatic } from '../../placement/static'
-import { staticPlacement, type PlacementChoice } from '../../plans/plan'
+import type { PlacementChoice } from '../../plans/plan'
 import type { Pool, UnplacedInstruction } from '../ir/builder'
 import { placeInChunks, type PlacedInChunks } from './chunks'
 
@@ -17,7 +17,7 @@ export const place = (lifetimes: readonly Lifetime[]): Placement =>
 
 /** Where the buffers of a Program's sections lie, and what must be mapped for them, when. */
 export const placeBuffers = (
-  choice: PlacementChoice = staticPlacement,
+  choice: PlacementChoice,
   sections: readonly (readonly UnplacedInstruction[])[],
   lifetimes: readonly BufferLifetime[],
   pool: Pick<Pool, 'freshEvent'>

@@ -1,7 +1,6 @@
 import type { DeviceModel } from '../../devices/device-model'
 import type { Graph } from '../../graph/graph'
 import type { Layout } from '../../kernels/layout'
-import type { PlacementChoice } from '../../plans/plan'
 import { elementSizes } from '../../program/program'
 import { exportsInput, layoutStepIo } from '../scope/step-io'
 import type { Objective } from '../../graph/objective'
@@ -11,13 +10,12 @@ import { createMoments } from '../ops/moment-addresses'
 import { loweringOf } from '../ops'
 import { learningTensors, parameterTensors } from '../scope/parameters'
 
+/** What is lowered, for what and on which device. */
 export interface Lowering {
   readonly graph: Graph
   readonly device: DeviceModel
   readonly objective: Objective
   readonly source: Source
-  /** Of the buffers; `static` where absent. */
-  readonly placement?: PlacementChoice
 }
 
 /** Layout of tensor k, from the network's input on. */
