@@ -30,7 +30,7 @@ interface Walk {
   readonly around: readonly object[]
 }
 
-const containers = ['seq', 'named', 'residual', 'parallel'] as const
+const containers = ['seq', 'named', 'residual', 'gated', 'parallel'] as const
 const known: readonly string[] = [...Object.keys(layerCodecs), ...containers]
 const names: Readonly<Record<string, t.Mixed>> = layerCodecs
 
@@ -87,6 +87,13 @@ const held = (walk: Walk, place: string, op: string, args: Held): Decoded | unde
         E.bindTo('main'),
         E.bind('shortcut', () => all('shortcut')),
         E.map(({ main, shortcut }) => made([...main, ...shortcut], 1, { main: layersOf(main), shortcut: layersOf(shortcut) }))
+      )
+    case 'gated':
+      return pipe(
+        all('main'),
+        E.bindTo('main'),
+        E.bind('gate', () => all('gate')),
+        E.map(({ main, gate }) => made([...main, ...gate], 1, { main: layersOf(main), gate: layersOf(gate) }))
       )
     case 'parallel': {
       const { branches } = args
