@@ -25,6 +25,7 @@ export {
   maxPool2d,
   meanSquaredError,
   pixelCrossEntropy,
+  pixelShuffle,
   relu,
   resize,
   sigmoid,

@@ -33,6 +33,12 @@ export const resize = layerMaker('resize')
 /** Means over the windows that divide [B, C, H, W] into `out` rows and columns. */
 export const adaptiveAvgPool2d = layerMaker('adaptiveAvgPool2d')
 
+/**
+ * [B, C · factor², H, W] to [B, C, H · factor, W · factor], as torch.nn.PixelShuffle: the factor² channels that follow each other become a
+ * square of pixels, row by row (Shi et al., 2016). Refused where factor² does not divide the channels.
+ */
+export const pixelShuffle = layerMaker('pixelShuffle')
+
 /** Mean over the pixels that count of -log softmax(scores)[class], by their class's weight; of scores [B, N, H, W]. */
 export const pixelCrossEntropy = defaultLayerMaker('pixelCrossEntropy')
 

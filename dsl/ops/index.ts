@@ -26,6 +26,7 @@ import {
   type PixelCrossEntropyShape,
   type SoftmaxCrossEntropyShape
 } from './losses'
+import { pixelShuffle, type PixelShuffleArguments, type PixelShuffleShape } from './movement'
 import {
   batchNorm,
   groupNorm,
@@ -84,6 +85,8 @@ export interface OpArguments {
   readonly resize: ResizeArguments
   /** Means over the windows that divide [H, W] into `out`, as in PyTorch. */
   readonly adaptiveAvgPool2d: AdaptiveAvgPool2dArguments
+  /** [B, C factor^2, H, W] to [B, C, H factor, W factor]: the channels of a pixel become a square of pixels. */
+  readonly pixelShuffle: PixelShuffleArguments
   /** Joins the two branches of a `residual`. */
   readonly add: NoOptions
   /** Joins the branches of a `parallel` along the channels. */
@@ -120,6 +123,7 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly gelu: Elementwise<'gelu', S>
   readonly resize: ResizeShape<S, A, Start>
   readonly adaptiveAvgPool2d: AdaptivePoolShape<S, A>
+  readonly pixelShuffle: PixelShuffleShape<S, A>
   readonly add: AddShape<Inputs>
   readonly concat: ConcatShape<Inputs>
   readonly softmaxCrossEntropy: SoftmaxCrossEntropyShape<S>
@@ -160,6 +164,7 @@ export const opRecords = {
   gelu,
   resize,
   adaptiveAvgPool2d,
+  pixelShuffle,
   add,
   concat,
   softmaxCrossEntropy,

@@ -143,6 +143,7 @@ types('every op: the same shape, or the same sentence', () => {
       options({ mode, size: pair(1, 9), scale: pair(-1, 3), to: fc.constant('block'), alignCorners: fc.boolean() }, ['mode'])
     ),
     adaptiveAvgPool2d: fc.record({ out: pair(0, 4) }),
+    pixelShuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, -2) }),
     add: fc.constant({}),
     concat: fc.constant({}),
     softmaxCrossEntropy: fc.constant({}),

@@ -25,6 +25,7 @@ import {
   net,
   parallel,
   pixelCrossEntropy,
+  pixelShuffle,
   relu,
   residual,
   resize,
@@ -144,6 +145,9 @@ const pixels = pipe(
 )
 holds<Same<ShapeOf<typeof pixels>, readonly []>>()
 
+const rearranged = net(input([2, 3, 96, 50]), [conv2d({ out: 12, k: 2, s: 2 }), tile({ H: 3, W: 2 }), pixelShuffle({ factor: 2 })])
+holds<Same<ShapeOf<typeof rearranged>, readonly [2, 3, 96, 50]>>()
+
 const fromFile = (batch: number, height: number, width: number, classes: number, layers: Layers, kernel: number) => {
   const y = net(input([batch, 3, height, width]), [
     conv2d({ out: 8, k: kernel, p: 1 }),
@@ -187,6 +191,7 @@ const openFamily = <const W extends number, const K extends number, const B exte
       resize({ mode: 'bilinear', scale: k }),
       resize({ mode: 'nearest', size: [k, 8] }),
       adaptiveAvgPool2d({ out: k }),
+      pixelShuffle({ factor: k }),
       checkpointWithin(k),
       tile({ H: k }),
       dropout({ rate: k }),

@@ -28,6 +28,7 @@ export const kernels: { readonly [P in Op]: string } = {
   gelu: 'activation',
   resize: 'resize',
   adaptiveAvgPool2d: 'adaptivePool',
+  pixelShuffle: 'pixelShuffle',
   add: 'add',
   concat: 'copyChannels',
   softmaxCrossEntropy: 'softmaxCrossEntropy',

@@ -148,9 +148,16 @@ const randomTransposed = (draw: Draw, channels: number): dsl.AnyLayer => {
   })
 }
 
+/** Channels to squares of pixels, where those are few yet. */
+const randomShuffle = (draw: Draw, [, , height, width]: readonly number[]): dsl.AnyLayer => {
+  const factor = draw(2, 3)
+  const shuffled = dsl.seq([dsl.conv2d({ out: factor ** 2 * draw(1, 2), k: 1 }), dsl.pixelShuffle({ factor })])
+  return Math.max(height!, width!) > 12 ? dsl.avgPool2d({ k: 2, ceilMode: true }) : shuffled
+}
+
 /** What branching and normalised networks have beside a chain's layers. */
 const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer => {
-  switch (draw(0, 9)) {
+  switch (draw(0, 11)) {
     case 0:
       return randomNormalisation(draw, shape[1]!)
     case 1:
@@ -163,6 +170,9 @@ const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer =>
       return dsl.resize({ mode: draw(0, 1) === 1 ? 'nearest' : 'bilinear', size: [draw(3, 24), draw(3, 24)] })
     case 5:
       return dsl.adaptiveAvgPool2d({ out: [draw(1, 5), draw(1, 5)] })
+    case 6:
+    case 7:
+      return randomShuffle(draw, shape)
     default:
       return randomBlock(draw, shape, draw(0, 2))
   }

@@ -1,0 +1,44 @@
+import { imageAccess } from '../../access'
+import { layoutCode } from '../../layout'
+import type { Context } from '../context'
+import type { TileTensor } from '../tile-tensor'
+import type { OpLowering } from './op-lowering'
+
+/** A tile of few channels and one of factor^2 times as many, which begins so many of the first one's rows and columns before it. */
+interface Shuffled {
+  readonly fine: TileTensor
+  readonly coarse: TileTensor
+  readonly factor: number
+  readonly before: readonly [rows: number, columns: number]
+}
+
+const shuffle = ({ emit }: Context, { fine, coarse, factor, before }: Shuffled, inverse: 0 | 1): void => {
+  const [batch, channels, height, width] = fine.extents
+  const [source, destination] = inverse === 1 ? [fine, coarse] : [coarse, fine]
+  emit.launch<'pixelShuffle'>(
+    {
+      kind: 'pixelShuffle',
+      ...{ batch, channels, height, width, factor, inverse },
+      coarseHeight: coarse.extents[2],
+      coarseWidth: coarse.extents[3],
+      rowsBefore: before[0],
+      columnsBefore: before[1],
+      sourceLayout: layoutCode(source.layout),
+      destinationLayout: layoutCode(destination.layout)
+    },
+    { source: source.address, destination: destination.address }
+  )
+}
+
+/** A tile may begin and end within the rows and columns that one pixel of the input becomes. */
+export const pixelShuffle: OpLowering<'pixelShuffle'> = {
+  access: ({ factor }) =>
+    imageAccess(() => ({ kind: 'transposedWindow', apart: false, kernel: factor, stride: factor, dilation: 1, padBefore: 0 })),
+  saves: {},
+  inPlace: false,
+  outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
+  forward: (context, { node: { args }, source, destination, rows, columns }) =>
+    shuffle(context, { fine: destination, coarse: source, ...args, before: [rows.padBefore, columns.padBefore] }, 0),
+  backward: (context, { node: { args }, rows, columns }, { destination, source }) =>
+    shuffle(context, { fine: destination!, coarse: source!, ...args, before: [rows.padBefore, columns.padBefore] }, 1)
+}

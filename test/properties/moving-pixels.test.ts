@@ -1,0 +1,92 @@
+// Ops that move pixels, in tiles that divide nothing in particular.
+import { isRight } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import * as dsl from '../../dsl'
+import { buildGraph, fusedTiledAxes, verify, type Graph, type Grid, type Segment } from '../../staging'
+import { gridMistake, segmentTiling } from '../../staging/tiling'
+import { onFastDevices } from '../devices'
+import { gradients, must, stageFor, type Execution } from '../golden/execute'
+import { drawsOf } from '../staging/random-nets'
+import { assertClose } from './random-execution'
+
+const convolution = (out: number, k = 3): dsl.AnyLayer => dsl.conv2d({ out, k, p: k >> 1 })
+
+/** What stands between two convolutions: of 18 channels, 8 rows and 6 columns. */
+const moved: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
+  'shuffled by 3': [dsl.pixelShuffle({ factor: 3 })]
+}
+
+const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)
+
+/** What is proved of a program before it runs. */
+const proves = (execution: Execution): void => {
+  const optimizer = { kind: 'sgd', momentum: 0.9, weightDecay: 0 } as const
+  for (const objective of [{ kind: 'gradients' }, { kind: 'evaluate' }, { kind: 'train', optimizer }] as const)
+    must(verify(must(stageFor(execution, objective)).program))
+}
+
+const graphOf = (layers: readonly dsl.AnyLayer[], input: readonly number[]): Graph => {
+  const built = buildGraph({ name: 'net', layers }, input as readonly [number, number, number, number])
+  if (!isRight(built)) throw new Error(built.left.message)
+  return built.right
+}
+
+type Drawn = Execution & { readonly graph: Graph }
+
+const executionOf = (layers: readonly dsl.AnyLayer[]): Drawn => {
+  const draw = drawsOf(5)
+  const input = [2, 3, 8, 6] as const
+  const values = (shape: readonly number[]): Float64Array => Float64Array.from({ length: product(shape) }, () => draw(-1000, 1000) / 1000)
+  const graph = graphOf(layers, input)
+  const weights = new Map(
+    graph.parameters.map(({ name, role, shape }) => [name, role === 'runningVariance' ? values(shape).fill(1) : values(shape)])
+  )
+  const batch = { input: values(input), target: values(graph.nodes.at(-1)!.input) }
+  return { model: { name: 'net', layers }, input, device: 'reference', threads: 2, weights, batch, graph }
+}
+
+const grids: readonly Grid[] = [1, 2].flatMap((B) => [1, 2, 3, 5].flatMap((H) => [1, 2, 4].map((W): Grid => ({ B, H, W }))))
+
+/** All tilings of the ops before `end`; each op behind them is a segment. */
+const tilings = (graph: Graph, end: number): readonly (readonly Segment[])[] => {
+  const span = { from: 0, to: end }
+  const axes = fusedTiledAxes(graph, span)
+  return grids
+    .filter((grid) => (['B', 'H', 'W'] as const).every((axis) => grid[axis] === 1 || axes.includes(axis)))
+    .filter((grid) => gridMistake(graph, span, grid) === undefined && segmentTiling(graph, span, grid) !== undefined)
+    .map((grid) => [
+      { ...span, grid, recompute: true, reorder: 'once' },
+      ...graph.nodes.slice(end).map((_, index): Segment => ({
+        ...{ from: end + index, to: end + index + 1, grid: { B: 1, H: 1, W: 1 } },
+        recompute: false,
+        reorder: 'once'
+      }))
+    ])
+}
+
+for (const [name, layers] of Object.entries(moved)) {
+  const { graph, ...execution } = executionOf([convolution(18), dsl.tanh, ...layers, convolution(3), dsl.tanh, dsl.meanSquaredError])
+  const ends = [graph.nodes.length - 3, graph.nodes.length - 2, graph.nodes.length]
+
+  test(`${name}: tiles compute what plain does`, async () => {
+    const plain = await gradients({ ...execution, strategy: 'plain' })
+    for (const end of ends) {
+      const all = tilings(graph, end)
+      assert.ok(all.some(([first]) => first!.grid.H > 2 && first!.grid.W > 1))
+      for (const segments of all) {
+        proves({ ...execution, segments })
+        assertClose(await gradients({ ...execution, segments }), plain, 1e-12)
+      }
+    }
+  })
+
+  onFastDevices(test, `${name}: it computes what the reference device does`, async (device) => {
+    const plain = await gradients({ ...execution, strategy: 'plain' })
+    assertClose(await gradients({ ...execution, device, strategy: 'plain' }), plain, 1e-4, 1e-5)
+    for (const segments of tilings(graph, ends[1]!).slice(-3))
+      assertClose(await gradients({ ...execution, device, segments }), plain, 1e-4, 1e-5)
+  })
+}
+
+test.run()

@@ -1,0 +1,12 @@
+import { globalAvgPool, input, net, pixelShuffle, relu } from '../../dsl'
+
+const x = input([1, 6, 5, 8])
+
+// expects: pixelShuffle: the factor must be a whole number above 0
+net(x, [pixelShuffle({ factor: 1.5 })])
+
+// expects: pixelShuffle: its 6 channels are no multiple of 4, the factor's square
+net(x, [relu, pixelShuffle({ factor: 2 })])
+
+// expects: pixelShuffle: takes an image BxCxHxW, not 1x6
+net(x, [globalAvgPool, pixelShuffle({ factor: 2 })])
