@@ -26,6 +26,7 @@ export {
   meanSquaredError,
   pixelCrossEntropy,
   pixelShuffle,
+  pixelUnshuffle,
   relu,
   resize,
   sigmoid,

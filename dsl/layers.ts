@@ -39,6 +39,12 @@ export const adaptiveAvgPool2d = layerMaker('adaptiveAvgPool2d')
  */
 export const pixelShuffle = layerMaker('pixelShuffle')
 
+/**
+ * [B, C, H · factor, W · factor] to [B, C · factor², H, W], as torch.nn.PixelUnshuffle: each square of pixels becomes channels of one, row by
+ * row. Refused where the factor does not divide height and width.
+ */
+export const pixelUnshuffle = layerMaker('pixelUnshuffle')
+
 /** Mean over the pixels that count of -log softmax(scores)[class], by their class's weight; of scores [B, N, H, W]. */
 export const pixelCrossEntropy = defaultLayerMaker('pixelCrossEntropy')
 

@@ -53,6 +53,7 @@ export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
   globalAvgPool: without('globalAvgPool'),
   resize: options('resize', { mode: oneOf('bilinear', 'nearest') }, { size: pair, scale: pair, to: oneOf('block'), alignCorners: flag }),
   pixelShuffle: options('pixelShuffle', { factor: count }, {}),
+  pixelUnshuffle: options('pixelUnshuffle', { factor: count }, {}),
   flatten: without('flatten'),
   softmaxCrossEntropy: without('softmaxCrossEntropy'),
   pixelCrossEntropy: options('pixelCrossEntropy', {}, { ignore: count, classWeights: counts }),

@@ -26,7 +26,14 @@ import {
   type PixelCrossEntropyShape,
   type SoftmaxCrossEntropyShape
 } from './losses'
-import { pixelShuffle, type PixelShuffleArguments, type PixelShuffleShape } from './movement'
+import {
+  pixelShuffle,
+  pixelUnshuffle,
+  type PixelShuffleArguments,
+  type PixelShuffleShape,
+  type PixelUnshuffleArguments,
+  type PixelUnshuffleShape
+} from './movement'
 import {
   batchNorm,
   groupNorm,
@@ -87,6 +94,8 @@ export interface OpArguments {
   readonly adaptiveAvgPool2d: AdaptiveAvgPool2dArguments
   /** [B, C factor^2, H, W] to [B, C, H factor, W factor]: the channels of a pixel become a square of pixels. */
   readonly pixelShuffle: PixelShuffleArguments
+  /** The inverse of pixelShuffle. */
+  readonly pixelUnshuffle: PixelUnshuffleArguments
   /** Joins the two branches of a `residual`. */
   readonly add: NoOptions
   /** Joins the branches of a `parallel` along the channels. */
@@ -124,6 +133,7 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly resize: ResizeShape<S, A, Start>
   readonly adaptiveAvgPool2d: AdaptivePoolShape<S, A>
   readonly pixelShuffle: PixelShuffleShape<S, A>
+  readonly pixelUnshuffle: PixelUnshuffleShape<S, A>
   readonly add: AddShape<Inputs>
   readonly concat: ConcatShape<Inputs>
   readonly softmaxCrossEntropy: SoftmaxCrossEntropyShape<S>
@@ -165,6 +175,7 @@ export const opRecords = {
   resize,
   adaptiveAvgPool2d,
   pixelShuffle,
+  pixelUnshuffle,
   add,
   concat,
   softmaxCrossEntropy,

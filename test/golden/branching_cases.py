@@ -124,6 +124,7 @@ CASES = {
     'small deeplab with decoder': ([2, 3, 25, 29], [*normalised('a', 6, 3, s=2, p=1), parallel(normalised('low', 3, 1), [*basic_block('b', 8, s=2, projects=True), *pyramid(6, 2, 3), resize('bilinear', to='block')]), *normalised('c', 6, 3, p=1), conv('d', 4, 1), resize('bilinear', to='block'), PIXELS]),
     'batch norm of vectors': ([5, 3, 7, 6], [unbiased('a', 18, 3, p=1), op('globalAvgPool'), norm('an'), SILU, named('b', 'linear', out=9, bias=False), norm('bn', eps=1e-3, momentum=0.3), TANH, named('c', 'linear', out=4), CLASSES]),
     'pixel shuffle': ([2, 3, 7, 6], [conv('a', 18, 3, p=1), op('pixelShuffle', factor=3), SILU, conv('b', 8, 3, p=1), op('pixelShuffle', factor=2), SILU, conv('c', 3, 3, s=2), SQUARES]),
+    'pixel unshuffle': ([2, 3, 12, 18], [op('pixelUnshuffle', factor=3), conv('a', 5, 3, p=1), SILU, op('pixelUnshuffle', factor=2), conv('b', 4, 1), SQUARES]),
     'batch norm of pooled pixels': ([3, 3, 9, 8], [unbiased('a', 18, 3), SILU, adaptive(1), norm('an'), TANH, unbiased('b', 5, 1), norm('bn', affine=False), SQUARES]),
 }
 

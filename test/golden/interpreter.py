@@ -113,8 +113,8 @@ def apply(layer, parameters, tensors, target):
         return F.adaptive_avg_pool2d(x, pair(args['out']))
     if op == 'globalAvgPool':
         return x.mean((2, 3))
-    if op == 'pixelShuffle':
-        return F.pixel_shuffle(x, args['factor'])
+    if op in ('pixelShuffle', 'pixelUnshuffle'):
+        return (F.pixel_shuffle if op == 'pixelShuffle' else F.pixel_unshuffle)(x, args['factor'])
     if op == 'resize':
         return resize(x, args, tensors[layer.get('block', 0)])
     if op == 'flatten':

@@ -14,7 +14,11 @@ const convolution = (out: number, k = 3): dsl.AnyLayer => dsl.conv2d({ out, k, p
 
 /** What stands between two convolutions: of 18 channels, 8 rows and 6 columns. */
 const moved: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
-  'shuffled by 3': [dsl.pixelShuffle({ factor: 3 })]
+  'shuffled by 3': [dsl.pixelShuffle({ factor: 3 })],
+  'unshuffled by 2': [dsl.pixelUnshuffle({ factor: 2 })],
+  'shuffled by 1': [dsl.pixelShuffle({ factor: 1 }), dsl.tanh, dsl.pixelUnshuffle({ factor: 1 })],
+  'shuffled and back': [dsl.pixelShuffle({ factor: 3 }), convolution(1), dsl.pixelUnshuffle({ factor: 6 })],
+  'unshuffled beside a larger window': [dsl.parallel([[dsl.pixelUnshuffle({ factor: 2 })], [dsl.conv2d({ out: 3, k: 5, s: 2, p: 2 })]])]
 }
 
 const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)

@@ -26,6 +26,7 @@ import {
   parallel,
   pixelCrossEntropy,
   pixelShuffle,
+  pixelUnshuffle,
   relu,
   residual,
   resize,
@@ -145,7 +146,7 @@ const pixels = pipe(
 )
 holds<Same<ShapeOf<typeof pixels>, readonly []>>()
 
-const rearranged = net(input([2, 3, 96, 50]), [conv2d({ out: 12, k: 2, s: 2 }), tile({ H: 3, W: 2 }), pixelShuffle({ factor: 2 })])
+const rearranged = net(input([2, 3, 96, 50]), [pixelUnshuffle({ factor: 2 }), tile({ H: 3, W: 2 }), pixelShuffle({ factor: 2 })])
 holds<Same<ShapeOf<typeof rearranged>, readonly [2, 3, 96, 50]>>()
 
 const fromFile = (batch: number, height: number, width: number, classes: number, layers: Layers, kernel: number) => {
@@ -192,6 +193,7 @@ const openFamily = <const W extends number, const K extends number, const B exte
       resize({ mode: 'nearest', size: [k, 8] }),
       adaptiveAvgPool2d({ out: k }),
       pixelShuffle({ factor: k }),
+      pixelUnshuffle({ factor: k }),
       checkpointWithin(k),
       tile({ H: k }),
       dropout({ rate: k }),

@@ -1,4 +1,4 @@
-import { globalAvgPool, input, net, pixelShuffle, relu } from '../../dsl'
+import { globalAvgPool, input, net, pixelShuffle, pixelUnshuffle, relu } from '../../dsl'
 
 const x = input([1, 6, 5, 8])
 
@@ -10,3 +10,12 @@ net(x, [relu, pixelShuffle({ factor: 2 })])
 
 // expects: pixelShuffle: takes an image BxCxHxW, not 1x6
 net(x, [globalAvgPool, pixelShuffle({ factor: 2 })])
+
+// expects: pixelUnshuffle: the factor must be a whole number above 0
+net(x, [pixelUnshuffle({ factor: 0 })])
+
+// expects: pixelUnshuffle: the factor 2 does not divide 5x8
+net(x, [relu, pixelUnshuffle({ factor: 2 })])
+
+// expects: pixelUnshuffle: takes an image BxCxHxW, not 1x6
+net(x, [globalAvgPool, pixelUnshuffle({ factor: 2 })])

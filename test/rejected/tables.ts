@@ -29,6 +29,7 @@ export const kernels: { readonly [P in Op]: string } = {
   resize: 'resize',
   adaptiveAvgPool2d: 'adaptivePool',
   pixelShuffle: 'pixelShuffle',
+  pixelUnshuffle: 'pixelShuffle',
   add: 'add',
   concat: 'copyChannels',
   softmaxCrossEntropy: 'softmaxCrossEntropy',

@@ -148,9 +148,10 @@ const randomTransposed = (draw: Draw, channels: number): dsl.AnyLayer => {
   })
 }
 
-/** Channels to squares of pixels, where those are few yet. */
+/** Channels to squares of pixels where those are few yet, and squares of pixels to channels where they are whole. */
 const randomShuffle = (draw: Draw, [, , height, width]: readonly number[]): dsl.AnyLayer => {
   const factor = draw(2, 3)
+  if (height! % factor === 0 && width! % factor === 0 && draw(0, 1) === 1) return dsl.pixelUnshuffle({ factor })
   const shuffled = dsl.seq([dsl.conv2d({ out: factor ** 2 * draw(1, 2), k: 1 }), dsl.pixelShuffle({ factor })])
   return Math.max(height!, width!) > 12 ? dsl.avgPool2d({ k: 2, ceilMode: true }) : shuffled
 }

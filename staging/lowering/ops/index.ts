@@ -5,7 +5,7 @@ import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
 import { add, concat } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
-import { pixelShuffle } from './movement'
+import { pixelShuffle, pixelUnshuffle } from './movement'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
 import { pixelCrossEntropy } from './pixel-loss'
@@ -28,6 +28,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   resize,
   adaptiveAvgPool2d,
   pixelShuffle,
+  pixelUnshuffle,
   add,
   concat,
   pixelCrossEntropy,

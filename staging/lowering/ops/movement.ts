@@ -42,3 +42,14 @@ export const pixelShuffle: OpLowering<'pixelShuffle'> = {
   backward: (context, { node: { args }, rows, columns }, { destination, source }) =>
     shuffle(context, { fine: destination!, coarse: source!, ...args, before: [rows.padBefore, columns.padBefore] }, 1)
 }
+
+export const pixelUnshuffle: OpLowering<'pixelUnshuffle'> = {
+  access: ({ factor }) => imageAccess(() => ({ kind: 'window', kernel: factor, stride: factor, dilation: 1, padBefore: 0, padAfter: 0 })),
+  saves: {},
+  inPlace: false,
+  outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
+  forward: (context, { node: { args }, source, destination }) =>
+    shuffle(context, { fine: source, coarse: destination, ...args, before: [0, 0] }, 1),
+  backward: (context, { node: { args } }, { destination, source }) =>
+    shuffle(context, { fine: source!, coarse: destination!, ...args, before: [0, 0] }, 0)
+}
