@@ -39,7 +39,7 @@ type ExtentsFrom<
   : Extents
 
 type Resizing =
-  'conv2d' | 'maxPool2d' | 'avgPool2d' | 'convTranspose2d' | 'resize' | 'adaptiveAvgPool2d' | 'pixelShuffle' | 'pixelUnshuffle'
+  'conv2d' | 'maxPool2d' | 'avgPool2d' | 'convTranspose2d' | 'resize' | 'adaptiveAvgPool2d' | 'pixelShuffle' | 'pixelUnshuffle' | 'pad'
 
 type ExtentsOf<X, S extends Image, Start extends Image> = X extends { readonly op: infer N; readonly args: infer A }
   ? N extends Op

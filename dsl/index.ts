@@ -1,6 +1,7 @@
 export type { AnyLayer, ArgsOf, Layers, Mark } from './arguments'
 export { isLoss, type Op, type OpArguments } from './ops'
 export type { Padding, Pair } from './ops/options'
+export { padModes, type PadMode } from './ops/movement'
 export { dense, parallel, residual, type Parallel, type Residual } from './blocks'
 export { flatLayers, type FlatLayer } from './flat-layers'
 export type { Layer } from './layer'
@@ -24,6 +25,7 @@ export {
   linear,
   maxPool2d,
   meanSquaredError,
+  pad,
   pixelCrossEntropy,
   pixelShuffle,
   pixelUnshuffle,

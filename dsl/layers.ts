@@ -45,6 +45,12 @@ export const pixelShuffle = layerMaker('pixelShuffle')
  */
 export const pixelUnshuffle = layerMaker('pixelUnshuffle')
 
+/**
+ * Rows and columns around [B, C, H, W], as torch.nn.functional.pad: zeros, or with `mode` what the image has at its edges, reflected or
+ * repeated. Refused where a padding that reflects is not less than the image.
+ */
+export const pad = layerMaker('pad')
+
 /** Mean over the pixels that count of -log softmax(scores)[class], by their class's weight; of scores [B, N, H, W]. */
 export const pixelCrossEntropy = defaultLayerMaker('pixelCrossEntropy')
 

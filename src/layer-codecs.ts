@@ -1,5 +1,5 @@
 import type * as t from 'io-ts'
-import type { ArgsOf, Mark, Op, Padding, Pair } from '../dsl'
+import { padModes, type ArgsOf, type Mark, type Op, type Padding, type Pair } from '../dsl'
 import { type OptionalCodecs, type RequiredCodecs, exactly } from '../staging/exactly'
 import { accepting, flag, oneOf } from './codecs'
 
@@ -54,6 +54,7 @@ export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
   resize: options('resize', { mode: oneOf('bilinear', 'nearest') }, { size: pair, scale: pair, to: oneOf('block'), alignCorners: flag }),
   pixelShuffle: options('pixelShuffle', { factor: count }, {}),
   pixelUnshuffle: options('pixelUnshuffle', { factor: count }, {}),
+  pad: options('pad', { p: padding }, { mode: oneOf(...padModes) }),
   flatten: without('flatten'),
   softmaxCrossEntropy: without('softmaxCrossEntropy'),
   pixelCrossEntropy: options('pixelCrossEntropy', {}, { ignore: count, classWeights: counts }),

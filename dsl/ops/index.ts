@@ -27,8 +27,11 @@ import {
   type SoftmaxCrossEntropyShape
 } from './losses'
 import {
+  pad,
   pixelShuffle,
   pixelUnshuffle,
+  type PadArguments,
+  type PadShape,
   type PixelShuffleArguments,
   type PixelShuffleShape,
   type PixelUnshuffleArguments,
@@ -96,6 +99,8 @@ export interface OpArguments {
   readonly pixelShuffle: PixelShuffleArguments
   /** The inverse of pixelShuffle. */
   readonly pixelUnshuffle: PixelUnshuffleArguments
+  /** Adds rows and columns of zeros, or of what the image has at its edges. */
+  readonly pad: PadArguments
   /** Joins the two branches of a `residual`. */
   readonly add: NoOptions
   /** Joins the branches of a `parallel` along the channels. */
@@ -134,6 +139,7 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly adaptiveAvgPool2d: AdaptivePoolShape<S, A>
   readonly pixelShuffle: PixelShuffleShape<S, A>
   readonly pixelUnshuffle: PixelUnshuffleShape<S, A>
+  readonly pad: PadShape<S, A>
   readonly add: AddShape<Inputs>
   readonly concat: ConcatShape<Inputs>
   readonly softmaxCrossEntropy: SoftmaxCrossEntropyShape<S>
@@ -176,6 +182,7 @@ export const opRecords = {
   adaptiveAvgPool2d,
   pixelShuffle,
   pixelUnshuffle,
+  pad,
   add,
   concat,
   softmaxCrossEntropy,

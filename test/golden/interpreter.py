@@ -115,6 +115,10 @@ def apply(layer, parameters, tensors, target):
         return x.mean((2, 3))
     if op in ('pixelShuffle', 'pixelUnshuffle'):
         return (F.pixel_shuffle if op == 'pixelShuffle' else F.pixel_unshuffle)(x, args['factor'])
+    if op == 'pad':
+        top, bottom, left, right = sides(args['p'])
+        mode = args.get('mode', 'zeros')
+        return F.pad(x, (left, right, top, bottom), 'constant' if mode == 'zeros' else mode)
     if op == 'resize':
         return resize(x, args, tensors[layer.get('block', 0)])
     if op == 'flatten':

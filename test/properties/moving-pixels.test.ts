@@ -18,7 +18,14 @@ const moved: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   'unshuffled by 2': [dsl.pixelUnshuffle({ factor: 2 })],
   'shuffled by 1': [dsl.pixelShuffle({ factor: 1 }), dsl.tanh, dsl.pixelUnshuffle({ factor: 1 })],
   'shuffled and back': [dsl.pixelShuffle({ factor: 3 }), convolution(1), dsl.pixelUnshuffle({ factor: 6 })],
-  'unshuffled beside a larger window': [dsl.parallel([[dsl.pixelUnshuffle({ factor: 2 })], [dsl.conv2d({ out: 3, k: 5, s: 2, p: 2 })]])]
+  'unshuffled beside a larger window': [dsl.parallel([[dsl.pixelUnshuffle({ factor: 2 })], [dsl.conv2d({ out: 3, k: 5, s: 2, p: 2 })]])],
+  'padded with zeros': [dsl.pad({ p: [3, 0, 1, 2] })],
+  'padded by far': [dsl.pad({ p: [9, 7, 8, 0] }), dsl.conv2d({ out: 2, k: 2, s: 2 })],
+  reflected: [dsl.pad({ p: [7, 2, 0, 5], mode: 'reflect' })],
+  'edges repeated': [dsl.pad({ p: [9, 4, 2, 10], mode: 'replicate' })],
+  'padded in each way': [dsl.pad({ p: 1, mode: 'reflect' }), dsl.pad({ p: [2, 0], mode: 'replicate' }), dsl.pad({ p: [0, 1] })],
+  'padded by nothing': [dsl.pad({ p: 0, mode: 'reflect' })],
+  'added to its shifted self': [dsl.residual([dsl.pad({ p: [2, 0, 1, 0], mode: 'reflect' }), dsl.conv2d({ out: 18, k: [3, 2] })])]
 }
 
 const product = (shape: readonly number[]): number => shape.reduce((all, extent) => all * extent, 1)

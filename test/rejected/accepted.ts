@@ -23,6 +23,7 @@ import {
   modelOf,
   named,
   net,
+  pad,
   parallel,
   pixelCrossEntropy,
   pixelShuffle,
@@ -146,7 +147,14 @@ const pixels = pipe(
 )
 holds<Same<ShapeOf<typeof pixels>, readonly []>>()
 
-const rearranged = net(input([2, 3, 96, 50]), [pixelUnshuffle({ factor: 2 }), tile({ H: 3, W: 2 }), pixelShuffle({ factor: 2 })])
+const rearranged = net(input([2, 3, 30, 41]), [
+  pad({ p: [0, 2, 4, 3] }),
+  pad({ p: [31, 0], mode: 'reflect' }),
+  pad({ p: 1, mode: 'replicate' }),
+  pixelUnshuffle({ factor: 2 }),
+  tile({ H: 3, W: 2 }),
+  pixelShuffle({ factor: 2 })
+])
 holds<Same<ShapeOf<typeof rearranged>, readonly [2, 3, 96, 50]>>()
 
 const fromFile = (batch: number, height: number, width: number, classes: number, layers: Layers, kernel: number) => {
@@ -194,6 +202,7 @@ const openFamily = <const W extends number, const K extends number, const B exte
       adaptiveAvgPool2d({ out: k }),
       pixelShuffle({ factor: k }),
       pixelUnshuffle({ factor: k }),
+      pad({ p: [k, 1], mode: 'reflect' }),
       checkpointWithin(k),
       tile({ H: k }),
       dropout({ rate: k }),

@@ -1,4 +1,4 @@
-import { globalAvgPool, input, net, pixelShuffle, pixelUnshuffle, relu } from '../../dsl'
+import { globalAvgPool, input, net, pad, pixelShuffle, pixelUnshuffle, relu } from '../../dsl'
 
 const x = input([1, 6, 5, 8])
 
@@ -19,3 +19,15 @@ net(x, [relu, pixelUnshuffle({ factor: 2 })])
 
 // expects: pixelUnshuffle: takes an image BxCxHxW, not 1x6
 net(x, [globalAvgPool, pixelUnshuffle({ factor: 2 })])
+
+// expects: pad: paddings must be whole numbers, at least 0
+net(x, [pad({ p: [1, -1] })])
+
+// expects: pad: a padding that reflects must be less than the image's 5x8
+net(x, [relu, pad({ p: [0, 5, 0, 0], mode: 'reflect' })])
+
+// expects: pad: takes an image BxCxHxW, not 1x6
+net(x, [globalAvgPool, pad({ p: 1 })])
+
+// expects: Type '"circular"' is not assignable
+pad({ p: 1, mode: 'circular' })

@@ -30,6 +30,7 @@ export const kernels: { readonly [P in Op]: string } = {
   adaptiveAvgPool2d: 'adaptivePool',
   pixelShuffle: 'pixelShuffle',
   pixelUnshuffle: 'pixelShuffle',
+  pad: 'pad',
   add: 'add',
   concat: 'copyChannels',
   softmaxCrossEntropy: 'softmaxCrossEntropy',

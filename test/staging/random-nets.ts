@@ -156,9 +156,15 @@ const randomShuffle = (draw: Draw, [, , height, width]: readonly number[]): dsl.
   return Math.max(height!, width!) > 12 ? dsl.avgPool2d({ k: 2, ceilMode: true }) : shuffled
 }
 
+const randomPad = (draw: Draw, [, , height, width]: readonly number[]): dsl.AnyLayer => {
+  const mode = (['zeros', 'reflect', 'replicate'] as const)[draw(0, 2)]!
+  const side = (extent: number): number => draw(0, mode === 'reflect' ? Math.min(4, extent - 1) : 4)
+  return dsl.pad({ p: [side(height!), side(height!), side(width!), side(width!)], mode })
+}
+
 /** What branching and normalised networks have beside a chain's layers. */
 const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer => {
-  switch (draw(0, 11)) {
+  switch (draw(0, 12)) {
     case 0:
       return randomNormalisation(draw, shape[1]!)
     case 1:
@@ -174,6 +180,8 @@ const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer =>
     case 6:
     case 7:
       return randomShuffle(draw, shape)
+    case 8:
+      return randomPad(draw, shape)
     default:
       return randomBlock(draw, shape, draw(0, 2))
   }

@@ -5,7 +5,7 @@ import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
 import { add, concat } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
-import { pixelShuffle, pixelUnshuffle } from './movement'
+import { pad, pixelShuffle, pixelUnshuffle } from './movement'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
 import { pixelCrossEntropy } from './pixel-loss'
@@ -29,6 +29,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   adaptiveAvgPool2d,
   pixelShuffle,
   pixelUnshuffle,
+  pad,
   add,
   concat,
   pixelCrossEntropy,

@@ -1,8 +1,10 @@
+import { padModes, windowOf } from '../../../dsl'
 import { imageAccess } from '../../access'
 import { layoutCode } from '../../layout'
-import type { Context } from '../context'
+import type { Context, Step } from '../context'
 import type { TileTensor } from '../tile-tensor'
-import type { OpLowering } from './op-lowering'
+import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
+import { resampledFields, resampledPlaces } from './resampling'
 
 /** A tile of few channels and one of factor^2 times as many, which begins so many of the first one's rows and columns before it. */
 interface Shuffled {
@@ -52,4 +54,31 @@ export const pixelUnshuffle: OpLowering<'pixelUnshuffle'> = {
     shuffle(context, { fine: source, coarse: destination, ...args, before: [0, 0] }, 1),
   backward: (context, { node: { args } }, { destination, source }) =>
     shuffle(context, { fine: source!, coarse: destination!, ...args, before: [0, 0] }, 0)
+}
+
+const padFields = (step: Step<NodeFor<'pad'>>) => {
+  const { p, mode = 'zeros' } = step.node.args
+  const { top, left } = windowOf({ k: 1, p }).padding
+  return { padTop: top, padLeft: left, mode: padModes.indexOf(mode), ...resampledFields(step) }
+}
+
+/** By absolute coordinates, so that a tile finds what the whole finds; backward adds up what shows the same pixel. */
+export const pad: OpLowering<'pad'> = {
+  access: ({ p, mode = 'zeros' }) => {
+    const { top, bottom, left, right } = windowOf({ k: 1, p }).padding
+    return imageAccess((index) => ({ kind: 'pad', mode, before: [top, left][index]!, after: [bottom, right][index]! }))
+  },
+  saves: {},
+  inPlace: false,
+  outputLayout: sameLayout,
+  forward: ({ emit }, step) =>
+    emit.launch<'padForward'>(
+      { kind: 'padForward', ...padFields(step) },
+      { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
+    ),
+  backward: ({ emit }, step, { destination, source }) =>
+    emit.launch<'padBackward'>(
+      { kind: 'padBackward', ...padFields(step) },
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...resampledPlaces(step) }
+    )
 }

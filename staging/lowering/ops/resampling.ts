@@ -5,7 +5,8 @@ import { index } from '../emitter'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 import { globalAvgPool } from './pooling'
 
-const fields = ({ node, source, destination }: Step<NodeFor<'resize' | 'adaptiveAvgPool2d'>>) => ({
+/** The tiles of input and output, and the whole tensors. */
+export const resampledFields = ({ node, source, destination }: Step) => ({
   batch: source.extents[0],
   channels: source.extents[1],
   inHeight: source.extents[2],
@@ -20,7 +21,7 @@ const fields = ({ node, source, destination }: Step<NodeFor<'resize' | 'adaptive
 })
 
 /** Absolute coordinates of the tiles' first rows and columns. */
-const places = ({ sourceRegion, destinationRegion }: Step) => ({
+export const resampledPlaces = ({ sourceRegion, destinationRegion }: Step) => ({
   sourceRow: index(sourceRegion.from[1], [0, sourceRegion.advance[1], 0]),
   sourceColumn: index(sourceRegion.from[2], [0, 0, sourceRegion.advance[2]]),
   destinationRow: index(destinationRegion.from[1], [0, destinationRegion.advance[1], 0]),
@@ -30,7 +31,7 @@ const places = ({ sourceRegion, destinationRegion }: Step) => ({
 const resizeFields = (step: Step<NodeFor<'resize'>>) => ({
   bilinear: step.node.args.mode === 'bilinear' ? 1 : 0,
   alignCorners: step.node.args.alignCorners === true ? 1 : 0,
-  ...fields(step)
+  ...resampledFields(step)
 })
 
 export const resize: OpLowering<'resize'> = {
@@ -48,12 +49,12 @@ export const resize: OpLowering<'resize'> = {
   forward: ({ emit }, step) =>
     emit.launch<'resizeForward'>(
       { kind: 'resizeForward', ...resizeFields(step) },
-      { source: step.source.address, destination: step.destination.address, ...places(step) }
+      { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
     ),
   backward: ({ emit }, step, { destination, source }) =>
     emit.launch<'resizeBackward'>(
       { kind: 'resizeBackward', ...resizeFields(step) },
-      { destinationGradient: destination!.address, sourceGradient: source!.address, ...places(step) }
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...resampledPlaces(step) }
     )
 }
 
@@ -76,14 +77,14 @@ export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
     isGlobal(step.node.args)
       ? globalAvgPool.forward(context, step as never)
       : context.emit.launch<'adaptivePoolForward'>(
-          { kind: 'adaptivePoolForward', ...fields(step) },
-          { source: step.source.address, destination: step.destination.address, ...places(step) }
+          { kind: 'adaptivePoolForward', ...resampledFields(step) },
+          { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
         ),
   backward: (context, step: AdaptiveStep, gradients) =>
     isGlobal(step.node.args)
       ? globalAvgPool.backward(context, step as never, gradients)
       : context.emit.launch<'adaptivePoolBackward'>(
-          { kind: 'adaptivePoolBackward', ...fields(step) },
-          { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...places(step) }
+          { kind: 'adaptivePoolBackward', ...resampledFields(step) },
+          { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...resampledPlaces(step) }
         )
 }
