@@ -19,6 +19,7 @@ export {
   flatten,
   gelu,
   globalAvgPool,
+  globalMaxPool,
   groupNorm,
   instanceNorm,
   leakyRelu,

@@ -75,6 +75,12 @@ export const gelu = layer('gelu', {})
 /** Mean over the pixels: [B, C, H, W] to [B, C]. */
 export const globalAvgPool = layer('globalAvgPool', {})
 
+/**
+ * The largest element of each channel: [B, C, H, W] to [B, C], as torch.nn.AdaptiveMaxPool2d(1). Its gradient goes to the first of equals in
+ * the order of rows; a NaN is the largest.
+ */
+export const globalMaxPool = layer('globalMaxPool', {})
+
 /** [B, C, H, W] to [B, C · H · W]. */
 export const flatten = layer('flatten', {})
 

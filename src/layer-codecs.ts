@@ -51,6 +51,7 @@ export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
   avgPool2d: options('avgPool2d', { k: pair }, { s: pair, p: padding, ceilMode: flag, countIncludePad: flag }),
   adaptiveAvgPool2d: options('adaptiveAvgPool2d', { out: pair }, {}),
   globalAvgPool: without('globalAvgPool'),
+  globalMaxPool: without('globalMaxPool'),
   resize: options('resize', { mode: oneOf('bilinear', 'nearest') }, { size: pair, scale: pair, to: oneOf('block'), alignCorners: flag }),
   pixelShuffle: options('pixelShuffle', { factor: count }, {}),
   pixelUnshuffle: options('pixelUnshuffle', { factor: count }, {}),

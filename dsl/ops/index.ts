@@ -51,6 +51,7 @@ import {
 import {
   avgPool2d,
   globalAvgPool,
+  globalMaxPool,
   maxPool2d,
   type AvgPool2dArguments,
   type GlobalPoolShape,
@@ -78,6 +79,8 @@ export interface OpArguments {
   /** Divides by the kernel's size; where countIncludePad is false, by what of it lies in the image. */
   readonly avgPool2d: AvgPool2dArguments
   readonly globalAvgPool: NoOptions
+  /** The largest element of each channel of each image. */
+  readonly globalMaxPool: NoOptions
   readonly flatten: NoOptions
   readonly linear: LinearArguments
   /** Zeroes each element with probability `rate`, and scales the others by 1 / (1 - rate). */
@@ -124,6 +127,7 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly maxPool2d: PoolShape<'maxPool2d', S, A>
   readonly avgPool2d: PoolShape<'avgPool2d', S, A>
   readonly globalAvgPool: GlobalPoolShape<'globalAvgPool', S>
+  readonly globalMaxPool: GlobalPoolShape<'globalMaxPool', S>
   readonly flatten: FlattenShape<S>
   readonly linear: LinearShape<S, A>
   readonly dropout: DropoutShape<S, A>
@@ -167,6 +171,7 @@ export const opRecords = {
   maxPool2d,
   avgPool2d,
   globalAvgPool,
+  globalMaxPool,
   flatten,
   linear,
   dropout,

@@ -47,11 +47,12 @@ const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: Pass, te
     : undefined
 }
 
-/** How an output of a tile, and its gradient, is seen in place: all tiles of a sum add to it and read its gradient there. */
+/** Whether the tiles of an image make an op's output together. */
+const reducesPixels = ({ access }: Node): boolean => access.H.kind === 'reduce'
+
+/** How an output of a tile, and its gradient, is seen in place: all tiles of an image add to a sum and read its gradient there. */
 export const viewOfOutput = (context: Context, node: Node, whole: TileTensor, region: Region): TileTensor | undefined =>
-  loweringOf(node).accumulates?.(node.args as never) === true
-    ? sliceOf(whole, region, context.activationBytes)
-    : viewOf(context, whole, region)
+  reducesPixels(node) ? sliceOf(whole, region, context.activationBytes) : viewOf(context, whole, region)
 
 /** Where the output of each op of a tile goes: a whole tensor itself where that can be, else a buffer, shared by ops that work in place. */
 const outputBuffersOf = (context: Context, bound: BoundSegment, body: Body, pass: Pass): ReadonlyMap<number, UnplacedOperand> => {
@@ -216,8 +217,7 @@ export const forwardBody = (context: Context, bound: BoundSegment, body: Body, m
 }
 
 /** Whether an op's output is complete only when all tiles of a segment have added to it. */
-export const isSummedByTiles = (node: Node, { grid }: Segment): boolean =>
-  (grid.H > 1 || grid.W > 1) && loweringOf(node).accumulates?.(node.args as never) === true
+export const isSummedByTiles = (node: Node, { grid }: Segment): boolean => (grid.H > 1 || grid.W > 1) && reducesPixels(node)
 
 /** An op that adds to its output: what tiles add to together was zeroed before them, and is rounded after them. */
 const accumulate = (context: Context, step: Step, pass: Pass): void => {

@@ -73,7 +73,7 @@ export interface Context {
   readonly gradients: readonly boolean[]
   /** Where backward ends: the first node whose output's gradient is wanted, -1 where the input's is, one past the last where none is. */
   readonly firstLearning: number
-  /** By node: the moments with which it normalises. */
+  /** By node: the moments with which it normalises, or the maxima that it gathers. */
   readonly moments: ReadonlyMap<number, Buffer>
   readonly exchange: StepExchange
   /** Inside a segment that runs some convolutions by Winograd: the transformed weights of those; asked for just before they are read. */

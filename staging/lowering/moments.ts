@@ -1,12 +1,14 @@
 import { gathersMoments, isNormalisation, isWithinTile, normalisationOf, type Normalisation } from '../normalisation'
 import type { Segment } from '../plan'
 import type { BoundSegment, Pass } from './bound-segment'
-import type { Context } from './context'
+import type { Context, Step } from './context'
 import { at, moved, type Buffer, type Emitter, type UnplacedOperand } from './emitter'
 import { allOf, copyPart, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from './tensors'
 import type { Body, Region, TileTensor } from './tile-tensor'
 
 const momentBytes = 24
+/** Of a channel's maximum, and where it stands. */
+const maximumBytes = 16
 /** Of a channel's sums for the gradients of a normalisation. */
 export const sumBytes = 16
 
@@ -15,15 +17,21 @@ export const rowsOf = (node: Normalisation): number => {
   return perImage === 1 ? node.input[0] * groups : groups
 }
 
-/** A place for the moments of every op that gathers them. */
+/** A place for the moments of every op that gathers them, and for the maxima of those that pool whole images. */
 export const openMoments = ({ graph, emit }: Pick<Context, 'graph' | 'emit'>): ReadonlyMap<number, Buffer> =>
   new Map(
-    graph.nodes.flatMap((node, position) =>
-      isNormalisation(node) && gathersMoments(node)
-        ? [[position, emit.buffer(`moments of ${node.name}`, rowsOf(node) * momentBytes, 'statistics')] as const]
-        : []
-    )
+    graph.nodes.flatMap((node, position) => {
+      const place = (what: string, bytes: number) => [[position, emit.buffer(`${what} of ${node.name}`, bytes, 'statistics')] as const]
+      if (node.op === 'globalMaxPool') return place('maxima', node.input[0] * node.input[1] * maximumBytes)
+      return isNormalisation(node) && gathersMoments(node) ? place('moments', rowsOf(node) * momentBytes) : []
+    })
   )
+
+/** Where the maxima of a tile's images lie. */
+export const maximaAt = ({ moments }: Context, { node: { input }, position, sourceRegion: { from, advance } }: Step): UnplacedOperand => {
+  const bytesPerImage = input[1] * maximumBytes
+  return moved(at(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
+}
 
 /** Rows of statistics of a tile's images: all of them, unless images have their own. */
 export const rowsOfTile = (
@@ -48,12 +56,16 @@ const gatheringFrom = ({ graph }: Context, { from, to }: Segment): readonly numb
   return [...loading, ...made].filter((position) => gathersMoments(graph.nodes[position]!)).sort((a, b) => a - b)
 }
 
-/** Before the tiles of a pass: moments start at zero that they add to. */
+/** Before the tiles of a pass: what they add to starts at zero. */
 export const zeroMoments = (context: Context, segment: Segment): void =>
-  gatheringFrom(context, segment).forEach((position) => {
+  [...gatheringFrom(context, segment), ...poolingIn(context, segment)].forEach((position) => {
     const buffer = context.moments.get(position)!
     zero(context.emit, buffer, at(buffer))
   })
+
+/** Positions of a span's ops that gather maxima. */
+const poolingIn = ({ graph }: Context, { from, to }: Segment): readonly number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index).filter((position) => graph.nodes[position]!.op === 'globalMaxPool')
 
 /** The ops that gather moments of a tensor in this pass. Recomputation leaves moments as they are. */
 const gatheringOf = ({ graph }: Context, { from, to }: Segment, { mode }: Pick<Pass, 'mode'>, tensor: number): readonly number[] =>

@@ -122,6 +122,7 @@ types('every op: the same shape, or the same sentence', () => {
     maxPool2d: options({ ...windowed, ceilMode: fc.boolean() }, ['k']),
     avgPool2d: options({ k: windowed.k, s: windowed.s, p: windowed.p, ceilMode: fc.boolean() }, ['k']),
     globalAvgPool: fc.constant({}),
+    globalMaxPool: fc.constant({}),
     flatten: fc.constant({}),
     linear: options({ out: fc.integer({ min: -1, max: 9 }), in: fc.integer({ min: 1, max: 4 }) }, ['out']),
     dropout: options({ rate: fc.constantFrom(0, 0.5, 1e-7, 1, 1.5, -0.5) }, ['rate']),

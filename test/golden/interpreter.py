@@ -113,6 +113,8 @@ def apply(layer, parameters, tensors, target):
         return F.adaptive_avg_pool2d(x, pair(args['out']))
     if op == 'globalAvgPool':
         return x.mean((2, 3))
+    if op == 'globalMaxPool':
+        return F.adaptive_max_pool2d(x, 1).flatten(1)
     if op in ('pixelShuffle', 'pixelUnshuffle'):
         return (F.pixel_shuffle if op == 'pixelShuffle' else F.pixel_unshuffle)(x, args['factor'])
     if op == 'pad':

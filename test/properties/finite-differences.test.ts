@@ -18,6 +18,7 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
     dsl.meanSquaredError
   ],
   globalAvgPool: [dsl.globalAvgPool, dsl.meanSquaredError],
+  globalMaxPool: [dsl.globalMaxPool, dsl.tanh, dsl.linear({ out: 2 }), dsl.meanSquaredError],
   flatten: [dsl.flatten, dsl.meanSquaredError],
   linear: [dsl.flatten, dsl.linear({ out: 3 }), dsl.linear({ out: 2, bias: false }), dsl.meanSquaredError],
   dropout: [dsl.dropout({ rate: 0.4 }), dsl.meanSquaredError],

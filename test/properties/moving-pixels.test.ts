@@ -1,12 +1,12 @@
-// Ops that move pixels, in tiles that divide nothing in particular.
+// Ops that move pixels, or pick one of them, in tiles that divide nothing in particular.
 import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { buildGraph, fusedTiledAxes, verify, type Graph, type Grid, type Segment } from '../../staging'
 import { gridMistake, segmentTiling } from '../../staging/tiling'
-import { onFastDevices } from '../devices'
-import { gradients, must, stageFor, type Execution } from '../golden/execute'
+import { bf16Devices, fastDevices, onFastDevices, testsDevice } from '../devices'
+import { gradients, must, outputs, stageFor, type Execution } from '../golden/execute'
 import { drawsOf } from '../staging/random-nets'
 import { assertClose } from './random-execution'
 
@@ -97,6 +97,69 @@ for (const [name, layers] of Object.entries(moved)) {
     assertClose(await gradients({ ...execution, device, strategy: 'plain' }), plain, 1e-4, 1e-5)
     for (const segments of tilings(graph, ends[1]!).slice(-3))
       assertClose(await gradients({ ...execution, device, segments }), plain, 1e-4, 1e-5)
+  })
+}
+
+const pooled: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
+  'the largest': [dsl.globalMaxPool],
+  'the largest of a branch': [dsl.dense([dsl.pad({ p: 1, mode: 'reflect' }), dsl.conv2d({ out: 2, k: 3 })]), dsl.globalMaxPool]
+}
+
+for (const [name, layers] of Object.entries(pooled)) {
+  const { graph, ...execution } = executionOf([
+    convolution(18),
+    dsl.tanh,
+    ...layers,
+    dsl.batchNorm(),
+    dsl.tanh,
+    dsl.linear({ out: 3 }),
+    dsl.meanSquaredError
+  ])
+  const end = graph.nodes.length - 4
+
+  test(`${name}: tiles compute what plain does`, async () => {
+    const plain = await gradients({ ...execution, strategy: 'plain' })
+    const all = tilings(graph, end)
+    assert.is(all.length, grids.length)
+    for (const segments of all) assertClose(await gradients({ ...execution, segments }), plain, 1e-12)
+    const whole = await outputs({ ...execution, strategy: 'plain' })
+    for (const segments of all) {
+      proves({ ...execution, segments })
+      assert.equal(await outputs({ ...execution, segments }), whole)
+    }
+    const recomputed = all[0]!.map((segment): Segment => ({ ...segment, recompute: true }))
+    assertClose(await gradients({ ...execution, segments: recomputed }), plain, 1e-12)
+  })
+
+  onFastDevices(test, `${name}: it computes what the reference device does`, async (device) => {
+    const plain = await gradients({ ...execution, strategy: 'plain' })
+    for (const segments of tilings(graph, end)) assertClose(await gradients({ ...execution, device, segments }), plain, 1e-4, 1e-5)
+  })
+}
+
+/** Where the gradient of the largest of [1, 1, 4, 5] arrives, in 2 x 3 tiles and in one. */
+const arrivals = async (on: Pick<Execution, 'device' | 'precision'>, input: readonly number[]): Promise<readonly (readonly number[])[]> => {
+  const layers = [dsl.globalMaxPool, dsl.meanSquaredError]
+  const graph = graphOf(layers, [1, 1, 4, 5])
+  const execution = { ...on, model: { name: 'net', layers }, input: [1, 1, 4, 5], weights: new Map<string, number[]>() }
+  const [tiled] = tilings(graph, 1).slice(-1)
+  const found = []
+  for (const decisions of [{ strategy: 'plain' as const }, { segments: tiled! }]) {
+    const { tensors } = await gradients({ ...execution, ...decisions, batch: { input, target: [-3] } })
+    found.push([...tensors.get('grad.input')!].flatMap((value, index) => (value === 0 ? [] : [index])))
+  }
+  return found
+}
+
+const ways = [...(['reference', ...fastDevices] as const).map((device) => ({ name: device, on: { device } })), ...bf16Devices()]
+for (const { name, on } of ways.filter(({ on }) => testsDevice(on.device))) {
+  const image = (at: Readonly<Record<number, number>>): readonly number[] => Array.from({ length: 20 }, (_, index) => at[index] ?? -9)
+
+  test(`${name}: of equals the first in the order of rows has the gradient, of zeros whatever their sign, of NaN too`, async () => {
+    assert.equal(await arrivals(on, image({ 4: 2, 5: 2, 16: 2 })), [[4], [4]])
+    assert.equal(await arrivals(on, image({ 9: -0, 11: 0, 12: -0 })), [[9], [9]])
+    assert.equal(await arrivals(on, image({})), [[0], [0]])
+    assert.equal(await arrivals(on, image({ 1: Infinity, 8: NaN, 13: NaN })), [[8], [8]])
   })
 }
 

@@ -12,6 +12,7 @@ import {
   flatten,
   gelu,
   globalAvgPool,
+  globalMaxPool,
   groupNorm,
   input,
   instanceNorm,
@@ -156,6 +157,8 @@ const rearranged = net(input([2, 3, 30, 41]), [
   pixelShuffle({ factor: 2 })
 ])
 holds<Same<ShapeOf<typeof rearranged>, readonly [2, 3, 96, 50]>>()
+const largest = pipe(rearranged, tile({ H: 7 }), checkpoint, relu, globalMaxPool, tile({ H: 96, W: 50 }), checkpoint, linear({ out: 4 }))
+holds<Same<ShapeOf<typeof largest>, readonly [2, 4]>>()
 
 const fromFile = (batch: number, height: number, width: number, classes: number, layers: Layers, kernel: number) => {
   const y = net(input([batch, 3, height, width]), [

@@ -1,4 +1,4 @@
-import { globalAvgPool, input, net, pad, pixelShuffle, pixelUnshuffle, relu } from '../../dsl'
+import { globalAvgPool, globalMaxPool, input, net, pad, pixelShuffle, pixelUnshuffle, relu } from '../../dsl'
 
 const x = input([1, 6, 5, 8])
 
@@ -31,3 +31,6 @@ net(x, [globalAvgPool, pad({ p: 1 })])
 
 // expects: Type '"circular"' is not assignable
 pad({ p: 1, mode: 'circular' })
+
+// expects: globalMaxPool: takes an image BxCxHxW, not 1x6
+net(x, [globalAvgPool, globalMaxPool])

@@ -15,6 +15,7 @@ export const kernels: { readonly [P in Op]: string } = {
   maxPool2d: 'maxPool',
   avgPool2d: 'averagePool',
   globalAvgPool: 'sumPixels',
+  globalMaxPool: 'globalMaxPool',
   flatten: 'reorder',
   linear: 'linear',
   dropout: 'dropout',

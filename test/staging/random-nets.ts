@@ -188,9 +188,11 @@ const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer =>
 }
 
 const randomHead = (draw: Draw): readonly dsl.AnyLayer[] => {
-  switch (draw(0, 3)) {
+  switch (draw(0, 4)) {
     case 0:
       return [dsl.globalAvgPool, dsl.linear({ out: 3 }), dsl.softmaxCrossEntropy]
+    case 3:
+      return [dsl.globalMaxPool, dsl.linear({ out: 3 }), dsl.tanh, dsl.linear({ out: 2 }), dsl.softmaxCrossEntropy]
     case 1:
       return [dsl.flatten, dsl.linear({ out: 4 }), dsl.relu, dsl.linear({ out: 2, bias: false }), dsl.meanSquaredError]
     case 2:

@@ -10,7 +10,7 @@ import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
 import { pixelCrossEntropy } from './pixel-loss'
 import { dropout, leakyRelu, relu } from './pointwise'
-import { avgPool2d, globalAvgPool, maxPool2d } from './pooling'
+import { avgPool2d, globalAvgPool, globalMaxPool, maxPool2d } from './pooling'
 import { adaptiveAvgPool2d, resize } from './resampling'
 import { convTranspose2d } from './transposed-convolution'
 
@@ -38,6 +38,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   maxPool2d,
   avgPool2d,
   globalAvgPool,
+  globalMaxPool,
   flatten,
   linear,
   dropout,

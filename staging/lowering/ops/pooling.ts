@@ -1,8 +1,9 @@
 import { windowOf } from '../../../dsl'
 import { pixelReductionAccess } from '../../access'
 import { layoutCode } from '../../layout'
-import { windowFields, type Step } from '../context'
-import { tileFields } from '../tensors'
+import { windowFields, type Context, type Step } from '../context'
+import { maximaAt } from '../moments'
+import { originOf, tileFields } from '../tensors'
 import { windowAccess } from './convolution'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
@@ -69,6 +70,35 @@ export const globalAvgPool: OpLowering<'globalAvgPool'> = {
       { kind: 'sumPixelsBackward', ...tileFields(source!), scale: scaleOf(step) },
       { sumGradient: destination!.address, sourceGradient: source!.address }
     )
+}
+
+/** A merge over pixels: the maxima, with their places, stay until backward, so that each tile knows whether it holds one. */
+export const globalMaxPool: OpLowering<'globalMaxPool'> = {
+  access: pixelReductionAccess,
+  saves: {},
+  inPlace: false,
+  outputLayout: plainLayout,
+  forward: (context, step) =>
+    context.emit.launch<'globalMaxPoolForward'>(
+      { kind: 'globalMaxPoolForward', ...placedFields(step) },
+      { source: step.source.address, destination: step.destination.address, ...placesOf(context, step) }
+    ),
+  backward: (context, step, { destination, source }) =>
+    context.emit.launch<'globalMaxPoolBackward'>(
+      { kind: 'globalMaxPoolBackward', ...placedFields(step), layout: layoutCode(source!.layout) },
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...placesOf(context, step) }
+    )
+}
+
+const placedFields = ({ node: { input }, source }: Step<NodeFor<'globalMaxPool'>>) => ({
+  ...tileFields(source),
+  fullHeight: input[2],
+  fullWidth: input[3]
+})
+
+const placesOf = (context: Context, step: Step<NodeFor<'globalMaxPool'>>) => {
+  const { rowOrigin, columnOrigin } = originOf(step.sourceRegion)
+  return { maxima: maximaAt(context, step), rowOrigin, columnOrigin }
 }
 
 const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool'>>): number => 1 / (input[2] * input[3])
