@@ -106,7 +106,7 @@ export const elementSizes = (precision: Precision): ElementSizes => {
 
 /**
  * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments; output-gradient: the gradient
- * of one, of which each element seeds exactly one tile's backward; statistics: a normalisation's moments; local: inside one segment;
+ * of one, of which each element seeds exactly one tile's backward; statistics: a normalisation's moments, or maxima; local: inside one segment;
  * unwanted: what a kernel writes beside what is wanted of it.
  */
 export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
