@@ -27,6 +27,7 @@ const timelineOf = ({ stages, output }: Chain): Timeline => {
     residentBytes: 0,
     tensors: stages.map(({ name, x }, i) => ({
       name,
+      identity: { kind: 'output', node: name, form: 'tile' },
       bytes: x,
       movedBytes: x,
       from: Math.max(0, i - 1),

@@ -1,3 +1,4 @@
+import { bufferText } from './ir/buffer-identity'
 import { lazy } from '../memoize'
 import { microBatches } from '../graph/objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
@@ -16,13 +17,15 @@ import { resolve, type Placed } from './placement/resolve'
 import { bindSegments, emitSections, type UnplacedSection } from './step/step'
 import { transferSection } from './step/transfer'
 
-const largestOf = (live: readonly Buffer[]): string =>
-  live
+const largestOf = (live: readonly Buffer[]): string => {
+  const largest = live
     .filter(({ role }) => role !== 'resident')
-    .reduce((largest, buffer) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 }).name
+    .reduce<Buffer | undefined>((most, buffer) => (buffer.bytes > (most?.bytes ?? 0) ? buffer : most), undefined)
+  return largest === undefined ? 'the parameters' : bufferText(largest.identity)
+}
 
 const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] =>
-  lifetimes.map(({ buffer: { name, bytes, role } }, index) => ({ name, offset: offsets[index]!, bytes, role: role }))
+  lifetimes.map(({ buffer: { identity, bytes, role } }, index) => ({ name: bufferText(identity), offset: offsets[index]!, bytes, role }))
 
 /** What a search looks at: of many only the most promising are placed, and fewer still become Programs. Each answer is found when asked for. */
 export interface Lowered {

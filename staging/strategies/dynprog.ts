@@ -27,7 +27,7 @@ export const stepChain = (timeline: Timeline, spans: readonly Span[], link: Devi
   const { stages, tensors, turn, residentBytes } = timeline
   const nodes = spans.at(-1)!.to
   const spanOf = stages.map(({ moment }) => spans.findIndex(({ to }) => (moment < nodes ? moment : 2 * nodes - 1 - moment) < to))
-  const activationOf = ({ name, written }: SwappableTensor): number => (name.startsWith('input of ') ? 0 : spanOf[written]! + 1)
+  const activationOf = ({ identity, written }: SwappableTensor): number => (identity.kind === 'input' ? 0 : spanOf[written]! + 1)
   const activations = [...spans.keys(), spans.length].map((i) => tensors.filter((tensor) => activationOf(tensor) === i))
   const sizes = activations.map((made) => sum(made.map(({ bytes }) => bytes)))
 

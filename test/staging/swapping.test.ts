@@ -38,6 +38,7 @@ const layersOf = (...outputs: readonly number[]): Timeline => {
     residentBytes: 0,
     tensors: outputs.map((bytes, made) => ({
       name: `output of ${made}`,
+      identity: { kind: 'output', node: `${made}`, form: 'tile' },
       bytes,
       movedBytes: bytes,
       from: made,

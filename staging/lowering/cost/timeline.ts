@@ -1,3 +1,4 @@
+import type { NodeBuffer } from '../ir/buffer-identity'
 import { aligned } from '../../placement/placement'
 import { lifetimesOf } from '../../placement/lifetimes'
 import type { Segment } from '../../plans/plan'
@@ -11,7 +12,10 @@ import { stepOf } from '../step/step'
 
 /** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
 export interface SwappableTensor {
+  /** As plans name it. */
   readonly name: string
+  /** Of which layer it is what. */
+  readonly identity: NodeBuffer
   /** In the arena; what is moved may be a few less. */
   readonly bytes: number
   readonly movedBytes: number
@@ -106,7 +110,7 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
     }),
     turn: stages.findIndex(([moment]) => moment >= nodes),
     residentBytes: bytesOfResidents(residents),
-    tensors: kept.map(({ name, buffer, from, to, written, forward, reads }): SwappableTensor => {
+    tensors: kept.map(({ name, identity, buffer, from, to, written, forward, reads }): SwappableTensor => {
       const firstReads = reads.filter((position, index) => index === 0 || stageAt(reads[index - 1]!) !== stageAt(position))
       const inStages = firstReads.map((position): Read => {
         const stage = stageAt(position)
@@ -114,6 +118,7 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
       })
       return {
         name,
+        identity,
         bytes: aligned(buffer.bytes),
         movedBytes: buffer.bytes,
         from: stageAt(from),

@@ -1,3 +1,4 @@
+import { tileIdentity } from '../ir/buffer-identity'
 import type { Node, Statistics } from '../../graph/graph'
 import { gathersMoments, type Normalisation } from '../../graph/statistics'
 import { at, moved, type Buffer, type UnplacedOperand } from '../ir/builder'
@@ -19,7 +20,7 @@ export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'bu
     graph.nodes.flatMap((node: Node, position) => {
       if (!gathersMoments(node)) return []
       const rows = imagesApart(node as Normalisation) * node.statistics!.groups
-      return [[position, builder.buffer(`moments of ${node.name}`, rows * momentBytes, 'statistics')] as const]
+      return [[position, builder.buffer(tileIdentity('moments', node.name), rows * momentBytes, 'statistics')] as const]
     })
   )
 

@@ -1,3 +1,4 @@
+import { bufferText } from '../ir/buffer-identity'
 import { aligned } from '../../placement/placement'
 import type { ModelScope } from './scope'
 import type { ParameterTensor } from './parameter-tensor'
@@ -23,11 +24,18 @@ export const residentsOf = ({ parameters, objective, builder, parameterBytes, gr
     ...tensors.flatMap(({ parameter }) =>
       (parameter.learning === undefined ? [] : names).map((role) => {
         const name = `${role}.${parameter.name}`
-        return { name, role, parameter, buffer: builder.buffer(name, parameter.elements * parameterBytes, 'resident') }
+        return {
+          name,
+          role,
+          parameter,
+          buffer: builder.buffer({ kind: 'state', parameter: parameter.name, state: role }, parameter.elements * parameterBytes, 'resident')
+        }
       })
     ),
     ...tensors.flatMap(({ parameter }) =>
-      parameter.gradient === undefined ? [] : [{ name: parameter.gradient.name, role: 'gradient', parameter, buffer: parameter.gradient }]
+      parameter.gradient === undefined
+        ? []
+        : [{ name: bufferText(parameter.gradient.identity), role: 'gradient', parameter, buffer: parameter.gradient }]
     )
   ]
 }

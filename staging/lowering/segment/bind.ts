@@ -1,3 +1,4 @@
+import { wholeIdentity } from '../ir/buffer-identity'
 import { gathersMoments } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import { endsOnHost, streamedBy } from '../../plans/host-tensors'
@@ -12,7 +13,7 @@ import { wholeTensor } from '../scope/copies'
 import type { WholeTensor } from '../ir/tile-tensor'
 
 const outputOf = (scope: ModelScope, tensor: number): WholeTensor =>
-  wholeTensor(scope, tensor, `the output of ${scope.graph.nodes[tensor - 1]!.name}`, 'boundary')
+  wholeTensor(scope, tensor, wholeIdentity('output', scope.graph.nodes[tensor - 1]!.name), 'boundary')
 
 /** Places for whole tensors between segments. */
 export const boundariesOf = (scope: ModelScope, tensors: Iterable<number>): Map<number, Boundary> => {
@@ -21,7 +22,7 @@ export const boundariesOf = (scope: ModelScope, tensors: Iterable<number>): Map<
     return {
       tensor: outputOf(scope, tensor),
       gradient: scope.requiresGrad[tensor]!
-        ? wholeTensor(scope, tensor, `the gradient of the output of ${name}`, 'output-gradient')
+        ? wholeTensor(scope, tensor, wholeIdentity('output-gradient', name), 'output-gradient')
         : undefined
     }
   }

@@ -1,3 +1,4 @@
+import { tensorText, type BufferIdentity, type NodeBuffer } from '../ir/buffer-identity'
 import { kernelTable } from '../../kernels/kernels'
 import type { Buffer, Pool, UnplacedInstruction } from '../ir/builder'
 
@@ -18,7 +19,9 @@ export const positionOf = ({ code, moments }: StepCode, moment: number): number 
 
 /** A tensor that backward reads and forward made; positions in the step's code. */
 export interface SavedTensor {
+  /** As plans name it. */
   readonly name: string
+  readonly identity: NodeBuffer
   readonly buffer: Buffer
   /** First and last instruction that touches it. */
   readonly from: number
@@ -61,7 +64,10 @@ const usesOf = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'k
 }
 
 /** What a residence can name (see HostStay in plan.ts); moments and copies of parts stay on the device. */
-const namedInPlans = /^(output|winners|input) of /
+const savedKinds: readonly BufferIdentity['kind'][] = ['output', 'indices', 'input']
+
+const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
+  savedKinds.includes(identity.kind) && 'node' in identity && (identity.form === 'tile' || identity.form === 'whole')
 
 /** What a step keeps from forward to backward, in the order in which it is made: all that may wait on the host between. */
 export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
@@ -69,8 +75,8 @@ export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): reado
   return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {
     const reads = [...new Set(at.filter((position) => position >= turn))]
     const [forward, backward] = [at.findLast((position) => position < turn), reads[0]]
-    const name = buffer.name.replace(/^the /, '')
-    if (!namedInPlans.test(name) || forward === undefined || backward === undefined || written >= turn) return []
-    return [{ name, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward, reads }]
+    const { identity } = buffer
+    if (!isSwappable(identity) || forward === undefined || backward === undefined || written >= turn) return []
+    return [{ name: tensorText(identity), identity, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward, reads }]
   })
 }

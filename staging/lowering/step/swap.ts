@@ -101,10 +101,14 @@ export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): rea
   const hosts = new Map<string, Buffer>()
   const stays = residence.map(({ tensor: name, ...moments }): Stay => {
     const tensor = kept.get(name)!
-    const copyOf = (label: string): Buffer => ({ ...tensor.buffer, id: pool.freshBuffer(), name: label })
+    const copyOf = (form: 'swapped-out' | 'swapped-in'): Buffer => ({
+      ...tensor.buffer,
+      id: pool.freshBuffer(),
+      identity: { ...tensor.identity, form }
+    })
     const [swapOut, freed, swapIn] = [moments.swapOut, moments.freed, moments.swapIn].map((moment) => positionOf(step, moment))
     const before = hosts.get(name)
-    const host = before ?? copyOf(`${name} on the host`)
+    const host = before ?? copyOf('swapped-out')
     hosts.set(name, host)
     return {
       tensor,
@@ -113,7 +117,7 @@ export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): rea
       swapIn: swapIn!,
       wanted: tensor.reads.find((read) => read >= swapIn!)!,
       host,
-      again: copyOf(`swapped-in ${name}`),
+      again: copyOf('swapped-in'),
       left: before === undefined ? pool.freshEvent() : undefined,
       arrived: pool.freshEvent()
     }

@@ -22,7 +22,7 @@ export const parameterTargets = (
 ): ((parameters: NodeParameters | undefined, role: 'weight' | 'bias') => ParameterTarget) => {
   const adds = partial || microBatches(objective) > 1
   const ownBuffer = ({ name, elements }: ParameterTensor, role: 'local' | 'unwanted' = 'local'): UnplacedOperand =>
-    at(builder.buffer(`${partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * parameterBytes, role))
+    at(builder.buffer({ kind: partial ? 'tile-gradient' : 'micro-batch-gradient', parameter: name }, elements * parameterBytes, role))
   return (parameters, role) => {
     const parameter = parameters?.[role]
     if (parameter === undefined) return nowhere
