@@ -27,7 +27,11 @@ export interface PlanSearch {
 }
 
 /** A plan, lowered; `lowering` has the graph as written. */
-export const candidateOf = (lowering: Lowering, plan: Plan): Candidate => ({ ...lower(lowering, plan), ...plan })
+export const candidateOf = (lowering: Lowering, plan: Plan): Candidate => {
+  // A candidate is a plan too, whose answers are of another lowering.
+  const { order, segments, residence, placement } = plan
+  return { ...lower(lowering, plan), order, segments, residence, placement }
+}
 
 const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
   candidates.reduce<Candidate | undefined>(

@@ -4,14 +4,7 @@ import { copyElements } from '../scope/copies'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
 import { learningTensors } from '../scope/parameters'
 import type { ModelScope } from '../scope/scope'
-import type { BoundGradients } from './bound-gradients'
-
-/** Where a tile's gradient of a parameter goes. */
-export interface ParameterTarget {
-  readonly address: UnplacedOperand
-  /** Adds what was written to the sum over tiles and micro-batches. */
-  readonly add: () => void
-}
+import type { BoundGradients, ParameterTarget } from './bound-gradients'
 
 const nowhere: ParameterTarget = { address: none, add: () => undefined }
 
