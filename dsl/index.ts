@@ -2,7 +2,7 @@ export type { AnyLayer, ArgsOf, Layers, Mark } from './arguments'
 export { isLoss, type Op, type OpArguments } from './ops'
 export type { Padding, Pair } from './ops/options'
 export * from './activations'
-export { dense, parallel, residual, type Parallel, type Residual } from './blocks'
+export { dense, gated, parallel, residual, type Gated, type Parallel, type Residual } from './blocks'
 export { operations, operandCount, type Expression, type Step as ExpressionStep, type Operation } from './expression/expression'
 export { pointwise, type Pointwise } from './expression/pointwise'
 export type { PointwiseArguments, PointwiseParameter } from './ops/pointwise'
@@ -45,6 +45,7 @@ export {
   type PlanSegment,
   type StrategyName
 } from './plan'
+export { isBroadcast } from './ops/joins'
 export { planFor } from './plan-for'
 export {
   bandsMistake,

@@ -102,6 +102,7 @@ const operationTexts: { readonly [O in Operation]: (a: string, b: string, c: str
   tanh: (a) => `tanhf(${a})`,
   erf: (a) => `erff(${a})`,
   sigmoid: (a) => `1 / (1 + expf(-${a}))`,
+  detach: (a) => a,
   add: (a, b) => `${a} + ${b}`,
   sub: (a, b) => `${a} - ${b}`,
   mul: (a, b) => `${a} * ${b}`,

@@ -17,6 +17,7 @@ export const operations = [
   'tanh',
   'erf',
   'sigmoid',
+  'detach',
   // Of two.
   'add',
   'sub',

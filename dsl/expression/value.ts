@@ -34,9 +34,10 @@ export class Value {
   maximum(other: Operand): Value {
     return new Value('maximum', [this, valueOf(other)])
   }
-  /** Not below `min` nor above `max`; the gradient passes from `min` to `max`, both included. */
-  clamp(min: Operand, max: Operand): Value {
-    return where(this.lt(min), min, where(this.gt(max), max, this))
+  /** Not below `min` nor above `max`; the gradient passes from `min` to `max`, both included. NaN stays NaN, without a gradient. */
+  clamp(min: number, max: number): Value {
+    const clipped = this.maximum(min).minimum(max).detach()
+    return where(this.ge(min), where(this.le(max), this, clipped), clipped)
   }
   exp(): Value {
     return new Value('exp', [this])
@@ -66,6 +67,10 @@ export class Value {
   /** 1 / (1 + exp(-x)). */
   sigmoid(): Value {
     return new Value('sigmoid', [this])
+  }
+  /** The same value, whose gradient is not passed on. */
+  detach(): Value {
+    return new Value('detach', [this])
   }
   lt(other: Operand): Condition {
     return new Condition('less', [this, valueOf(other)])

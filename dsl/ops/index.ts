@@ -11,7 +11,7 @@ import {
   type LeakyReluArguments,
   type LeakyReluShape
 } from './elementwise'
-import { add, concat, type AddShape, type ConcatShape } from './joins'
+import { add, concat, mul, type ConcatShape, type JoinShape } from './joins'
 import { flatten, linear, type FlattenShape, type LinearArguments, type LinearShape } from './linear'
 import {
   meanSquaredError,
@@ -80,6 +80,8 @@ export interface OpArguments {
   readonly adaptiveAvgPool2d: AdaptiveAvgPool2dArguments
   /** Joins the two branches of a `residual`. */
   readonly add: NoOptions
+  /** Joins the two branches of a `gated`. */
+  readonly mul: NoOptions
   /** Joins the branches of a `parallel` along the channels. */
   readonly concat: NoOptions
   readonly softmaxCrossEntropy: NoOptions
@@ -111,7 +113,8 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly pointwise: PointwiseShape<S, A>
   readonly resize: ResizeShape<S, A, Start>
   readonly adaptiveAvgPool2d: AdaptivePoolShape<S, A>
-  readonly add: AddShape<Inputs>
+  readonly add: JoinShape<'add', 'shortcut', Inputs>
+  readonly mul: JoinShape<'mul', 'gate', Inputs>
   readonly concat: ConcatShape<Inputs>
   readonly softmaxCrossEntropy: SoftmaxCrossEntropyShape<S>
   readonly pixelCrossEntropy: PixelCrossEntropyShape<S, A>
@@ -149,6 +152,7 @@ export const opRecords = {
   resize,
   adaptiveAvgPool2d,
   add,
+  mul,
   concat,
   softmaxCrossEntropy,
   pixelCrossEntropy,

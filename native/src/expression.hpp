@@ -64,6 +64,8 @@ inline double computeStep(const Instruction& step, const double* registers, cons
       return std::erf(a);
     case Operation::sigmoid:
       return 1 / (1 + std::exp(-a));
+    case Operation::detach:
+      return a;
     case Operation::add:
       return a + b;
     case Operation::sub:

@@ -6,7 +6,7 @@ import { bench } from '../commands/bench'
 import type { BenchOptions } from '../options/command-options'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
-import { type CommandResult, withInterrupt, say, sayChange, sayKernel } from './command-result'
+import { type CommandResult, withInterrupt, say, sayPlanNotes, sayKernel } from './command-result'
 
 export const benchCommand = (options: BenchOptions): CommandResult =>
   withInterrupt((signal) =>
@@ -14,7 +14,7 @@ export const benchCommand = (options: BenchOptions): CommandResult =>
       bench({
         ...options,
         onPlan: (planned) => {
-          sayChange(planned)
+          sayPlanNotes(planned)
           say(process.stderr, planText(planned))
         },
         onStep: ({ step, steps, milliseconds }) =>

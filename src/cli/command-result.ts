@@ -14,7 +14,7 @@ export const say = (stream: NodeJS.WritableStream, text: string): void => void s
  * Says on standard error where a given plan runs otherwise than it was made for, and what of its
  * device is a guess.
  */
-export const sayChange = ({ change, guess }: Planned): void => {
+export const sayPlanNotes = ({ change, guess }: Planned): void => {
   for (const sentence of [change, guess]) if (sentence !== undefined) sayNotice(sentence)
 }
 

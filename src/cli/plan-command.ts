@@ -3,14 +3,14 @@ import { pipe } from 'fp-ts/function'
 import { makePlan } from '../commands/plan'
 import type { PlanOptions } from '../options/command-options'
 import { planReport, planText } from '../plans/plan-report'
-import { type CommandResult, sayChange, withMeasuring } from './command-result'
+import { type CommandResult, sayPlanNotes, withMeasuring } from './command-result'
 
 export const planCommand = (options: PlanOptions): CommandResult =>
   withMeasuring(options, (watched) =>
     pipe(
       makePlan(watched),
       TE.map((planned) => {
-        sayChange(planned)
+        sayPlanNotes(planned)
         return { json: planReport(planned), text: planText(planned) }
       })
     )

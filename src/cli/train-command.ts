@@ -6,7 +6,7 @@ import { trainingProgress } from './progress'
 import { planText } from '../plans/plan-report'
 import { formatBytes, formatMilliseconds } from '../text/format'
 import type { Quality } from '../training/scores'
-import { type CommandResult, withInterrupt, say, sayChange, sayKernel, sayNotice } from './command-result'
+import { type CommandResult, withInterrupt, say, sayPlanNotes, sayKernel, sayNotice } from './command-result'
 
 const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
   [
@@ -46,7 +46,7 @@ export const trainCommand = (options: TrainOptions, json: boolean): CommandResul
     const training = train({
       ...options,
       onPlan: (planned) => {
-        sayChange(planned)
+        sayPlanNotes(planned)
         say(json ? process.stderr : process.stdout, planText(planned))
       },
       onStep: (report) => {

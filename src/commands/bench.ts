@@ -12,13 +12,13 @@ import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
-import { resolveSetup, runnable } from '../plans/resolve-setup'
+import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import { watchingOf } from '../plans/watching'
 import { type KernelTime, breakdownOf } from '../running/breakdown'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import type { StepIo } from '../running/step-io'
 import { tap } from '../tasks/tap'
-import { trainingObjective } from '../training/objective'
+import { trainingObjective } from '../training/training-objective'
 
 type Options = DecodedOptions<typeof benchOptions>
 
@@ -120,7 +120,7 @@ export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFun
   pipe(
     TE.fromEither(trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(E.chain(runnable)(resolveSetup(options)))),
+    TE.bind('setup', () => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options)))),
     TE.chainFirst(({ objective, setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
     TE.bind('planned', ({ objective, setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
     tap(({ planned }) => options.onPlan?.(planned)),

@@ -10,7 +10,7 @@ import type { Size } from '../options/sizes'
 import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
 import { launchCounts, movedBytes } from '../plans/program-statistics'
 import { resolveSetup } from '../plans/resolve-setup'
-import { trainingObjective } from '../training/objective'
+import { trainingObjective } from '../training/training-objective'
 
 export interface CompareRow {
   readonly strategy: StrategyName

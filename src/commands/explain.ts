@@ -9,7 +9,7 @@ import { measureFirst } from '../plans/measure-kernels'
 import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
 import { resolveSetup } from '../plans/resolve-setup'
 import { watchingOf } from '../plans/watching'
-import { trainingObjective } from '../training/objective'
+import { trainingObjective } from '../training/training-objective'
 
 /** Explains a plan, as `explain` does, and answers with the graph and the plan too. */
 export const makeExplanation: (options: ExplainOptions) => Outcome<Explanation> = libraryFunction('explain', explainOptions, (options) =>

@@ -9,9 +9,9 @@ import { type GradientsOptions, gradientsOptions } from '../options/command-opti
 import { libraryFunction } from '../options/decode-options'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, planNetwork } from '../plans/plan-network'
-import { resolveSetupWithoutInput, runnable } from '../plans/resolve-setup'
+import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
-import { setupReads } from '../plans/setup-reads'
+import { setupReads } from '../plans/setup-files'
 import { watchingOf } from '../plans/watching'
 import { batchShape, fillBatch } from '../running/batch-file'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
@@ -92,7 +92,7 @@ export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> 
         reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--batch', batch)],
         writes: namedPaths('--out', out)
       }),
-      TE.chainEitherK(() => E.chain(runnable)(resolveSetupWithoutInput(options))),
+      TE.chainEitherK(() => E.chain(requireLocalDevice)(resolveSetupWithoutInput(options))),
       TE.bindTo('asked'),
       TE.chainFirst(() => checkWritable(out)),
       TE.bind('file', () => openTensorFile(batch)),

@@ -15,9 +15,9 @@ import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
 import { type PlanReport, planReport } from '../plans/plan-report'
 import { headOptionsOf, resolveSetup } from '../plans/resolve-setup'
 import type { Setup } from '../plans/setup'
-import { setupReads } from '../plans/setup-reads'
+import { setupReads } from '../plans/setup-files'
 import { watchingOf } from '../plans/watching'
-import { trainingObjective } from '../training/objective'
+import { trainingObjective } from '../training/training-objective'
 
 type Options = DecodedOptions<typeof planOptions>
 

@@ -18,9 +18,9 @@ import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureFirst } from '../plans/measure-kernels'
 import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
-import { resolveSetupWithoutInput, runnable } from '../plans/resolve-setup'
+import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
-import { setupReads } from '../plans/setup-reads'
+import { setupReads } from '../plans/setup-files'
 import { watchingOf } from '../plans/watching'
 import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
 import { partBytes } from '../running/step-io'
@@ -48,14 +48,17 @@ const objective: Objective = { kind: 'evaluate' }
 
 type Result = Pick<PredictReport, 'scores' | 'class' | 'pixels'>
 
-const notFinite = (what: string): Failure => ({ code: 'loss', message: `${what} not finite: look at the weights, or compute in float32` })
+const notFiniteFailure = (what: string): Failure => ({
+  code: 'loss',
+  message: `${what} not finite: look at the weights, or compute in float32`
+})
 
 const scoresOf = (network: RunningNetwork): E.Either<Failure, Result> => {
   const scores = Array.from(network.io.view('scores'))
   const wrong = scores.findIndex((score) => !Number.isFinite(score))
   return wrong === -1
     ? E.right({ scores, class: scores.indexOf(largest(scores)) })
-    : E.left(notFinite(`the score of class ${wrong} is ${scores[wrong]}, which is`))
+    : E.left(notFiniteFailure(`the score of class ${wrong} is ${scores[wrong]}, which is`))
 }
 
 /** In place of a class, of a pixel that has a score that is not finite. */
@@ -68,7 +71,7 @@ const writeResult = ({ out }: Options, { height, width }: DecodedImage, planned:
   const classes = network.io.parts('classes')
   const counted = new Array<number>(noClass + 1).fill(0)
   for (const part of classes) for (const one of part) counted[one]! += 1
-  if (counted[noClass]! > 0) return TE.left(notFinite(`${counted[noClass]} of ${height * width} pixels have scores that are`))
+  if (counted[noClass]! > 0) return TE.left(notFiniteFailure(`${counted[noClass]} of ${height * width} pixels have scores that are`))
   const counts = counted.slice(0, loss.classes)
   return TE.map(() => ({ pixels: counts }))(writeMask(out!, { height, width }, classes))
 }
@@ -160,7 +163,7 @@ export const predict: (options: PredictOptions) => Outcome<PredictReport> = libr
       reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--image', image)],
       writes: namedPaths('--out', out)
     }),
-    TE.chainEitherK(() => E.chain(runnable)(resolveSetupWithoutInput(options))),
+    TE.chainEitherK(() => E.chain(requireLocalDevice)(resolveSetupWithoutInput(options))),
     TE.bindTo('asked'),
     TE.chainFirstTaskK(() => removeLeftovers),
     TE.chainFirst(() => checkMaskFile(out)),

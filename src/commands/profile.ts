@@ -9,11 +9,11 @@ import { type ProfileOptions, profileOptions } from '../options/command-options'
 import { libraryFunction } from '../options/decode-options'
 import type { DecodedOptions } from '../options/option'
 import { measureModel } from '../plans/measure-kernels'
-import { resolveSetup, runnable } from '../plans/resolve-setup'
+import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
 import type { RunnableSetup } from '../plans/setup'
-import { setupReads } from '../plans/setup-reads'
+import { setupReads } from '../plans/setup-files'
 import { watchingOf } from '../plans/watching'
-import { trainingObjective } from '../training/objective'
+import { trainingObjective } from '../training/training-objective'
 
 /** All that is known of the device, where it is kept, and how many kernels this run measured. */
 export interface ProfileReport extends Profile {
@@ -48,7 +48,7 @@ export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libr
     checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),
     TE.chainEitherK(() => trainingObjective(options)),
     TE.bindTo('objective'),
-    TE.bind('setup', () => TE.fromEither(E.chain(runnable)(resolveSetup(options)))),
+    TE.bind('setup', () => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options)))),
     TE.chainFirst(({ setup }) => checkOut(options, setup)),
     TE.chain(({ setup, objective }) => measureModel({ setup, objective, out: options.out, ...watchingOf(options) })),
     TE.map(({ profile, path, measured }) => ({ ...profile, path, measured }))

@@ -2,23 +2,23 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Outcome } from '../failure'
-import { couldWrite, removeTraces } from '../files/atomic-write'
-import { withLocks } from '../files/locks'
+import { checkCanWrite, removeTraces } from '../files/atomic-write'
+import { withLocks } from '../files/write-locks'
 import { checkPaths, namedPaths } from '../files/paths'
 import { type Dataset, loadDataset } from '../images/dataset'
 import { removeLeftovers } from '../images/mapped-image-file'
 import { libraryFunction } from '../options/decode-options'
 import { present } from '../options/present'
 import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../options/train-options'
-import { resolveSetup, runnable } from '../plans/resolve-setup'
-import { setupReads } from '../plans/setup-reads'
+import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
+import { setupReads } from '../plans/setup-files'
 import { tap } from '../tasks/tap'
 import { printable } from '../text/printable'
 import type { Best, Validation } from '../training/best'
-import { checkWrittenFiles, claimedBy, writtenBy } from '../training/check-files'
+import { checkWrittenFiles, claimedPlaces, writtenPaths } from '../training/check-files'
 import { checkOptions } from '../training/check-options'
 import type { TrainedRecord } from '../training/loop'
-import { trainingObjective } from '../training/objective'
+import { trainingObjective } from '../training/training-objective'
 import { defaultLearningRate } from '../training/optimizer'
 import { type PreparedTraining, prepareTraining } from '../training/prepare'
 import { bestSoFar } from '../training/record'
@@ -51,7 +51,7 @@ const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
   const { data, validation, weights, signal } = options
   const reads = [...setupReads(options), ...namedPaths('--data', data), ...namedPaths('--validation', validation)]
   return pipe(
-    TE.fromTask(() => writtenBy(options)),
+    TE.fromTask(() => writtenPaths(options)),
     TE.chainFirst((writes) => checkPaths({ reads, writes }, signal)),
     TE.chain((writes) =>
       checkPaths({ reads: namedPaths('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal)
@@ -74,7 +74,7 @@ const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> 
     TE.chainFirst(() => checkFiles(options)),
     TE.bind('dataset', () => datasetOf(options.data, '--data', options.signal)),
     TE.bind('validation', () => validationOf(options)),
-    TE.bind('setup', ({ dataset }) => TE.fromEither(E.chain(runnable)(resolveSetup(options, dataset.classes)))),
+    TE.bind('setup', ({ dataset }) => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options, dataset.classes)))),
     TE.map((found) => ({
       options,
       ...found,
@@ -93,7 +93,7 @@ const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
   pipe(
     TE.fromEither(datasetsOf(request, options.seed)),
     TE.chain((split) => checkWrittenFiles(options, split)),
-    TE.chain(() => TE.traverseSeqArray(couldWrite)(weightFilesOf(options))),
+    TE.chain(() => TE.traverseSeqArray(checkCanWrite)(weightFilesOf(options))),
     TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
   )
 
@@ -114,7 +114,7 @@ const reportOf = ({ request, planned }: PreparedTraining, trained: TrainedRecord
 const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
   const { options, notify } = request
   return withLocks(
-    claimedBy(options),
+    claimedPlaces(options),
     notify,
     pipe(
       TE.traverseSeqArray(removeTraces)(weightFilesOf(options)),

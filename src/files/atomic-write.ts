@@ -35,13 +35,13 @@ export const syncFolder = async (path: string): Promise<void> => {
   await folder.sync().finally(() => folder.close())
 }
 
-export const unwritable =
+export const writeFailure =
   (path: string) =>
   (thrown: unknown): Failure =>
     inputFailure(`${path}: cannot be written (${reasonOf(thrown)})`)
 
 /** Where a path leads to, links followed, whether or not a file is there. */
-export const destinationOf = async (path: string): Promise<string> => {
+export const resolveDestination = async (path: string): Promise<string> => {
   if (path === '') throw new Error('the path is empty')
   try {
     return await realpath(path)
@@ -49,7 +49,7 @@ export const destinationOf = async (path: string): Promise<string> => {
     if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw thrown
     const folder = await realpath(dirname(path))
     const linked = await readlink(path).catch(() => undefined)
-    return linked === undefined ? join(folder, basename(path)) : destinationOf(resolve(folder, linked))
+    return linked === undefined ? join(folder, basename(path)) : resolveDestination(resolve(folder, linked))
   }
 }
 
@@ -57,7 +57,7 @@ export const destinationOf = async (path: string): Promise<string> => {
  * The file that would be replaced at a path; undefined where there is none. A folder cannot be
  * replaced by a file, and a device such as /dev/null must not be.
  */
-export const replaceable = async (path: string): Promise<Stats | undefined> => {
+export const findReplaced = async (path: string): Promise<Stats | undefined> => {
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) return undefined
   if (!found.isFile()) throw new Error(found.isDirectory() ? 'it is a folder' : 'it is no ordinary file')
@@ -77,26 +77,29 @@ const openTemporary = async (destination: string, replaced: Stats | undefined): 
 }
 
 /**
- * Whether `writeWhole` could write there now: asked before long work, so that its result is not
- * lost. Leaves no trace.
+ * Whether `writeFileAtomic` could write there now: asked before long work, so that its result is
+ * not lost. Leaves no trace.
  */
-export const couldWrite = (path: string): Outcome<void> =>
+export const checkCanWrite = (path: string): Outcome<void> =>
   TE.tryCatch(async () => {
-    const destination = await destinationOf(path)
-    await rm(await openTemporary(destination, await replaceable(destination)))
-  }, unwritable(path))
+    const destination = await resolveDestination(path)
+    await rm(await openTemporary(destination, await findReplaced(destination)))
+  }, writeFailure(path))
 
 /** Removes what processes that were killed while they wrote a file have left beside it. */
 export const removeTraces = (path: string): Outcome<void> =>
   TE.tryCatch(async () => {
-    const destination = await destinationOf(path)
+    const destination = await resolveDestination(path)
     await removeAbandoned(dirname(destination), (name) => name === basename(destination), temporaryName)
-  }, unwritable(path))
+  }, writeFailure(path))
 
-/** `couldWrite`, and `removeTraces` where nobody else can be writing. */
+/**
+ * Sees that a file can be written, and removes what killed processes left beside it: where nobody
+ * else can be writing.
+ */
 export const checkWritable = (path: string): Outcome<void> =>
   pipe(
-    couldWrite(path),
+    checkCanWrite(path),
     TE.chain(() => removeTraces(path))
   )
 
@@ -124,8 +127,8 @@ const complete = async (temporary: string, replaced: Stats | undefined): Promise
  */
 export const replaceFileAtomic = (path: string, write: (temporary: string) => Promise<void>): Outcome<void> =>
   TE.tryCatch(async () => {
-    const destination = await destinationOf(path)
-    const replaced = await replaceable(destination)
+    const destination = await resolveDestination(path)
+    const replaced = await findReplaced(destination)
     const temporary = await openTemporary(destination, replaced)
     try {
       await write(temporary)
@@ -136,7 +139,7 @@ export const replaceFileAtomic = (path: string, write: (temporary: string) => Pr
       throw thrown
     }
     await syncFolder(dirname(destination))
-  }, unwritable(path))
+  }, writeFailure(path))
 
 /** Writes a file whole or not at all. Parts are asked for as they are written. */
 export const writeFileAtomic = (path: string, parts: () => Iterable<Uint8Array>): Outcome<void> =>

@@ -5,7 +5,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import { type Failure, type Outcome, inputFailure } from '../failure'
 import { inParallel } from '../tasks/in-parallel'
-import { destinationOf } from './atomic-write'
+import { resolveDestination } from './atomic-write'
 
 /** A path and what names it: an option, or words. */
 export interface NamedPath {
@@ -43,7 +43,7 @@ interface Written extends NamedPath {
 const identify = async (one: NamedPath): Promise<Written> => {
   const found = await fileAt(one.path)
   if (found !== undefined) return { ...one, isThere: true, identity: found }
-  const destination = await destinationOf(one.path).catch(() => resolve(one.path))
+  const destination = await resolveDestination(one.path).catch(() => resolve(one.path))
   const folder = (await fileAt(dirname(destination))) ?? dirname(destination)
   return { ...one, isThere: false, identity: `${folder}/${basename(destination).normalize().toLowerCase()}` }
 }

@@ -37,7 +37,7 @@ export interface ImageHeader extends Extent2 {
 
 export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.webp']
 
-const unreadable =
+const readFailure =
   (path: string) =>
   (thrown: unknown): Failure =>
     inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
@@ -106,7 +106,7 @@ const checkColours =
   (path: string) =>
   ({ format }: Sharp.Metadata): Outcome<void> =>
     pipe(
-      TE.tryCatch(async () => (format === 'tiff' ? findColourFault(path) : undefined), unreadable(path)),
+      TE.tryCatch(async () => (format === 'tiff' ? findColourFault(path) : undefined), readFailure(path)),
       TE.chainEitherK((fault) =>
         fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}: store it as RGB`))
       )
@@ -121,7 +121,7 @@ export const readHeader = (path: string): Outcome<ImageHeader> =>
     TE.tryCatch(async () => {
       if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
       return loadSharp()(path, options).metadata()
-    }, unreadable(path)),
+    }, readFailure(path)),
     TE.chainFirst(checkColours(path)),
     TE.chainEitherK(headerOf(path))
   )
@@ -144,7 +144,7 @@ export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemor
     return loadSharp()(data, { ...options, raw: info }).resize(size)
   }
   const decode = <A>(stored: ImageHeader, wanted: Extent2, to: (image: Sharp.Sharp) => Promise<A>, sequential = false): Outcome<A> =>
-    TE.tryCatch(() => open(stored, wanted, sequential).then(to), unreadable(path))
+    TE.tryCatch(() => open(stored, wanted, sequential).then(to), readFailure(path))
   const checked = ({ channels }: Sharp.OutputInfo): E.Either<Failure, void> =>
     channels === 3
       ? E.right(undefined)

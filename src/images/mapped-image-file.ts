@@ -29,19 +29,19 @@ export const greyHeader = (height: number, width: number): Buffer => {
 /** Machines, and containers, that share a cache folder number their processes alike. */
 const name = `unpacked-${hostname()}`
 
-const removeOthers = (parent: string): Promise<void> => removeAbandoned(parent, (other) => other === name)
+const removeAbandonedFolders = (parent: string): Promise<void> => removeAbandoned(parent, (other) => other === name)
 
 /**
  * Removes what processes that were killed have left unpacked; where that cannot be done it is no
  * matter.
  */
-export const removeLeftovers = async (): Promise<void> => removeOthers(cacheFolder()).catch(() => undefined)
+export const removeLeftovers = async (): Promise<void> => removeAbandonedFolders(cacheFolder()).catch(() => undefined)
 
-const makeOwn = async (parent: string): Promise<string> => {
+const makeProcessFolder = async (parent: string): Promise<string> => {
   const folder = join(parent, `${name}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`)
   await makeFolder(folder)
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  await removeOthers(parent)
+  await removeAbandonedFolders(parent)
   return folder
 }
 
@@ -52,7 +52,7 @@ const folders = new Map<string, Promise<string>>()
  */
 const openFolder = (): Promise<string> => {
   const parent = cacheFolder()
-  const folder = folders.get(parent) ?? makeOwn(parent)
+  const folder = folders.get(parent) ?? makeProcessFolder(parent)
   folders.set(parent, folder)
   // What has failed may be tried again.
   return folder.catch((thrown: unknown) => {
@@ -74,7 +74,7 @@ export const freeBytes: Outcome<number> = pipe(
 )
 
 /** Lets `use` make and read a file *.v in the user's cache folder, and removes it. */
-export const withFile = <A>(use: (file: string) => Outcome<A>): Outcome<A> =>
+export const withPixelFile = <A>(use: (file: string) => Outcome<A>): Outcome<A> =>
   TE.bracket(TE.map((path: string) => join(path, `${randomUUID()}.v`))(folder), use, (file) =>
     TE.tryCatch(() => rm(file, { force: true }), cacheFailure)
   )
@@ -96,7 +96,7 @@ export const checkDiskSpace = (what: string, bytes: number): Outcome<number> =>
 export const withDiskSpace = <A>(what: string, bytes: number, use: (file: string) => Outcome<A>): Outcome<A> =>
   pipe(
     checkDiskSpace(what, bytes),
-    TE.chain(() => withFile(use))
+    TE.chain(() => withPixelFile(use))
   )
 
 /**
@@ -108,7 +108,7 @@ export const mapPixelFile = (file: string, bytes: number): E.Either<Failure, Map
 
 /** So many zeros, which take no place on disk. */
 export const mappedZeros = (bytes: number): Outcome<MappedPixels> =>
-  withFile((file) =>
+  withPixelFile((file) =>
     pipe(
       TE.tryCatch(async () => {
         await writeFile(file, '')

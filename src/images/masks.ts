@@ -9,7 +9,7 @@ import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { type Extent2, upscaledExtent } from './decode-image'
 import { loadSharp } from './load-sharp'
 import { greyHeader, withDiskSpace } from './mapped-image-file'
-import { replaceFileAtomic, unwritable } from '../files/atomic-write'
+import { replaceFileAtomic, writeFailure } from '../files/atomic-write'
 
 /** The class of each pixel, row by row; 255 does not count. */
 export interface ClassMap {
@@ -140,7 +140,7 @@ export const writeMask = (path: string, { height, width }: Extent2, parts: reado
   if (parts.length === 1) return write(parts[0]!)
   return withDiskSpace(`the mask ${path}`, bytes, (file) =>
     pipe(
-      TE.tryCatch(() => writeFile(file, [greyHeader(height, width), ...parts]), unwritable(path)),
+      TE.tryCatch(() => writeFile(file, [greyHeader(height, width), ...parts]), writeFailure(path)),
       TE.chain(() => write(file))
     )
   )

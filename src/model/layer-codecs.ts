@@ -25,7 +25,7 @@ const parameter = predicateCodec<PointwiseParameter>('an initial value, and perh
 })
 
 /** The joins of blocks are not written. */
-type Leaf = Exclude<Op, 'add' | 'concat'> | Mark
+type Leaf = Exclude<Op, 'add' | 'mul' | 'concat'> | Mark
 
 /**
  * Its options, each of a kind: whether they make sense where the layer stands is for the shape

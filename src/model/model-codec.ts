@@ -30,11 +30,11 @@ interface Walk {
   readonly around: readonly object[]
 }
 
-const containers = ['seq', 'named', 'residual', 'parallel'] as const
+const containers = ['seq', 'named', 'residual', 'gated', 'parallel'] as const
 const known: readonly string[] = [...Object.keys(layerCodecs), ...containers]
 const names: Readonly<Record<string, t.Mixed>> = layerCodecs
 
-const noLayer = (place: string, value: unknown): Decoded => {
+const notALayer = (place: string, value: unknown): Decoded => {
   if (Array.isArray(value)) return E.left(`${place} is a list, not a layer; write seq([...]), or spread it: ...list`)
   const isUncalled = typeof value === 'function' && known.includes(value.name)
   return E.left(`${place} is ${shown(value)}, not a layer${isUncalled ? `; call it, as in ${value.name}()` : ''}`)
@@ -88,6 +88,13 @@ const held = (walk: Walk, place: string, op: string, args: Held): Decoded | unde
         E.bind('shortcut', () => all('shortcut')),
         E.map(({ main, shortcut }) => made([...main, ...shortcut], 1, { main: layersOf(main), shortcut: layersOf(shortcut) }))
       )
+    case 'gated':
+      return pipe(
+        all('main'),
+        E.bindTo('main'),
+        E.bind('gate', () => all('gate')),
+        E.map(({ main, gate }) => made([...main, ...gate], 1, { main: layersOf(main), gate: layersOf(gate) }))
+      )
     case 'parallel': {
       const { branches } = args
       return pipe(
@@ -117,13 +124,13 @@ const leaf = (place: string, op: string, args: unknown): Decoded => {
 }
 
 const layerAt = (walk: Walk, place: string, value: unknown): Decoded => {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return noLayer(place, value)
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return notALayer(place, value)
   const before = walk.known.get(value)
   if (before !== undefined) return before
   if (walk.around.includes(value)) return E.left(`${place} stands inside itself`)
   if (walk.around.length === mostDeep) return E.left(tooDeep)
   const { op, args } = value as { readonly op?: unknown; readonly args?: unknown }
-  if (typeof op !== 'string') return noLayer(place, value)
+  if (typeof op !== 'string') return notALayer(place, value)
   const inside: Walk = { ...walk, around: [...walk.around, value] }
   const inner = typeof args === 'object' && args !== null ? held(inside, place, op, args as Held) : undefined
   const decoded = pipe(

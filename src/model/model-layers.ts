@@ -7,6 +7,7 @@ interface Held {
   readonly layers?: Layers
   readonly main?: Layers
   readonly shortcut?: Layers
+  readonly gate?: Layers
   readonly branches?: readonly Layers[]
 }
 
@@ -14,12 +15,13 @@ interface Held {
 const mapOps = (layers: Layers, change: (op: AnyLayer) => AnyLayer): Layers =>
   layers.map((layer) => {
     const all = (inner: Layers): Layers => mapOps(inner, change)
-    const { layer: one, layers: listed, main, shortcut, branches } = layer.args as Held
+    const { layer: one, layers: listed, main, shortcut, gate, branches } = layer.args as Held
     const held = {
       ...(one && { layer: all([one])[0] }),
       ...(listed && { layers: all(listed) }),
       ...(main && { main: all(main) }),
       ...(shortcut && { shortcut: all(shortcut) }),
+      ...(gate && { gate: all(gate) }),
       ...(branches && { branches: branches.map(all) })
     }
     return Object.keys(held).length === 0 ? change(layer) : { op: layer.op, args: { ...layer.args, ...held } as AnyLayer['args'] }

@@ -9,6 +9,8 @@ import { mostBudgets, mostSteps } from './limits'
 import { type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from './option'
 import { optimizerOptions } from './optimizer-options'
 import {
+  type BudgetOptions,
+  type ModelOptions,
   budgetOptions,
   measureOption,
   modelOptions,
@@ -20,7 +22,10 @@ import {
 } from './setup-options'
 import { type Size, parseSize } from './sizes'
 
-const onPlan = fromJavaScript(callback<(planned: Planned) => void>())
+const planWatching = {
+  /** Called once with the plan, before anything runs. */
+  onPlan: fromJavaScript(callback<(planned: Planned) => void>())
+}
 
 export const planOptions = {
   ...setupOptions,
@@ -38,11 +43,11 @@ export const planOptions = {
   program: optional(path('file'), 'write what the plan runs, as text')
 }
 
-export interface PlanOptions extends OptionsOf<typeof planOptions> {}
+export interface PlanOptions extends OptionsOf<typeof planOptions>, BudgetOptions {}
 
 export const explainOptions = { ...setupOptions, ...measureOption, ...optimizerOptions, ...watchingOptions }
 
-export interface ExplainOptions extends OptionsOf<typeof explainOptions> {}
+export interface ExplainOptions extends OptionsOf<typeof explainOptions>, BudgetOptions {}
 
 const budgets: Kind<readonly GivenSize[], readonly Size[]> = commaList<GivenSize, Size>(
   'sizes',
@@ -78,7 +83,7 @@ export const compareOptions = {
   ...signalOption
 }
 
-export interface CompareOptions extends OptionsOf<typeof compareOptions> {}
+export interface CompareOptions extends OptionsOf<typeof compareOptions>, ModelOptions {}
 
 export const gradientsOptions = {
   ...setupOptions,
@@ -90,10 +95,10 @@ export const gradientsOptions = {
   batch: required(path('file'), 'safetensors of input [B, C, H, W] and target [B], or [B, H, W]'),
   /** The safetensors file to write. */
   out: required(path('file'), 'safetensors to write'),
-  onPlan
+  ...planWatching
 }
 
-export interface GradientsOptions extends OptionsOf<typeof gradientsOptions> {}
+export interface GradientsOptions extends OptionsOf<typeof gradientsOptions>, BudgetOptions {}
 
 const noInput: Kind<never> = written(
   'BxCxHxW',
@@ -119,12 +124,12 @@ export const predictOptions = {
   image: required(path('file'), 'PNG, JPEG, TIFF or WebP; its size is the input'),
   /** Where classes of pixels go: *.tif or *.png, 8-bit grey. */
   out: optional(path('file'), 'of a model that scores pixels, the mask to write: *.tif (in tiles) or *.png, 8-bit grey'),
-  onPlan,
-  /** One sentence that the user should see. */
+  ...planWatching,
+  /** Called with one sentence that the user should see. */
   onNotice: fromJavaScript(callback<(sentence: string) => void>())
 }
 
-export interface PredictOptions extends OptionsOf<typeof predictOptions> {}
+export interface PredictOptions extends OptionsOf<typeof predictOptions>, BudgetOptions {}
 
 /** The report that `bench` makes of each of its steps, the first of which is 0. */
 export interface BenchStep {
@@ -138,14 +143,16 @@ export const benchOptions = {
   ...measureOption,
   ...optimizerOptions,
   ...watchingOptions,
+  /** Number of steps, each an update of the weights. */
   steps: filled(whole(1, mostSteps), 'how many steps', 3),
   /** Whether to measure where the time of the fastest step went, kernel by kernel. */
   breakdown: filled(flag, 'show where the time of the fastest step went, by kernel', false),
-  onPlan,
+  ...planWatching,
+  /** Called after each step. */
   onStep: fromJavaScript(callback<(report: BenchStep) => void>())
 }
 
-export interface BenchOptions extends OptionsOf<typeof benchOptions> {}
+export interface BenchOptions extends OptionsOf<typeof benchOptions>, BudgetOptions {}
 
 export const profileOptions = {
   ...setupOptions,
@@ -158,4 +165,4 @@ export const profileOptions = {
   out: optional(path('file'), 'of cuda: a *.json file of this GPU, from which the same plans are made on any machine by --device')
 }
 
-export interface ProfileOptions extends OptionsOf<typeof profileOptions> {}
+export interface ProfileOptions extends OptionsOf<typeof profileOptions>, BudgetOptions {}

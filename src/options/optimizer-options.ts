@@ -1,4 +1,4 @@
-import type { ParameterGroup } from '../../staging'
+import type { Optimizer, ParameterGroup } from '../../staging'
 import { exactly } from '../../staging/decoding/exactly'
 import { parseGroup } from '../training/parameter-groups'
 import { predicateCodec, fromZero as fromZeroCodec, text, textOr } from './codecs'
@@ -26,7 +26,8 @@ const momentum = predicateCodec<number>(
 
 /** Options of how the weights are updated; all of them change the bytes that a step needs. */
 export const optimizerOptions = {
-  optimizer: filled(oneOf<'sgd' | 'adam' | 'adamw'>('name', ['sgd', 'adam', 'adamw']), 'how the weights are updated; changes bytes', 'sgd'),
+  /** How the weights are updated; adam and adamw keep two moments of each. */
+  optimizer: filled(oneOf<Optimizer['kind']>('name', ['sgd', 'adam', 'adamw']), 'how the weights are updated; changes bytes', 'sgd'),
   /** Momentum of sgd; 0.9 where absent. */
   momentum: optional(number(momentum), 'of sgd', { otherwise: '0.9' }),
   /** Weight decay; 0 where absent, with adamw 0.01. */

@@ -1,12 +1,14 @@
 import * as E from 'fp-ts/Either'
-import type { AllocatorName, Chain, OffloadStrategy } from '../../staging'
+import type { Chain } from '../../staging'
+import { defaultSlots, offloadStrategies } from '../../staging/chain'
+import { type AllocatorName, allocators } from '../../staging/placement'
 import type * as ChainFile from '../commands/research/chain-file'
 import { lazyCodec, objectOr, path as pathCodec } from './codecs'
 import { bytes, oneOf, path, size, whole, written } from './kinds'
 import { mostSlots } from './limits'
 import { type Kind, type OptionsOf, argument, filled, optional, required } from './option'
 import { optimizerOptions } from './optimizer-options'
-import { bandwidthOptions, modelOptions } from './setup-options'
+import { type ModelOptions, bandwidthOptions, modelOptions } from './setup-options'
 
 export const chainOptions = {
   ...modelOptions,
@@ -16,7 +18,7 @@ export const chainOptions = {
   out: optional(path('file'), 'where the chain goes: *.json')
 }
 
-export interface ChainOptions extends OptionsOf<typeof chainOptions> {}
+export interface ChainOptions extends OptionsOf<typeof chainOptions>, ModelOptions {}
 
 const chain: Kind<Chain | string> = written(
   'chain',
@@ -37,12 +39,14 @@ export const offloadOptions = {
    */
   memory: required(size, 'on the device for activations: bytes, KiB MiB GiB, KB MB GB, or N% of what the chain needs'),
   /** How the activations that go to the host are chosen. */
-  strategy: filled(oneOf<OffloadStrategy>('name', ['greedy', 'dynprog', 'vdnn']), 'how activations are chosen', 'dynprog'),
+  strategy: filled(oneOf('name', offloadStrategies), 'how activations are chosen', 'dynprog'),
   /** Into how many parts `dynprog` divides the memory; 500 where absent. */
-  slots: optional(whole(1, mostSlots), 'into how many parts dynprog divides the memory', { otherwise: '500' })
+  slots: optional(whole(1, mostSlots), 'into how many parts dynprog divides the memory', { otherwise: `${defaultSlots}` })
 }
 
 export interface OffloadOptions extends OptionsOf<typeof offloadOptions> {}
+
+const allocatorNames = Object.keys(allocators) as readonly AllocatorName[]
 
 export const placeOptions = {
   /** A CSV of id,lower,upper,size rows: buffers of so many bytes, live in [lower, upper). */
@@ -50,7 +54,7 @@ export const placeOptions = {
   /** Bytes that are enough; a placement in more fails. None where absent. */
   capacity: optional(bytes, 'what is enough; more than that fails', { otherwise: 'no limit' }),
   /** How the buffers are placed. */
-  placement: filled(oneOf<AllocatorName>('name', ['static', 'best-fit', 'gtbm', 'virtual']), 'how buffers are placed', 'static'),
+  placement: filled(oneOf('name', allocatorNames), 'how buffers are placed', 'static'),
   /** Bytes of a page under `virtual`; 4096 where absent. */
   pageSize: optional(bytes, 'of memory under virtual', { otherwise: '4096 bytes', formerly: 'chunk' }),
   /**

@@ -165,10 +165,19 @@ export const signalOption = {
 
 /** Watches what plans, measures or runs. */
 export const watchingOptions = {
-  /** While kernels are measured: `done` of this round's, of `total`. */
+  /** Called while kernels are measured: `done` of this round's, of `total`. */
   onKernel: fromJavaScript(callback<NonNullable<Watching['onKernel']>>()),
   ...signalOption
 }
+
+/**
+ * The options of a model and its device. Interfaces of options have two bases, this one and that of
+ * their own table: of a single one the compiler's sentences tell all members in place of its name.
+ */
+export interface ModelOptions extends OptionsOf<typeof modelOptions> {}
+
+/** Within how much memory a step is planned, and by what decisions. */
+export interface BudgetOptions extends OptionsOf<typeof budgetOptions> {}
 
 /** What is trained, where, and within how much memory. */
 export interface SetupOptions extends OptionsOf<typeof setupOptions>, OptionsOf<typeof measureOption> {}

@@ -24,7 +24,7 @@ import { extents, flag, oneOf, path, positive, textOrValue, whole, written } fro
 import { mostSteps } from './limits'
 import { type DecodedOptions, type Kind, type OptionsOf, filled, fromJavaScript, optional, required } from './option'
 import { optimizerOptions } from './optimizer-options'
-import { measureOption, setupOptions, watchingOptions } from './setup-options'
+import { type BudgetOptions, measureOption, setupOptions, watchingOptions } from './setup-options'
 
 type KindOfSchedule<K extends LearningRateSchedule['kind']> = Extract<LearningRateSchedule, { readonly kind: K }>
 
@@ -135,12 +135,15 @@ export const trainOptions = {
   stateEvery: optional(whole(1), 'steps between states', { otherwise: 'an epoch, at most 100' }),
   /** Goes on from the newest state in the folder, or starts where it holds none. */
   resume: filled(flag, 'go on from the newest state, with the same bits as if nothing had happened', false),
-  /** While images are read whole: `done` of them, of `total`. */
+  /** Called while images are read whole: `done` of them, of `total`. */
   onCheck: fromJavaScript(callback<(done: number, total: number) => void>()),
+  /** Called once with the plan, before the first step. */
   onPlan: fromJavaScript(callback<(planned: Planned) => void>()),
+  /** Called after each complete step. */
   onStep: fromJavaScript(callback<(report: StepReport) => void>()),
+  /** Called after each validation. */
   onValidation: fromJavaScript(callback<(validation: Validation) => void>()),
-  /** One sentence that the user should see. */
+  /** Called with one sentence that the user should see. */
   onNotice: fromJavaScript(callback<(sentence: string) => void>()),
   ...watchingOptions
 }
@@ -148,7 +151,7 @@ export const trainOptions = {
 /**
  * The options of `train`: what is trained on what, where and how long, and where the results go.
  */
-export interface TrainOptions extends OptionsOf<typeof trainOptions> {}
+export interface TrainOptions extends OptionsOf<typeof trainOptions>, BudgetOptions {}
 
 /** The options of a training, decoded, and filled in where one is left out. */
 export interface DecodedTrainOptions extends DecodedOptions<typeof trainOptions> {}

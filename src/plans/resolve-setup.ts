@@ -113,7 +113,7 @@ export const resolveSetupWithoutInput = (options: SetupChoices): E.Either<Failur
   )
 
 /** Refuses a device that is elsewhere. */
-export const runnable = ({ device, ...setup }: Setup): E.Either<Failure, RunnableSetup> =>
+export const requireLocalDevice = ({ device, ...setup }: Setup): E.Either<Failure, RunnableSetup> =>
   typeof device === 'string'
     ? E.right({ ...setup, device })
     : E.left(

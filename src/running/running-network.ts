@@ -85,7 +85,7 @@ export interface NetworkOptions {
 }
 
 /** Room on the host for all weights, before they are copied into the arena. */
-const roomForWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOptions): E.Either<Failure, StepIo> => {
+const allocateWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOptions): E.Either<Failure, StepIo> => {
   const { graph, program } = staged
   const bytes = program.restore.exchangeBytes
   const weights = `the weights of ${graph.model} take ${bytes} bytes`
@@ -114,7 +114,7 @@ const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
   const { program, graph } = planned.staged
   return pipe(
     TE.Do,
-    TE.bind('restored', () => TE.fromEither(roomForWeights(opening))),
+    TE.bind('restored', () => TE.fromEither(allocateWeights(opening))),
     TE.chainFirst(({ restored }) => fillWeights(opening, restored)),
     TE.bind('session', () =>
       pipe(

@@ -23,7 +23,7 @@ const isBetter = (by: BestBy, candidate: Quality, than: Quality): boolean => {
 }
 
 /** The best of the validations in turn; of equals the first. */
-export const bestOf = (by: BestBy, validations: readonly Validation[]): Best | undefined => {
+export const findBest = (by: BestBy, validations: readonly Validation[]): Best | undefined => {
   const index = validations.reduce((best, candidate, at) => (isBetter(by, candidate, validations[best]!) ? at : best), 0)
   const best = validations[index]
   return best && { ...best, since: validations.length - 1 - index }

@@ -6,7 +6,7 @@ import type { Split } from './validation-split'
 const classesIn = (masks: readonly Mask[]): readonly number[] =>
   Array.from({ length: ignoredLabel }, (_, value) => value).filter((value) => masks.some(({ counts }) => counts[value]! > 0))
 
-const ofMasks = (name: 'training' | 'validation', { examples }: Dataset): readonly string[] => {
+const maskNotices = (name: 'training' | 'validation', { examples }: Dataset): readonly string[] => {
   const masks = examples.flatMap(({ label }) => (typeof label === 'number' ? [] : [label]))
   const classes = classesIn(masks)
   if (classes.length === 0)
@@ -18,7 +18,7 @@ const ofMasks = (name: 'training' | 'validation', { examples }: Dataset): readon
     : []
 }
 
-const ofLabels = (name: 'training' | 'validation', labels: readonly number[]): readonly string[] =>
+const labelNotices = (name: 'training' | 'validation', labels: readonly number[]): readonly string[] =>
   new Set(labels).size === 1
     ? [
         `all ${labels.length} ${name} images are of class ${labels[0]}: ${name === 'training' ? 'nothing can be told apart' : 'there is no AUC'}`
@@ -26,7 +26,7 @@ const ofLabels = (name: 'training' | 'validation', labels: readonly number[]): r
     : []
 
 /** Folders of classes that no image is in: wrongly named, or still to be filled. */
-const ofNames = (names: readonly string[], labels: readonly number[]): readonly string[] => {
+const classNotices = (names: readonly string[], labels: readonly number[]): readonly string[] => {
   const there = new Set(labels)
   const absent = names.filter((_, label) => !there.has(label))
   // Of one class alone more is said.
@@ -37,13 +37,13 @@ const ofNames = (names: readonly string[], labels: readonly number[]): readonly 
       ]
 }
 
-const ofDataset = (name: 'training' | 'validation', dataset: Dataset | undefined): readonly string[] => {
+const datasetNotices = (name: 'training' | 'validation', dataset: Dataset | undefined): readonly string[] => {
   if (dataset === undefined) return []
   const labels = imageLabels(dataset)
   return [
     ...(dataset.leftOut === undefined ? [] : [dataset.leftOut]),
-    ...(labels === undefined ? ofMasks(name, dataset) : ofLabels(name, labels)),
-    ...(labels === undefined || name === 'validation' || dataset.names === undefined ? [] : ofNames(dataset.names, labels))
+    ...(labels === undefined ? maskNotices(name, dataset) : labelNotices(name, labels)),
+    ...(labels === undefined || name === 'validation' || dataset.names === undefined ? [] : classNotices(dataset.names, labels))
   ]
 }
 
@@ -52,5 +52,5 @@ const ofDataset = (name: 'training' | 'validation', dataset: Dataset | undefined
  */
 export const dataNotices = ({ training, validation }: Split): readonly string[] => [
   // A share of the data that validates was read with them.
-  ...new Set([...ofDataset('training', training), ...ofDataset('validation', validation)])
+  ...new Set([...datasetNotices('training', training), ...datasetNotices('validation', validation)])
 ]

@@ -29,7 +29,7 @@ export interface TrainingRun {
   readonly before: TrainingRecord
 }
 
-const notFinite = (loss: number, step: number, rate: number): Failure => ({
+const notFiniteFailure = (loss: number, step: number, rate: number): Failure => ({
   code: 'loss',
   message:
     step === 0
@@ -79,7 +79,7 @@ const createUpdates = ({ request: { options }, network, batches, steps, weights,
       loss += network.io.view('loss')[0]!
       milliseconds += ran.right
     }
-    if (!Number.isFinite(loss)) return E.left(notFinite(loss, step, rate))
+    if (!Number.isFinite(loss)) return E.left(notFiniteFailure(loss, step, rate))
     const updated = await network.update({ ...parameters, step })()
     if (E.isLeft(updated)) return updated
     isBetweenSteps = true

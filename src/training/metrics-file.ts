@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { type Outcome, inputFailure } from '../failure'
-import { replaceable, unwritable } from '../files/atomic-write'
+import { findReplaced, writeFailure } from '../files/atomic-write'
 import type { Validation } from './best'
 
 /** One step's line. */
@@ -109,11 +109,11 @@ export interface MetricsOptions {
 }
 
 const appendLines = (path: string, file: FileHandle): MetricsFile => {
-  const append = (value: object): Outcome<void> => TE.tryCatch(() => write(file, value), unwritable(path))
+  const append = (value: object): Outcome<void> => TE.tryCatch(() => write(file, value), writeFailure(path))
   return {
     step: append,
     validation: ({ step, ...validation }: Validation) => append({ step, validation }),
-    sync: TE.tryCatch(() => file.sync(), unwritable(path)),
+    sync: TE.tryCatch(() => file.sync(), writeFailure(path)),
     close: () => file.close()
   }
 }
@@ -148,12 +148,12 @@ export const openMetrics = (options: MetricsOptions): Outcome<MetricsFile> => {
   const foreign = `${path}: cannot be written (it holds something else than the metrics of a training): name another file, or remove it`
   return pipe(
     TE.tryCatch(async () => {
-      await replaceable(path)
+      await findReplaced(path)
       return open(path, 'a+')
-    }, unwritable(path)),
+    }, writeFailure(path)),
     TE.chain((file) =>
       pipe(
-        TE.tryCatch(() => truncateToKept(file, options), unwritable(path)),
+        TE.tryCatch(() => truncateToKept(file, options), writeFailure(path)),
         TE.filterOrElse(
           (is) => is === 'cut',
           () => inputFailure(foreign)

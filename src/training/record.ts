@@ -1,4 +1,4 @@
-import { type Best, type BestBy, type Validation, bestOf } from './best'
+import { type Best, type BestBy, type Validation, findBest } from './best'
 
 /** The record of a training so far; its length in steps is `loss.length`. */
 export interface TrainingRecord {
@@ -19,6 +19,6 @@ export const recordAfter = ({ loss, stepMs, validations }: TrainingRecord, steps
 
 /** Whether the last `patience` validations brought nothing better. */
 export const isExhausted = ({ validations }: TrainingRecord, by: BestBy, patience: number | undefined): boolean =>
-  patience !== undefined && (bestOf(by, validations)?.since ?? 0) >= patience
+  patience !== undefined && (findBest(by, validations)?.since ?? 0) >= patience
 
-export const bestSoFar = ({ validations }: TrainingRecord, by: BestBy): Best | undefined => bestOf(by, validations)
+export const bestSoFar = ({ validations }: TrainingRecord, by: BestBy): Best | undefined => findBest(by, validations)

@@ -1,7 +1,7 @@
 import type { Dataset } from '../images/dataset'
 import type { DecodedTrainOptions } from '../options/train-options'
 import type { RunnableSetup } from '../plans/setup'
-import type { TrainingObjective } from './objective'
+import type { TrainingObjective } from './training-objective'
 
 /** A training as it was asked for: its options, and what was found by them. */
 export interface TrainingRequest {

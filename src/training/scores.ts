@@ -61,14 +61,14 @@ export const areaUnderCurve = (values: Float64Array, isPositive: (index: number)
 const logOdds = (scores: Scores, wanted: number): Float64Array =>
   Float64Array.from(scores.labels, (_, image) => rowOf(scores, image)[wanted]! - logSumExp(rowOf(scores, image), wanted))
 
-const aucOf = (scores: Scores): number | null => {
+const meanAuc = (scores: Scores): number | null => {
   const { classes, labels } = scores
   const wanted = classes === 2 ? [1] : Array.from({ length: classes }, (_, index) => index)
   const areas = wanted.flatMap((of) => areaUnderCurve(logOdds(scores, of), (image) => labels[image] === of) ?? [])
   return areas.length === 0 ? null : areas.reduce((sum, area) => sum + area, 0) / areas.length
 }
 
-export const qualityOf = (scores: Scores): Quality => {
+export const measureQuality = (scores: Scores): Quality => {
   const { labels } = scores
   let [loss, right] = [0, 0]
   for (const [image, label] of labels.entries()) {
@@ -76,5 +76,5 @@ export const qualityOf = (scores: Scores): Quality => {
     loss += logSumExp(row) - row[label]!
     if (largestOf(row) === label) right += 1
   }
-  return { loss: loss / labels.length, accuracy: right / labels.length, auc: aucOf(scores) }
+  return { loss: loss / labels.length, accuracy: right / labels.length, auc: meanAuc(scores) }
 }

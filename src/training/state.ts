@@ -10,7 +10,7 @@ import { type Failure, type Outcome, inputFailure } from '../failure'
 import { makeFolder } from '../files/make-folder'
 import { type TensorFile, openTensorFile, readTensor, writeTensors } from '../weights/safetensors'
 import { floatTensor } from '../weights/weights'
-import { couldWrite, removeAbandoned, unwritable } from '../files/atomic-write'
+import { checkCanWrite, removeAbandoned, writeFailure } from '../files/atomic-write'
 import { type ResumeFingerprint } from './resume-fingerprint'
 import type { TrainingRecord } from './record'
 
@@ -51,7 +51,7 @@ export const isStateName = (name: string): boolean => stepOf(name) !== undefined
 export const statePath = (folder: string, step: number): string => join(folder, `step-${step}.safetensors`)
 
 /** Steps of the states in a folder, newest first. */
-const stepsIn = async (folder: string): Promise<readonly number[]> => {
+const listSteps = async (folder: string): Promise<readonly number[]> => {
   const steps = (await readdir(folder)).flatMap((name) => stepOf(name) ?? [])
   return steps.sort((a, b) => b - a)
 }
@@ -59,8 +59,8 @@ const stepsIn = async (folder: string): Promise<readonly number[]> => {
 /** Makes the folder if need be, and sees that it can be written to. */
 export const makeStateFolder = (folder: string): Outcome<void> =>
   pipe(
-    TE.tryCatch(() => makeFolder(folder), unwritable(folder)),
-    TE.chain(() => couldWrite(statePath(folder, 0)))
+    TE.tryCatch(() => makeFolder(folder), writeFailure(folder)),
+    TE.chain(() => checkCanWrite(statePath(folder, 0)))
   )
 
 /**
@@ -70,8 +70,8 @@ export const makeStateFolder = (folder: string): Outcome<void> =>
 export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
   TE.tryCatch(async () => {
     await removeAbandoned(folder, (name) => stepOf(name) !== undefined)
-    return stepsIn(folder)
-  }, unwritable(folder))
+    return listSteps(folder)
+  }, writeFailure(folder))
 
 export interface StateToWrite {
   /** The Program's `save`, and its I/O buffer. */
@@ -95,15 +95,15 @@ export const writeState = (folder: string, { section, io, record, fingerprint, r
     writeTensors(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored) }),
     TE.chain(() =>
       TE.tryCatch(async () => {
-        const older = (await stepsIn(folder)).filter((step) => step <= steps).slice(keptStates)
+        const older = (await listSteps(folder)).filter((step) => step <= steps).slice(keptStates)
         for (const step of older) await rm(statePath(folder, step))
-      }, unwritable(folder))
+      }, writeFailure(folder))
     )
   )
 }
 
 export const removeState = (folder: string, step: number): Outcome<void> =>
-  TE.tryCatch(() => rm(statePath(folder, step), { force: true }), unwritable(folder))
+  TE.tryCatch(() => rm(statePath(folder, step), { force: true }), writeFailure(folder))
 
 const decodeStored = ({ path, metadata }: TensorFile): E.Either<Failure, t.TypeOf<typeof Stored>> =>
   pipe(

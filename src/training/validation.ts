@@ -8,7 +8,7 @@ import { ignoredLabel } from '../images/masks'
 import { type RunningNetwork, withAbort } from '../running/running-network'
 import { unlessAborted } from '../tasks/unless-aborted'
 import { type Batch, type ImageLoader, splitIntoBatches, centreBatch } from './batches'
-import { type Quality, qualityOf } from './scores'
+import { type Quality, measureQuality } from './scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
 
 export interface ValidationRun {
@@ -40,7 +40,7 @@ const tallyOfImages = (classes: number, images: number): Tally => {
       values.set(io.view('scores').subarray(0, rows * classes), labels.length * classes)
       labels.push(...Array.from(target).slice(0, rows))
     },
-    quality: () => qualityOf({ values, classes, labels })
+    quality: () => measureQuality({ values, classes, labels })
   }
 }
 

@@ -3,6 +3,7 @@ import { pipe } from 'fp-ts/function'
 import {
   checkpoint,
   flatLayers,
+  isBroadcast,
   isLoss,
   named,
   pixelCrossEntropy,
@@ -61,7 +62,20 @@ const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingErr
         else {
           const inputs = (layer as { readonly inputs?: readonly number[] }).inputs ?? [nodes.length]
           const [from, to] = [extentsOf(shapes[inputs[0]!]!), extentsOf(output)]
-          nodes.push(nodeOf({ name, op, args, inputs, input: from, output: to } as NodeInShape))
+          nodes.push(
+            nodeOf({
+              name,
+              op,
+              args,
+              inputs,
+              input: from,
+              broadcast:
+                inputs[1] !== undefined &&
+                shapes[inputs[1]]!.join() !== shapes[inputs[0]!]!.join() &&
+                isBroadcast(shapes[inputs[0]!]!, shapes[inputs[1]]!),
+              output: to
+            } as NodeInShape)
+          )
           shapes.push(output)
         }
       }

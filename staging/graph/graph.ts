@@ -37,8 +37,10 @@ interface NodeOf<P extends Op> {
   readonly args: ArgsOf<P>
   /** The tensors that it reads, in the order of its operands. */
   readonly inputs: readonly number[]
-  /** Of the first of them. All have the same height and width. */
+  /** Of the first of them; others have the same height and width, or are broadcast. */
   readonly input: Extents
+  /** Whether the second of them is one value for each image and channel. */
+  readonly broadcast: boolean
   readonly output: Extents
   readonly access: AccessMap
   readonly parameters: readonly Parameter[]

@@ -7,9 +7,16 @@ export interface Reading {
   readonly interval: Interval
   readonly padBefore: number
   readonly padAfter: number
+  /** A tensor whose only element along the dimension every output reads beside the interval of the others. */
+  readonly broadcast?: number
   /** The part of padAfter that lies past the declared padding (windows added by ceilMode). */
   readonly overhang: number
 }
+
+const single: Interval = { from: 0, to: 1 }
+
+/** What is read of one of the op's inputs. */
+export const readInterval = ({ interval, broadcast }: Reading, tensor: number): Interval => (broadcast === tensor ? single : interval)
 
 /** Exactly these coordinates. */
 export const unpadded = (interval: Interval): Reading => ({ interval, padBefore: 0, padAfter: 0, overhang: 0 })

@@ -3,7 +3,7 @@ import type { Access } from './access'
 import { extentsOfTensor, type Graph, type Node } from './graph'
 import { barriers, gathersMoments } from './statistics'
 import { tileAxes, type TileAxis } from '../program/program'
-import { inputInterval, unpadded, withLeftover, type Reading } from './region'
+import { inputInterval, readInterval, unpadded, withLeftover, type Reading } from './region'
 import { hull, partition, partitionAlongside, tilesMade, type Interval } from './interval'
 
 const axisIndex = { B: 0, H: 2, W: 3 } as const
@@ -146,10 +146,11 @@ const axisTile = (graph: Graph, span: Span, axis: TileAxis, parts: ReadonlyMap<n
     const reading = reduces(node, axis)
       ? unpadded(parts.get(node.inputs[0]!)!)
       : inputInterval(node.access[axis], held.get(position + 1)!, node.input[axisIndex[axis]])
-    readings.unshift(reading)
+    const whole = node.broadcast && axis !== 'B' ? { ...reading, broadcast: node.inputs[1]! } : reading
+    readings.unshift(whole)
     for (const tensor of node.inputs) {
-      const before = held.get(tensor)
-      held.set(tensor, before === undefined ? reading.interval : hull(before, reading.interval))
+      const [before, read] = [held.get(tensor), readInterval(whole, tensor)]
+      held.set(tensor, before === undefined ? read : hull(before, read))
     }
   }
   const all = readings.map((reading, index) => {
@@ -165,9 +166,10 @@ const isEmpty = ({ from, to }: Interval): boolean => to <= from
 
 const shapeKey = (graph: Graph, { from }: Span, { readings, held, owned }: AxisTile): string => {
   const parts: number[] = []
-  readings.forEach(({ interval, padBefore, padAfter, overhang }, index) => {
+  readings.forEach((reading, index) => {
+    const { interval, padBefore, padAfter, overhang } = reading
     parts.push(size(interval), padBefore, padAfter, overhang)
-    for (const tensor of graph.nodes[from + index]!.inputs) parts.push(interval.from - held.get(tensor)!.from)
+    for (const tensor of graph.nodes[from + index]!.inputs) parts.push(readInterval(reading, tensor).from - held.get(tensor)!.from)
   })
   held.forEach((interval) => parts.push(size(interval)))
   owned.forEach((interval, tensor) => parts.push(size(interval), interval.from - held.get(tensor)!.from))

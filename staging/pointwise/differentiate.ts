@@ -47,15 +47,17 @@ const derivativeOf = (
       return add(mul(da!, b!), mul(db!, a!))
     case 'div':
       return sub(step('div', da!, b!), step('div', mul(db!, y), b!))
-    // As PyTorch: equal ones share the gradient.
+    // As PyTorch: equal ones share the gradient, and where one is NaN both have all of it.
     case 'minimum':
     case 'maximum': {
       const half = mul(constant(0.5), add(da!, db!))
       const [first, second] = operation === 'minimum' ? [a!, b!] : [b!, a!]
-      return step('where', step('less', first, second), da!, step('where', step('less', second, first), db!, half))
+      const shared = step('where', step('lessEqual', a!, b!), half, add(da!, db!))
+      return step('where', step('less', first, second), da!, step('where', step('less', second, first), db!, shared))
     }
     case 'where':
       return step('where', a!, db!, dc!)
+    case 'detach':
     case 'input':
     case 'second':
     case 'gradient':

@@ -92,11 +92,17 @@ test('comments cite nothing that is not there', () =>
     []
   ))
 
-test('commands in documents have the options of the command line', () => {
+test('commands in documents are those of the command line, with its options', () => {
+  const commands = [...read('docs/command-line.md').matchAll(/^### ([a-z ]+)$/gm)].map(([, name]) => name!)
   const known = new Set([...read('docs/command-line.md').matchAll(/`(--[a-z-]+)/g)].map(([, option]) => option!))
   for (const document of documents.filter((name) => !/CHANGELOG|command-line/.test(name)))
-    for (const [, command] of read(document).matchAll(/(?:npx )?tilefold ((?:[a-z]+) [^`\n#]*)/g))
+    for (const [, command] of read(document).matchAll(/(?:npx |`)tilefold ([a-z][^`\n#]*)/g)) {
+      assert.ok(
+        commands.some((name) => `${command!} `.startsWith(`${name} `)),
+        `${document}: ${command}`
+      )
       for (const [option] of command!.matchAll(/--[a-z-]+/g)) assert.ok(known.has(option), `${document}: ${option}`)
+    }
 })
 
 /** One of each layer: its options, and a shape that it takes. */

@@ -141,6 +141,7 @@ types('every op: the same shape, or the same sentence', () => {
     ),
     adaptiveAvgPool2d: fc.record({ out: pair(0, 4) }),
     add: fc.constant({}),
+    mul: fc.constant({}),
     concat: fc.constant({}),
     softmaxCrossEntropy: fc.constant({}),
     pixelCrossEntropy: options(
@@ -177,7 +178,7 @@ types('every op: the same shape, or the same sentence', () => {
 types('joins: the same shape, or the same sentence', () => {
   const size = fc.constantFrom(1, 1, 1, 2)
   const shape = fc.oneof({ weight: 8, arbitrary: fc.tuple(size, fc.nat(9), size, size) }, fc.tuple(size, size), fc.constant([]))
-  const cases = sample(fc.tuple(fc.constantFrom('add', 'concat'), fc.array(shape, { maxLength: 4 })), 200)
+  const cases = sample(fc.tuple(fc.constantFrom('add', 'mul', 'concat'), fc.array(shape, { maxLength: 4 })), 200)
   const literal = (inputs: readonly (readonly number[])[]): string => JSON.stringify(inputs).replace(/\[/g, 'readonly [')
   const found = answers(
     `import type { OutputShape } from '../../dsl/ops'
@@ -185,7 +186,7 @@ types('joins: the same shape, or the same sentence', () => {
     cases.map(([op, inputs]) => `OutputShape<'${op}', Shape, {}, Shape, ${literal(inputs)}>`)
   )
   const expected = cases.map(([op, inputs]) => {
-    const result = shapeRules[op as 'add' | 'concat']({}, inputs, [])
+    const result = shapeRules[op as 'add' | 'mul' | 'concat']({}, inputs, [])
     return E.isLeft(result) ? `"${result.left}"` : `readonly [${result.right.join(', ')}]`
   })
   cases.forEach((example, index) => assert.is(found[index], expected[index], JSON.stringify(example)))

@@ -26,6 +26,7 @@ export const kernels: { readonly [P in Op]: string } = {
   resize: 'resize',
   adaptiveAvgPool2d: 'adaptivePool',
   add: 'add',
+  mul: 'pointwise',
   concat: 'copyChannels',
   softmaxCrossEntropy: 'softmaxCrossEntropy',
   pixelCrossEntropy: 'pixelCrossEntropy'

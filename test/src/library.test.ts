@@ -43,11 +43,15 @@ test('there is an example of every function', () => {
   for (const name of ['plan', 'explain', 'train', 'predict', 'gradients', 'bench', 'place', 'profile']) assert.ok(called(name), name)
 })
 
-test('the examples compile in a folder where the package is linked', () => {
+test('the examples compile in a folder where the package is linked, and an option that is none does not', () => {
   const { config } = typescript.readConfigFile(join(root, 'tsconfig.json'), typescript.sys.readFile)
   const { options } = typescript.parseJsonConfigFileContent({ compilerOptions: config.compilerOptions }, typescript.sys, root)
   const paths = examples.map(({ name }) => at(`${name}.ts`))
-  const program = typescript.createProgram(paths, { ...options, typeRoots: [join(root, 'node_modules', '@types')] })
+  writeFileSync(at('unknown-option.ts'), `import { train } from 'tilefold'\nvoid train({ model: 'vgg16', data: 'images', stepz: 3 })\n`)
+  const program = typescript.createProgram([...paths, at('unknown-option.ts')], {
+    ...options,
+    typeRoots: [join(root, 'node_modules', '@types')]
+  })
   const faults = paths.flatMap((path) => [
     ...program.getSyntacticDiagnostics(program.getSourceFile(path)),
     ...program.getSemanticDiagnostics(program.getSourceFile(path))
@@ -55,6 +59,11 @@ test('the examples compile in a folder where the package is linked', () => {
   assert.equal(
     faults.map(({ file, messageText }) => `${file?.fileName}: ${typescript.flattenDiagnosticMessageText(messageText, ' ')}`),
     []
+  )
+  const [unknown] = program.getSemanticDiagnostics(program.getSourceFile(at('unknown-option.ts')))
+  assert.match(
+    typescript.flattenDiagnosticMessageText(unknown!.messageText, ' '),
+    "'stepz' does not exist in type 'TrainOptions'. Did you mean to write 'steps'?"
   )
 })
 

@@ -116,6 +116,9 @@ TILEFOLD_CLONES void evaluateSteps(const std::vector<Instruction>& instructions,
       case Operation::sigmoid:
         forBlock(result, [&](std::int64_t i) { return 1 / (1 + expf(-a[i])); });
         break;
+      case Operation::detach:
+        forBlock(result, [&](std::int64_t i) { return a[i]; });
+        break;
       case Operation::add:
         forBlock(result, [&](std::int64_t i) { return a[i] + b[i]; });
         break;

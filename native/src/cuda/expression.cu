@@ -67,6 +67,8 @@ class Interpreted {
         return erff(a);
       case Operation::sigmoid:
         return 1 / (1 + expf(-a));
+      case Operation::detach:
+        return a;
       case Operation::add:
         return a + b;
       case Operation::sub:

@@ -20,6 +20,7 @@ enum class Operation : int {
   tanh,
   erf,
   sigmoid,
+  detach,
   add,
   sub,
   mul,
@@ -31,6 +32,6 @@ enum class Operation : int {
   where
 };
 
-constexpr int operationCount = 24;
+constexpr int operationCount = 25;
 
 }  // namespace tilefold

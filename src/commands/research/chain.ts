@@ -9,8 +9,8 @@ import { libraryFunction } from '../../options/decode-options'
 import { type ChainOptions, chainOptions } from '../../options/research-options'
 import { imageSource, stageRequest, stagingFailure } from '../../plans/plan-network'
 import { resolveSetup } from '../../plans/resolve-setup'
-import { setupReads } from '../../plans/setup-reads'
-import { trainingObjective } from '../../training/objective'
+import { setupReads } from '../../plans/setup-files'
+import { trainingObjective } from '../../training/training-objective'
 import { chainText } from './chain-file'
 
 export interface ChainReport {

@@ -59,7 +59,7 @@ const placeBuffers = (buffers: readonly NamedBuffer[], { capacity, placement, pa
   return { report, offsets: placed.offsets }
 }
 
-const tooHigh = ({ placement, height, maxLive, capacity }: PlaceReport): string =>
+const capacityMessage = ({ placement, height, maxLive, capacity }: PlaceReport): string =>
   maxLive > capacity!
     ? `${maxLive} bytes are live at once, over the capacity of ${capacity}; raise --capacity or make lifetimes shorter`
     : `${placement} places the buffers in ${height} bytes, over the capacity of ${capacity}; raise --capacity` +
@@ -89,7 +89,7 @@ export const place: (options: PlaceOptions) => Outcome<PlaceReport> = libraryFun
     TE.chainFirstEitherK((buffers) => checkAddresses(buffers, options)),
     TE.chain((buffers) => {
       const { report, offsets } = placeBuffers(buffers, options)
-      if (!report.feasible) return TE.left({ code: 'budget' as const, message: tooHigh(report), report })
+      if (!report.feasible) return TE.left({ code: 'budget' as const, message: capacityMessage(report), report })
       return pipe(
         options.out === undefined ? TE.right(undefined) : writeBuffers(options.out, buffers, offsets),
         TE.map(() => report)

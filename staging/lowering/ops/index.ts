@@ -2,7 +2,7 @@ import type { Op } from '../../../dsl'
 import type { Node } from '../../graph/graph'
 import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
-import { add, concat } from './joins'
+import { add, broadcastAdd, concat, mul } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
@@ -26,6 +26,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   resize,
   adaptiveAvgPool2d,
   add,
+  mul,
   concat,
   pixelCrossEntropy,
   relu,
@@ -44,8 +45,10 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
 export const recordOf = (op: Op): OpLowering<Op> => opLowerings[op] as unknown as OpLowering<Op>
 
 /** The row of a node, its own type forgotten: a node is only ever handed to its own row. */
-export const loweringOf = (node: Node): OpLowering<Op> =>
-  'derivativeOfOutput' in node.args ? (pointwiseOfOutput as unknown as OpLowering<Op>) : recordOf(node.op)
+export const loweringOf = (node: Node): OpLowering<Op> => {
+  if (node.op === 'pointwise' && node.args.derivativeOfOutput !== undefined) return pointwiseOfOutput as unknown as OpLowering<Op>
+  return node.op === 'add' && node.broadcast ? (broadcastAdd as unknown as OpLowering<Op>) : recordOf(node.op)
+}
 
 /** Emits an op forward. */
 export const runForward = (scope: TileScope, step: Step): void => loweringOf(step.node).forward(scope, step as never)

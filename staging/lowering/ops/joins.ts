@@ -1,8 +1,12 @@
 import { sameAccess } from '../../graph/access'
 import { activationElements, channelsAreApart, layoutCode } from '../../kernels/layout'
-import { inLayout } from '../scope/copies'
-import { tensorBytes } from '../scope/regions'
+import { functionsOf } from '../../pointwise/functions'
+import { none, type UnplacedOperand } from '../ir/builder'
 import type { TileTensor } from '../ir/tile-tensor'
+import { freshTile, inLayout, reorderTile } from '../scope/copies'
+import type { Step } from '../scope/op-step'
+import { tensorBytes, tileFields } from '../scope/regions'
+import type { TileScope } from '../scope/scope'
 import { sameLayout, type OpLowering } from './op-lowering'
 
 export const add: OpLowering<'add'> = {
@@ -19,6 +23,106 @@ export const add: OpLowering<'add'> = {
     )
   },
   backward: 'identity'
+}
+
+const sum = functionsOf({ expression: [['input'], ['second'], ['add', 0, 1]] })
+const product = functionsOf({ expression: [['input'], ['second'], ['mul', 0, 1]] })
+
+/** Fields of an expression over a tile and a second one, which may be one value an image and channel. */
+const joinFields = ({ node }: Step, tile: TileTensor) => ({
+  ...tileFields(tile),
+  broadcast: node.broadcast ? 1 : 0,
+  weightPerChannel: 0,
+  biasPerChannel: 0
+})
+
+/** The operands, the first in the output's layout, and the second in it too, or plain where it is broadcast. */
+const joined = (scope: TileScope, { node, sources, destination: { layout } }: Step) =>
+  [inLayout(scope, sources[0]!, layout), inLayout(scope, sources[1]!, node.broadcast ? 'plain' : layout)] as const
+
+const noParameters = { weight: none, bias: none } as const
+
+/** The gradient of a second operand that is broadcast: a sum over the pixels. */
+const sumOverPixels = (
+  scope: TileScope,
+  step: Step,
+  read: { readonly kept: UnplacedOperand; readonly destinationGradient: UnplacedOperand },
+  expression: readonly number[],
+  wanted: TileTensor
+): void => {
+  const sums = wanted.layout === 'plain' ? wanted : freshTile(scope, 'gradient of what is broadcast', wanted.extents, 'plain')
+  scope.builder.launch<'pointwiseSum'>(
+    { kind: 'pointwiseSum', ...joinFields(step, step.destination), rows: 2, expression },
+    { ...read, second: none, ...noParameters, sum: sums.address }
+  )
+  if (sums !== wanted) reorderTile(scope.builder, sums, wanted)
+}
+
+/** The second operand is one value an image and channel. */
+export const broadcastAdd: OpLowering<'add'> = {
+  access: sameAccess,
+  saves: {},
+  inPlace: false,
+  outputLayout: sameLayout,
+  forward: (scope, step) => {
+    const [source, second] = joined(scope, step)
+    scope.builder.launch<'pointwiseForward'>(
+      { kind: 'pointwiseForward', ...joinFields(step, step.destination), expression: sum.forward },
+      { source: source.address, second: second.address, ...noParameters, destination: step.destination.address }
+    )
+  },
+  backward: (scope, step, { destination, sources }) => {
+    const read = { kept: none, destinationGradient: destination!.address }
+    const [first, second] = sources
+    if (second !== undefined) sumOverPixels(scope, step, read, sum.backward('second'), second)
+    if (first !== undefined)
+      scope.builder.launch<'pointwiseBackward'>(
+        { kind: 'pointwiseBackward', ...joinFields(step, first), expression: sum.backward('input') },
+        { ...read, second: none, ...noParameters, sourceGradient: first.address }
+      )
+  }
+}
+
+/** Each operand's gradient is the output's times the other operand. */
+export const mul: OpLowering<'mul'> = {
+  access: sameAccess,
+  saves: { input: 'always' },
+  inPlace: false,
+  outputLayout: sameLayout,
+  forward: (scope, step) => {
+    const [source, second] = joined(scope, step)
+    scope.builder.launch<'pointwiseForward'>(
+      { kind: 'pointwiseForward', ...joinFields(step, step.destination), expression: product.forward },
+      { source: source.address, second: second.address, ...noParameters, destination: step.destination.address }
+    )
+  },
+  backward: (scope, step, { destination, sources }) => {
+    const [first, second] = sources
+    const [kept, other] = joined(scope, step)
+    const { address: destinationGradient } = inLayout(scope, destination!, step.destination.layout)
+    const read = { kept: kept.address, destinationGradient }
+    if (second !== undefined && step.node.broadcast) sumOverPixels(scope, step, read, product.backward('second'), second)
+    else if (second !== undefined) productGradient(scope, step, { ...read, second: none }, product.backward('second'), second)
+    if (first !== undefined)
+      productGradient(scope, step, { kept: none, destinationGradient, second: other.address }, product.backward('input'), first)
+  }
+}
+
+/** The gradient of an operand that is a tile, in the layout in which it is wanted. */
+const productGradient = (
+  scope: TileScope,
+  step: Step,
+  read: { readonly kept: UnplacedOperand; readonly second: UnplacedOperand; readonly destinationGradient: UnplacedOperand },
+  expression: readonly number[],
+  wanted: TileTensor
+): void => {
+  const { layout } = step.destination
+  const made = wanted.layout === layout ? wanted : freshTile(scope, 'gradient in another layout', wanted.extents, layout)
+  scope.builder.launch<'pointwiseBackward'>(
+    { kind: 'pointwiseBackward', ...joinFields(step, made), expression },
+    { ...read, ...noParameters, sourceGradient: made.address }
+  )
+  if (made !== wanted) reorderTile(scope.builder, made, wanted)
 }
 
 /** The channels of one tile to, or from, those of another from `first` on. */

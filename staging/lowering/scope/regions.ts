@@ -6,6 +6,7 @@ import type { TileRun } from '../../graph/tiling'
 import type { ModelScope } from './scope'
 import { exchanged, index, moved, still, type Strides, type UnplacedOperand } from '../ir/builder'
 import type { Interval } from '../../graph/interval'
+import { readInterval } from '../../graph/region'
 
 const triple = <T>(body: Body, pick: (run: TileRun) => T): readonly [T, T, T] => [
   pick(body.runs[0]),
@@ -27,7 +28,7 @@ export const ownedRegionOf = (body: Body, tensor: number): Region => regionBy(bo
 
 /** What the segment's op `index` reads of a tensor. */
 export const readRegionOf = (body: Body, index: number, tensor: number): Region =>
-  regionBy(body, tensor, (run) => run.readings[index]!.interval)
+  regionBy(body, tensor, (run) => readInterval(run.readings[index]!, tensor))
 
 export const isSameRegion = (a: Region, b: Region): boolean =>
   [0, 1, 2].every((axis) => a.from[axis] === b.from[axis] && a.size[axis] === b.size[axis])

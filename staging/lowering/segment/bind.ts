@@ -96,7 +96,7 @@ const inBands = ({ graph }: ModelScope, segment: Segment, tiling: SegmentTiling,
     .flatMap((tensor) => {
       const held: IntervalOf = (run) => run.held.get(tensor)!
       const normalising = graph.readers[tensor]!.filter((reader) => reader < segment.to && gathersMoments(graph.nodes[reader]!))
-      return [held, ...normalising.map((reader) => readingOf(segment, reader))].map((intervalOf) => ({ tensor, intervalOf }))
+      return [held, ...normalising.map((reader) => readingOf(segment, reader, tensor))].map((intervalOf) => ({ tensor, intervalOf }))
     })
   return bands.length === 0 ? tiling : { ...tiling, H: regularRuns(graph, segment, tiling.H, bands) }
 }

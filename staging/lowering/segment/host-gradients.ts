@@ -14,7 +14,7 @@ type Contribution = Pick<HostGradient, 'tensor' | 'position' | 'whole' | 'isFirs
 /** A gradient on the host with the rows of it that each tile completes, and a place for those that tiles leave to the next one. */
 const createHostGradient = ({ scope, code }: SegmentBackward, { tensor, position, whole, isFirst }: Contribution): HostGradient => {
   const { segment, bodies } = code
-  const intervalOf = position === undefined ? (run: TileRun) => run.held.get(tensor)! : readingOf(segment, position)
+  const intervalOf = position === undefined ? (run: TileRun) => run.held.get(tensor)! : readingOf(segment, position, tensor)
   const runs = bodies.map(({ runs: [, rows] }) => rows)
   const bands = bandsOf(scope.graph, runs, tensor, intervalOf)
   const [batch, channels] = whole.extents

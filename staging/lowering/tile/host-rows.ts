@@ -5,7 +5,7 @@ import type { Extents } from '../../graph/extents'
 import { channelBlock } from '../../kernels/layout'
 import { gathersMoments } from '../../graph/statistics'
 import type { BufferRole, Copy } from '../../program/program'
-import type { Reading } from '../../graph/region'
+import { readInterval, type Reading } from '../../graph/region'
 import type { Interval } from '../../graph/interval'
 import type { TileRun } from '../../graph/tiling'
 import type { Span } from '../../plans/plan'
@@ -139,11 +139,11 @@ export interface Band {
 
 export type IntervalOf = (run: TileRun) => Interval
 
-/** What an op of a segment reads of its inputs. */
+/** What an op of a segment reads of one of its inputs. */
 export const readingOf =
-  ({ from }: Span, position: number): IntervalOf =>
+  ({ from }: Span, position: number, tensor: number): IntervalOf =>
   (run) =>
-    run.readings[position - from]!.interval
+    readInterval(run.readings[position - from]!, tensor)
 
 /** Of the tile at `index` of a run; all of the run's tiles have the same where the run is regular. */
 const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: number, intervalOf: IntervalOf, tensor: number): Band => {

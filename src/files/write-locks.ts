@@ -6,7 +6,7 @@ import { pipe } from 'fp-ts/function'
 import { type FileLock, lockFile, unlockFile } from '../../native'
 import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
 import type { NamedPath } from './paths'
-import { destinationOf, unwritable } from './atomic-write'
+import { resolveDestination, writeFailure } from './atomic-write'
 
 /** A place that one training alone may write to. */
 export interface Claimed extends NamedPath {
@@ -15,7 +15,7 @@ export interface Claimed extends NamedPath {
 }
 
 const lockPath = async ({ path, isFolder }: Claimed): Promise<string> => {
-  const destination = await destinationOf(path)
+  const destination = await resolveDestination(path)
   return isFolder ? `${destination}/.lock` : `${destination}.lock`
 }
 
@@ -41,9 +41,9 @@ const findForeign = async (lock: string): Promise<string | undefined> => {
 }
 
 /** A lock is written over what has its name, and removed. */
-const checkOurs = ({ name, path }: Claimed, lock: string): Outcome<void> =>
+const checkOwnLock = ({ name, path }: Claimed, lock: string): Outcome<void> =>
   pipe(
-    TE.tryCatch(() => findForeign(lock), unwritable(lock)),
+    TE.tryCatch(() => findForeign(lock), writeFailure(lock)),
     TE.chainEitherK((fault) =>
       fault === undefined
         ? E.right(undefined)
@@ -62,8 +62,8 @@ const heldFailure = async ({ name, path }: Claimed, lock: string): Promise<Failu
 
 const acquire = (claimed: Claimed, notice: (sentence: string) => void): Outcome<readonly FileLock[]> =>
   pipe(
-    TE.tryCatch(() => lockPath(claimed), unwritable(claimed.path)),
-    TE.chainFirst((lock) => checkOurs(claimed, lock)),
+    TE.tryCatch(() => lockPath(claimed), writeFailure(claimed.path)),
+    TE.chainFirst((lock) => checkOwnLock(claimed, lock)),
     TE.chain((lock) =>
       pipe(
         TE.fromEither(E.mapLeft(deviceFailure)(lockFile(lock, owner()))),
