@@ -23,6 +23,7 @@ const ofParameter = {
 const ofTiles = {
   'reordered-operand': 'an operand in another layout',
   'reordered-gradient': 'gradient in another layout',
+  'broadcast-gradient': 'gradient of what is broadcast',
   'gradient-sum': 'sum of gradients',
   seed: 'tile of the output gradient',
   'whole-rows': 'band of whole rows',
