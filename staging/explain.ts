@@ -13,7 +13,7 @@ import { microBatches } from './graph/objective'
 import { tileCount, untiled, type MemoryPlan, type Segment } from './plans/plan'
 import { candidateOf, type PlanSearch, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
-import { streamedBy } from './plans/host-tensors'
+import { hostTensorsOf } from './plans/host-tensors'
 
 /** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
 export interface LiveBytes {
@@ -120,7 +120,7 @@ interface SegmentTime {
  */
 const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (segment: Segment) => SegmentTime) => {
   const { graph, segments } = chosen
-  const onHost = new Set(segments.flatMap(streamedBy))
+  const onHost = new Set(segments.flatMap(hostTensorsOf))
   const timer = segmentTimer({ ...lowering, graph }, onHost)
   const times = microBatches(lowering.objective)
   const ofStep = (place: number, segment: Segment): number =>

@@ -1,4 +1,4 @@
-export { cudnnAlgorithm, turnedAlgorithm } from './devices/algorithms'
+export { cudnnAlgorithm, rotated180Algorithm } from './devices/algorithms'
 export type { PlanOverride } from './plans/check-plan'
 export {
   computeMilliseconds,
@@ -45,8 +45,8 @@ export { maxLive, type Lifetime } from './placement/placement'
 export { unusableFreeSpace } from './placement/unusable-free-space'
 export { leastCudaChunk } from './placement/virtual'
 export { profile, profiled, type Profile, type ProfiledModel, type TimeSource } from './devices/profile'
-export { residenceTexts } from './plans/timepoints'
-export { memoryPlan, type HostStay, type MemoryPlan, type PlacementChoice, type Residence, type Segment } from './plans/plan'
+export { swapScheduleTexts } from './plans/timepoints'
+export { memoryPlan, type SwapInterval, type MemoryPlan, type PlacementChoice, type SwapSchedule, type Segment } from './plans/plan'
 export { objectiveText } from './graph/objective-text'
 export { decodePlanFile } from './plans/plan-codec'
 export { checkPlanFile, planFileOf, planFileText, type PlanFileForm } from './plans/plan-file'

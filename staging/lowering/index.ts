@@ -12,7 +12,7 @@ import type { Insertions } from './placement/chunks'
 import { createPool, type Buffer } from './ir/builder'
 import { createModelScope, type Lowering } from './segment/create-scope'
 import { place, placeBuffers } from './placement/place'
-import { bytesOfResidents, residentsOf } from './scope/persistent-tensors'
+import { persistentBytes, createPersistentTensors } from './scope/persistent-tensors'
 import { resolve, type Placed } from './placement/resolve'
 import { bindSegments, emitSections, type UnplacedSection } from './step/step'
 import { transferSection } from './step/transfer'
@@ -65,7 +65,7 @@ export const lower = (source: Lowering, { order, segments, residence, placement:
   const lowering: Lowering = { ...source, graph: inOrder(source.graph, order) }
   const pool = createPool()
   const scope = createModelScope(lowering, pool)
-  const residents = residentsOf(scope)
+  const residents = createPersistentTensors(scope)
   const sections = emitSections(scope, pool, bindSegments(scope, segments), residents, residence)
   const all = sections.flatMap(({ code }) => code)
   const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
@@ -123,7 +123,7 @@ export const lower = (source: Lowering, { order, segments, residence, placement:
   }
   return {
     graph: lowering.graph,
-    residentBytes: bytesOfResidents(residents),
+    residentBytes: persistentBytes(residents),
     liveBytes: () => onDevice.live().bytes,
     liveHostBytes: () => onHost.live().bytes,
     peakBytes: () => onDevice.placement().peakBytes,

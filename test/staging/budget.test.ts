@@ -47,7 +47,7 @@ test("no budget is more than a device's memory, whatever it is a fraction of", (
 test('the graph of a model and an input is built once', () => {
   const graph = must(buildGraph(net, [1, 3, 64, 64]))
   assert.is(must(buildGraph(net, [1, 3, 64, 64])), graph)
-  assert.is(must(stage(request)).written, graph)
+  assert.is(must(stage(request)).sourceGraph, graph)
   assert.is.not(must(buildGraph(net, [1, 3, 32, 32])), graph)
 })
 

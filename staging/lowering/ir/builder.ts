@@ -95,7 +95,7 @@ export interface Builder {
   /** The same with a body for even indices and one for odd ones, 0 and 1; of an odd number the last runs by itself. */
   readonly pairs: (axis: TileAxis, count: number, body: (index: 0 | 1) => void) => void
   readonly code: () => readonly UnplacedInstruction[]
-  /** A moment of the step begins (see HostStay in plan.ts); only its first time outside of loops counts. */
+  /** A moment of the step begins (see SwapInterval in plan.ts); only its first time outside of loops counts. */
   readonly timepoint: (moment: number) => void
   /** The position in `code` at which each moment that came begins. */
   readonly timepoints: () => ReadonlyMap<number, number>

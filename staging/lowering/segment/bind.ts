@@ -1,7 +1,7 @@
 import { wholeIdentity } from '../ir/buffer-identity'
 import { gathersMoments } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
-import { endsOnHost, streamedBy } from '../../plans/host-tensors'
+import { endsOnHost, hostTensorsOf } from '../../plans/host-tensors'
 import { endsOf, type SegmentTiling } from '../../graph/tiling'
 import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
@@ -36,7 +36,7 @@ interface Between {
 
 /** Of the tensors that leave any of the segments. */
 export const allBetween = (scope: ModelScope, segments: readonly Segment[]): Between => {
-  const hostTensors = createHostTensors(scope, segments.flatMap(streamedBy))
+  const hostTensors = createHostTensors(scope, segments.flatMap(hostTensorsOf))
   const leaving = new Set(segments.flatMap((segment) => endsOf(scope.graph, segment).outputs))
   return {
     boundaries: boundariesOf(

@@ -2,18 +2,18 @@ import { tensorText, type BufferIdentity, type NodeBuffer } from '../ir/buffer-i
 import { kernelTable } from '../../kernels/kernels'
 import type { Buffer, Pool, UnplacedInstruction } from '../ir/builder'
 
-/** A step's code with the positions at which its moments begin (see HostStay in plan.ts). */
+/** A step's code with the positions at which its timepoints begin (see SwapInterval in plan.ts). */
 export interface StepCode {
   readonly code: readonly UnplacedInstruction[]
-  /** Of the graph; there are twice as many moments. */
+  /** Of the graph; there are twice as many timepoints. */
   readonly nodes: number
-  readonly moments: ReadonlyMap<number, number>
+  readonly timepoints: ReadonlyMap<number, number>
 }
 
-/** Position of the first instruction of a moment, or of the next one that comes: what a tiled segment runs has one moment in all. */
-export const positionOf = ({ code, moments }: StepCode, moment: number): number => {
+/** Position of the first instruction of a timepoint, or of the next one that comes: what a tiled segment runs has one timepoint in all. */
+export const positionOf = ({ code, timepoints }: StepCode, timepoint: number): number => {
   let [found, position] = [Infinity, code.length]
-  for (const [at, start] of moments) if (at >= moment && at < found) [found, position] = [at, start]
+  for (const [at, start] of timepoints) if (at >= timepoint && at < found) [found, position] = [at, start]
   return position
 }
 
@@ -63,7 +63,7 @@ const usesOf = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'k
   return [...known.values()]
 }
 
-/** What a residence can name (see HostStay in plan.ts); moments and copies of parts stay on the device. */
+/** What a residence can name (see SwapInterval in plan.ts); statistics and copies of parts stay on the device. */
 const savedKinds: readonly BufferIdentity['kind'][] = ['output', 'indices', 'input']
 
 const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
