@@ -3,7 +3,7 @@ import { withExactKernels, withFastestFirst } from '../staging/devices/algorithm
 import { buildGraph } from '../staging/graph/build-graph'
 import type { Graph } from '../staging/graph/graph'
 import type { Lowering } from '../staging/lowering/segment/create-scope'
-import { asWritten, inOrder } from '../staging/graph/order'
+import { sourceOrder, inOrder } from '../staging/graph/order'
 import { createPlan, tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plans/plan'
 import { type Candidate, candidateOf, createPlanSearch } from '../staging/search'
 import { candidateGrids } from '../staging/strategies/grids'
@@ -35,7 +35,7 @@ const largestTiled = (graph: Graph, segments: readonly Segment[]): Segment | und
 /** The graph that asks for a segment and its tiles as a model's `checkpoint` and `tile` do. */
 const asking = (graph: Graph, { from, to }: Span, grid: Grid): Graph => ({
   ...graph,
-  marks: [
+  directives: [
     ...[from, to].filter((at) => at > 0 && at < graph.nodes.length).map((at) => ({ kind: 'checkpoint' as const, at })),
     { kind: 'tile', at: from, grid }
   ]
@@ -62,7 +62,7 @@ export const plansByGrid = (request: StageRequest & { readonly input: readonly n
   const segment = largestTiled(ordered, segments)
   if (segment === undefined) return undefined
   const lowering: Lowering = { graph, device: withFastestFirst(exactKernels ? withExactKernels(device) : device), objective, source }
-  const plain = candidateOf(lowering, createPlan(asWritten(graph), wholeGraph(graph)))
+  const plain = candidateOf(lowering, createPlan(sourceOrder(graph), wholeGraph(graph)))
   const isChosen = ({ B, H, W }: Grid): boolean => B === segment.grid.B && H === segment.grid.H && W === segment.grid.W
   const others = candidateGrids(ordered, segment, false)
     .filter((grid) => !isChosen(grid))

@@ -3,7 +3,7 @@ import { lazy } from './memoize'
 import { lower, type Lowered } from './lowering'
 import type { Lowering } from './lowering/segment/create-scope'
 import { microBatches } from './graph/objective'
-import { inOrder, poolBeforeRectifying, type Order } from './graph/order'
+import { inOrder, hoistPoolAboveRelu, type Order } from './graph/order'
 import { timelineOf } from './lowering/cost/timeline'
 import { alignment } from './placement/placement'
 import { createPlan, staticPlacement, type PlacementChoice, type Plan } from './plans/plan'
@@ -27,7 +27,11 @@ export interface PlanSearch {
 }
 
 /** A plan, lowered; `lowering` has the graph as written. */
-export const candidateOf = (lowering: Lowering, plan: Plan): Candidate => ({ ...lower(lowering, plan), ...plan })
+export const candidateOf = (lowering: Lowering, plan: Plan): Candidate => {
+  // A candidate is a plan too, whose answers are of another lowering.
+  const { order, segments, residence, placement } = plan
+  return { ...lower(lowering, plan), order, segments, residence, placement }
+}
 
 const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
   candidates.reduce<Candidate | undefined>(
@@ -227,7 +231,7 @@ const answersOf = (
 
 /** Milliseconds of the fastest kernels, run once each in the better order, without a map or a transfer: no plan takes less. */
 export const lowerBound = (written: Lowering): number => {
-  const order = poolBeforeRectifying(written.graph)
+  const order = hoistPoolAboveRelu(written.graph)
   const lowering = { ...written, graph: inOrder(written.graph, order) }
   const [fastest] = withVariants(variantsOf(lowering), wholeGraph(lowering.graph))
   return candidateOf(written, createPlan(order, fastest!)).milliseconds()
@@ -247,7 +251,7 @@ export const createPlanSearch = (
   const searchIn = searches(written, plain.residentBytes)
   const mayTake = (name: Planner): boolean =>
     strategies[name].partOf === undefined &&
-    (written.graph.marks.length === 0 || strategies[name].obeysMarks) &&
+    (written.graph.directives.length === 0 || strategies[name].obeysDirectives) &&
     (hostBudget !== undefined || strategies[name].kind !== 'swapping')
   const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) => ({
     kind: strategies[name].kind,

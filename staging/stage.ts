@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { withExactKernels, withFastestFirst } from './devices/algorithms'
-import { checkPlanOverride, checkInputs, checkTiles, residenceMistake, winogradMistake, type PlanOverride } from './plans/check-plan'
+import { checkPlanOverride, checkInputs, checkTiles, validateSwapSchedule, validateWinograd, type PlanOverride } from './plans/check-plan'
 import { refusedBytes, type DeviceModel } from './devices/device-model'
 import { inputError, type StagingError } from './error'
 import { buildGraph, forEvaluation } from './graph/build-graph'
@@ -12,7 +12,7 @@ import type { Source } from './lowering/scope/scope'
 import type { Lowering } from './lowering/segment/create-scope'
 import { checkObjective, type Objective } from './graph/objective'
 import { createPlan, staticPlacement, untiled, type MemoryPlan, type PlacementChoice, type Segment } from './plans/plan'
-import { asWritten, inOrder } from './graph/order'
+import { sourceOrder, inOrder } from './graph/order'
 import type { Program } from './program/program'
 import { candidateOf, lowerBound, createPlanSearch, type PlanSearch, type Candidate } from './search'
 import type { StrategyName } from './strategies'
@@ -49,7 +49,7 @@ type LoweringRequest = Pick<StageRequest, 'model' | 'input' | 'device' | 'object
 
 export interface Staged {
   /** The graph as the model has it: an evaluation changes what its ops are told, and gradients go without dropout. */
-  readonly written: Graph
+  readonly sourceGraph: Graph
   readonly graph: Graph
   readonly plan: MemoryPlan
   readonly program: Program
@@ -90,8 +90,8 @@ const hostTooSmall = (graph: Graph, planner: string, hostBudget: number, needed:
 
 /** What a request leads to: the decisions, and what else could have been decided. */
 export interface Decided {
-  /** The graph as written, dropout included. */
-  readonly written: Graph
+  /** The graph as sourceGraph, dropout included. */
+  readonly sourceGraph: Graph
   readonly lowering: Lowering
   readonly plain: Candidate
   readonly chosen: Candidate
@@ -101,9 +101,10 @@ export interface Decided {
   readonly answers: PlanSearch | undefined
 }
 
-const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest, written: Graph): Lowering => ({
+const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest, sourceGraph: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
-  graph: objective.kind === 'gradients' ? withoutDropout(written) : objective.kind === 'evaluate' ? forEvaluation(written) : written,
+  graph:
+    objective.kind === 'gradients' ? withoutDropout(sourceGraph) : objective.kind === 'evaluate' ? forEvaluation(sourceGraph) : sourceGraph,
   device: withFastestFirst(exactKernels ? withExactKernels(device) : device),
   objective,
   source
@@ -114,7 +115,7 @@ const plainOf = (lowering: Lowering): Candidate => {
   const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) % refusedBytes
   return candidateOf(
     { ...lowering, device: { ...lowering.device, scratchBytes } },
-    createPlan(asWritten(lowering.graph), wholeGraph(lowering.graph))
+    createPlan(sourceOrder(lowering.graph), wholeGraph(lowering.graph))
   )
 }
 
@@ -158,9 +159,9 @@ const decideGiven = (
 ): E.Either<StagingError, Candidate> => {
   const { lowering, budget = noLimit, hostBudget = Infinity } = limits
   const running = inOrder(lowering.graph, given.order)
-  const mistake = winogradMistake({ ...lowering, graph: running }, given.segments, exactKernels)
+  const mistake = validateWinograd({ ...lowering, graph: running }, given.segments, exactKernels)
   if (mistake !== undefined) return E.left(mistake)
-  const unfit = residenceMistake({ ...lowering, graph: running }, given)
+  const unfit = validateSwapSchedule({ ...lowering, graph: running }, given)
   if (unfit !== undefined) return E.left(unfit)
   const segments = given.segments.map((segment) => ({ ...segment, grid: gridMade(running, segment, segment.grid) }))
   const candidate = candidateOf(
@@ -173,14 +174,14 @@ const decideGiven = (
     : E.left(misfit(limits, 'the given plan', { budget: candidate.peakBytes(), candidate }))
 }
 
-const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingError, Decided> => {
+const decideGraph = (request: StageRequest, sourceGraph: Graph): E.Either<StagingError, Decided> => {
   const { strategy, given, placement } = request
-  const lowering = loweringOf(request, written)
+  const lowering = loweringOf(request, sourceGraph)
   return pipe(
     limitsOf(request, lowering),
     E.chain((limits): E.Either<StagingError, Decided> => {
       const { plain, budget, hostBudget } = limits
-      const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({ written, lowering, plain, budget, chosen, answers })
+      const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({ sourceGraph, lowering, plain, budget, chosen, answers })
       if (given !== undefined) return E.map((chosen: Candidate) => decided(chosen))(decideGiven(request, limits, given))
       const answers = createPlanSearch(lowering, strategy, plain, hostBudget, placement)
       const chosen = answers.within(budget ?? noLimit)
@@ -205,7 +206,7 @@ export const graphOf = ({ model, input, objective }: Pick<StageRequest, 'model' 
     E.chain((graph) => checkObjective(graph, objective))
   )
 
-/** The model as written, ready to be lowered. Fails for a layer that refuses its input. */
+/** The model as sourceGraph, ready to be lowered. Fails for a layer that refuses its input. */
 export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lowering> =>
   pipe(
     graphOf(request),
@@ -220,11 +221,14 @@ export const decide = (request: StageRequest): E.Either<StagingError, Decided> =
     E.chain((graph) => decideGraph(request, graph))
   )
 
-export const planOf = ({ strategy, given, device }: StageRequest, { written, lowering, plain, budget, chosen }: Decided): MemoryPlan => {
+export const planOf = (
+  { strategy, given, device }: StageRequest,
+  { sourceGraph, lowering, plain, budget, chosen }: Decided
+): MemoryPlan => {
   const { graph } = lowering
   return {
     model: graph.model,
-    graphHash: graphHash(written),
+    graphHash: graphHash(sourceGraph),
     strategy: given?.strategy ?? strategy,
     device: device.name,
     input: graph.input,
@@ -252,7 +256,7 @@ export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
   pipe(
     decide(request),
     E.map((decided) => ({
-      written: decided.written,
+      sourceGraph: decided.sourceGraph,
       graph: decided.lowering.graph,
       plan: planOf(request, decided),
       program: decided.chosen.program()

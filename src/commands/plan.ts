@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Objective } from '../../staging'
+import { type Objective, type Program, printProgram } from '../../staging'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { checkWritable } from '../files/atomic-write'
+import { checkWritable, writeFileAtomic } from '../files/atomic-write'
 import { checkPaths, namedPaths } from '../files/paths'
 import { frozenModel } from '../model/model-layers'
 import { type PlanOptions, planOptions } from '../options/command-options'
@@ -38,6 +38,11 @@ const checkOut = ({ out, model, evaluate }: Options): Outcome<void> => {
   )
 }
 
+const checkProgram = ({ program }: Options): Outcome<void> => (program === undefined ? TE.right(undefined) : checkWritable(program))
+
+const writeProgram = (path: string | undefined, program: Program): Outcome<void> =>
+  path === undefined ? TE.right(undefined) : writeFileAtomic(path, () => [Buffer.from(printProgram(program))])
+
 const objectiveFor = ({ evaluate, ...options }: Options): E.Either<Failure, Objective> =>
   evaluate ? E.right({ kind: 'evaluate' }) : trainingObjective(options)
 
@@ -53,8 +58,9 @@ const setupFor = (options: Options): E.Either<Failure, Setup> =>
  */
 export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunction('plan', planOptions, (options) =>
   pipe(
-    checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),
+    checkPaths({ reads: setupReads(options), writes: [...namedPaths('--out', options.out), ...namedPaths('--program', options.program)] }),
     TE.chain(() => checkOut(options)),
+    TE.chain(() => checkProgram(options)),
     TE.chainEitherK(() => objectiveFor(options)),
     TE.bindTo('objective'),
     TE.bind('setup', () => TE.fromEither(setupFor(options))),
@@ -66,6 +72,7 @@ export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunct
         ? TE.right(undefined)
         : writePlan(options.out, { name, options: headOptionsOf(options), model }, staged, objective)
     }),
+    TE.chainFirst(({ planned: { staged } }) => writeProgram(options.program, staged.program)),
     TE.map(({ planned }) => planned)
   )
 )

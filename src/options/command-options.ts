@@ -38,7 +38,9 @@ export const planOptions = {
    */
   evaluate: filled(flag, 'plan the forward pass of predict instead', false),
   /** Where the plan goes: *.plan.ts, which the compiler checks, or *.json. */
-  out: optional(path('file'), 'write the plan: *.plan.ts, which the compiler checks, or *.json')
+  out: optional(path('file'), 'write the plan: *.plan.ts, which the compiler checks, or *.json'),
+  /** Where the plan's Program goes, as text: what runs, in order, on which buffers. */
+  program: optional(path('file'), 'write what the plan runs, as text')
 }
 
 export interface PlanOptions extends OptionsOf<typeof planOptions>, BudgetOptions {}

@@ -1,7 +1,7 @@
 import { percent } from '../text/format'
 import { table } from '../text/table'
 import type { PlanHostStay } from '../../dsl'
-import { type Graph, type MemoryPlan, type Segment, deviceFileName, isProfile, isRecorded, residenceTexts } from '../../staging'
+import { type Graph, type MemoryPlan, type Segment, deviceFileName, isProfile, isRecorded, swapScheduleTexts } from '../../staging'
 import type { Planned } from './plan-network'
 import { printable } from '../text/printable'
 import { formatBytes, formatMilliseconds } from '../text/format'
@@ -70,7 +70,7 @@ export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds,
     verifiedMs: verifiedMilliseconds,
     timesFrom: timeShares,
     segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment)),
-    residence: residenceTexts(graph, plan.order, plan.residence),
+    residence: swapScheduleTexts(graph, plan.order, plan.residence),
     placement: plan.placement
   }
 }

@@ -42,7 +42,9 @@ const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured =>
   const launched = builder.code().length
   emitBackward(inside, code, kept, (parameter, gradient) => {
     if (objective.kind !== 'train' || parameter.gradient !== undefined) return
-    const state = stateNames(objective.optimizer).map((name) => builder.buffer(name, gradient.bytes, 'resident'))
+    const state = stateNames(objective.optimizer).map((name) =>
+      builder.buffer({ kind: 'state', parameter: parameter.name, state: name }, gradient.bytes, 'resident')
+    )
     updateParameter(builder, objective.optimizer, parameter, gradient, state)
   })
 

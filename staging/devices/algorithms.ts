@@ -6,9 +6,9 @@ import { memoize } from '../memoize'
 export const cudnnAlgorithm = (n: number): number => 16 + n
 
 /** Field `algorithm` of a backward-data convolution as a forward one with turned weights, by cuDNN's forward algorithm number n. */
-export const turnedAlgorithm = (n: number): number => 32 + n
+export const rotated180Algorithm = (n: number): number => 32 + n
 
-export const isTurned = ({ algorithm }: ConvolutionAlgorithm): boolean => algorithm >= turnedAlgorithm(0)
+export const isRotated180 = ({ algorithm }: ConvolutionAlgorithm): boolean => algorithm >= rotated180Algorithm(0)
 
 /** cuDNN's algorithms by Fourier transforms and by Winograd, by its own numbers: they round differently than sums of products. */
 const transforming: {
@@ -24,7 +24,7 @@ export const isFourier = (kind: ConvolutionKernel['kind'], { algorithm }: Convol
 
 const isExact = (kind: ConvolutionKernel['kind'], { algorithm }: ConvolutionAlgorithm): boolean => {
   const [own, turned] = [kind, 'convolutionForward' as const].map((one) => Object.values(transforming[one]).flat())
-  return algorithm !== 1 && !own!.some((n) => cudnnAlgorithm(n) === algorithm) && !turned!.some((n) => turnedAlgorithm(n) === algorithm)
+  return algorithm !== 1 && !own!.some((n) => cudnnAlgorithm(n) === algorithm) && !turned!.some((n) => rotated180Algorithm(n) === algorithm)
 }
 
 /** The device without what rounds differently than sums of products: Winograd, and algorithms by Winograd or Fourier transforms. */

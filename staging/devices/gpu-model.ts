@@ -1,4 +1,4 @@
-import { isFourier, isTurned } from './algorithms'
+import { isFourier, isRotated180 } from './algorithms'
 import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
 import { memoize } from '../memoize'
 import { isConvolution, keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
@@ -83,7 +83,7 @@ export const gpuModel = (
     const found = ask.algorithms(kernel)
     const direct = { algorithm: 0, scratchBytes: scratchBytes(kernel) }
     // A measurement alone tells where turned weights are faster.
-    const [own, turned] = [found.filter((one) => !isTurned(one)), found.filter(isTurned)]
+    const [own, turned] = [found.filter((one) => !isRotated180(one)), found.filter(isRotated180)]
     // By Fourier transforms: far slower on an H200 than their places in cuDNN's list say.
     const [others, late] = [own.filter((one) => !isFourier(kernel.kind, one)), own.filter((one) => isFourier(kernel.kind, one))]
     return [...others, ...late, direct, ...turned]

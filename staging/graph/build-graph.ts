@@ -15,7 +15,7 @@ import {
 } from '../../dsl'
 import { inputError, type StagingError } from '../error'
 import type { Extents } from './extents'
-import { readersOf, type Graph, type Mark, type Node } from './graph'
+import { readersOf, type Graph, type Directive, type Node } from './graph'
 import { recordOf } from '../lowering/ops'
 
 const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]
@@ -45,8 +45,8 @@ export const forEvaluation = (graph: Graph): Graph => ({
   })
 })
 
-const startsSegment = (marks: readonly Mark[], position: number): boolean =>
-  position === 0 || marks.some(({ kind, at }) => kind === 'checkpoint' && at === position)
+const startsSegment = (directives: readonly Directive[], position: number): boolean =>
+  position === 0 || directives.some(({ kind, at }) => kind === 'checkpoint' && at === position)
 
 const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
   pipe(
@@ -54,11 +54,12 @@ const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingErr
     E.mapLeft((sentence) => inputError(`${model.name} on ${input.join('x')}: ${sentence}.`)),
     E.map((layers) => {
       const nodes: Node[] = []
-      const marks: Mark[] = []
+      const directives: Directive[] = []
       const shapes: (readonly number[])[] = [input]
       for (const { name, op, args, output, ...layer } of layers) {
-        if (op === 'checkpoint') marks.push({ kind: 'checkpoint', at: nodes.length })
-        else if (op === 'tile') marks.push({ kind: 'tile', at: nodes.length - (startsSegment(marks, nodes.length) ? 0 : 1), grid: args })
+        if (op === 'checkpoint') directives.push({ kind: 'checkpoint', at: nodes.length })
+        else if (op === 'tile')
+          directives.push({ kind: 'tile', at: nodes.length - (startsSegment(directives, nodes.length) ? 0 : 1), grid: args })
         else {
           const inputs = (layer as { readonly inputs?: readonly number[] }).inputs ?? [nodes.length]
           const [from, to] = [extentsOf(shapes[inputs[0]!]!), extentsOf(output)]
@@ -80,7 +81,7 @@ const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingErr
         }
       }
       const parameters = nodes.flatMap((node) => node.parameters)
-      return { model: model.name, input: extentsOf(input), nodes, readers: readersOf(nodes), marks, parameters }
+      return { model: model.name, input: extentsOf(input), nodes, readers: readersOf(nodes), directives, parameters }
     })
   )
 

@@ -52,7 +52,7 @@ interface NodeOf<P extends Op> {
 export type Node = { [P in Op]: NodeOf<P> }[Op]
 
 /** What a person wrote between layers: a segment must end before node `at`, or the segment that holds node `at` has this grid. */
-export type Mark =
+export type Directive =
   | { readonly kind: 'checkpoint'; readonly at: number }
   | { readonly kind: 'tile'; readonly at: number; readonly grid: { readonly [A in TileAxis]?: number } }
 
@@ -63,7 +63,7 @@ export interface Graph {
   readonly nodes: readonly Node[]
   /** Of each tensor: the positions of the nodes that read it, in order. */
   readonly readers: readonly (readonly number[])[]
-  readonly marks: readonly Mark[]
+  readonly directives: readonly Directive[]
   /** Of all nodes, in order. */
   readonly parameters: readonly Parameter[]
 }

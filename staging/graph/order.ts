@@ -1,10 +1,10 @@
 import { readersOf, type Graph, type Node } from './graph'
-import { checkpointsAsked } from './directives'
+import { requestedCheckpoints } from './directives'
 
 /** The order in which the model's ops run: positions in its flattened list. */
 export type Order = readonly number[]
 
-export const asWritten = (graph: Graph): Order => graph.nodes.map((_, position) => position)
+export const sourceOrder = (graph: Graph): Order => graph.nodes.map((_, position) => position)
 
 /**
  * Algorithm 1 of "Efficient GPU memory management for nonlinear DNNs" (Dymem, paper 003): an op runs as soon as all that it reads is
@@ -33,9 +33,9 @@ export const isRectifier = (node: Node): boolean => node.op === 'relu' || node.o
  * tensor, and the large one, which pooling does not need in backward, is not kept. Not where the model puts a checkpoint
  * between the two, where something else reads the rectifier's output, nor after a normalisation, which rectifies by itself.
  */
-export const poolBeforeRectifying = (graph: Graph): Order => {
-  const checkpoints = new Set(checkpointsAsked(graph))
-  const order = [...asWritten(graph)]
+export const hoistPoolAboveRelu = (graph: Graph): Order => {
+  const checkpoints = new Set(requestedCheckpoints(graph))
+  const order = [...sourceOrder(graph)]
   for (let position = 0; position + 1 < order.length; position++) {
     const [first, second] = [graph.nodes[order[position]!]!, graph.nodes[order[position + 1]!]!]
     const alone = graph.readers[position + 1]!.length === 1 && second.inputs[0] === position + 1

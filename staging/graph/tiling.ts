@@ -63,7 +63,7 @@ export const gridMade = ({ nodes }: Graph, { to }: Span, grid: Grid): Grid => {
 const units = { B: 'images', H: 'rows', W: 'columns' } as const
 
 /** Why a segment cannot have so many tiles. */
-export const gridMistake = ({ nodes }: Graph, { to }: Span, grid: Grid): string | undefined => {
+export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string | undefined => {
   const last = nodes[to - 1]!
   const axis = tileAxes.find((one) => grid[one] > ownedExtent(last, one))
   if (axis === undefined) return undefined

@@ -1,3 +1,4 @@
+import { bufferText } from './ir/buffer-identity'
 import { lazy } from '../memoize'
 import { microBatches } from '../graph/objective'
 import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
@@ -11,18 +12,20 @@ import type { Insertions } from './placement/chunks'
 import { createPool, type Buffer } from './ir/builder'
 import { createModelScope, type Lowering } from './segment/create-scope'
 import { place, placeBuffers } from './placement/place'
-import { bytesOfResidents, residentsOf } from './scope/persistent-tensors'
+import { persistentBytes, createPersistentTensors } from './scope/persistent-tensors'
 import { resolve, type Placed } from './placement/resolve'
 import { bindSegments, emitSections, type UnplacedSection } from './step/step'
 import { transferSection } from './step/transfer'
 
-const largestOf = (live: readonly Buffer[]): string =>
-  live
+const largestOf = (live: readonly Buffer[]): string => {
+  const largest = live
     .filter(({ role }) => role !== 'resident')
-    .reduce((largest, buffer) => (buffer.bytes > largest.bytes ? buffer : largest), { name: 'the parameters', bytes: 0 }).name
+    .reduce<Buffer | undefined>((most, buffer) => (buffer.bytes > (most?.bytes ?? 0) ? buffer : most), undefined)
+  return largest === undefined ? 'the parameters' : bufferText(largest.identity)
+}
 
 const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] =>
-  lifetimes.map(({ buffer: { name, bytes, role } }, index) => ({ name, offset: offsets[index]!, bytes, role: role }))
+  lifetimes.map(({ buffer: { identity, bytes, role } }, index) => ({ name: bufferText(identity), offset: offsets[index]!, bytes, role }))
 
 /** What a search looks at: of many only the most promising are placed, and fewer still become Programs. Each answer is found when asked for. */
 export interface Lowered {
@@ -62,7 +65,7 @@ export const lower = (source: Lowering, { order, segments, residence, placement:
   const lowering: Lowering = { ...source, graph: inOrder(source.graph, order) }
   const pool = createPool()
   const scope = createModelScope(lowering, pool)
-  const residents = residentsOf(scope)
+  const residents = createPersistentTensors(scope)
   const sections = emitSections(scope, pool, bindSegments(scope, segments), residents, residence)
   const all = sections.flatMap(({ code }) => code)
   const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
@@ -120,7 +123,7 @@ export const lower = (source: Lowering, { order, segments, residence, placement:
   }
   return {
     graph: lowering.graph,
-    residentBytes: bytesOfResidents(residents),
+    residentBytes: persistentBytes(residents),
     liveBytes: () => onDevice.live().bytes,
     liveHostBytes: () => onHost.live().bytes,
     peakBytes: () => onDevice.placement().peakBytes,

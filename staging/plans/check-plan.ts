@@ -5,15 +5,15 @@ import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
 import { stepOf } from '../lowering/step/step'
-import { stayMistake } from '../lowering/step/swap'
+import { validateSwapIntervals } from '../lowering/step/swap'
 import { transformablePositions } from '../lowering/segment/winograd'
-import { tilesAsked } from '../graph/directives'
-import { momentText } from './timepoints'
+import { requestedTiles } from '../graph/directives'
+import { timepointText } from './timepoints'
 import type { Objective } from '../graph/objective'
 import { inOrder } from '../graph/order'
 import type { Plan, Segment } from './plan'
-import { loadMistake, repeatMistake, streamMistake } from './host-tensors'
-import { gridMistake, nodeWithoutInput, segmentTiling } from '../graph/tiling'
+import { validatePrefetch, validateRematerialize, validateHostTensor } from './host-tensors'
+import { validateGrid, nodeWithoutInput, segmentTiling } from '../graph/tiling'
 
 /** A graph that can run, whole and with the tiles that its model asks for: every layer of every tile must see some of its input. */
 export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
@@ -23,7 +23,7 @@ export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
     return E.left(
       inputError(`${where}: ${node.name}: ${node.op}: sees nothing but padding; give it less padding or a larger input.`, node.name)
     )
-  const asked = tilesAsked(graph).find((span) => segmentTiling(graph, span, span.grid) === undefined)
+  const asked = requestedTiles(graph).find((span) => segmentTiling(graph, span, span.grid) === undefined)
   if (asked === undefined) return E.right(graph)
   const [first, last] = [graph.nodes[asked.from]!.name, graph.nodes[asked.to - 1]!.name]
   const { B, H, W } = asked.grid
@@ -37,7 +37,7 @@ export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
  * the image that comes: there, as many as there can be are made.
  */
 export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingError, Graph> => {
-  const [mistake] = kind === 'evaluate' ? [] : tilesAsked(graph).flatMap((asked) => gridMistake(graph, asked, asked.wanted) ?? [])
+  const [mistake] = kind === 'evaluate' ? [] : requestedTiles(graph).flatMap((asked) => validateGrid(graph, asked, asked.wanted) ?? [])
   return mistake === undefined
     ? E.right(graph)
     : E.left(inputError(`${graph.model} on ${graph.input.join('x')}: tile: ${mistake}, or a larger input.`))
@@ -70,15 +70,15 @@ export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverrid
   const mistake = segmentsMistake(running.nodes, segments.map(named(running)))
   if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
   const fine = segments.flatMap((segment) => {
-    const tooFine = gridMistake(running, segment, segment.grid)
+    const tooFine = validateGrid(running, segment, segment.grid)
     return tooFine === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${tooFine}.`]
   })[0]
   if (fine !== undefined) return E.left(inputError(fine))
   const moved = segments.flatMap((segment, place) => {
     const reasons = [
-      repeatMistake(running, segments, place),
-      loadMistake(running, segments, segment),
-      ...(segment.streams ?? []).map((position) => streamMistake(running, segments, segment, position))
+      validateRematerialize(running, segments, place),
+      validatePrefetch(running, segments, segment),
+      ...(segment.streams ?? []).map((position) => validateHostTensor(running, segments, segment, position))
     ]
     return reasons.flatMap((reason) => (reason === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${reason}`]))
   })[0]
@@ -95,7 +95,7 @@ export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverrid
 }
 
 /** Convolutions that were given to Winograd though it is refused, or though the device does not have them; the graph is in the given order. */
-export const winogradMistake = (
+export const validateWinograd = (
   lowering: Lowering,
   segments: readonly Segment[],
   exactKernels: true | undefined
@@ -113,9 +113,9 @@ export const winogradMistake = (
 }
 
 /** Tensors that cannot wait on the host as given: when they are made and read, lowering says. The graph is in the given order. */
-export const residenceMistake = (lowering: Lowering, { segments, residence = [] }: PlanOverride): StagingError | undefined => {
+export const validateSwapSchedule = (lowering: Lowering, { segments, residence = [] }: PlanOverride): StagingError | undefined => {
   if (residence.length === 0) return undefined
   const { step, pool } = stepOf(lowering, segments)
-  const mistake = stayMistake(step, pool, residence, (moment) => momentText(lowering.graph, moment))
+  const mistake = validateSwapIntervals(step, pool, residence, (moment) => timepointText(lowering.graph, moment))
   return mistake === undefined ? undefined : inputError(`${mistake}.`)
 }

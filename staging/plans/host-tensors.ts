@@ -4,7 +4,7 @@ import type { Segment, Span } from './plan'
 import { crossesAfter, endsOf } from '../graph/tiling'
 
 /** Why the segment at `place` cannot run forward again in place of what leaves it. The graph is in the order in which it runs. */
-export const repeatMistake = (graph: Graph, segments: readonly Segment[], place: number): string | undefined => {
+export const validateRematerialize = (graph: Graph, segments: readonly Segment[], place: number): string | undefined => {
   const mistake = repeatsMistake(segments, place)
   if (mistake !== undefined || segments[place]!.repeats !== true) return mistake
   const before = segments.find((segment, at) => at > place && segment.repeats !== true)!
@@ -15,7 +15,7 @@ export const repeatMistake = (graph: Graph, segments: readonly Segment[], place:
 }
 
 /** The tensors that a segment leaves on the host. */
-export const streamedBy = ({ streams = [] }: Segment): readonly number[] => streams.map((position) => position + 1)
+export const hostTensorsOf = ({ streams = [] }: Segment): readonly number[] => streams.map((position) => position + 1)
 
 /** The tensors at a segment's ends that are `onHost`. */
 export const endsOnHost = (graph: Graph, span: Span, onHost: ReadonlySet<number>): readonly number[] => {
@@ -24,13 +24,13 @@ export const endsOnHost = (graph: Graph, span: Span, onHost: ReadonlySet<number>
 }
 
 /** Why the tiles of a segment bring nothing that could be loaded ahead. The graph is in the order in which it runs. */
-export const loadMistake = (graph: Graph, segments: readonly Segment[], segment: Segment): string | undefined =>
-  segment.loadsAhead !== true || segment.from === 0 || endsOnHost(graph, segment, new Set(segments.flatMap(streamedBy))).length > 0
+export const validatePrefetch = (graph: Graph, segments: readonly Segment[], segment: Segment): string | undefined =>
+  segment.loadsAhead !== true || segment.from === 0 || endsOnHost(graph, segment, new Set(segments.flatMap(hostTensorsOf))).length > 0
     ? undefined
     : 'loadsAhead: this segment reads neither images nor, in bands of rows, the host; leave it out'
 
 /** Why the output of a layer of a segment cannot stay on the host and pass by bands of rows. The graph is in the order in which it runs. */
-export const streamMistake = (graph: Graph, segments: readonly Segment[], { to }: Segment, position: number): string | undefined => {
+export const validateHostTensor = (graph: Graph, segments: readonly Segment[], { to }: Segment, position: number): string | undefined => {
   const { name, access } = graph.nodes[position]!
   if (!crossesAfter(graph, position + 1, to)) return `streams: the output of ${name} does not leave this segment`
   if (access.H.kind === 'reduce') return `streams: the output of ${name} has no rows of its own`

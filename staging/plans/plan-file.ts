@@ -5,7 +5,7 @@ import type { PlanOverride } from './check-plan'
 import { inputError, type StagingError } from '../error'
 import { buildGraph } from '../graph/build-graph'
 import { graphHash } from '../graph/graph'
-import { residenceOfTexts, residenceTexts } from './timepoints'
+import { parseSwapSchedule, swapScheduleTexts } from './timepoints'
 import type { Objective } from '../graph/objective'
 import { objectiveText } from '../graph/objective-text'
 import { memoryPlan, staticPlacement } from './plan'
@@ -14,13 +14,13 @@ import type { Staged } from '../stage'
 const rounded = (value: number): number => Number(value.toPrecision(6))
 
 /** A staged plan as a file holds it. */
-export const planFileOf = ({ written, graph, plan, program }: Staged, objective: Objective): Plan => {
+export const planFileOf = ({ sourceGraph, graph, plan, program }: Staged, objective: Objective): Plan => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = memoryPlan.encode(plan).predicted
   const nameAt = (position: number): string => graph.nodes[plan.order[position]!]!.name
   return {
     model: plan.model,
     input: plan.input,
-    layers: written.nodes.map(({ op, args }) => layerText(op, args)),
+    layers: sourceGraph.nodes.map(({ op, args }) => layerText(op, args)),
     order: plan.order,
     strategy: plan.strategy,
     device: { name: plan.device, precision: program.precision, threads: program.threads },
@@ -36,7 +36,7 @@ export const planFileOf = ({ written, graph, plan, program }: Staged, objective:
       ...(winograd && { winograd: winograd.map(nameAt) }),
       ...(streams && { streams: streams.map(nameAt) })
     })),
-    ...(plan.residence.length > 0 && { residence: residenceTexts(graph, plan.order, plan.residence) }),
+    ...(plan.residence.length > 0 && { residence: swapScheduleTexts(graph, plan.order, plan.residence) }),
     ...(plan.placement.allocator === 'virtual' && { placement: plan.placement }),
     predicted: {
       peakHostBytes,
@@ -76,7 +76,7 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
               ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) }),
               ...(streams && { streams: streams.map(positionOf).sort((a, b) => a - b) })
             })),
-            residence: residenceOfTexts(graph, order, residence),
+            residence: parseSwapSchedule(graph, order, residence),
             placement,
             strategy
           }

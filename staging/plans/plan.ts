@@ -107,8 +107,8 @@ export type MemoryPlan = t.TypeOf<typeof memoryPlan>
 export type Segment = t.TypeOf<typeof segment>
 export type PlacementChoice = t.TypeOf<typeof placement>
 export const staticPlacement: PlacementChoice = { allocator: 'static' }
-export type HostStay = t.TypeOf<typeof hostStay>
-export type Residence = readonly HostStay[]
+export type SwapInterval = t.TypeOf<typeof hostStay>
+export type SwapSchedule = readonly SwapInterval[]
 
 /** A plan in which nothing waits on the host and buffers are placed statically. */
 export const createPlan = (

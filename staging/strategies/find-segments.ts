@@ -1,7 +1,7 @@
 import { activationElements } from '../kernels/layout'
 import type { ModelScope } from '../lowering/scope/scope'
 import { isLoss, type Graph } from '../graph/graph'
-import { checkpointsAsked, tilesAsked } from '../graph/directives'
+import { requestedCheckpoints, requestedTiles } from '../graph/directives'
 import { gathersMoments } from '../graph/statistics'
 import { crossing } from '../graph/tiling'
 import type { Span } from '../plans/plan'
@@ -61,8 +61,8 @@ export const checkpointPositions = (
   budget: number,
   onHost: ReadonlySet<number> = new Set()
 ): readonly number[] => {
-  const asked = checkpointsAsked(graph)
-  const tiled = tilesAsked(graph)
+  const asked = requestedCheckpoints(graph)
+  const tiled = requestedTiles(graph)
   const onDevice = sizes.map((size, position) => (onHost.has(position + 1) ? 0 : size))
   return findSegments(onDevice, budget)
     .map(({ to }) => to)

@@ -1,5 +1,5 @@
 import type { Segment, Span } from '../plans/plan'
-import { repeatMistake } from '../plans/host-tensors'
+import { validateRematerialize } from '../plans/host-tensors'
 import { endsOf } from '../graph/tiling'
 import type { Search, Segmentation } from './strategy'
 
@@ -44,7 +44,7 @@ export const withRepeats = (
   const times = segments.map((segment) => estimate(segment, onHost)?.nanoseconds() ?? Infinity)
   const isValid = ({ from, to }: Span): boolean => {
     const repeated = repeating(segments, [{ from, to }])
-    return segments.slice(from, to).every((_, place) => repeatMistake(graph, repeated, from + place) === undefined)
+    return segments.slice(from, to).every((_, place) => validateRematerialize(graph, repeated, from + place) === undefined)
   }
   /** One after the other, each with the segment before whose backward it runs again. */
   const groupsOf = (size: number, from = 0): readonly Span[] => {

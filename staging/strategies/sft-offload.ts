@@ -1,9 +1,9 @@
 import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
-import { tilesAsked } from '../graph/directives'
+import { requestedTiles } from '../graph/directives'
 import { aligned } from '../placement/placement'
-import { poolBeforeRectifying } from '../graph/order'
+import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
 import { noWait, peakOf, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
@@ -29,7 +29,7 @@ const mostOnDevice = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes 
 /** Tensors of more than so many bytes that can pass in bands of rows. */
 const streamable = (graph: Graph, sizes: readonly number[], bytes: number): ReadonlySet<number> =>
   new Set(
-    tilesAsked(graph).length > 0
+    requestedTiles(graph).length > 0
       ? []
       : graph.nodes.flatMap(({ access, output }, position) =>
           sizes[position]! > bytes && output[2] > 1 && access.H.kind !== 'reduce' ? [position + 1] : []
@@ -45,8 +45,8 @@ const scheduleCount = 12
  * transfers are decided together.
  */
 export const sftOffload: Strategy = {
-  order: poolBeforeRectifying,
-  obeysMarks: true,
+  order: hoistPoolAboveRelu,
+  obeysDirectives: true,
   kind: 'swapping',
   tiles: true,
   all: (search) => {

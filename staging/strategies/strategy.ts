@@ -40,7 +40,7 @@ export interface CandidateEstimate {
 export type Strategy = {
   readonly order: (graph: Graph) => Order
   /** Whether `checkpoint` and `tile` in the model decide, where they stand. */
-  readonly obeysMarks: boolean
+  readonly obeysDirectives: boolean
   /** Another strategy, which decides among all that this one does and more. */
   readonly partOf?: StrategyName
 } & (

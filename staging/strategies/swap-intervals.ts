@@ -1,12 +1,12 @@
 import type { DeviceModel } from '../devices/device-model'
 import { lazy } from '../memoize'
 import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
-import type { Residence } from '../plans/plan'
+import type { SwapSchedule } from '../plans/plan'
 import type { CandidateEstimate, Search, Segmentation } from './strategy'
 import { withVariants } from './variants'
 
 /** A tensor's stay on the host; stages of the timeline, each from its beginning on. */
-export interface Stay {
+export interface StageInterval {
   readonly tensor: SwappableTensor
   readonly swapOut: number
   /** Computing waits here for the end of the swap-out, and its bytes are another's. */
@@ -17,18 +17,18 @@ export interface Stay {
 }
 
 /** A stay of which it is not yet decided when the bytes are needed. */
-export type OpenStay = Omit<Stay, 'freed'>
+export type UnfreedInterval = Omit<StageInterval, 'freed'>
 
 /** In the order in which tensors are made, which is that of swap-outs that start together. */
-const asMade = ({ tensors }: Timeline, stays: readonly Stay[]): readonly Stay[] => {
+const asMade = ({ tensors }: Timeline, stays: readonly StageInterval[]): readonly StageInterval[] => {
   const places = new Map(tensors.map(({ name }, place) => [name, place]))
   return [...stays].sort((a, b) => places.get(a.tensor.name)! - places.get(b.tensor.name)! || a.freed - b.freed)
 }
 
-export const residenceOf = (timeline: Timeline, stays: readonly Stay[]): Residence =>
+export const createSwapSchedule = (timeline: Timeline, stays: readonly StageInterval[]): SwapSchedule =>
   asMade(timeline, stays).map(({ tensor: { name }, swapOut, freed, swapIn, again }) => {
-    const moment = (stage: number): number => timeline.stages[stage]!.moment
-    return { tensor: name, swapOut: moment(again === true ? freed : swapOut), freed: moment(freed), swapIn: moment(swapIn) }
+    const timepoint = (stage: number): number => timeline.stages[stage]!.timepoint
+    return { tensor: name, swapOut: timepoint(again === true ? freed : swapOut), freed: timepoint(freed), swapIn: timepoint(swapIn) }
   })
 
 /** From one stage on to before another, so many bytes more. */
@@ -47,7 +47,7 @@ const living = (bytes: readonly number[], holdAll: (hold: Hold) => void): number
 }
 
 /** Bytes on the device in each stage; tensors that are in flight count. */
-export const occupancy = ({ stages, tensors }: Timeline, stays: readonly Stay[]): readonly number[] =>
+export const occupancy = ({ stages, tensors }: Timeline, stays: readonly StageInterval[]): readonly number[] =>
   living(
     stages.map(({ bytes }) => bytes),
     (hold) => {
@@ -56,10 +56,10 @@ export const occupancy = ({ stages, tensors }: Timeline, stays: readonly Stay[])
     }
   )
 
-export const peakOf = (timeline: Timeline, stays: readonly Stay[]): number => Math.max(...occupancy(timeline, stays))
+export const peakOf = (timeline: Timeline, stays: readonly StageInterval[]): number => Math.max(...occupancy(timeline, stays))
 
 /** Stays by one of their stages. */
-const byStage = <S extends OpenStay>(stays: readonly S[], stageOf: (stay: S) => number): ((stage: number) => readonly S[]) => {
+const byStage = <S extends UnfreedInterval>(stays: readonly S[], stageOf: (stay: S) => number): ((stage: number) => readonly S[]) => {
   const lists = new Map<number, S[]>()
   for (const stay of stays) {
     const stage = stageOf(stay)
@@ -74,13 +74,13 @@ const byStage = <S extends OpenStay>(stays: readonly S[], stageOf: (stay: S) => 
  * No-wait schedules (paper 004, Proposition 1) in their forward half: computing waits for a swap-out, the oldest first, only where
  * more than `target` bytes would be live. A tensor whose bytes are never needed stays where it is.
  */
-export const freedWhenNeeded = (timeline: Timeline, open: readonly OpenStay[], target: number): readonly Stay[] => {
+export const freedWhenNeeded = (timeline: Timeline, open: readonly UnfreedInterval[], target: number): readonly StageInterval[] => {
   const live = occupancy(timeline, [])
   const places = new Map(open.map((stay, place) => [stay, place]))
   const leaving = byStage(open, ({ tensor, swapOut }) => Math.max(swapOut, tensor.forward + 1))
   const back = new Float64Array(live.length + 1)
-  const stays: Stay[] = []
-  let inFlight: OpenStay[] = []
+  const stays: StageInterval[] = []
+  let inFlight: UnfreedInterval[] = []
   let away = 0
   live.forEach((bytes, stage) => {
     away -= back[stage]!
@@ -100,7 +100,7 @@ export const freedWhenNeeded = (timeline: Timeline, open: readonly OpenStay[], t
 }
 
 /** The backward half: each swap-in, in the order in which backward reads, starts as early as `target` bytes allow. */
-export const fetchedEarly = (timeline: Timeline, stays: readonly Stay[], target: number): readonly Stay[] => {
+export const fetchedEarly = (timeline: Timeline, stays: readonly StageInterval[], target: number): readonly StageInterval[] => {
   const live = [...occupancy(timeline, stays)]
   let earliest = 0
   return [...stays]
@@ -116,7 +116,7 @@ export const fetchedEarly = (timeline: Timeline, stays: readonly Stay[], target:
 }
 
 /** The whole no-wait schedule that offloads these tensors: out as soon as they are made, in as early as there is room. */
-export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], target: number): readonly Stay[] => {
+export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], target: number): readonly StageInterval[] => {
   const open = tensors
     .filter(({ forward, backward }) => forward + 1 < backward)
     .map((tensor) => ({ tensor, swapOut: tensor.written + 1, swapIn: tensor.backward }))
@@ -126,19 +126,19 @@ export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], 
 /** Nanoseconds of a step with its transfers: three engines, each in order, as the simulator has them, stage by stage. */
 export const estimatedNanoseconds = (
   timeline: Timeline,
-  stays: readonly Stay[],
+  stays: readonly StageInterval[],
   { toDevice, toHost }: DeviceModel['linkBytesPerSecond']
 ): number => {
   let [compute, out, back] = [0, 0, 0]
-  const left = new Map<Stay, number>()
-  const arrived = new Map<Stay, number>()
+  const left = new Map<StageInterval, number>()
+  const arrived = new Map<StageInterval, number>()
   const inBackward = [...stays].sort(({ tensor: a }, { tensor: b }) => a.backward - b.backward || a.nanosecondsBefore - b.nanosecondsBefore)
   const moved = stays.filter(({ again }) => again !== true)
   const leaving = byStage(asMade(timeline, moved), ({ swapOut }) => swapOut)
   const freed = byStage(moved, (stay) => stay.freed)
   const entering = byStage(inBackward, ({ swapIn }) => swapIn)
   const wanted = byStage(inBackward, ({ tensor }) => tensor.backward)
-  const transfer = ({ tensor: { movedBytes } }: Stay, rate: number): number => Math.round((1e9 * movedBytes) / rate)
+  const transfer = ({ tensor: { movedBytes } }: StageInterval, rate: number): number => Math.round((1e9 * movedBytes) / rate)
   timeline.stages.forEach(({ nanoseconds, busyNanoseconds }, stage) => {
     for (const stay of leaving(stage)) left.set(stay, (out = Math.max(out, compute) + transfer(stay, toHost)))
     for (const stay of freed(stage)) compute = Math.max(compute, left.get(stay)!)
@@ -156,8 +156,8 @@ export const estimatedNanoseconds = (
 }
 
 /** The most bytes that live at once on the device, and on the host, where a tensor is until it is back, somewhere in its last stage there. */
-const liveBytes = ({ stages }: Timeline, stays: readonly Stay[]): { readonly device: number; readonly host: number } => {
-  const most = (bytes: readonly number[], holdAll: (stay: Stay, hold: Hold) => void): number =>
+const liveBytes = ({ stages }: Timeline, stays: readonly StageInterval[]): { readonly device: number; readonly host: number } => {
+  const most = (bytes: readonly number[], holdAll: (stay: StageInterval, hold: Hold) => void): number =>
     Math.max(...living(bytes, (hold) => stays.forEach((stay) => holdAll(stay, hold))))
   const device = most(
     stages.map((stage) => stage.liveBytes),
@@ -176,7 +176,7 @@ const liveBytes = ({ stages }: Timeline, stays: readonly Stay[]): { readonly dev
 }
 
 /** Made when asked for: of thousands a few are looked at more than once. */
-export type Schedule = () => readonly Stay[]
+export type Schedule = () => readonly StageInterval[]
 
 type SchedulesOf = (timeline: Timeline) => readonly Schedule[]
 
@@ -190,7 +190,7 @@ export const withSchedules = (
   return schedulesOf(seen).map((stays): CandidateEstimate => {
     const live = liveBytes(seen, stays())
     return {
-      decisions: () => ({ segments, residence: residenceOf(seen, stays()) }),
+      decisions: () => ({ segments, residence: createSwapSchedule(seen, stays()) }),
       deviceBytes: live.device,
       hostBytes: live.host,
       nanoseconds: lazy(() => estimatedNanoseconds(seen, stays(), device.linkBytesPerSecond))

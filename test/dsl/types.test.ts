@@ -8,7 +8,7 @@ import { bytesOf, shapeRules, trace, windowCount, windowExtent, type AnyLayer, t
 import { buildGraph } from '../../staging'
 import { checkTiles } from '../../staging/plans/check-plan'
 import { inOrder } from '../../staging/graph/order'
-import { gridMistake } from '../../staging/graph/tiling'
+import { validateGrid } from '../../staging/graph/tiling'
 import { must } from '../golden/execute'
 import { compile, exportedTypes } from './compile'
 import { planned } from './planned-model'
@@ -405,7 +405,7 @@ types('plans: right, or the same sentence', () => {
   const tooFine = ({ order, segments }: dsl.Plan): string | undefined => {
     const running = inOrder(graph, order)
     return segments.flatMap((segment) => {
-      const mistake = gridMistake(running, segment, segment.grid)
+      const mistake = validateGrid(running, segment, segment.grid)
       return mistake === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${mistake}`]
     })[0]
   }

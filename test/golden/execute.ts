@@ -8,7 +8,7 @@ import {
   type Objective,
   type Optimizer,
   type PlacementChoice,
-  type Residence,
+  type SwapSchedule,
   type Segment,
   type Staged,
   type StageRequest,
@@ -30,7 +30,7 @@ export interface Execution {
   /** With segments: positions in the order in which they run, as written where absent. */
   readonly order?: readonly number[]
   /** With segments: what waits on the host. */
-  readonly residence?: Residence
+  readonly residence?: SwapSchedule
   /** Bytes; unlimited where absent. */
   readonly budget?: number
   readonly hostBudget?: number

@@ -128,6 +128,21 @@ test('a budget in percent is of what plain needs', async () => {
   assert.is(plan.budgetBytes, Math.floor(0.7 * plan.plainPeakBytes))
 })
 
+test('plan --program writes what the plan runs, with the buffers of its predicted peak', async () => {
+  const program = at('program.txt')
+  const plan = await json('plan', smallModel, '--program', program)
+  const [, arena, , ...lines] = readFileSync(program, 'utf8').split('\n')
+  assert.is(arena, `arena: ${plan.peakDeviceBytes} bytes; host pool: 0 bytes`)
+  for (const start of ['  0.weight: ', '  convolutionForward ', 'step: ', 'save: '])
+    assert.ok(
+      lines.some((line) => line.startsWith(start)),
+      start
+    )
+  const { status, stderr } = await run(['plan', smallModel, '--program', program, '--out', program])
+  assert.is(status, 2)
+  assert.match(stderr, /--program .* would be written over/)
+})
+
 test('training lowers the loss within the predicted bytes, with the same bits each time', async () => {
   const runs = []
   for (const name of ['first', 'second']) runs.push(await json(...training('--steps', '40', '--save', at(`${name}.safetensors`))))

@@ -9,7 +9,7 @@ import { buildGraph, isConvolution, referenceModel, stage, verify, type Staged, 
 import type { Graph } from '../../staging/graph/graph'
 import type { Lowering } from '../../staging/lowering/segment/create-scope'
 import { timelineOf } from '../../staging/lowering/cost/timeline'
-import { asWritten, depthFirst, inOrder, type Order } from '../../staging/graph/order'
+import { sourceOrder, depthFirst, inOrder, type Order } from '../../staging/graph/order'
 import { candidateOf, type Candidate } from '../../staging/search'
 import { withFastestFirst } from '../../staging/devices/algorithms'
 import { workspacesWithin } from '../../staging/strategies/free-workspace'
@@ -54,23 +54,23 @@ test('one branch to its end before the next: models and random nets are written 
       return must(buildGraph(net, input))
     })
   ]
-  assert.ok(graphs.filter((graph) => breadthFirst(graph).join() !== asWritten(graph).join()).length > 10)
-  for (const graph of graphs) assert.equal(depthFirst(graph), asWritten(graph), graph.model)
+  assert.ok(graphs.filter((graph) => breadthFirst(graph).join() !== sourceOrder(graph).join()).length > 10)
+  for (const graph of graphs) assert.equal(depthFirst(graph), sourceOrder(graph), graph.model)
 })
 
 test('depth first needs less than breadth first, forward alone and with what Dymem moves', () => {
   const graph = must(buildGraph(branching, [1, 3, 64, 64]))
   const wide = inOrder(graph, breadthFirst(graph))
   const order = depthFirst(wide)
-  assert.not.equal(order, asWritten(wide))
+  assert.not.equal(order, sourceOrder(wide))
   const names = ({ nodes }: Graph): readonly string[] => nodes.map(({ name }) => name)
   assert.equal(names(inOrder(wide, order)), names(graph))
 
   const forward: Lowering = { ...base, graph: wide, objective: { kind: 'evaluate' } }
-  const [deep, broad] = [order, asWritten(wide)].map((one) => candidateOf(forward, createPlan(one, wholeGraph(wide))))
+  const [deep, broad] = [order, sourceOrder(wide)].map((one) => candidateOf(forward, createPlan(one, wholeGraph(wide))))
   assert.ok(deep!.liveBytes() < 0.8 * broad!.liveBytes(), `${deep!.liveBytes()} and ${broad!.liveBytes()}`)
 
-  const [swapped, moved] = [order, asWritten(wide)].map((one) => leastOf({ ...base, graph: wide }, one))
+  const [swapped, moved] = [order, sourceOrder(wide)].map((one) => leastOf({ ...base, graph: wide }, one))
   assert.ok(swapped!.liveBytes() < moved!.liveBytes(), `${swapped!.liveBytes()} and ${moved!.liveBytes()}`)
   for (const { program } of [swapped!, moved!]) must(verify(program()))
 })
@@ -147,7 +147,7 @@ test('segments for workspaces take next to nothing of their own', () => {
     assert.ok(cut.length > 5, `${name}: ${cut.length}`)
     const alike = cut.map((segment) => ({ ...segment, workspace: 0 }))
     const whole = wholeGraph(graph).map((segment) => ({ ...segment, workspace: 0 }))
-    const [apart, together] = [alike, whole].map((segments) => candidateOf(lowering, createPlan(asWritten(graph), segments)))
+    const [apart, together] = [alike, whole].map((segments) => candidateOf(lowering, createPlan(sourceOrder(graph), segments)))
     // Boundaries keep a shortcut's gradient apart.
     assert.ok(apart!.liveBytes() <= 1.005 * together!.liveBytes(), `${name}: ${apart!.liveBytes()} and ${together!.liveBytes()}`)
     assert.ok(apart!.milliseconds() <= 1.001 * together!.milliseconds(), name)

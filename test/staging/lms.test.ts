@@ -8,9 +8,9 @@ import { builtIn } from '../../models'
 import { buildGraph, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
 import type { Lowering } from '../../staging/lowering/segment/create-scope'
 import { timelineOf } from '../../staging/lowering/cost/timeline'
-import { asWritten } from '../../staging/graph/order'
+import { sourceOrder } from '../../staging/graph/order'
 import { candidateOf, type Candidate } from '../../staging/search'
-import { peakOf, residenceOf, type Stay } from '../../staging/strategies/swap-intervals'
+import { peakOf, createSwapSchedule, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lmsSchedules, lmsStays, type LmsParameters } from '../../staging/strategies/lms'
 import { wholeGraph } from '../../staging/strategies/plain'
 import { must } from '../golden/execute'
@@ -31,9 +31,9 @@ const graph = must(buildGraph(network, input))
 const lowering: Lowering = { ...base, graph }
 const whole = wholeGraph(graph)
 const timeline = timelineOf(lowering, whole)
-const lowered = (stays: readonly Stay[]): Candidate =>
-  candidateOf(lowering, createPlan(asWritten(graph), whole, { residence: residenceOf(timeline, stays) }))
-const stays = (parameters: Partial<LmsParameters>): readonly Stay[] =>
+const lowered = (stays: readonly StageInterval[]): Candidate =>
+  candidateOf(lowering, createPlan(sourceOrder(graph), whole, { residence: createSwapSchedule(timeline, stays) }))
+const stays = (parameters: Partial<LmsParameters>): readonly StageInterval[] =>
   lmsStays(timeline, { swapoutThreshold: 2, swapinAhead: 0, swapinGroupby: Infinity, ...parameters })
 const copies = (candidate: Candidate, engine: string): number =>
   candidate.program().step.code.filter((one) => one.kind === 'copy' && one.engine === engine).length

@@ -18,7 +18,7 @@ import {
 } from '../../dsl'
 import { builtIn } from '../../models'
 import { buildGraph, fusedTiledAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
-import { inOrder, poolBeforeRectifying } from '../../staging/graph/order'
+import { inOrder, hoistPoolAboveRelu } from '../../staging/graph/order'
 import { checkpointPositions, findSegments } from '../../staging/strategies/find-segments'
 import { segmentTiling } from '../../staging/graph/tiling'
 import { convolutions } from './convolutions'
@@ -76,7 +76,7 @@ test('sft pools before it rectifies, and needs less for it; a checkpoint between
 test('no segment ends between what changed places, not even where an image is one pixel', () => {
   const built = buildGraph(model({ name: 'net', layers: [conv2d({ out: 4, k: 1 }), relu, maxPool2d({ k: 8 }), flatten] }), [1, 3, 8, 8])
   if (!isRight(built)) throw new Error(built.left.message)
-  const graph = inOrder(built.right, poolBeforeRectifying(built.right))
+  const graph = inOrder(built.right, hoistPoolAboveRelu(built.right))
   const sizes = [1024, 16, 16, 16, 0]
   assert.equal(
     graph.nodes.map(({ op }) => op),

@@ -9,7 +9,7 @@ import {
   referenceModel,
   stage,
   verify,
-  type HostStay,
+  type SwapInterval,
   type Staged,
   type StageRequest,
   type StrategyName
@@ -21,7 +21,7 @@ import type { Instruction } from '../../staging/program/program'
 import { dymemStays } from '../../staging/strategies/dymem'
 import { dynprogStays, stepChain } from '../../staging/strategies/dynprog'
 import { greedyStays } from '../../staging/strategies/greedy'
-import { estimatedNanoseconds, occupancy, peakOf, type Stay } from '../../staging/strategies/swap-intervals'
+import { estimatedNanoseconds, occupancy, peakOf, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lateStays, lmsStays } from '../../staging/strategies/lms'
 import { vdnnStays } from '../../staging/strategies/vdnn'
 import { windowStays } from '../../staging/strategies/window'
@@ -31,13 +31,14 @@ import { convolutions } from './convolutions'
 const layersOf = (...outputs: readonly number[]): Timeline => {
   const last = 2 * outputs.length + 1
   return {
-    stages: Array.from({ length: last + 1 }, (_, moment) => {
-      return { moment, bytes: 5, liveBytes: 5, hostBytes: 0, nanoseconds: 1e9, busyNanoseconds: 1e9 }
+    stages: Array.from({ length: last + 1 }, (_, timepoint) => {
+      return { timepoint, bytes: 5, liveBytes: 5, hostBytes: 0, nanoseconds: 1e9, busyNanoseconds: 1e9 }
     }),
     turn: outputs.length + 1,
     residentBytes: 0,
     tensors: outputs.map((bytes, made) => ({
       name: `output of ${made}`,
+      identity: { kind: 'output', node: `${made}`, form: 'tile' },
       bytes,
       movedBytes: bytes,
       from: made,
@@ -54,7 +55,7 @@ const layersOf = (...outputs: readonly number[]): Timeline => {
 const seen = layersOf(10, 10, 10)
 const graphOf = (...ops: readonly string[]): Graph => ({ nodes: ops.map((op) => ({ op })) }) as unknown as Graph
 const allConvolutions = graphOf('conv2d', 'conv2d', 'conv2d', 'conv2d')
-const figures = (stays: readonly Stay[]): readonly (readonly [string, number, number, number])[] =>
+const figures = (stays: readonly StageInterval[]): readonly (readonly [string, number, number, number])[] =>
   stays.map(({ tensor, swapOut, freed, swapIn }) => [tensor.name, swapOut, freed, swapIn])
 
 test('what is on the host takes no bytes between its being freed and its swap-in', () => {
@@ -261,11 +262,16 @@ test('given stays that cannot be are refused with the tensor and the reason', ()
   const layers = [...Array.from({ length: 3 }, () => conv2d({ out: 3, k: 3, p: 1 })), ...convolutions.slice(-2)]
   const count = layers.length + 1
   const whole = { from: 0, to: count, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } as const
-  const given = (...residence: readonly HostStay[]): string =>
+  const given = (...residence: readonly SwapInterval[]): string =>
     refused(
       request('plain', { given: { order: Array.from({ length: count }, (_, position) => position), segments: [whole], residence } }, layers)
     )
-  const stay = (swapOut: number, freed: number, swapIn: number, tensor = 'output of 0'): HostStay => ({ tensor, swapOut, freed, swapIn })
+  const stay = (swapOut: number, freed: number, swapIn: number, tensor = 'output of 0'): SwapInterval => ({
+    tensor,
+    swapOut,
+    freed,
+    swapIn
+  })
   const backward = (layer: number): number => 2 * count - 1 - layer
   assert.is(given(stay(1, 2, backward(1))), 'staged')
   for (const [residence, sentence] of [
@@ -312,7 +318,7 @@ test('a tensor may wait while tiled segments run, and what tiles share waits as 
     { from: 5, to: 10, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
   ] as const
   const order = Array.from({ length: 10 }, (_, position) => position)
-  const boundary: HostStay = { tensor: 'output of 4', swapOut: 5, freed: 6, swapIn: 12 }
+  const boundary: SwapInterval = { tensor: 'output of 4', swapOut: 5, freed: 6, swapIn: 12 }
   const { program } = staged(request('plain', { given: { order, segments, residence: [boundary] } }, convolutions))
   assert.ok(isRight(verify(program)))
   assert.is(copies(program.step.code), 2)

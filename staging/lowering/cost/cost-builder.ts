@@ -21,7 +21,7 @@ export const createCostBuilder = (device: DeviceModel): CostBuilder => {
     times /= count
   }
   return {
-    buffer: (name, bytes, role = 'local') => ({ id: buffers++, name, bytes, role }),
+    buffer: (identity, bytes, role = 'local') => ({ id: buffers++, identity, bytes, role }),
     launch,
     load: launch,
     copy: () => undefined,

@@ -1,3 +1,4 @@
+import type { NodeBuffer } from '../ir/buffer-identity'
 import { aligned } from '../../placement/placement'
 import { lifetimesOf } from '../../placement/lifetimes'
 import type { Segment } from '../../plans/plan'
@@ -6,12 +7,15 @@ import { computingNanoseconds, nanoseconds } from '../../program/simulate'
 import type { UnplacedInstruction } from '../ir/builder'
 import { savedTensors } from '../step/saved-tensors'
 import type { Lowering } from '../segment/create-scope'
-import { bytesOfResidents } from '../scope/persistent-tensors'
+import { persistentBytes } from '../scope/persistent-tensors'
 import { stepOf } from '../step/step'
 
 /** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
 export interface SwappableTensor {
+  /** As plans name it. */
   readonly name: string
+  /** Of which layer it is what. */
+  readonly identity: NodeBuffer
   /** In the arena; what is moved may be a few less. */
   readonly bytes: number
   readonly movedBytes: number
@@ -34,9 +38,9 @@ export interface Read {
   readonly nanosecondsBefore: number
 }
 
-/** What runs from a moment (see HostStay in plan.ts) to the next one: a layer forward or backward, or a segment where it is tiled. */
+/** What runs from a timepoint (see SwapInterval in plan.ts) to the next one: a layer forward or backward, or a segment where it is tiled. */
 export interface Stage {
-  readonly moment: number
+  readonly timepoint: number
   /** The most that lives beside the swappable tensors, parameters and workspaces included. */
   readonly bytes: number
   /** The most that lives at all. */
@@ -64,7 +68,7 @@ export interface Timeline {
 export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Timeline => {
   const { pool, residents, step } = stepOf(lowering, segments)
   const { code, nodes } = step
-  const begins = [...step.moments].sort(([a], [b]) => a - b)
+  const begins = [...step.timepoints].sort(([a], [b]) => a - b)
   /** Stages without code of their own are passed over. */
   const stages = begins.filter(([, position], index) => position < (begins[index + 1]?.[1] ?? code.length))
   const stageAt = (position: number): number =>
@@ -93,10 +97,10 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
   const onHost = liveBytes(lifetimesOf(code, [], 'host'), code)
   const between = (index: number): readonly [number, number] => [index === 0 ? 0 : stages[index]![1], stages[index + 1]?.[1] ?? code.length]
   return {
-    stages: stages.map(([moment], index): Stage => {
+    stages: stages.map(([timepoint], index): Stage => {
       const [from, to] = between(index)
       return {
-        moment,
+        timepoint,
         bytes: Math.max(...others.slice(from, to)),
         liveBytes: Math.max(...all.slice(from, to)),
         hostBytes: Math.max(...onHost.slice(from, to)),
@@ -104,9 +108,9 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
         busyNanoseconds: computingNanoseconds(code.slice(from, to), launch, lowering.device)
       }
     }),
-    turn: stages.findIndex(([moment]) => moment >= nodes),
-    residentBytes: bytesOfResidents(residents),
-    tensors: kept.map(({ name, buffer, from, to, written, forward, reads }): SwappableTensor => {
+    turn: stages.findIndex(([timepoint]) => timepoint >= nodes),
+    residentBytes: persistentBytes(residents),
+    tensors: kept.map(({ name, identity, buffer, from, to, written, forward, reads }): SwappableTensor => {
       const firstReads = reads.filter((position, index) => index === 0 || stageAt(reads[index - 1]!) !== stageAt(position))
       const inStages = firstReads.map((position): Read => {
         const stage = stageAt(position)
@@ -114,6 +118,7 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
       })
       return {
         name,
+        identity,
         bytes: aligned(buffer.bytes),
         movedBytes: buffer.bytes,
         from: stageAt(from),

@@ -1,10 +1,11 @@
+import type { BufferIdentity } from './buffer-identity'
 import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels/kernels'
 import { tileAxes, type BufferRole, type Copy, type Engine, type TileAxis } from '../../program/program'
 
 /** A range of the arena that placement has yet to give an address. */
 export interface Buffer {
   readonly id: number
-  readonly name: string
+  readonly identity: BufferIdentity
   readonly bytes: number
   readonly role: BufferRole
 }
@@ -79,7 +80,7 @@ export const createPool = (): Pool => {
 
 /** Collects instructions in program order; the one place of staging that grows a list as it goes. */
 export interface Builder {
-  readonly buffer: (name: string, bytes: number, role?: Buffer['role']) => Buffer
+  readonly buffer: (identity: BufferIdentity, bytes: number, role?: Buffer['role']) => Buffer
   /** The next launch that reads this output gradient begins a tile's backward. */
   readonly seed: (gradient: Buffer) => void
   readonly launch: <K extends KernelKind>(kernel: KernelOf<K>, operands: { readonly [O in OperandsOf<K>]: UnplacedOperand }) => void
@@ -94,7 +95,7 @@ export interface Builder {
   /** The same with a body for even indices and one for odd ones, 0 and 1; of an odd number the last runs by itself. */
   readonly pairs: (axis: TileAxis, count: number, body: (index: 0 | 1) => void) => void
   readonly code: () => readonly UnplacedInstruction[]
-  /** A moment of the step begins (see HostStay in plan.ts); only its first time outside of loops counts. */
+  /** A moment of the step begins (see SwapInterval in plan.ts); only its first time outside of loops counts. */
   readonly timepoint: (moment: number) => void
   /** The position in `code` at which each moment that came begins. */
   readonly timepoints: () => ReadonlyMap<number, number>
@@ -151,7 +152,7 @@ export const createBuilder = (pool: Pool): Builder => {
       current.push({ kind, engine, event, ...(device === undefined ? {} : { device }) })
     }
   return {
-    buffer: (name, bytes, role = 'local') => ({ id: pool.freshBuffer(), name, bytes, role }),
+    buffer: (identity, bytes, role = 'local') => ({ id: pool.freshBuffer(), identity, bytes, role }),
     seed: (gradient) => {
       seeding = gradient
     },

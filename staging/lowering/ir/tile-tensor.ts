@@ -1,3 +1,4 @@
+import type { NodeBuffer } from './buffer-identity'
 import type { Extents } from '../../graph/extents'
 import type { Layout } from '../../kernels/layout'
 import type { TileRun } from '../../graph/tiling'
@@ -20,6 +21,7 @@ export interface TileTensor {
 /** A tensor between segments, all of it in the arena, or in the host pool. */
 export interface WholeTensor extends TileTensor {
   readonly buffer: Buffer
+  readonly identity: NodeBuffer
 }
 
 /** The runs along B, H, W of which each combination of tiles is one body of a Program. */

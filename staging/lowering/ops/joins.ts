@@ -50,7 +50,7 @@ const sumOverPixels = (
   expression: readonly number[],
   wanted: TileTensor
 ): void => {
-  const sums = wanted.layout === 'plain' ? wanted : freshTile(scope, 'gradient of what is broadcast', wanted.extents, 'plain')
+  const sums = wanted.layout === 'plain' ? wanted : freshTile(scope, { kind: 'broadcast-gradient' }, wanted.extents, 'plain')
   scope.builder.launch<'pointwiseSum'>(
     { kind: 'pointwiseSum', ...joinFields(step, step.destination), rows: 2, expression },
     { ...read, second: none, ...noParameters, sum: sums.address }
@@ -117,7 +117,7 @@ const productGradient = (
   wanted: TileTensor
 ): void => {
   const { layout } = step.destination
-  const made = wanted.layout === layout ? wanted : freshTile(scope, 'gradient in another layout', wanted.extents, layout)
+  const made = wanted.layout === layout ? wanted : freshTile(scope, { kind: 'reordered-gradient' }, wanted.extents, layout)
   scope.builder.launch<'pointwiseBackward'>(
     { kind: 'pointwiseBackward', ...joinFields(step, made), expression },
     { ...read, ...noParameters, sourceGradient: made.address }

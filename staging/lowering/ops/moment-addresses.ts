@@ -1,3 +1,4 @@
+import { tileIdentity } from '../ir/buffer-identity'
 import type { Node, Statistics } from '../../graph/graph'
 import { gathersMoments, type Normalisation } from '../../graph/statistics'
 import { at, moved, type Buffer, type UnplacedOperand } from '../ir/builder'
@@ -24,7 +25,9 @@ export const gathersMaxima = ({ op }: Node): boolean => op === 'globalMaxPool'
 export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'builder'>): ReadonlyMap<number, Buffer> =>
   new Map(
     graph.nodes.flatMap((node: Node, position) => {
-      const place = (what: string, bytes: number) => [[position, builder.buffer(`${what} of ${node.name}`, bytes, 'statistics')] as const]
+      const place = (kind: 'moments' | 'maxima', bytes: number) => [
+        [position, builder.buffer(tileIdentity(kind, node.name), bytes, 'statistics')] as const
+      ]
       if (gathersMaxima(node)) return place('maxima', node.input[0] * node.input[1] * maximumBytes)
       return gathersMoments(node) ? place('moments', imagesApart(node as Normalisation) * node.statistics!.groups * momentBytes) : []
     })

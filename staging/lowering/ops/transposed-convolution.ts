@@ -87,7 +87,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
     const wanted = gradients.source
     if (wanted === undefined) return
     const layout = inputLayout(scope, step)
-    const written = wanted.layout === layout ? wanted : freshTile(scope, 'gradient in another layout', wanted.extents, layout)
+    const written = wanted.layout === layout ? wanted : freshTile(scope, { kind: 'reordered-gradient' }, wanted.extents, layout)
     const kernel = { kind: 'convolutionForward', slope: 1, ...fields(scope, step, weight.layout) } as const
     scope.builder.launch<'convolutionForward'>(kernel, {
       source: destinationGradient,

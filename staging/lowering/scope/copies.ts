@@ -1,3 +1,4 @@
+import type { BufferIdentity, NodeBuffer } from '../ir/buffer-identity'
 import type { Extents } from '../../graph/extents'
 import { extentsOfTensor } from '../../graph/graph'
 import { channelBlock, layoutCode, type Layout } from '../../kernels/layout'
@@ -51,16 +52,21 @@ export const reorderTile = (builder: Builder, source: TileTensor, destination: T
   )
 }
 
-export const freshTile = (scope: ModelScope, name: string, extents: Extents, layout: Layout): TileTensor => ({
-  address: at(scope.builder.buffer(name, tensorBytes(layout, extents, scope.activationBytes))),
+export const freshTile = (scope: ModelScope, identity: BufferIdentity, extents: Extents, layout: Layout): TileTensor => ({
+  address: at(scope.builder.buffer(identity, tensorBytes(layout, extents, scope.activationBytes))),
   extents,
   layout
 })
 
 /** The tile itself where it has this layout, else a copy. */
-export const inLayout = (scope: ModelScope, tile: TileTensor, layout: Layout, name = 'an operand in another layout'): TileTensor => {
+export const inLayout = (
+  scope: ModelScope,
+  tile: TileTensor,
+  layout: Layout,
+  identity: BufferIdentity = { kind: 'reordered-operand' }
+): TileTensor => {
   if (tile.layout === layout) return tile
-  const copy = freshTile(scope, name, tile.extents, layout)
+  const copy = freshTile(scope, identity, tile.extents, layout)
   reorderTile(scope.builder, tile, copy)
   return copy
 }
@@ -100,10 +106,10 @@ export const castTile = (builder: Builder, source: TileTensor, destination: Tile
 export const wholeTensor = (
   { graph, layouts, builder, activationBytes }: Pick<ModelScope, 'graph' | 'layouts' | 'builder' | 'activationBytes'>,
   tensor: number,
-  name: string,
+  identity: NodeBuffer,
   role: BufferRole
 ): WholeTensor => {
   const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
-  const buffer = builder.buffer(name, tensorBytes(layout, extents, activationBytes), role)
-  return { buffer, address: at(buffer), extents, layout }
+  const buffer = builder.buffer(identity, tensorBytes(layout, extents, activationBytes), role)
+  return { buffer, identity, address: at(buffer), extents, layout }
 }

@@ -1,3 +1,4 @@
+import type { BufferIdentity } from '../ir/buffer-identity'
 import { transposedWindowOf, windowOf } from '../../../dsl'
 import type { ConvolutionShape } from '../../devices/device-model'
 import { isLearnable, type Node, type Parameter } from '../../graph/graph'
@@ -55,7 +56,7 @@ export const parameterTensors = (
     const learning = isLearnable(parameter) ? learningOf(objective, name) : undefined
     const isWeight = role === 'weight'
     const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
-    const resident = (of: string) => builder.buffer(of, elements * parameterBytes, 'resident')
+    const resident = (identity: BufferIdentity) => builder.buffer(identity, elements * parameterBytes, 'resident')
     return {
       name,
       shape,
@@ -65,8 +66,9 @@ export const parameterTensors = (
       elements,
       transformable: isWeight && transformable,
       learning,
-      buffer: resident(name),
-      gradient: learning !== undefined && updatesLater(objective) ? resident(`gradient.${name}`) : undefined
+      buffer: resident({ kind: 'parameter', parameter: name }),
+      gradient:
+        learning !== undefined && updatesLater(objective) ? resident({ kind: 'state', parameter: name, state: 'gradient' }) : undefined
     }
   }
   return { weight: tensor('weight'), bias: tensor('bias'), mean: tensor('runningMean'), variance: tensor('runningVariance') }
@@ -116,7 +118,7 @@ export const weightsIn = (scope: WeightScope, weight: ParameterTensor, layout: L
   if (shared !== undefined) return shared
   const { builder, activationBytes } = scope
   const count = elementsIn(weight, layout)
-  const copy = at(builder.buffer(`${weight.name} rounded`, count * activationBytes))
+  const copy = at(builder.buffer({ kind: 'cast-weights', parameter: weight.name }, count * activationBytes))
   const source = isStored ? at(weight.buffer) : reordered(scope, weight, layout)
   builder.launch<'roundWeights'>({ kind: 'roundWeights', count }, { source, destination: copy })
   return copy
@@ -130,7 +132,9 @@ const elementsIn = ({ shape, groups }: ParameterTensor, layout: Layout): number 
 }
 
 const reordered = ({ builder, parameterBytes }: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
-  const copy = at(builder.buffer(`${weight.name} in layout ${layout}`, elementsIn(weight, layout) * parameterBytes))
+  const copy = at(
+    builder.buffer({ kind: 'reordered-weights', parameter: weight.name, layout }, elementsIn(weight, layout) * parameterBytes)
+  )
   reorderParameter(builder, weight, [at(weight.buffer), weight.layout], [copy, layout])
   return copy
 }

@@ -1,3 +1,4 @@
+import { bufferText } from '../ir/buffer-identity'
 import { aligned } from '../../placement/placement'
 import type { ModelScope } from './scope'
 import type { ParameterTensor } from './parameter-tensor'
@@ -5,7 +6,7 @@ import type { Buffer } from '../ir/builder'
 import { stateNames, tensorsOf } from './parameters'
 
 /** What of a parameter lives across sections: itself, a state of the optimizer or a gradient that is kept. */
-export interface StatePart {
+export interface PersistentTensor {
   readonly name: string
   readonly role: string
   readonly parameter: ParameterTensor
@@ -13,7 +14,13 @@ export interface StatePart {
 }
 
 /** Parameters, then optimizer state, then gradients that are kept: all that outlives a section. */
-export const residentsOf = ({ parameters, objective, builder, parameterBytes, graph }: ModelScope): readonly StatePart[] => {
+export const createPersistentTensors = ({
+  parameters,
+  objective,
+  builder,
+  parameterBytes,
+  graph
+}: ModelScope): readonly PersistentTensor[] => {
   const tensors = parameters.flatMap((both, index) =>
     both === undefined ? [] : tensorsOf(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
   )
@@ -23,20 +30,27 @@ export const residentsOf = ({ parameters, objective, builder, parameterBytes, gr
     ...tensors.flatMap(({ parameter }) =>
       (parameter.learning === undefined ? [] : names).map((role) => {
         const name = `${role}.${parameter.name}`
-        return { name, role, parameter, buffer: builder.buffer(name, parameter.elements * parameterBytes, 'resident') }
+        return {
+          name,
+          role,
+          parameter,
+          buffer: builder.buffer({ kind: 'state', parameter: parameter.name, state: role }, parameter.elements * parameterBytes, 'resident')
+        }
       })
     ),
     ...tensors.flatMap(({ parameter }) =>
-      parameter.gradient === undefined ? [] : [{ name: parameter.gradient.name, role: 'gradient', parameter, buffer: parameter.gradient }]
+      parameter.gradient === undefined
+        ? []
+        : [{ name: bufferText(parameter.gradient.identity), role: 'gradient', parameter, buffer: parameter.gradient }]
     )
   ]
 }
 
-export const bytesOfResidents = (residents: readonly StatePart[]): number =>
+export const persistentBytes = (residents: readonly PersistentTensor[]): number =>
   residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0)
 
 /** The optimizer's buffers of a parameter, in the order of `stateNames`. */
-export const statesOf = (residents: readonly StatePart[]): ((parameter: ParameterTensor) => readonly Buffer[]) => {
+export const statesOf = (residents: readonly PersistentTensor[]): ((parameter: ParameterTensor) => readonly Buffer[]) => {
   const states = new Map<ParameterTensor, Buffer[]>()
   for (const { parameter, buffer } of residents)
     if (buffer !== parameter.buffer && buffer !== parameter.gradient) states.set(parameter, [...(states.get(parameter) ?? []), buffer])

@@ -18,5 +18,5 @@ export const algorithmWithin = ({ device, workspace }: Pick<SegmentScope, 'devic
 /** A fresh scratch operand for a kernel, or none where the device needs none. */
 export const scratchFor = ({ device, builder }: Pick<ModelScope, 'device' | 'builder'>, kernel: Kernel): UnplacedOperand => {
   const bytes = device.scratchBytes(kernel)
-  return bytes === 0 ? none : at(builder.buffer(`scratch of ${kernel.kind}`, bytes))
+  return bytes === 0 ? none : at(builder.buffer({ kind: 'scratch', kernel: kernel.kind }, bytes))
 }

@@ -1,6 +1,7 @@
+import { wholeIdentity } from '../ir/buffer-identity'
 import { gathersMoments } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
-import { endsOnHost, streamedBy } from '../../plans/host-tensors'
+import { endsOnHost, hostTensorsOf } from '../../plans/host-tensors'
 import { endsOf, type SegmentTiling } from '../../graph/tiling'
 import type { Boundary, HostTensor, Pass } from '../tile/bound-segment'
 import type { ModelScope } from '../scope/scope'
@@ -12,7 +13,7 @@ import { wholeTensor } from '../scope/copies'
 import type { WholeTensor } from '../ir/tile-tensor'
 
 const outputOf = (scope: ModelScope, tensor: number): WholeTensor =>
-  wholeTensor(scope, tensor, `the output of ${scope.graph.nodes[tensor - 1]!.name}`, 'boundary')
+  wholeTensor(scope, tensor, wholeIdentity('output', scope.graph.nodes[tensor - 1]!.name), 'boundary')
 
 /** Places for whole tensors between segments. */
 export const boundariesOf = (scope: ModelScope, tensors: Iterable<number>): Map<number, Boundary> => {
@@ -21,7 +22,7 @@ export const boundariesOf = (scope: ModelScope, tensors: Iterable<number>): Map<
     return {
       tensor: outputOf(scope, tensor),
       gradient: scope.requiresGrad[tensor]!
-        ? wholeTensor(scope, tensor, `the gradient of the output of ${name}`, 'output-gradient')
+        ? wholeTensor(scope, tensor, wholeIdentity('output-gradient', name), 'output-gradient')
         : undefined
     }
   }
@@ -35,7 +36,7 @@ interface Between {
 
 /** Of the tensors that leave any of the segments. */
 export const allBetween = (scope: ModelScope, segments: readonly Segment[]): Between => {
-  const hostTensors = createHostTensors(scope, segments.flatMap(streamedBy))
+  const hostTensors = createHostTensors(scope, segments.flatMap(hostTensorsOf))
   const leaving = new Set(segments.flatMap((segment) => endsOf(scope.graph, segment).outputs))
   return {
     boundaries: boundariesOf(

@@ -1,3 +1,4 @@
+import type { BufferIdentity } from '../ir/buffer-identity'
 import type { SegmentCode } from './segment-code'
 import type { Body, Origin, Region, BufferSlot, WholeTensor } from '../ir/tile-tensor'
 import { tileAxes } from '../../program/program'
@@ -8,13 +9,13 @@ import { regionExtents, regionOf, tensorBytes, wholeRows } from '../scope/region
 /** What each tile of a pass brings. */
 export interface Brought {
   readonly origin: Origin
-  readonly name: string
+  readonly identity: BufferIdentity
   readonly bytesIn: (body: Body) => number
 }
 
 export const broughtBand = ({ activationBytes }: ModelScope, whole: WholeTensor, regionOf: (body: Body) => Region): Brought => ({
   origin: whole,
-  name: `band of ${whole.buffer.name.replace(' on the host', '')}`,
+  identity: { ...whole.identity, form: 'band' },
   bytesIn: (body) => tensorBytes(whole.layout, regionExtents(regionOf(body), whole.extents[1]), activationBytes)
 })
 
@@ -26,7 +27,7 @@ const broughtInputs = (scope: ModelScope, { hostTensors, ...code }: SegmentCode,
     if (whole !== undefined) return [broughtBand(scope, whole, (body) => wholeRows(whole, regionOf(body, tensor)))]
     if (tensor > 0 || source.kind !== 'image') return []
     const bytesIn = (body: Body): number => tensorBytes(layouts[0]!, regionExtents(regionOf(body, 0), graph.input[1]), activationBytes)
-    return [{ origin: 'images', name: 'input tile', bytesIn }]
+    return [{ origin: 'images', identity: { kind: 'image' }, bytesIn }]
   })
 }
 
@@ -51,9 +52,9 @@ const turnsOf = (bodies: readonly Body[]): readonly Turns[] => {
 const createSlots = ({ builder }: ModelScope, turns: readonly Turns[], brought: readonly Brought[]): readonly [BufferSlot, BufferSlot] => {
   const open = (turn: number): BufferSlot => {
     const bodies = turns.filter(({ first, innermost }) => first === turn || innermost >= 0)
-    const places = brought.flatMap(({ origin, name, bytesIn }) => {
+    const places = brought.flatMap(({ origin, identity, bytesIn }) => {
       const bytes = Math.max(...bodies.map(({ body }) => bytesIn(body)))
-      return bytes === 0 ? [] : [[origin, builder.buffer(name, bytes)] as const]
+      return bytes === 0 ? [] : [[origin, builder.buffer(identity, bytes)] as const]
     })
     return { places: new Map(places), computed: builder.freshEvent(), gone: builder.freshEvent(), leaving: [] }
   }

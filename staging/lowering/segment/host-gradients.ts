@@ -24,7 +24,7 @@ const createHostGradient = ({ scope, code }: SegmentBackward, { tensor, position
     rows === 0
       ? undefined
       : scope.builder.buffer(
-          `strip of ${whole.buffer.name.replace(' on the host', '')}`,
+          { ...whole.identity, form: 'strip' },
           tensorBytes(whole.layout, [batch, channels, rows, columns.to - columns.from], scope.activationBytes)
         )
   const regionOfTile = (body: Body): Region =>

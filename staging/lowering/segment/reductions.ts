@@ -1,3 +1,4 @@
+import { tileIdentity, wholeIdentity } from '../ir/buffer-identity'
 import type { Normalisation } from '../../graph/statistics'
 import { at, none, type Buffer, type UnplacedOperand } from '../ir/builder'
 import type { Region, WholeTensor } from '../ir/tile-tensor'
@@ -36,7 +37,9 @@ const createSums = (backward: SegmentBackward, positions: readonly number[]): Re
       const node = nodeAt(backward, position)
       const { name, inputs, input, statistics } = node
       const isWanted = learningTensors(scope.parameters[position]).length > 0 || (statistics.gathered && scope.requiresGrad[inputs[0]!]!)
-      return isWanted ? [[position, scope.builder.buffer(`sums of ${name}`, imagesApart(node) * input[1] * sumBytes)] as const] : []
+      return isWanted
+        ? [[position, scope.builder.buffer(tileIdentity('sums', name), imagesApart(node) * input[1] * sumBytes)] as const]
+        : []
     })
   )
 }
@@ -50,8 +53,9 @@ const createPending = (backward: SegmentBackward, position: number): readonly Pe
   const whole = inputGradientOf(backward, tensor)
   if (whole === undefined || whole === 'exchange') return []
   if (scope.graph.readers[tensor]!.length === 1) return [{ position, tensor, dy: whole }]
-  const buffer = scope.builder.buffer(`the gradient of the output of ${node.name}`, whole.buffer.bytes)
-  return [{ position, tensor, dy: { ...whole, buffer, address: at(buffer) } }]
+  const identity = wholeIdentity('output-gradient', node.name)
+  const buffer = scope.builder.buffer(identity, whole.buffer.bytes)
+  return [{ position, tensor, dy: { ...whole, buffer, identity, address: at(buffer) } }]
 }
 
 /** Before the tiles: zeroed places for what they add up. */

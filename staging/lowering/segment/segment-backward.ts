@@ -40,7 +40,10 @@ export const createParameterSums = (
   new Map(
     positions
       .flatMap((position) => learningTensors(parameters[position]))
-      .map((tensor) => [tensor, tensor.gradient ?? builder.buffer(`the gradient of ${tensor.name}`, tensor.elements * parameterBytes)])
+      .map((tensor) => [
+        tensor,
+        tensor.gradient ?? builder.buffer({ kind: 'gradient', parameter: tensor.name }, tensor.elements * parameterBytes)
+      ])
   )
 
 /** Before tiles add to them. */

@@ -1,24 +1,27 @@
+import { tensorText, type BufferIdentity, type NodeBuffer } from '../ir/buffer-identity'
 import { kernelTable } from '../../kernels/kernels'
 import type { Buffer, Pool, UnplacedInstruction } from '../ir/builder'
 
-/** A step's code with the positions at which its moments begin (see HostStay in plan.ts). */
+/** A step's code with the positions at which its timepoints begin (see SwapInterval in plan.ts). */
 export interface StepCode {
   readonly code: readonly UnplacedInstruction[]
-  /** Of the graph; there are twice as many moments. */
+  /** Of the graph; there are twice as many timepoints. */
   readonly nodes: number
-  readonly moments: ReadonlyMap<number, number>
+  readonly timepoints: ReadonlyMap<number, number>
 }
 
-/** Position of the first instruction of a moment, or of the next one that comes: what a tiled segment runs has one moment in all. */
-export const positionOf = ({ code, moments }: StepCode, moment: number): number => {
+/** Position of the first instruction of a timepoint, or of the next one that comes: what a tiled segment runs has one timepoint in all. */
+export const positionOf = ({ code, timepoints }: StepCode, timepoint: number): number => {
   let [found, position] = [Infinity, code.length]
-  for (const [at, start] of moments) if (at >= moment && at < found) [found, position] = [at, start]
+  for (const [at, start] of timepoints) if (at >= timepoint && at < found) [found, position] = [at, start]
   return position
 }
 
 /** A tensor that backward reads and forward made; positions in the step's code. */
 export interface SavedTensor {
+  /** As plans name it. */
   readonly name: string
+  readonly identity: NodeBuffer
   readonly buffer: Buffer
   /** First and last instruction that touches it. */
   readonly from: number
@@ -60,8 +63,11 @@ const usesOf = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'k
   return [...known.values()]
 }
 
-/** What a residence can name (see HostStay in plan.ts); moments and copies of parts stay on the device. */
-const namedInPlans = /^(output|winners|input) of /
+/** What a residence can name (see SwapInterval in plan.ts); statistics and copies of parts stay on the device. */
+const savedKinds: readonly BufferIdentity['kind'][] = ['output', 'indices', 'input']
+
+const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
+  savedKinds.includes(identity.kind) && 'node' in identity && (identity.form === 'tile' || identity.form === 'whole')
 
 /** What a step keeps from forward to backward, in the order in which it is made: all that may wait on the host between. */
 export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
@@ -69,8 +75,8 @@ export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): reado
   return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {
     const reads = [...new Set(at.filter((position) => position >= turn))]
     const [forward, backward] = [at.findLast((position) => position < turn), reads[0]]
-    const name = buffer.name.replace(/^the /, '')
-    if (!namedInPlans.test(name) || forward === undefined || backward === undefined || written >= turn) return []
-    return [{ name, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward, reads }]
+    const { identity } = buffer
+    if (!isSwappable(identity) || forward === undefined || backward === undefined || written >= turn) return []
+    return [{ name: tensorText(identity), identity, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward, reads }]
   })
 }

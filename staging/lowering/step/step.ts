@@ -1,6 +1,6 @@
 import { elementsOf } from '../../graph/extents'
 import { updatesLater } from '../../graph/objective'
-import type { Residence, Segment } from '../../plans/plan'
+import type { SwapSchedule, Segment } from '../../plans/plan'
 import type { Exchanged } from '../../program/program'
 import { segmentTiling } from '../../graph/tiling'
 import { allBetween, bindSegment, rematerialize } from '../segment/bind'
@@ -12,7 +12,7 @@ import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
 import { createModelScope, type Lowering } from '../segment/create-scope'
 import { learningTensors, reorderParameter, updateParameter } from '../scope/parameters'
-import { residentsOf, statesOf, type StatePart } from '../scope/persistent-tensors'
+import { createPersistentTensors, statesOf, type PersistentTensor } from '../scope/persistent-tensors'
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
@@ -45,7 +45,7 @@ export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): B
 }
 
 /** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
-const emitStep = (scope: ModelScope, { segments, rematerialize }: Bound, residents: readonly StatePart[]): StepCode => {
+const emitStep = (scope: ModelScope, { segments, rematerialize }: Bound, residents: readonly PersistentTensor[]): StepCode => {
   const { builder, objective, stepIo, graph, parameterBytes } = scope
   const stateOf = statesOf(residents)
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
@@ -66,7 +66,7 @@ const emitStep = (scope: ModelScope, { segments, rematerialize }: Bound, residen
     if (code.segment.repeats !== true) rematerialize(segments.slice(first, index), code)
     emitBackward(scope, code, kept[index], finish)
   }
-  return { code: builder.code(), nodes: graph.nodes.length, moments: builder.timepoints() }
+  return { code: builder.code(), nodes: graph.nodes.length, timepoints: builder.timepoints() }
 }
 
 /** The sections that compute: the step, and what else the objective asks for. */
@@ -74,8 +74,8 @@ export const emitSections = (
   scope: ModelScope,
   pool: Pool,
   bound: Bound,
-  residents: readonly StatePart[],
-  residence: Residence
+  residents: readonly PersistentTensor[],
+  residence: SwapSchedule
 ): readonly UnplacedSection[] => {
   const { objective } = scope
   const evaluation = (name: 'step' | 'evaluate'): UnplacedSection => {
@@ -99,6 +99,6 @@ export const emitSections = (
 export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
   const pool = createPool()
   const scope = createModelScope(lowering, pool)
-  const residents = residentsOf(scope)
+  const residents = createPersistentTensors(scope)
   return { pool, residents, step: emitStep(scope, bindSegments(scope, segments), residents) }
 }

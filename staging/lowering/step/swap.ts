@@ -1,22 +1,22 @@
-import type { Residence } from '../../plans/plan'
+import type { SwapSchedule } from '../../plans/plan'
 import type { Engine } from '../../program/program'
 import { at, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
 import { savedTensors, positionOf, type SavedTensor, type StepCode } from './saved-tensors'
 
-/** Why a tensor cannot wait on the host as decided; `momentText` says a moment in words. */
-export const stayMistake = (
+/** Why a tensor cannot wait on the host as decided; `momentText` says a timepoint in words. */
+export const validateSwapIntervals = (
   step: StepCode,
   pool: Pick<Pool, 'kernels'>,
-  residence: Residence,
-  momentText: (moment: number) => string
+  residence: SwapSchedule,
+  momentText: (timepoint: number) => string
 ): string | undefined => {
   const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
-  /** Where each tensor is read first after its last stay. */
+  /** Where each tensor is read first after its last interval. */
   const back = new Map<string, number>()
   for (const { tensor, swapOut, freed, swapIn } of residence) {
     const found = kept.get(tensor)
     if (found === undefined) return `residence: no ${tensor} is kept from forward to backward`
-    const [out, free, into] = [swapOut, freed, swapIn].map((moment) => positionOf(step, moment))
+    const [out, free, into] = [swapOut, freed, swapIn].map((timepoint) => positionOf(step, timepoint))
     const before = back.get(tensor)
     const used = before ?? found.forward
     if (before !== undefined && out !== free)
@@ -36,7 +36,7 @@ export const stayMistake = (
 }
 
 /** A stay on the host in the step's code: each transfer begins, and each wait stands, right before its position. */
-interface Stay {
+interface PlacedInterval {
   readonly tensor: SavedTensor
   readonly swapOut: number
   readonly freed: number
@@ -46,23 +46,23 @@ interface Stay {
   readonly host: Buffer
   /** What comes back. */
   readonly again: Buffer
-  /** Absent where the host has it from the stay before. */
+  /** Absent where the host has it from the interval before. */
   readonly left: number | undefined
   readonly arrived: number
 }
 
 /** What stands before the instruction at `position`. */
-const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => number): readonly UnplacedInstruction[] => {
+const insertedAt = (position: number, intervals: readonly PlacedInterval[], freshEvent: () => number): readonly UnplacedInstruction[] => {
   /** Copies that begin once computing has come here. */
   const started = (
     engine: Exclude<Engine, 'compute'>,
-    starting: readonly Stay[],
-    ends: (stay: Stay) => { readonly device: Buffer; readonly event: number }
+    starting: readonly PlacedInterval[],
+    ends: (interval: PlacedInterval) => { readonly device: Buffer; readonly event: number }
   ): readonly UnplacedInstruction[] => {
     if (starting.length === 0) return []
     const here = freshEvent()
-    const copies = starting.flatMap((stay): readonly UnplacedInstruction[] => {
-      const { device, event } = ends(stay)
+    const copies = starting.flatMap((interval): readonly UnplacedInstruction[] => {
+      const { device, event } = ends(interval)
       const { bytes } = device
       return [
         {
@@ -73,18 +73,18 @@ const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => 
           deviceRowStride: bytes,
           hostRowStride: bytes,
           device: at(device),
-          host: at(stay.host)
+          host: at(interval.host)
         },
         { kind: 'record', engine, event }
       ]
     })
     return [{ kind: 'record', engine: 'compute', event: here }, { kind: 'wait', engine, event: here }, ...copies]
   }
-  const moved = stays.filter(({ left }) => left !== undefined)
+  const moved = intervals.filter(({ left }) => left !== undefined)
   const leaving = moved.filter(({ swapOut }) => swapOut === position)
-  const freed = moved.filter((stay) => stay.freed === position)
-  const entering = stays.filter(({ swapIn }) => swapIn === position).sort((a, b) => a.wanted - b.wanted)
-  const wanted = stays.filter((stay) => stay.wanted === position)
+  const freed = moved.filter((interval) => interval.freed === position)
+  const entering = intervals.filter(({ swapIn }) => swapIn === position).sort((a, b) => a.wanted - b.wanted)
+  const wanted = intervals.filter((interval) => interval.wanted === position)
   return [
     ...started('to-host', leaving, ({ tensor, left }) => ({ device: tensor.buffer, event: left! })),
     ...freed.map(({ tensor, left }) => ({ kind: 'wait', engine: 'compute', event: left!, device: tensor.buffer }) as const),
@@ -95,16 +95,22 @@ const insertedAt = (position: number, stays: readonly Stay[], freshEvent: () => 
 }
 
 /** The step with the transfers of a residence that has no mistake. What comes back has a buffer of its own (see ProgramBuffer). */
-export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): readonly UnplacedInstruction[] => {
+export const withSwaps = (step: StepCode, pool: Pool, residence: SwapSchedule): readonly UnplacedInstruction[] => {
   if (residence.length === 0) return step.code
   const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
   const hosts = new Map<string, Buffer>()
-  const stays = residence.map(({ tensor: name, ...moments }): Stay => {
+  const intervals = residence.map(({ tensor: name, ...timepoints }): PlacedInterval => {
     const tensor = kept.get(name)!
-    const copyOf = (label: string): Buffer => ({ ...tensor.buffer, id: pool.freshBuffer(), name: label })
-    const [swapOut, freed, swapIn] = [moments.swapOut, moments.freed, moments.swapIn].map((moment) => positionOf(step, moment))
+    const copyOf = (form: 'swapped-out' | 'swapped-in'): Buffer => ({
+      ...tensor.buffer,
+      id: pool.freshBuffer(),
+      identity: { ...tensor.identity, form }
+    })
+    const [swapOut, freed, swapIn] = [timepoints.swapOut, timepoints.freed, timepoints.swapIn].map((timepoint) =>
+      positionOf(step, timepoint)
+    )
     const before = hosts.get(name)
-    const host = before ?? copyOf(`${name} on the host`)
+    const host = before ?? copyOf('swapped-out')
     hosts.set(name, host)
     return {
       tensor,
@@ -113,13 +119,13 @@ export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): rea
       swapIn: swapIn!,
       wanted: tensor.reads.find((read) => read >= swapIn!)!,
       host,
-      again: copyOf(`swapped-in ${name}`),
+      again: copyOf('swapped-in'),
       left: before === undefined ? pool.freshEvent() : undefined,
       arrived: pool.freshEvent()
     }
   })
-  const returns = new Map<number, readonly Stay[]>()
-  for (const stay of stays) returns.set(stay.tensor.buffer.id, [...(returns.get(stay.tensor.buffer.id) ?? []), stay])
+  const returns = new Map<number, readonly PlacedInterval[]>()
+  for (const interval of intervals) returns.set(interval.tensor.buffer.id, [...(returns.get(interval.tensor.buffer.id) ?? []), interval])
   const renamed = (one: UnplacedInstruction, position: number): UnplacedInstruction => {
     if (one.kind === 'loop') return { ...one, body: one.body.map((inner) => renamed(inner, position)) }
     const operand = <V extends UnplacedOperand>(each: V): V => {
@@ -129,5 +135,5 @@ export const withSwaps = (step: StepCode, pool: Pool, residence: Residence): rea
     if (one.kind === 'copy') return { ...one, device: operand(one.device) }
     return one.kind === 'launch' ? { ...one, operands: one.operands.map(operand) } : one
   }
-  return step.code.flatMap((one, position) => [...insertedAt(position, stays, pool.freshEvent), renamed(one, position)])
+  return step.code.flatMap((one, position) => [...insertedAt(position, intervals, pool.freshEvent), renamed(one, position)])
 }

@@ -2,14 +2,14 @@ import { parameterType, type Exchanged, type Section } from '../../program/progr
 import type { ModelScope } from '../scope/scope'
 import { at, createBuilder, exchanged, type Builder, type Pool } from '../ir/builder'
 import { reorderParameter } from '../scope/parameters'
-import type { StatePart } from '../scope/persistent-tensors'
+import type { PersistentTensor } from '../scope/persistent-tensors'
 import { resolve, type Placed } from '../placement/resolve'
 
 /** Weights and optimizer state between the arena and plain tensors, one after the other in the exchange buffer. */
 export const transferSection = (
   { parameterBytes, device }: ModelScope,
   pool: Pool,
-  residents: readonly StatePart[],
+  residents: readonly PersistentTensor[],
   placed: Placed,
   direction: 'restore' | 'save'
 ): Section => {

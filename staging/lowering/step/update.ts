@@ -19,7 +19,7 @@ export const emitUpdate = (
   parameters: readonly ParameterTensor[],
   stateOf: (parameter: ParameterTensor) => readonly Buffer[]
 ): void => {
-  const sumSquares = at(builder.buffer('the sum of squares of all gradients', normBytes))
+  const sumSquares = at(builder.buffer({ kind: 'gradient-norm' }, normBytes))
   if (clipNorm !== undefined) {
     builder.launch<'zero'>({ kind: 'zero', bytes: normBytes }, { destination: sumSquares })
     for (const { elements, gradient } of parameters)

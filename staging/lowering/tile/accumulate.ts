@@ -1,3 +1,4 @@
+import { tileIdentity } from '../ir/buffer-identity'
 import type { Node } from '../../graph/graph'
 import type { Segment } from '../../plans/plan'
 import { at } from '../ir/builder'
@@ -24,7 +25,7 @@ export const sumTensor = (
   name: string,
   extents: TileTensor['extents']
 ): TileTensor => ({
-  address: at(builder.buffer(`sums of ${name}`, tensorBytes('plain', extents, parameterBytes))),
+  address: at(builder.buffer(tileIdentity('sums', name), tensorBytes('plain', extents, parameterBytes))),
   extents,
   layout: 'plain'
 })

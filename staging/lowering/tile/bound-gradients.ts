@@ -2,7 +2,6 @@ import type { Buffer, UnplacedOperand } from '../ir/builder'
 import type { Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
 import type { HostGradient } from './host-gradients'
-import type { ParameterTarget } from './parameter-gradients'
 import type { TilePass } from './tile-pass'
 
 /** Where gradients go that leave a segment's tiles. */
@@ -25,6 +24,13 @@ export interface BoundGradients {
   readonly backwardWeights: (weight: ParameterTensor) => UnplacedOperand
   /** Told when this tile has no more use for a layer's parameters. */
   readonly done: (parameters: NodeParameters) => void
+}
+
+/** Where a tile's gradient of a parameter goes. */
+export interface ParameterTarget {
+  readonly address: UnplacedOperand
+  /** Adds what was written to the sum over tiles and micro-batches. */
+  readonly add: () => void
 }
 
 /** A tile on its way backward. */

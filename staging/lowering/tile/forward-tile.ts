@@ -1,3 +1,4 @@
+import { tileIdentity } from '../ir/buffer-identity'
 import { extentsOfTensor } from '../../graph/graph'
 import type { UnplacedOperand } from '../ir/builder'
 import type { Region, TileTensor } from '../ir/tile-tensor'
@@ -23,7 +24,7 @@ export interface ForwardTile extends TilePass {
 const copyRegionToDevice = (scope: TileScope, { tensor }: HostTensor, region: Region, allocate: () => TileTensor): TileTensor => {
   const rows = wholeRows(tensor, region)
   if (isSameRegion(rows, region)) return copyRowsToDevice(scope, tensor, region, allocate)
-  const band = copyRowsToDevice(scope, tensor, rows, (extents) => freshTile(scope, 'band of whole rows', extents, tensor.layout))
+  const band = copyRowsToDevice(scope, tensor, rows, (extents) => freshTile(scope, { kind: 'whole-rows' }, extents, tensor.layout))
   const tile = allocate()
   copyPart(scope.builder, { tensor: band, region: within(rows, region) }, allOf(tile), 0, scope.activationBytes)
   return tile
@@ -36,7 +37,7 @@ const allocateInput = ({ scope, bound, body, pass, outputBuffers }: ForwardTile,
   const consumer = inPlaceConsumerIn(bound, body, pass, tensor)
   if (consumer !== undefined) return { address: outputBuffers.get(consumer + 1)!, extents, layout }
   const reader = graph.nodes[graph.readers[tensor]!.find((position) => position >= bound.segment.from)!]!
-  return freshTile(scope, `input of ${reader.name}`, extents, layout)
+  return freshTile(scope, tileIdentity('input', reader.name), extents, layout)
 }
 
 /** The tile of a tensor that comes from outside: seen in place, copied, or loaded; left empty where nothing reads it. */
@@ -66,10 +67,10 @@ const tileOf = (tile: ForwardTile, tensor: number): TileTensor => {
 }
 
 /** A part of a tile by itself, for a kernel that wants it densely packed; left empty unless `wanted`. */
-const packedPart = (scope: TileScope, tile: TileTensor, region: Region, name: string, wanted: boolean): TileTensor => {
+const packedPart = (scope: TileScope, tile: TileTensor, region: Region, reader: string, wanted: boolean): TileTensor => {
   const view = viewOf(scope, tile, region)
   if (view !== undefined) return view
-  const copy = freshTile(scope, name, regionExtents(region, tile.extents[1]), tile.layout)
+  const copy = freshTile(scope, tileIdentity('operand', reader), regionExtents(region, tile.extents[1]), tile.layout)
   if (wanted) copyPart(scope.builder, { tensor: tile, region }, allOf(copy), 0, scope.activationBytes)
   return copy
 }
@@ -83,7 +84,7 @@ export const operandTiles = (tile: ForwardTile, position: number): readonly Tile
     const input = tileOf(tile, tensor)
     return isSameRegion(whole, region)
       ? input
-      : packedPart(scope, input, within(whole, region), `what ${name} reads`, pass.runs(position) || pass.readsInput(position))
+      : packedPart(scope, input, within(whole, region), name, pass.runs(position) || pass.readsInput(position))
   })
 }
 

@@ -1,3 +1,4 @@
+import { tileIdentity } from '../ir/buffer-identity'
 import { windowOf } from '../../../dsl'
 import { isLoss, type Node } from '../../graph/graph'
 import type { Kernel } from '../../kernels/kernels'
@@ -23,7 +24,7 @@ const createIndices = (
 ): UnplacedOperand => {
   if (node.op !== 'maxPool2d') return none
   const kernel: Kernel = { kind: 'maxPoolForward', layout: layoutCode(step.source.layout), ...windowFields(windowOf(node.args), step) }
-  return at(builder.buffer(`winners of ${node.name}`, device.winnersBytes(kernel)))
+  return at(builder.buffer(tileIdentity('indices', node.name), device.winnersBytes(kernel)))
 }
 
 /** The op at a position, its operands fetched and its output given a place. */

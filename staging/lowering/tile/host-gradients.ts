@@ -1,3 +1,4 @@
+import type { BufferIdentity } from '../ir/buffer-identity'
 import type { Normalisation } from '../../graph/statistics'
 import type { TileScope } from '../scope/scope'
 import { at, still, type Buffer } from '../ir/builder'
@@ -37,15 +38,15 @@ export const seedsOf = ({ tensor, gradient, pending, isWritten }: HostTensor): r
 export const seedFromHost = (scope: TileScope, hostTensor: HostTensor, owned: Region): TileTensor => {
   const { builder } = scope
   const { tensor, gradient, pending, isWritten } = hostTensor
-  const brought = (whole: WholeTensor, name: string, seed?: true): TileTensor =>
-    copyRowsToDevice(scope, whole, owned, (extents) => freshTile(scope, name, extents, whole.layout), seed)
-  let seed = isWritten ? brought(gradient!, 'tile of the output gradient', true) : undefined
-  const source = pending.length === 0 ? undefined : brought(tensor, 'tile of what is normalised')
+  const brought = (whole: WholeTensor, identity: BufferIdentity, seed?: true): TileTensor =>
+    copyRowsToDevice(scope, whole, owned, (extents) => freshTile(scope, identity, extents, whole.layout), seed)
+  let seed = isWritten ? brought(gradient!, { kind: 'seed' }, true) : undefined
+  const source = pending.length === 0 ? undefined : brought(tensor, { kind: 'normalised-tile' })
   for (const { position, dy, sums, slope, scope: inside } of pending) {
     const node = scope.graph.nodes[position] as Normalisation
     const { fields, operands } = normalisationKernel(inside, node, position, source!, owned, slope)
     const isAlone = dy === gradient
-    const destinationGradient = isAlone ? seed! : brought(dy, `tile of the gradient of the output of ${node.name}`, true)
+    const destinationGradient = isAlone ? seed! : brought(dy, { kind: 'output-gradient', node: node.name, form: 'owned-rows' }, true)
     const add = isAlone || seed === undefined ? 0 : 1
     seed ??= destinationGradient
     builder.launch<'normaliseBackward'>(
@@ -82,7 +83,7 @@ export const flushRows = (scope: TileScope, outgoing: HostGradient, body: Body, 
   if (count === 0) return
   const above = isFirst ? lead : 0
   if (isFirst && above === 0 && rows <= height && width === whole.extents[3]) return copyRowsToHost(scope, complete, whole, place)
-  const fresh = (extents: TileTensor['extents']): TileTensor => freshTile(scope, 'gradient of whole rows', extents, tile.layout)
+  const fresh = (extents: TileTensor['extents']): TileTensor => freshTile(scope, { kind: 'gradient-rows' }, extents, tile.layout)
   const wide = isFirst ? fresh(regionExtents(place, channels)) : copyRowsToDevice(scope, whole, place, fresh)
   if (isFirst) zeroTile(builder, wide, activationBytes)
   const target = { tensor: wide, region: rowsFrom(above, complete.region.size[1], outgoing.regionOf(body).from[2]) }

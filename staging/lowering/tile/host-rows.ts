@@ -1,3 +1,4 @@
+import { tileIdentity } from '../ir/buffer-identity'
 import type { HostTensor } from './bound-segment'
 import { extentsOfTensor, type Graph } from '../../graph/graph'
 import type { Extents } from '../../graph/extents'
@@ -19,13 +20,13 @@ export const createHostTensors = (scope: ModelScope, tensors: readonly number[])
   new Map(tensors.map((tensor) => [tensor, createHostTensor(scope, tensor)] as const))
 
 const createHostTensor = (scope: ModelScope, tensor: number): HostTensor => {
-  const named = (name: string, role: BufferRole) =>
-    wholeTensor(scope, tensor, `${name} of ${scope.graph.nodes[tensor - 1]!.name} on the host`, role)
+  const onHost = (kind: 'output' | 'output-gradient', role: BufferRole) =>
+    wholeTensor(scope, tensor, { kind, node: scope.graph.nodes[tensor - 1]!.name, form: 'on-host' }, role)
   const hostTensor: HostTensor = {
-    tensor: named('the output', 'boundary'),
-    gradient: scope.requiresGrad[tensor]! ? named('the gradient of the output', 'output-gradient') : undefined,
+    tensor: onHost('output', 'boundary'),
+    gradient: scope.requiresGrad[tensor]! ? onHost('output-gradient', 'output-gradient') : undefined,
     reopen: () => {
-      hostTensor.tensor = named('the output', 'boundary')
+      hostTensor.tensor = onHost('output', 'boundary')
     },
     pending: [],
     isWritten: false
@@ -40,7 +41,7 @@ export const expectPending = (scope: ModelScope, hostTensor: HostTensor | undefi
   hostTensor.isWritten = true
   for (const position of graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!))) {
     const node = graph.nodes[position]!
-    const sums = at(builder.buffer(`sums of ${node.name}`, node.input[1] * sumBytes, 'statistics'))
+    const sums = at(builder.buffer(tileIdentity('sums', node.name), node.input[1] * sumBytes, 'statistics'))
     hostTensor.pending.push({ position, dy: gradientOf(scope, hostTensor, position), sums, slope: 1, scope, finish: () => undefined })
   }
 }
@@ -51,7 +52,7 @@ export const gradientOf = (scope: ModelScope, { gradient }: HostTensor, position
   const [tensor] = graph.nodes[position]!.inputs
   return graph.readers[tensor!]!.length === 1
     ? gradient!
-    : wholeTensor(scope, tensor!, `the gradient of the output of ${graph.nodes[position]!.name} on the host`, 'output-gradient')
+    : wholeTensor(scope, tensor!, { kind: 'output-gradient', node: graph.nodes[position]!.name, form: 'on-host' }, 'output-gradient')
 }
 
 const copyBand = (

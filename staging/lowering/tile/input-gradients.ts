@@ -1,3 +1,4 @@
+import { tileIdentity } from '../ir/buffer-identity'
 import type { Segment } from '../../plans/plan'
 import type { Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 import { loweringOf } from '../ops'
@@ -26,7 +27,7 @@ const layoutOfGradient = ({ device }: Pick<ModelScope, 'device'>, { node, source
 
 /** The gradient of an operand as whoever reads that wants it. */
 export const inGradientLayout = ({ scope }: BackwardTile, step: Step, operand: number, tile: TileTensor): TileTensor =>
-  inLayout(scope, tile, layoutOfGradient(scope, step, operand), 'gradient in another layout')
+  inLayout(scope, tile, layoutOfGradient(scope, step, operand), { kind: 'reordered-gradient' })
 
 /** What of an input the op of a step reads. */
 export const readRegion = ({ bound, body }: BackwardTile, { position }: Step, tensor: number): Region =>
@@ -49,7 +50,7 @@ export const createInputGradient = (tile: BackwardTile, step: Step, operand: num
   if (whole !== undefined && whole !== 'exchange' && isFirstOperand && startsAt(tile, tensor, whole, region))
     return viewOf(scope, whole, region)!
   if (operand === 0 && loweringOf(node).inPlace && destination !== undefined) return { address: destination.address, ...shape }
-  return freshTile(scope, `gradient of the input of ${node.name}`, shape.extents, shape.layout)
+  return freshTile(scope, tileIdentity('input-gradient', node.name), shape.extents, shape.layout)
 }
 
 /** Adds to the gradient of a tensor that the tile holds. `own`: nobody else needs what is added any more. */
@@ -59,7 +60,7 @@ const contributeInside = (tile: BackwardTile, tensor: number, region: Region, gr
   const held = regionOf(body, tensor)
   const before = received.get(tensor)
   if (before === undefined && own && isSameRegion(held, region)) return void received.set(tensor, gradient)
-  const sum = before ?? freshTile(scope, 'sum of gradients', regionExtents(held, gradient.extents[1]), gradient.layout)
+  const sum = before ?? freshTile(scope, { kind: 'gradient-sum' }, regionExtents(held, gradient.extents[1]), gradient.layout)
   const covers = before === undefined && isSameRegion(held, region)
   if (before === undefined && !covers) zeroTile(builder, sum, activationBytes)
   received.set(tensor, sum)

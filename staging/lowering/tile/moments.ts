@@ -1,3 +1,4 @@
+import { tileIdentity } from '../ir/buffer-identity'
 import { gathersMoments, isWithinTile, type Normalisation } from '../../graph/statistics'
 import type { Segment } from '../../plans/plan'
 import type { Pass } from './bound-segment'
@@ -56,7 +57,7 @@ export const gatherMoments = ({ scope, bound, body, pass }: TilePass, tensor: nu
   let source = tile
   if (!isSameRegion(region, owned)) {
     const extents = regionExtents(owned, tile.extents[1])
-    const buffer = builder.buffer('the owned part of a tile', tensorBytes(tile.layout, extents, activationBytes))
+    const buffer = builder.buffer({ kind: 'owned-part' }, tensorBytes(tile.layout, extents, activationBytes))
     source = { address: at(buffer), extents, layout: tile.layout }
     copyPart(builder, { tensor: tile, region: within(region, owned) }, allOf(source), 0, activationBytes)
   }
@@ -90,7 +91,7 @@ export const frozenMoments = (
     graph.nodes.slice(from, to).flatMap((node, index) => {
       const position = from + index
       if (node.statistics === undefined || node.statistics.gathered || !runs(position)) return []
-      const moments = builder.buffer(`running moments of ${node.name}`, node.input[1] * momentBytes)
+      const moments = builder.buffer(tileIdentity('running-moments', node.name), node.input[1] * momentBytes)
       const { mean, variance } = parameters[position]!
       builder.launch<'momentsOfRunning'>(
         { kind: 'momentsOfRunning', channels: node.input[1] },

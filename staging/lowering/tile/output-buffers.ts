@@ -1,3 +1,4 @@
+import { tileIdentity } from '../ir/buffer-identity'
 import { isLoss, type Node } from '../../graph/graph'
 import { none, type UnplacedOperand } from '../ir/builder'
 import type { Body, Region, TileTensor } from '../ir/tile-tensor'
@@ -36,7 +37,10 @@ export const createOutputBuffers = ({ scope, bound, body, pass }: TilePass): Rea
     else if (isLoss(node.op)) outputBuffers.set(tensor, none)
     else if (consumer !== undefined) outputBuffers.set(tensor, outputBuffers.get(consumer + 1)!)
     else
-      outputBuffers.set(tensor, freshTile(scope, `output of ${node.name}`, regionExtents(region, node.output[1]), layouts[tensor]!).address)
+      outputBuffers.set(
+        tensor,
+        freshTile(scope, tileIdentity('output', node.name), regionExtents(region, node.output[1]), layouts[tensor]!).address
+      )
   }
   return outputBuffers
 }

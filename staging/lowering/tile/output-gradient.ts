@@ -19,7 +19,7 @@ export const outputGradient = ({ scope, bound, body, received }: BackwardTile, t
   if (part === undefined) builder.seed(whole.buffer)
   const seed = alone ? (part ?? viewOfOutput(scope, graph.nodes[tensor - 1]!, whole, region)) : undefined
   if (seed !== undefined) return seed
-  const tile = fromWithin ?? freshTile(scope, 'tile of the output gradient', regionExtents(region, whole.extents[1]), whole.layout)
+  const tile = fromWithin ?? freshTile(scope, { kind: 'seed' }, regionExtents(region, whole.extents[1]), whole.layout)
   if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(builder, tile, activationBytes)
   const source = part === undefined ? { tensor: whole, region: owned } : allOf(part)
   copyPart(builder, source, { tensor: tile, region: within(region, owned) }, fromWithin === undefined ? 0 : 1, activationBytes)

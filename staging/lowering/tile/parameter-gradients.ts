@@ -4,14 +4,7 @@ import { copyElements } from '../scope/copies'
 import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
 import { learningTensors } from '../scope/parameters'
 import type { ModelScope } from '../scope/scope'
-import type { BoundGradients } from './bound-gradients'
-
-/** Where a tile's gradient of a parameter goes. */
-export interface ParameterTarget {
-  readonly address: UnplacedOperand
-  /** Adds what was written to the sum over tiles and micro-batches. */
-  readonly add: () => void
-}
+import type { BoundGradients, ParameterTarget } from './bound-gradients'
 
 const nowhere: ParameterTarget = { address: none, add: () => undefined }
 
@@ -22,7 +15,7 @@ export const parameterTargets = (
 ): ((parameters: NodeParameters | undefined, role: 'weight' | 'bias') => ParameterTarget) => {
   const adds = partial || microBatches(objective) > 1
   const ownBuffer = ({ name, elements }: ParameterTensor, role: 'local' | 'unwanted' = 'local'): UnplacedOperand =>
-    at(builder.buffer(`${partial ? 'tile' : 'micro-batch'}'s gradient of ${name}`, elements * parameterBytes, role))
+    at(builder.buffer({ kind: partial ? 'tile-gradient' : 'micro-batch-gradient', parameter: name }, elements * parameterBytes, role))
   return (parameters, role) => {
     const parameter = parameters?.[role]
     if (parameter === undefined) return nowhere

@@ -2,9 +2,9 @@ import type { ModelScope } from '../../lowering/scope/scope'
 import { createPool } from '../../lowering/ir/builder'
 import { createModelScope } from '../../lowering/segment/create-scope'
 import { isCast } from '../../lowering/scope/parameters'
-import { checkpointsAsked } from '../../graph/directives'
+import { requestedCheckpoints } from '../../graph/directives'
 import { gathersMoments } from '../../graph/statistics'
-import { poolBeforeRectifying } from '../../graph/order'
+import { hoistPoolAboveRelu } from '../../graph/order'
 import { aligned } from '../../placement/placement'
 import type { Span } from '../../plans/plan'
 import { checkpointPositions, isCut, outputBytes } from '../find-segments'
@@ -43,7 +43,7 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
   const scope = createModelScope(lowering, createPool())
   const sizes = outputBytes(scope)
   const end = graph.nodes.length
-  const asked = checkpointsAsked(graph)
+  const asked = requestedCheckpoints(graph)
   const tensorBytes = (tensor: number): number => (onHost?.has(tensor) === true ? 0 : aligned(sizes[tensor - 1]!))
   const hasGradient = (tensor: number): boolean => scope.requiresGrad[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
@@ -114,8 +114,8 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
 }
 
 export const sft: Strategy = {
-  order: poolBeforeRectifying,
-  obeysMarks: true,
+  order: hoistPoolAboveRelu,
+  obeysDirectives: true,
   kind: 'targeted',
   within: (search) => fastestWithin(search)
 }

@@ -1,7 +1,7 @@
 import { copiesBeside } from '../../devices/device-model'
 import { lazy, memoizeByNumber } from '../../memoize'
 import type { SegmentEstimate } from '../../lowering/cost/estimate'
-import { tilesAsked } from '../../graph/directives'
+import { requestedTiles } from '../../graph/directives'
 import { tileCount, untiled, type Grid, type Segment, type Span } from '../../plans/plan'
 import { endsOnHost } from '../../plans/host-tensors'
 import { crossing, endsOf } from '../../graph/tiling'
@@ -44,7 +44,7 @@ export const segmentOptionsOf = (
   { tensorBytes, hasGradient, onHost, firstTrainable, reorders }: Boundaries
 ): ((span: Span) => SegmentOptions) => {
   const end = graph.nodes.length
-  const tiled = tilesAsked(graph)
+  const tiled = requestedTiles(graph)
   const isFrozen = ({ to }: Span): boolean => to <= firstTrainable
   const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
   const crossingAt = memoizeByNumber((position: number) => (position === end ? [] : crossing(graph, position)))
