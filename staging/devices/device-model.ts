@@ -44,8 +44,8 @@ export interface DeviceModel {
   readonly algorithms?: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
   /** Bytes of the scratch operand (0: absent; `refusedBytes`: the device does not have the kernel). */
   readonly scratchBytes: (kernel: Kernel) => number
-  /** Bytes of `winners` of a maxPoolForward. */
-  readonly winnersBytes: (kernel: Kernel) => number
+  /** Bytes of `indices` of a maxPoolForward. */
+  readonly indicesBytes: (kernel: Kernel) => number
   /** Predicted time of one launch. */
   readonly milliseconds: (kernel: Kernel) => number
   /** Bytes at multiples of which kernels want tensors to begin; a tile that does not is copied. Absent where any place will do. */
