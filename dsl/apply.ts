@@ -17,7 +17,8 @@ export type Apply<X, N extends keyof Arguments, A, L, Else> = [unknown] extends 
     : Else
 
 /** What a list of layers makes of X: the tensor, or the mistake with the name of its layer. */
-export type ApplyLayers<X, L extends Layers> = Walk<X, L> extends infer Y ? (Y extends string ? Invalid<FoundIn<X, L, Y>[1]> : After<Y, L>) : never
+export type ApplyLayers<X, L extends Layers> =
+  Walk<X, L> extends infer Y ? (Y extends string ? Invalid<FoundIn<X, L, Y>[1]> : After<Y, L>) : never
 
 /** Y, which now has the layers L behind it. */
 type After<Y, L extends Layers> =

@@ -157,7 +157,10 @@ const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegme
   })
 
 /** Why the segment at `place` cannot run forward again before the backward of the next one that does not. */
-export const validateRematerializations = (segments: readonly Pick<PlanSegment, 'repeats' | 'recompute'>[], place: number): string | undefined => {
+export const validateRematerializations = (
+  segments: readonly Pick<PlanSegment, 'repeats' | 'recompute'>[],
+  place: number
+): string | undefined => {
   const { repeats, recompute } = segments[place]!
   if (repeats !== true) return undefined
   const before = segments.findIndex((segment, at) => at > place && segment.repeats !== true)

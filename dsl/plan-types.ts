@@ -182,6 +182,10 @@ type FirstOther<
       ? unknown
       : T extends X[2]
         ? FirstOther<RestE, RestL, Ours, Theirs, readonly [...Passed, unknown]>
-        : readonly [...Passed, Invalid<`layer ${Passed['length'] & number}: the model has ${X[2]} (${X[0]}), the plan ${T}`>, ...Places<RestL>]
+        : readonly [
+            ...Passed,
+            Invalid<`layer ${Passed['length'] & number}: the model has ${X[2]} (${X[0]}), the plan ${T}`>,
+            ...Places<RestL>
+          ]
     : Invalid<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>
   : Invalid<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>

@@ -103,7 +103,7 @@ export const kernelFields = {
   pointwise: [...pointwiseTile, 'expression'],
   /** `rows`: 0 sums over all elements, 1 over those of each channel, 2 over those of each image's channels. */
   pointwiseSum: [...pointwiseTile, 'rows', 'expression'],
-  sumPixels: [...tile, 'scale'],
+  globalAveragePool: [...tile, 'scale'],
   dropout: [...tile, 'fullChannels', 'fullHeight', 'fullWidth', 'layerKey', 'rate'],
   /** A tile of a plane or of images of the full extents. */
   placedTile,

@@ -69,8 +69,8 @@ export const kernelTable = {
     operands: { destinationGradient: 'read', sourceGradient: 'write' }
   },
   /** sum[b, c] += scale * sum of the tile's pixels; sum is plain [batch, channels]. */
-  globalAveragePoolForward: { fields: fields.sumPixels, operands: { source: 'read', sum: 'accumulate' } },
-  globalAveragePoolBackward: { fields: fields.sumPixels, operands: { sumGradient: 'read', sourceGradient: 'write' } },
+  globalAveragePoolForward: { fields: fields.globalAveragePool, operands: { source: 'read', sum: 'accumulate' } },
+  globalAveragePoolBackward: { fields: fields.globalAveragePool, operands: { sumGradient: 'read', sourceGradient: 'write' } },
   /** y[b, o] = sum_i x[b, i] w[o, i] + bias[o]; everything plain. */
   linearForward: {
     fields: fields.linear,

@@ -296,7 +296,11 @@ const rows: Rows = {
     variance: contiguous(channels * p)
   }),
   normaliseForward: (k, e, p) => ({ ...normalisation(k, e, p), destination: tile(k, e) }),
-  normaliseBackwardReduce: (k, e, p) => ({ ...normalisation(k, e, p), destinationGradient: tile(k, e), sums: gradientSums(images(k), k.channels) }),
+  normaliseBackwardReduce: (k, e, p) => ({
+    ...normalisation(k, e, p),
+    destinationGradient: tile(k, e),
+    sums: gradientSums(images(k), k.channels)
+  }),
   normaliseParameters: ({ images, channels }, _, p) => ({
     sums: gradientSums(images, channels),
     weightGradient: contiguous(channels * p),
