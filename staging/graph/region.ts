@@ -22,7 +22,7 @@ export const readInterval = ({ interval, broadcast }: Reading, tensor: number): 
 export const unpadded = (interval: Interval): Reading => ({ interval, padBefore: 0, padAfter: 0, overhang: 0 })
 
 /**
- * inputRegion along one dimension (DESIGN §3): paper 002's slice of sigma T + delta, clipped to the input's `extent`;
+ * inputRegion along one dimension: Xu 2022's slice of sigma T + delta, clipped to the input's `extent`;
  * what was clipped off is explicit padding. An empty interval means that the outputs see nothing but padding.
  */
 export const inputInterval = (access: Access, output: Interval, extent: number): Reading => {

@@ -23,7 +23,10 @@ interface Parts {
   readonly touched: WrittenBytes
   /** Where tiles sum pixels, each element of the sum is touched once for each of so many. */
   readonly times: number
-  /** Of all accesses over all iterations; `times` the store's bytes where each is touched as often as it must. */
+  /**
+   * Of all accesses over all iterations; `times` the store's bytes where each is touched as often
+   * as it must.
+   */
   bytes: number
 }
 
@@ -35,7 +38,10 @@ const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly
     ? { pixels: kernel.height * kernel.width, times: Math.round(1 / kernel.scale) }
     : { pixels: 1, times: 1 }
 
-/** Whether a kernel makes the gradient of a normalisation's input of that of its output, in its place: only then is it one to seed from. */
+/**
+ * Whether a kernel makes the gradient of a normalisation's input of that of its output, in its
+ * place: only then is it one to seed from.
+ */
 const completes = ({ kind }: Kernel, { store, range }: Access, all: readonly Access[]): boolean =>
   kind === 'normaliseBackward' &&
   all.some((one) => one.operand === 'sourceGradient' && one.store === store && one.range.every((bound, end) => bound === range[end]))
@@ -62,9 +68,10 @@ const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { st
 }
 
 /**
- * Proves that tiles own each element of an output gradient once (DESIGN §3): their seeds cover it, and together have as many bytes.
- * Whatever else reads the gradient must lie within the seed that the same iteration took last. A loss reads its target likewise, and
- * the tiles of a sum over pixels add each pixel once.
+ * Proves that tiles own each element of an output gradient once: their seeds cover it, and together
+ * have as many bytes. Whatever else reads the gradient must lie within the seed that the same
+ * iteration took last. A loss reads its target likewise, and the tiles of a sum over pixels add
+ * each pixel once. /
  */
 export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void => {
   const { stores, coordinates } = program
@@ -89,7 +96,10 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
   const walk = (list: readonly Event[], loops: readonly OpenLoop[], outer: ReadonlyMap<number, Access>): Set<number> => {
     const latest = new Map(outer)
     const touched = new Set<number>()
-    /** Parts of gradients on the host that were brought to be added to, and have to go back to where they were. */
+    /**
+     * Parts of gradients on the host that were brought to be added to, and have to go back to where
+     * they were.
+     */
     const lent = new Map<number, { readonly place: Place; readonly access: Access }>()
     const copied = ({ place, engine, accesses: [from, to], seed }: Extract<Event, { readonly kind: 'access' }>): void => {
       const host = engine === 'to-device' ? from! : to!
