@@ -38,7 +38,8 @@ type ExtentsFrom<
       : never
   : Extents
 
-type Resizing = 'conv2d' | 'maxPool2d' | 'avgPool2d' | 'convTranspose2d' | 'resize' | 'adaptiveAvgPool2d'
+type Resizing =
+  'conv2d' | 'maxPool2d' | 'avgPool2d' | 'convTranspose2d' | 'resize' | 'adaptiveAvgPool2d' | 'pixelShuffle' | 'pixelUnshuffle' | 'pad'
 
 type ExtentsOf<X, S extends Image, Start extends Image> = X extends { readonly op: infer N; readonly args: infer A }
   ? N extends Op

@@ -143,7 +143,7 @@ type Numbered<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlie
 export type WithLoss<E> = E extends readonly [...Entry[], infer Last extends Entry]
   ? Last[1] extends Loss
     ? E
-    : readonly [...E, AppendedLoss<Extract<E[number][1], 'globalAvgPool' | 'flatten'>>]
+    : readonly [...E, AppendedLoss<Extract<E[number][1], 'globalAvgPool' | 'globalMaxPool' | 'flatten'>>]
   : E
 type AppendedLoss<Flattened> = [Flattened] extends [never]
   ? readonly ['loss', 'pixelCrossEntropy', 'pixelCrossEntropy']

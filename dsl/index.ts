@@ -2,6 +2,7 @@ export type { AnyLayer, ArgsOf, Layers, Mark } from './arguments'
 export { isLoss, type Op, type OpArguments } from './ops'
 export type { Padding, Pair } from './ops/options'
 export * from './activations'
+export { padModes, type PadMode } from './ops/movement'
 export { dense, gated, parallel, residual, type Gated, type Parallel, type Residual } from './blocks'
 export { operations, operandCount, type Expression, type Step as ExpressionStep, type Operation } from './expression/expression'
 export { pointwise, type Pointwise } from './expression/pointwise'
@@ -22,13 +23,17 @@ export {
   dropout,
   flatten,
   globalAvgPool,
+  globalMaxPool,
   groupNorm,
   instanceNorm,
   leakyRelu,
   linear,
   maxPool2d,
   meanSquaredError,
+  pad,
   pixelCrossEntropy,
+  pixelShuffle,
+  pixelUnshuffle,
   relu,
   resize,
   softmaxCrossEntropy,

@@ -33,6 +33,24 @@ export const resize = layerMaker('resize')
 /** Means over the windows that divide [B, C, H, W] into `out` rows and columns. */
 export const adaptiveAvgPool2d = layerMaker('adaptiveAvgPool2d')
 
+/**
+ * [B, C · factor², H, W] to [B, C, H · factor, W · factor], as torch.nn.PixelShuffle: the factor² channels that follow each other become a
+ * square of pixels, row by row (Shi et al., 2016). Refused where factor² does not divide the channels.
+ */
+export const pixelShuffle = layerMaker('pixelShuffle')
+
+/**
+ * [B, C, H · factor, W · factor] to [B, C · factor², H, W], as torch.nn.PixelUnshuffle: each square of pixels becomes channels of one, row by
+ * row. Refused where the factor does not divide height and width.
+ */
+export const pixelUnshuffle = layerMaker('pixelUnshuffle')
+
+/**
+ * Rows and columns around [B, C, H, W], as torch.nn.functional.pad: zeros, or with `mode` what the image has at its edges, reflected or
+ * repeated. Refused where a padding that reflects is not less than the image.
+ */
+export const pad = layerMaker('pad')
+
 /** Mean over the pixels that count of -log softmax(scores)[class], by their class's weight; of scores [B, N, H, W]. */
 export const pixelCrossEntropy = defaultLayerMaker('pixelCrossEntropy')
 
@@ -44,6 +62,12 @@ export const relu = layer('relu', {})
 
 /** Mean over the pixels: [B, C, H, W] to [B, C]. */
 export const globalAvgPool = layer('globalAvgPool', {})
+
+/**
+ * The largest element of each channel: [B, C, H, W] to [B, C], as torch.nn.AdaptiveMaxPool2d(1). Its gradient goes to the first of equals in
+ * the order of rows; a NaN is the largest.
+ */
+export const globalMaxPool = layer('globalMaxPool', {})
 
 /** [B, C, H, W] to [B, C · H · W]. */
 export const flatten = layer('flatten', {})

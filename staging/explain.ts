@@ -125,7 +125,7 @@ interface SegmentTime {
 
 /**
  * What a segment of a plan takes when decided otherwise. Where tensors pass in bands, the segment
- * that makes one has a part in what its readers do, so that the whole step tells what changes. /
+ * that makes one has a part in what its readers do, so that the whole step tells what changes.
  */
 const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (segment: Segment) => SegmentTime) => {
   const { graph, segments } = chosen

@@ -113,7 +113,7 @@ const ahead = 4
  * A strategy is asked for targets of a fixed ladder, from a few above the budget downwards, until
  * something is exactly within the budget. Its answers take no more time for a higher target, and a
  * larger budget starts higher and accepts more: so it never gets a slower answer, though exact
- * peaks rise and fall along the ladder. /
+ * peaks rise and fall along the ladder.
  */
 const ladderAnswers = (
   search: Search,
@@ -258,7 +258,7 @@ export const lowerBound = (written: Lowering): number => {
 /**
  * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers,
  * or of those that obey the model's marks where it has any; they swap where there is a budget of
- * host bytes. `plain` is the model's plain plan. /
+ * host bytes. `plain` is the model's plain plan.
  */
 export const createPlanSearch = (
   written: Lowering,

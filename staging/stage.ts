@@ -262,7 +262,7 @@ export const planOf = (
 
 /**
  * From a model, a device and a budget to a plan and its Program. The same request gives the same
- * plan, byte for byte. Fails as `decide` does. /
+ * plan, byte for byte. Fails as `decide` does.
  */
 export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
   pipe(

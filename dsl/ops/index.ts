@@ -23,6 +23,17 @@ import {
   type SoftmaxCrossEntropyShape
 } from './losses'
 import {
+  pad,
+  pixelShuffle,
+  pixelUnshuffle,
+  type PadArguments,
+  type PadShape,
+  type PixelShuffleArguments,
+  type PixelShuffleShape,
+  type PixelUnshuffleArguments,
+  type PixelUnshuffleShape
+} from './movement'
+import {
   batchNorm,
   groupNorm,
   instanceNorm,
@@ -37,6 +48,7 @@ import { pointwise, type PointwiseArguments, type PointwiseShape } from './point
 import {
   avgPool2d,
   globalAvgPool,
+  globalMaxPool,
   maxPool2d,
   type AvgPool2dArguments,
   type GlobalPoolShape,
@@ -64,6 +76,8 @@ export interface OpArguments {
   /** Divides by the kernel's size; where countIncludePad is false, by what of it lies in the image. */
   readonly avgPool2d: AvgPool2dArguments
   readonly globalAvgPool: NoOptions
+  /** The largest element of each channel of each image. */
+  readonly globalMaxPool: NoOptions
   readonly flatten: NoOptions
   readonly linear: LinearArguments
   /** Zeroes each element with probability `rate`, and scales the others by 1 / (1 - rate). */
@@ -78,6 +92,12 @@ export interface OpArguments {
   readonly resize: ResizeArguments
   /** Means over the windows that divide [H, W] into `out`, as in PyTorch. */
   readonly adaptiveAvgPool2d: AdaptiveAvgPool2dArguments
+  /** [B, C factor^2, H, W] to [B, C, H factor, W factor]: the channels of a pixel become a square of pixels. */
+  readonly pixelShuffle: PixelShuffleArguments
+  /** The inverse of pixelShuffle. */
+  readonly pixelUnshuffle: PixelUnshuffleArguments
+  /** Adds rows and columns of zeros, or of what the image has at its edges. */
+  readonly pad: PadArguments
   /** Joins the two branches of a `residual`. */
   readonly add: NoOptions
   /** Joins the two branches of a `gated`. */
@@ -103,6 +123,7 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly maxPool2d: PoolShape<'maxPool2d', S, A>
   readonly avgPool2d: PoolShape<'avgPool2d', S, A>
   readonly globalAvgPool: GlobalPoolShape<'globalAvgPool', S>
+  readonly globalMaxPool: GlobalPoolShape<'globalMaxPool', S>
   readonly flatten: FlattenShape<S>
   readonly linear: LinearShape<S, A>
   readonly dropout: DropoutShape<S, A>
@@ -113,6 +134,9 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly pointwise: PointwiseShape<S, A>
   readonly resize: ResizeShape<S, A, Start>
   readonly adaptiveAvgPool2d: AdaptivePoolShape<S, A>
+  readonly pixelShuffle: PixelShuffleShape<S, A>
+  readonly pixelUnshuffle: PixelUnshuffleShape<S, A>
+  readonly pad: PadShape<S, A>
   readonly add: JoinShape<'add', 'shortcut', Inputs>
   readonly mul: JoinShape<'mul', 'gate', Inputs>
   readonly concat: ConcatShape<Inputs>
@@ -141,6 +165,7 @@ export const opRecords = {
   maxPool2d,
   avgPool2d,
   globalAvgPool,
+  globalMaxPool,
   flatten,
   linear,
   dropout,
@@ -151,6 +176,9 @@ export const opRecords = {
   pointwise,
   resize,
   adaptiveAvgPool2d,
+  pixelShuffle,
+  pixelUnshuffle,
+  pad,
   add,
   mul,
   concat,

@@ -65,6 +65,12 @@ export const globalAvgPool = {
   shape: unary(imageRule('globalAvgPool', (_, [batch, channels]) => E.right([batch, channels])))
 } as const satisfies OpRecord<NoOptions>
 
+export const globalMaxPool = {
+  options: [],
+  segment: reducesPixels,
+  shape: unary(imageRule('globalMaxPool', (_, [batch, channels]) => E.right([batch, channels])))
+} as const satisfies OpRecord<NoOptions>
+
 /** The type of what the rules of pools return. */
 export type PoolShape<N extends 'maxPool2d' | 'avgPool2d', S extends Shape, A> = S extends readonly [
   infer B extends number,

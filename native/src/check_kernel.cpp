@@ -1,5 +1,7 @@
 #include "check_kernel.hpp"
 
+#include <algorithm>
+
 #include "expression.hpp"
 #include "kernel_fields.hpp"
 
@@ -222,10 +224,51 @@ void check(const Resize& r) {
   if (r.alignCorners && !r.bilinear) throw Failure("alignCorners is of bilinear resizing only");
 }
 
+void check(const Pad& p) {
+  check(static_cast<const Resampled&>(p));
+  if (p.mode < 0 || p.mode > 2) throw Failure("mode is none of 0 .. 2: " + text(p.mode));
+  const auto side = [&](const char* name, std::int64_t before, std::int64_t in, std::int64_t out) {
+    notNegative(name, before);
+    if (before > out - in) throw Failure(std::string(name) + " is " + text(before) + ", more than is added to " + text(in));
+    if (p.mode == 1 && std::max(before, out - in - before) >= in)
+      throw Failure(std::string(name) + ": a reflection reaches beyond the " + text(in) + " that are there");
+  };
+  side("padTop", p.padTop, p.fullInHeight, p.fullOutHeight);
+  side("padLeft", p.padLeft, p.fullInWidth, p.fullOutWidth);
+}
+
+void check(const PixelShuffle& p) {
+  positive("batch", p.batch);
+  positive("channels", p.channels);
+  positive("height", p.height);
+  positive("width", p.width);
+  positive("coarseHeight", p.coarseHeight);
+  positive("coarseWidth", p.coarseWidth);
+  positive("factor", p.factor);
+  const auto before = [&](const char* name, std::int64_t count, std::int64_t fine, std::int64_t coarse) {
+    notNegative(name, count);
+    if (count >= p.factor) throw Failure(std::string(name) + " is " + text(count) + ", not below the factor " + text(p.factor));
+    checkedAdd(fine, count);
+    checkedMultiply(coarse, p.factor);
+  };
+  before("rowsBefore", p.rowsBefore, p.height, p.coarseHeight);
+  before("columnsBefore", p.columnsBefore, p.width, p.coarseWidth);
+  checkedMultiply(p.channels, checkedMultiply(p.factor, p.factor));
+  activationLayout("sourceLayout", p.sourceLayout);
+  activationLayout("destinationLayout", p.destinationLayout);
+}
+
 void check(const PlacedTile& t) {
   check(static_cast<const Tile&>(t));
   checkTileExtent("height", t.height, t.fullHeight);
   checkTileExtent("width", t.width, t.fullWidth);
+}
+
+// Whether a float64 counts the places of a tensor's plane.
+void checkPlaces(const PlacedTile& t) {
+  check(t);
+  if (static_cast<double>(t.fullHeight) * static_cast<double>(t.fullWidth) > 0x1p52)
+    throw Failure("a plane of " + text(t.fullHeight) + " x " + text(t.fullWidth) + " has more places than can be told apart");
 }
 
 void check(const PixelCrossEntropy& c) {
@@ -374,6 +417,14 @@ void checkFields(const Kernel& kernel) {
     case KernelKind::adaptivePoolForward:
     case KernelKind::adaptivePoolBackward:
       return check(decode<Resampled>(kernel));
+    case KernelKind::padForward:
+    case KernelKind::padBackward:
+      return check(decode<Pad>(kernel));
+    case KernelKind::pixelShuffle:
+      return check(decode<PixelShuffle>(kernel));
+    case KernelKind::globalMaxPoolForward:
+    case KernelKind::globalMaxPoolBackward:
+      return checkPlaces(decode<PlacedTile>(kernel));
     case KernelKind::addBias:
     case KernelKind::sumBias:
       return check(decode<Tile>(kernel));

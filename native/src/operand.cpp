@@ -54,6 +54,10 @@ class Extents {
   OperandExtent range(const CopyChannels& c, const ChannelRange& range) const {
     return activation(range.layout, c.batch, range.channels, c.height, c.width);
   }
+  OperandExtent fine(const PixelShuffle& p, Layout layout) const { return activation(layout, p.batch, p.channels, p.height, p.width); }
+  OperandExtent coarse(const PixelShuffle& p, Layout layout) const {
+    return activation(layout, p.batch, checkedMultiply(p.channels, checkedMultiply(p.factor, p.factor)), p.coarseHeight, p.coarseWidth);
+  }
   OperandExtent activation(const ActivationReorder& r, Layout layout) const {
     return activation(layout, r.batch, r.channels, r.height, r.width);
   }
@@ -195,14 +199,30 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       return {e.tile(s), e.parameters(strided(s)), kernel.kind == KernelKind::meanSquaredErrorForward ? doubles(2) : e.tile(s)};
     }
     case KernelKind::resizeForward:
-    case KernelKind::adaptivePoolForward: {
+    case KernelKind::adaptivePoolForward:
+    case KernelKind::padForward: {
       const auto r = decode<Resampled>(kernel);
       return resampled(r, e.resampledSource(r), e.resampledDestination(r));
     }
     case KernelKind::resizeBackward:
-    case KernelKind::adaptivePoolBackward: {
+    case KernelKind::adaptivePoolBackward:
+    case KernelKind::padBackward: {
       const auto r = decode<Resampled>(kernel);
       return resampled(r, e.resampledDestination(r), e.resampledSource(r));
+    }
+    case KernelKind::pixelShuffle: {
+      const auto p = decode<PixelShuffle>(kernel);
+      return {p.inverse ? e.fine(p, p.sourceLayout) : e.coarse(p, p.sourceLayout),
+              p.inverse ? e.coarse(p, p.destinationLayout) : e.fine(p, p.destinationLayout)};
+    }
+    case KernelKind::globalMaxPoolForward:
+    case KernelKind::globalMaxPoolBackward: {
+      const auto t = decode<PlacedTile>(kernel);
+      const std::int64_t results = checkedMultiply(t.batch, t.channels);
+      const OperandExtent result = e.elements(results), maxima = doubles(checkedMultiply(results, 2));
+      const OperandExtent row = index(t.fullHeight - t.height), column = index(t.fullWidth - t.width);
+      if (kernel.kind == KernelKind::globalMaxPoolForward) return {e.tile(t), maxima, result, row, column};
+      return {result, maxima, e.tile(t), row, column};
     }
     case KernelKind::addBias: {
       const auto t = decode<Tile>(kernel);

@@ -7,6 +7,7 @@
 #include "buffers.hpp"
 #include "forms.hpp"
 #include "launch.hpp"
+#include "maxima.hpp"
 #include "reference/device.hpp"
 #include "tests.hpp"
 
@@ -42,6 +43,14 @@ void fill(const Kernel& kernel, Operands& plain, const std::vector<Form>& forms,
     } else if (forms[i].kind == Form::Kind::doubles) {
       std::uniform_real_distribution<double> values(0, 4);
       for (std::size_t k = 0; k < block.bytes() / sizeof(double); ++k) reinterpret_cast<double*>(block.data())[k] = values(random);
+    } else if (forms[i].kind == Form::Kind::maxima) {
+      const auto t = decode<PlacedTile>(kernel);
+      std::uniform_real_distribution<float> values(-1, 1);
+      for (std::size_t k = 0; k < block.bytes() / sizeof(Maximum); ++k) {
+        const auto place = static_cast<double>(number(random, 0, t.fullHeight * t.fullWidth));
+        const Maximum maximum{number(random, 0, 1) == 0 ? 0.0 : static_cast<double>(values(random)), place};
+        std::memcpy(block.data() + k * sizeof(maximum), &maximum, sizeof(maximum));
+      }
     } else if (forms[i].kind == Form::Kind::statistics) {
       std::uniform_real_distribution<double> means(-1, 1), variances(0.1, 2);
       for (std::size_t row = 0; row < block.bytes() / (3 * sizeof(double)); ++row) {
@@ -139,6 +148,7 @@ class Comparison {
       case Form::Kind::labels:
       case Form::Kind::doubles:
       case Form::Kind::statistics:
+      case Form::Kind::maxima:
         std::memcpy(own.data(), plain.data(), plain.bytes());
         return;
       case Form::Kind::winners:
@@ -159,7 +169,8 @@ class Comparison {
       const double most = expected.element() == 2 ? ofBfloat16 : isProduct(kernel.kind, info) ? ofProducts_ : tolerance;
       if (!(largest <= most)) fail("differs by " + std::to_string(largest));
     };
-    if (form.kind == Form::Kind::doubles || form.kind == Form::Kind::statistics) return expectClose(difference<double>(expected, actual));
+    const bool isDouble = form.kind == Form::Kind::doubles || form.kind == Form::Kind::statistics || form.kind == Form::Kind::maxima;
+    if (isDouble) return expectClose(difference<double>(expected, actual));
     if (form.kind == Form::Kind::plain || form.kind == Form::Kind::moment) return expectClose(differenceOfNumbers(expected, actual));
     const Block plain(expected.bytes(), expected.element()), again(actual.bytes(), actual.element());
     reorder(form.toPlain, device_, actual, plain);

@@ -34,7 +34,7 @@ Form resampledSource(const Resampled& r) { return activation(r.layout, r.batch, 
 Form resampledDestination(const Resampled& r) { return activation(r.layout, r.batch, r.channels, r.outHeight, r.outWidth); }
 
 const Form plain{Form::Kind::plain}, winners{Form::Kind::winners}, labels{Form::Kind::labels}, moment{Form::Kind::moment},
-    doubles{Form::Kind::doubles}, statistics{Form::Kind::statistics}, other{Form::Kind::other};
+    doubles{Form::Kind::doubles}, statistics{Form::Kind::statistics}, maxima{Form::Kind::maxima}, other{Form::Kind::other};
 
 }  // namespace
 
@@ -146,15 +146,30 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {tile(s), secondOf(s), plain, plain, tile(s), rowsOf(s) == SumRows::imageChannels ? ofChannels(s) : plain};
     }
     case KernelKind::resizeForward:
-    case KernelKind::adaptivePoolForward: {
+    case KernelKind::adaptivePoolForward:
+    case KernelKind::padForward: {
       const auto r = decode<Resampled>(kernel);
       return {resampledSource(r), resampledDestination(r), other, other, other, other};
     }
     case KernelKind::resizeBackward:
-    case KernelKind::adaptivePoolBackward: {
+    case KernelKind::adaptivePoolBackward:
+    case KernelKind::padBackward: {
       const auto r = decode<Resampled>(kernel);
       return {resampledDestination(r), resampledSource(r), other, other, other, other};
     }
+    case KernelKind::pixelShuffle: {
+      const auto p = decode<PixelShuffle>(kernel);
+      const std::int64_t coarseChannels = p.channels * p.factor * p.factor;
+      if (p.inverse)
+        return {activation(p.sourceLayout, p.batch, p.channels, p.height, p.width),
+                activation(p.destinationLayout, p.batch, coarseChannels, p.coarseHeight, p.coarseWidth)};
+      return {activation(p.sourceLayout, p.batch, coarseChannels, p.coarseHeight, p.coarseWidth),
+              activation(p.destinationLayout, p.batch, p.channels, p.height, p.width)};
+    }
+    case KernelKind::globalMaxPoolForward:
+      return {tile(decode<Tile>(kernel)), maxima, plain, other, other};
+    case KernelKind::globalMaxPoolBackward:
+      return {plain, maxima, tile(decode<Tile>(kernel)), other, other};
     case KernelKind::addBias:
       return {plain, tile(decode<Tile>(kernel))};
     case KernelKind::sumBias:

@@ -7,11 +7,12 @@
 namespace tilefold::test {
 
 struct Form {
-  enum class Kind { plain, activation, weights, winners, labels, moment, doubles, statistics, other } kind = Kind::plain;
+  enum class Kind { plain, activation, weights, winners, labels, moment, doubles, statistics, maxima, other } kind = Kind::plain;
   Kernel toPlain{}, fromPlain{};  // of activation and weights: what reorders them
 };
 
-// One an operand. `doubles`: losses and sums, never negative. `statistics`: of enough elements to divide by, not all alike. `other`:
+// One an operand. `doubles`: losses and sums, never negative. `statistics`: of enough elements to divide by, not all alike. `maxima`:
+// elements with their places, or none. `other`:
 // scratch, indices, bytes.
 std::vector<Form> formsOf(const Kernel& kernel);
 

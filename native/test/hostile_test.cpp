@@ -70,6 +70,9 @@ int checkHostileKernels(const std::string& name, Device& device) {
   const double far = 0x1p30;
   launchOnce({KernelKind::adaptivePoolBackward, {1, 1, 2, 2, 1, 1, 0, far, far, 1, 1}}, device);
   launchOnce({KernelKind::resizeBackward, {1, 1, 2, 2, 3, 3, 0, 2, 2, far, far, 1, 0}}, device);
+  for (const double mode : {0, 1, 2})
+    launchOnce({KernelKind::padBackward, {1, 1, 2, 2, 1, 1, 0, far / 2, 2, far, 3, far / 4, 1, mode}}, device);
+  launchOnce({KernelKind::pixelShuffle, {1, 1, 2, 2, 1, 1, 1000, 999, 0, 0, 0, 0}}, device);
   alarm(0);
   std::printf("%s: hostile kernels stayed inside\n", name.c_str());
   return 0;

@@ -29,6 +29,19 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({kind, {1, 20, 61, 64, 7, 6, 0, 61, 64, 7, 6}});
     kernels.push_back({kind, {2, 9, 130, 151, 7, 6, 0, 130, 151, 7, 6}});
   }
+  for (const double mode : {0, 1, 2}) {
+    kernels.push_back({k::padForward, {2, 70, 41, 60, 61, 77, 0, 41, 60, 61, 77, 9, 11, mode}});
+    kernels.push_back({k::padBackward, {2, 70, 41, 60, 61, 77, 0, 41, 60, 61, 77, 9, 11, mode}});
+  }
+  for (const double inverse : {0, 1}) {
+    kernels.push_back({k::pixelShuffle, {2, 20, 81, 97, 41, 49, 2, 1, 1, 0, 0, inverse}});
+    kernels.push_back({k::pixelShuffle, {1, 3, 60, 63, 20, 21, 3, 0, 0, 0, 0, inverse}});
+  }
+  for (const k kind : {k::globalMaxPoolForward, k::globalMaxPoolBackward}) {
+    kernels.push_back({kind, {2, 3, 150, 155, 0, 200, 160}});
+    kernels.push_back({kind, {1, 70, 60, 61, 0, 61, 61}});
+    kernels.push_back({kind, {1, 2000, 2, 2, 0, 2, 3}});
+  }
   kernels.push_back({k::addBias, {2, 70, 60, 61, 0}});
   kernels.push_back({k::sumBias, {2, 70, 160, 161, 0}});
   for (const k kind : {k::pixelCrossEntropyForward, k::pixelCrossEntropyBackward}) {

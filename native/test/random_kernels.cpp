@@ -197,6 +197,35 @@ Numbers resize(Random& random, bool backward) {
   return append(resampled(random, backward), {mode == 0 ? 0.0 : 1.0, mode == 2 ? 1.0 : 0.0});
 }
 
+// All of the input and any part of the output; a gradient may be of any part of the input.
+Numbers padded(Random& random, bool backward) {
+  const std::int64_t mode = number(random, 0, 2);
+  const auto d = [](std::int64_t value) { return static_cast<double>(value); };
+  struct Extent {
+    std::int64_t in, fullIn, out, fullOut, before;
+  };
+  const auto axis = [&]() -> Extent {
+    const std::int64_t in = number(random, 1, 9), full = in + (backward ? number(random, 0, 1) : 0);
+    const std::int64_t most = mode == 1 ? std::min<std::int64_t>(full - 1, 4) : 4;
+    const std::int64_t before = number(random, 0, most), out = full + before + number(random, 0, most);
+    return {in, full, number(random, 1, out), out, before};
+  };
+  const Extent h = axis(), w = axis();
+  return {d(number(random, 1, 2)), d(someChannels(random)), d(h.in), d(w.in), d(h.out), d(w.out), 0, d(h.fullIn), d(w.fullIn),
+          d(h.fullOut), d(w.fullOut), d(h.before), d(w.before), d(mode)};
+}
+
+// Either tile may reach beyond the other.
+Numbers pixelShuffle(Random& random) {
+  const auto d = [](std::int64_t value) { return static_cast<double>(value); };
+  const std::int64_t factor = number(random, 1, 4);
+  const double channels = d(factor > 2 ? number(random, 1, 9) : someChannels(random));
+  const Numbers fine{d(number(random, 1, 2)), channels, d(number(random, 1, 9)), d(number(random, 1, 9))};
+  const Numbers coarse{d(number(random, 1, 4)), d(number(random, 1, 4))};
+  return append(append(fine, coarse),
+                {d(factor), d(number(random, 0, factor - 1)), d(number(random, 0, factor - 1)), 0, 0, d(number(random, 0, 1))});
+}
+
 Numbers classified(Random& random) {
   const Numbers t = tile(random);
   return append(t, {t[2] + static_cast<double>(number(random, 0, 2)), t[3] + static_cast<double>(number(random, 0, 2))});
@@ -276,6 +305,14 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
     case KernelKind::adaptivePoolForward:
     case KernelKind::adaptivePoolBackward:
       return resampled(random, kind == KernelKind::adaptivePoolBackward);
+    case KernelKind::padForward:
+    case KernelKind::padBackward:
+      return padded(random, kind == KernelKind::padBackward);
+    case KernelKind::pixelShuffle:
+      return pixelShuffle(random);
+    case KernelKind::globalMaxPoolForward:
+    case KernelKind::globalMaxPoolBackward:
+      return classified(random);
     case KernelKind::addBias:
     case KernelKind::sumBias:
       return tile(random);

@@ -1,5 +1,5 @@
 import type * as t from 'io-ts'
-import type { ArgsOf, Expression, Mark, Op, Padding, Pair, PointwiseParameter } from '../../dsl'
+import { padModes, type ArgsOf, type Expression, type Mark, type Op, type Padding, type Pair, type PointwiseParameter } from '../../dsl'
 import { type OptionalCodecs, type RequiredCodecs, exactly } from '../../staging/decoding/exactly'
 import { predicateCodec, flag, oneOf } from '../options/codecs'
 
@@ -64,7 +64,11 @@ export const layerCodecs: { readonly [P in Leaf]: t.Type<ArgsOf<P>> } = {
   avgPool2d: options('avgPool2d', { k: pair }, { s: pair, p: padding, ceilMode: flag, countIncludePad: flag }),
   adaptiveAvgPool2d: options('adaptiveAvgPool2d', { out: pair }, {}),
   globalAvgPool: without('globalAvgPool'),
+  globalMaxPool: without('globalMaxPool'),
   resize: options('resize', { mode: oneOf('bilinear', 'nearest') }, { size: pair, scale: pair, to: oneOf('block'), alignCorners: flag }),
+  pixelShuffle: options('pixelShuffle', { factor: count }, {}),
+  pixelUnshuffle: options('pixelUnshuffle', { factor: count }, {}),
+  pad: options('pad', { p: padding }, { mode: oneOf(...padModes) }),
   flatten: without('flatten'),
   softmaxCrossEntropy: without('softmaxCrossEntropy'),
   pixelCrossEntropy: options('pixelCrossEntropy', {}, { ignore: count, classWeights: counts }),

@@ -17,7 +17,7 @@ const bytesPerSecond = t.refinement(t.number, (value) => value >= 1 && value <= 
  * A stage i of a chain, F_i and B_i, in the symbols of Beaumont et al., "Optimal GPU-CPU offloading
  * strategies for deep neural network training" (Euro-Par 2020), section 3.1. F_i reads the
  * activation x_i and writes x_(i+1); B_i reads x_i, x_(i+1) and the gradient y_(i+1), and writes
- * y_i. Times in milliseconds, sizes in bytes. /
+ * y_i. Times in milliseconds, sizes in bytes.
  */
 const stage = t.readonly(
   t.type({

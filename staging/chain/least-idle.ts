@@ -6,7 +6,7 @@ import type { SlotChain } from './slots'
  * that are not offloaded (kept); what of the others the link has still to offload when F_(i-1) ends
  * (delta_F), and what of them it prefetches before B_(i-1) starts (delta_B), both negative where
  * the link is idle then, by how long; how long operations have waited (idle). The paper's M_F is
- * kept + |x_i| + max(0, delta_F), and its M_B kept + |x_i| + |y_i| + max(0, delta_B). /
+ * kept + |x_i| + max(0, delta_F), and its M_B kept + |x_i| + |y_i| + max(0, delta_B).
  */
 interface Layer {
   readonly length: number
@@ -83,7 +83,7 @@ const inOrder = (states: Layer, chain: SlotChain, room: number): Float64Array =>
 /**
  * States that none other makes needless. Where two keep as much, one that waits until its backlogs
  * are no longer than the other's, and has then waited no longer than the other, leads to schedules
- * that are as short. It comes first in `order`. /
+ * that are as short. It comes first in `order`.
  */
 const undominated = (states: Layer, order: Float64Array): Layer => {
   const best = openLayer(order.length)
@@ -119,7 +119,7 @@ const undominated = (states: Layer, order: Float64Array): Layer => {
  * link's idle time on the other side is at its disposal: deltaF + deltaB. B_j must wait until
  * enough has been offloaded: of all that is kept or has still to go, less what was freed by then
  * (x_(j+2) and later), so much that what remains fits beside x_j and x_(j+1). And F_j must have
- * ended before too much has come back. /
+ * ended before too much has come back.
  */
 const gapAfter = (chain: SlotChain): ((last: Layer, state: number) => number) => {
   const most = (room: Int32Array, move: Int32Array): number => {
@@ -156,7 +156,7 @@ export interface LeastIdle {
  * Algorithm 1 of section 5.3.1: the offload sets whose ordered schedule waits least, where
  * transfers may be interrupted and free memory slot by slot. The paper keeps states in hash tables;
  * here those that others make needless are dropped, and the rest lie in typed arrays. Each
- * operation must fit by itself. /
+ * operation must fit by itself.
  */
 export const leastIdle = (chain: SlotChain): LeastIdle => {
   const rooms = roomsOf(chain)

@@ -90,7 +90,7 @@ const residentBytesOf = ({ parameters, objective, parameterBytes }: ModelScope):
  * The chain of a model's training step on a device, as the paper sees one: untiled, by direct
  * kernels. A stage is an op with those after it that work in place; what it keeps for its backward
  * (which elements won a pool) goes with its output. The link is as fast as its slower way. Fails as
- * staging does for a layer that refuses its input. /
+ * staging does for a layer that refuses its input.
  */
 export const chainOf = (
   request: Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source'>

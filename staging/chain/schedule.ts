@@ -7,7 +7,7 @@ export type OffloadSet = readonly boolean[]
 /**
  * When memory on the device is free again (and, in backward, when it is taken): with the whole of
  * an activation, as in Problem 1, or byte by byte as the link moves them, as in the relaxation of
- * section 5, where the best set of Problem 2 is found. /
+ * section 5, where the best set of Problem 2 is found.
  */
 export type Release = 'whole' | 'bytes'
 
@@ -62,7 +62,7 @@ const openLink = (millisecondsPerByte: number, release: Release) => {
  * Operations in turn, each when the one before has ended and enough of the activations before its
  * own input has gone: `excess` bytes. An activation may be transferred once the operation before
  * its own has ended (`produced`: forward), or once its own has (in backward, seen from the end,
- * since B_i reads all of x_i). /
+ * since B_i reads all of x_i).
  */
 const phase = (
   chain: Chain,
@@ -109,7 +109,7 @@ const gapBetween = (forward: Phase, backward: Phase, forwardExcess: readonly num
  * stage, then prefetches by decreasing stage. Forward runs as early as possible from its beginning,
  * backward as late as possible from its end, which is the same seen backwards; the gap between them
  * is the least that keeps to link and memory. Undefined where some operation never fits into
- * `memory` bytes. /
+ * `memory` bytes.
  */
 export const orderedSchedule = (chain: Chain, memory: number, offload: OffloadSet, release: Release = 'whole'): Schedule | undefined => {
   const forwardExcess = forwardBytes(chain).withAll.map((bytes) => bytes - memory)

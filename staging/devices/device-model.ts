@@ -57,7 +57,7 @@ export interface DeviceModel {
   readonly winograd: (convolution: ConvolutionShape) => boolean
   /**
    * What computes this kernel (given with algorithm 0) from the same layouts, fastest first by the
-   * device's own heuristics; 0 need not be among them. Absent where there is never a choice. /
+   * device's own heuristics; 0 need not be among them. Absent where there is never a choice.
    */
   readonly algorithms?: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
   /**
@@ -76,7 +76,7 @@ export interface DeviceModel {
   readonly linkBytesPerSecond: LinkRates
   /**
    * Where the threads that compute copy too: how fast, when they do nothing else. However slow the
-   * link, a copy takes so much from computing. Absent where copies leave computing alone. /
+   * link, a copy takes so much from computing. Absent where copies leave computing alone.
    */
   readonly copyBytesPerSecond?: LinkRates
 }

@@ -86,7 +86,7 @@ export const unrectified = (kernel: ConvolutionKernel): ConvolutionKernel => ('s
 /**
  * The cuda device by what its addon, or a recording, answers. Which algorithms a convolution has is
  * asked of its representative, whose bytes of scratch decide what fits a workspace; what a kernel
- * then takes is asked of itself. /
+ * then takes is asked of itself.
  */
 export const gpuModel = (
   { precision: computed, rates, layouts, ...ask }: GpuAnswers,

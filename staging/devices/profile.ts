@@ -91,7 +91,7 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => 
 /**
  * The base model with measured times. A kernel that was not measured takes what the base model (a
  * roofline) says, times the ratio of measured to modelled time of its family at its size, or of all
- * kernels of its kind where none of its family was measured. /
+ * kernels of its kind where none of its family was measured.
  */
 export const profiled = (
   base: DeviceModel,

@@ -122,7 +122,7 @@ const copyBytes = (k: ConvolutionKernel, elementBytes: number): number =>
 /**
  * What the GPU would answer. A convolution that it was not asked about takes what the nearest one
  * of its family has, with scratch in proportion where it is larger; one without a family runs by
- * its direct kernel, with room for a padded copy of its source. /
+ * its direct kernel, with room for a padded copy of its source.
  */
 const answersOf = (file: RecordedDevice): GpuAnswers => {
   const lists = file.algorithms.map(({ kernel, listed }) => ({ kernel, answer: listed.length === 0 ? undefined : listed }))

@@ -1,4 +1,4 @@
-import type { ArgsOf, Op } from '../../dsl'
+import type { ArgsOf, Op, PadMode } from '../../dsl'
 import type { Extents } from './extents'
 import type { ResampledAxis, ResizedAxis } from './resampling'
 import type { TileAxis } from '../program/program'
@@ -34,6 +34,8 @@ export type Access =
   /** By absolute coordinates between whole tensors of these extents. */
   | ({ readonly kind: 'resize' } & ResizedAxis)
   | ({ readonly kind: 'adaptive' } & ResampledAxis)
+  /** Output o shows the input o - before; beyond the tensor what the mode makes of its edge, which is held where it is nothing, too. */
+  | { readonly kind: 'pad'; readonly mode: PadMode; readonly before: number; readonly after: number }
   | { readonly kind: 'whole' }
   | { readonly kind: 'reduce' }
 

@@ -28,7 +28,7 @@ export const partition = (extent: number, tiles: number): readonly Interval[] =>
 /**
  * The owned parts of a tensor of another extent that leaves with one which is in parts: as many, in
  * proportion, each coordinate once. Where one extent is a multiple of the other, up to rounding,
- * all but the last are equal too. /
+ * all but the last are equal too.
  */
 export const partitionAlongside = (extent: number, parts: readonly Interval[]): readonly Interval[] => {
   const whole = parts[parts.length - 1]!.to

@@ -52,7 +52,7 @@ export interface Training {
 /**
  * What a step is for: training with an optimizer, handing out every gradient, or forward alone,
  * without dropout and by running statistics, which hands out the loss layer's input as `scores`, or
- * of pixels the best class as `classes`. /
+ * of pixels the best class as `classes`.
  */
 export type Objective = Training | { readonly kind: 'gradients' } | { readonly kind: 'evaluate' }
 

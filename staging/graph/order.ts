@@ -10,7 +10,7 @@ export const sourceOrder = (graph: Graph): Order => graph.nodes.map((_, position
  * Algorithm 1 of "Efficient GPU memory management for nonlinear DNNs" (Dymem, Yang 2020): an op
  * runs as soon as all that it reads is there, and after it what reads it; so each branch of a block
  * runs to its end before the next one begins. Models are written branch after branch, and run as
- * written. /
+ * written.
  */
 export const depthFirst = ({ nodes, readers }: Graph): Order => {
   const order: number[] = []
@@ -34,7 +34,7 @@ export const isRectifier = (node: Node): boolean => node.op === 'relu' || node.o
  * same number, of which the first wins.) But the rectifier then works on the pooled tensor, and the
  * large one, which pooling does not need in backward, is not kept. Not where the model puts a
  * checkpoint between the two, where something else reads the rectifier's output, nor after a
- * normalisation, which rectifies by itself. /
+ * normalisation, which rectifies by itself.
  */
 export const hoistPoolAboveRelu = (graph: Graph): Order => {
   const checkpoints = new Set(requestedCheckpoints(graph))

@@ -22,6 +22,16 @@ export const readInterval = ({ interval, broadcast }: Reading, tensor: number): 
 export const unpadded = (interval: Interval): Reading => ({ interval, padBefore: 0, padAfter: 0, overhang: 0 })
 
 /**
+ * What a range of padded outputs shows, and where a reflection turns back also as far as it does: so that ranges further on read from no
+ * earlier on, as bands of rows must.
+ */
+const padInterval = (access: Extract<Access, { readonly kind: 'pad' }>, { from, to }: Interval, extent: number): Interval => {
+  const { mode, before, after } = access
+  const [first, last] = mode === 'reflect' ? [before, extent - 1 - after] : [0, extent - 1]
+  return { from: Math.max(Math.min(from - before, last), 0), to: Math.min(Math.max(to - 1 - before, first), extent - 1) + 1 }
+}
+
+/**
  * inputRegion along one dimension: Xu 2022's slice of sigma T + delta, clipped to the input's `extent`;
  * what was clipped off is explicit padding. An empty interval means that the outputs see nothing but padding.
  */
@@ -43,6 +53,8 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
       return unpadded(resizeInterval(access, output))
     case 'adaptive':
       return unpadded(adaptiveInterval(access, output))
+    case 'pad':
+      return unpadded(padInterval(access, output, extent))
     case 'whole':
     case 'reduce':
       return unpadded({ from: 0, to: extent })

@@ -38,8 +38,8 @@ export const resizeInterval = (axis: ResizedAxis, { from, to }: Interval): Inter
 })
 
 /**
- * What an output of adaptive average pooling reads, as torch.nn.functional.adaptive_avg_pool2d divides the
- * input.
+ * What an output of adaptive average pooling reads, as torch.nn.functional.adaptive_avg_pool2d
+ * divides the input.
  */
 export const adaptiveInterval = ({ inExtent, outExtent }: ResampledAxis, { from, to }: Interval): Interval => ({
   from: Math.floor((from * inExtent) / outExtent),

@@ -19,7 +19,7 @@ export const isWithinTile = (statistics: Statistics, grid: Grid): boolean => red
 
 /**
  * Dimensions along which a span cannot be tiled, because one of its ops gathers statistics of a
- * tensor that the span makes itself, or that it loads: statistics are a barrier between segments. /
+ * tensor that the span makes itself, or that it loads: statistics are a barrier between segments.
  */
 export const barriers = ({ nodes }: Graph, { from, to }: Span): readonly TileAxis[] =>
   tileAxes.filter((axis) =>

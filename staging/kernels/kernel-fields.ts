@@ -8,6 +8,7 @@ const flags = [
   'bilinear',
   'alignCorners',
   'add',
+  'inverse',
   'ofParameters',
   'decoupled',
   'broadcast',
@@ -135,6 +136,27 @@ export const kernelFields = {
   /** A tile of input and output of an op that maps absolute coordinates between whole tensors of the full extents. */
   resampled,
   resize: [...resampled, 'bilinear', 'alignCorners'],
+  /** `mode` 0 pads with zeros, 1 reflects without the edge, 2 repeats the edge; what is added after follows from the extents. */
+  pad: [...resampled, 'padTop', 'padLeft', 'mode'],
+  /**
+   * A fine tile [batch, channels, height, width] and a coarse one [batch, channels factor^2, coarseHeight, coarseWidth]: fine (c, y, x) is
+   * coarse ((c factor + r) factor + s, Y, X), where y + rowsBefore = Y factor + r and x + columnsBefore = X factor + s. From coarse to
+   * fine, or where `inverse` is 1 back. What has no counterpart in the other tile is zero.
+   */
+  pixelShuffle: [
+    'batch',
+    'channels',
+    'height',
+    'width',
+    'coarseHeight',
+    'coarseWidth',
+    'factor',
+    'rowsBefore',
+    'columnsBefore',
+    'sourceLayout',
+    'destinationLayout',
+    'inverse'
+  ],
   /** A box of n0 x n1 x n2 rows of n3 contiguous elements; strides in elements. */
   copyBox: [
     'n0',

@@ -194,6 +194,24 @@ export const kernelTable = {
   /** Row o of the output is the mean over rows floor(o H / O) to ceil((o + 1) H / O); columns likewise. */
   adaptivePoolForward: { fields: fields.resampled, operands: { source: 'read', destination: 'write', ...resampledAt } },
   adaptivePoolBackward: { fields: fields.resampled, operands: { destinationGradient: 'read', sourceGradient: 'write', ...resampledAt } },
+  /** As torch.nn.functional.pad, at absolute coordinates of the whole tensors. */
+  padForward: { fields: fields.pad, operands: { source: 'read', destination: 'write', ...resampledAt } },
+  padBackward: { fields: fields.pad, operands: { destinationGradient: 'read', sourceGradient: 'write', ...resampledAt } },
+  /** As torch.nn.functional.pixel_shuffle, forward and backward; pixel_unshuffle is its inverse. */
+  pixelShuffle: { fields: fields.pixelShuffle, operands: { source: 'read', destination: 'write' } },
+  /**
+   * maxima: two float64 for each channel of each image, the largest element so far and one past its absolute place in row-major order,
+   * which is 0 where there is none yet. Takes in those of the tile: the first of equals wins, a NaN always. destination, plain
+   * [batch, channels], is what is then the largest.
+   */
+  globalMaxPoolForward: {
+    fields: fields.placedTile,
+    operands: { source: 'read', maxima: 'accumulate', destination: 'write', rowOrigin: 'index', columnOrigin: 'index' }
+  },
+  globalMaxPoolBackward: {
+    fields: fields.placedTile,
+    operands: { destinationGradient: 'read', maxima: 'read', sourceGradient: 'write', rowOrigin: 'index', columnOrigin: 'index' }
+  },
   /** Adds bias [channels] to every pixel. */
   addBias: { fields: fields.tile, operands: { bias: 'read', destination: 'accumulate' } },
   /** Sums over the tile's images and pixels. */

@@ -105,6 +105,7 @@ const resampled =
     return { flops: 2 * taps(k) * outputs, elements: k.batch * k.channels * k.inHeight * k.inWidth + outputs }
   }
 const resized = (k: Resampled & { readonly bilinear: number }): Work => resampled(() => (k.bilinear === 1 ? 4 : 1))(k)
+const padded = resampled(() => 1)
 const adaptive = resampled((k) => (Math.ceil(k.fullInHeight / k.fullOutHeight) + 1) * (Math.ceil(k.fullInWidth / k.fullOutWidth) + 1))
 
 /** One row a kernel: what it computes and moves. */
@@ -138,6 +139,14 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   resizeBackward: resized,
   adaptivePoolForward: adaptive,
   adaptivePoolBackward: adaptive,
+  padForward: padded,
+  padBackward: padded,
+  pixelShuffle: (k) => ({
+    flops: 0,
+    elements: k.batch * k.channels * (k.height * k.width + k.factor ** 2 * k.coarseHeight * k.coarseWidth)
+  }),
+  globalMaxPoolForward: tile(1),
+  globalMaxPoolBackward: tile(1),
   addBias: tile(2),
   sumBias: tile(1),
   pixelCrossEntropyForward: smooth(1),

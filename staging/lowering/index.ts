@@ -66,7 +66,7 @@ const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readon
 /**
  * Lowers a plan for a graph as written, on a device: instructions for every tile, with their
  * buffers placed; sections never run at the same time. The plan's tiles must see more than padding,
- * and its residence must be possible (see check-plan.ts). /
+ * and its residence must be possible (see check-plan.ts).
  */
 export const lower = (source: Lowering, { order, segments, residence, placement: choice }: Plan): Lowered => {
   const lowering: Lowering = { ...source, graph: inOrder(source.graph, order) }

@@ -19,7 +19,7 @@ export const firstFitAround = (lifetimes: readonly Lifetime[], fixed: ReadonlyMa
 /**
  * Offline placement: largest first, each at the lowest offset where it overlaps no placed buffer in
  * time and space. Buffers that live throughout lie below all others, since they bound everything.
- * Deterministic: ties keep their order. /
+ * Deterministic: ties keep their order.
  */
 export const firstFit: Allocator = (lifetimes, { alignment }) => {
   const end = lifetimes.reduce((latest, { to }) => Math.max(latest, to), 0)

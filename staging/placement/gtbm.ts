@@ -13,7 +13,7 @@ const reclaimedShare = { bytes: 0.01, time: 0.5 }
 /**
  * Algorithm 3 by lifetimes alone, since a list of buffers has no layers or reference counts: small
  * buffers that stay long are reclaimed, those that outlive the median are temporary, the rest are
- * movable. /
+ * movable.
  */
 const mobilities = (lifetimes: readonly Lifetime[], alignment: number): readonly Mobility[] => {
   const lengths = lifetimes.map(({ from, to }) => to - from)
@@ -30,7 +30,7 @@ const mobilities = (lifetimes: readonly Lifetime[], alignment: number): readonly
  * Group Tensors By Mobility (Yang 2020, section 3.3), online: movable buffers from the low end of
  * the main space and temporary ones from its high end, both by best fit; reclaimed ones in an
  * incremental space beyond it. The main space is as large as its two ends need at once: the paper's
- * trial run less its squeeze gap, without reserve, since the lifetimes are known. /
+ * trial run less its squeeze gap, without reserve, since the lifetimes are known.
  */
 export const gtbm: Allocator = (lifetimes, { alignment }) => {
   const groups = mobilities(lifetimes, alignment)

@@ -23,7 +23,7 @@ export const touchedBy = (
 /**
  * Lifetimes in program order, on the device or in the host pool. A buffer that is touched inside a
  * loop and outside it lives through the whole loop, since later iterations come after earlier ones;
- * residents live throughout. /
+ * residents live throughout.
  */
 export const lifetimesOf = (
   code: readonly UnplacedInstruction[],

@@ -114,7 +114,7 @@ const tolerance = 0.001
  * branch-and-bound: of the large buffers alone, with the small ones between them by first-fit; of
  * all for the most that is live at once, for the capacity if that is more, or for heights halfway
  * between what is found and what is not. It ends within the capacity, at a height that is proved to
- * be the lowest, or at the step limit; steps, not clocks, decide, so it is deterministic. /
+ * be the lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
  */
 export const placeStatic: Allocator = (lifetimes, options) => {
   const { alignment, capacity = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options

@@ -37,7 +37,7 @@ export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
 
 /**
  * A graph whose `tile` marks have not more tiles than there are rows. What is evaluated has the
- * size of the image that comes: there, as many as there can be are made. /
+ * size of the image that comes: there, as many as there can be are made.
  */
 export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingError, Graph> => {
   const [mistake] = kind === 'evaluate' ? [] : requestedTiles(graph).flatMap((asked) => validateGrid(graph, asked, asked.wanted) ?? [])
@@ -65,7 +65,7 @@ const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
 /**
  * Decisions that a person wrote: an order that only exchanges a max pool with the rectifier before
  * it, and segments that follow each other from the first op to the last and are tiled only where
- * that is exact. The sentences are those of the plan's types. /
+ * that is exact. The sentences are those of the plan's types.
  */
 export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverride): E.Either<StagingError, PlanOverride> => {
   const misplaced = orderMistake(graph.nodes, order)

@@ -49,7 +49,7 @@ export const planFileOf = ({ sourceGraph, graph, plan, program }: Staged, object
 /**
  * The decisions of a plan for this model and its own input, where it has one. Fails with the
  * sentence of what differs: the model, a layer, the input, or, where people can see no difference,
- * the names that the graph's hash knows. /
+ * the names that the graph's hash knows.
  */
 export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, PlanOverride> =>
   pipe(

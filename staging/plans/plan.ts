@@ -13,7 +13,7 @@ const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
  * own; bands that it takes to the host go while the next one is. `streams`: positions of layers
  * whose outputs leave the segment for the host, where they and their gradients stay: a tile takes
  * and brings bands of their rows. `repeats`: nothing that leaves the segment is kept for backward;
- * before the backward of the segment that follows such ones, they run forward once more. /
+ * before the backward of the segment that follows such ones, they run forward once more.
  */
 const segment = t.readonly(
   t.intersection([
@@ -38,7 +38,7 @@ const segment = t.readonly(
  * A tensor that is kept from forward to backward waits on the host between. Moments count a step's
  * layers in the order in which they run: 0 .. n - 1 forward, n .. 2n - 1 backward, from the last
  * layer on. A transfer starts right before its moment. Where a tensor is listed again, it waits
- * once more between two uses in backward: the host still has it, and only the swap-in moves it. /
+ * once more between two uses in backward: the host still has it, and only the swap-in moves it.
  */
 const hostStay = t.readonly(
   t.type({
@@ -59,7 +59,7 @@ const hostStay = t.readonly(
 /**
  * How the step's buffers get their places. `static`: each has its offset in the arena. `virtual`:
  * each has addresses of its own, to which chunks of memory are mapped while it lives (Hayakawa
- * 2020, section 4). /
+ * 2020, section 4).
  */
 const placement = t.readonly(
   t.union([t.type({ allocator: t.literal('static') }), t.type({ allocator: t.literal('virtual'), chunkBytes: t.number })])

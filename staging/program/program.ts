@@ -95,7 +95,7 @@ export type Instruction =
 /**
  * What activations and their gradients are stored as. With bf16 (8 bits of mantissa) everything
  * else stays float32: parameters with their gradients and optimizer state, and what is exchanged;
- * kernels compute and sum in float32 or float64, and round what they store. /
+ * kernels compute and sum in float32 or float64, and round what they store.
  */
 export type Precision = 'float32' | 'float64' | 'bf16'
 
@@ -123,15 +123,15 @@ export const elementSizes = (precision: Precision): ElementSizes => {
 /**
  * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments;
  * output-gradient: the gradient of one, of which each element seeds exactly one tile's backward;
- * statistics: a normalisation's moments; local: inside one segment; unwanted: what a kernel writes
- * beside what is wanted of it. /
+ * statistics: a normalisation's moments, or maxima; local: inside one segment; unwanted: what a
+ * kernel writes beside what is wanted of it.
  */
 export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
 
 /**
  * A range of the arena, or of the host pool, that holds one value at a time: it lives from its
  * first use in a section to its last one, through whole loops where it is used both in them and
- * outside. A value that is swapped out and in again has a buffer for each stay. /
+ * outside. A value that is swapped out and in again has a buffer for each stay.
  */
 export interface ProgramBuffer {
   readonly name: string
@@ -142,7 +142,7 @@ export interface ProgramBuffer {
 
 /**
  * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient
- * that waits for the section `update`. The latter two have their parameter's layout. /
+ * that waits for the section `update`. The latter two have their parameter's layout.
  */
 export interface Resident {
   readonly name: string

@@ -29,7 +29,7 @@ export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math
  * When each engine is done with some code: it takes its instructions in program order and waits for
  * the events that it must; copies may take from computing (see DeviceModel), which may still owe
  * for them at the end. Computing begins at 0, the others at `from`. Loops of launches on the
- * compute engine alone are counted out, since nothing waits inside them. /
+ * compute engine alone are counted out, since nothing waits inside them.
  */
 const enginesAfter = (
   code: readonly Timed[],

@@ -25,7 +25,6 @@ const sum = (values: readonly number[]): number => values.reduce((all, value) =>
 /**
  * The chain whose stages are these spans of the graph, with the step's own times and bytes: all
  * that lives during an operation beside parameters and activations is ex_F, or ex_B, gradients too.
- * /
  */
 export const stepChain = (timeline: Timeline, spans: readonly Span[], link: DeviceModel['linkBytesPerSecond']): StepChain => {
   const { stages, tensors, turn, residentBytes } = timeline
@@ -74,7 +73,7 @@ const slots = 500
 
 /**
  * DYNPROG (Beaumont 2020, section 5.3): the no-wait, ordered schedule of the set of activations
- * that is best where transfers free memory byte by byte. GREEDY's where the chain has none. /
+ * that is best where transfers free memory byte by byte. GREEDY's where the chain has none.
  */
 export const dynprogStays = (timeline: Timeline, { chain, activations }: StepChain, target: number): readonly StageInterval[] => {
   const memory = target - timeline.residentBytes

@@ -69,7 +69,7 @@ const within = (levels: Levels, bytes: number): number => levels.find((level) =>
 /**
  * Everything kept and whole, each convolution with the fastest algorithms in the bytes that are
  * free for it (Yang 2020, section 4.2): a segment for all neighbours that one limit serves.
- * Segments add next to nothing to that. /
+ * Segments add next to nothing to that.
  */
 export const workspacesWithin = (lowering: Lowering): ((free: (position: number) => number) => Segmentation) => {
   const groups = groupsOf(lowering)

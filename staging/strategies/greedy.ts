@@ -5,7 +5,7 @@ import { swappingWhole } from './whole-model'
 
 /**
  * GREEDY (Beaumont 2020, section 4.2): the no-wait, ordered schedule that offloads the first k
- * activations, for the smallest k whose bytes bring the peak down to `target`. /
+ * activations, for the smallest k whose bytes bring the peak down to `target`.
  */
 export const greedyStays = (timeline: Timeline, target: number): readonly StageInterval[] => {
   let excess = Math.max(...occupancy(timeline, [])) - target

@@ -79,7 +79,7 @@ const proxyOf = (nodes: readonly Node[], extents: (axis: TileAxis, tiles: number
 /**
  * Grids worth trying for a segment (Xu 2022, section 4.3: the search over tile counts), coarse to
  * fine: each next one has smaller tiles and does more in all, by what its shapes say. A batch is
- * split first, since that costs no halo. `inRows`: of bands of rows alone. /
+ * split first, since that costs no halo. `inRows`: of bands of rows alone.
  */
 export const candidateGrids = (graph: Graph, span: Span, inRows: boolean): readonly Grid[] => {
   const nodes = graph.nodes.slice(span.from, span.to)

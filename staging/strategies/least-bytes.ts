@@ -27,7 +27,7 @@ export const largestTensorBytes = (lowering: Lowering): number => Math.max(...he
 /**
  * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers
  * lie: when a segment's backward begins, all that it reads of what the segment makes is there, and
- * all that is still to be computed again is computed from. /
+ * all that is still to be computed again is computed from.
  */
 export const leastBytesOf = (lowering: Lowering, residentBytes: number): ((segments: Segmentation) => number) => {
   const scope = createModelScope(lowering, createPool())

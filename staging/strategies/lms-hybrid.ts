@@ -9,7 +9,7 @@ import type { Search, Segmentation, Strategy } from './strategy'
 /**
  * What `recomp_checkpoint_ops_by_types` is tried with: convolutions, as in Imai 2019, whose outputs
  * are kept so that no convolution runs again, and max pools, between which there is more to win and
- * more to compute. /
+ * more to compute.
  */
 const checkpointOps = ['conv2d', 'maxPool2d'] as const
 
@@ -69,7 +69,7 @@ const coarsely = { mostThresholds: 16, aheadFactor: 2.5 }
 /**
  * TFLMS with recomputation (Imai 2019, section 3.2): the subgraphs in `checkpoint_list` are
  * computed again, and LMS swaps of what else is kept. The list is tuned too, which the paper leaves
- * open: from none, which is LMS, on. /
+ * open: from none, which is LMS, on.
  */
 export const lmsHybrid: Strategy = {
   obeysDirectives: false,

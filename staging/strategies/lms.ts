@@ -66,7 +66,7 @@ export const lmsStays = (timeline: Timeline, parameters: LmsParameters): readonl
 
 /**
  * The same, each tensor swapped in once, and bytes given up as late as that leaves the peak as it
- * is: then computing waits less, but what lies where is less tidy. /
+ * is: then computing waits less, but what lies where is less tidy.
  */
 export const lateStays = (timeline: Timeline, parameters: Omit<LmsParameters, 'swapinGroupby'>): readonly StageInterval[] => {
   const open = openStays(timeline, parameters)
@@ -92,7 +92,7 @@ const closely: Tuning = { mostThresholds: 48, aheadFactor: 1.3 }
 
 /**
  * The automatic tuning of the three parameters, by simulation: thresholds that make a difference,
- * swap-ins ahead, and groups of all that read a tensor, of none, and between. /
+ * swap-ins ahead, and groups of all that read a tensor, of none, and between.
  */
 export const lmsSchedules = (timeline: Timeline, { mostThresholds, aheadFactor } = closely): readonly Schedule[] => {
   const thresholds = spread(

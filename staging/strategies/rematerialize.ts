@@ -32,7 +32,7 @@ const repeating = (segments: Segmentation, groups: readonly Span[]): Segmentatio
  * Segmentations that keep fewer and fewer bytes from forward to backward, wherever they are: groups
  * of segments keep nothing that leaves them but for the last one's, and run forward again (Chen et
  * al.'s checkpoints, for what cannot be computed again tile by tile since statistics stand
- * between). Those come first that keep most for the time that they take. /
+ * between). Those come first that keep most for the time that they take.
  */
 export const withRepeats = (
   { lowering: { graph }, estimate }: Search,

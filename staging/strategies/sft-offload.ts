@@ -48,7 +48,7 @@ const scheduleCount = 12
  * sft without memory for what is kept from forward to backward: for each target the segments of
  * least time whose own tensors fit it. What stands between them waits on the host by ordered
  * no-wait schedules (Beaumont 2020, Proposition 1), so that tiles, recomputation and transfers are
- * decided together. /
+ * decided together.
  */
 export const sftOffload: Strategy = {
   order: hoistPoolAboveRelu,

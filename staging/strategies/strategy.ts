@@ -72,7 +72,7 @@ export type Strategy = {
       /**
        * The segmentations of least time that it believes to fit `target` bytes, the one to prefer
        * first; all take the same time, and never more than for a smaller target. None where it
-       * finds none; then there is none for a smaller target either. /
+       * finds none; then there is none for a smaller target either.
        */
       readonly kind: 'targeted'
       readonly within: (search: Search) => (target: number) => readonly Segmentation[]

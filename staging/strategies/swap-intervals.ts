@@ -76,7 +76,7 @@ const byStage = <S extends UnfreedInterval>(stays: readonly S[], stageOf: (stay:
 /**
  * No-wait schedules (Beaumont 2020, Proposition 1) in their forward half: computing waits for a
  * swap-out, the oldest first, only where more than `target` bytes would be live. A tensor whose
- * bytes are never needed stays where it is. /
+ * bytes are never needed stays where it is.
  */
 export const freedWhenNeeded = (timeline: Timeline, open: readonly UnfreedInterval[], target: number): readonly StageInterval[] => {
   const live = occupancy(timeline, [])

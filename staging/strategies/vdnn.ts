@@ -13,7 +13,7 @@ export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): 
 /**
  * vDNN (Rhu 2016, the baseline of Yang 2020): a layer's input goes out while the layer runs, and
  * the next layer waits for that. In backward each layer starts one swap-in, of the nearest layer
- * that misses something, no further ahead than the next convolution (their findPrefetchLayer). /
+ * that misses something, no further ahead than the next convolution (their findPrefetchLayer).
  */
 export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: string) => boolean): readonly StageInterval[] => {
   const isConvolution = (stage: number): boolean => layerOf(graph, timeline, stage).op === 'conv2d'

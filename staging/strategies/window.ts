@@ -26,7 +26,7 @@ const windowEnds = ({ stages, tensors, residentBytes }: Timeline, bytes: number)
  * The schedule-window (Hayakawa 2020, section 3). It slides over the sequence of all variables,
  * layer by layer: (a) what comes into it is swapped in; (b) the oldest swap-outs are completed
  * where more than `target` bytes would be live; (c) what the layer has used is swapped out, unless
- * the window has it again or nothing reads it any more (Fig. 2d). /
+ * the window has it again or nothing reads it any more (Fig. 2d).
  */
 export const windowStays = (timeline: Timeline, target: number, windowBytes: number): readonly StageInterval[] => {
   const ends = windowEnds(timeline, windowBytes)

@@ -1,7 +1,7 @@
 /**
  * Sets of bytes of one buffer as boxes in mixed-radix coordinates: byte = sum over k of digit k x
  * stride k, where each stride divides the next (element run, row, channel block, batch). A box is a
- * product of half-open ranges of digits. /
+ * product of half-open ranges of digits.
  */
 export interface Coordinates {
   /** Ascending, from 1. */

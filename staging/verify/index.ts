@@ -87,7 +87,7 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
  * the budgeted peak; every read is of bytes that were written before; no two live buffers overlap;
  * no engine touches bytes that another may still be working on; what chunks are mapped to is used
  * while they are; and tiles seed each element of an output gradient once. Loops are proven for all
- * of their tiles at once. What it cannot show, it refuses. /
+ * of their tiles at once. What it cannot show, it refuses.
  */
 export const verify = (program: Program): E.Either<VerifierFault, Verified> =>
   pipe(

@@ -118,6 +118,12 @@ const origin = ({ height, width, fullHeight, fullWidth }: Tile & Record<'fullHei
   columnOrigin: index(fullWidth - width)
 })
 
+/** Of a global max pool: what it gathers, and where its tile begins. */
+const maxima = (k: Tile & Record<'fullHeight' | 'fullWidth', number>) => {
+  const { rowOrigin, columnOrigin } = origin(k)
+  return { maxima: contiguous(k.batch * k.channels * 2 * doubleBytes), rowOrigin, columnOrigin }
+}
+
 type Resampled = Record<'batch' | 'channels' | 'inHeight' | 'inWidth' | 'outHeight' | 'outWidth' | 'layout', number> &
   Record<'fullInHeight' | 'fullInWidth' | 'fullOutHeight' | 'fullOutWidth', number>
 const resampled = (k: Resampled, elementBytes: number) => ({
@@ -259,6 +265,20 @@ const rows: Rows = {
   resizeBackward: resampledBackward,
   adaptivePoolForward: resampledForward,
   adaptivePoolBackward: resampledBackward,
+  padForward: resampledForward,
+  padBackward: resampledBackward,
+  pixelShuffle: (k, e) => {
+    const fine = (layout: number) => activation(layout, [k.batch, k.channels, k.height, k.width], e)
+    const coarse = (layout: number) => activation(layout, [k.batch, k.channels * k.factor ** 2, k.coarseHeight, k.coarseWidth], e)
+    const [source, destination] = k.inverse === 1 ? [fine, coarse] : [coarse, fine]
+    return { source: source(k.sourceLayout), destination: destination(k.destinationLayout) }
+  },
+  globalMaxPoolForward: (k, e) => ({ source: tile(k, e), destination: contiguous(k.batch * k.channels * e), ...maxima(k) }),
+  globalMaxPoolBackward: (k, e) => ({
+    destinationGradient: contiguous(k.batch * k.channels * e),
+    sourceGradient: tile(k, e),
+    ...maxima(k)
+  }),
   addBias: (k, e, p) => ({ bias: contiguous(k.channels * p), destination: tile(k, e) }),
   sumBias: (k, e, p) => ({ destinationGradient: tile(k, e), biasGradient: contiguous(k.channels * p) }),
   pixelCrossEntropyForward: (k, e, p) => ({ ...pixelLoss(k, e, p), loss: contiguous(lossBytes) }),

@@ -58,7 +58,7 @@ const merged = (ranges: readonly (readonly [number, number])[]): readonly (reado
 /**
  * Proves that engines which run beside each other never touch the same bytes at once, where one of
  * them writes: whatever one does must have been waited for by the other. Loops with copies are
- * followed iteration by iteration, others taken as one. /
+ * followed iteration by iteration, others taken as one.
  */
 export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEvents): void => {
   if (!synchronises(events)) return

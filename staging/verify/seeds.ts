@@ -32,11 +32,22 @@ interface Parts {
 
 const seeding = "the tiles' backward"
 
-/** Pixels of the tile that a sum runs over, and of the whole tensor. */
-const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly times: number } =>
-  kernel?.kind === 'sumPixelsForward' || kernel?.kind === 'sumPixelsBackward'
-    ? { pixels: kernel.height * kernel.width, times: Math.round(1 / kernel.scale) }
-    : { pixels: 1, times: 1 }
+/** Pixels of the tile that a sum, or a maximum, runs over, and of the whole tensor. */
+const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly times: number } => {
+  switch (kernel?.kind) {
+    case 'sumPixelsForward':
+    case 'sumPixelsBackward':
+      return { pixels: kernel.height * kernel.width, times: Math.round(1 / kernel.scale) }
+    case 'globalMaxPoolForward':
+    case 'globalMaxPoolBackward':
+      return { pixels: kernel.height * kernel.width, times: kernel.fullHeight * kernel.fullWidth }
+    default:
+      return { pixels: 1, times: 1 }
+  }
+}
+
+/** What a kernel that reduces pixels makes of them. */
+const reducedOperands: { readonly [K in KernelKind]?: string } = { sumPixelsForward: 'sum', globalMaxPoolForward: 'destination' }
 
 /**
  * Whether a kernel makes the gradient of a normalisation's input of that of its output, in its
@@ -71,7 +82,7 @@ const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { st
  * Proves that tiles own each element of an output gradient once: their seeds cover it, and together
  * have as many bytes. Whatever else reads the gradient must lie within the seed that the same
  * iteration took last. A loss reads its target likewise, and the tiles of a sum over pixels add
- * each pixel once. /
+ * each pixel once, as those of a maximum compare it.
  */
 export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void => {
   const { stores, coordinates } = program
@@ -124,7 +135,7 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
           const { role } = stores[store]!
           if (role === 'output-gradient') touched.add(store)
           if (targetOperands[event.kernel.kind] === operand) take(event.kernel.kind, event.kernel, access, loops)
-          else if (event.kernel.kind === 'sumPixelsForward' && operand === 'sum' && role === 'boundary')
+          else if (reducedOperands[event.kernel.kind] === operand && role === 'boundary')
             take(event.kernel.kind, event.kernel, access, loops)
           else if (role !== 'output-gradient' || use !== 'read') continue
           else if (access === event.seed) {

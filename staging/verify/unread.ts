@@ -7,9 +7,12 @@ import { fail, operandFault, rangeText, type Place } from './fault'
  */
 const anyOutput: readonly string[] = ['maxPoolForward']
 
+/** What a kernel adds to, and makes another output of. */
+const alsoRead: { readonly [kernel: string]: string } = { globalMaxPoolForward: 'maxima' }
+
 /**
  * Proves that nothing is computed in vain: what a section writes, it reads, or hands out, or leaves
- * to the next section. An instruction that was left out is thus found by what it would have read. /
+ * to the next section. An instruction that was left out is thus found by what it would have read.
  */
 export const proveAllRead = ({ stores }: ProgramEvents, { events }: SectionEvents): void => {
   const read = new Set<number>()
@@ -18,7 +21,8 @@ export const proveAllRead = ({ stores }: ProgramEvents, { events }: SectionEvent
     for (const event of list)
       if (event.kind === 'loop') walk(event.body)
       else if (event.kind === 'access') {
-        for (const { use, store } of event.accesses) if (use === 'read') read.add(store)
+        for (const { use, store, operand } of event.accesses)
+          if (use === 'read' || alsoRead[event.place.kernel] === operand) read.add(store)
         writers.push({ place: event.place, written: event.accesses.filter(({ use }) => use === 'write' || use === 'accumulate') })
       }
   }

@@ -116,6 +116,9 @@ const one: { readonly [P in Op]?: { readonly args: object; readonly vectors?: tr
   avgPool2d: { args: { k: 2 } },
   adaptiveAvgPool2d: { args: { out: 3 } },
   resize: { args: { mode: 'nearest', scale: 2 } },
+  pixelShuffle: { args: { factor: 2 } },
+  pixelUnshuffle: { args: { factor: 2 } },
+  pad: { args: { p: 1 } },
   softmaxCrossEntropy: { args: {}, vectors: true }
 }
 const extents: { readonly [Letter in string]?: number } = { B: 2, C: 4, H: 12, W: 10, out: 6 }
@@ -133,7 +136,7 @@ const functions: readonly string[] = Object.entries(activations).flatMap(([name,
 
 test('the table of layers has all of them, with their options, shapes and tiles', () => {
   const rows = rowsOf('docs/layers.md', 'layer')
-  const unlisted: readonly string[] = ['add', 'concat', 'pointwise']
+  const unlisted: readonly string[] = ['add', 'mul', 'concat', 'pointwise']
   assert.equal(
     rows.map(([layer]) => quoted(layer!)[0]).sort(),
     [...Object.keys(opRecords).filter((op) => !unlisted.includes(op)), ...functions].sort()

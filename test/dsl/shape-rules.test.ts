@@ -5,7 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { shapeRules, windowOf, type Op, type OpArguments, type Shape, type ShapeRule } from '../../dsl'
 
-type Sized = 'conv2d' | 'maxPool2d' | 'avgPool2d' | 'convTranspose2d' | 'resize' | 'adaptiveAvgPool2d'
+type Sized = 'conv2d' | 'maxPool2d' | 'avgPool2d' | 'convTranspose2d' | 'resize' | 'adaptiveAvgPool2d' | 'pad' | 'pixelUnshuffle'
 interface Case {
   readonly op: Sized
   readonly args: OpArguments[Sized]

@@ -66,5 +66,19 @@ def adaptive():
     return answer("adaptiveAvgPool2d", {"out": out}, size, lambda: F.adaptive_avg_pool2d(x, out))
 
 
+def padded():
+    size, mode = pair(1, 5), random.choice(["zeros", "reflect", "replicate"])
+    top, bottom, left, right = (random.randint(0, 5) for _ in range(4))
+    x, kind = torch.zeros(1, 1, *size), "constant" if mode == "zeros" else mode
+    return answer("pad", {"p": [top, bottom, left, right], "mode": mode}, size, lambda: F.pad(x, (left, right, top, bottom), kind))
+
+
+def unshuffled():
+    size, factor = pair(1, 12), random.randint(1, 4)
+    x = torch.zeros(1, 1, *size)
+    return answer("pixelUnshuffle", {"factor": factor}, size, lambda: F.pixel_unshuffle(x, factor))
+
+
 cases = [case() for _ in range(240)] + [make() for make in (transposed, resized) for _ in range(80)] + [adaptive() for _ in range(10)]
+cases += [make() for make in (padded, unshuffled) for _ in range(30)]
 print("[\n" + ",\n".join(json.dumps(one) for one in cases) + "\n]")

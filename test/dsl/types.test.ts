@@ -122,6 +122,7 @@ types('every op: the same shape, or the same sentence', () => {
     maxPool2d: options({ ...windowed, ceilMode: fc.boolean() }, ['k']),
     avgPool2d: options({ k: windowed.k, s: windowed.s, p: windowed.p, ceilMode: fc.boolean() }, ['k']),
     globalAvgPool: fc.constant({}),
+    globalMaxPool: fc.constant({}),
     flatten: fc.constant({}),
     linear: options({ out: fc.integer({ min: -1, max: 9 }), in: fc.integer({ min: 1, max: 4 }) }, ['out']),
     dropout: options({ rate: fc.constantFrom(0, 0.5, 1e-7, 1, 1.5, -0.5) }, ['rate']),
@@ -140,6 +141,9 @@ types('every op: the same shape, or the same sentence', () => {
       options({ mode, size: pair(1, 9), scale: pair(-1, 3), to: fc.constant('block'), alignCorners: fc.boolean() }, ['mode'])
     ),
     adaptiveAvgPool2d: fc.record({ out: pair(0, 4) }),
+    pixelShuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, -2) }),
+    pixelUnshuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, 3, -2) }),
+    pad: options({ p: padding, mode: fc.constantFrom('zeros', 'reflect', 'replicate') }, ['p']),
     add: fc.constant({}),
     mul: fc.constant({}),
     concat: fc.constant({}),

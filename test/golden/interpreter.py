@@ -113,6 +113,14 @@ def apply(layer, parameters, tensors, target):
         return F.adaptive_avg_pool2d(x, pair(args['out']))
     if op == 'globalAvgPool':
         return x.mean((2, 3))
+    if op == 'globalMaxPool':
+        return F.adaptive_max_pool2d(x, 1).flatten(1)
+    if op in ('pixelShuffle', 'pixelUnshuffle'):
+        return (F.pixel_shuffle if op == 'pixelShuffle' else F.pixel_unshuffle)(x, args['factor'])
+    if op == 'pad':
+        top, bottom, left, right = sides(args['p'])
+        mode = args.get('mode', 'zeros')
+        return F.pad(x, (left, right, top, bottom), 'constant' if mode == 'zeros' else mode)
     if op == 'resize':
         return resize(x, args, tensors[layer.get('block', 0)])
     if op == 'flatten':

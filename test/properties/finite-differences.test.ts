@@ -18,6 +18,7 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
     dsl.meanSquaredError
   ],
   globalAvgPool: [dsl.globalAvgPool, dsl.meanSquaredError],
+  globalMaxPool: [dsl.globalMaxPool, dsl.tanh, dsl.linear({ out: 2 }), dsl.meanSquaredError],
   flatten: [dsl.flatten, dsl.meanSquaredError],
   linear: [dsl.flatten, dsl.linear({ out: 3 }), dsl.linear({ out: 2, bias: false }), dsl.meanSquaredError],
   dropout: [dsl.dropout({ rate: 0.4 }), dsl.meanSquaredError],
@@ -33,6 +34,15 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
   pointwise: [dsl.silu, dsl.gelu, dsl.sigmoid, dsl.tanh, dsl.meanSquaredError],
   resize: [dsl.resize({ mode: 'bilinear', size: [5, 11] }), dsl.meanSquaredError],
   adaptiveAvgPool2d: [dsl.adaptiveAvgPool2d({ out: [3, 5] }), dsl.meanSquaredError],
+  pixelShuffle: [dsl.conv2d({ out: 18, k: 1 }), dsl.pixelShuffle({ factor: 3 }), dsl.tanh, dsl.meanSquaredError],
+  pixelUnshuffle: [dsl.conv2d({ out: 3, k: [1, 2] }), dsl.pixelUnshuffle({ factor: 2 }), dsl.tanh, dsl.meanSquaredError],
+  pad: [
+    dsl.pad({ p: [3, 1, 0, 2], mode: 'reflect' }),
+    dsl.pad({ p: [2, 1], mode: 'replicate' }),
+    dsl.pad({ p: [0, 1, 3, 2] }),
+    dsl.conv2d({ out: 2, k: 3 }),
+    dsl.meanSquaredError
+  ],
   add: [dsl.residual([dsl.conv2d({ out: 6, k: 3, p: 1 }), dsl.tanh]), dsl.meanSquaredError],
   mul: [dsl.gated([dsl.conv2d({ out: 6, k: 3, p: 1 })], [dsl.sigmoid]), dsl.meanSquaredError],
   concat: [dsl.parallel([[], [dsl.conv2d({ out: 5, k: 3, p: 1 })], [dsl.avgPool2d({ k: 3, s: 1, p: 1 })]]), dsl.meanSquaredError],

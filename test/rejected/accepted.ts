@@ -12,6 +12,7 @@ import {
   flatten,
   gelu,
   globalAvgPool,
+  globalMaxPool,
   groupNorm,
   input,
   instanceNorm,
@@ -23,8 +24,11 @@ import {
   modelOf,
   named,
   net,
+  pad,
   parallel,
   pixelCrossEntropy,
+  pixelShuffle,
+  pixelUnshuffle,
   relu,
   residual,
   resize,
@@ -144,6 +148,18 @@ const pixels = pipe(
 )
 holds<Same<ShapeOf<typeof pixels>, readonly []>>()
 
+const rearranged = net(input([2, 3, 30, 41]), [
+  pad({ p: [0, 2, 4, 3] }),
+  pad({ p: [31, 0], mode: 'reflect' }),
+  pad({ p: 1, mode: 'replicate' }),
+  pixelUnshuffle({ factor: 2 }),
+  tile({ H: 3, W: 2 }),
+  pixelShuffle({ factor: 2 })
+])
+holds<Same<ShapeOf<typeof rearranged>, readonly [2, 3, 96, 50]>>()
+const largest = pipe(rearranged, tile({ H: 7 }), checkpoint, relu, globalMaxPool, tile({ H: 96, W: 50 }), checkpoint, linear({ out: 4 }))
+holds<Same<ShapeOf<typeof largest>, readonly [2, 4]>>()
+
 const fromFile = (batch: number, height: number, width: number, classes: number, layers: Layers, kernel: number) => {
   const y = net(input([batch, 3, height, width]), [
     conv2d({ out: 8, k: kernel, p: 1 }),
@@ -187,6 +203,9 @@ const openFamily = <const W extends number, const K extends number, const B exte
       resize({ mode: 'bilinear', scale: k }),
       resize({ mode: 'nearest', size: [k, 8] }),
       adaptiveAvgPool2d({ out: k }),
+      pixelShuffle({ factor: k }),
+      pixelUnshuffle({ factor: k }),
+      pad({ p: [k, 1], mode: 'reflect' }),
       checkpointWithin(k),
       tile({ H: k }),
       dropout({ rate: k }),

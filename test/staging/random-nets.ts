@@ -170,9 +170,23 @@ const randomTransposed = (draw: Draw, channels: number): dsl.AnyLayer => {
   })
 }
 
+/** Channels to squares of pixels where those are few yet, and squares of pixels to channels where they are whole. */
+const randomShuffle = (draw: Draw, [, , height, width]: readonly number[]): dsl.AnyLayer => {
+  const factor = draw(2, 3)
+  if (height! % factor === 0 && width! % factor === 0 && draw(0, 1) === 1) return dsl.pixelUnshuffle({ factor })
+  const shuffled = dsl.seq([dsl.conv2d({ out: factor ** 2 * draw(1, 2), k: 1 }), dsl.pixelShuffle({ factor })])
+  return Math.max(height!, width!) > 12 ? dsl.avgPool2d({ k: 2, ceilMode: true }) : shuffled
+}
+
+const randomPad = (draw: Draw, [, , height, width]: readonly number[]): dsl.AnyLayer => {
+  const mode = (['zeros', 'reflect', 'replicate'] as const)[draw(0, 2)]!
+  const side = (extent: number): number => draw(0, mode === 'reflect' ? Math.min(4, extent - 1) : 4)
+  return dsl.pad({ p: [side(height!), side(height!), side(width!), side(width!)], mode })
+}
+
 /** What branching and normalised networks have beside a chain's layers. */
 const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer => {
-  switch (draw(0, 9)) {
+  switch (draw(0, 12)) {
     case 0:
       return randomNormalisation(draw, shape[1]!)
     case 1:
@@ -185,15 +199,22 @@ const randomGraphLayer = (draw: Draw, shape: readonly number[]): dsl.AnyLayer =>
       return dsl.resize({ mode: draw(0, 1) === 1 ? 'nearest' : 'bilinear', size: [draw(3, 24), draw(3, 24)] })
     case 5:
       return dsl.adaptiveAvgPool2d({ out: [draw(1, 5), draw(1, 5)] })
+    case 6:
+    case 7:
+      return randomShuffle(draw, shape)
+    case 8:
+      return randomPad(draw, shape)
     default:
       return randomBlock(draw, shape, draw(0, 2))
   }
 }
 
 const randomHead = (draw: Draw): readonly dsl.AnyLayer[] => {
-  switch (draw(0, 3)) {
+  switch (draw(0, 4)) {
     case 0:
       return [dsl.globalAvgPool, dsl.linear({ out: 3 }), dsl.softmaxCrossEntropy]
+    case 3:
+      return [dsl.globalMaxPool, dsl.linear({ out: 3 }), dsl.tanh, dsl.linear({ out: 2 }), dsl.softmaxCrossEntropy]
     case 1:
       return [dsl.flatten, dsl.linear({ out: 4 }), dsl.relu, dsl.linear({ out: 2, bias: false }), dsl.meanSquaredError]
     case 2:

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { padModes, type PadMode } from '../../dsl'
 import type { Access } from '../../staging/graph/access'
 import { inputInterval } from '../../staging/graph/region'
 import { partition } from '../../staging/graph/interval'
@@ -58,6 +59,33 @@ test('Xu 2022, Table 4: a slice of T outputs needs sigma T + delta inputs', () =
   const inner = inputInterval(convolution, { from: 64, to: 128 }, 1024).interval
   assert.equal(inner, { from: 63, to: 129 })
   assert.equal(inputInterval(pool, inner, 2048).interval, { from: 126, to: 258 })
+})
+
+/** The input that a padded output shows, by PyTorch's own arithmetic; of zeros, the nearest. */
+const shown = (mode: PadMode, input: number, extent: number): number => {
+  const inside = Array.from({ length: extent }, (_, index) => index)
+  if (mode !== 'reflect') return inside.at(Math.max(0, Math.min(input, extent - 1)))!
+  return [...inside, ...inside.slice(1, -1).reverse()].at(input % Math.max(1, 2 * extent - 2))!
+}
+
+test('a range of padded outputs reads what they show, from no later on than any after it and as far as any before it', () => {
+  const extents = { extent: fc.integer({ min: 1, max: 9 }), before: fc.nat(9), after: fc.nat(9) }
+  fc.assert(
+    fc.property(
+      fc.record({ ...extents, mode: fc.constantFrom(...padModes), start: fc.nat(), length: fc.nat() }),
+      ({ extent, mode, start, length, ...pads }) => {
+        const most = mode === 'reflect' ? extent - 1 : 9
+        const [before, after] = [Math.min(pads.before, most), Math.min(pads.after, most)]
+        const inputs = Array.from({ length: before + extent + after }, (_, output) => shown(mode, output - before, extent))
+        const from = start % inputs.length
+        const to = from + 1 + (length % (inputs.length - from))
+        const reading = inputInterval({ kind: 'pad', mode, before, after }, { from, to }, extent)
+        const interval = { from: Math.min(...inputs.slice(from)), to: Math.max(...inputs.slice(0, to)) + 1 }
+        assert.equal(reading, { interval, padBefore: 0, padAfter: 0, overhang: 0 })
+      }
+    ),
+    propertyRuns(300)
+  )
 })
 
 test('ceilMode: a last window past the padding overhangs, and only there', () => {

@@ -128,6 +128,11 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::averagePoolBackward:
     case KernelKind::sumPixelsForward:
     case KernelKind::sumPixelsBackward:
+    case KernelKind::globalMaxPoolForward:
+    case KernelKind::globalMaxPoolBackward:
+    case KernelKind::padForward:
+    case KernelKind::padBackward:
+    case KernelKind::pixelShuffle:
     case KernelKind::dropout:
     case KernelKind::softmaxCrossEntropyForward:
     case KernelKind::softmaxCrossEntropyBackward:

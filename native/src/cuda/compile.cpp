@@ -10,6 +10,7 @@
 #include "image.hpp"
 #include "loss.hpp"
 #include "max_pool.hpp"
+#include "movement.hpp"
 #include "normalisation.hpp"
 #include "optimizer.hpp"
 #include "pixel_loss.hpp"
@@ -38,6 +39,7 @@ struct Arguments {
   PointwiseOperands<T> leaves(const T* gradient) const {
     return {at<T>(0), at<T>(1), at(2), at(3), gradient};
   }
+  TileOrigin originInPlane(std::size_t first) const { return {0, operands[first].index, operands[first + 1].index}; }
   TileOrigin origin(std::size_t first) const { return {operands[first].index, operands[first + 1].index, operands[first + 2].index}; }
 };
 
@@ -81,18 +83,13 @@ Pool countableMaxPool(const Kernel& kernel) {
   return p;
 }
 
-ActivationReorder activationReorder(const Kernel& kernel) {
-  const auto r = decode<ActivationReorder>(kernel);
-  requireActivation(r.sourceLayout);
-  requireActivation(r.destinationLayout);
-  return r;
-}
-
-CopyChannels channelCopy(const Kernel& kernel) {
-  const auto c = decode<CopyChannels>(kernel);
-  requireActivation(c.sourceLayout);
-  requireActivation(c.destinationLayout);
-  return c;
+// Fields with two of them.
+template <class FieldsOfKind>
+FieldsOfKind betweenTiles(const Kernel& kernel) {
+  const auto fields = decode<FieldsOfKind>(kernel);
+  requireActivation(fields.sourceLayout);
+  requireActivation(fields.destinationLayout);
+  return fields;
 }
 
 WeightReorder weightReorder(const Kernel& kernel) {
@@ -113,7 +110,8 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
     case KernelKind::reorderWeights:
       return compiled([r = weightReorder(kernel)](const A& a) { reorderWeights(a.context, r, a.at(0), a.at(1)); });
     case KernelKind::reorderActivation:
-      return compiled([r = activationReorder(kernel)](const A& a) { reorderActivation<T>(a.context, r, a.at<T>(0), a.at<T>(1)); });
+      return compiled(
+          [r = betweenTiles<ActivationReorder>(kernel)](const A& a) { reorderActivation<T>(a.context, r, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::rectifierForward:
       return compiled([r = decode<Rectifier>(kernel)](const A& a) { rectifierForward<T>(a.context, r, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::rectifierBackward:
@@ -176,7 +174,7 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
     case KernelKind::addForward:
       return compiled([r = decode<Rectifier>(kernel)](const A& a) { addForward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::copyChannels:
-      return compiled([c = channelCopy(kernel)](const A& a) { copyChannels<T>(a.context, c, a.at<T>(0), a.at<T>(1)); });
+      return compiled([c = betweenTiles<CopyChannels>(kernel)](const A& a) { copyChannels<T>(a.context, c, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::pointwiseForward:
       return compiled([p = tiled<Pointwise>(kernel)](const A& a) { pointwise<T>(a.context, p, a.leaves<T>(nullptr), a.at<T>(4)); });
     case KernelKind::pointwiseBackward:
@@ -218,6 +216,20 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
     case KernelKind::classesOfPixels:
       return compiled(
           [t = tiled<PlacedTile>(kernel)](const A& a) { classesOfPixels<T>(a.context, t, a.at<T>(0), a.at<std::uint8_t>(1)); });
+    case KernelKind::padForward:
+      return compiled([p = tiled<Pad>(kernel)](const A& a) { padForward<T>(a.context, p, a.places(), a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::padBackward:
+      return compiled([p = tiled<Pad>(kernel)](const A& a) { padBackward<T>(a.context, p, a.places(), a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::pixelShuffle:
+      return compiled([p = betweenTiles<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::globalMaxPoolForward:
+      return compiled([t = tiled<PlacedTile>(kernel)](const A& a) {
+        globalMaxPoolForward<T>(a.context, t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
+      });
+    case KernelKind::globalMaxPoolBackward:
+      return compiled([t = tiled<PlacedTile>(kernel)](const A& a) {
+        globalMaxPoolBackward<T>(a.context, t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
+      });
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);
       if (b.ofParameters) return compiled([b](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });

@@ -1,6 +1,8 @@
 // Max pooling, plain or nhwc; winners (int32) lie as the outputs do. Semantics: reference/pooling.hpp.
 #pragma once
 #include "../kernel_fields.hpp"
+#include "../maxima.hpp"
+#include "../reference/pointwise.hpp"
 #include "context.hpp"
 
 namespace tilefold::cuda {
@@ -12,5 +14,12 @@ void maxPoolForward(const Context& context, const Pool& p, const T* source, T* d
 template <class T>
 void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* winners,
                      T* sourceGradient);
+
+template <class T>
+void globalMaxPoolForward(const Context& context, const PlacedTile& t, const reference::TileOrigin& origin, const T* source,
+                          Maximum* maxima, T* destination);
+template <class T>
+void globalMaxPoolBackward(const Context& context, const PlacedTile& t, const reference::TileOrigin& origin, const T* destinationGradient,
+                           const Maximum* maxima, T* sourceGradient);
 
 }  // namespace tilefold::cuda

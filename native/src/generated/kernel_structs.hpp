@@ -397,6 +397,45 @@ struct Resize : Resampled {
   bool alignCorners;
 };
 
+struct Pad : Resampled {
+  explicit Pad(FieldReader& f)
+      : Resampled(f),
+        padTop(f.integer()),
+        padLeft(f.integer()),
+        mode(f.integer()) {}
+  std::int64_t padTop;
+  std::int64_t padLeft;
+  std::int64_t mode;
+};
+
+struct PixelShuffle {
+  explicit PixelShuffle(FieldReader& f)
+      : batch(f.integer()),
+        channels(f.integer()),
+        height(f.integer()),
+        width(f.integer()),
+        coarseHeight(f.integer()),
+        coarseWidth(f.integer()),
+        factor(f.integer()),
+        rowsBefore(f.integer()),
+        columnsBefore(f.integer()),
+        sourceLayout(f.layout()),
+        destinationLayout(f.layout()),
+        inverse(f.flag()) {}
+  std::int64_t batch;
+  std::int64_t channels;
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t coarseHeight;
+  std::int64_t coarseWidth;
+  std::int64_t factor;
+  std::int64_t rowsBefore;
+  std::int64_t columnsBefore;
+  Layout sourceLayout;
+  Layout destinationLayout;
+  bool inverse;
+};
+
 struct CopyBox {
   explicit CopyBox(FieldReader& f)
       : n{f.integer(), f.integer(), f.integer(), f.integer()},

@@ -36,6 +36,7 @@ struct Arguments {
   PointwiseOperands<T> leaves(const T* gradient) const {
     return {at<T>(0), at<T>(1), at<ParameterOf<T>>(2), at<ParameterOf<T>>(3), gradient};
   }
+  TileOrigin originInPlane(std::size_t first) const { return {0, operands[first].index, operands[first + 1].index}; }
   TileOrigin origin(std::size_t first) const { return {operands[first].index, operands[first + 1].index, operands[first + 2].index}; }
 };
 
@@ -162,6 +163,20 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
     case KernelKind::adaptivePoolForward:
     case KernelKind::adaptivePoolBackward:
       return resampling<T>(inBlocks<Resampled>(kernel), Resampling::adaptive, kernel.kind == KernelKind::adaptivePoolForward);
+    case KernelKind::padForward:
+      return compiled([p = inBlocks<Pad>(kernel)](const A& a) { padForward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::padBackward:
+      return compiled([p = inBlocks<Pad>(kernel)](const A& a) { padBackward<T>(p, a.resampledAt(), a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::pixelShuffle:
+      return compiled([p = decode<PixelShuffle>(kernel)](const A& a) { pixelShuffle<T>(p, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::globalMaxPoolForward:
+      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) {
+        globalMaxPoolForward<T>(t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
+      });
+    case KernelKind::globalMaxPoolBackward:
+      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) {
+        globalMaxPoolBackward<T>(t, a.originInPlane(3), a.at<T>(0), a.at<Maximum>(1), a.at<T>(2));
+      });
     case KernelKind::addBias:
       return compiled([t = inBlocks<Tile>(kernel)](const A& a) { addBias<T>(t, a.at<P>(0), a.at<T>(1)); });
     case KernelKind::sumBias:

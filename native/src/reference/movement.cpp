@@ -1,5 +1,7 @@
 #include "movement.hpp"
 
+#include <vector>
+
 #include "block_loop.hpp"
 
 namespace tilefold::reference {
@@ -48,6 +50,90 @@ void copyChannels(const CopyChannels& c, const T* source, T* destination) {
         T& element = destination[to(image, c.destinationFirst + channel, pixel)];
         element = c.add ? element + value : value;
       }
+}
+
+template <class T>
+void pixelShuffle(const PixelShuffle& p, const T* source, T* destination) {
+  const std::int64_t factor = p.factor, coarseChannels = p.channels * factor * factor;
+  const Position fine(p.inverse ? p.sourceLayout : p.destinationLayout, p.batch, p.channels, p.height * p.width),
+      coarse(p.inverse ? p.destinationLayout : p.sourceLayout, p.batch, coarseChannels, p.coarseHeight * p.coarseWidth);
+  const Position& written = p.inverse ? coarse : fine;
+  const std::int64_t elements = written.planes.count * written.planes.block * written.pixels;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < elements; ++i) destination[i] = T(0);
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t image = 0; image < p.batch; ++image) {
+    for (std::int64_t y = 0; y < p.height; ++y) {
+      const std::int64_t row = (y + p.rowsBefore) / factor, r = (y + p.rowsBefore) % factor;
+      if (row >= p.coarseHeight) continue;
+      for (std::int64_t c = 0; c < p.channels; ++c)
+        for (std::int64_t s = 0; s < factor; ++s) {
+          // The first column that is s in its square: of the fine tile, and of the coarse one.
+          const std::int64_t column = s < p.columnsBefore ? 1 : 0, x = column * factor + s - p.columnsBefore;
+          const std::int64_t count = std::min(p.coarseWidth - column, x < p.width ? (p.width - x + factor - 1) / factor : 0);
+          const std::int64_t ofFine = fine(image, c, y * p.width + x),
+                             ofCoarse = coarse(image, (c * factor + r) * factor + s, row * p.coarseWidth + column);
+          for (std::int64_t i = 0; i < count; ++i) {
+            const std::int64_t here = ofFine + i * factor * fine.planes.block, there = ofCoarse + i * coarse.planes.block;
+            if (p.inverse)
+              destination[there] = source[here];
+            else
+              destination[here] = source[there];
+          }
+        }
+    }
+  }
+}
+
+template <class T>
+void padForward(const Pad& p, const ResampledAt& at, const T* source, T* destination) {
+  const PaddedAxis rows = rowsOf(p, at), columns = columnsOf(p, at);
+  rows.requireInputs();
+  columns.requireInputs();
+  const Planes planes(p.layout, p.batch, p.channels);
+  const std::int64_t block = planes.block;
+  std::vector<std::int64_t> inputs(static_cast<std::size_t>(p.outWidth));
+  for (std::int64_t x = 0; x < p.outWidth; ++x) inputs[static_cast<std::size_t>(x)] = columns.shown(x);
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    for (std::int64_t y = 0; y < p.outHeight; ++y) {
+      const std::int64_t row = rows.shown(y);
+      const T* in = source + (plane * p.inHeight + std::max<std::int64_t>(row, 0)) * p.inWidth * block;
+      T* out = destination + (plane * p.outHeight + y) * p.outWidth * block;
+      for (std::int64_t x = 0; x < p.outWidth; ++x) {
+        const std::int64_t column = inputs[static_cast<std::size_t>(x)];
+        const bool isShown = row != PaddedAxis::nothing && column != PaddedAxis::nothing;
+        for (std::int64_t lane = 0; lane < block; ++lane) *out++ = isShown ? in[column * block + lane] : T(0);
+      }
+    }
+  }
+}
+
+template <class T>
+void padBackward(const Pad& p, const ResampledAt& at, const T* destinationGradient, T* sourceGradient) {
+  const PaddedAxis rows = rowsOf(p, at), columns = columnsOf(p, at);
+  const Planes planes(p.layout, p.batch, p.channels);
+  const std::int64_t block = planes.block;
+#pragma omp parallel for collapse(2) schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    for (std::int64_t y = 0; y < p.inHeight; ++y) {
+      const T* from = destinationGradient + plane * p.outHeight * p.outWidth * block;
+      T* to = sourceGradient + (plane * p.inHeight + y) * p.inWidth * block;
+      std::vector<double> sums(static_cast<std::size_t>(block));
+      const PaddedAxis::Runs ofRow = rows.showing(y);
+      for (std::int64_t x = 0; x < p.inWidth; ++x) {
+        std::fill(sums.begin(), sums.end(), 0.0);
+        const PaddedAxis::Runs ofColumn = columns.showing(x);
+        for (const PaddedAxis::Run& down : ofRow.runs)
+          for (std::int64_t row = down.from; row < down.to; ++row)
+            for (const PaddedAxis::Run& across : ofColumn.runs)
+              for (std::int64_t column = across.from; column < across.to; ++column)
+                for (std::int64_t lane = 0; lane < block; ++lane)
+                  sums[static_cast<std::size_t>(lane)] += static_cast<double>(from[(row * p.outWidth + column) * block + lane]);
+        for (std::int64_t lane = 0; lane < block; ++lane) *to++ = static_cast<T>(sums[static_cast<std::size_t>(lane)]);
+      }
+    }
+  }
 }
 
 template <class T>
@@ -111,6 +197,9 @@ void roundWeights(const Count& r, const ParameterOf<T>* source, T* destination) 
   template void reorderActivation<T>(const ActivationReorder&, const T*, T*);    \
   template void copyChannels<T>(const CopyChannels&, const T*, T*);              \
   template void copyBox<T>(const CopyBox&, const T*, T*);                        \
+  template void pixelShuffle<T>(const PixelShuffle&, const T*, T*);              \
+  template void padForward<T>(const Pad&, const ResampledAt&, const T*, T*);     \
+  template void padBackward<T>(const Pad&, const ResampledAt&, const T*, T*);    \
   template void gather<T>(const StridedTile&, const ParameterOf<T>*, T*);        \
   template void roundWeights<T>(const Count&, const ParameterOf<T>*, T*); \
   template void scatterAdd<T>(const StridedTile&, const T*, ParameterOf<T>*);

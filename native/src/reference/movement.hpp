@@ -2,6 +2,7 @@
 #pragma once
 #include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
+#include "../padding.hpp"
 
 namespace tilefold::reference {
 
@@ -11,6 +12,17 @@ void reorderActivation(const ActivationReorder& r, const T* source, T* destinati
 // Some channels of one dense tile to some of another. Where they are the last of a blocked one and not added, its padding is zeroed.
 template <class T>
 void copyChannels(const CopyChannels& c, const T* source, T* destination);
+
+// Between a fine and a coarse tile, either way; padding channels, and what the other tile does not hold, are zero.
+template <class T>
+void pixelShuffle(const PixelShuffle& p, const T* source, T* destination);
+
+// Throws Failure where an output shows an input that is beside the tile.
+template <class T>
+void padForward(const Pad& p, const ResampledAt& at, const T* source, T* destination);
+// The part of the source's gradient that comes from the outputs of the tile.
+template <class T>
+void padBackward(const Pad& p, const ResampledAt& at, const T* destinationGradient, T* sourceGradient);
 
 // A box of rows; adds where the fields say so.
 template <class T>

@@ -195,13 +195,55 @@ void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradie
   }
 }
 
+template <class T>
+void globalMaxPoolForward(const PlacedTile& t, const TileOrigin& origin, const T* source, Maximum* maxima, T* destination) {
+  const Planes planes = planesOf(t);
+  const std::int64_t block = planes.block;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    const T* in = source + plane * t.height * t.width * block;
+    const std::int64_t first = planes.image(plane) * t.channels + planes.firstChannel(plane);
+    std::vector<Maximum> largest(static_cast<std::size_t>(block), Maximum{});
+    for (std::int64_t y = 0; y < t.height; ++y)
+      for (std::int64_t x = 0; x < t.width; ++x) {
+        const auto place = static_cast<double>((origin.row + y) * t.fullWidth + origin.column + x + 1);
+        for (std::int64_t lane = 0; lane < block; ++lane)
+          largest[static_cast<std::size_t>(lane)] += Maximum{static_cast<double>(*in++), place};
+      }
+    for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) {
+      Maximum& merged = maxima[first + lane] += largest[static_cast<std::size_t>(lane)];
+      destination[first + lane] = static_cast<T>(merged.value);
+    }
+  }
+}
+
+template <class T>
+void globalMaxPoolBackward(const PlacedTile& t, const TileOrigin& origin, const T* destinationGradient, const Maximum* maxima,
+                           T* sourceGradient) {
+  const Planes planes = planesOf(t);
+  const std::int64_t block = planes.block;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane) {
+    T* gradient = sourceGradient + plane * t.height * t.width * block;
+    const std::int64_t first = planes.image(plane) * t.channels + planes.firstChannel(plane);
+    for (std::int64_t y = 0; y < t.height; ++y)
+      for (std::int64_t x = 0; x < t.width; ++x) {
+        const auto place = static_cast<double>((origin.row + y) * t.fullWidth + origin.column + x + 1);
+        for (std::int64_t lane = 0; lane < block; ++lane)
+          *gradient++ = lane < planes.lanes(plane) && maxima[first + lane].place == place ? destinationGradient[first + lane] : T(0);
+      }
+  }
+}
+
 #define TILEFOLD_INSTANTIATE(T)                                                        \
   template void maxPoolForward<T>(const Pool&, const T*, T*, std::int32_t*);        \
   template void maxPoolBackward<T>(const Pool&, const T*, const std::int32_t*, T*); \
   template void averagePoolForward<T>(const AveragePool&, const T*, T*);               \
   template void averagePoolBackward<T>(const AveragePool&, const T*, T*);              \
   template void sumPixelsForward<T>(const SumPixels&, const T*, ParameterOf<T>*);      \
-  template void sumPixelsBackward<T>(const SumPixels&, const T*, T*);
+  template void sumPixelsBackward<T>(const SumPixels&, const T*, T*);                  \
+  template void globalMaxPoolForward<T>(const PlacedTile&, const TileOrigin&, const T*, Maximum*, T*); \
+  template void globalMaxPoolBackward<T>(const PlacedTile&, const TileOrigin&, const T*, const Maximum*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
 TILEFOLD_INSTANTIATE(Bfloat16)

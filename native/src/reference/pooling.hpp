@@ -4,6 +4,8 @@
 
 #include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
+#include "../maxima.hpp"
+#include "pointwise.hpp"
 
 namespace tilefold::reference {
 
@@ -28,5 +30,13 @@ template <class T>
 void sumPixelsForward(const SumPixels& s, const T* source, ParameterOf<T>* sum);
 template <class T>
 void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradient);
+
+// Takes the tile's elements, whose plane begins at `origin`, into maxima[b, c]; destination[b, c] is what is then the largest.
+template <class T>
+void globalMaxPoolForward(const PlacedTile& t, const TileOrigin& origin, const T* source, Maximum* maxima, T* destination);
+// All zero but where the largest stands, if that is in the tile.
+template <class T>
+void globalMaxPoolBackward(const PlacedTile& t, const TileOrigin& origin, const T* destinationGradient, const Maximum* maxima,
+                           T* sourceGradient);
 
 }  // namespace tilefold::reference

@@ -52,7 +52,7 @@ const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [larges
 /**
  * Estimates segments: bytes by lowering their largest tile alone, time by going through all of
  * them. Returns undefined for a grid with tiles that see only padding. Answers are remembered for
- * all segments that are alike. /
+ * all segments that are alike.
  */
 export const segmentEstimator = (
   lowering: Lowering

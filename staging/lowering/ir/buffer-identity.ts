@@ -6,6 +6,7 @@ const ofNode = {
   indices: (node: string) => `winners of ${node}`,
   operand: (node: string) => `what ${node} reads`,
   moments: (node: string) => `moments of ${node}`,
+  maxima: (node: string) => `maxima of ${node}`,
   'running-moments': (node: string) => `running moments of ${node}`,
   sums: (node: string) => `sums of ${node}`,
   'output-gradient': (node: string) => `gradient of the output of ${node}`,
@@ -36,7 +37,7 @@ const ofTiles = {
 
 /**
  * What of a tensor a buffer holds, where not a tile: all of it, on the device or on the host; its
- * copy on the host, or back from there; rows that a tile reads, takes, or leaves to the next one. /
+ * copy on the host, or back from there; rows that a tile reads, takes, or leaves to the next one.
  */
 const forms = {
   tile: (tensor: string) => tensor,

@@ -43,7 +43,7 @@ export type Origin = 'images' | WholeTensor
 
 /**
  * One of the two turns that tiles take. What a tile brings has places of its turn, and comes while
- * the tile before it is computed; what it takes to the host goes while the next one is. /
+ * the tile before it is computed; what it takes to the host goes while the next one is.
  */
 export interface BufferSlot {
   readonly places: ReadonlyMap<Origin, Buffer>

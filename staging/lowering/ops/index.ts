@@ -4,6 +4,7 @@ import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
 import { add, broadcastAdd, concat, mul } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
+import { pad, pixelShuffle, pixelUnshuffle } from './movement'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
 import type { Step, StepGradients } from '../scope/op-step'
@@ -11,7 +12,7 @@ import type { TileScope } from '../scope/scope'
 import { pixelCrossEntropy } from './pixel-loss'
 import { dropout, leakyRelu, relu } from './elementwise'
 import { pointwise, pointwiseOfOutput } from './pointwise'
-import { avgPool2d, globalAvgPool, maxPool2d } from './pooling'
+import { avgPool2d, globalAvgPool, globalMaxPool, maxPool2d } from './pooling'
 import { adaptiveAvgPool2d, resize } from './resampling'
 import { convTranspose2d } from './transposed-convolution'
 
@@ -25,6 +26,9 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   pointwise,
   resize,
   adaptiveAvgPool2d,
+  pixelShuffle,
+  pixelUnshuffle,
+  pad,
   add,
   mul,
   concat,
@@ -34,6 +38,7 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   maxPool2d,
   avgPool2d,
   globalAvgPool,
+  globalMaxPool,
   flatten,
   linear,
   dropout,

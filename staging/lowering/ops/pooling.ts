@@ -3,7 +3,8 @@ import { pixelReductionAccess } from '../../graph/access'
 import { layoutCode } from '../../kernels/layout'
 import { windowFields, type Step, type StepGradients } from '../scope/op-step'
 import type { TileScope } from '../scope/scope'
-import { tileFields } from '../scope/regions'
+import { originOf, tileFields } from '../scope/regions'
+import { maximaAt } from './moment-addresses'
 import { windowAccess } from './convolution'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
@@ -82,4 +83,33 @@ export const globalAvgPool: OpLowering<'globalAvgPool'> = {
   outputLayout: plainLayout,
   forward: sumPixels,
   backward: spreadGradient
+}
+
+/** A merge over pixels: the maxima, with their places, stay until backward, so that each tile knows whether it holds one. */
+export const globalMaxPool: OpLowering<'globalMaxPool'> = {
+  access: pixelReductionAccess,
+  saves: {},
+  inPlace: false,
+  outputLayout: plainLayout,
+  forward: (scope, step) =>
+    scope.builder.launch<'globalMaxPoolForward'>(
+      { kind: 'globalMaxPoolForward', ...placedFields(step) },
+      { source: step.source.address, destination: step.destination.address, ...placesOf(scope, step) }
+    ),
+  backward: (scope, step, { destination, source }) =>
+    scope.builder.launch<'globalMaxPoolBackward'>(
+      { kind: 'globalMaxPoolBackward', ...placedFields(step), layout: layoutCode(source!.layout) },
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...placesOf(scope, step) }
+    )
+}
+
+const placedFields = ({ node: { input }, source }: Step<NodeFor<'globalMaxPool'>>) => ({
+  ...tileFields(source),
+  fullHeight: input[2],
+  fullWidth: input[3]
+})
+
+const placesOf = (scope: TileScope, step: Step<NodeFor<'globalMaxPool'>>) => {
+  const { rowOrigin, columnOrigin } = originOf(step.sourceRegion)
+  return { maxima: maximaAt(scope, step), rowOrigin, columnOrigin }
 }

@@ -5,7 +5,8 @@ import { index } from '../ir/builder'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 import { spreadGradient, sumPixels } from './pooling'
 
-const fields = ({ node, source, destination }: Step<NodeFor<'resize' | 'adaptiveAvgPool2d'>>) => ({
+/** The tiles of input and output, and the whole tensors. */
+export const resampledFields = ({ node, source, destination }: Step) => ({
   channels: source.extents[1],
   layout: layoutCode(source.layout),
   fullInHeight: node.input[2],
@@ -16,7 +17,7 @@ const fields = ({ node, source, destination }: Step<NodeFor<'resize' | 'adaptive
 })
 
 /** Absolute coordinates of the tiles' first rows and columns. */
-const places = ({ sourceRegion, destinationRegion }: Step) => ({
+export const resampledPlaces = ({ sourceRegion, destinationRegion }: Step) => ({
   sourceRow: index(sourceRegion.from[1], [0, sourceRegion.advance[1], 0]),
   sourceColumn: index(sourceRegion.from[2], [0, 0, sourceRegion.advance[2]]),
   destinationRow: index(destinationRegion.from[1], [0, destinationRegion.advance[1], 0]),
@@ -26,7 +27,7 @@ const places = ({ sourceRegion, destinationRegion }: Step) => ({
 const resizeFields = (step: Step<NodeFor<'resize'>>) => ({
   bilinear: step.node.args.mode === 'bilinear' ? 1 : 0,
   alignCorners: step.node.args.alignCorners === true ? 1 : 0,
-  ...fields(step)
+  ...resampledFields(step)
 })
 
 export const resize: OpLowering<'resize'> = {
@@ -44,12 +45,12 @@ export const resize: OpLowering<'resize'> = {
   forward: ({ builder }, step) =>
     builder.launch<'resizeForward'>(
       { kind: 'resizeForward', ...resizeFields(step) },
-      { source: step.source.address, destination: step.destination.address, ...places(step) }
+      { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
     ),
   backward: ({ builder }, step, { destination, source }) =>
     builder.launch<'resizeBackward'>(
       { kind: 'resizeBackward', ...resizeFields(step) },
-      { destinationGradient: destination!.address, sourceGradient: source!.address, ...places(step) }
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...resampledPlaces(step) }
     )
 }
 
@@ -72,14 +73,14 @@ export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
     isGlobal(step.node.args)
       ? sumPixels(scope, step)
       : scope.builder.launch<'adaptivePoolForward'>(
-          { kind: 'adaptivePoolForward', ...fields(step) },
-          { source: step.source.address, destination: step.destination.address, ...places(step) }
+          { kind: 'adaptivePoolForward', ...resampledFields(step) },
+          { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
         ),
   backward: (scope, step: AdaptiveStep, gradients) =>
     isGlobal(step.node.args)
       ? spreadGradient(scope, step, gradients)
       : scope.builder.launch<'adaptivePoolBackward'>(
-          { kind: 'adaptivePoolBackward', ...fields(step) },
-          { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...places(step) }
+          { kind: 'adaptivePoolBackward', ...resampledFields(step) },
+          { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...resampledPlaces(step) }
         )
 }

@@ -143,7 +143,7 @@ export interface PlacedInChunks {
  * Virtual addressing (Hayakawa 2020, section 4) of a Program's buffers: chunks are mapped to a
  * buffer's addresses before its first use and serve others after its last. All maps are the compute
  * engine's: an engine that uses a range before compute does waits for its map, and compute for one
- * that uses it last. /
+ * that uses it last.
  */
 export const placeInChunks = (
   sections: readonly (readonly UnplacedInstruction[])[],

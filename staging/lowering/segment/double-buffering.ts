@@ -68,7 +68,7 @@ const createSlots = ({ builder }: ModelScope, turns: readonly Turns[], brought: 
  * Emits every tile of a segment, body by body. Where tiles load ahead, what they bring has two
  * places in turn, so that the innermost loop runs over pairs; one that is run an odd number of
  * times by a loop around it waits for one load in each turn. `more` is what tiles bring beside
- * their inputs. /
+ * their inputs.
  */
 export const emitTiles = (
   scope: ModelScope,

@@ -16,7 +16,7 @@ export type SharedTransforms = { readonly [L in TransformedLayout]: readonly (No
 
 /**
  * Transformed weights of a segment's convolutions by Winograd: made here, before the tiles, for the
- * layers in `shared`; else, and in a segment without tiles, just before they are read. /
+ * layers in `shared`; else, and in a segment without tiles, just before they are read.
  */
 export const transformWeights = (
   scope: Pick<SegmentScope, 'parameters' | 'builder' | 'activationBytes' | 'parameterBytes' | 'castWeights'>,

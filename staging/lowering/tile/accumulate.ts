@@ -14,7 +14,10 @@ import type { Pass } from './bound-segment'
 export const accumulates = (node: Node): boolean => loweringOf(node).accumulates?.(node.args as never) === true
 
 /** Whether an op's output is complete only when all tiles of a segment have added to it. */
-export const isSummedByTiles = (node: Node, { grid }: Segment): boolean => (grid.H > 1 || grid.W > 1) && accumulates(node)
+export const isSummedByTiles = (node: Node, { grid }: Segment): boolean => (grid.H > 1 || grid.W > 1) && reducesPixels(node)
+
+/** Whether the tiles of an image make an op's output together. */
+export const reducesPixels = ({ access }: Node): boolean => access.H.kind === 'reduce'
 
 /** Where an op adds to its output in the parameters' type. */
 export const sumTensor = (

@@ -60,7 +60,7 @@ export interface HostTensor {
 /**
  * `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads;
  * `recompute` keeps it and writes no output; `rematerialize` computes outputs once more and keeps
- * nothing; `evaluate` keeps nothing and hands out the loss's input in place of the loss. /
+ * nothing; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
  */
 export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'rematerialize' | 'evaluate'
 

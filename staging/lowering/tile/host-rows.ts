@@ -97,7 +97,7 @@ const awaitAll = ({ builder }: ModelScope, engine: Copy['engine']): void => {
 
 /**
  * Brings a region of a tensor on the host to a tile: to `home`, or, while the tile before it is
- * computed, to the place that its turn has for it. A `seed` begins the tile's backward. /
+ * computed, to the place that its turn has for it. A `seed` begins the tile's backward.
  */
 export const copyRowsToDevice = (
   scope: TileScope,
@@ -130,7 +130,7 @@ export const copyRowsToHost = (scope: TileScope, tile: Part, whole: WholeTensor,
 
 /**
  * What of a tile's rows of a gradient is complete, as each row of the host's is written once: all
- * before the next tile's first one, which still adds to what comes after. /
+ * before the next tile's first one, which still adds to what comes after.
  */
 export interface Band {
   /** Rows before the tile's that no tile reads. */

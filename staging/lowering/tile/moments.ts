@@ -8,7 +8,7 @@ import { at, type Buffer, type Builder, type UnplacedOperand } from '../ir/build
 import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from '../scope/regions'
 import { copyPart } from '../scope/copies'
 import type { Region, TileTensor } from '../ir/tile-tensor'
-import { momentBytes, momentsAt } from '../ops/moment-addresses'
+import { momentBytes, momentsAt, gathersMaxima } from '../ops/moment-addresses'
 
 const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
   builder.launch<'zero'>({ kind: 'zero', bytes }, { destination })
@@ -20,9 +20,13 @@ const gatheringFrom = ({ graph }: ModelScope, { from, to }: Segment): readonly n
   return [...loading, ...made].filter((position) => gathersMoments(graph.nodes[position]!)).sort((a, b) => a - b)
 }
 
-/** Before the tiles of a pass: moments start at zero that they add to. */
+/** Positions of a span's ops that gather maxima. */
+const poolingIn = ({ graph }: ModelScope, { from, to }: Segment): readonly number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index).filter((position) => gathersMaxima(graph.nodes[position]!))
+
+/** Before the tiles of a pass: what they add to starts at zero. */
 export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
-  gatheringFrom(scope, segment).forEach((position) => {
+  [...gatheringFrom(scope, segment), ...poolingIn(scope, segment)].forEach((position) => {
     const buffer = scope.moments.get(position)!
     zero(scope.builder, buffer, at(buffer))
   })

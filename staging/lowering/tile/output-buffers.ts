@@ -2,12 +2,12 @@ import { tileIdentity } from '../ir/buffer-identity'
 import { isLoss, type Node } from '../../graph/graph'
 import { none, type UnplacedOperand } from '../ir/builder'
 import type { Body, Region, TileTensor } from '../ir/tile-tensor'
-import { loweringOf } from '../ops'
 import { freshTile } from '../scope/copies'
 import { isSameRegion, ownedRegionOf, readRegionOf, regionExtents, regionOf, sliceOf, viewOf } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import type { BoundSegment, Pass } from './bound-segment'
 import type { TilePass } from './tile-pass'
+import { reducesPixels } from './accumulate'
 
 /** The op that overwrites a tile of a tensor: one that reads just what is held of it. */
 export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: Pass, tensor: number): number | undefined => {
@@ -22,7 +22,7 @@ export const inPlaceConsumerIn = ({ segment }: BoundSegment, body: Body, pass: P
  * read its gradient there.
  */
 export const viewOfOutput = (scope: TileScope, node: Node, whole: TileTensor, region: Region): TileTensor | undefined =>
-  loweringOf(node).accumulates?.(node.args as never) === true ? sliceOf(whole, region, scope.activationBytes) : viewOf(scope, whole, region)
+  reducesPixels(node) ? sliceOf(whole, region, scope.activationBytes) : viewOf(scope, whole, region)
 
 /**
  * Where the output of each op of a tile goes: a whole tensor itself where that can be, else a

@@ -12,7 +12,7 @@ export interface Option {
 /**
  * The first grid, from coarse to fine, that fits, by bisection. A grid that would be faster than a
  * coarser one that was looked at, or slower than a finer one, is passed over: so less memory never
- * finds a faster grid. Where none fits, no times are asked for. /
+ * finds a faster grid. Where none fits, no times are asked for.
  */
 export const firstFitting = (
   count: number,
@@ -70,7 +70,7 @@ const worthFiner = 0.97
 
 /**
  * Of grids that load ahead the finer ones wait less, for the first tile's load and the last one's,
- * but do more in all: from the coarsest that fits on, as long as they get faster. /
+ * but do more in all: from the coarsest that fits on, as long as they get faster.
  */
 export const fastestAhead = (
   grids: readonly Grid[],

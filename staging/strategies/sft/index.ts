@@ -39,7 +39,7 @@ interface Spans {
  * capacity up to the target; for each segment the tile counts are searched; a shortest path over
  * (position, bytes resident) picks the checkpoints and grids of least predicted time. `checkpoint`
  * and `tile` in the model are obeyed. Where what is kept waits on the host, the target is for each
- * segment by itself; the tensors `onHost` are there throughout, but for bands of rows. /
+ * segment by itself; the tensors `onHost` are there throughout, but for bands of rows.
  */
 export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
   const { lowering, residentBytes } = search

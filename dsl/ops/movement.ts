@@ -1,0 +1,145 @@
+/** Shapes of ops that move pixels and compute nothing: at run time and, with the same sentences, in types. */
+import * as E from 'fp-ts/Either'
+import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole } from '../arithmetic'
+import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from '../shape'
+import { local, unary, type OpRecord } from './op-record'
+import { wholes, type Option, type Padding } from './options'
+import { windowOf, type Numbers4, type Pads } from './window'
+
+export interface PixelShuffleArguments {
+  /** How many times as many rows and columns come out: PyTorch's upscale_factor. Its square must divide the channels. */
+  readonly factor: number
+}
+
+export interface PixelUnshuffleArguments {
+  /** How many times fewer rows and columns come out: PyTorch's downscale_factor. It must divide both. */
+  readonly factor: number
+}
+
+export interface PadArguments {
+  /**
+   * Rows and columns added: one number for every side, [height, width] or [top, bottom, left, right]. PyTorch's pad, whose order is
+   * (left, right, top, bottom). To reflect, they must be less than the image has.
+   */
+  readonly p: Padding
+  /**
+   * What is added: zeros by default (PyTorch's constant), `reflect` the rows and columns behind the edge, mirrored and without the edge
+   * itself, or `replicate` the edge.
+   */
+  readonly mode?: PadMode
+}
+
+/** In the order of the kernel's codes. */
+export const padModes = ['zeros', 'reflect', 'replicate'] as const
+export type PadMode = (typeof padModes)[number]
+
+const factorMistake = (op: string): string => `${op}: the factor must be a whole number above 0`
+type FactorMistake<P extends string> = `${P}: the factor must be a whole number above 0`
+
+const pixelShuffleShape = imageRule<PixelShuffleArguments>('pixelShuffle', ({ factor }, [batch, channels, height, width]) =>
+  !wholes([factor], 1)
+    ? E.left(factorMistake('pixelShuffle'))
+    : channels % (factor * factor) !== 0
+      ? E.left(`pixelShuffle: its ${channels} channels are no multiple of ${factor * factor}, the factor's square`)
+      : E.right([batch, channels / (factor * factor), height * factor, width * factor])
+)
+
+const pixelUnshuffleShape = imageRule<PixelUnshuffleArguments>('pixelUnshuffle', ({ factor }, [batch, channels, height, width]) =>
+  !wholes([factor], 1)
+    ? E.left(factorMistake('pixelUnshuffle'))
+    : height % factor !== 0 || width % factor !== 0
+      ? E.left(`pixelUnshuffle: the factor ${factor} does not divide ${showShape([height, width])}`)
+      : E.right([batch, channels * factor * factor, height / factor, width / factor])
+)
+
+const padShape = imageRule<PadArguments>('pad', ({ p, mode = 'zeros' }, [batch, channels, height, width]) => {
+  const { top, bottom, left, right } = windowOf({ k: 1, p }).padding
+  if (!padModes.includes(mode)) return E.left('pad: the mode must be zeros, reflect or replicate')
+  if (!wholes([top, bottom, left, right], 0)) return E.left('pad: paddings must be whole numbers, at least 0')
+  if (mode === 'reflect' && (Math.max(top, bottom) >= height || Math.max(left, right) >= width))
+    return E.left(`pad: a padding that reflects must be less than the image's ${showShape([height, width])}`)
+  return E.right([batch, channels, height + top + bottom, width + left + right])
+})
+
+export const pixelShuffle = {
+  options: [['factor', 'x']],
+  required: ['factor'],
+  segment: local,
+  shape: unary(pixelShuffleShape)
+} as const satisfies OpRecord<PixelShuffleArguments>
+
+export const pixelUnshuffle = {
+  options: [['factor', 'x']],
+  required: ['factor'],
+  segment: local,
+  shape: unary(pixelUnshuffleShape)
+} as const satisfies OpRecord<PixelUnshuffleArguments>
+
+export const pad = {
+  options: [
+    ['p', 'p'],
+    ['mode', '']
+  ],
+  required: ['p'],
+  segment: local,
+  shape: unary(padShape)
+} as const satisfies OpRecord<PadArguments>
+
+/** How often Part fits into Whole. */
+type Parts<All extends number, Part extends number> = ConvDim<All, 0, 0, Part, 1, Part, false>
+
+/** The type of what the rule of pixelShuffle returns. */
+export type PixelShuffleShape<S extends Shape, A> = S extends readonly [
+  infer B extends number,
+  infer C extends number,
+  infer H extends number,
+  infer W extends number
+]
+  ? Option<A, 'factor', number> extends infer F extends number
+    ? Whole<`${F}`> extends false
+      ? FactorMistake<'pixelShuffle'>
+      : Divides<Mul<F, F>, C> extends false
+        ? `pixelShuffle: its ${C} channels are no multiple of ${Mul<F, F>}, the factor's square`
+        : readonly [B, Parts<C, Mul<F, F>>, Mul<H, F>, Mul<W, F>]
+    : never
+  : NoImage<'pixelShuffle', S>
+
+/** The type of what the rule of pixelUnshuffle returns. */
+export type PixelUnshuffleShape<S extends Shape, A> = S extends readonly [
+  infer B extends number,
+  infer C extends number,
+  infer H extends number,
+  infer W extends number
+]
+  ? Option<A, 'factor', number> extends infer F extends number
+    ? Whole<`${F}`> extends false
+      ? FactorMistake<'pixelUnshuffle'>
+      : [Divides<F, H>, Divides<F, W>] extends [true, true]
+        ? readonly [B, Mul<C, Mul<F, F>>, Parts<H, F>, Parts<W, F>]
+        : `pixelUnshuffle: the factor ${F} does not divide ${ShowShape<readonly [H, W]>}`
+    : never
+  : NoImage<'pixelUnshuffle', S>
+
+/** The type of what the rule of pad returns. */
+export type PadShape<S extends Shape, A> = S extends readonly [
+  infer B extends number,
+  infer C extends number,
+  infer H extends number,
+  infer W extends number
+]
+  ? Pads<A> extends infer P extends Numbers4
+    ? NotNegative<`${P[0]} ${P[1]} ${P[2]} ${P[3]}`> extends true
+      ? [Option<A, 'mode', 'zeros'>, Below<P, H, W>] extends ['reflect', false]
+        ? `pad: a padding that reflects must be less than the image's ${ShowShape<readonly [H, W]>}`
+        : readonly [B, C, Add<H, Add<P[0], P[1]>>, Add<W, Add<P[2], P[3]>>]
+      : 'pad: paddings must be whole numbers, at least 0'
+    : never
+  : NoImage<'pad', S>
+type Below<P extends Numbers4, H extends number, W extends number> = [
+  Lte<Add<P[0], 1>, H>,
+  Lte<Add<P[1], 1>, H>,
+  Lte<Add<P[2], 1>, W>,
+  Lte<Add<P[3], 1>, W>
+] extends [true, true, true, true]
+  ? true
+  : false

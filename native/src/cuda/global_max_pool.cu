@@ -1,0 +1,83 @@
+#include "activation.cuh"
+#include "max_pool.hpp"
+#include "reduction.cuh"
+
+namespace tilefold::cuda {
+
+// The larger of two is what they add up to.
+template <>
+struct Parts<Maximum> {
+  static constexpr int count = 2, loadsAhead = 4;
+  static __device__ void put(volatile double* place, const Maximum& maximum) {
+    place[0] = maximum.value;
+    place[1] = maximum.place;
+  }
+  static __device__ Maximum get(const volatile double* place) { return {place[0], place[1]}; }
+};
+
+namespace {
+
+// The elements of one channel of a tile, each with its absolute place.
+template <class T>
+struct PlacedTerms {
+  const T* first;
+  std::int64_t stride, rowStride, before;
+  Divisor byWidth;
+
+  __device__ Maximum operator()(std::int64_t pixel) const {
+    const Division at = byWidth(pixel);
+    return {static_cast<double>(first[pixel * stride]), static_cast<double>(before + at.quotient * rowStride + at.remainder)};
+  }
+};
+
+// One past the absolute place of the tile's first pixel.
+std::int64_t firstPlace(const PlacedTile& t, const reference::TileOrigin& origin) { return origin.row * t.fullWidth + origin.column + 1; }
+
+}  // namespace
+
+template <class T>
+void globalMaxPoolForward(const Context& context, const PlacedTile& t, const reference::TileOrigin& origin, const T* source,
+                          Maximum* maxima, T* destination) {
+  const Activation tile(t.layout, t.channels, t.height, t.width);
+  const Divisor byChannels(t.channels), byWidth(t.width);
+  const std::int64_t before = firstPlace(t, origin), rowStride = t.fullWidth;
+  const auto terms = [=] __device__(std::int64_t output) {
+    const Division place = byChannels(output);
+    return PlacedTerms<T>{source + tile.plane(place.quotient, place.remainder), tile.pixelStride(), rowStride, before, byWidth};
+  };
+  const auto finish = [=] __device__(std::int64_t output, const Maximum& largest) {
+    maxima[output] += largest;
+    destination[output] = static_cast<T>(maxima[output].value);
+  };
+  const std::int64_t outputs = t.batch * t.channels, pixels = t.height * t.width;
+  if (tile.channelsLast())
+    forEachSum<32>(context, "globalMaxPoolForward", outputs, pixels, terms, finish);
+  else
+    forEachSum<1>(context, "globalMaxPoolForward", outputs, pixels, terms, finish);
+}
+
+template <class T>
+void globalMaxPoolBackward(const Context& context, const PlacedTile& t, const reference::TileOrigin& origin, const T* destinationGradient,
+                           const Maximum* maxima, T* sourceGradient) {
+  const Activation tile(t.layout, t.channels, t.height, t.width);
+  const std::int64_t channels = t.channels, before = firstPlace(t, origin), rowStride = t.fullWidth;
+  forEachPack<T>(context, "globalMaxPoolBackward", t.batch * t.channels * t.height * t.width, {sourceGradient},
+                 [=] __device__(auto values, std::int64_t i) {
+                   for (int k = 0; k < values.width; ++k) {
+                     const Place at = tile.place(i + k);
+                     const std::int64_t output = at.image * channels + at.channel;
+                     const auto place = static_cast<double>(before + at.row * rowStride + at.column);
+                     values[k] = maxima[output].place == place ? static_cast<float>(destinationGradient[output]) : 0.0F;
+                   }
+                   values.store(sourceGradient + i);
+                 });
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                                                                                         \
+  template void globalMaxPoolForward<T>(const Context&, const PlacedTile&, const reference::TileOrigin&, const T*, Maximum*, T*);      \
+  template void globalMaxPoolBackward<T>(const Context&, const PlacedTile&, const reference::TileOrigin&, const T*, const Maximum*, T*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
+
+}  // namespace tilefold::cuda

@@ -1,0 +1,36 @@
+import { globalAvgPool, globalMaxPool, input, net, pad, pixelShuffle, pixelUnshuffle, relu } from '../../dsl'
+
+const x = input([1, 6, 5, 8])
+
+// expects: pixelShuffle: the factor must be a whole number above 0
+net(x, [pixelShuffle({ factor: 1.5 })])
+
+// expects: pixelShuffle: its 6 channels are no multiple of 4, the factor's square
+net(x, [relu, pixelShuffle({ factor: 2 })])
+
+// expects: pixelShuffle: takes an image BxCxHxW, not 1x6
+net(x, [globalAvgPool, pixelShuffle({ factor: 2 })])
+
+// expects: pixelUnshuffle: the factor must be a whole number above 0
+net(x, [pixelUnshuffle({ factor: 0 })])
+
+// expects: pixelUnshuffle: the factor 2 does not divide 5x8
+net(x, [relu, pixelUnshuffle({ factor: 2 })])
+
+// expects: pixelUnshuffle: takes an image BxCxHxW, not 1x6
+net(x, [globalAvgPool, pixelUnshuffle({ factor: 2 })])
+
+// expects: pad: paddings must be whole numbers, at least 0
+net(x, [pad({ p: [1, -1] })])
+
+// expects: pad: a padding that reflects must be less than the image's 5x8
+net(x, [relu, pad({ p: [0, 5, 0, 0], mode: 'reflect' })])
+
+// expects: pad: takes an image BxCxHxW, not 1x6
+net(x, [globalAvgPool, pad({ p: 1 })])
+
+// expects: Type '"circular"' is not assignable
+pad({ p: 1, mode: 'circular' })
+
+// expects: globalMaxPool: takes an image BxCxHxW, not 1x6
+net(x, [globalAvgPool, globalMaxPool])
