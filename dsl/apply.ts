@@ -1,15 +1,15 @@
 import type { AnyLayer, Arguments, Layers } from './arguments'
-import type { Found, FoundIn } from './mistake-place'
-import type { AnyTensor, Bad, Tensor } from './tensor'
-import type { Made, Started, Walk } from './walk'
+import type { Found, FoundIn } from './error-place'
+import type { AnyTensor, Invalid, Tensor } from './tensor'
+import type { ApplyResult, Started, Walk } from './walk'
 
 /** What the layer L makes of X, or the mistake; or Else where X is no tensor. */
 export type Apply<X, N extends keyof Arguments, A, L, Else> = [unknown] extends [X]
   ? AnyTensor
   : X extends AnyTensor
-    ? Made<Started<X>, N, A> extends infer Y
+    ? ApplyResult<Started<X>, N, A> extends infer Y
       ? Y extends string
-        ? Bad<Found<X, N, A, Y>>
+        ? Invalid<Found<X, N, A, Y>>
         : L extends AnyLayer
           ? After<Y, readonly [L]>
           : never
@@ -17,7 +17,8 @@ export type Apply<X, N extends keyof Arguments, A, L, Else> = [unknown] extends 
     : Else
 
 /** What a list of layers makes of X: the tensor, or the mistake with the name of its layer. */
-export type Through<X, L extends Layers> = Walk<X, L> extends infer Y ? (Y extends string ? Bad<FoundIn<X, L, Y>[1]> : After<Y, L>) : never
+export type ApplyLayers<X, L extends Layers> =
+  Walk<X, L> extends infer Y ? (Y extends string ? Invalid<FoundIn<X, L, Y>[1]> : After<Y, L>) : never
 
 /** Y, which now has the layers L behind it. */
 type After<Y, L extends Layers> =

@@ -1,13 +1,13 @@
 import type { Ended, Walked, WalkToEnd } from './walk'
 import type { Layers } from './arguments'
-import type { FoundIn } from './mistake-place'
+import type { FoundIn } from './error-place'
 import type { RepeatedName, Repeats } from './repeated-name'
-import type { Bad, InputOf, LayersOf, Start } from './tensor'
+import type { Invalid, InputOf, LayersOf, Start } from './tensor'
 
 /** Without this option what may be absent looks like what is there, and no other sentence could be trusted. */
 type NotStrict = 'the compiler option strictNullChecks is off: put "strict": true into tsconfig.json'
 /** Y, where the compiler can tell it. */
-export type Strictly<Y> = undefined extends 0 ? Bad<NotStrict> : Y
+export type Strictly<Y> = undefined extends 0 ? Invalid<NotStrict> : Y
 
 /** What a list must be besides L: anything, unless one of its layers is a mistake; then a tuple with the sentence in its place. */
 export type Fit<X, L extends Layers> = Strictly<
@@ -29,7 +29,7 @@ export type FitToEnd<X, L extends Layers> = Strictly<
 
 /** A tuple as long as L, `unknown` everywhere but where the mistake is. */
 type Misfit<L extends Layers, Mistake> = Mistake extends readonly [infer At, infer Sentence extends string]
-  ? { readonly [K in keyof L]: K extends `${At & number}` ? Bad<Sentence> : unknown }
+  ? { readonly [K in keyof L]: K extends `${At & number}` ? Invalid<Sentence> : unknown }
   : unknown
 
 /** What a tensor must be besides X to make a whole model. */
@@ -40,4 +40,4 @@ export type Whole<X> = Strictly<
       ? SentenceOf<RepeatedName<LayersOf<X>>>
       : unknown
 >
-type SentenceOf<Mistake> = Mistake extends readonly [unknown, infer Sentence extends string] ? Bad<Sentence> : unknown
+type SentenceOf<Mistake> = Mistake extends readonly [unknown, infer Sentence extends string] ? Invalid<Sentence> : unknown

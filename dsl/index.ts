@@ -13,7 +13,7 @@ export type { Layer } from './layer'
 export { layerText } from './layer-text'
 export { model, modelOf, type Model } from './model'
 export { checkpoint, checkpointWithin, input, named, net, seq, type Listed, type Named, type Sequence, type Within } from './net'
-export { unknownOptionsMistake } from './option-names'
+export { validateOptionNames } from './option-names'
 export {
   adaptiveAvgPool2d,
   avgPool2d,
@@ -53,18 +53,18 @@ export {
 export { isBroadcast } from './ops/joins'
 export { planFor } from './plan-for'
 export {
-  bandsMistake,
+  validateHostRows,
   checkPlan,
-  orderMistake,
-  repeatsMistake,
-  segmentsMistake,
+  validateOrder,
+  validateRematerializations,
+  validateSegments,
   type PlannedLayer,
   type UnnamedSegment
 } from './plan-rules'
 export type { Dim } from './segment'
 export { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
 export { shapeRules } from './shape-rules'
-export type { Accept, AnyTensor, Bad, HeldBytes, ShapeOf, Tensor } from './tensor'
+export type { Accept, AnyTensor, Invalid, HeldBytes, ShapeOf, Tensor } from './tensor'
 export { trace, type TracedLayer } from './trace'
 export { transposedWindowOf } from './ops/transposed-convolution'
 export { windowCount, windowExtent, windowOf, type Window, type WindowArguments } from './ops/window'

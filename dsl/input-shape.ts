@@ -1,7 +1,7 @@
 import type { Whole } from './arithmetic'
 import type { Size } from './ops/options'
 import type { Shape, ShowShape } from './shape'
-import type { Bad } from './tensor'
+import type { Invalid } from './tensor'
 
 /** What a net can start from: S, or a mistake. */
 export type Images<S extends Shape> = S extends readonly [
@@ -12,7 +12,7 @@ export type Images<S extends Shape> = S extends readonly [
 ]
   ? Whole<`${Size<B>} ${Size<C>} ${Size<H>} ${Size<W>}`> extends true
     ? S
-    : Bad<`input: ${ShowShape<S>} must be whole numbers above 0`>
+    : Invalid<`input: ${ShowShape<S>} must be whole numbers above 0`>
   : number extends S['length']
     ? S
-    : Bad<`input: takes images BxCxHxW, not ${ShowShape<S>}`>
+    : Invalid<`input: takes images BxCxHxW, not ${ShowShape<S>}`>

@@ -2,7 +2,7 @@ import type { Apply } from './apply'
 import type { Arguments } from './arguments'
 import type { Strictly } from './fit'
 import type { Options, Told } from './option-names'
-import type { Accept, AnyTensor, Bad } from './tensor'
+import type { Accept, AnyTensor, Invalid } from './tensor'
 
 /** In place of a tensor where a layer is called without one. */
 interface None {
@@ -24,16 +24,16 @@ type NameOf<N extends string, A> = N extends 'pointwise' ? A['function' & keyof 
 type NoTensor<X, N extends string> = X extends None
   ? unknown
   : X extends { readonly op: infer P extends string }
-    ? Bad<`${N}: takes a tensor, not the layer ${P}; in a pipe write ${P}()`>
+    ? Invalid<`${N}: takes a tensor, not the layer ${P}; in a pipe write ${P}()`>
     : N extends 'checkpoint'
-      ? Bad<'checkpoint: takes no options; a budget is for checkpointWithin'>
-      : Bad<`${N}: takes no options; write ${N} alone`>
+      ? Invalid<'checkpoint: takes no options; a budget is for checkpointWithin'>
+      : Invalid<`${N}: takes no options; write ${N} alone`>
 
 type Given<A> = A extends infer B ? B : never
 
 /** What makes layers is not one itself: what the compiler then says stands where a layer has its op, in types only. */
 interface Uncalled<P extends string> {
-  readonly op: Bad<`the function ${P} is not a layer; call it, as in ${P}()`>
+  readonly op: Invalid<`the function ${P} is not a layer; call it, as in ${P}()`>
   readonly args: {}
 }
 

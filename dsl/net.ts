@@ -1,4 +1,4 @@
-import type { Through } from './apply'
+import type { ApplyLayers } from './apply'
 import type { AnyLayer, Layers } from './arguments'
 import type { Fit } from './fit'
 import { layer, type Layer } from './layer'
@@ -11,8 +11,8 @@ export const input = <const S extends Shape>(shape: Accept<Images<S>> & S): Star
   ({ input: shape, layers: [] }) as unknown as Start<S>
 
 /** The tensor after all `layers`, in order. A layer that does not fit is an error at that layer. */
-export const net = <X extends AnyTensor, const L extends Layers>(x: X, layers: Fit<X, L> & L): Through<X, L> =>
-  ({ ...x, layers: [...x.layers, ...layers] }) as unknown as Through<X, L>
+export const net = <X extends AnyTensor, const L extends Layers>(x: X, layers: Fit<X, L> & L): ApplyLayers<X, L> =>
+  ({ ...x, layers: [...x.layers, ...layers] }) as unknown as ApplyLayers<X, L>
 
 export interface Listed<L extends Layers> {
   readonly layers: L

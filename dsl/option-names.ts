@@ -2,7 +2,7 @@
 import type { MarkArguments } from './arguments'
 import { opRecords, type Op, type OpArguments } from './ops'
 import { allDims } from './ops/op-record'
-import type { AnyTensor, Bad } from './tensor'
+import type { AnyTensor, Invalid } from './tensor'
 
 /** What is told options that are checked by name: ops, and `tile` its counts. */
 export interface Told extends OpArguments {
@@ -37,7 +37,7 @@ const known = (of: keyof Told): readonly string[] => (of === 'tile' ? allDims : 
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase()
 
 /** Why a layer has no option of this name. */
-export const unknownOptionMistake = (of: keyof Told, name: string): string => {
+export const unknownOptionError = (of: keyof Told, name: string): string => {
   const options = known(of)
   const meaning = Object.hasOwn(meanings, plain(name)) ? meanings[plain(name) as keyof typeof meanings] : undefined
   const meant = options.find((option) => plain(option) === plain(name) || option === meaning)
@@ -45,9 +45,9 @@ export const unknownOptionMistake = (of: keyof Told, name: string): string => {
 }
 
 /** Why one of the options is none that a layer knows. */
-export const unknownOptionsMistake = (of: keyof Told, args: object): string | undefined => {
+export const validateOptionNames = (of: keyof Told, args: object): string | undefined => {
   const unknown = Object.keys(args).find((name) => !known(of).includes(name))
-  return unknown === undefined ? undefined : unknownOptionMistake(of, unknown)
+  return unknown === undefined ? undefined : unknownOptionError(of, unknown)
 }
 
 type Plain<Name> = Name extends `${infer Start}_${infer End}` ? Plain<`${Start}${End}`> : Lowercase<Name & string>
@@ -59,16 +59,16 @@ type Meant<Option, PlainName> = Option extends (PlainName extends keyof typeof m
 type List<Options> = Options extends readonly [readonly [infer Option, ...unknown[]], ...infer Rest]
   ? `${Option & string}${Rest extends readonly [] ? '' : `, ${List<Rest>}`}`
   : 'none'
-/** The type of what unknownOptionMistake returns, of options of these names and texts. */
+/** The type of what unknownOptionError returns, of options of these names and texts. */
 type UnknownOption<P extends string, Name extends string, Option, Texts> = [Meant<Option, Plain<Name>>] extends [never]
   ? `${P} has no option ${Name}; it takes ${List<Texts>}`
   : `${P} has no option ${Name}; did you mean ${Meant<Option, Plain<Name>> & string}?`
 
 /** Why these are no options of an op: one that it does not know, or lacks. */
-export const optionsMistake = (op: Op, args: object): string | undefined => {
+export const validateOptions = (op: Op, args: object): string | undefined => {
   const given = Object.entries(args).flatMap(([name, value]) => (value === undefined ? [] : [name]))
   const unknown = given.find((name) => !known(op).includes(name))
-  if (unknown !== undefined) return unknownOptionMistake(op, unknown)
+  if (unknown !== undefined) return unknownOptionError(op, unknown)
   const record = opRecords[op]
   const required: readonly string[] = 'required' in record ? record.required : []
   const missing = required.find((name) => !given.includes(name))
@@ -100,7 +100,7 @@ type Required = {
 export type Options<P extends keyof Told, A> = [keyof A] extends [keyof Told[P]]
   ? A extends Required[P]
     ? Partial<Told[P]>
-    : Bad<`${P}: ${Missing<P, A>} is missing`>
+    : Invalid<`${P}: ${Missing<P, A>} is missing`>
   : A extends AnyTensor
-    ? Bad<`${P}: in a pipe write ${P}()`>
-    : { readonly [K in Exclude<keyof A, keyof Told[P]> & string]: Bad<UnknownOption<P, K, keyof Told[P], Texts<P>>> } & Partial<Told[P]>
+    ? Invalid<`${P}: in a pipe write ${P}()`>
+    : { readonly [K in Exclude<keyof A, keyof Told[P]> & string]: Invalid<UnknownOption<P, K, keyof Told[P], Texts<P>>> } & Partial<Told[P]>

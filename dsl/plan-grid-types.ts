@@ -5,7 +5,7 @@ import type { PlanSegment } from './plan'
 import type { ShowSegment } from './plan-segment-types'
 import type { Summing } from './segment'
 import type { Shape } from './shape'
-import type { Bad } from './tensor'
+import type { Invalid } from './tensor'
 
 type Segments = readonly PlanSegment[]
 
@@ -33,7 +33,7 @@ type IsMany<G extends PlanSegment['grid'], S extends Shape> = [
 
 type GridsIn<E extends Entries, O extends readonly number[], X extends readonly unknown[], G extends Segments> = {
   readonly [K in keyof G]: MoreTiles<E, O, X, G[K]> extends infer Sentence extends string
-    ? { readonly grid: Bad<`${ShowSegment<G[K]>}: ${Sentence}`> }
+    ? { readonly grid: Invalid<`${ShowSegment<G[K]>}: ${Sentence}`> }
     : unknown
 }
 

@@ -1,6 +1,6 @@
 import type { Entries } from './flat-types'
 import type { Places } from './plan-text-types'
-import type { Bad } from './tensor'
+import type { Invalid } from './tensor'
 
 /** Why these are not the positions of all layers in an order in which they may run. */
 export type RightOrder<E extends Entries, O extends readonly number[]> = number extends O['length']
@@ -13,7 +13,7 @@ export type RightOrder<E extends Entries, O extends readonly number[]> = number 
           ? unknown
           : OrderFrom<E, O>
         : never
-    : Bad<`order: the model has ${E['length']} layers, its loss included, the order ${O['length']}`>
+    : Invalid<`order: the model has ${E['length']} layers, its loss included, the order ${O['length']}`>
 
 /** [0, 1, 2, ...] and [1, 2, 3, ...], as long as E. */
 export type Written<E> = { readonly [K in keyof E]: K extends `${infer Place extends number}` ? Place : never }
@@ -60,7 +60,7 @@ type OrderFrom<E extends Entries, O extends readonly number[], Done extends read
         ? OrderFrom<E, Later, readonly [...Done, unknown, unknown]>
         : readonly [
             ...Done,
-            Bad<`order: ${A} cannot run at position ${Done['length'] & number}; only a max pool may run before the rectifier that it follows`>,
+            Invalid<`order: ${A} cannot run at position ${Done['length'] & number}; only a max pool may run before the rectifier that it follows`>,
             ...Places<Rest>
           ]
   : unknown

@@ -25,7 +25,7 @@ const firstDefined = <A>(values: readonly A[], mistakeOf: (value: A, index: numb
 }
 
 /** Why a plan's layers are not those of the model. */
-export const layersMistake = (layers: readonly PlannedLayer[], texts: readonly string[]): string | undefined => {
+export const validateLayers = (layers: readonly PlannedLayer[], texts: readonly string[]): string | undefined => {
   const other = layers.slice(0, texts.length).findIndex(({ op, args }, place) => layerText(op, args) !== texts[place])
   if (other !== -1) {
     const { name, op, args } = layers[other]!
@@ -35,7 +35,7 @@ export const layersMistake = (layers: readonly PlannedLayer[], texts: readonly s
 }
 
 /** Why an input [B, C, H, W] is none, or not the model's own. */
-export const inputMistake = (own: Shape | undefined, input: Shape): string | undefined => {
+export const validateInput = (own: Shape | undefined, input: Shape): string | undefined => {
   if (input.length !== 4) return `input: takes images BxCxHxW, not ${showShape(input)}`
   if (!input.every((extent) => Number.isInteger(extent) && extent > 0)) return `input: ${showShape(input)} must be whole numbers above 0`
   return own === undefined || own.join() === input.join()
@@ -44,13 +44,13 @@ export const inputMistake = (own: Shape | undefined, input: Shape): string | und
 }
 
 /** Why a plan that needs `peak` bytes does not fit `budget`. */
-export const peakMistake = (peak: number, budget: number | null): string | undefined =>
+export const validatePeak = (peak: number, budget: number | null): string | undefined =>
   budget !== null && peak > budget ? `the peak of ${peak} bytes is over the budget of ${budget}` : undefined
 
 const elementBytes: Readonly<Record<string, number>> = { bf16: 2, float64: 8 }
 
 /** Why a plan whose first segment takes the whole input needs more than it says. */
-const inputBytesMistake = ({ input, peak, segments, device }: Plan): string | undefined => {
+const validateInputBytes = ({ input, peak, segments, device }: Plan): string | undefined => {
   const bytes = input.reduce((product, extent) => product * extent, elementBytes[device.precision] ?? 4)
   const isWhole = segments[0] !== undefined && tiledDims(segments[0].grid).length === 0
   return isWhole && peak < bytes ? `the plan's peak is ${peak} bytes, but its input alone needs ${bytes}` : undefined
@@ -66,7 +66,7 @@ const isReadNextOnly = (layers: readonly PlannedLayer[], place: number): boolean
  * Why these are not the positions of all layers, each in its place or a max pool before the rectifier that it follows, whose output
  * nothing else reads.
  */
-export const orderMistake = (layers: readonly PlannedLayer[], order: readonly number[]): string | undefined => {
+export const validateOrder = (layers: readonly PlannedLayer[], order: readonly number[]): string | undefined => {
   if (order.length !== layers.length) return `order: the model has ${layers.length} layers, its loss included, the order ${order.length}`
   for (let place = 0; place < order.length; place++) {
     if (order[place] === place) continue
@@ -82,7 +82,7 @@ type Asked = Dim | 'C'
 const without = (dims: readonly Asked[], allowed: readonly Asked[]): readonly Asked[] => dims.filter((dim) => !allowed.includes(dim))
 
 /** Why the layers from position `from` up to `to` cannot run together in tiles along `dims`. */
-const tiledMistake = (
+const validateTiles = (
   layers: readonly PlannedLayer[],
   { from, to }: Pick<PlanSegment, 'from' | 'to'>,
   dims: readonly Asked[]
@@ -104,23 +104,23 @@ const tiledMistake = (
 const tiledDims = (grid: PlanGrid & { readonly C?: number }): readonly Asked[] =>
   (['B', 'C', 'H', 'W'] as const).filter((dim) => (grid[dim] ?? 1) !== 1)
 
-const gridMistake = (layers: readonly PlannedLayer[], segment: PlanSegment, isLast: boolean): string | undefined => {
+const validateGrid = (layers: readonly PlannedLayer[], segment: PlanSegment, isLast: boolean): string | undefined => {
   const { grid, recompute } = segment
   if (!allDims.every((dim) => Number.isInteger(grid[dim]) && grid[dim] > 0)) return 'tile counts must be whole numbers above 0'
   const dims = tiledDims(grid)
   return (
-    tiledMistake(layers, segment, dims) ??
+    validateTiles(layers, segment, dims) ??
     (dims.length > 0 && !recompute && !isLast ? 'what is tiled is recomputed in backward; recompute must be true' : undefined)
   )
 }
 
-const loadMistake = ({ grid, loadsAhead }: PlanSegment): string | undefined =>
+const validatePrefetch = ({ grid, loadsAhead }: PlanSegment): string | undefined =>
   loadsAhead === undefined || tiledDims(grid).length > 0 ? undefined : 'loadsAhead: only a segment in tiles loads ahead'
 
 /** A segment whose checkpoint is its end alone. */
 export type UnnamedSegment = Omit<PlanSegment, 'checkpoint'> & { readonly checkpoint?: string }
 
-const checkpointMistake = (layers: readonly PlannedLayer[], { to, checkpoint }: UnnamedSegment): string | undefined => {
+const validateCheckpoint = (layers: readonly PlannedLayer[], { to, checkpoint }: UnnamedSegment): string | undefined => {
   const last = layers[to - 1]!.name
   if (checkpoint === undefined || checkpoint === last) return undefined
   return layers.some(({ name }) => name === checkpoint)
@@ -129,7 +129,7 @@ const checkpointMistake = (layers: readonly PlannedLayer[], { to, checkpoint }: 
 }
 
 /** Why a segment has no layer of this name. */
-const outsideMistake = (
+const outsideError = (
   layers: readonly PlannedLayer[],
   { from, to }: UnnamedSegment,
   field: 'winograd' | 'streams',
@@ -147,17 +147,20 @@ const isTransformable = (args: OpArguments['conv2d']): boolean => {
 }
 
 /** Why a segment cannot run these of its layers by Winograd; whether a device can is its own to say. */
-const winogradMistake = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
+const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
   firstDefined(segment.winograd ?? [], (name) => {
     const layer = layers.find((one) => one.name === name)
     if (layer !== undefined && layer.op !== 'conv2d') return `winograd: ${name} is no convolution but ${layer.op}`
-    const outside = outsideMistake(layers, segment, 'winograd', name)
+    const outside = outsideError(layers, segment, 'winograd', name)
     if (outside !== undefined || layer === undefined || isTransformable(layer.args as OpArguments['conv2d'])) return outside
     return `winograd: there is none for ${name} (${layerText(layer.op, layer.args)}); it takes 3x3 kernels with strides and dilations of 1 and one group`
   })
 
 /** Why the segment at `place` cannot run forward again before the backward of the next one that does not. */
-export const repeatsMistake = (segments: readonly Pick<PlanSegment, 'repeats' | 'recompute'>[], place: number): string | undefined => {
+export const validateRematerializations = (
+  segments: readonly Pick<PlanSegment, 'repeats' | 'recompute'>[],
+  place: number
+): string | undefined => {
   const { repeats, recompute } = segments[place]!
   if (repeats !== true) return undefined
   const before = segments.findIndex((segment, at) => at > place && segment.repeats !== true)
@@ -167,7 +170,7 @@ export const repeatsMistake = (segments: readonly Pick<PlanSegment, 'repeats' | 
 }
 
 /** Why the output of a layer cannot pass a segment in bands of rows. */
-export const bandsMistake = (
+export const validateHostRows = (
   name: string,
   { from, to, grid: { B, H, W } }: Pick<PlanSegment, 'from' | 'to' | 'grid'>
 ): string | undefined =>
@@ -176,11 +179,11 @@ export const bandsMistake = (
     : `streams: the output of ${name} passes segment ${from}..${to} in bands of rows, so its grid must be 1x${H}x1 instead of ${B}x${H}x${W}`
 
 /** Why outputs of these of a segment's layers cannot leave it for the host, as far as its own layers tell. */
-const streamMistake = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
-  firstDefined(segment.streams ?? [], (name) => outsideMistake(layers, segment, 'streams', name) ?? bandsMistake(name, segment))
+const validateHostTensor = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
+  firstDefined(segment.streams ?? [], (name) => outsideError(layers, segment, 'streams', name) ?? validateHostRows(name, segment))
 
 /** Why segments do not cover the layers, which stand (and number tensors) in the order in which they run, or are tiled where that is not exact. */
-export const segmentsMistake = (layers: readonly PlannedLayer[], segments: readonly UnnamedSegment[]): string | undefined => {
+export const validateSegments = (layers: readonly PlannedLayer[], segments: readonly UnnamedSegment[]): string | undefined => {
   const end = layers.length
   const early = (to: number): string => `the segments end at ${to}, but the model has ${end} layers, its loss included`
   return segments.length === 0
@@ -197,20 +200,20 @@ export const segmentsMistake = (layers: readonly PlannedLayer[], segments: reado
         if (!Number.isInteger(to) || to <= from || to > end) return within(`it must end after ${from} and at ${end} at the latest`)
         if (isLast && to !== end) return early(to)
         return within(
-          gridMistake(layers, segment as PlanSegment, isLast) ??
-            checkpointMistake(layers, segment) ??
-            loadMistake(segment as PlanSegment) ??
-            winogradMistake(layers, segment) ??
-            repeatsMistake(segments, place) ??
-            streamMistake(layers, segment)
+          validateGrid(layers, segment as PlanSegment, isLast) ??
+            validateCheckpoint(layers, segment) ??
+            validatePrefetch(segment as PlanSegment) ??
+            validateWinograd(layers, segment) ??
+            validateRematerializations(segments, place) ??
+            validateHostTensor(layers, segment)
         )
       })
 }
 
 /** Why tensors cannot wait on the host, as far as names tell; when they are made and read, only lowering knows. */
-export const residenceMistake = (layers: readonly PlannedLayer[], residence: readonly PlanHostStay[]): string | undefined => {
+export const validateSwapSchedule = (layers: readonly PlannedLayer[], residence: readonly PlanHostStay[]): string | undefined => {
   const tensors = new Set(
-    layers.flatMap(({ name, op }) => [`output of ${name}`, `input of ${name}`, ...(op === 'maxPool2d' ? [`winners of ${name}`] : [])])
+    layers.flatMap(({ name, op }) => [`output of ${name}`, `input of ${name}`, ...(op === 'maxPool2d' ? [`indices of ${name}`] : [])])
   )
   const moments = new Set(layers.flatMap(({ name }) => [`forward ${name}`, `backward ${name}`]))
   return firstDefined(residence, ({ tensor, swapOut, freed, swapIn }) =>
@@ -221,7 +224,7 @@ export const residenceMistake = (layers: readonly PlannedLayer[], residence: rea
 }
 
 /** Why a plan that leaves a tensor on the host cannot need no bytes there. */
-const hostMistake = ({ residence = [], segments, predicted }: Plan): string | undefined => {
+const validateHostBytes = ({ residence = [], segments, predicted }: Plan): string | undefined => {
   const [tensor] = [
     ...residence.map((stay) => stay.tensor),
     ...segments.flatMap(({ streams = [] }) => streams.map((name) => `output of ${name}`))
@@ -233,7 +236,7 @@ const hostMistake = ({ residence = [], segments, predicted }: Plan): string | un
 
 const pageBytes = 4096
 
-const placementMistake = ({ placement }: Plan): string | undefined =>
+const validatePlacement = ({ placement }: Plan): string | undefined =>
   placement === undefined || (placement.chunkBytes > 0 && placement.chunkBytes % pageBytes === 0)
     ? undefined
     : `placement: chunks of ${placement.chunkBytes} bytes are no whole pages of ${pageBytes}`
@@ -248,14 +251,14 @@ export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly num
  */
 export const checkPlan = <P extends Plan>(layers: readonly PlannedLayer[], own: Shape | undefined, plan: P): E.Either<string, P> => {
   const mistake =
-    layersMistake(layers, plan.layers) ??
-    inputMistake(own, plan.input) ??
-    peakMistake(plan.peak, plan.budget) ??
-    inputBytesMistake(plan) ??
-    orderMistake(layers, plan.order) ??
-    segmentsMistake(inPlanOrder(layers, plan.order), plan.segments) ??
-    residenceMistake(layers, plan.residence ?? []) ??
-    hostMistake(plan) ??
-    placementMistake(plan)
+    validateLayers(layers, plan.layers) ??
+    validateInput(own, plan.input) ??
+    validatePeak(plan.peak, plan.budget) ??
+    validateInputBytes(plan) ??
+    validateOrder(layers, plan.order) ??
+    validateSegments(inPlanOrder(layers, plan.order), plan.segments) ??
+    validateSwapSchedule(layers, plan.residence ?? []) ??
+    validateHostBytes(plan) ??
+    validatePlacement(plan)
   return mistake === undefined ? E.right(plan) : E.left(mistake)
 }

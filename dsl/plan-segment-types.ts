@@ -4,7 +4,7 @@ import type { PlanGrid, PlanSegment } from './plan'
 import type { Following } from './plan-order-types'
 import type { Places, UnknownFields } from './plan-text-types'
 import type { Dim, InsideDims, LastDims, Normalisation, ShowDims, StatisticsOf } from './segment'
-import type { Bad } from './tensor'
+import type { Invalid } from './tensor'
 
 type Segments = readonly PlanSegment[]
 
@@ -13,7 +13,7 @@ export type RightSegments<E, S extends Segments> = number extends S['length']
   ? unknown
   : E extends Entries
     ? S extends readonly []
-      ? Bad<EndsEarly<0, E['length']>>
+      ? Invalid<EndsEarly<0, E['length']>>
       : SegmentsFrom<S, E, Following<E>>
     : unknown
 
@@ -27,7 +27,7 @@ type SegmentsFrom<
 > = S extends readonly [infer G extends PlanSegment, ...infer Rest extends Segments]
   ? number extends G['from'] | G['to']
     ? unknown
-    : FieldMistake<G, At, Rest, E, F> extends infer Y
+    : FieldError<G, At, Rest, E, F> extends infer Y
       ? unknown extends Y
         ? SegmentsFrom<Rest, E, F, G['to'], readonly [...Passed, unknown]>
         : readonly [...Passed, Y, ...Places<Rest>]
@@ -36,17 +36,17 @@ type SegmentsFrom<
 
 export type ShowSegment<G extends PlanSegment> = `segment ${G['from']}..${G['to']}`
 /** Fields that a segment does not have. */
-type FieldMistake<G extends PlanSegment, At extends number, After extends Segments, E extends Entries, F extends readonly unknown[]> = [
+type FieldError<G extends PlanSegment, At extends number, After extends Segments, E extends Entries, F extends readonly unknown[]> = [
   keyof G
 ] extends [keyof PlanSegment]
   ? [keyof G['grid']] extends [keyof PlanGrid | 'C']
-    ? SegmentMistake<G, At, After, E, F>
+    ? SegmentError<G, At, After, E, F>
     : { readonly grid: UnknownFields<G['grid'], PlanGrid, 'a grid has no dimension'> }
   : UnknownFields<G, PlanSegment, 'a segment has no field'>
 
 type EndsEarly<To extends number, End extends number> = `the segments end at ${To}, but the model has ${End} layers, its loss included`
 
-type SegmentMistake<
+type SegmentError<
   G extends PlanSegment,
   At extends number,
   After extends Segments,
@@ -55,15 +55,15 @@ type SegmentMistake<
 > = G['from'] extends At
   ? [G['to'] extends F[number] ? true : false, Lte<G['to'], G['from']>] extends [true, false]
     ? [After['length'], G['to']] extends [0, Exclude<G['to'], E['length']>]
-      ? { readonly to: Bad<EndsEarly<G['to'], E['length']>> }
-      : GridMistake<G, After, E, F> extends infer Y
+      ? { readonly to: Invalid<EndsEarly<G['to'], E['length']>> }
+      : GridError<G, After, E, F> extends infer Y
         ? unknown extends Y
-          ? RepeatMistake<G, After, E, F>
+          ? RepeatError<G, After, E, F>
           : Y
         : never
-    : { readonly to: Bad<`${ShowSegment<G>}: it must end after ${G['from']} and at ${E['length']} at the latest`> }
+    : { readonly to: Invalid<`${ShowSegment<G>}: it must end after ${G['from']} and at ${E['length']} at the latest`> }
   : {
-      readonly from: Bad<
+      readonly from: Invalid<
         At extends 0
           ? `the first segment must start at 0, not at ${G['from']}`
           : `segments must follow each other: this one starts at ${G['from']}, the one before ends at ${At}`
@@ -73,37 +73,37 @@ type SegmentMistake<
 /** Dimensions of more than one tile; asking for C is refused by name. */
 export type Tiled<G> = { [D in keyof G]: G[D] extends 1 ? never : number extends G[D] ? never : D }[keyof G] & (Dim | 'C')
 
-type GridMistake<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> =
+type GridError<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> =
   Whole<`${G['grid']['B']} ${G['grid']['H']} ${G['grid']['W']}`> extends true
     ? [Tiled<G['grid']>] extends [never]
-      ? CheckpointMistake<G, E, F>
-      : TiledMistake<E, F, G['from'], G['to'], Tiled<G['grid']>> extends infer Sentence
+      ? CheckpointError<G, E, F>
+      : TiledError<E, F, G['from'], G['to'], Tiled<G['grid']>> extends infer Sentence
         ? Sentence extends string
-          ? { readonly grid: Bad<`${ShowSegment<G>}: ${Sentence}`> }
+          ? { readonly grid: Invalid<`${ShowSegment<G>}: ${Sentence}`> }
           : [After, G['recompute']] extends [readonly [unknown, ...unknown[]], false]
-            ? { readonly recompute: Bad<`${ShowSegment<G>}: what is tiled is recomputed in backward; recompute must be true`> }
-            : CheckpointMistake<G, E, F>
+            ? { readonly recompute: Invalid<`${ShowSegment<G>}: what is tiled is recomputed in backward; recompute must be true`> }
+            : CheckpointError<G, E, F>
         : never
-    : { readonly grid: Bad<`${ShowSegment<G>}: tile counts must be whole numbers above 0`> }
+    : { readonly grid: Invalid<`${ShowSegment<G>}: tile counts must be whole numbers above 0`> }
 
 /** Why the ops from position K up to To cannot be tiled along D together. */
-type TiledMistake<E extends Entries, F extends readonly unknown[], From extends number, To, D extends string, K = From> = E[K &
+type TiledError<E extends Entries, F extends readonly unknown[], From extends number, To, D extends string, K = From> = E[K &
   number] extends infer X extends Entry
   ? [D] extends [LastDims<X[1]>]
-    ? StatisticsMistake<X, From, K & number, D> extends infer Sentence
+    ? StatisticsError<X, From, K & number, D> extends infer Sentence
       ? Sentence extends string
         ? Sentence
         : F[K & number] extends To
           ? undefined
           : [D] extends [InsideDims<X[1]>]
-            ? TiledMistake<E, F, From, To, D, F[K & number]>
+            ? TiledError<E, F, From, To, D, F[K & number]>
             : `cannot tile along ${ShowDims<Exclude<D, InsideDims<X[1]>>>}; ${X[1]} sums over the pixels, so it must be the segment's last op`
       : never
     : `cannot tile along ${ShowDims<Exclude<D, LastDims<X[1]>>>}; ${X[1]} allows ${ShowDims<LastDims<X[1]>>}`
   : undefined
 
 /** Of the op at position K where it needs statistics along D of what its own segment makes, or of the net's input. */
-type StatisticsMistake<X extends Entry, From extends number, K extends number, D extends string> = X[1] extends Normalisation
+type StatisticsError<X extends Entry, From extends number, K extends number, D extends string> = X[1] extends Normalisation
   ? [D & StatisticsOf<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>, BackOf<X>] extends [
       infer Needed extends string,
       infer Back extends number
@@ -120,14 +120,14 @@ type StatisticsMistake<X extends Entry, From extends number, K extends number, D
 type BackOf<X extends Entry> = X extends readonly [...unknown[], infer Back extends number] ? Back : 0
 type Untileable<X extends Entry, D extends string> = `cannot tile along ${ShowDims<D>}; ${X[1]} needs the statistics of the whole`
 
-type CheckpointMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
-  ? LoadMistake<G, E, F>
+type CheckpointError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
+  ? LoadError<G, E, F>
   : NameBefore<G['to'], E> extends infer Last extends string
     ? G['checkpoint'] extends Last
-      ? LoadMistake<G, E, F>
+      ? LoadError<G, E, F>
       : G['checkpoint'] extends E[number][0]
-        ? { readonly checkpoint: Bad<`${ShowSegment<G>}: its last layer is ${Last}, not ${G['checkpoint']}`> }
-        : { readonly checkpoint: Bad<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last}`> }
+        ? { readonly checkpoint: Invalid<`${ShowSegment<G>}: its last layer is ${Last}, not ${G['checkpoint']}`> }
+        : { readonly checkpoint: Invalid<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last}`> }
     : never
 /** Name of the layer after which position To comes. */
 export type NameBefore<To extends number, E extends Entries> = (readonly [unknown, ...E])[To] extends readonly [infer Name, ...unknown[]]
@@ -135,12 +135,12 @@ export type NameBefore<To extends number, E extends Entries> = (readonly [unknow
   : never
 
 /** Why a segment has nothing to load ahead of. */
-type LoadMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+type LoadError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly loadsAhead: true
   readonly grid: Untiled
 }
-  ? { readonly loadsAhead: Bad<`${ShowSegment<G>}: loadsAhead: only a segment in tiles loads ahead`> }
-  : WinogradMistake<G, E, F>
+  ? { readonly loadsAhead: Invalid<`${ShowSegment<G>}: loadsAhead: only a segment in tiles loads ahead`> }
+  : WinogradError<G, E, F>
 export interface Untiled {
   readonly B: 1
   readonly H: 1
@@ -148,7 +148,7 @@ export interface Untiled {
 }
 
 /** Why a segment cannot run these of its layers by Winograd, at the names that are wrong. */
-type WinogradMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+type WinogradError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly winograd: infer W extends readonly [string, ...string[]]
 }
   ? WinogradWithin<E, F, G['from'], G['to']> extends infer Names extends string
@@ -196,9 +196,9 @@ type Unfit<G extends PlanSegment, Name extends string, E extends Entries, F exte
         ? Outside<G, Name, E, 'winograd'>
         : X[1] extends 'conv2d'
           ? Name extends NamesWithin<E, F, G['from'], G['to']>
-            ? Bad<`${ShowSegment<G>}: winograd: there is none for ${Name} (${X[2]}); it takes 3x3 kernels with strides and dilations of 1 and one group`>
+            ? Invalid<`${ShowSegment<G>}: winograd: there is none for ${Name} (${X[2]}); it takes 3x3 kernels with strides and dilations of 1 and one group`>
             : Outside<G, Name, E, 'winograd'>
-          : Bad<`${ShowSegment<G>}: winograd: ${Name} is no convolution but ${X[1]}`>
+          : Invalid<`${ShowSegment<G>}: winograd: ${Name} is no convolution but ${X[1]}`>
       : never
     : never
 /** Names of the layers from position K up to To. */
@@ -209,21 +209,21 @@ type NamesWithin<E extends Entries, F extends readonly unknown[], K, To, Names =
 type Outside<G extends PlanSegment, Name extends string, E extends Entries, Field extends string> = string extends Name
   ? unknown
   : Name extends E[number][0]
-    ? Bad<`${ShowSegment<G>}: ${Field}: ${Name} is not in this segment`>
-    : Bad<`${ShowSegment<G>}: ${Field}: there is no layer ${Name}`>
+    ? Invalid<`${ShowSegment<G>}: ${Field}: ${Name} is not in this segment`>
+    : Invalid<`${ShowSegment<G>}: ${Field}: there is no layer ${Name}`>
 
 /** Why a segment cannot run forward again before the backward of the one that follows. */
-type RepeatMistake<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
+type RepeatError<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly repeats: true
 }
   ? IsBeforeLast<After> extends true
     ? G['recompute'] extends false
-      ? { readonly recompute: Bad<`${ShowSegment<G>}: repeats: what runs forward again keeps nothing; recompute must be true`> }
-      : StreamMistake<G, E, F>
+      ? { readonly recompute: Invalid<`${ShowSegment<G>}: repeats: what runs forward again keeps nothing; recompute must be true`> }
+      : StreamError<G, E, F>
     : {
-        readonly repeats: Bad<`${ShowSegment<G>}: repeats: the last segment runs backward right after forward, so what leads up to it is still there`>
+        readonly repeats: Invalid<`${ShowSegment<G>}: repeats: the last segment runs backward right after forward, so what leads up to it is still there`>
       }
-  : StreamMistake<G, E, F>
+  : StreamError<G, E, F>
 /** Whether a segment that does not repeat, and is not the last, follows. */
 type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
   ? Next extends { readonly repeats: true }
@@ -236,7 +236,7 @@ type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
     : true
 
 /** Why outputs of these of a segment's layers cannot leave it for the host in bands of rows, at the names that are wrong. */
-type StreamMistake<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+type StreamError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly streams: infer W extends readonly [string, ...string[]]
 }
   ? NamesWithin<E, F, G['from'], G['to']> extends infer Names extends string
@@ -245,4 +245,4 @@ type StreamMistake<G extends PlanSegment, E extends Entries, F extends readonly 
   : unknown
 type InBands<G extends PlanSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
   ? unknown
-  : Bad<`${ShowSegment<G>}: streams: the output of ${Name} passes segment ${G['from']}..${G['to']} in bands of rows, so its grid must be 1x${G['grid']['H']}x1 instead of ${G['grid']['B']}x${G['grid']['H']}x${G['grid']['W']}`>
+  : Invalid<`${ShowSegment<G>}: streams: the output of ${Name} passes segment ${G['from']}..${G['to']} in bands of rows, so its grid must be 1x${G['grid']['H']}x1 instead of ${G['grid']['B']}x${G['grid']['H']}x${G['grid']['W']}`>

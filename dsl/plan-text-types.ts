@@ -1,13 +1,13 @@
 /** What plan types say in words of their own. */
 import type { IsUnion } from './flat-types'
-import type { Bad } from './tensor'
+import type { Invalid } from './tensor'
 
 /** As many as in a list, of which nothing is asked. */
 export type Places<L extends readonly unknown[]> = { readonly [K in keyof L]: unknown }
 
 /** Fields of G that Known does not have: "a segment has no field winogad; did you mean winograd?" */
 export type UnknownFields<G, Known, Words extends string> = {
-  readonly [K in Exclude<keyof G, keyof Known> & string]: Bad<`${Words} ${K}${Suggestion<Close<K, keyof Known & string>>}`>
+  readonly [K in Exclude<keyof G, keyof Known> & string]: Invalid<`${Words} ${K}${Suggestion<Close<K, keyof Known & string>>}`>
 }
 type Suggestion<Name extends string> = [Name] extends [never] ? '' : IsUnion<Name> extends true ? '' : `; did you mean ${Name}?`
 /** Names like this one but for small and capital letters, or that begin like it. */

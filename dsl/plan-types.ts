@@ -8,7 +8,7 @@ import type { RightSegments, Untiled } from './plan-segment-types'
 import type { Listed, Places, UnknownFields } from './plan-text-types'
 import type { Images } from './input-shape'
 import type { BytesOf, Shape, ShowShape } from './shape'
-import type { Bad } from './tensor'
+import type { Invalid } from './tensor'
 
 /** A plan with figures that it may not have; and one with fields that are forgotten, too: for those there are sentences. */
 interface Drawn extends Omit<Plan, 'predicted'> {
@@ -17,7 +17,7 @@ interface Drawn extends Omit<Plan, 'predicted'> {
 export type Sketch = Partial<Drawn>
 
 /**
- * What a plan must be besides P to fit the model M: anything, and Bad at the field that is wrong. What staging and plan-rules.ts do at
+ * What a plan must be besides P to fit the model M: anything, and Invalid at the field that is wrong. What staging and plan-rules.ts do at
  * run time, with the same sentences; where a type is wider than one value, only run time knows.
  */
 export type Right<M extends Model, P> = [keyof P] extends [keyof Plan]
@@ -25,7 +25,7 @@ export type Right<M extends Model, P> = [keyof P] extends [keyof Plan]
     ? P extends Drawn
       ? RightPlan<M, P>
       : unknown
-    : Bad<`${Missing<P>} is missing`>
+    : Invalid<`${Missing<P>} is missing`>
   : UnknownFields<P, Plan, 'a plan has no field'>
 
 type Demanded = readonly [
@@ -83,13 +83,13 @@ type RightName<Own extends string, Name extends string> = string extends Own | N
   ? unknown
   : Name extends Own
     ? unknown
-    : Bad<`model: the model is ${Own}, the plan for ${Name}`>
+    : Invalid<`model: the model is ${Own}, the plan for ${Name}`>
 
 type OneOf<Field extends string, Name extends string, Names extends readonly string[]> = string extends Name
   ? unknown
   : Name extends Names[number]
     ? unknown
-    : Bad<`${Field} is "${Name}", not one of ${Listed<Names>}`>
+    : Invalid<`${Field} is "${Name}", not one of ${Listed<Names>}`>
 
 type Objectives = readonly [
   ...['gradients', 'evaluate', 'train with sgd', 'train with sgd without momentum', 'train with adam', 'train with adamw']
@@ -98,13 +98,13 @@ type RightObjective<Text extends string> = string extends Text
   ? unknown
   : Text extends Objectives[number] | `${Objectives[number]},${string}`
     ? unknown
-    : Bad<`objective is "${Text}", not one that begins with ${Listed<Objectives>}`>
+    : Invalid<`objective is "${Text}", not one that begins with ${Listed<Objectives>}`>
 
 /** What waits on the host has bytes there. */
 type RightPrediction<P extends Drawn> = UnknownFields<P['predicted'], PlanFigures, 'the prediction has no figure'> & {
   readonly peakHostBytes?: P['predicted'] extends { readonly peakHostBytes: 0 }
     ? Waiting<P> extends infer Tensor extends string
-      ? Bad<`predicted: peakHostBytes cannot be 0 where the ${Tensor} waits on the host`>
+      ? Invalid<`predicted: peakHostBytes cannot be 0 where the ${Tensor} waits on the host`>
       : unknown
     : unknown
 }
@@ -125,7 +125,7 @@ type RightResidence<E extends Entries, P extends Drawn> = P extends { readonly r
   : unknown
 type RightStays<Names extends string, Pools extends string, R extends readonly PlanHostStay[]> = {
   readonly [K in keyof R]: UnknownFields<R[K], PlanHostStay, 'a tensor on the host has no field'> & {
-    readonly tensor: Named<R[K]['tensor'], `${'input' | 'output'} of ${Names}` | `winners of ${Pools}`, 'tensor'>
+    readonly tensor: Named<R[K]['tensor'], `${'input' | 'output'} of ${Names}` | `indices of ${Pools}`, 'tensor'>
     readonly swapOut: Named<R[K]['swapOut'], Moments<Names>, 'moment'>
     readonly freed: Named<R[K]['freed'], Moments<Names>, 'moment'>
     readonly swapIn: Named<R[K]['swapIn'], Moments<Names>, 'moment'>
@@ -136,29 +136,29 @@ type Named<Name extends string, Known extends string, What extends string> = str
   ? unknown
   : Name extends Known
     ? unknown
-    : Bad<`residence: there is no ${What} ${Name}`>
+    : Invalid<`residence: there is no ${What} ${Name}`>
 
 type RightInput<S extends Shape, Own extends Shape> =
   Images<S> extends infer Y
-    ? Y extends Bad<string>
+    ? Y extends Invalid<string>
       ? Y
       : [S] extends [Own]
         ? unknown
         : number extends S['length'] | S[number]
           ? unknown
-          : Bad<`input: the model takes ${ShowShape<Own>}, the plan is for ${ShowShape<S>}`>
+          : Invalid<`input: the model takes ${ShowShape<Own>}, the plan is for ${ShowShape<S>}`>
     : never
 
 type RightPeak<P extends Drawn> = [P['budget']] extends [number]
   ? Lte<P['peak'], P['budget']> extends true
     ? Enough<P>
-    : Bad<`the peak of ${P['peak']} bytes is over the budget of ${P['budget']}`>
+    : Invalid<`the peak of ${P['peak']} bytes is over the budget of ${P['budget']}`>
   : Enough<P>
 /** A segment without tiles takes the whole input. */
 type Enough<P extends Drawn> = P['segments'] extends readonly [{ readonly grid: Untiled }, ...unknown[]]
   ? Lte<InputBytes<P>, P['peak']> extends true
     ? unknown
-    : Bad<`the plan's peak is ${P['peak']} bytes, but its input alone needs ${InputBytes<P>}`>
+    : Invalid<`the plan's peak is ${P['peak']} bytes, but its input alone needs ${InputBytes<P>}`>
   : unknown
 type InputBytes<P extends Drawn> = P['device']['precision'] extends 'bf16'
   ? BytesOf<P['input'], 2>
@@ -182,6 +182,10 @@ type FirstOther<
       ? unknown
       : T extends X[2]
         ? FirstOther<RestE, RestL, Ours, Theirs, readonly [...Passed, unknown]>
-        : readonly [...Passed, Bad<`layer ${Passed['length'] & number}: the model has ${X[2]} (${X[0]}), the plan ${T}`>, ...Places<RestL>]
-    : Bad<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>
-  : Bad<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>
+        : readonly [
+            ...Passed,
+            Invalid<`layer ${Passed['length'] & number}: the model has ${X[2]} (${X[0]}), the plan ${T}`>,
+            ...Places<RestL>
+          ]
+    : Invalid<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>
+  : Invalid<`layers: the model has ${Ours}, its loss included, the plan ${Theirs}`>

@@ -39,7 +39,7 @@ export interface PlanSegment {
  * same as `freed`, and only the swap-in moves it.
  */
 export interface PlanHostStay {
-  /** 'output of LAYER', 'winners of LAYER' (of a max pool) or 'input of LAYER'. */
+  /** 'output of LAYER', 'indices of LAYER' (of a max pool) or 'input of LAYER'. */
   readonly tensor: string
   readonly swapOut: string
   /** From here on its place on the device is another's; computing waits here for the end of the swap-out. */

@@ -5,7 +5,7 @@ import type { Flat } from './flat-types'
 import { isMark } from './segment'
 
 /** Why the names of a flattened list are not different. */
-export const repeatedNameMistake = (layers: readonly FlatLayer[]): string | undefined => {
+export const validateNames = (layers: readonly FlatLayer[]): string | undefined => {
   const names = new Set<string>()
   for (const { op, name } of layers) {
     if (isMark(op)) continue

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { optionsMistake } from './option-names'
+import { validateOptions } from './option-names'
 import { opRecords, type Op, type OpArguments } from './ops'
 import type { ShapeRule } from './shape'
 
@@ -7,7 +7,7 @@ import type { ShapeRule } from './shape'
 const checked =
   <P extends Op>(op: P): ShapeRule<OpArguments[P]> =>
   (args, inputs, start) => {
-    const mistake = optionsMistake(op, args)
+    const mistake = validateOptions(op, args)
     return mistake === undefined ? (opRecords[op].shape as ShapeRule<OpArguments[P]>)(args, inputs, start) : E.left(mistake)
   }
 

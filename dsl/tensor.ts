@@ -13,19 +13,19 @@ declare const segment: unique symbol
 declare const mistake: unique symbol
 
 /** The shapes that a segment's layers have written so far, the last one first. They are only added up where a budget asks. */
-export interface Wrote<S extends Shape, Before> {
+export interface Writes<S extends Shape, Before> {
   readonly last: S
   readonly before: Before
 }
-export type Nothing = 'nothing'
+export type NoWrites = 'nothing'
 
 /** Bytes of float32 tensors; `number` when what was written is not known. */
 export type BytesWritten<W, Total = '0'> =
-  W extends Wrote<infer S, infer Before>
+  W extends Writes<infer S, infer Before>
     ? DigitsOf<BytesOf<S>> extends infer Bytes extends string
       ? BytesWritten<Before, Sum<Total, Bytes>>
       : number
-    : W extends Nothing
+    : W extends NoWrites
       ? NumberOf<Total>
       : number
 
@@ -96,13 +96,13 @@ export type Start<S extends Shape> = Tensor<
   Dim,
   readonly [never, S, never, readonly [never, {}, readonly [unknown]]],
   readonly [readonly [], readonly ['net', S, readonly []]],
-  Nothing
+  NoWrites
 >
 
 /** A mistake: no value has this type, so the compiler prints the sentence where one is expected. */
-export interface Bad<Sentence extends string> {
+export interface Invalid<Sentence extends string> {
   readonly [mistake]: Sentence
 }
 
 /** What a parameter must be besides X for the result Y: anything, unless Y is a mistake. */
-export type Accept<Y> = [Y] extends [Bad<string>] ? Y : unknown
+export type Accept<Y> = [Y] extends [Invalid<string>] ? Y : unknown

@@ -2,9 +2,9 @@ import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Layers, MarkArguments, Op, OpArguments } from './arguments'
 import { flatLayers, type FlatLayer } from './flat-layers'
-import { unknownOptionMistake } from './option-names'
+import { unknownOptionError } from './option-names'
 import { opRecords } from './ops'
-import { repeatedNameMistake } from './repeated-name'
+import { validateNames } from './repeated-name'
 import { allDims, dimsAtStart, isInPlace, isMark, showDims, statisticsOf, type Dim } from './segment'
 import { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
 import { shapeRules } from './shape-rules'
@@ -83,7 +83,7 @@ const applyTile = (counts: MarkArguments['tile'], isInBlock: boolean, segment: S
   const { dims, tiled, statistical } = segment
   if (isInBlock) return E.left('tile: stands inside a block; put it before or after the block')
   const unknown = Object.keys(counts).find((dim) => !['B', 'C', 'H', 'W'].includes(dim))
-  if (unknown !== undefined) return E.left(unknownOptionMistake('tile', unknown))
+  if (unknown !== undefined) return E.left(unknownOptionError('tile', unknown))
   const wanted = Object.entries(counts).filter(([, count]) => count !== 1)
   const unfit = wanted.find(([, count]) => !(Number.isInteger(count) && count > 0))
   if (unfit) return E.left('tile: counts must be whole numbers above 0')
@@ -144,6 +144,6 @@ export const trace = (layers: Layers, input: Shape): E.Either<string, readonly T
     traced.push({ ...layer, output: next.right.output })
     if (!isMark(layer.op)) shapes.push(next.right.output)
   }
-  const mistake = repeatedNameMistake(flat)
+  const mistake = validateNames(flat)
   return mistake === undefined ? E.right(traced) : E.left(mistake)
 }

@@ -4,10 +4,10 @@ import type { OutputShape } from './ops'
 import type { Dim, DimsAtStart, InPlace, InsideDims, LastDims, MoreTiles, Normalisation, ShowDims, StatisticsOf } from './segment'
 import type { Size } from './ops/options'
 import type { Shape, SizesOf } from './shape'
-import type { AnyTensor, BytesWritten, Counts, Nothing, Origin, Segment, ShapeOf, Tensor, Wrote } from './tensor'
+import type { AnyTensor, BytesWritten, Counts, NoWrites, Origin, Segment, ShapeOf, Tensor, Writes } from './tensor'
 
 /** The tensor, or the sentence that says why there is none: a string, which the compiler tells from a tensor without looking into it. */
-export type Made<X, N, A> =
+export type ApplyResult<X, N, A> =
   X extends Tensor<infer S, infer F, infer G, infer O, infer W>
     ? N extends Op
       ? ApplyOp<N, A, S, F, G, O, W, OutputShape<N, S, A, O[1][1]>>
@@ -21,7 +21,7 @@ export type Made<X, N, A> =
 type Contained<X, A> = A extends { readonly layer: infer L extends AnyLayer }
   ? [keyof Arguments] extends [L['op']]
     ? Tensor
-    : Made<X, L['op'], L['args']>
+    : ApplyResult<X, L['op'], L['args']>
   : A extends { readonly layers: infer L extends Layers }
     ? Walk<X, L>
     : A extends { readonly main: infer M extends Layers; readonly shortcut: infer S extends Layers }
@@ -46,14 +46,14 @@ type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends Segment,
                 Extract<F, InsideDims<G[0]> & LastDims<N>>,
                 readonly [N, S, G[2], G[3]],
                 readonly [G[3][2], O[1]],
-                InPlace<N, A> extends true ? W : Wrote<Y, W>
+                InPlace<N, A> extends true ? W : Writes<Y, W>
               >
           : Tensor<
               Y,
               Extract<F, InsideDims<G[0]> & LastDims<N>>,
               readonly [N, S, G[2], G[3]],
               readonly [G[3][2], O[1]],
-              InPlace<N, A> extends true ? W : Wrote<Y, W>
+              InPlace<N, A> extends true ? W : Writes<Y, W>
             >
         : `${N}: cannot tile along ${ShowDims<Exclude<G[3][0], LastDims<N>>>}; ${N} allows ${ShowDims<LastDims<N>>}`
       : `${N}: cannot tile along ${ShowDims<Exclude<G[3][0], InsideDims<G[0]>>>}; ${G[0]} sums over the pixels, so it must be the segment's last op (put a checkpoint after it)`
@@ -68,13 +68,13 @@ type Normalised<N extends Op, A, S extends Shape, F extends Dim, G extends Segme
       Extract<Exclude<F, D>, InsideDims<G[0]> & LastDims<N>>,
       readonly [N, S, [F & D] extends [never] ? G[2] : NeedsStatistics<N, O[0]['length']>, G[3]],
       readonly [G[3][2], O[1]],
-      InPlace<N, A> extends true ? W : Wrote<Y, W>
+      InPlace<N, A> extends true ? W : Writes<Y, W>
     >
   : `${N}: cannot tile along ${ShowDims<G[3][0] & D>}; ${NeedsStatistics<N, O[0]['length']>}`
 type NeedsStatistics<
   N extends Op,
-  Made extends number
-> = `${N} needs the statistics of the whole ${Made extends 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
+  ApplyResult extends number
+> = `${N} needs the statistics of the whole ${ApplyResult extends 0 ? 'input, so put a checkpoint after it' : 'tensor before it, so put a checkpoint before it'}`
 
 type Checkpoint<S extends Shape, G extends Segment, O extends Origin, W, A> =
   TilesOver<S, G> extends infer Sentence extends string
@@ -91,7 +91,7 @@ type Closed<S extends Shape, G extends Segment, O extends Origin> = Tensor<
   DimsAtStart<S>,
   readonly [never, S, never, readonly [never, {}, readonly [...G[3][2], unknown]]],
   O,
-  Nothing
+  NoWrites
 >
 
 /** Why a segment that ends with shape S has fewer rows, columns or images than tiles. */
@@ -166,7 +166,7 @@ type Steps<X, L extends Layers, End, I extends readonly unknown[] = readonly []>
       : Steps<X, L, Exclude<End, I['length']>, I> extends infer Y
         ? Y
         : never
-  : Made<X, L[I['length'] & number]['op'], L[I['length'] & number]['args']> extends infer Y
+  : ApplyResult<X, L[I['length'] & number]['op'], L[I['length'] & number]['args']> extends infer Y
     ? Y extends string
       ? Y
       : Steps<Y, L, End, readonly [...I, unknown]>

@@ -27,7 +27,7 @@ export type NativeSession = t.TypeOf<typeof nativeSession>
 export const nativeDevice = t.readonly(
   t.type({
     scratchBytes: call,
-    winnersBytes: call,
+    indicesBytes: call,
     activationLayout: call,
     weightLayouts: call,
     milliseconds: call,

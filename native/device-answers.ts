@@ -54,8 +54,8 @@ export const askedConvolution = (shape: ConvolutionShape, destination: Layout): 
   }
 }
 
-/** What a native device says of its layouts, and of the winners of a max pool; answers are remembered. */
-export const layoutsOf = (device: NativeDevice): Pick<DeviceModel, 'activationLayout' | 'weightLayouts' | 'winnersBytes'> => {
+/** What a native device says of its layouts, and of the indices of a max pool; answers are remembered. */
+export const layoutsOf = (device: NativeDevice): Pick<DeviceModel, 'activationLayout' | 'weightLayouts' | 'indicesBytes'> => {
   const activationLayout = memoize(
     ([channels, input]: readonly [number, boolean]) => `${channels},${input}`,
     ([channels, input]) => answered(layoutAnswer(device.activationLayout({ channels, input })))
@@ -67,8 +67,8 @@ export const layoutsOf = (device: NativeDevice): Pick<DeviceModel, 'activationLa
       (shape) => keyOfKernel(asked(shape)),
       (shape) => answered(weightLayoutsAnswer(device.weightLayouts(encoded(asked(shape)))))
     ),
-    winnersBytes: memoize(keyOfKernel, (kernel) =>
-      kernel.kind.startsWith('maxPool') ? answered(bytesAnswer(device.winnersBytes(encoded(kernel)))) : 0
+    indicesBytes: memoize(keyOfKernel, (kernel) =>
+      kernel.kind.startsWith('maxPool') ? answered(bytesAnswer(device.indicesBytes(encoded(kernel)))) : 0
     )
   }
 }

@@ -69,9 +69,9 @@ const largestSpace = 2 ** 46
 
 /** The operand whose size the device decides, by its place; -1 where there is none. */
 const unsizedOperand = ({ kind }: Kernel): number =>
-  Object.keys(kernelTable[kind].operands).findIndex((name) => name === 'scratch' || name === 'winners')
+  Object.keys(kernelTable[kind].operands).findIndex((name) => name === 'scratch' || name === 'indices')
 
-/** Of each kernel, the bytes that its scratch or winners may take in any launch: what its buffer has, where it is in one. */
+/** Of each kernel, the bytes that its scratch or indices may take in any launch: what its buffer has, where it is in one. */
 const workspacesOf = ({ kernels, buffers, ...sections }: Program): Float64Array => {
   const workspaces = new Float64Array(kernels.length).fill(largestSpace)
   const operands = kernels.map(unsizedOperand)

@@ -115,7 +115,7 @@ const bindingLayerOf = (live: readonly LiveBytes[]): string | undefined => {
 }
 
 /** What only tiles need. */
-const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights', 'roundWeights']
+const tileKernels: readonly KernelKind[] = ['copyBox', 'zero', 'reorderWeights', 'castWeights']
 
 /** Nanoseconds of all micro-batches. */
 interface SegmentTime {

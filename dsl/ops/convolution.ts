@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import type { Whole } from '../arithmetic'
 import type { NoImage, Shape } from '../shape'
 import { local, unary, type OpRecord } from './op-record'
-import { groupsMistake, sizesMistake, wholes, type GroupsMistake, type Option, type Padding, type Pair, type SizesMistake } from './options'
+import { validateGroups, sizesError, wholes, type GroupsError, type Option, type Padding, type Pair, type SizesError } from './options'
 import { windowed, type Dilation, type Kernel, type Numbers2, type Numbers4, type Pads, type Stride, type Windowed } from './window'
 
 export interface Conv2dArguments {
@@ -23,7 +23,7 @@ export interface Conv2dArguments {
 }
 
 const convolutionChannels = ({ out, groups = 1 }: Conv2dArguments, inChannels: number): E.Either<string, number> => {
-  const mistake = wholes([out, groups], 1) ? groupsMistake('conv2d', inChannels, out, groups) : sizesMistake('conv2d')
+  const mistake = wholes([out, groups], 1) ? validateGroups('conv2d', inChannels, out, groups) : sizesError('conv2d')
   return mistake === undefined ? E.right(out) : E.left(mistake)
 }
 
@@ -64,8 +64,8 @@ type Convolution<
   P extends Numbers4
 > = [Out, Groups] extends [infer O extends number, infer G extends number]
   ? Whole<`${O} ${G}`> extends false
-    ? SizesMistake<'conv2d'>
-    : GroupsMistake<'conv2d', C, O, G> extends infer Mistake
+    ? SizesError<'conv2d'>
+    : GroupsError<'conv2d', C, O, G> extends infer Mistake
       ? Mistake extends string
         ? Mistake
         : Windowed<'conv2d', B, O, In, K, T, D, P, false>

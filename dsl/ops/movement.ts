@@ -33,12 +33,12 @@ export interface PadArguments {
 export const padModes = ['zeros', 'reflect', 'replicate'] as const
 export type PadMode = (typeof padModes)[number]
 
-const factorMistake = (op: string): string => `${op}: the factor must be a whole number above 0`
-type FactorMistake<P extends string> = `${P}: the factor must be a whole number above 0`
+const factorError = (op: string): string => `${op}: the factor must be a whole number above 0`
+type FactorError<P extends string> = `${P}: the factor must be a whole number above 0`
 
 const pixelShuffleShape = imageRule<PixelShuffleArguments>('pixelShuffle', ({ factor }, [batch, channels, height, width]) =>
   !wholes([factor], 1)
-    ? E.left(factorMistake('pixelShuffle'))
+    ? E.left(factorError('pixelShuffle'))
     : channels % (factor * factor) !== 0
       ? E.left(`pixelShuffle: its ${channels} channels are no multiple of ${factor * factor}, the factor's square`)
       : E.right([batch, channels / (factor * factor), height * factor, width * factor])
@@ -46,7 +46,7 @@ const pixelShuffleShape = imageRule<PixelShuffleArguments>('pixelShuffle', ({ fa
 
 const pixelUnshuffleShape = imageRule<PixelUnshuffleArguments>('pixelUnshuffle', ({ factor }, [batch, channels, height, width]) =>
   !wholes([factor], 1)
-    ? E.left(factorMistake('pixelUnshuffle'))
+    ? E.left(factorError('pixelUnshuffle'))
     : height % factor !== 0 || width % factor !== 0
       ? E.left(`pixelUnshuffle: the factor ${factor} does not divide ${showShape([height, width])}`)
       : E.right([batch, channels * factor * factor, height / factor, width / factor])
@@ -97,7 +97,7 @@ export type PixelShuffleShape<S extends Shape, A> = S extends readonly [
 ]
   ? Option<A, 'factor', number> extends infer F extends number
     ? Whole<`${F}`> extends false
-      ? FactorMistake<'pixelShuffle'>
+      ? FactorError<'pixelShuffle'>
       : Divides<Mul<F, F>, C> extends false
         ? `pixelShuffle: its ${C} channels are no multiple of ${Mul<F, F>}, the factor's square`
         : readonly [B, Parts<C, Mul<F, F>>, Mul<H, F>, Mul<W, F>]
@@ -113,7 +113,7 @@ export type PixelUnshuffleShape<S extends Shape, A> = S extends readonly [
 ]
   ? Option<A, 'factor', number> extends infer F extends number
     ? Whole<`${F}`> extends false
-      ? FactorMistake<'pixelUnshuffle'>
+      ? FactorError<'pixelUnshuffle'>
       : [Divides<F, H>, Divides<F, W>] extends [true, true]
         ? readonly [B, Mul<C, Mul<F, F>>, Parts<H, F>, Parts<W, F>]
         : `pixelUnshuffle: the factor ${F} does not divide ${ShowShape<readonly [H, W]>}`

@@ -34,9 +34,9 @@ export interface InstanceNormArguments {
 
 type Normalisation = 'batchNorm' | 'groupNorm' | 'instanceNorm'
 
-const epsMistake = (op: Normalisation, eps: number): string | undefined => (eps > 0 ? undefined : `${op}: eps must be above 0, not ${eps}`)
+const validateEps = (op: Normalisation, eps: number): string | undefined => (eps > 0 ? undefined : `${op}: eps must be above 0, not ${eps}`)
 
-const aloneMistake = (op: Normalisation, image: Shape): string =>
+const noVarianceError = (op: Normalisation, image: Shape): string =>
   `${op}: one value per ${op === 'groupNorm' ? 'group' : 'channel'}, ${showShape(image)}, has no variance; give it more pixels${op === 'batchNorm' ? ' or images, or freeze it' : ''}`
 
 const valuesOfChannel = ([batch, , ...pixels]: Shape): number => pixels.reduce((all, extent) => all * extent, batch!)
@@ -51,30 +51,30 @@ const batchNormShape: UnaryRule<BatchNormArguments> = ({ eps = 1, momentum = 1, 
     ? E.left(`${takesEither} ${showShape(shape)}`)
     : kept(
         shape,
-        epsMistake('batchNorm', eps) ??
+        validateEps('batchNorm', eps) ??
           (!(momentum >= 0 && momentum <= 1)
             ? `batchNorm: the momentum ${momentum} is not in [0, 1]`
             : !frozen && valuesOfChannel(shape) === 1
-              ? aloneMistake('batchNorm', shape)
+              ? noVarianceError('batchNorm', shape)
               : undefined)
       )
 
 const groupNormShape = imageRule<GroupNormArguments>('groupNorm', ({ groups, eps = 1 }, image) =>
   kept(
     image,
-    epsMistake('groupNorm', eps) ??
+    validateEps('groupNorm', eps) ??
       (!wholes([groups], 1)
         ? 'groupNorm: groups must be a whole number above 0'
         : image[1] % groups !== 0
           ? `groupNorm: its ${image[1]} channels do not divide into ${groups} groups`
           : image[1] === groups && valuesOfChannel(image) === 1
-            ? aloneMistake('groupNorm', image)
+            ? noVarianceError('groupNorm', image)
             : undefined)
   )
 )
 
 const instanceNormShape = imageRule<InstanceNormArguments>('instanceNorm', ({ eps = 1 }, image) =>
-  kept(image, epsMistake('instanceNorm', eps) ?? (image[2] * image[3] === 1 ? aloneMistake('instanceNorm', image) : undefined))
+  kept(image, validateEps('instanceNorm', eps) ?? (image[2] * image[3] === 1 ? noVarianceError('instanceNorm', image) : undefined))
 )
 
 export const batchNorm = {
@@ -113,7 +113,7 @@ type Features = readonly [number, number]
 
 /** Whether eps is above 0. */
 type Positive<A> = `${Option<A, 'eps', 1> & number}` extends '0' | `-${string}` ? false : true
-type EpsMistake<P extends Normalisation, A> = `${P}: eps must be above 0, not ${Option<A, 'eps', 1> & number}`
+type EpsError<P extends Normalisation, A> = `${P}: eps must be above 0, not ${Option<A, 'eps', 1> & number}`
 
 type Fraction<N extends number> = `${N}` extends '0' | '1' | `0.${string}` | `${number}e-${number}` | (number extends N ? string : never)
   ? true
@@ -122,7 +122,7 @@ type Fraction<N extends number> = `${N}` extends '0' | '1' | `0.${string}` | `${
 /** The type of what the rule of batchNorm returns. */
 export type BatchNormShape<S extends Shape, A> = S extends Image | Features
   ? Positive<A> extends false
-    ? EpsMistake<'batchNorm', A>
+    ? EpsError<'batchNorm', A>
     : Fraction<Option<A, 'momentum', 1> & number> extends false
       ? `batchNorm: the momentum ${Option<A, 'momentum', 1> & number} is not in [0, 1]`
       : S extends readonly [1, number, 1, 1] | readonly [1, number]
@@ -135,7 +135,7 @@ export type BatchNormShape<S extends Shape, A> = S extends Image | Features
 /** The type of what the rule of groupNorm returns. */
 export type GroupNormShape<S extends Shape, A> = S extends Image
   ? Positive<A> extends false
-    ? EpsMistake<'groupNorm', A>
+    ? EpsError<'groupNorm', A>
     : Option<A, 'groups', 1> extends infer G extends number
       ? Whole<`${G}`> extends false
         ? 'groupNorm: groups must be a whole number above 0'
@@ -152,7 +152,7 @@ export type GroupNormShape<S extends Shape, A> = S extends Image
 /** The type of what the rule of instanceNorm returns. */
 export type InstanceNormShape<S extends Shape, A> = S extends Image
   ? Positive<A> extends false
-    ? EpsMistake<'instanceNorm', A>
+    ? EpsError<'instanceNorm', A>
     : S extends readonly [number, number, 1, 1]
       ? `instanceNorm: one value per channel, ${ShowShape<S>}, has no variance; give it more pixels`
       : S

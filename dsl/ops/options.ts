@@ -14,19 +14,19 @@ export const pair = (value: Pair): readonly [number, number] => (typeof value ==
 export const wholes = (values: readonly number[], least: number): boolean =>
   values.every((value) => Number.isInteger(value) && value >= least)
 
-export const sizesMistake = (op: string): string => `${op}: sizes must be whole numbers above 0, and paddings at least 0`
-/** The type of what sizesMistake returns. */
-export type SizesMistake<P extends string> = `${P}: sizes must be whole numbers above 0, and paddings at least 0`
+export const sizesError = (op: string): string => `${op}: sizes must be whole numbers above 0, and paddings at least 0`
+/** The type of what sizesError returns. */
+export type SizesError<P extends string> = `${P}: sizes must be whole numbers above 0, and paddings at least 0`
 
 /** Why channels do not divide into the groups of a convolution; undefined where they do. */
-export const groupsMistake = (op: string, inChannels: number, outChannels: number, groups: number): string | undefined =>
+export const validateGroups = (op: string, inChannels: number, outChannels: number, groups: number): string | undefined =>
   inChannels % groups !== 0
     ? `${op}: its ${inChannels} input channels do not divide into ${groups} groups`
     : outChannels % groups !== 0
       ? `${op}: its ${outChannels} output channels do not divide into ${groups} groups`
       : undefined
-/** The type of what groupsMistake returns. */
-export type GroupsMistake<P extends string, In extends number, Out extends number, Groups extends number> =
+/** The type of what validateGroups returns. */
+export type GroupsError<P extends string, In extends number, Out extends number, Groups extends number> =
   Divides<Groups, In> extends false
     ? `${P}: its ${In} input channels do not divide into ${Groups} groups`
     : Divides<Groups, Out> extends false

@@ -2,15 +2,15 @@
 import * as E from 'fp-ts/Either'
 import type { Add, Lte, Mul, NotNegative, Sub, Whole, WindowExtent } from '../arithmetic'
 import {
-  groupsMistake,
+  validateGroups,
   pair,
-  sizesMistake,
+  sizesError,
   wholes,
-  type GroupsMistake,
+  type GroupsError,
   type Height,
   type Option,
   type Pair,
-  type SizesMistake,
+  type SizesError,
   type Width
 } from './options'
 import { imageRule, showShape, type NoImage, type Shape } from '../shape'
@@ -42,7 +42,7 @@ const op = 'convTranspose2d'
 type Two = readonly [height: number, width: number]
 
 /** Between stride and dilation, where PyTorch leaves a border of nothing but bias. */
-const unreachedMistake = (added: Two, reach: Two): string =>
+const unreachedBorderError = (added: Two, reach: Two): string =>
   `${op}: the output padding ${showShape(added)} adds a border that no window reaches: keep it below stride and padding together, ${showShape(reach)}`
 
 /** PyTorch's: (H - 1) s - 2 p + d (k - 1) + outputPadding + 1 rows. */
@@ -50,14 +50,14 @@ const transposedShape = imageRule<ConvTranspose2dArguments>(op, (args, [batch, c
   const { out, groups = 1 } = args
   const [kernel, stride, dilation] = [pair(args.k), pair(args.s ?? 1), pair(args.d ?? 1)]
   const [padding, added] = [pair(args.p ?? 0), pair(args.outputPadding ?? 0)]
-  if (!wholes([out, groups, ...kernel, ...stride, ...dilation], 1) || !wholes([...padding, ...added], 0)) return E.left(sizesMistake(op))
-  const mistake = groupsMistake(op, channels, out, groups)
+  if (!wholes([out, groups, ...kernel, ...stride, ...dilation], 1) || !wholes([...padding, ...added], 0)) return E.left(sizesError(op))
+  const mistake = validateGroups(op, channels, out, groups)
   if (mistake !== undefined) return E.left(mistake)
   const isTooMuch = (side: 0 | 1): boolean => added[side] >= stride[side] && added[side] >= dilation[side]
   if (isTooMuch(0) || isTooMuch(1))
     return E.left(`${op}: the output padding ${showShape(added)} is not below the stride ${showShape(stride)} or the dilation`)
   if (added[0] >= stride[0] + padding[0] || added[1] >= stride[1] + padding[1])
-    return E.left(unreachedMistake(added, [stride[0] + padding[0], stride[1] + padding[1]]))
+    return E.left(unreachedBorderError(added, [stride[0] + padding[0], stride[1] + padding[1]]))
   const spread = (extent: number, side: 0 | 1): number =>
     (extent - 1) * stride[side] + windowExtent(kernel[side], dilation[side]) + added[side]
   const whole = [spread(height, 0), spread(width, 1)] as const
@@ -126,7 +126,7 @@ type Transposed<
   true,
   true
 ]
-  ? GroupsMistake<'convTranspose2d', S[1], Out, G> extends infer Mistake
+  ? GroupsError<'convTranspose2d', S[1], Out, G> extends infer Mistake
     ? Mistake extends string
       ? Mistake
       : true extends TooMuch<Added[0], T[0], D[0]> | TooMuch<Added[1], T[1], D[1]>
@@ -139,7 +139,7 @@ type Transposed<
               : readonly [S[0], Out, Sub<Whole[0], Mul<2, P[0]>>, Sub<Whole[1], Mul<2, P[1]>>]
             : never
     : never
-  : SizesMistake<'convTranspose2d'>
+  : SizesError<'convTranspose2d'>
 
 /** false where a number is not known: Lte answers true there. */
 type Known<N extends number> = number extends N ? false : true

@@ -4,14 +4,14 @@ import type { Add, ConvDim, NotNegative, Whole, WindowExtent } from '../arithmet
 import { showShape, type UnaryRule } from '../shape'
 import {
   pair,
-  sizesMistake,
+  sizesError,
   wholes,
   type Height,
   type Option,
   type Padding,
   type Pair,
   type Size,
-  type SizesMistake,
+  type SizesError,
   type Width
 } from './options'
 
@@ -77,7 +77,7 @@ export const windowed =
     if (E.isLeft(outChannels)) return outChannels
     const { kernel, stride, dilation, padding } = windowOf(args)
     const { top, bottom, left, right } = padding
-    if (!wholes([...kernel, ...stride, ...dilation], 1) || !wholes([top, bottom, left, right], 0)) return E.left(sizesMistake(op))
+    if (!wholes([...kernel, ...stride, ...dilation], 1) || !wholes([top, bottom, left, right], 0)) return E.left(sizesError(op))
     const extents = [windowExtent(kernel[0], dilation[0]), windowExtent(kernel[1], dilation[1])] as const
     const padded = [height! + top + bottom, width! + left + right] as const
     const ceilMode = args.ceilMode === true
@@ -128,7 +128,7 @@ export type Windowed<
         ? TooLarge<N, In, K, D, P>
         : readonly [B, C, H, W]
     : never
-  : SizesMistake<N>
+  : SizesError<N>
 
 type TooLarge<
   N extends string,

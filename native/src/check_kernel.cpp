@@ -94,9 +94,9 @@ void check(const Convolution& c) {
   checkTransformed(c, c.weightLayout);
   constexpr std::int64_t most = 7;  // of the forward direction, which has the most
   const auto from = [&](std::int64_t first) { return c.algorithm >= first && c.algorithm <= first + most; };
-  if (c.algorithm != 0 && c.algorithm != 1 && !from(cudnnAlgorithms) && !from(turnedAlgorithms))
+  if (c.algorithm != 0 && c.algorithm != 1 && !from(cudnnAlgorithms) && !from(rotatedAlgorithms))
     throw Failure("algorithm is none of 0, 1, " + text(cudnnAlgorithms) + " .. " + text(cudnnAlgorithms + most) + ", " +
-                  text(turnedAlgorithms) + " .. " + text(turnedAlgorithms + most) + ": " + text(c.algorithm));
+                  text(rotatedAlgorithms) + " .. " + text(rotatedAlgorithms + most) + ": " + text(c.algorithm));
   notNegative("slope", c.slope);
 }
 
@@ -143,7 +143,7 @@ void check(const Tile& t) {
   activationLayout("layout", t.layout);
 }
 
-void check(const SumPixels& s) { check(static_cast<const Tile&>(s)); }
+void check(const GlobalAveragePool& s) { check(static_cast<const Tile&>(s)); }
 
 void check(const Linear& l) {
   positive("batch", l.batch);
@@ -396,9 +396,9 @@ void checkFields(const Kernel& kernel) {
     case KernelKind::averagePoolForward:
     case KernelKind::averagePoolBackward:
       return check(decode<AveragePool>(kernel));
-    case KernelKind::sumPixelsForward:
-    case KernelKind::sumPixelsBackward:
-      return check(decode<SumPixels>(kernel));
+    case KernelKind::globalAveragePoolForward:
+    case KernelKind::globalAveragePoolBackward:
+      return check(decode<GlobalAveragePool>(kernel));
     case KernelKind::linearForward:
     case KernelKind::linearBackwardData:
     case KernelKind::linearBackwardWeights:
@@ -431,7 +431,7 @@ void checkFields(const Kernel& kernel) {
     case KernelKind::pixelCrossEntropyForward:
     case KernelKind::pixelCrossEntropyBackward:
       return check(decode<PixelCrossEntropy>(kernel));
-    case KernelKind::classesOfPixels:
+    case KernelKind::argmaxChannels:
       return checkClasses(decode<PlacedTile>(kernel));
     case KernelKind::momentsForward:
       return check(decode<GroupedTile>(kernel));
@@ -440,7 +440,7 @@ void checkFields(const Kernel& kernel) {
     case KernelKind::updateRunning:
       return check(decode<UpdateRunning>(kernel));
     case KernelKind::normaliseForward:
-    case KernelKind::normaliseSums:
+    case KernelKind::normaliseBackwardReduce:
     case KernelKind::normaliseBackward:
       return check(decode<Normalise>(kernel));
     case KernelKind::normaliseParameters:
@@ -456,9 +456,9 @@ void checkFields(const Kernel& kernel) {
       return check(decode<PointwiseSum>(kernel));
     case KernelKind::copyBox:
       return check(decode<CopyBox>(kernel));
-    case KernelKind::gather:
+    case KernelKind::packTile:
       return check(decode<StridedTile>(kernel));
-    case KernelKind::scatterAdd:
+    case KernelKind::unpackAddTile:
       return checkScatter(decode<StridedTile>(kernel));
     case KernelKind::zero:
       return check(decode<Zero>(kernel));
@@ -474,7 +474,7 @@ void checkFields(const Kernel& kernel) {
       return check(decode<ClipGradient>(kernel));
     case KernelKind::squareRoot:
       return check(decode<Count>(kernel));
-    case KernelKind::roundWeights:
+    case KernelKind::castWeights:
       return check(decode<Count>(kernel));
   }
 }

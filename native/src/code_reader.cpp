@@ -307,7 +307,7 @@ class Reader {
     return {least, most};
   }
 
-  // What a kernel writes lies apart from all else that it is given: labels and winners, once checked, stay as they are, and
+  // What a kernel writes lies apart from all else that it is given: labels and indices, once checked, stay as they are, and
   // threads share no element.
   void checkApart(const Launch& launch, const KernelInfo& info) const {
     const std::vector<OperandExtent>& extents = limits_.extents[launch.kernel];

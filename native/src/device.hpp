@@ -67,9 +67,9 @@ class Device {
   virtual Precision precision() const = 0;
   // Throws Failure (a sentence) when the device has no such kernel.
   virtual std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) = 0;
-  // Bytes of the `scratch` and `winners` operands.
+  // Bytes of the `scratch` and `indices` operands.
   virtual std::size_t scratchBytes(const Kernel& kernel) = 0;
-  virtual std::size_t winnersBytes(const Kernel& kernel) = 0;
+  virtual std::size_t indicesBytes(const Kernel& kernel) = 0;
   virtual Layout activationLayout(std::int64_t channels, bool input) = 0;
   struct WeightLayouts {
     Layout forward, backwardData;

@@ -147,11 +147,11 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
     }
     case KernelKind::maxPoolForward: {
       const auto p = decode<Pool>(kernel);
-      return {e.poolSource(p, p.layout), e.poolDestination(p, p.layout), sized(device.winnersBytes(kernel), 4)};
+      return {e.poolSource(p, p.layout), e.poolDestination(p, p.layout), sized(device.indicesBytes(kernel), 4)};
     }
     case KernelKind::maxPoolBackward: {
       const auto p = decode<Pool>(kernel);
-      return {e.poolDestination(p, p.layout), sized(device.winnersBytes(kernel), 4), e.poolSource(p, p.layout)};
+      return {e.poolDestination(p, p.layout), sized(device.indicesBytes(kernel), 4), e.poolSource(p, p.layout)};
     }
     case KernelKind::averagePoolForward: {
       const auto p = decode<AveragePool>(kernel);
@@ -161,12 +161,12 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       const auto p = decode<AveragePool>(kernel);
       return {e.poolDestination(p, p.layout), e.poolSource(p, p.layout)};
     }
-    case KernelKind::sumPixelsForward: {
-      const auto s = decode<SumPixels>(kernel);
+    case KernelKind::globalAveragePoolForward: {
+      const auto s = decode<GlobalAveragePool>(kernel);
       return {e.tile(s), e.parameters(checkedMultiply(s.batch, s.channels))};
     }
-    case KernelKind::sumPixelsBackward: {
-      const auto s = decode<SumPixels>(kernel);
+    case KernelKind::globalAveragePoolBackward: {
+      const auto s = decode<GlobalAveragePool>(kernel);
       return {e.elements(checkedMultiply(s.batch, s.channels)), e.tile(s)};
     }
     case KernelKind::linearForward:
@@ -238,7 +238,7 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       const bool forward = kernel.kind == KernelKind::pixelCrossEntropyForward;
       return {e.tile(c), classes(c, 4), e.parameters(c.channels), doubles(1), forward ? doubles(2) : e.tile(c)};
     }
-    case KernelKind::classesOfPixels: {
+    case KernelKind::argmaxChannels: {
       const auto t = decode<PlacedTile>(kernel);
       return {e.tile(t), classes(t, 1)};
     }
@@ -255,13 +255,13 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       return {moments(channels), e.parameters(channels), e.parameters(channels)};
     }
     case KernelKind::normaliseForward:
-    case KernelKind::normaliseSums:
+    case KernelKind::normaliseBackwardReduce:
     case KernelKind::normaliseBackward: {
       const auto n = decode<Normalise>(kernel);
       const OperandExtent tile = e.tile(n), rows = moments(statisticsRows(n)), parameters = e.parameters(n.channels);
       const std::int64_t sums = checkedMultiply(checkedMultiply(countedImages(n), n.channels), 2);
       if (kernel.kind == KernelKind::normaliseForward) return {tile, rows, parameters, parameters, tile};
-      if (kernel.kind == KernelKind::normaliseSums) return {tile, rows, parameters, parameters, tile, doubles(sums)};
+      if (kernel.kind == KernelKind::normaliseBackwardReduce) return {tile, rows, parameters, parameters, tile, doubles(sums)};
       return {tile, rows, parameters, parameters, doubles(sums), tile, tile};
     }
     case KernelKind::normaliseParameters: {
@@ -303,11 +303,11 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       if (b.ofParameters) return {e.parameters(source), e.parameters(destination)};
       return {e.elements(source), e.elements(destination)};
     }
-    case KernelKind::gather: {
+    case KernelKind::packTile: {
       const auto t = decode<StridedTile>(kernel);
       return {e.parameters(strided(t)), e.tile(t)};
     }
-    case KernelKind::scatterAdd: {
+    case KernelKind::unpackAddTile: {
       const auto t = decode<StridedTile>(kernel);
       return {e.tile(t), e.parameters(strided(t))};
     }
@@ -333,7 +333,7 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       const OperandExtent roots = doubles(decode<Count>(kernel).count);
       return {roots, roots};
     }
-    case KernelKind::roundWeights: {
+    case KernelKind::castWeights: {
       const std::int64_t count = decode<Count>(kernel).count;
       return {e.parameters(count), e.elements(count)};
     }

@@ -53,7 +53,7 @@ void checkLoadImage(const LoadImage& load, const ImageExtent& input) {
 void checkWorkspace(const KernelInfo& info, const std::vector<OperandExtent>& extents, std::int64_t planned) {
   for (std::size_t i = 0; i < info.operands.size(); ++i) {
     const std::string name = info.operands[i].name;
-    if ((name == "scratch" || name == "winners") && extents[i].bytes > planned)
+    if ((name == "scratch" || name == "indices") && extents[i].bytes > planned)
       throw Failure("takes " + std::to_string(extents[i].bytes) + " bytes of " + name + " on this device, where " + std::to_string(planned) +
                     " were planned");
   }

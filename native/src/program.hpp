@@ -28,7 +28,7 @@ struct EncodedProgram {
   double chunkBytes = 0, addressBytes = 0, residentBytes = 0;  // of virtual addressing; all 0 where there is none
   std::array<double, 4> input{};  // [B, C, H, W] of the images that loadImage reads
   std::vector<double> kernels;    // [code, ...fields] of one kernel after the other
-  // Of each kernel, the bytes that its scratch or winners may take, whose size the device decides; of any other kernel any number.
+  // Of each kernel, the bytes that its scratch or indices may take, whose size the device decides; of any other kernel any number.
   std::vector<double> workspaces;
   std::vector<EncodedSection> sections;
 };

@@ -24,7 +24,7 @@ constexpr Enough enoughAtOnce{0, 15, 1};
 constexpr Enough enoughQueued{0.5, 3, 100};  // events of a GPU tick in half a microsecond
 
 // In every byte: 0.186 as a float32 or bfloat16, 7e-9 as a float64. Denormal or infinite numbers would cost time that real ones do not.
-// Labels and winners are integers.
+// Labels and indices are integers.
 constexpr std::byte moderate{0x3E}, zero{0};
 
 struct Images {
@@ -91,7 +91,7 @@ double timeIn(Engines& engines, const Images& images, const Timed& timed, Device
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (timed.extents[i].bytes == 0) continue;
     const std::string name = table[i].name;
-    operands[i] = place(timed.extents[i].bytes, name == "labels" || name == "winners" ? zero : moderate);
+    operands[i] = place(timed.extents[i].bytes, name == "labels" || name == "indices" ? zero : moderate);
   }
   const std::unique_ptr<CompiledKernel> compiled = device.compile(timed.kernel);
   Section section;

@@ -77,7 +77,7 @@ bool runBounded(const EncodedProgram& encoded, Device& device, const StepParamet
     try {
       if (!interpreter->run(section, exchange.data(), step, progress)) throw std::logic_error("a section ended early");
     } catch (const Failure&) {
-      // Labels, winners and images are only known at run time.
+      // Labels, indices and images are only known at run time.
     }
     if (!exchange.intact()) throw std::logic_error("a section wrote beside its exchange buffer");
     if (interpreter->engines().arenaPeakBytes() > interpreter->program().peakBytes)

@@ -58,7 +58,7 @@ void fill(const Kernel& kernel, Operands& plain, const std::vector<Form>& forms,
         const double moments[]{count, means(random), count * variances(random)};
         std::memcpy(block.data() + row * sizeof(moments), moments, sizeof(moments));
       }
-    } else if (forms[i].kind != Form::Kind::other && forms[i].kind != Form::Kind::winners) {
+    } else if (forms[i].kind != Form::Kind::other && forms[i].kind != Form::Kind::indices) {
       fillFloats(block, random);
       if (forms[i].kind != Form::Kind::moment) continue;
       for (std::size_t k = 0; k < block.floatCount(); ++k) block.floats()[k] = std::fabs(block.floats()[k]);
@@ -151,7 +151,7 @@ class Comparison {
       case Form::Kind::maxima:
         std::memcpy(own.data(), plain.data(), plain.bytes());
         return;
-      case Form::Kind::winners:
+      case Form::Kind::indices:
       case Form::Kind::other:
         return;
     }
@@ -159,7 +159,7 @@ class Comparison {
 
   void check(const Kernel& kernel, std::size_t position, const Form& form, const Block& expected, const Block& actual) {
     const OperandInfo& info = kernelInfo(kernel.kind).operands[position];
-    if (info.use == Use::scratch || form.kind == Form::Kind::winners || form.kind == Form::Kind::labels) return;
+    if (info.use == Use::scratch || form.kind == Form::Kind::indices || form.kind == Form::Kind::labels) return;
     const auto fail = [&](const std::string& what) { throw Failure(describe(kernel) + ": " + info.name + " " + what); };
     if (form.kind == Form::Kind::other) {
       if (std::memcmp(expected.data(), actual.data(), expected.bytes()) != 0) fail("differs in its bytes");

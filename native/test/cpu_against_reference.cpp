@@ -399,10 +399,10 @@ void testMaxPool(Devices& devices) {
     const Kernel forward{KernelKind::maxPoolForward, fields}, backward{KernelKind::maxPoolBackward, fields};
     const Buffer input = reordered(device, source, x, Layout::plain, layout),
                  gradient = reordered(device, destination, dy, Layout::plain, layout);
-    const Buffer winners(device.winnersBytes(forward));
+    const Buffer indices(device.indicesBytes(forward));
     std::pair<Buffer, Buffer> result{Buffer(destination.elements(layout) * sizeof(float)), Buffer(source.elements(layout) * sizeof(float))};
-    run(device, forward, {input.operand(), result.first.operand(), winners.operand()});
-    run(device, backward, {gradient.operand(), winners.operand(), result.second.operand()});
+    run(device, forward, {input.operand(), result.first.operand(), indices.operand()});
+    run(device, backward, {gradient.operand(), indices.operand(), result.second.operand()});
     ++implementations["maxPool " + (&device == devices.cpu.get() ? cpuImplementationName(forward, devices.threads) : "oracle")];
     return result;
   };
@@ -453,7 +453,7 @@ void testNormalisation(Devices& devices, Devices& otherThreads) {
     return expected;
   };
   Doubles moments = compare(KernelKind::momentsForward, Doubles(static_cast<std::size_t>(3 * images * groups)), {}, {}, false);
-  compare(KernelKind::normaliseSums, Doubles(static_cast<std::size_t>(2 * images * shape.channels)), {1e-5, randomSlope()},
+  compare(KernelKind::normaliseBackwardReduce, Doubles(static_cast<std::size_t>(2 * images * shape.channels)), {1e-5, randomSlope()},
           {operand(moments), weights.operand(), bias.operand()}, true);
 }
 

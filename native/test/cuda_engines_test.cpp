@@ -50,7 +50,7 @@ class FakeGpu : public Device {
     return std::make_unique<Queued>(kernel, reference_->compile(kernel), context_, waits);
   }
   std::size_t scratchBytes(const Kernel&) override { return 0; }
-  std::size_t winnersBytes(const Kernel& kernel) override { return reference_->winnersBytes(kernel); }
+  std::size_t indicesBytes(const Kernel& kernel) override { return reference_->indicesBytes(kernel); }
   Layout activationLayout(std::int64_t, bool) override { return Layout::plain; }
   WeightLayouts weightLayouts(const Kernel&) override { return {Layout::plain, Layout::plain}; }
   std::unique_ptr<Engines> engines(const Spaces& spaces, double rate) override {
@@ -85,7 +85,7 @@ class FakeGpu : public Device {
         try {
           kernel->launch(operands, parameters);
         } catch (const Failure&) {
-          fault->kind = static_cast<std::int32_t>(cuda::FaultKind::winners);
+          fault->kind = static_cast<std::int32_t>(cuda::FaultKind::indices);
         }
       });
     }

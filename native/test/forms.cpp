@@ -33,7 +33,7 @@ Form poolDestination(const Window& w, Layout layout) { return activation(layout,
 Form resampledSource(const Resampled& r) { return activation(r.layout, r.batch, r.channels, r.inHeight, r.inWidth); }
 Form resampledDestination(const Resampled& r) { return activation(r.layout, r.batch, r.channels, r.outHeight, r.outWidth); }
 
-const Form plain{Form::Kind::plain}, winners{Form::Kind::winners}, labels{Form::Kind::labels}, moment{Form::Kind::moment},
+const Form plain{Form::Kind::plain}, indices{Form::Kind::indices}, labels{Form::Kind::labels}, moment{Form::Kind::moment},
     doubles{Form::Kind::doubles}, statistics{Form::Kind::statistics}, maxima{Form::Kind::maxima}, other{Form::Kind::other};
 
 }  // namespace
@@ -69,11 +69,11 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {plain, plain, plain};
     case KernelKind::maxPoolForward: {
       const auto p = decode<Pool>(kernel);
-      return {poolSource(p, p.layout), poolDestination(p, p.layout), winners};
+      return {poolSource(p, p.layout), poolDestination(p, p.layout), indices};
     }
     case KernelKind::maxPoolBackward: {
       const auto p = decode<Pool>(kernel);
-      return {poolDestination(p, p.layout), winners, poolSource(p, p.layout)};
+      return {poolDestination(p, p.layout), indices, poolSource(p, p.layout)};
     }
     case KernelKind::averagePoolForward: {
       const auto p = decode<AveragePool>(kernel);
@@ -83,10 +83,10 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       const auto p = decode<AveragePool>(kernel);
       return {poolDestination(p, p.layout), poolSource(p, p.layout)};
     }
-    case KernelKind::sumPixelsForward:
-      return {tile(decode<SumPixels>(kernel)), plain};
-    case KernelKind::sumPixelsBackward:
-      return {plain, tile(decode<SumPixels>(kernel))};
+    case KernelKind::globalAveragePoolForward:
+      return {tile(decode<GlobalAveragePool>(kernel)), plain};
+    case KernelKind::globalAveragePoolBackward:
+      return {plain, tile(decode<GlobalAveragePool>(kernel))};
     case KernelKind::linearForward:
     case KernelKind::linearBackwardWeights:
       return {plain, plain, plain, plain};
@@ -116,7 +116,7 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       const Form form = tile(decode<Normalise>(kernel));
       return {form, statistics, plain, plain, form};
     }
-    case KernelKind::normaliseSums: {
+    case KernelKind::normaliseBackwardReduce: {
       const Form form = tile(decode<Normalise>(kernel));
       return {form, statistics, plain, plain, form, doubles};
     }
@@ -180,13 +180,13 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       const Form form = tile(decode<Tile>(kernel));
       return {form, labels, plain, doubles, form};
     }
-    case KernelKind::classesOfPixels:
+    case KernelKind::argmaxChannels:
       return {tile(decode<Tile>(kernel)), other};
     case KernelKind::copyBox:
       return {plain, plain};
-    case KernelKind::gather:
+    case KernelKind::packTile:
       return {plain, tile(decode<StridedTile>(kernel))};
-    case KernelKind::scatterAdd:
+    case KernelKind::unpackAddTile:
       return {tile(decode<StridedTile>(kernel)), plain};
     case KernelKind::zero:
       return {other};
@@ -202,7 +202,7 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       return {doubles, plain};
     case KernelKind::squareRoot:
       return {doubles, doubles};
-    case KernelKind::roundWeights:
+    case KernelKind::castWeights:
       return {plain, plain};
   }
   return {};

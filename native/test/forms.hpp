@@ -7,7 +7,7 @@
 namespace tilefold::test {
 
 struct Form {
-  enum class Kind { plain, activation, weights, winners, labels, moment, doubles, statistics, maxima, other } kind = Kind::plain;
+  enum class Kind { plain, activation, weights, indices, labels, moment, doubles, statistics, maxima, other } kind = Kind::plain;
   Kernel toPlain{}, fromPlain{};  // of activation and weights: what reorders them
 };
 

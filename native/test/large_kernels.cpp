@@ -9,16 +9,16 @@ std::vector<Kernel> largeKernels() {
                               {k::sgd, {50003, 1, 0.01, 0.9}},
                               {k::adam, {50003, 1, 0.01, 0.9, 0.999, 1e-8, 1}},
                               {k::zero, {100001}},
-                              {k::sumPixelsForward, {2, 3, 150, 155, 0, 0.5}},
-                              {k::sumPixelsForward, {1, 70, 60, 61, 0, 0.5}},
-                              {k::sumPixelsForward, {1, 2000, 2, 2, 0, 0.5}},
+                              {k::globalAveragePoolForward, {2, 3, 150, 155, 0, 0.5}},
+                              {k::globalAveragePoolForward, {1, 70, 60, 61, 0, 0.5}},
+                              {k::globalAveragePoolForward, {1, 2000, 2, 2, 0, 0.5}},
                               {k::meanSquaredErrorForward, {1, 3, 100, 110, 0, 50000, 15000, 120, 77}},
                               {k::softmaxCrossEntropyForward, {70, 1000, 80}},
                               {k::softmaxCrossEntropyBackward, {150, 333, 150}},
                               {k::reorderActivation, {2, 70, 9, 37, 0, 0}},
                               {k::gather, {2, 40, 9, 37, 0, 20000, 400, 40}},
                               {k::gather, {2, 40, 9, 37, 0, 20000, 400, 37}},
-                              {k::scatterAdd, {2, 40, 9, 37, 0, 20000, 400, 40}}};
+                              {k::unpackAddTile, {2, 40, 9, 37, 0, 20000, 400, 40}}};
   for (const k kind : {k::resizeForward, k::resizeBackward}) {
     kernels.push_back({kind, {1, 21, 33, 20, 257, 160, 0, 33, 20, 257, 160, 1, 0}});
     kernels.push_back({kind, {1, 40, 90, 81, 30, 33, 0, 90, 81, 30, 33, 1, 1}});
@@ -48,7 +48,7 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({kind, {2, 21, 60, 77, 0, 100, 80, 255}});
     kernels.push_back({kind, {1, 300, 20, 11, 0, 20, 11, 7}});
   }
-  kernels.push_back({k::classesOfPixels, {2, 150, 60, 77, 0, 61, 90}});
+  kernels.push_back({k::argmaxChannels, {2, 150, 60, 77, 0, 61, 90}});
   // Rows apart, rows in whole vectors, rows that follow each other on one side and on both.
   for (const double add : {0, 1}) {
     kernels.push_back({k::copyBox, {2, 3, 4, 300, 5000, 1500, 310, 6000, 1600, 305, add, 0}});
@@ -60,13 +60,13 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({k::momentsForward, {2, channels, 110, 93, 0, channels, 0}});
     kernels.push_back({k::momentsForward, {2, channels, 110, 93, 0, 8, 1}});
     kernels.push_back({k::normaliseForward, {2, channels, 110, 93, 0, 8, 1, 1e-5, 0}});
-    kernels.push_back({k::normaliseSums, {2, channels, 110, 93, 0, channels, 0, 1e-5, 0}});
+    kernels.push_back({k::normaliseBackwardReduce, {2, channels, 110, 93, 0, channels, 0, 1e-5, 0}});
     kernels.push_back({k::normaliseBackward, {2, channels, 110, 93, 0, channels, 0, 1e-5, 0, 0}});
     kernels.push_back({k::activationBackward, {2, channels, 110, 93, 0, 2}});
     kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 16, 0, 160, 96, 0, 0}});
     kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 3, 0, 160, 20, 0, 1}});
   }
-  // Of stride 1, so that they run with turned weights too: padding alike, apart, more than the window reaches; dilation; groups.
+  // Of stride 1, so that they run with rotated weights too: padding alike, apart, more than the window reaches; dilation; groups.
   for (int algorithm = 0; algorithm < 6; ++algorithm) {
     kernels.push_back({k::convolutionBackwardData, {2, 6, 9, 8, 9, 8, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 5, 1, 0, 0, 0, 0}});
     kernels.push_back({k::convolutionBackwardData, {1, 4, 7, 8, 7, 7, 3, 2, 1, 1, 1, 1, 0, 2, 0, 0, 6, 2, 0, 0, 0, 0}});
@@ -77,7 +77,7 @@ std::vector<Kernel> largeKernels() {
   for (const double groups : {300, 100}) {
     kernels.push_back({k::momentsForward, {3, 300, 13, 17, 0, groups, 0}});
     kernels.push_back({k::normaliseForward, {3, 300, 13, 17, 0, groups, 0, 1e-5, 0}});
-    kernels.push_back({k::normaliseSums, {3, 300, 13, 17, 0, groups, 1, 1e-5, 0.5}});
+    kernels.push_back({k::normaliseBackwardReduce, {3, 300, 13, 17, 0, groups, 1, 1e-5, 0.5}});
     kernels.push_back({k::normaliseBackward, {3, 300, 13, 17, 0, groups, 1, 1e-5, 0.5, 1}});
   }
   kernels.push_back({k::momentsForward, {70, 515, 1, 1, 0, 515, 0}});

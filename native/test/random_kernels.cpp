@@ -260,8 +260,8 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
     case KernelKind::averagePoolForward:
     case KernelKind::averagePoolBackward:
       return averagePool(random);
-    case KernelKind::sumPixelsForward:
-    case KernelKind::sumPixelsBackward:
+    case KernelKind::globalAveragePoolForward:
+    case KernelKind::globalAveragePoolBackward:
       return append(tile(random), {fraction(random)});
     case KernelKind::linearForward:
     case KernelKind::linearBackwardData:
@@ -284,7 +284,7 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
     case KernelKind::updateRunning:
       return {count(40), fraction(random)};
     case KernelKind::normaliseForward:
-    case KernelKind::normaliseSums:
+    case KernelKind::normaliseBackwardReduce:
       return normalise(random);
     case KernelKind::normaliseParameters:
       return {count(3), count(40)};
@@ -319,12 +319,12 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
     case KernelKind::pixelCrossEntropyForward:
     case KernelKind::pixelCrossEntropyBackward:
       return append(classified(random), {static_cast<double>(number(random, 0, 1) == 0 ? 255 : 0)});
-    case KernelKind::classesOfPixels:
+    case KernelKind::argmaxChannels:
       return classified(random);
     case KernelKind::copyBox:
       return copyBox(random);
-    case KernelKind::gather:
-    case KernelKind::scatterAdd:
+    case KernelKind::packTile:
+    case KernelKind::unpackAddTile:
       return strided(random);
     case KernelKind::zero:
       return {count(100)};
@@ -336,7 +336,7 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
       return {count(200), 2 * fraction(random), 0.01, 0.9, 0.999, 1e-8, static_cast<double>(number(random, 0, 1))};
     case KernelKind::sumSquares:
     case KernelKind::squareRoot:
-    case KernelKind::roundWeights:
+    case KernelKind::castWeights:
       return {count(200)};
     case KernelKind::clipGradient:
       return {count(200), 0.1 + 2 * fraction(random)};

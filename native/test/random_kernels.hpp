@@ -21,6 +21,6 @@ std::vector<Kernel> largeKernels();
 // Convolutions and weights in the device's own layouts, other activations in any.
 Kernel inLayouts(const Kernel& plain, Device& device, Random& random);
 
-constexpr int kernelKindCount = static_cast<int>(KernelKind::roundWeights) + 1;
+constexpr int kernelKindCount = static_cast<int>(KernelKind::castWeights) + 1;
 
 }  // namespace tilefold::test

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type * as t from 'io-ts'
-import { unknownOptionsMistake, type AnyLayer, type Layers, type Model, type OpArguments } from '../../dsl'
+import { validateOptionNames, type AnyLayer, type Layers, type Model, type OpArguments } from '../../dsl'
 import { suggestion } from '../../staging/decoding/close-name'
 import { decodeAs, shown } from '../../staging/decoding/decode'
 import { exactly } from '../../staging/decoding/exactly'
@@ -115,7 +115,7 @@ const leaf = (place: string, op: string, args: unknown): Decoded => {
   if (codec === undefined) return E.left(`${place}: there is no layer ${shown(op)}${suggestion(op, known)}`)
   if (args === undefined) return E.left(`${place}: ${op} is called without its options`)
   if (typeof args !== 'object' || args === null) return E.left(`${place}: the options of ${op} are ${shown(args)}`)
-  const unknown = op === 'checkpoint' ? undefined : unknownOptionsMistake(op as keyof OpArguments | 'tile', args)
+  const unknown = op === 'checkpoint' ? undefined : validateOptionNames(op as keyof OpArguments | 'tile', args)
   if (unknown !== undefined) return E.left(`${place}: ${unknown}`)
   return E.bimap(
     (fault: string) => (fault.startsWith(`${op} `) ? `${place}: ${fault}` : `${place}: ${op}: ${fault}`),

@@ -23,11 +23,11 @@ type PlacedText = RankedText & Pick<Diagnostic, 'file' | 'start'>
 
 /**
  * The text of a diagnostic, and how much it tells: the DSL's own sentences, which stand inside the
- * compiler's as Bad<"...">, tell most.
+ * compiler's as Invalid<"...">, tell most.
  */
 const rankDiagnostic = ({ messageText, relatedInformation = [] }: Pick<Diagnostic, 'messageText' | 'relatedInformation'>): RankedText => {
   const all = lines(messageText)
-  const own = /Bad<"((?:[^"\\]|\\.)*)">/.exec(all.join(' '))?.[1]
+  const own = /Invalid<"((?:[^"\\]|\\.)*)">/.exec(all.join(' '))?.[1]
   if (own !== undefined) return { text: own.replace(/\\(.)/g, '$1'), rank: 0 }
   const last = withoutLongTypes(all.at(-1)!)
   const question = relatedInformation.flatMap((related) => lines(related.messageText)).find((line) => questionPattern.test(line))

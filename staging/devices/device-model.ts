@@ -64,8 +64,8 @@ export interface DeviceModel {
    * Bytes of the scratch operand (0: absent; `refusedBytes`: the device does not have the kernel).
    */
   readonly scratchBytes: (kernel: Kernel) => number
-  /** Bytes of `winners` of a maxPoolForward. */
-  readonly winnersBytes: (kernel: Kernel) => number
+  /** Bytes of `indices` of a maxPoolForward. */
+  readonly indicesBytes: (kernel: Kernel) => number
   /** Predicted time of one launch. */
   readonly milliseconds: (kernel: Kernel) => number
   /**

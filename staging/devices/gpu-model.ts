@@ -118,7 +118,7 @@ export const gpuModel = (
     activationLayout: (_, input) => (input ? layouts.input : layouts.activation),
     weightLayouts: () => layouts.weights,
     winograd: () => false,
-    winnersBytes: referenceModel(precision).winnersBytes,
+    indicesBytes: referenceModel(precision).indicesBytes,
     viewAlignment: vectorBytes,
     algorithms,
     scratchBytes: (kernel) => (isConvolution(kernel) ? scratchBytes(kernel) : 0),

@@ -10,7 +10,7 @@ import { kernelFields as fields } from './kernel-fields'
  *
  * Where activations have another type than parameters (Precision in program.ts), tiles and their gradients have the activations', as have
  * the weights that convolutions and linear layers read; all other operands have the parameters': biases, gradients of parameters, weights
- * of normalisations, a pixel sum that tiles add to, and the plain tensor of gather and scatterAdd.
+ * of normalisations, a pixel sum that tiles add to, and the plain tensor of packTile and unpackAddTile.
  */
 export type Use = 'read' | 'write' | 'accumulate' | 'scratch' | 'index'
 
@@ -56,9 +56,9 @@ export const kernelTable = {
     operands: { destination: 'read', destinationGradient: 'read', sourceGradient: 'write' },
     inPlace: ['destinationGradient']
   },
-  /** `winners`: which element of each window was largest (the first of equals), in a form of the device's own. */
-  maxPoolForward: { fields: fields.pool, operands: { source: 'read', destination: 'write', winners: 'write' } },
-  maxPoolBackward: { fields: fields.pool, operands: { destinationGradient: 'read', winners: 'read', sourceGradient: 'write' } },
+  /** `indices`: which element of each window was largest (the first of equals), in a form of the device's own. */
+  maxPoolForward: { fields: fields.pool, operands: { source: 'read', destination: 'write', indices: 'write' } },
+  maxPoolBackward: { fields: fields.pool, operands: { destinationGradient: 'read', indices: 'read', sourceGradient: 'write' } },
   /** Divides by the window's size with padding (countPadding 1) or without. */
   averagePoolForward: {
     fields: fields.averagePool,
@@ -69,8 +69,8 @@ export const kernelTable = {
     operands: { destinationGradient: 'read', sourceGradient: 'write' }
   },
   /** sum[b, c] += scale * sum of the tile's pixels; sum is plain [batch, channels]. */
-  sumPixelsForward: { fields: fields.sumPixels, operands: { source: 'read', sum: 'accumulate' } },
-  sumPixelsBackward: { fields: fields.sumPixels, operands: { sumGradient: 'read', sourceGradient: 'write' } },
+  globalAveragePoolForward: { fields: fields.sumPixels, operands: { source: 'read', sum: 'accumulate' } },
+  globalAveragePoolBackward: { fields: fields.sumPixels, operands: { sumGradient: 'read', sourceGradient: 'write' } },
   /** y[b, o] = sum_i x[b, i] w[o, i] + bias[o]; everything plain. */
   linearForward: {
     fields: fields.linear,
@@ -129,7 +129,7 @@ export const kernelTable = {
    * Adds to sums, two float64 for each channel (of each image where perImage is 1): of dy, and of dy times the normalised x. The
    * rectifier's part of the gradient is found from x.
    */
-  normaliseSums: {
+  normaliseBackwardReduce: {
     fields: withoutLast(fields.normalise),
     operands: { source: 'read', moments: 'read', weights: 'read', bias: 'read', destinationGradient: 'read', sums: 'accumulate' },
     optional: ['weights', 'bias']
@@ -231,16 +231,16 @@ export const kernelTable = {
     optional: ['classWeights']
   },
   /** The class of the largest score of each pixel (the first of equals), uint8 [B, fullHeight, fullWidth]. */
-  classesOfPixels: { fields: fields.placedTile, operands: { source: 'read', classes: 'write' } },
+  argmaxChannels: { fields: fields.placedTile, operands: { source: 'read', classes: 'write' } },
   /** A box of n0 x n1 x n2 rows of n3 contiguous elements, of activations or of parameters; strides in elements. `add` 1 adds to the destination. */
   copyBox: {
     fields: fields.copyBox,
     operands: { source: 'read', destination: 'accumulate' }
   },
   /** A tile of a plain strided tensor to a dense tile in `layout` (channel padding is zeroed). */
-  gather: { fields: fields.stridedTile, operands: { source: 'read', destination: 'write' } },
+  packTile: { fields: fields.stridedTile, operands: { source: 'read', destination: 'write' } },
   /** Adds a dense tile in `layout` to a plain strided tensor. */
-  scatterAdd: { fields: fields.stridedTile, operands: { source: 'read', destination: 'accumulate' } },
+  unpackAddTile: { fields: fields.stridedTile, operands: { source: 'read', destination: 'accumulate' } },
   /** Zeroes `bytes` bytes. */
   zero: { fields: fields.zero, operands: { destination: 'write' } },
   /** A tile of the step's uint8 images: (pixel / 255 - mean[c]) / deviation[c], with each image's crop, flips, turns and colour. channels <= 4. */
@@ -262,7 +262,7 @@ export const kernelTable = {
   /** Of `count` float64. */
   squareRoot: { fields: fields.count, operands: { source: 'read', destination: 'write' } },
   /** Weights as products read them: rounded to the activations' type, to the nearest, ties to even. */
-  roundWeights: { fields: fields.count, operands: { source: 'read', destination: 'write' } },
+  castWeights: { fields: fields.count, operands: { source: 'read', destination: 'write' } },
   /** Sums of an expression as of pointwiseBackward, of parameters' type where `rows` is below 2: the gradient of what is broadcast. */
   pointwiseSum: {
     fields: fields.pointwiseSum,

@@ -125,8 +125,8 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   maxPoolBackward: pool,
   averagePoolForward: pool,
   averagePoolBackward: pool,
-  sumPixelsForward: tile(1),
-  sumPixelsBackward: tile(1),
+  globalAveragePoolForward: tile(1),
+  globalAveragePoolBackward: tile(1),
   linearForward: linear,
   linearBackwardData: linear,
   linearBackwardWeights: linear,
@@ -151,12 +151,12 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   sumBias: tile(1),
   pixelCrossEntropyForward: smooth(1),
   pixelCrossEntropyBackward: smooth(2),
-  classesOfPixels: tile(1),
+  argmaxChannels: tile(1),
   momentsForward: tile(1),
   momentsOfRunning: ({ channels }) => ({ flops: 0, elements: 0, parameters: 8 * channels }),
   updateRunning: ({ channels }) => ({ flops: 0, elements: 0, parameters: 10 * channels }),
   normaliseForward: tile(2),
-  normaliseSums: tile(2),
+  normaliseBackwardReduce: tile(2),
   normaliseParameters: ({ images, channels }) => ({ flops: 0, elements: 0, parameters: (4 * images + 2) * channels }),
   normaliseBackward: (k) => tile(k.add === 1 ? 4 : 3)(k),
   addForward: counted(3),
@@ -168,8 +168,8 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
     const moved = (k.add === 1 ? 3 : 2) * k.n0 * k.n1 * k.n2 * k.n3
     return k.ofParameters === 1 ? { flops: 0, elements: 0, parameters: moved } : { flops: 0, elements: moved }
   },
-  gather: tile(2),
-  scatterAdd: tile(3),
+  packTile: tile(2),
+  unpackAddTile: tile(3),
   zero: ({ bytes }) => ({ flops: 0, elements: 0, parameters: bytes / 4 }),
   loadImage: tile(2),
   sgd: ofParameters(5),
@@ -177,7 +177,7 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   sumSquares: ofParameters(1),
   clipGradient: ofParameters(2),
   squareRoot: ofParameters(2),
-  roundWeights: ({ count }) => ({ flops: 0, elements: count, parameters: count })
+  castWeights: ({ count }) => ({ flops: 0, elements: count, parameters: count })
 }
 
 /** Floating-point operations of a convolution or a linear layer by direct kernels; none of anything else. */

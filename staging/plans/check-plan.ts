@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { layerText, orderMistake, segmentsMistake, type UnnamedSegment } from '../../dsl'
+import { layerText, validateOrder, validateSegments, type UnnamedSegment } from '../../dsl'
 import { inputError, type StagingError } from '../error'
 import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
@@ -68,10 +68,10 @@ const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
  * that is exact. The sentences are those of the plan's types.
  */
 export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverride): E.Either<StagingError, PlanOverride> => {
-  const misplaced = orderMistake(graph.nodes, order)
+  const misplaced = validateOrder(graph.nodes, order)
   if (misplaced !== undefined) return E.left(inputError(`${misplaced}.`))
   const running = inOrder(graph, order)
-  const mistake = segmentsMistake(running.nodes, segments.map(named(running)))
+  const mistake = validateSegments(running.nodes, segments.map(named(running)))
   if (mistake !== undefined) return E.left(inputError(`${mistake}.`))
   const fine = segments.flatMap((segment) => {
     const tooFine = validateGrid(running, segment, segment.grid)

@@ -1,4 +1,4 @@
-import { bandsMistake, repeatsMistake } from '../../dsl'
+import { validateHostRows, validateRematerializations } from '../../dsl'
 import type { Graph } from '../graph/graph'
 import type { Segment, Span } from './plan'
 import { crossesAfter, endsOf } from '../graph/tiling'
@@ -8,7 +8,7 @@ import { crossesAfter, endsOf } from '../graph/tiling'
  * the order in which it runs.
  */
 export const validateRematerialize = (graph: Graph, segments: readonly Segment[], place: number): string | undefined => {
-  const mistake = repeatsMistake(segments, place)
+  const mistake = validateRematerializations(segments, place)
   if (mistake !== undefined || segments[place]!.repeats !== true) return mistake
   const before = segments.find((segment, at) => at > place && segment.repeats !== true)!
   const far = endsOf(graph, segments[place]!).outputs.find((tensor) => crossesAfter(graph, tensor, before.to))
@@ -46,5 +46,5 @@ export const validateHostTensor = (graph: Graph, segments: readonly Segment[], {
   const touching = [position, ...graph.readers[position + 1]!]
   return segments
     .filter(({ from, to }) => touching.some((at) => from <= at && at < to))
-    .flatMap((segment) => bandsMistake(name, segment) ?? [])[0]
+    .flatMap((segment) => validateHostRows(name, segment) ?? [])[0]
 }

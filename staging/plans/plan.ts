@@ -42,7 +42,7 @@ const segment = t.readonly(
  */
 const hostStay = t.readonly(
   t.type({
-    /** 'output of LAYER', 'winners of LAYER' or 'input of LAYER'. */
+    /** 'output of LAYER', 'indices of LAYER' or 'input of LAYER'. */
     tensor: t.string,
     /** Where the tensor is listed again, the same as `freed`. */
     swapOut: t.number,

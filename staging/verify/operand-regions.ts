@@ -12,7 +12,7 @@ export interface Repeat {
 export type Region =
   /** Runs of `run` contiguous bytes, repeated; the outermost repetition first. The first begins `start` bytes (else 0) after the address. */
   | { readonly kind: 'bytes'; readonly start?: number; readonly repeats: readonly Repeat[]; readonly run: number }
-  /** As much as the device wants (scratch, winners): all of the buffer from here on. */
+  /** As much as the device wants (scratch, indices): all of the buffer from here on. */
   | { readonly kind: 'rest' }
   /** A coordinate of 0 .. limit. */
   | { readonly kind: 'index'; readonly limit: number }
@@ -225,18 +225,18 @@ const rows: Rows = {
     const all = contiguous(count * e)
     return { destination: all, destinationGradient: all, sourceGradient: all }
   },
-  maxPoolForward: (k, e) => ({ ...pool(k, e), winners: rest }),
+  maxPoolForward: (k, e) => ({ ...pool(k, e), indices: rest }),
   maxPoolBackward: (k, e) => {
     const { source, destination } = pool(k, e)
-    return { destinationGradient: destination, winners: rest, sourceGradient: source }
+    return { destinationGradient: destination, indices: rest, sourceGradient: source }
   },
   averagePoolForward: pool,
   averagePoolBackward: (k, e) => {
     const { source, destination } = pool(k, e)
     return { destinationGradient: destination, sourceGradient: source }
   },
-  sumPixelsForward: (k, e, p) => ({ source: tile(k, e), sum: contiguous(k.batch * k.channels * p) }),
-  sumPixelsBackward: (k, e) => ({ sumGradient: contiguous(k.batch * k.channels * e), sourceGradient: tile(k, e) }),
+  globalAveragePoolForward: (k, e, p) => ({ source: tile(k, e), sum: contiguous(k.batch * k.channels * p) }),
+  globalAveragePoolBackward: (k, e) => ({ sumGradient: contiguous(k.batch * k.channels * e), sourceGradient: tile(k, e) }),
   linearForward: linear,
   linearBackwardData: (k, e, p) => {
     const { source, weights, destination } = linear(k, e, p)
@@ -283,7 +283,7 @@ const rows: Rows = {
   sumBias: (k, e, p) => ({ destinationGradient: tile(k, e), biasGradient: contiguous(k.channels * p) }),
   pixelCrossEntropyForward: (k, e, p) => ({ ...pixelLoss(k, e, p), loss: contiguous(lossBytes) }),
   pixelCrossEntropyBackward: (k, e, p) => ({ ...pixelLoss(k, e, p), sourceGradient: tile(k, e) }),
-  classesOfPixels: (k, e) => ({ source: tile(k, e), classes: classesOf(k, 1) }),
+  argmaxChannels: (k, e) => ({ source: tile(k, e), classes: classesOf(k, 1) }),
   momentsForward: (k, e) => ({ source: tile(k, e), moments: moments(images(k) * k.groups) }),
   momentsOfRunning: ({ channels }, _, p) => ({
     mean: contiguous(channels * p),
@@ -296,7 +296,11 @@ const rows: Rows = {
     variance: contiguous(channels * p)
   }),
   normaliseForward: (k, e, p) => ({ ...normalisation(k, e, p), destination: tile(k, e) }),
-  normaliseSums: (k, e, p) => ({ ...normalisation(k, e, p), destinationGradient: tile(k, e), sums: gradientSums(images(k), k.channels) }),
+  normaliseBackwardReduce: (k, e, p) => ({
+    ...normalisation(k, e, p),
+    destinationGradient: tile(k, e),
+    sums: gradientSums(images(k), k.channels)
+  }),
   normaliseParameters: ({ images, channels }, _, p) => ({
     sums: gradientSums(images, channels),
     weightGradient: contiguous(channels * p),
@@ -341,8 +345,8 @@ const rows: Rows = {
       destination: box([k.destinationStride0, k.destinationStride1, k.destinationStride2])
     }
   },
-  gather: (k, e, p) => ({ source: strided(k, p), destination: tile(k, e) }),
-  scatterAdd: (k, e, p) => ({ source: tile(k, e), destination: strided(k, p) }),
+  packTile: (k, e, p) => ({ source: strided(k, p), destination: tile(k, e) }),
+  unpackAddTile: (k, e, p) => ({ source: tile(k, e), destination: strided(k, p) }),
   zero: ({ bytes }) => ({ destination: contiguous(bytes) }),
   loadImage: (k, e) => ({ destination: tile(k, e), ...origin(k) }),
   sgd: ({ count }, _, p) => {
@@ -356,7 +360,7 @@ const rows: Rows = {
   sumSquares: ({ count }, _, p) => ({ source: contiguous(count * p), sum: contiguous(doubleBytes) }),
   clipGradient: ({ count }, _, p) => ({ sumSquares: contiguous(doubleBytes), gradient: contiguous(count * p) }),
   squareRoot: ({ count }) => ({ source: contiguous(count * doubleBytes), destination: contiguous(count * doubleBytes) }),
-  roundWeights: ({ count }, e, p) => ({ source: contiguous(count * p), destination: contiguous(count * e) })
+  castWeights: ({ count }, e, p) => ({ source: contiguous(count * p), destination: contiguous(count * e) })
 }
 
 export interface OperandRegion {

@@ -35,8 +35,8 @@ const seeding = "the tiles' backward"
 /** Pixels of the tile that a sum, or a maximum, runs over, and of the whole tensor. */
 const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly times: number } => {
   switch (kernel?.kind) {
-    case 'sumPixelsForward':
-    case 'sumPixelsBackward':
+    case 'globalAveragePoolForward':
+    case 'globalAveragePoolBackward':
       return { pixels: kernel.height * kernel.width, times: Math.round(1 / kernel.scale) }
     case 'globalMaxPoolForward':
     case 'globalMaxPoolBackward':
@@ -47,7 +47,7 @@ const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly
 }
 
 /** What a kernel that reduces pixels makes of them. */
-const reducedOperands: { readonly [K in KernelKind]?: string } = { sumPixelsForward: 'sum', globalMaxPoolForward: 'destination' }
+const reducedOperands: { readonly [K in KernelKind]?: string } = { globalAveragePoolForward: 'sum', globalMaxPoolForward: 'destination' }
 
 /**
  * Whether a kernel makes the gradient of a normalisation's input of that of its output, in its

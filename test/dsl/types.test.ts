@@ -253,7 +253,7 @@ types('segments: the same shape, or the same sentence', () => {
   const found = answers(
     `import * as dsl from '../../dsl'
     import type { WalkToEnd } from '../../dsl/walk'
-    import type { FoundIn } from '../../dsl/mistake-place'
+    import type { FoundIn } from '../../dsl/error-place'
     import type { RepeatedName, Repeats } from '../../dsl/repeated-name'
     import type { ShapeOf, Start } from '../../dsl/tensor'
     const layers = [${Object.keys(layers).map((name) => `dsl.${name}`)}] as const
@@ -368,7 +368,7 @@ types('plans: right, or the same sentence', () => {
         case 10:
           return changed({ winograd: ['features.0', name].slice(place > 1 ? 1 : 0) })
         case 12:
-          return { ...right, residence: [{ ...stay, tensor: `${['output', 'winners', 'weights'][place % 3]} of ${name}` }] }
+          return { ...right, residence: [{ ...stay, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
         case 13:
           return { ...right, residence: [stay, { ...stay, freed: `${['forward', 'backward', 'beside'][place % 3]} ${name}` }] }
         case 14:
@@ -395,8 +395,8 @@ types('plans: right, or the same sentence', () => {
   const found = answers(
     `import type { planned } from './planned-model'
     import type { Right } from '../../dsl/plan-types'
-    import type { Bad } from '../../dsl/tensor'
-    type Sentences<T> = T extends Bad<infer Sentence> ? Sentence : unknown extends T ? never : T extends object ? Each<T> : never
+    import type { Invalid } from '../../dsl/tensor'
+    type Sentences<T> = T extends Invalid<infer Sentence> ? Sentence : unknown extends T ? never : T extends object ? Each<T> : never
     type Each<T> = { [K in keyof T]: Sentences<T[K]> }[T extends readonly unknown[] ? number & keyof T : keyof T]`,
     plans.map((one) => `Exclude<Each<Right<typeof planned, ${literal(one)}>>, undefined>`)
   )

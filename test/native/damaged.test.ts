@@ -82,19 +82,19 @@ const pool: Kernel = {
   ...{ kernelHeight: 3, kernelWidth: 3, strideHeight: 1, strideWidth: 1, dilationHeight: 1, dilationWidth: 1 },
   ...{ padTop: 1, padBottom: 1, padLeft: 1, padRight: 1 }
 }
-const launchPool = (winners: Address, buffers: Program['buffers'] = []): Written => ({
+const launchPool = (indices: Address, buffers: Program['buffers'] = []): Written => ({
   kernels: [pool],
-  code: [launch(0, arena(0), arena(128), winners)],
+  code: [launch(0, arena(0), arena(128), indices)],
   buffers
 })
 
-test('a device that takes more for winners than their buffer has', () => {
-  const winners = { ...arena(256), buffer: 0 }
-  const buffer = { name: 'winners', offset: 192, role: 'local' } as const
-  right(open(launchPool(winners, [{ ...buffer, bytes: 64 + 36 }]))).close()
+test('a device that takes more for indices than their buffer has', () => {
+  const indices = { ...arena(256), buffer: 0 }
+  const buffer = { name: 'indices', offset: 192, role: 'local' } as const
+  right(open(launchPool(indices, [{ ...buffer, bytes: 64 + 36 }]))).close()
   assert.ok(
-    left(open(launchPool(winners, [{ ...buffer, bytes: 64 + 35 }]))).message.includes(
-      'kernel 0, maxPoolForward, takes 36 bytes of winners on this device, where 35 were planned'
+    left(open(launchPool(indices, [{ ...buffer, bytes: 64 + 35 }]))).message.includes(
+      'kernel 0, maxPoolForward, takes 36 bytes of indices on this device, where 35 were planned'
     )
   )
 })

@@ -137,7 +137,7 @@ const survives = async (options: EncodedSessionOptions): Promise<boolean> => {
     const exchange = new ArrayBuffer(exchangeBytes + canary)
     new Uint8Array(exchange).fill(0xc5, exchangeBytes)
     const timer = setTimeout(session.interrupt, 200)
-    // Labels, winners and images are only known at run time, so it may fail as well.
+    // Labels, indices and images are only known at run time, so it may fail as well.
     await session.run(name as SectionName, exchange, parameters, [image])()
     clearTimeout(timer)
     assert.ok(

@@ -135,7 +135,7 @@ for (const [name, kind] of Object.entries(kinds)) {
         test(`gradients are those of finite differences, ${where}`, async () => {
           const images = kind.perImage === 1 ? batch : 1
           const none = new Float64Array(2 * images * channels)
-          const sums = Float64Array.from((await runKernel({ kind: 'normaliseSums', ...fields }, [...read, dy, none], target))[5]!)
+          const sums = Float64Array.from((await runKernel({ kind: 'normaliseBackwardReduce', ...fields }, [...read, dy, none], target))[5]!)
           const ofParameters: Kernel = { kind: 'normaliseParameters', images, channels }
           const [, weightGradient, biasGradient] = await runKernel(ofParameters, [sums, weights, weights], target)
           close(weightGradient!, byWeights, slack)

@@ -67,7 +67,7 @@ for (const target of targets) {
       close(found[4]!, [1 + loss, 2 + right], target)
       const gradient = await runKernel({ kind: 'pixelCrossEntropyBackward', ...tile, ignored }, [...given, zeros(scores.length)], target)
       close(gradient[4]!, sourceGradient, target)
-      const predicted = await runKernel({ kind: 'classesOfPixels', ...tile }, [scores, new Uint8Array(classes.length)], target)
+      const predicted = await runKernel({ kind: 'argmaxChannels', ...tile }, [scores, new Uint8Array(classes.length)], target)
       assert.equal(predicted[1], classes)
     }
   })
@@ -77,12 +77,12 @@ for (const target of targets) {
       const [height, width] = [2, 5]
       const tile = { batch: 1, channels, height, width, layout: 0, fullHeight: height, fullWidth: width }
       const scores = [...wave(channels * height * width, 1)]
-      const finite = (await runKernel({ kind: 'classesOfPixels', ...tile }, [scores, new Uint8Array(height * width)], target))[1]!
+      const finite = (await runKernel({ kind: 'argmaxChannels', ...tile }, [scores, new Uint8Array(height * width)], target))[1]!
       const pixels = [0, 3, 8, 9]
       ;[NaN, Infinity, -Infinity, NaN].forEach(
         (value, index) => (scores[((index * 37) % channels) * height * width + pixels[index]!] = value)
       )
-      const classes = (await runKernel({ kind: 'classesOfPixels', ...tile }, [scores, new Uint8Array(height * width)], target))[1]!
+      const classes = (await runKernel({ kind: 'argmaxChannels', ...tile }, [scores, new Uint8Array(height * width)], target))[1]!
       assert.equal(
         [...classes],
         [...finite].map((one, pixel) => (pixels.includes(pixel) ? 255 : one))

@@ -147,7 +147,7 @@ const rectifier = (source: Image): Layer => ({
 const pool = (source: Image): Layer => {
   const output = imageOf(source.channels, half(source.height), half(source.width))
   output.values.fill(-Infinity)
-  const winners = new Int32Array(output.values.length)
+  const indices = new Int32Array(output.values.length)
   eachElement(output, (b, c, y, x) => {
     for (const row of range(3).map((ky) => 2 * y + ky - 1))
       for (const column of range(3).map((kx) => 2 * x + kx - 1)) {
@@ -155,13 +155,13 @@ const pool = (source: Image): Layer => {
         const [at, from] = [place(output, b, c, y, x), place(source, b, c, row, column)]
         if (source.values[from]! > output.values[at]!) {
           output.values[at] = source.values[from]!
-          winners[at] = from
+          indices[at] = from
         }
       }
   })
   const backward = (dy: Numbers): Numbers => {
     const dx = new Float64Array(source.values.length)
-    dy.forEach((value, at) => (dx[winners[at]!]! += value))
+    dy.forEach((value, at) => (dx[indices[at]!]! += value))
     return dx
   }
   return { output, backward }

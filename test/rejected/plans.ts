@@ -71,7 +71,7 @@ export const accepted = [
   }),
   planFor(network)({
     ...right,
-    residence: [stay, { ...stay, tensor: 'winners of features.2' }, { ...stay, tensor: 'input of features.0' }]
+    residence: [stay, { ...stay, tensor: 'indices of features.2' }, { ...stay, tensor: 'input of features.0' }]
   })
 ]
 
@@ -673,8 +673,8 @@ planFor(network)({
   residence: [
     {
       ...stay,
-      // expects: residence: there is no tensor winners of features.1
-      tensor: 'winners of features.1',
+      // expects: residence: there is no tensor indices of features.1
+      tensor: 'indices of features.1',
       // expects: residence: there is no moment forward features.9
       swapOut: 'forward features.9',
       // expects: residence: there is no moment scores

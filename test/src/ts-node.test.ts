@@ -63,7 +63,7 @@ const network = (kernel: number): string => `
 
 test('a network that is wrong ends with the sentence before it runs, one that is right runs, and is not checked again', () => {
   const program = write('network.ts', network(33))
-  const sentence = /^network\.ts\(3,\d+\): error TS2322: .*Bad<"0: conv2d: the kernel 33x33 is larger than its padded input 32x32">/
+  const sentence = /^network\.ts\(3,\d+\): error TS2322: .*Invalid<"0: conv2d: the kernel 33x33 is larger than its padded input 32x32">/
   refused(tsNode([program]), sentence)
   write('network.ts', network(3))
   ran(tsNode([program]), 'small')

@@ -49,7 +49,7 @@ for (const [name, request] of nets)
     assert.ok(whole > 0.98 * plainPeakBytes && whole < 1.3 * plainPeakBytes, `${whole} and ${plainPeakBytes}`)
   })
 
-test('a stage is an op with what works in place after it; winners go with the output of their pool', () => {
+test('a stage is an op with what works in place after it; indices go with the output of their pool', () => {
   const { chain } = made(nets[0]![1])
   assert.equal(
     chain.stages.map(({ name }) => name),

@@ -309,7 +309,7 @@ test('only what a plan can name waits on the host: no moments, and no copy of th
     { from: 0, to: graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
   ])
   assert.ok(tensors.length > 3)
-  for (const { name } of tensors) assert.match(name, /^(output|winners|input) of /)
+  for (const { name } of tensors) assert.match(name, /^(output|indices|input) of /)
 })
 
 test('a tensor may wait while tiled segments run, and what tiles share waits as a whole', () => {

@@ -29,9 +29,9 @@ Napi::Value scratchBytes(const Napi::CallbackInfo& info, const Queries& queries)
   return Napi::Number::New(info.Env(), static_cast<double>(queries->ask([&](Device& device) { return device.scratchBytes(kernel); })));
 }
 
-Napi::Value winnersBytes(const Napi::CallbackInfo& info, const Queries& queries) {
+Napi::Value indicesBytes(const Napi::CallbackInfo& info, const Queries& queries) {
   const Kernel kernel = kernelOf(info, {KernelKind::maxPoolForward, KernelKind::maxPoolBackward});
-  return Napi::Number::New(info.Env(), static_cast<double>(queries->ask([&](Device& device) { return device.winnersBytes(kernel); })));
+  return Napi::Number::New(info.Env(), static_cast<double>(queries->ask([&](Device& device) { return device.indicesBytes(kernel); })));
 }
 
 Napi::Value activationLayout(const Napi::CallbackInfo& info, const Queries& queries) {
@@ -121,7 +121,7 @@ Napi::Value openDevice(const Napi::CallbackInfo& info) {
     const auto queries = std::make_shared<DeviceQueries>(choiceOf(objectOf(info[0], "options")));
     Napi::Object device = Napi::Object::New(env);
     device.Set("scratchBytes", query(env, queries, scratchBytes));
-    device.Set("winnersBytes", query(env, queries, winnersBytes));
+    device.Set("indicesBytes", query(env, queries, indicesBytes));
     device.Set("activationLayout", query(env, queries, activationLayout));
     device.Set("weightLayouts", query(env, queries, weightLayouts));
     device.Set("milliseconds", query(env, queries, milliseconds));

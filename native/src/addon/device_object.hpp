@@ -1,4 +1,4 @@
-// openDevice(options): { value: { scratchBytes, winnersBytes, activationLayout, weightLayouts, milliseconds, linkBytesPerSecond } } or { error }.
+// openDevice(options): { value: { scratchBytes, indicesBytes, activationLayout, weightLayouts, milliseconds, linkBytesPerSecond } } or { error }.
 #pragma once
 #include <napi.h>
 

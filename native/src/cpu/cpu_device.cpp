@@ -97,8 +97,8 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return {cpu::momentsForward(decode<GroupedTile>(kernel)), "tilefold"};
     case KernelKind::normaliseForward:
       return {cpu::normaliseForward(decode<Normalise>(kernel)), "tilefold"};
-    case KernelKind::normaliseSums:
-      return {cpu::normaliseSums(decode<Normalise>(kernel)), "tilefold"};
+    case KernelKind::normaliseBackwardReduce:
+      return {cpu::normaliseBackwardReduce(decode<Normalise>(kernel)), "tilefold"};
     case KernelKind::normaliseBackward:
       return {cpu::normaliseBackward(decode<Normalise>(kernel)), "tilefold"};
     case KernelKind::addForward:
@@ -126,8 +126,8 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::reorderActivation:
     case KernelKind::averagePoolForward:
     case KernelKind::averagePoolBackward:
-    case KernelKind::sumPixelsForward:
-    case KernelKind::sumPixelsBackward:
+    case KernelKind::globalAveragePoolForward:
+    case KernelKind::globalAveragePoolBackward:
     case KernelKind::globalMaxPoolForward:
     case KernelKind::globalMaxPoolBackward:
     case KernelKind::padForward:
@@ -141,12 +141,12 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
     case KernelKind::momentsOfRunning:
     case KernelKind::updateRunning:
     case KernelKind::normaliseParameters:
-    case KernelKind::classesOfPixels:
-    case KernelKind::gather:
-    case KernelKind::scatterAdd:
+    case KernelKind::argmaxChannels:
+    case KernelKind::packTile:
+    case KernelKind::unpackAddTile:
     case KernelKind::loadImage:
     case KernelKind::squareRoot:
-    case KernelKind::roundWeights:
+    case KernelKind::castWeights:
       return referenceImplementation(kernel);
   }
   throw Failure("the CPU device has no such kernel");
@@ -177,7 +177,7 @@ class CpuDevice : public Device {
     });
   }
 
-  std::size_t winnersBytes(const Kernel& kernel) override {
+  std::size_t indicesBytes(const Kernel& kernel) override {
     return memoised(kernel, [&] { return cpu::maxPoolWinnersBytes(decode<Pool>(kernel)); });
   }
 
@@ -192,7 +192,7 @@ class CpuDevice : public Device {
   }
 
  private:
-  // A kernel has scratch or winners, never both, so one table serves the two.
+  // A kernel has scratch or indices, never both, so one table serves the two.
   template <class Bytes>
   std::size_t memoised(const Kernel& kernel, const Bytes& bytes) {
     const auto key = std::pair(kernel.kind, kernel.fields);

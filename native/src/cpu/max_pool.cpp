@@ -18,21 +18,21 @@ bool fits(const Pool& p) {
   return blocked && p.kernelHeight <= nothing && p.kernelHeight * p.kernelWidth <= nothing;
 }
 
-void forward(const Pool& p, const float* source, float* destination, std::uint8_t* winners) {
+void forward(const Pool& p, const float* source, float* destination, std::uint8_t* indices) {
   const Planes planes(p.layout, p.batch, p.inChannels);
   const std::int64_t block = planes.block, row = p.outWidth * block;
   parallelFor(planes.count * p.outHeight, [&](std::int64_t job) {
     const std::int64_t plane = job / p.outHeight, y = job % p.outHeight, lanes = planes.lanes(plane);
     float* values = destination + job * row;
     maxPoolRow({source + plane * p.inHeight * p.inWidth * block, y * p.strideHeight - p.padTop, rowsOf(p), columnsOf(p)}, values,
-               winners + job * row, block);
+               indices + job * row, block);
     for (std::int64_t at = 0; lanes < block && at < row; at += block) std::fill(values + at + lanes, values + at + block, 0.0F);
   });
 }
 
 // By rows of the input, each gathering from the windows that hold it: no two threads add to one element.
 template <int Block>
-void backward(const Pool& p, const float* destinationGradient, const std::uint8_t* winners, float* sourceGradient) {
+void backward(const Pool& p, const float* destinationGradient, const std::uint8_t* indices, float* sourceGradient) {
   const Planes planes(p.layout, p.batch, p.inChannels);
   parallelFor(planes.count * p.inHeight, [&](std::int64_t job) {
     const std::int64_t plane = job / p.inHeight, row = job % p.inHeight;
@@ -44,7 +44,7 @@ void backward(const Pool& p, const float* destinationGradient, const std::uint8_
       const std::int64_t outRow = (plane * p.outHeight + start / p.strideHeight) * p.outWidth;
       for (std::int64_t x = 0; x < p.outWidth; ++x) {
         const float* received = destinationGradient + (outRow + x) * Block;
-        const std::uint8_t* winner = winners + (outRow + x) * Block;
+        const std::uint8_t* winner = indices + (outRow + x) * Block;
         for (std::int64_t kx = 0; kx < p.kernelWidth; ++kx) {
           const std::int64_t column = x * p.strideWidth + kx * p.dilationWidth - p.padLeft;
           if (column < 0 || column >= p.inWidth) continue;
@@ -82,7 +82,7 @@ Launch compileReference(KernelKind kind, const Pool& p) {
 }  // namespace
 
 std::size_t maxPoolWinnersBytes(const Pool& p) {
-  if (!fits(p)) return reference::winnersBytes(p);
+  if (!fits(p)) return reference::indicesBytes(p);
   return static_cast<std::size_t>(activationElements(p.layout, p.batch, p.inChannels, p.outHeight, p.outWidth));
 }
 

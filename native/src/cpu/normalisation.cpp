@@ -179,7 +179,7 @@ Launch normaliseForward(const Normalise& n) {
   };
 }
 
-Launch normaliseSums(const Normalise& n) {
+Launch normaliseBackwardReduce(const Normalise& n) {
   const Pieces pieces(n);
   return [n, pieces](const std::vector<Operand>& operands, const StepParameters&) {
     const Operands from{elements<const float>(operands, 0), elements<const Moments>(operands, 1), elements<const float>(operands, 2),

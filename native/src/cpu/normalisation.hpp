@@ -8,7 +8,7 @@ namespace tilefold::cpu {
 
 Launch momentsForward(const GroupedTile& t);
 Launch normaliseForward(const Normalise& n);
-Launch normaliseSums(const Normalise& n);
+Launch normaliseBackwardReduce(const Normalise& n);
 Launch normaliseBackward(const Normalise& n);
 
 }  // namespace tilefold::cpu

@@ -106,7 +106,7 @@ TILEFOLD_INLINE void copyLanesAs(const PixelsFrom& from, const PixelsTo& to, std
 }
 
 template <int Block>
-TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow& row, float* values, std::uint8_t* winners) {
+TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow& row, float* values, std::uint8_t* indices) {
   using Vector = Lanes<Block>;
   using Floats = typename Vector::Floats;
   using Integers = typename Vector::Integers;
@@ -127,7 +127,7 @@ TILEFOLD_INLINE void maxPoolRowBlock(const PoolRow& row, float* values, std::uin
       }
     }
     Vector::put(values + x * Block, held);
-    for (int lane = 0; lane < Block; ++lane) winners[x * Block + lane] = static_cast<std::uint8_t>(winner[lane]);
+    for (int lane = 0; lane < Block; ++lane) indices[x * Block + lane] = static_cast<std::uint8_t>(winner[lane]);
   }
 }
 
@@ -255,11 +255,11 @@ TILEFOLD_CLONES void adamUpdate(const AdamStep& step, float* weights, const floa
   }
 }
 
-TILEFOLD_CLONES void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* winners, std::int64_t block) {
+TILEFOLD_CLONES void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* indices, std::int64_t block) {
   if (block == 16)
-    maxPoolRowBlock<16>(row, values, winners);
+    maxPoolRowBlock<16>(row, values, indices);
   else
-    maxPoolRowBlock<8>(row, values, winners);
+    maxPoolRowBlock<8>(row, values, indices);
 }
 
 TILEFOLD_CLONES void multiplyRow(const MatrixRow& row, const float* matrix, float* result, std::int64_t resultStep, std::int64_t block) {

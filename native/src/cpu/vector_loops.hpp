@@ -60,7 +60,7 @@ struct PoolRow {
   std::int64_t top;     // the window's first row, which may lie outside
   WindowAxis rows, columns;
 };
-void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* winners, std::int64_t block);
+void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* indices, std::int64_t block);
 
 // One row of pixels through one matrix [lanes of q][block lanes of r], for block 8 or 16 (the r lanes of a pixel lie together):
 // result[p * resultStep + r] += sum_q operand[p * pixelStep + q * laneStep] * matrix[q][r].

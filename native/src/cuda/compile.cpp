@@ -17,7 +17,7 @@
 #include "pointwise.hpp"
 #include "reorder.hpp"
 #include "resampling.hpp"
-#include "sum_pixels.hpp"
+#include "global_average_pool.hpp"
 #include "tile_bias.hpp"
 
 namespace tilefold::cuda {
@@ -79,7 +79,7 @@ FieldsOfKind tiled(const Kernel& kernel) {
 
 Pool countableMaxPool(const Kernel& kernel) {
   const auto p = tiled<Pool>(kernel);
-  reference::winnersBytes(p);
+  reference::indicesBytes(p);
   return p;
 }
 
@@ -127,10 +127,10 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
       return compiled([p = tiled<AveragePool>(kernel)](const A& a) { averagePoolForward<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::averagePoolBackward:
       return compiled([p = tiled<AveragePool>(kernel)](const A& a) { averagePoolBackward<T>(a.context, p, a.at<T>(0), a.at<T>(1)); });
-    case KernelKind::sumPixelsForward:
-      return compiled([s = tiled<SumPixels>(kernel)](const A& a) { sumPixelsForward<T>(a.context, s, a.at<T>(0), a.at(1)); });
-    case KernelKind::sumPixelsBackward:
-      return compiled([s = tiled<SumPixels>(kernel)](const A& a) { sumPixelsBackward<T>(a.context, s, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::globalAveragePoolForward:
+      return compiled([s = tiled<GlobalAveragePool>(kernel)](const A& a) { globalAveragePoolForward<T>(a.context, s, a.at<T>(0), a.at(1)); });
+    case KernelKind::globalAveragePoolBackward:
+      return compiled([s = tiled<GlobalAveragePool>(kernel)](const A& a) { globalAveragePoolBackward<T>(a.context, s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::dropout:
       return compiled([d = tiled<Dropout>(kernel)](const A& a) { dropout<T>(a.context, d, a.origin(2), a.at<T>(0), a.at<T>(1)); });
     case KernelKind::softmaxCrossEntropyForward:
@@ -159,9 +159,9 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
       return compiled([n = tiled<Normalise>(kernel)](const A& a) {
         normaliseForward<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), nullptr}, a.at<T>(4));
       });
-    case KernelKind::normaliseSums:
+    case KernelKind::normaliseBackwardReduce:
       return compiled([n = tiled<Normalise>(kernel)](const A& a) {
-        normaliseSums<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), a.at<T>(4)}, a.at<GradientSums>(5));
+        normaliseBackwardReduce<T>(a.context, n, {a.at<T>(0), a.at<Moments>(1), a.at(2), a.at(3), a.at<T>(4)}, a.at<GradientSums>(5));
       });
     case KernelKind::normaliseParameters:
       return compiled([p = decode<NormaliseParameters>(kernel)](const A& a) {
@@ -213,9 +213,9 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
       return compiled([c = tiled<PixelCrossEntropy>(kernel)](const A& a) {
         pixelCrossEntropyBackward<T>(a.context, c, a.at<T>(0), a.at<std::int32_t>(1), a.at(2), a.at<double>(3), a.at<T>(4));
       });
-    case KernelKind::classesOfPixels:
+    case KernelKind::argmaxChannels:
       return compiled(
-          [t = tiled<PlacedTile>(kernel)](const A& a) { classesOfPixels<T>(a.context, t, a.at<T>(0), a.at<std::uint8_t>(1)); });
+          [t = tiled<PlacedTile>(kernel)](const A& a) { argmaxChannels<T>(a.context, t, a.at<T>(0), a.at<std::uint8_t>(1)); });
     case KernelKind::padForward:
       return compiled([p = tiled<Pad>(kernel)](const A& a) { padForward<T>(a.context, p, a.places(), a.at<T>(0), a.at<T>(1)); });
     case KernelKind::padBackward:
@@ -235,10 +235,10 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
       if (b.ofParameters) return compiled([b](const A& a) { copyBox(a.context, b, a.at(0), a.at(1)); });
       return compiled([b](const A& a) { copyBox<T>(a.context, b, a.at<T>(0), a.at<T>(1)); });
     }
-    case KernelKind::gather:
-      return compiled([t = tiled<StridedTile>(kernel)](const A& a) { gather<T>(a.context, t, a.at(0), a.at<T>(1)); });
-    case KernelKind::scatterAdd:
-      return compiled([t = tiled<StridedTile>(kernel)](const A& a) { scatterAdd<T>(a.context, t, a.at<T>(0), a.at(1)); });
+    case KernelKind::packTile:
+      return compiled([t = tiled<StridedTile>(kernel)](const A& a) { packTile<T>(a.context, t, a.at(0), a.at<T>(1)); });
+    case KernelKind::unpackAddTile:
+      return compiled([t = tiled<StridedTile>(kernel)](const A& a) { unpackAddTile<T>(a.context, t, a.at<T>(0), a.at(1)); });
     case KernelKind::zero:
       return compiled([z = decode<Zero>(kernel)](const A& a) { zero(a.context, z, a.at<void>(0)); });
     case KernelKind::loadImage:
@@ -253,8 +253,8 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
       return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient(a.context, c, a.at<double>(0), a.at(1)); });
     case KernelKind::squareRoot:
       return compiled([s = decode<Count>(kernel)](const A& a) { squareRoot(a.context, s, a.at<double>(0), a.at<double>(1)); });
-    case KernelKind::roundWeights:
-      return compiled([r = decode<Count>(kernel)](const A& a) { roundWeights<T>(a.context, r, a.at(0), a.at<T>(1)); });
+    case KernelKind::castWeights:
+      return compiled([r = decode<Count>(kernel)](const A& a) { castWeights<T>(a.context, r, a.at(0), a.at<T>(1)); });
     case KernelKind::convolutionForward:
     case KernelKind::convolutionBackwardData:
     case KernelKind::convolutionBackwardWeights:

@@ -24,7 +24,7 @@ struct StepBlock {
   const ImageBlock* images;
 };
 
-enum class FaultKind : std::int32_t { none, label, pixelLabel, winners };
+enum class FaultKind : std::int32_t { none, label, pixelLabel, indices };
 
 // The first fault that a kernel found.
 struct Fault {

@@ -5,7 +5,7 @@
 #include "bias.hpp"
 #include "convolution_directions.hpp"
 #include "copy_rows.hpp"
-#include "turned_weights.hpp"
+#include "rotated_weights.hpp"
 
 namespace tilefold::cuda {
 namespace {
@@ -137,28 +137,28 @@ class ConvolutionKernel : public CompiledKernel {
   Scratch scratch_;
 };
 
-bool isTurned(KernelKind kind, const Convolution& c) {
-  return kind == KernelKind::convolutionBackwardData && c.algorithm >= turnedAlgorithms && turns(c);
+bool isRotated(KernelKind kind, const Convolution& c) {
+  return kind == KernelKind::convolutionBackwardData && c.algorithm >= rotatedAlgorithms && turns(c);
 }
 
-// Of the turned weights, before the scratch of the forward convolution.
-std::size_t turnedPart(const Convolution& c, const Context& context) { return Scratch::rounded(weightBytes(c, context)); }
+// Of the rotated weights, before the scratch of the forward convolution.
+std::size_t rotatedPart(const Convolution& c, const Context& context) { return Scratch::rounded(weightBytes(c, context)); }
 
-std::size_t withTurnedPart(const Convolution& c, const Context& context, std::size_t forwardBytes) {
-  return turnedPart(c, context) + partAlignment + forwardBytes;
+std::size_t withRotatedPart(const Convolution& c, const Context& context, std::size_t forwardBytes) {
+  return rotatedPart(c, context) + partAlignment + forwardBytes;
 }
 
 // convolutionBackwardData as a forward convolution.
 template <class T>
-class TurnedConvolution : public CompiledKernel {
+class RotatedConvolution : public CompiledKernel {
  public:
-  TurnedConvolution(const Convolution& c, const Context& context) : c_(c), context_(context), forward_(turned(c), context) {}
+  RotatedConvolution(const Convolution& c, const Context& context) : c_(c), context_(context), forward_(turned(c), context) {}
 
   void launch(const std::vector<Operand>& operands, const StepParameters& step) override {
     using Data = BackwardDataConvolution;
     std::byte* const weights = aligned(operands[Data::scratchAt].address);
     turnWeights(context_, c_, reinterpret_cast<const T*>(operands[Data::weightsAt].address), reinterpret_cast<T*>(weights));
-    const Operand scratch{weights + turnedPart(c_, context_), 0};
+    const Operand scratch{weights + rotatedPart(c_, context_), 0};
     forward_.launch({operands[Data::destinationAt], {weights, 0}, {}, operands[Data::sourceAt], scratch}, step);
   }
 
@@ -192,7 +192,7 @@ std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context
 }
 
 // Of the forward convolution the one that is fastest as the heuristics go, and the first that sums products as they stand.
-std::vector<Algorithm> turnedAlgorithmsOf(const Convolution& c, const Context& context) {
+std::vector<Algorithm> rotatedAlgorithmsOf(const Convolution& c, const Context& context) {
   using Number = ForwardConvolution::Algorithm;
   if (!turns(c)) return {};
   std::vector<Algorithm> found;
@@ -204,7 +204,7 @@ std::vector<Algorithm> turnedAlgorithmsOf(const Convolution& c, const Context& c
     // By Fourier transforms they are slower than their place.
     if (number == Number::fft || number == Number::fftTiling || hasDirect || (!isDirect && !found.empty())) continue;
     hasDirect = isDirect;
-    found.push_back({one.code - cudnnAlgorithms + turnedAlgorithms, withTurnedPart(c, context, one.scratchBytes)});
+    found.push_back({one.code - cudnnAlgorithms + rotatedAlgorithms, withRotatedPart(c, context, one.scratchBytes)});
   }
   return found;
 }
@@ -226,7 +226,7 @@ auto withDirection(KernelKind kind, const Body& body) {
 
 template <class T>
 std::unique_ptr<CompiledKernel> compiled(KernelKind kind, const Convolution& c, const Context& context) {
-  if (isTurned(kind, c)) return std::make_unique<TurnedConvolution<T>>(c, context);
+  if (isRotated(kind, c)) return std::make_unique<RotatedConvolution<T>>(c, context);
   return withDirection(kind, [&](auto direction) -> std::unique_ptr<CompiledKernel> {
     return std::make_unique<ConvolutionKernel<decltype(direction), T>>(c, context);
   });
@@ -239,7 +239,7 @@ std::unique_ptr<CompiledKernel> compileConvolution(KernelKind kind, const Convol
 }
 
 std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const Context& context) {
-  if (isTurned(kind, c)) return withTurnedPart(c, context, convolutionScratchBytes(KernelKind::convolutionForward, turned(c), context));
+  if (isRotated(kind, c)) return withRotatedPart(c, context, convolutionScratchBytes(KernelKind::convolutionForward, turned(c), context));
   return withDirection(kind, [&](auto direction) {
     const ConvolutionDescriptors descriptors(c, context);
     const Choice<decltype(direction)> choice(c, *context.libraries, descriptors);
@@ -250,8 +250,8 @@ std::size_t convolutionScratchBytes(KernelKind kind, const Convolution& c, const
 std::vector<Algorithm> convolutionAlgorithms(KernelKind kind, const Convolution& c, const Context& context) {
   std::vector<Algorithm> found = withDirection(kind, [&](auto direction) { return algorithmsOf<decltype(direction)>(c, context); });
   if (kind != KernelKind::convolutionBackwardData) return found;
-  const std::vector<Algorithm> turnedOnes = turnedAlgorithmsOf(c, context);
-  found.insert(found.end(), turnedOnes.begin(), turnedOnes.end());
+  const std::vector<Algorithm> rotatedOnes = rotatedAlgorithmsOf(c, context);
+  found.insert(found.end(), rotatedOnes.begin(), rotatedOnes.end());
   return found;
 }
 

@@ -85,7 +85,7 @@ class CudaDevice : public Device {
     return isConvolution(kernel.kind) ? convolutionScratchBytes(kernel.kind, decode<Convolution>(kernel), context_) : 0;
   }
 
-  std::size_t winnersBytes(const Kernel& kernel) override { return reference::winnersBytes(decode<Pool>(kernel)); }
+  std::size_t indicesBytes(const Kernel& kernel) override { return reference::indicesBytes(decode<Pool>(kernel)); }
 
   // Tensor cores want a pixel's channels side by side; without them cuDNN's fastest kernels are those for planes.
   Layout activationLayout(std::int64_t, bool) override { return usesTensorCores() ? Layout::nhwc : Layout::plain; }

@@ -44,7 +44,7 @@ std::string sentence(const Fault& fault) {
   if (fault.kind == static_cast<std::int32_t>(FaultKind::pixelLabel))
     return "label " + std::to_string(fault.label) + " of a pixel is neither in 0 .. " + std::to_string(fault.classes - 1) +
            " nor the ignored " + std::to_string(fault.ignored) + ": relabel it or give the model more classes";
-  return "maxPoolBackward read winners that no maxPoolForward wrote: stage the program again";
+  return "maxPoolBackward read indices that no maxPoolForward wrote: stage the program again";
 }
 
 // The device's memory, at addresses of its own or mapped to others.

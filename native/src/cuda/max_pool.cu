@@ -12,24 +12,24 @@ namespace {
 template <int n>
 struct Best {
   Pack<float, n> values;
-  Pack<std::int32_t, n> winners;
+  Pack<std::int32_t, n> indices;
 
   __device__ Best() {
     for (int k = 0; k < n; ++k) {
       values[k] = -INFINITY;
-      winners[k] = -1;
+      indices[k] = -1;
     }
   }
   // The first of equals wins, a NaN always.
   __device__ void offer(int k, float value, std::int64_t pixel) {
-    if (!(value > values[k] || winners[k] < 0 || (value != value && values[k] == values[k]))) return;
+    if (!(value > values[k] || indices[k] < 0 || (value != value && values[k] == values[k]))) return;
     values[k] = value;
-    winners[k] = static_cast<std::int32_t>(pixel);
+    indices[k] = static_cast<std::int32_t>(pixel);
   }
   template <class T>
   __device__ void store(T* destination, std::int32_t* at) const {
     values.store(destination);
-    winners.store(at);
+    indices.store(at);
   }
 };
 
@@ -42,7 +42,7 @@ bool tilesInput(const Pool& p) {
 bool channelsLast(const Pool& p) { return p.layout == Layout::nhwc && p.inChannels > 1; }
 
 template <int n, class T>
-void forwardOf(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* winners) {
+void forwardOf(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* indices) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
   const std::int64_t width = p.inWidth;
@@ -60,13 +60,13 @@ void forwardOf(const Context& context, const Pool& p, const T* source, T* destin
         for (int k = 0; k < n; ++k) best.offer(k, values[k], pixel);
       }
     }
-    best.store(destination + i * n, winners + i * n);
+    best.store(destination + i * n, indices + i * n);
   });
 }
 
 // n outputs of a row at once. Windows tile the input, so row r of all outputs lies below rows 2 r and 2 r + 1 of all inputs.
 template <int n, class T>
-void forwardPairs(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* winners) {
+void forwardPairs(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* indices) {
   const Divisor byColumns(p.outWidth / n), byRows(p.outHeight);
   const std::int64_t width = p.inWidth;
   forEach(context, "maxPoolForward", p.batch * p.inChannels * p.outHeight * (p.outWidth / n), [=] __device__(std::int64_t i) {
@@ -83,7 +83,7 @@ void forwardPairs(const Context& context, const Pool& p, const T* source, T* des
       best.offer(k, below[2 * k], pixel + width + 2 * k);
       best.offer(k, below[2 * k + 1], pixel + width + 2 * k + 1);
     }
-    best.store(destination + i * n, winners + i * n);
+    best.store(destination + i * n, indices + i * n);
   });
 }
 
@@ -91,21 +91,21 @@ void forwardPairs(const Context& context, const Pool& p, const T* source, T* des
 template <int n>
 struct Won {
   Pack<float, n> gradient;
-  Pack<std::int32_t, n> winners;
+  Pack<std::int32_t, n> indices;
 
   template <class T>
   __device__ Won(const T* destinationGradient, const std::int32_t* at, std::int64_t pixels, Fault* fault) {
     gradient.load(destinationGradient);
-    winners.load(at);
+    indices.load(at);
     bool wild = false;
-    for (int k = 0; k < n; ++k) wild = wild || winners[k] >= pixels;
-    if (wild) recordFault(fault, {static_cast<std::int32_t>(FaultKind::winners), 0, 0, 0, 0, 0});
+    for (int k = 0; k < n; ++k) wild = wild || indices[k] >= pixels;
+    if (wild) recordFault(fault, {static_cast<std::int32_t>(FaultKind::indices), 0, 0, 0, 0, 0});
   }
-  __device__ float at(int k, std::int64_t pixel) const { return winners[k] == pixel ? gradient[k] : 0.0F; }
+  __device__ float at(int k, std::int64_t pixel) const { return indices[k] == pixel ? gradient[k] : 0.0F; }
 };
 
 template <int n, class T>
-void backwardOf(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
+void backwardOf(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* indices, T* sourceGradient) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const WindowAxis rowAxis = WindowAxis::rows(p), columnAxis = WindowAxis::columns(p);
   const std::int64_t inWidth = p.inWidth, outWidth = p.outWidth, pixels = p.inHeight * p.inWidth;
@@ -118,9 +118,9 @@ void backwardOf(const Context& context, const Pool& p, const T* destinationGradi
     for (std::int64_t y = rows.from; y < rows.to; ++y) {
       for (std::int64_t x = columns.from; x < columns.to; ++x) {
         const std::int64_t from = (plane + (y * outWidth + x) * pixelStride) * n;
-        const Won<n> won(destinationGradient + from, winners + from, pixels, fault);
+        const Won<n> won(destinationGradient + from, indices + from, pixels, fault);
         for (int k = 0; k < n; ++k)
-          if (won.winners[k] == pixel) sum[k] += won.gradient[k];
+          if (won.indices[k] == pixel) sum[k] += won.gradient[k];
       }
     }
     sum.store(sourceGradient + i * n);
@@ -128,14 +128,14 @@ void backwardOf(const Context& context, const Pool& p, const T* destinationGradi
 }
 
 template <int n, class T>
-void backwardPairs(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
+void backwardPairs(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* indices, T* sourceGradient) {
   const Divisor byColumns(p.outWidth / n), byRows(p.outHeight);
   const std::int64_t width = p.inWidth, pixels = p.inHeight * p.inWidth;
   Fault* fault = context.fault;
   forEach(context, "maxPoolBackward", p.batch * p.inChannels * p.outHeight * (p.outWidth / n), [=] __device__(std::int64_t i) {
     const Division place = byColumns(i);
     const std::int64_t column = 2 * n * place.remainder, pixel = 2 * byRows(place.quotient).remainder * width + column;
-    const Won<n> won(destinationGradient + i * n, winners + i * n, pixels, fault);
+    const Won<n> won(destinationGradient + i * n, indices + i * n, pixels, fault);
     Pack<float, 2 * n> above, below;
     for (int k = 0; k < 2 * n; ++k) {
       above[k] = won.at(k / 2, pixel + k);
@@ -149,7 +149,7 @@ void backwardPairs(const Context& context, const Pool& p, const T* destinationGr
 
 // One output pixel, n of its channels.
 template <int n, class T>
-void backwardSquares(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* winners,
+void backwardSquares(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* indices,
                      T* sourceGradient) {
   const Activation in(p.layout, p.inChannels / n, p.inHeight, p.inWidth), out(p.layout, p.inChannels / n, p.outHeight, p.outWidth);
   const std::int64_t width = p.inWidth, pixels = p.inHeight * p.inWidth;
@@ -157,7 +157,7 @@ void backwardSquares(const Context& context, const Pool& p, const T* destination
   forEach(context, "maxPoolBackward", p.batch * (p.inChannels / n) * p.outHeight * p.outWidth, [=] __device__(std::int64_t i) {
     const Place at = out.place(i);
     const std::int64_t plane = in.plane(at.image, at.channel), pixelStride = in.pixelStride();
-    const Won<n> won(destinationGradient + i * n, winners + i * n, pixels, fault);
+    const Won<n> won(destinationGradient + i * n, indices + i * n, pixels, fault);
     for (int corner = 0; corner < 4; ++corner) {
       const std::int64_t pixel = (2 * at.row + corner / 2) * width + 2 * at.column + corner % 2;
       Pack<float, n> values;
@@ -170,29 +170,29 @@ void backwardSquares(const Context& context, const Pool& p, const T* destination
 }  // namespace
 
 template <class T>
-void maxPoolForward(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* winners) {
-  const bool packs = aligned({source, destination, winners});
+void maxPoolForward(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* indices) {
+  const bool packs = aligned({source, destination, indices});
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
-    forwardPairs<2>(context, p, source, destination, winners);
+    forwardPairs<2>(context, p, source, destination, indices);
   else if (channelsLast(p) && packs && p.inChannels % packWidth == 0)
-    forwardOf<packWidth>(context, p, source, destination, winners);
+    forwardOf<packWidth>(context, p, source, destination, indices);
   else
-    forwardOf<1>(context, p, source, destination, winners);
+    forwardOf<1>(context, p, source, destination, indices);
 }
 
 template <class T>
-void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* winners,
+void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* indices,
                      T* sourceGradient) {
-  const bool packs = aligned({destinationGradient, winners, sourceGradient});
+  const bool packs = aligned({destinationGradient, indices, sourceGradient});
   const bool channelPacks = channelsLast(p) && packs && p.inChannels % packWidth == 0;
   if (tilesInput(p) && !channelsLast(p) && packs && p.outWidth % 2 == 0)
-    backwardPairs<2>(context, p, destinationGradient, winners, sourceGradient);
+    backwardPairs<2>(context, p, destinationGradient, indices, sourceGradient);
   else if (tilesInput(p) && channelPacks)
-    backwardSquares<packWidth>(context, p, destinationGradient, winners, sourceGradient);
+    backwardSquares<packWidth>(context, p, destinationGradient, indices, sourceGradient);
   else if (channelPacks)
-    backwardOf<packWidth>(context, p, destinationGradient, winners, sourceGradient);
+    backwardOf<packWidth>(context, p, destinationGradient, indices, sourceGradient);
   else
-    backwardOf<1>(context, p, destinationGradient, winners, sourceGradient);
+    backwardOf<1>(context, p, destinationGradient, indices, sourceGradient);
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                                 \

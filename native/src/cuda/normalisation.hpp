@@ -15,7 +15,7 @@ void updateRunning(const Context& context, const UpdateRunning& u, const Moments
 template <class T>
 void normaliseForward(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, T* destination);
 template <class T>
-void normaliseSums(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums);
+void normaliseBackwardReduce(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums);
 void normaliseParameters(const Context& context, const NormaliseParameters& p, const GradientSums* sums, float* weightGradient,
                          float* biasGradient);
 // `sums` may be null; the gradients may be one.

@@ -206,7 +206,7 @@ void gradientOf(const Context& context, const Pixels& pixels, const Labels& labe
 
 template <int lanes, class T>
 void classesOf(const Context& context, const Pixels& pixels, const T* source, std::uint8_t* classes) {
-  forEachPixel<lanes>(context, "classesOfPixels", pixels, [=] __device__(std::int64_t pixel) {
+  forEachPixel<lanes>(context, "argmaxChannels", pixels, [=] __device__(std::int64_t pixel) {
     const Pixels::Offsets at = pixels(pixel < pixels.count() ? pixel : 0);
     const T* const scores = source + at.scores;
     const std::int64_t stride = pixels.channelStride();
@@ -254,7 +254,7 @@ void pixelCrossEntropyBackward(const Context& context, const PixelCrossEntropy& 
 }
 
 template <class T>
-void classesOfPixels(const Context& context, const PlacedTile& t, const T* source, std::uint8_t* classes) {
+void argmaxChannels(const Context& context, const PlacedTile& t, const T* source, std::uint8_t* classes) {
   const Pixels pixels(t);
   withLanes(pixels, [&](auto lanes) { classesOf<decltype(lanes)::value>(context, pixels, source, classes); });
 }
@@ -264,7 +264,7 @@ void classesOfPixels(const Context& context, const PlacedTile& t, const T* sourc
                                             const double*, double*);                                                                \
   template void pixelCrossEntropyBackward<T>(const Context&, const PixelCrossEntropy&, const T*, const std::int32_t*, const float*, \
                                              const double*, T*);                                                                    \
-  template void classesOfPixels<T>(const Context&, const PlacedTile&, const T*, std::uint8_t*);
+  template void argmaxChannels<T>(const Context&, const PlacedTile&, const T*, std::uint8_t*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE

@@ -15,6 +15,6 @@ void pixelCrossEntropyBackward(const Context& context, const PixelCrossEntropy& 
                                const float* classWeights, const double* normaliser, T* sourceGradient);
 
 template <class T>
-void classesOfPixels(const Context& context, const PlacedTile& t, const T* source, std::uint8_t* classes);
+void argmaxChannels(const Context& context, const PlacedTile& t, const T* source, std::uint8_t* classes);
 
 }  // namespace tilefold::cuda

@@ -109,18 +109,18 @@ void reorderWeights(const Context& context, const WeightReorder& r, const float*
 }
 
 template <class T>
-void roundWeights(const Context& context, const Count& r, const float* source, T* destination) {
-  forEachPack(context, "roundWeights", r.count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
+void castWeights(const Context& context, const Count& r, const float* source, T* destination) {
+  forEachPack(context, "castWeights", r.count, {source, destination}, [=] __device__(auto values, std::int64_t i) {
     values.load(source + i);
     values.store(destination + i);
   });
 }
 
 template <class T>
-void gather(const Context& context, const StridedTile& t, const float* source, T* destination) {
-  if (channelsLast(t)) return transpose(context, "gather", matricesOf(t), source, destination);
+void packTile(const Context& context, const StridedTile& t, const float* source, T* destination) {
+  if (channelsLast(t)) return transpose(context, "packTile", matricesOf(t), source, destination);
   const std::int64_t plane = t.height * t.width;
-  copyRows(context, "gather",
+  copyRows(context, "packTile",
            {{t.batch, t.channels, t.height, t.width},
             {t.strideBatch, t.strideChannel, t.strideHeight},
             {t.channels * plane, plane, t.width},
@@ -129,14 +129,14 @@ void gather(const Context& context, const StridedTile& t, const float* source, T
 }
 
 template <class T>
-void scatterAdd(const Context& context, const StridedTile& t, const T* source, float* destination) {
+void unpackAddTile(const Context& context, const StridedTile& t, const T* source, float* destination) {
   if (channelsLast(t)) {
     Matrices back = reversed(matricesOf(t));
     back.add = true;
-    return transpose(context, "scatterAdd", back, source, destination);
+    return transpose(context, "unpackAddTile", back, source, destination);
   }
   const std::int64_t plane = t.height * t.width;
-  copyRows(context, "scatterAdd",
+  copyRows(context, "unpackAddTile",
            {{t.batch, t.channels, t.height, t.width},
             {t.channels * plane, plane, t.width},
             {t.strideBatch, t.strideChannel, t.strideHeight},
@@ -163,9 +163,9 @@ void copyChannels(const Context& context, const CopyChannels& c, const T* source
 
 #define TILEFOLD_INSTANTIATE(T)                                                               \
   template void reorderActivation<T>(const Context&, const ActivationReorder&, const T*, T*); \
-  template void roundWeights<T>(const Context&, const Count&, const float*, T*);       \
-  template void gather<T>(const Context&, const StridedTile&, const float*, T*);              \
-  template void scatterAdd<T>(const Context&, const StridedTile&, const T*, float*);          \
+  template void castWeights<T>(const Context&, const Count&, const float*, T*);       \
+  template void packTile<T>(const Context&, const StridedTile&, const float*, T*);              \
+  template void unpackAddTile<T>(const Context&, const StridedTile&, const T*, float*);          \
   template void copyChannels<T>(const Context&, const CopyChannels&, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)

@@ -14,13 +14,13 @@ void reorderWeights(const Context& context, const WeightReorder& r, const float*
 
 // Weights as products read them.
 template <class T>
-void roundWeights(const Context& context, const Count& r, const float* source, T* destination);
+void castWeights(const Context& context, const Count& r, const float* source, T* destination);
 
 // A tile of a plain strided tensor to a dense tile, plain or nhwc; and back, added.
 template <class T>
-void gather(const Context& context, const StridedTile& t, const float* source, T* destination);
+void packTile(const Context& context, const StridedTile& t, const float* source, T* destination);
 template <class T>
-void scatterAdd(const Context& context, const StridedTile& t, const T* source, float* destination);
+void unpackAddTile(const Context& context, const StridedTile& t, const T* source, float* destination);
 
 // Some channels of every pixel; either side plain or nhwc.
 template <class T>

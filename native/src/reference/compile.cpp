@@ -69,7 +69,7 @@ std::int64_t plainWeights(const WeightReorder& r) {
 
 Pool countableMaxPool(const Kernel& kernel) {
   const auto p = decode<Pool>(kernel);
-  winnersBytes(p);
+  indicesBytes(p);
   return p;
 }
 
@@ -127,10 +127,10 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
       return compiled([p = decode<AveragePool>(kernel)](const A& a) { averagePoolForward<T>(p, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::averagePoolBackward:
       return compiled([p = decode<AveragePool>(kernel)](const A& a) { averagePoolBackward<T>(p, a.at<T>(0), a.at<T>(1)); });
-    case KernelKind::sumPixelsForward:
-      return compiled([s = decode<SumPixels>(kernel)](const A& a) { sumPixelsForward<T>(s, a.at<T>(0), a.at<P>(1)); });
-    case KernelKind::sumPixelsBackward:
-      return compiled([s = decode<SumPixels>(kernel)](const A& a) { sumPixelsBackward<T>(s, a.at<T>(0), a.at<T>(1)); });
+    case KernelKind::globalAveragePoolForward:
+      return compiled([s = decode<GlobalAveragePool>(kernel)](const A& a) { globalAveragePoolForward<T>(s, a.at<T>(0), a.at<P>(1)); });
+    case KernelKind::globalAveragePoolBackward:
+      return compiled([s = decode<GlobalAveragePool>(kernel)](const A& a) { globalAveragePoolBackward<T>(s, a.at<T>(0), a.at<T>(1)); });
     case KernelKind::linearForward:
       return compiled([l = decode<Linear>(kernel)](const A& a) { linearForward<T>(l, a.at<T>(0), a.at<T>(1), a.at<P>(2), a.at<T>(3)); });
     case KernelKind::linearBackwardData:
@@ -189,8 +189,8 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
       return compiled([c = inBlocks<PixelCrossEntropy>(kernel)](const A& a) {
         pixelCrossEntropyBackward<T>(c, a.at<T>(0), a.at<std::int32_t>(1), a.at<P>(2), *a.at<double>(3), a.at<T>(4));
       });
-    case KernelKind::classesOfPixels:
-      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) { classesOfPixels<T>(t, a.at<T>(0), a.at<std::uint8_t>(1)); });
+    case KernelKind::argmaxChannels:
+      return compiled([t = inBlocks<PlacedTile>(kernel)](const A& a) { argmaxChannels<T>(t, a.at<T>(0), a.at<std::uint8_t>(1)); });
     case KernelKind::momentsForward:
       return compiled([t = decode<GroupedTile>(kernel)](const A& a) { momentsForward<T>(t, a.at<T>(0), a.at<Moments>(1)); });
     case KernelKind::momentsOfRunning:
@@ -201,9 +201,9 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
       return compiled([n = decode<Normalise>(kernel)](const A& a) {
         normaliseForward<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<P>(2), a.at<P>(3), nullptr}, a.at<T>(4));
       });
-    case KernelKind::normaliseSums:
+    case KernelKind::normaliseBackwardReduce:
       return compiled([n = decode<Normalise>(kernel)](const A& a) {
-        normaliseSums<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<P>(2), a.at<P>(3), a.at<T>(4)}, a.at<GradientSums>(5));
+        normaliseBackwardReduce<T>(n, {a.at<T>(0), a.at<Moments>(1), a.at<P>(2), a.at<P>(3), a.at<T>(4)}, a.at<GradientSums>(5));
       });
     case KernelKind::normaliseParameters:
       return compiled([p = decode<NormaliseParameters>(kernel)](const A& a) {
@@ -229,10 +229,10 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
     }
     case KernelKind::copyBox:
       return copyingBox<T>(decode<CopyBox>(kernel));
-    case KernelKind::gather:
-      return compiled([t = decode<StridedTile>(kernel)](const A& a) { gather<T>(t, a.at<P>(0), a.at<T>(1)); });
-    case KernelKind::scatterAdd:
-      return compiled([t = decode<StridedTile>(kernel)](const A& a) { scatterAdd<T>(t, a.at<T>(0), a.at<P>(1)); });
+    case KernelKind::packTile:
+      return compiled([t = decode<StridedTile>(kernel)](const A& a) { packTile<T>(t, a.at<P>(0), a.at<T>(1)); });
+    case KernelKind::unpackAddTile:
+      return compiled([t = decode<StridedTile>(kernel)](const A& a) { unpackAddTile<T>(t, a.at<T>(0), a.at<P>(1)); });
     case KernelKind::zero:
       return compiled([z = decode<Zero>(kernel)](const A& a) { std::fill_n(a.at<std::byte>(0), z.bytes, std::byte{0}); });
     case KernelKind::loadImage:
@@ -250,8 +250,8 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
       return compiled([c = decode<ClipGradient>(kernel)](const A& a) { clipGradient<P>(c, *a.at<double>(0), a.at<P>(1)); });
     case KernelKind::squareRoot:
       return compiled([s = decode<Count>(kernel)](const A& a) { squareRoot(s, a.at<double>(0), a.at<double>(1)); });
-    case KernelKind::roundWeights:
-      return compiled([r = decode<Count>(kernel)](const A& a) { roundWeights<T>(r, a.at<P>(0), a.at<T>(1)); });
+    case KernelKind::castWeights:
+      return compiled([r = decode<Count>(kernel)](const A& a) { castWeights<T>(r, a.at<P>(0), a.at<T>(1)); });
   }
   throw Failure("the reference device has no such kernel");
 }

@@ -23,7 +23,7 @@ class ReferenceDevice : public Device {
     return reference::compile<float>(kernel);
   }
   std::size_t scratchBytes(const Kernel&) override { return 0; }
-  std::size_t winnersBytes(const Kernel& kernel) override { return reference::winnersBytes(decode<Pool>(kernel)); }
+  std::size_t indicesBytes(const Kernel& kernel) override { return reference::indicesBytes(decode<Pool>(kernel)); }
   Layout activationLayout(std::int64_t, bool) override { return Layout::plain; }
   WeightLayouts weightLayouts(const Kernel&) override { return {Layout::plain, Layout::plain}; }
 

@@ -155,7 +155,7 @@ void copyBox(const CopyBox& box, const T* source, T* destination) {
 }
 
 template <class T>
-void gather(const StridedTile& t, const ParameterOf<T>* source, T* destination) {
+void packTile(const StridedTile& t, const ParameterOf<T>* source, T* destination) {
   const Planes planes = planesOf(t);
   const std::int64_t block = planes.block;
 #pragma omp parallel for collapse(2) schedule(static)
@@ -172,7 +172,7 @@ void gather(const StridedTile& t, const ParameterOf<T>* source, T* destination) 
 }
 
 template <class T>
-void scatterAdd(const StridedTile& t, const T* source, ParameterOf<T>* destination) {
+void unpackAddTile(const StridedTile& t, const T* source, ParameterOf<T>* destination) {
   const Planes planes = planesOf(t);
   const std::int64_t block = planes.block;
 #pragma omp parallel for collapse(2) schedule(static)
@@ -188,7 +188,7 @@ void scatterAdd(const StridedTile& t, const T* source, ParameterOf<T>* destinati
 }
 
 template <class T>
-void roundWeights(const Count& r, const ParameterOf<T>* source, T* destination) {
+void castWeights(const Count& r, const ParameterOf<T>* source, T* destination) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < r.count; ++i) destination[i] = static_cast<T>(source[i]);
 }
@@ -200,9 +200,9 @@ void roundWeights(const Count& r, const ParameterOf<T>* source, T* destination) 
   template void pixelShuffle<T>(const PixelShuffle&, const T*, T*);              \
   template void padForward<T>(const Pad&, const ResampledAt&, const T*, T*);     \
   template void padBackward<T>(const Pad&, const ResampledAt&, const T*, T*);    \
-  template void gather<T>(const StridedTile&, const ParameterOf<T>*, T*);        \
-  template void roundWeights<T>(const Count&, const ParameterOf<T>*, T*); \
-  template void scatterAdd<T>(const StridedTile&, const T*, ParameterOf<T>*);
+  template void packTile<T>(const StridedTile&, const ParameterOf<T>*, T*);        \
+  template void castWeights<T>(const Count&, const ParameterOf<T>*, T*); \
+  template void unpackAddTile<T>(const StridedTile&, const T*, ParameterOf<T>*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
 TILEFOLD_INSTANTIATE(Bfloat16)

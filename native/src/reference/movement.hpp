@@ -30,12 +30,12 @@ void copyBox(const CopyBox& box, const T* source, T* destination);
 
 // A tile of a plain strided tensor to a dense tile, channel padding zeroed; and back, added.
 template <class T>
-void gather(const StridedTile& t, const ParameterOf<T>* source, T* destination);
+void packTile(const StridedTile& t, const ParameterOf<T>* source, T* destination);
 template <class T>
-void scatterAdd(const StridedTile& t, const T* source, ParameterOf<T>* destination);
+void unpackAddTile(const StridedTile& t, const T* source, ParameterOf<T>* destination);
 
 // Weights as products read them: parameters rounded to what activations are stored as.
 template <class T>
-void roundWeights(const Count& r, const ParameterOf<T>* source, T* destination);
+void castWeights(const Count& r, const ParameterOf<T>* source, T* destination);
 
 }  // namespace tilefold::reference

@@ -87,7 +87,7 @@ void normaliseForward(const Normalise& n, const NormaliseOperands<T>& operands, 
 }
 
 template <class T>
-void normaliseSums(const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
+void normaliseBackwardReduce(const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
   std::vector<GradientSums> channels(static_cast<std::size_t>(n.batch * n.channels));
   forChannels(n, [&](std::int64_t image, std::int64_t channel, std::int64_t first, std::int64_t step) {
     const Moments& row = operands.row(n, image, channel);
@@ -135,7 +135,7 @@ void normaliseBackward(const Normalise& n, const NormaliseOperands<T>& operands,
 #define TILEFOLD_INSTANTIATE(T)                                                                  \
   template void momentsForward<T>(const GroupedTile&, const T*, Moments*);                       \
   template void normaliseForward<T>(const Normalise&, const NormaliseOperands<T>&, T*);          \
-  template void normaliseSums<T>(const Normalise&, const NormaliseOperands<T>&, GradientSums*);  \
+  template void normaliseBackwardReduce<T>(const Normalise&, const NormaliseOperands<T>&, GradientSums*);  \
   template void normaliseBackward<T>(const Normalise&, const NormaliseOperands<T>&, const GradientSums*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)

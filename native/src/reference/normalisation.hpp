@@ -21,7 +21,7 @@ void normaliseForward(const Normalise& n, const NormaliseOperands<T>& operands, 
 
 // Adds to the sums [images][channels].
 template <class T>
-void normaliseSums(const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums);
+void normaliseBackwardReduce(const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums);
 
 // Either gradient may be absent.
 template <class T>

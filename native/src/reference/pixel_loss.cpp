@@ -106,7 +106,7 @@ void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, cons
 }
 
 template <class T>
-void classesOfPixels(const PlacedTile& t, const T* source, std::uint8_t* classes) {
+void argmaxChannels(const PlacedTile& t, const T* source, std::uint8_t* classes) {
   const Scores<const T> scores(t, source);
   const std::int64_t rows = t.batch * t.height;
 #pragma omp parallel for schedule(static)
@@ -129,7 +129,7 @@ void classesOfPixels(const PlacedTile& t, const T* source, std::uint8_t* classes
   template void pixelCrossEntropyForward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double,       \
                                             double*);                                                                                     \
   template void pixelCrossEntropyBackward<T>(const PixelCrossEntropy&, const T*, const std::int32_t*, const ParameterOf<T>*, double, T*); \
-  template void classesOfPixels<T>(const PlacedTile&, const T*, std::uint8_t*);
+  template void argmaxChannels<T>(const PlacedTile&, const T*, std::uint8_t*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(double)
 TILEFOLD_INSTANTIATE(Bfloat16)

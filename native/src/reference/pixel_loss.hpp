@@ -19,6 +19,6 @@ void pixelCrossEntropyBackward(const PixelCrossEntropy& c, const T* source, cons
 
 // The first of equals; noClass where a score is not finite.
 template <class T>
-void classesOfPixels(const PlacedTile& t, const T* source, std::uint8_t* classes);
+void argmaxChannels(const PlacedTile& t, const T* source, std::uint8_t* classes);
 
 }  // namespace tilefold::reference

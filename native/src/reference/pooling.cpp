@@ -45,7 +45,7 @@ double share(const AverageAxis& rows, const AverageAxis& columns) {
 
 }  // namespace
 
-std::size_t winnersBytes(const Pool& p) {
+std::size_t indicesBytes(const Pool& p) {
   if (checkedMultiply(p.inHeight, p.inWidth) > std::numeric_limits<std::int32_t>::max())
     throw Failure("a max pool over " + std::to_string(p.inHeight) + "x" + std::to_string(p.inWidth) + " pixels is too large: tile it");
   const std::int64_t elements = activationElements(p.layout, p.batch, p.inChannels, p.outHeight, p.outWidth);
@@ -53,7 +53,7 @@ std::size_t winnersBytes(const Pool& p) {
 }
 
 template <class T>
-void maxPoolForward(const Pool& p, const T* source, T* destination, std::int32_t* winners) {
+void maxPoolForward(const Pool& p, const T* source, T* destination, std::int32_t* indices) {
   const Planes planes(p.layout, p.batch, p.inChannels);
   const std::int64_t block = planes.block;
 #pragma omp parallel for schedule(static)
@@ -65,7 +65,7 @@ void maxPoolForward(const Pool& p, const T* source, T* destination, std::int32_t
       const Places rows = inside(top, p.dilationHeight, p.kernelHeight, p.inHeight);
       for (std::int64_t x = 0; x < p.outWidth; ++x, at += block) {
         T* best = destination + at;
-        std::int32_t* winner = winners + at;
+        std::int32_t* winner = indices + at;
         std::fill(best, best + block, -std::numeric_limits<ParameterOf<T>>::infinity());
         std::fill(winner, winner + block, -1);
         const std::int64_t left = x * p.strideWidth - p.padLeft;
@@ -91,7 +91,7 @@ void maxPoolForward(const Pool& p, const T* source, T* destination, std::int32_t
 }
 
 template <class T>
-void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient) {
+void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int32_t* indices, T* sourceGradient) {
   const Planes planes(p.layout, p.batch, p.inChannels);
   const std::int64_t block = planes.block, pixels = p.inHeight * p.inWidth, outputs = p.outHeight * p.outWidth;
   bool outside = false;
@@ -103,7 +103,7 @@ void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int
       for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) {
         const std::int64_t at = (plane * outputs + out) * block + lane;
         // Read once, so that what was checked is what is used, whoever writes there meanwhile.
-        const std::int32_t winner = __atomic_load_n(winners + at, __ATOMIC_RELAXED);
+        const std::int32_t winner = __atomic_load_n(indices + at, __ATOMIC_RELAXED);
         if (winner < 0) continue;
         if (winner >= pixels)
           outside = true;
@@ -112,7 +112,7 @@ void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int
       }
     }
   }
-  if (outside) throw Failure("maxPoolBackward read winners that no maxPoolForward wrote: stage the program again");
+  if (outside) throw Failure("maxPoolBackward read indices that no maxPoolForward wrote: stage the program again");
 }
 
 template <class T>
@@ -163,7 +163,7 @@ void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* 
 }
 
 template <class T>
-void sumPixelsForward(const SumPixels& s, const T* source, ParameterOf<T>* sum) {
+void globalAveragePoolForward(const GlobalAveragePool& s, const T* source, ParameterOf<T>* sum) {
   const Planes planes = planesOf(s);
   const std::int64_t block = planes.block, pixels = s.height * s.width;
 #pragma omp parallel for schedule(static)
@@ -180,7 +180,7 @@ void sumPixelsForward(const SumPixels& s, const T* source, ParameterOf<T>* sum) 
 }
 
 template <class T>
-void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradient) {
+void globalAveragePoolBackward(const GlobalAveragePool& s, const T* sumGradient, T* sourceGradient) {
   const Planes planes = planesOf(s);
   const std::int64_t block = planes.block, pixels = s.height * s.width;
 #pragma omp parallel for schedule(static)
@@ -240,8 +240,8 @@ void globalMaxPoolBackward(const PlacedTile& t, const TileOrigin& origin, const 
   template void maxPoolBackward<T>(const Pool&, const T*, const std::int32_t*, T*); \
   template void averagePoolForward<T>(const AveragePool&, const T*, T*);               \
   template void averagePoolBackward<T>(const AveragePool&, const T*, T*);              \
-  template void sumPixelsForward<T>(const SumPixels&, const T*, ParameterOf<T>*);      \
-  template void sumPixelsBackward<T>(const SumPixels&, const T*, T*);                  \
+  template void globalAveragePoolForward<T>(const GlobalAveragePool&, const T*, ParameterOf<T>*);      \
+  template void globalAveragePoolBackward<T>(const GlobalAveragePool&, const T*, T*);                  \
   template void globalMaxPoolForward<T>(const PlacedTile&, const TileOrigin&, const T*, Maximum*, T*); \
   template void globalMaxPoolBackward<T>(const PlacedTile&, const TileOrigin&, const T*, const Maximum*, T*);
 TILEFOLD_INSTANTIATE(float)

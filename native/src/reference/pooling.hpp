@@ -9,16 +9,16 @@
 
 namespace tilefold::reference {
 
-// The first of equals wins, a NaN always. winners: pixel of the input plane, one an output element; -1: the window saw only padding.
+// The first of equals wins, a NaN always. indices: pixel of the input plane, one an output element; -1: the window saw only padding.
 template <class T>
-void maxPoolForward(const Pool& p, const T* source, T* destination, std::int32_t* winners);
+void maxPoolForward(const Pool& p, const T* source, T* destination, std::int32_t* indices);
 
-// Throws Failure when `winners` points outside the plane.
+// Throws Failure when `indices` points outside the plane.
 template <class T>
-void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int32_t* winners, T* sourceGradient);
+void maxPoolBackward(const Pool& p, const T* destinationGradient, const std::int32_t* indices, T* sourceGradient);
 
-// Bytes of `winners`. Throws Failure when a plane has more pixels than int32 counts.
-std::size_t winnersBytes(const Pool& p);
+// Bytes of `indices`. Throws Failure when a plane has more pixels than int32 counts.
+std::size_t indicesBytes(const Pool& p);
 
 template <class T>
 void averagePoolForward(const AveragePool& p, const T* source, T* destination);
@@ -27,9 +27,9 @@ void averagePoolBackward(const AveragePool& p, const T* destinationGradient, T* 
 
 // sum[b, c] += scale * sum of the tile's pixels, formed in double.
 template <class T>
-void sumPixelsForward(const SumPixels& s, const T* source, ParameterOf<T>* sum);
+void globalAveragePoolForward(const GlobalAveragePool& s, const T* source, ParameterOf<T>* sum);
 template <class T>
-void sumPixelsBackward(const SumPixels& s, const T* sumGradient, T* sourceGradient);
+void globalAveragePoolBackward(const GlobalAveragePool& s, const T* sumGradient, T* sourceGradient);
 
 // Takes the tile's elements, whose plane begins at `origin`, into maxima[b, c]; destination[b, c] is what is then the largest.
 template <class T>

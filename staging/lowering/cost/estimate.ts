@@ -113,7 +113,7 @@ const emitSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling,
 /** Time does not depend on scratch, and devices are slow to answer for it. */
 const withoutScratch = (scope: ModelScope): ModelScope => ({
   ...scope,
-  device: { ...scope.device, scratchBytes: () => 0, winnersBytes: () => 0 }
+  device: { ...scope.device, scratchBytes: () => 0, indicesBytes: () => 0 }
 })
 
 const timeSegment = (

@@ -3,7 +3,7 @@ import type { KernelKind } from '../../kernels/kernels'
 const ofNode = {
   output: (node: string) => `output of ${node}`,
   input: (node: string) => `input of ${node}`,
-  indices: (node: string) => `winners of ${node}`,
+  indices: (node: string) => `indices of ${node}`,
   operand: (node: string) => `what ${node} reads`,
   moments: (node: string) => `moments of ${node}`,
   maxima: (node: string) => `maxima of ${node}`,

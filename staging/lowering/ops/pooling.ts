@@ -21,12 +21,12 @@ export const maxPool2d: OpLowering<'maxPool2d'> = {
   forward: ({ builder }, step) =>
     builder.launch<'maxPoolForward'>(
       { kind: 'maxPoolForward', ...fields(step) },
-      { source: step.source.address, destination: step.destination.address, winners: step.indices }
+      { source: step.source.address, destination: step.destination.address, indices: step.indices }
     ),
   backward: ({ builder }, step, { destination, source }) =>
     builder.launch<'maxPoolBackward'>(
       { kind: 'maxPoolBackward', ...fields(step) },
-      { destinationGradient: destination!.address, winners: step.indices, sourceGradient: source!.address }
+      { destinationGradient: destination!.address, indices: step.indices, sourceGradient: source!.address }
     )
 }
 
@@ -58,8 +58,8 @@ const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool' | 'adaptiveAv
 
 /** A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels. */
 export const sumPixels = ({ builder }: Pick<TileScope, 'builder'>, step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): void =>
-  builder.launch<'sumPixelsForward'>(
-    { kind: 'sumPixelsForward', ...tileFields(step.source), scale: scaleOf(step) },
+  builder.launch<'globalAveragePoolForward'>(
+    { kind: 'globalAveragePoolForward', ...tileFields(step.source), scale: scaleOf(step) },
     { source: step.source.address, sum: step.destination.address }
   )
 
@@ -69,8 +69,8 @@ export const spreadGradient = (
   step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>,
   { destination, source }: StepGradients
 ): void =>
-  builder.launch<'sumPixelsBackward'>(
-    { kind: 'sumPixelsBackward', ...tileFields(source!), scale: scaleOf(step) },
+  builder.launch<'globalAveragePoolBackward'>(
+    { kind: 'globalAveragePoolBackward', ...tileFields(source!), scale: scaleOf(step) },
     { sumGradient: destination!.address, sourceGradient: source!.address }
   )
 

@@ -96,8 +96,8 @@ export const copyElements = (builder: Builder, count: number, source: UnplacedOp
 export const castTile = (builder: Builder, source: TileTensor, destination: TileTensor): void => {
   const [, channels, height, width] = source.extents
   const strides = { strideBatch: channels * height * width, strideChannel: height * width, strideHeight: width }
-  builder.launch<'gather'>(
-    { kind: 'gather', ...strides, ...tileFields(destination) },
+  builder.launch<'packTile'>(
+    { kind: 'packTile', ...strides, ...tileFields(destination) },
     { source: source.address, destination: destination.address }
   )
 }

@@ -129,7 +129,7 @@ export const weightsIn = (scope: WeightScope, weight: ParameterTensor, layout: L
   const count = elementsIn(weight, layout)
   const copy = at(builder.buffer({ kind: 'cast-weights', parameter: weight.name }, count * activationBytes))
   const source = isStored ? at(weight.buffer) : reordered(scope, weight, layout)
-  builder.launch<'roundWeights'>({ kind: 'roundWeights', count }, { source, destination: copy })
+  builder.launch<'castWeights'>({ kind: 'castWeights', count }, { source, destination: copy })
   return copy
 }
 

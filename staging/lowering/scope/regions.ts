@@ -124,7 +124,7 @@ export const inExchange = (
   region: Region,
   offset: number,
   elementBytes: number
-): { readonly fields: Omit<KernelOf<'gather'>, 'kind'>; readonly address: UnplacedOperand } => {
+): { readonly fields: Omit<KernelOf<'packTile'>, 'kind'>; readonly address: UnplacedOperand } => {
   const strides: Strides = [channels * height * width, width, 1]
   return {
     fields: { strideBatch: strides[0], strideChannel: height * width, strideHeight: width, ...tileFields(tile) },

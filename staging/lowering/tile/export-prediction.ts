@@ -12,8 +12,8 @@ const exportClasses = (scope: TileScope, step: Step): void => {
   const [images, channels, fullHeight, fullWidth] = node.input
   const { fields, address } = inExchange(source, [images, 1, fullHeight, fullWidth], sourceRegion, scope.stepIo.classes, 1)
   const { batch, height, width, layout } = fields
-  scope.builder.launch<'classesOfPixels'>(
-    { kind: 'classesOfPixels', batch, channels, height, width, layout, fullHeight, fullWidth },
+  scope.builder.launch<'argmaxChannels'>(
+    { kind: 'argmaxChannels', batch, channels, height, width, layout, fullHeight, fullWidth },
     { source: source.address, classes: address }
   )
   if (exportsLoss(scope)) runForward(scope, step)
@@ -24,5 +24,5 @@ export const exportPrediction = (scope: TileScope, step: Step): void => {
   const { node, source, sourceRegion } = step
   if (node.op === 'pixelCrossEntropy') return exportClasses(scope, step)
   const { fields, address } = inExchange(source, node.input, sourceRegion, scope.stepIo.scores, scope.parameterBytes)
-  scope.builder.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: source.address, destination: address })
+  scope.builder.launch<'unpackAddTile'>({ kind: 'unpackAddTile', ...fields }, { source: source.address, destination: address })
 }

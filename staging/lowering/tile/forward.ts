@@ -24,7 +24,7 @@ const createIndices = (
 ): UnplacedOperand => {
   if (node.op !== 'maxPool2d') return none
   const kernel: Kernel = { kind: 'maxPoolForward', layout: layoutCode(step.source.layout), ...windowFields(windowOf(node.args), step) }
-  return at(builder.buffer(tileIdentity('indices', node.name), device.winnersBytes(kernel)))
+  return at(builder.buffer(tileIdentity('indices', node.name), device.indicesBytes(kernel)))
 }
 
 /** The op at a position, its operands fetched and its output given a place. */

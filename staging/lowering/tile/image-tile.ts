@@ -20,7 +20,7 @@ export const createImageTile = (
   if (!wanted) return tile
   if (source.kind === 'float') {
     const { fields, address } = inExchange(tile, graph.input, region, stepIo.input, parameterBytes)
-    builder.launch<'gather'>({ kind: 'gather', ...fields }, { source: address, destination: tile.address })
+    builder.launch<'packTile'>({ kind: 'packTile', ...fields }, { source: address, destination: tile.address })
     return tile
   }
   const constants = (values: readonly number[], fallback: number) => [0, 1, 2, 3].map((channel) => values[channel] ?? fallback)

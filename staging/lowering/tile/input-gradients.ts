@@ -89,7 +89,7 @@ const contributeToInput = (tile: BackwardTile, tensor: number, region: Region, g
   if (whole === undefined) return
   if (whole === 'exchange') {
     const { fields, address } = inExchange(gradient, scope.graph.input, region, scope.stepIo.inputGradient, scope.parameterBytes)
-    return builder.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: gradient.address, destination: address })
+    return builder.launch<'unpackAddTile'>({ kind: 'unpackAddTile', ...fields }, { source: gradient.address, destination: address })
   }
   const direct = startsAt(tile, tensor, whole, region)
   given.add(tensor)

@@ -42,8 +42,8 @@ export const emitReduction = (tile: BackwardTile, step: Step, destination: TileT
   const sums = gradients.sumsAt(position, sourceRegion)
   if (sums !== none) {
     const { fields, operands } = normalisationKernel(scope, node, position, source, sourceRegion, step.slope)
-    scope.builder.launch<'normaliseSums'>(
-      { kind: 'normaliseSums', ...fields },
+    scope.builder.launch<'normaliseBackwardReduce'>(
+      { kind: 'normaliseBackwardReduce', ...fields },
       { ...operands, destinationGradient: destination.address, sums }
     )
   }

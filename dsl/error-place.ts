@@ -2,7 +2,7 @@
  * Where in a list the mistake is: the sentence of a layer that does not fit under the name that flatLayers gives it, as run time says it.
  * Only where there is a mistake does the compiler come here.
  */
-import type { Entered, Made } from './walk'
+import type { Entered, ApplyResult } from './walk'
 import type { AnyLayer, Arguments, Layers, Mark, Op } from './arguments'
 import type { Tensor } from './tensor'
 
@@ -78,7 +78,7 @@ type GivenName<A, Place extends string> = A extends { readonly name: infer Name 
 /** The same of a layer of this name. */
 type Within<X, L, Name extends string, Last extends string> = L extends { readonly op: infer N; readonly args: infer A }
   ? N extends Op | Mark
-    ? Made<X, N, A> extends infer Y
+    ? ApplyResult<X, N, A> extends infer Y
       ? Y extends string
         ? { readonly sentence: Y extends OfTiles ? TilesOf<Y, Last> : Titled<Name, N, Y> }
         : { readonly tensor: Y; readonly last: N extends Op ? Name : Last }
@@ -102,7 +102,7 @@ type Fork<X, N, A, P extends Space, Last extends string, Y = X, B = BranchesOf<A
       ? Fork<X, N, A, Q, Name, Z, Rest>
       : R
     : never
-  : Made<X, N, A> extends infer Z
+  : ApplyResult<X, N, A> extends infer Z
     ? N extends 'residual'
       ? Join<Z, 'add', `${P[0]}add${Numbered<P[2]>}`, readonly [P[0], P[1], readonly [...P[2], unknown], P[3], P[4]]>
       : N extends 'gated'

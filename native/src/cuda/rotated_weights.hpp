@@ -16,6 +16,6 @@ Convolution turned(const Convolution& c);
 
 // Enqueues: the weights of turned(c), in the layout of those of `c`.
 template <class T>
-void turnWeights(const Context& context, const Convolution& c, const T* weights, T* turnedWeights);
+void turnWeights(const Context& context, const Convolution& c, const T* weights, T* rotatedWeights);
 
 }  // namespace tilefold::cuda

@@ -5,12 +5,12 @@
 namespace tilefold::cuda {
 
 template <class T>
-void normaliseSums(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
+void normaliseBackwardReduce(const Context& context, const Normalise& n, const NormaliseOperands<T>& operands, GradientSums* sums) {
   const T *source = operands.source, *gradient = operands.gradient;
   const float slope = static_cast<float>(n.slope);
   // A row for each channel.
   forEachRowSum(
-      context, "normaliseSums", StatisticsRows(n, n.channels, n.perImage), {source, gradient},
+      context, "normaliseBackwardReduce", StatisticsRows(n, n.channels, n.perImage), {source, gradient},
       [=] __device__(const StatisticsRow& row) { return operands.normaliser(n, row.image, row.group); },
       [=] __device__(auto values, std::int64_t i, const auto& normaliser, const auto& add) {
         auto passed = values;
@@ -40,7 +40,7 @@ void normaliseParameters(const Context& context, const NormaliseParameters& p, c
 }
 
 #define TILEFOLD_INSTANTIATE(T) \
-  template void normaliseSums<T>(const Context&, const Normalise&, const NormaliseOperands<T>&, GradientSums*);
+  template void normaliseBackwardReduce<T>(const Context&, const Normalise&, const NormaliseOperands<T>&, GradientSums*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE

@@ -6,8 +6,8 @@
 namespace tilefold::cuda {
 
 template <class T>
-void sumPixelsForward(const Context& context, const SumPixels& s, const T* source, float* sum);
+void globalAveragePoolForward(const Context& context, const GlobalAveragePool& s, const T* source, float* sum);
 template <class T>
-void sumPixelsBackward(const Context& context, const SumPixels& s, const T* sumGradient, T* sourceGradient);
+void globalAveragePoolBackward(const Context& context, const GlobalAveragePool& s, const T* sumGradient, T* sourceGradient);
 
 }  // namespace tilefold::cuda

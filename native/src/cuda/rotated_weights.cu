@@ -1,12 +1,12 @@
 #include "divisor.cuh"
 #include "element_loop.cuh"
-#include "turned_weights.hpp"
+#include "rotated_weights.hpp"
 
 namespace tilefold::cuda {
 namespace {
 
 // Of a padding before or behind, the one with which the turned window ends where the other began; below 0 it is cut off.
-std::int64_t turnedPadding(std::int64_t kernel, std::int64_t dilation, std::int64_t padding) { return (kernel - 1) * dilation - padding; }
+std::int64_t rotatedPadding(std::int64_t kernel, std::int64_t dilation, std::int64_t padding) { return (kernel - 1) * dilation - padding; }
 
 }  // namespace
 
@@ -16,11 +16,11 @@ Convolution turned(const Convolution& c) {
   std::swap(t.inHeight, t.outHeight);
   std::swap(t.inWidth, t.outWidth);
   std::swap(t.sourceLayout, t.destinationLayout);
-  t.padTop = turnedPadding(c.kernelHeight, c.dilationHeight, c.padTop);
-  t.padBottom = turnedPadding(c.kernelHeight, c.dilationHeight, c.padBottom);
-  t.padLeft = turnedPadding(c.kernelWidth, c.dilationWidth, c.padLeft);
-  t.padRight = turnedPadding(c.kernelWidth, c.dilationWidth, c.padRight);
-  t.algorithm = c.algorithm - turnedAlgorithms + cudnnAlgorithms;
+  t.padTop = rotatedPadding(c.kernelHeight, c.dilationHeight, c.padTop);
+  t.padBottom = rotatedPadding(c.kernelHeight, c.dilationHeight, c.padBottom);
+  t.padLeft = rotatedPadding(c.kernelWidth, c.dilationWidth, c.padLeft);
+  t.padRight = rotatedPadding(c.kernelWidth, c.dilationWidth, c.padRight);
+  t.algorithm = c.algorithm - rotatedAlgorithms + cudnnAlgorithms;
   t.slope = 1;
   return t;
 }
@@ -28,7 +28,7 @@ Convolution turned(const Convolution& c) {
 bool turns(const Convolution& c) { return c.strideHeight == 1 && c.strideWidth == 1 && c.sourceLayout == c.destinationLayout; }
 
 template <class T>
-void turnWeights(const Context& context, const Convolution& c, const T* weights, T* turnedWeights) {
+void turnWeights(const Context& context, const Convolution& c, const T* weights, T* rotatedWeights) {
   const std::int64_t in = c.inChannels / c.groups, out = c.outChannels / c.groups, taps = c.kernelHeight * c.kernelWidth;
   const bool outLast = c.weightLayout == Layout::ohwi;
   const Divisor byInner(outLast ? out : taps), byMiddle(outLast ? taps : out), byIn(in);
@@ -36,7 +36,7 @@ void turnWeights(const Context& context, const Convolution& c, const T* weights,
     const Division inner = byInner(i), middle = byMiddle(inner.quotient), group = byIn(middle.quotient);
     const std::int64_t k = outLast ? inner.remainder : middle.remainder, tap = taps - 1 - (outLast ? middle.remainder : inner.remainder);
     const std::int64_t row = group.quotient * out + k;
-    turnedWeights[i] = weights[outLast ? (row * taps + tap) * in + group.remainder : (row * in + group.remainder) * taps + tap];
+    rotatedWeights[i] = weights[outLast ? (row * taps + tap) * in + group.remainder : (row * in + group.remainder) * taps + tap];
   });
 }
 

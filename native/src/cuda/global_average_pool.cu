@@ -1,11 +1,11 @@
 #include "activation.cuh"
 #include "reduction.cuh"
-#include "sum_pixels.hpp"
+#include "global_average_pool.hpp"
 
 namespace tilefold::cuda {
 
 template <class T>
-void sumPixelsForward(const Context& context, const SumPixels& s, const T* source, float* sum) {
+void globalAveragePoolForward(const Context& context, const GlobalAveragePool& s, const T* source, float* sum) {
   const Activation tile(s.layout, s.channels, s.height, s.width);
   const Divisor byChannels(s.channels);
   const double scale = s.scale;
@@ -18,17 +18,17 @@ void sumPixelsForward(const Context& context, const SumPixels& s, const T* sourc
   };
   const std::int64_t outputs = s.batch * s.channels, pixels = s.height * s.width;
   if (tile.channelsLast())
-    forEachSum<32>(context, "sumPixelsForward", outputs, pixels, terms, finish);
+    forEachSum<32>(context, "globalAveragePoolForward", outputs, pixels, terms, finish);
   else
-    forEachSum<1>(context, "sumPixelsForward", outputs, pixels, terms, finish);
+    forEachSum<1>(context, "globalAveragePoolForward", outputs, pixels, terms, finish);
 }
 
 template <class T>
-void sumPixelsBackward(const Context& context, const SumPixels& s, const T* sumGradient, T* sourceGradient) {
+void globalAveragePoolBackward(const Context& context, const GlobalAveragePool& s, const T* sumGradient, T* sourceGradient) {
   const Activation tile(s.layout, s.channels, s.height, s.width);
   const std::int64_t channels = s.channels;
   const double scale = s.scale;
-  forEachPack<T>(context, "sumPixelsBackward", s.batch * s.channels * s.height * s.width, {sourceGradient},
+  forEachPack<T>(context, "globalAveragePoolBackward", s.batch * s.channels * s.height * s.width, {sourceGradient},
                  [=] __device__(auto values, std::int64_t i) {
                    for (int k = 0; k < values.width; ++k) {
                      const Place at = tile.place(i + k);
@@ -39,8 +39,8 @@ void sumPixelsBackward(const Context& context, const SumPixels& s, const T* sumG
 }
 
 #define TILEFOLD_INSTANTIATE(T)                                                          \
-  template void sumPixelsForward<T>(const Context&, const SumPixels&, const T*, float*); \
-  template void sumPixelsBackward<T>(const Context&, const SumPixels&, const T*, T*);
+  template void globalAveragePoolForward<T>(const Context&, const GlobalAveragePool&, const T*, float*); \
+  template void globalAveragePoolBackward<T>(const Context&, const GlobalAveragePool&, const T*, T*);
 TILEFOLD_INSTANTIATE(float)
 TILEFOLD_INSTANTIATE(Bfloat16)
 #undef TILEFOLD_INSTANTIATE
