@@ -55,7 +55,7 @@ struct Plane {
   std::int64_t height, width;
 };
 
-void packTile(const reference::Planes& planes, const AxisTerms& rowTerms, const AxisTerms& columnTerms, const Plane& from, const Plane& to,
+void gather(const reference::Planes& planes, const AxisTerms& rowTerms, const AxisTerms& columnTerms, const Plane& from, const Plane& to,
             const float* operand, float* result) {
   const std::vector<Terms> rows = rowTerms.all(), columns = columnTerms.all();
   parallelFor(planes.count * to.height, [&](std::int64_t job) {

@@ -78,7 +78,7 @@ struct Plane {
 
 // Every result is the sum of its terms in `operand`; rowTerms and columnTerms give a coordinate's. What a row adds up to is of type Part.
 template <bool packed, class Part, class RowTerms, class ColumnTerms, class T>
-void packTile(const Context& context, const char* name, const Bundles& bundles, const Plane& from, const Plane& to, const RowTerms& rowTerms,
+void gather(const Context& context, const char* name, const Bundles& bundles, const Plane& from, const Plane& to, const RowTerms& rowTerms,
             const ColumnTerms& columnTerms, const T* operand, T* result) {
   forEach(context, name, bundles.count(), [=] __device__(std::int64_t i) {
     const Bundles::Bundle b = bundles(i);

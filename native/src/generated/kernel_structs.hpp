@@ -251,8 +251,8 @@ struct PointwiseSum : PointwiseTile {
   std::vector<double> expression;
 };
 
-struct SumPixels : Tile {
-  explicit SumPixels(FieldReader& f)
+struct GlobalAveragePool : Tile {
+  explicit GlobalAveragePool(FieldReader& f)
       : Tile(f),
         scale(f.number()) {}
   double scale;
