@@ -1,4 +1,7 @@
-/** Why staging refused: bad input, or nothing fits the budget. One sentence, with the layer where one is to blame. */
+/**
+ * Why staging refused: bad input, or nothing fits the budget. One sentence, with the layer where
+ * one is to blame.
+ */
 export interface StagingError {
   readonly code: 'input' | 'budget'
   readonly message: string

@@ -44,7 +44,10 @@ export interface SegmentCost {
   readonly recomputationMilliseconds: number
   /** The layers' kernels on all tiles, over the same on the whole: halos, and more launches. */
   readonly haloMilliseconds: number
-  /** What only tiles need: copies into and out of whole tensors, sums over tiles, weights reordered again. */
+  /**
+   * What only tiles need: copies into and out of whole tensors, sums over tiles, weights reordered
+   * again.
+   */
   readonly tileMilliseconds: number
   /** What the segment would take more with direct kernels alone. */
   readonly winogradSavingMilliseconds: number
@@ -57,7 +60,10 @@ export interface Explanation {
   readonly graph: Graph
   /** Whether the decisions were given, so that no budget changes them. */
   readonly isGiven: boolean
-  /** The layer that has the most bytes at the peak, parameters and optimizer state aside; absent where no layer has any. */
+  /**
+   * The layer that has the most bytes at the peak, parameters and optimizer state aside; absent
+   * where no layer has any.
+   */
   readonly bindingLayer: string | undefined
   /** Largest first; they add up to `liveBytes`. */
   readonly live: readonly LiveBytes[]
@@ -67,7 +73,10 @@ export interface Explanation {
   /** With one byte less than the present plan needs, where there is such a plan. */
   readonly smaller: OtherBudget | undefined
   readonly segments: readonly SegmentCost[]
-  /** How long computing waits for tensors to leave for the host or to come back, in all micro-batches of a step. */
+  /**
+   * How long computing waits for tensors to leave for the host or to come back, in all
+   * micro-batches of a step.
+   */
   readonly waitingMilliseconds: number
 }
 
@@ -115,8 +124,8 @@ interface SegmentTime {
 }
 
 /**
- * What a segment of a plan takes when decided otherwise. Where tensors pass in bands, the segment that makes one has a part in what its
- * readers do, so that the whole step tells what changes.
+ * What a segment of a plan takes when decided otherwise. Where tensors pass in bands, the segment
+ * that makes one has a part in what its readers do, so that the whole step tells what changes.
  */
 const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (segment: Segment) => SegmentTime) => {
   const { graph, segments } = chosen
@@ -188,7 +197,10 @@ const smallerThan = (present: Candidate, answers: PlanSearch): OtherBudget | und
   return candidate && other(present, present.peakBytes() - 1, candidate)
 }
 
-/** Why a plan is as it is, in figures: pure, and as deterministic as the plan. Fails as staging does. */
+/**
+ * Why a plan is as it is, in figures: pure, and as deterministic as the plan. Fails as staging
+ * does.
+ */
 export const explain = (request: StageRequest): E.Either<StagingError, Explanation> =>
   pipe(
     decide(request),

@@ -4,7 +4,10 @@ export const lazy = <A>(compute: () => A): (() => A) => {
   return () => (known ??= { value: compute() }).value
 }
 
-/** What a function makes of a number, which is computed when that is first asked for, and then remembered. */
+/**
+ * What a function makes of a number, which is computed when that is first asked for, and then
+ * remembered.
+ */
 export const memoizeByNumber = <A>(compute: (key: number) => A): ((key: number) => A) => {
   const known = new Map<number, A>()
   return (key) => {
@@ -13,7 +16,10 @@ export const memoizeByNumber = <A>(compute: (key: number) => A): ((key: number) 
   }
 }
 
-/** What a function makes of a value, which is computed when the first one with its key is asked for, and then remembered. */
+/**
+ * What a function makes of a value, which is computed when the first one with its key is asked for,
+ * and then remembered.
+ */
 export const memoize = <A, B>(keyOf: (a: A) => string, compute: (a: A) => B): ((a: A) => B) => {
   const known = new Map<string, { readonly value: B }>()
   return (a) => {

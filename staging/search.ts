@@ -18,11 +18,16 @@ export interface Candidate extends Lowered, Plan {}
 
 /** What a strategy answers to budgets in bytes. */
 export interface PlanSearch {
-  /** The fastest that fits, beyond `slowest` milliseconds perhaps none. Never slower for a larger budget. */
+  /**
+   * The fastest that fits, beyond `slowest` milliseconds perhaps none. Never slower for a larger
+   * budget.
+   */
   readonly within: (budget: number, slowest?: number) => Candidate | undefined
   /** The smallest budget for which there is an answer, and that answer. */
   readonly least: () => { readonly budget: number; readonly candidate: Candidate } | undefined
-  /** The fewest bytes on the host with which anything fits the budget; undefined where nothing does. */
+  /**
+   * The fewest bytes on the host with which anything fits the budget; undefined where nothing does.
+   */
   readonly leastHost: (budget: number) => number | undefined
 }
 
@@ -39,7 +44,10 @@ const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
     undefined
   )
 
-/** Whether what is live at once may be placed in a budget: a placement ends before the padding of its last buffer. */
+/**
+ * Whether what is live at once may be placed in a budget: a placement ends before the padding of
+ * its last buffer.
+ */
 const mayLieIn = (budget: number, liveBytes: number): boolean => liveBytes < budget + alignment
 
 /** A prospect that is lowered when it comes into question. */
@@ -91,7 +99,10 @@ const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonl
   }
 }
 
-/** The first target leaves so many bytes beside the residents, and each next one so many times as many. */
+/**
+ * The first target leaves so many bytes beside the residents, and each next one so many times as
+ * many.
+ */
 const firstTarget = 256
 const targetRatio = 1.02
 
@@ -99,9 +110,10 @@ const targetRatio = 1.02
 const ahead = 4
 
 /**
- * A strategy is asked for targets of a fixed ladder, from a few above the budget downwards, until something is exactly within the
- * budget. Its answers take no more time for a higher target, and a larger budget starts higher and accepts more: so it never gets a
- * slower answer, though exact peaks rise and fall along the ladder.
+ * A strategy is asked for targets of a fixed ladder, from a few above the budget downwards, until
+ * something is exactly within the budget. Its answers take no more time for a higher target, and a
+ * larger budget starts higher and accepts more: so it never gets a slower answer, though exact
+ * peaks rise and fall along the ladder.
  */
 const ladderAnswers = (
   search: Search,
@@ -156,7 +168,10 @@ const ladderAnswers = (
   }
 }
 
-/** What strategies ask of a graph in an order; answers are remembered over all that want the same one. */
+/**
+ * What strategies ask of a graph in an order; answers are remembered over all that want the same
+ * one.
+ */
 const searches = (written: Lowering, residentBytes: number): ((order: Order) => Search) => {
   const known = new Map<string, Search>()
   return (order) => {
@@ -229,7 +244,10 @@ const answersOf = (
   }
 }
 
-/** Milliseconds of the fastest kernels, run once each in the better order, without a map or a transfer: no plan takes less. */
+/**
+ * Milliseconds of the fastest kernels, run once each in the better order, without a map or a
+ * transfer: no plan takes less.
+ */
 export const lowerBound = (written: Lowering): number => {
   const order = hoistPoolAboveRelu(written.graph)
   const lowering = { ...written, graph: inOrder(written.graph, order) }
@@ -238,8 +256,9 @@ export const lowerBound = (written: Lowering): number => {
 }
 
 /**
- * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers, or of those that obey the model's
- * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
+ * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers,
+ * or of those that obey the model's marks where it has any; they swap where there is a budget of
+ * host bytes. `plain` is the model's plain plan.
  */
 export const createPlanSearch = (
   written: Lowering,

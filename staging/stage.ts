@@ -32,7 +32,10 @@ export interface StageRequest {
   readonly given?: PlanOverride
   /** Device memory for everything that a step holds; no limit when absent. */
   readonly budget?: Budget
-  /** The host pool, through which tensors are swapped; `auto` swaps only where it is given. No limit when absent. */
+  /**
+   * The host pool, through which tensors are swapped; `auto` swaps only where it is given. No limit
+   * when absent.
+   */
   readonly hostBudget?: Budget
   /** A device's memory in bytes, which no budget may exceed; what it is called in a sentence. */
   readonly memory?: { readonly name: string; readonly bytes: number }
@@ -48,7 +51,10 @@ export interface StageRequest {
 type LoweringRequest = Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source' | 'exactKernels'>
 
 export interface Staged {
-  /** The graph as the model has it: an evaluation changes what its ops are told, and gradients go without dropout. */
+  /**
+   * The graph as the model has it: an evaluation changes what its ops are told, and gradients go
+   * without dropout.
+   */
   readonly sourceGraph: Graph
   readonly graph: Graph
   readonly plan: MemoryPlan
@@ -151,7 +157,10 @@ const misfit = (
 ): StagingError =>
   least === undefined || least.budget < refusedBytes ? tooSmall(graph, planner, budget, least) : refused(graph, planner, device)
 
-/** A plan that was given, lowered: its tiles as they can be made. Fails where it cannot run, or does not fit. */
+/**
+ * A plan that was given, lowered: its tiles as they can be made. Fails where it cannot run, or does
+ * not fit.
+ */
 const decideGiven = (
   { exactKernels, placement = staticPlacement }: StageRequest,
   limits: Limits,
@@ -213,7 +222,10 @@ export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lo
     E.map((graph) => loweringOf(request, graph))
   )
 
-/** Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the smallest that would do. */
+/**
+ * Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the
+ * smallest that would do.
+ */
 export const decide = (request: StageRequest): E.Either<StagingError, Decided> =>
   pipe(
     graphOf(request),
@@ -249,8 +261,8 @@ export const planOf = (
 }
 
 /**
- * From a model, a device and a budget to a plan and its Program. The same request gives the same plan, byte for byte.
- * Fails as `decide` does.
+ * From a model, a device and a budget to a plan and its Program. The same request gives the same
+ * plan, byte for byte. Fails as `decide` does.
  */
 export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
   pipe(

@@ -14,9 +14,10 @@ const milliseconds = t.refinement(t.number, (value) => value >= 0 && value <= la
 const bytesPerSecond = t.refinement(t.number, (value) => value >= 1 && value <= largest, `a number of bytes a second from 1 to ${largest}`)
 
 /**
- * A stage i of a chain, F_i and B_i, in the symbols of Beaumont et al., "Optimal GPU-CPU offloading strategies for deep neural network
- * training" (Euro-Par 2020), section 3.1. F_i reads the activation x_i and writes x_(i+1); B_i reads x_i, x_(i+1) and the gradient
- * y_(i+1), and writes y_i. Times in milliseconds, sizes in bytes.
+ * A stage i of a chain, F_i and B_i, in the symbols of Beaumont et al., "Optimal GPU-CPU offloading
+ * strategies for deep neural network training" (Euro-Par 2020), section 3.1. F_i reads the
+ * activation x_i and writes x_(i+1); B_i reads x_i, x_(i+1) and the gradient y_(i+1), and writes
+ * y_i. Times in milliseconds, sizes in bytes.
  */
 const stage = t.readonly(
   t.type({
@@ -44,7 +45,10 @@ const chain = t.type({
 export type Stage = t.TypeOf<typeof stage>
 export type Chain = Readonly<t.TypeOf<typeof chain>>
 
-/** A chain from what JSON holds, or words on the first place that is wrong: "stages[2].u_F is -1, not a number of milliseconds ...". */
+/**
+ * A chain from what JSON holds, or words on the first place that is wrong: "stages[2].u_F is -1,
+ * not a number of milliseconds ...".
+ */
 export const decodeChain = (value: unknown): E.Either<string, Chain> =>
   pipe(
     decodeAs('chain', chain)(value),

@@ -11,9 +11,10 @@ const roundedUp = (slots: SlotChain, chain: Chain, memory: number): SlotChain | 
 }
 
 /**
- * DYNPROG of section 5.3: the best set of the relaxation in `count` slots; of several, which the paper leaves open, the one whose ordered
- * schedule of whole activations is the shortest, and moves least. Sizes are rounded optimistically first; while no set that comes of it
- * fits in bytes, another activation is rounded up.
+ * DYNPROG of section 5.3: the best set of the relaxation in `count` slots; of several, which the
+ * paper leaves open, the one whose ordered schedule of whole activations is the shortest, and moves
+ * least. Sizes are rounded optimistically first; while no set that comes of it fits in bytes,
+ * another activation is rounded up.
  */
 export const dynprog = (chain: Chain, memory: number, count: number): OffloadSet => {
   let slots: SlotChain | undefined = discretise(chain, memory, count)

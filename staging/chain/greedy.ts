@@ -2,7 +2,10 @@ import type { Chain } from './chain'
 import { peakBytes } from './memory'
 import type { OffloadSet } from './schedule'
 
-/** GREEDY of section 4.2: the first activations, whole, until they are M_peak - `memory` bytes. Fits wherever anything does. */
+/**
+ * GREEDY of section 4.2: the first activations, whole, until they are M_peak - `memory` bytes. Fits
+ * wherever anything does.
+ */
 export const greedy = (chain: Chain, memory: number): OffloadSet => {
   let missing = peakBytes(chain) - memory
   return chain.stages.map(({ x }) => {

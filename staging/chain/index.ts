@@ -49,8 +49,9 @@ const setOf = ({ chain, memory, strategy, slots = defaultSlots }: OffloadRequest
 }
 
 /**
- * Which activations of a chain go to the host in which ordered no-wait schedule, by one of the strategies of Beaumont et al. (Euro-Par
- * 2020). Fails with code 'budget' where an operation alone needs more than `memory`.
+ * Which activations of a chain go to the host in which ordered no-wait schedule, by one of the
+ * strategies of Beaumont et al. (Euro-Par 2020). Fails with code 'budget' where an operation alone
+ * needs more than `memory`.
  */
 export const offload = (request: OffloadRequest): E.Either<StagingError, Offloaded> => {
   const { chain, memory } = request

@@ -2,9 +2,10 @@ import type { OffloadSet } from './schedule'
 import type { SlotChain } from './slots'
 
 /**
- * The states of Algorithm 1 before stage i, by increasing `kept`. In slots: activations before x_i that are not offloaded (kept); what of
- * the others the link has still to offload when F_(i-1) ends (delta_F), and what of them it prefetches before B_(i-1) starts (delta_B),
- * both negative where the link is idle then, by how long; how long operations have waited (idle). The paper's M_F is
+ * The states of Algorithm 1 before stage i, by increasing `kept`. In slots: activations before x_i
+ * that are not offloaded (kept); what of the others the link has still to offload when F_(i-1) ends
+ * (delta_F), and what of them it prefetches before B_(i-1) starts (delta_B), both negative where
+ * the link is idle then, by how long; how long operations have waited (idle). The paper's M_F is
  * kept + |x_i| + max(0, delta_F), and its M_B kept + |x_i| + |y_i| + max(0, delta_B).
  */
 interface Layer {
@@ -53,13 +54,18 @@ const successorsOf = (layer: Layer, chain: SlotChain, i: number): Layer => {
   return all
 }
 
-/** More than any backlog of transfers: a link that was idle for longer is as good as one idle for ever. */
+/**
+ * More than any backlog of transfers: a link that was idle for longer is as good as one idle for
+ * ever.
+ */
 const longest = ({ count }: SlotChain): number => 2 * count
 
 /** 2 idle + deltaF + deltaB, which is least for a state that makes others needless. */
 const weightOf = (states: Layer, state: number): number => 2 * states.idle[state]! + states.deltaF[state]! + states.deltaB[state]!
 
-/** Indices of the states that keep at most `room`, by increasing kept, then by increasing weight. */
+/**
+ * Indices of the states that keep at most `room`, by increasing kept, then by increasing weight.
+ */
 const inOrder = (states: Layer, chain: SlotChain, room: number): Float64Array => {
   const ends = new Int32Array(room + 2)
   for (let state = 0; state < states.length; state++) if (states.kept[state]! <= room) ends[states.kept[state]! + 1]!++
@@ -75,8 +81,9 @@ const inOrder = (states: Layer, chain: SlotChain, room: number): Float64Array =>
 }
 
 /**
- * States that none other makes needless. Where two keep as much, one that waits until its backlogs are no longer than the other's, and
- * has then waited no longer than the other, leads to schedules that are as short. It comes first in `order`.
+ * States that none other makes needless. Where two keep as much, one that waits until its backlogs
+ * are no longer than the other's, and has then waited no longer than the other, leads to schedules
+ * that are as short. It comes first in `order`.
  */
 const undominated = (states: Layer, order: Float64Array): Layer => {
   const best = openLayer(order.length)
@@ -107,10 +114,12 @@ const undominated = (states: Layer, order: Float64Array): Layer => {
 }
 
 /**
- * Idle time between F_L and B_L after a last layer's state, (9) and (10) of section 5.2.2. Offloads after F_L and prefetches before B_L
- * take the link in turn; where there is one of them only, the link's idle time on the other side is at its disposal: deltaF + deltaB.
- * B_j must wait until enough has been offloaded: of all that is kept or has still to go, less what was freed by then (x_(j+2) and later),
- * so much that what remains fits beside x_j and x_(j+1). And F_j must have ended before too much has come back.
+ * Idle time between F_L and B_L after a last layer's state, (9) and (10) of section 5.2.2. Offloads
+ * after F_L and prefetches before B_L take the link in turn; where there is one of them only, the
+ * link's idle time on the other side is at its disposal: deltaF + deltaB. B_j must wait until
+ * enough has been offloaded: of all that is kept or has still to go, less what was freed by then
+ * (x_(j+2) and later), so much that what remains fits beside x_j and x_(j+1). And F_j must have
+ * ended before too much has come back.
  */
 const gapAfter = (chain: SlotChain): ((last: Layer, state: number) => number) => {
   const most = (room: Int32Array, move: Int32Array): number => {
@@ -144,9 +153,10 @@ export interface LeastIdle {
 }
 
 /**
- * Algorithm 1 of section 5.3.1: the offload sets whose ordered schedule waits least, where transfers may be interrupted and free memory
- * slot by slot. The paper keeps states in hash tables; here those that others make needless are dropped, and the rest lie in typed
- * arrays. Each operation must fit by itself.
+ * Algorithm 1 of section 5.3.1: the offload sets whose ordered schedule waits least, where
+ * transfers may be interrupted and free memory slot by slot. The paper keeps states in hash tables;
+ * here those that others make needless are dropped, and the rest lie in typed arrays. Each
+ * operation must fit by itself.
  */
 export const leastIdle = (chain: SlotChain): LeastIdle => {
   const rooms = roomsOf(chain)

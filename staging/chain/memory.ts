@@ -41,13 +41,22 @@ const largest = (values: readonly number[]): number => values.reduce((most, valu
 /** M_peak of section 3.2: what a step needs where nothing is offloaded. */
 export const peakBytes = (chain: Chain): number => largest([...forwardBytes(chain).withAll, ...backwardBytes(chain).withAll])
 
-/** What the largest operation needs by itself: with less, no schedule exists; with this much, offloading everything is one. */
+/**
+ * What the largest operation needs by itself: with less, no schedule exists; with this much,
+ * offloading everything is one.
+ */
 export const leastBytes = (chain: Chain): number => largest([...forwardBytes(chain).own, ...backwardBytes(chain).own])
 
-/** Sum of all u_F and u_B, in milliseconds, added up as schedules do, so that one without waits takes just as long. */
+/**
+ * Sum of all u_F and u_B, in milliseconds, added up as schedules do, so that one without waits
+ * takes just as long.
+ */
 export const computeMilliseconds = ({ stages }: Chain): number =>
   stages.reduce((sum, { u_F }) => sum + u_F, 0) + stages.reduce((sum, { u_B }) => sum + u_B, 0)
 
-/** Proposition 3: no schedule takes fewer milliseconds than all computation, nor than M_peak - M bytes take to go and come back. */
+/**
+ * Proposition 3: no schedule takes fewer milliseconds than all computation, nor than M_peak - M
+ * bytes take to go and come back.
+ */
 export const lowerBound = (chain: Chain, memory: number): number =>
   Math.max(computeMilliseconds(chain), (2000 * (peakBytes(chain) - memory)) / chain.beta)

@@ -21,7 +21,10 @@ import { stageSpans } from './stage-spans'
 
 export interface ModelChain {
   readonly chain: Chain
-  /** Parameters, optimizer state and gradients kept over a step: bytes that stand beside the chain's in the device's memory. */
+  /**
+   * Parameters, optimizer state and gradients kept over a step: bytes that stand beside the chain's
+   * in the device's memory.
+   */
   readonly residentBytes: number
 }
 
@@ -30,7 +33,10 @@ interface Measured extends Omit<Stage, 'x' | 'y'> {
   readonly output: { readonly x: number; readonly y: number }
 }
 
-/** Runs a span by itself, whole, on no device: forward as it is kept for backward, then backward with the parameters' updates. */
+/**
+ * Runs a span by itself, whole, on no device: forward as it is kept for backward, then backward
+ * with the parameters' updates.
+ */
 const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured => {
   const builder = createBuilder(pool)
   const inside: ModelScope = { ...scope, builder }
@@ -81,9 +87,10 @@ const residentBytesOf = ({ parameters, objective, parameterBytes }: ModelScope):
 }
 
 /**
- * The chain of a model's training step on a device, as the paper sees one: untiled, by direct kernels. A stage is an op with those after it
- * that work in place; what it keeps for its backward (which elements won a pool) goes with its output. The link is as fast as its
- * slower way. Fails as staging does for a layer that refuses its input.
+ * The chain of a model's training step on a device, as the paper sees one: untiled, by direct
+ * kernels. A stage is an op with those after it that work in place; what it keeps for its backward
+ * (which elements won a pool) goes with its output. The link is as fast as its slower way. Fails as
+ * staging does for a layer that refuses its input.
  */
 export const chainOf = (
   request: Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source'>

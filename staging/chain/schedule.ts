@@ -5,12 +5,16 @@ import { backwardBytes, forwardBytes } from './memory'
 export type OffloadSet = readonly boolean[]
 
 /**
- * When memory on the device is free again (and, in backward, when it is taken): with the whole of an activation, as in Problem 1, or byte
- * by byte as the link moves them, as in the relaxation of section 5, where the best set of Problem 2 is found.
+ * When memory on the device is free again (and, in backward, when it is taken): with the whole of
+ * an activation, as in Problem 1, or byte by byte as the link moves them, as in the relaxation of
+ * section 5, where the best set of Problem 2 is found.
  */
 export type Release = 'whole' | 'bytes'
 
-/** Start times in milliseconds, by stage; those of transfers are undefined where nothing is offloaded. */
+/**
+ * Start times in milliseconds, by stage; those of transfers are undefined where nothing is
+ * offloaded.
+ */
 export interface Schedule {
   readonly offload: OffloadSet
   readonly makespan: number
@@ -55,9 +59,10 @@ const openLink = (millisecondsPerByte: number, release: Release) => {
 }
 
 /**
- * Operations in turn, each when the one before has ended and enough of the activations before its own input has gone: `excess` bytes.
- * An activation may be transferred once the operation before its own has ended (`produced`: forward), or once its own has (in backward,
- * seen from the end, since B_i reads all of x_i).
+ * Operations in turn, each when the one before has ended and enough of the activations before its
+ * own input has gone: `excess` bytes. An activation may be transferred once the operation before
+ * its own has ended (`produced`: forward), or once its own has (in backward, seen from the end,
+ * since B_i reads all of x_i).
  */
 const phase = (
   chain: Chain,
@@ -82,7 +87,10 @@ const phase = (
   return { ends, transferred, timeOf: link.timeOf }
 }
 
-/** The least time between F_L and B_L: the transfers of one phase that reach into the other must leave it the link and the memory. */
+/**
+ * The least time between F_L and B_L: the transfers of one phase that reach into the other must
+ * leave it the link and the memory.
+ */
 const gapBetween = (forward: Phase, backward: Phase, forwardExcess: readonly number[], backwardExcess: readonly number[]): number => {
   const last = ({ transferred }: Phase): number => transferred.reduce<number>((latest, end) => Math.max(latest, end ?? 0), 0)
   const both = forward.ends.at(-1)! + backward.ends.at(-1)!
@@ -97,9 +105,11 @@ const gapBetween = (forward: Phase, backward: Phase, forwardExcess: readonly num
 }
 
 /**
- * The no-wait ordered schedule of an offload set (sections 3.2 and 4.1): offloads by increasing stage, then prefetches by decreasing
- * stage. Forward runs as early as possible from its beginning, backward as late as possible from its end, which is the same seen
- * backwards; the gap between them is the least that keeps to link and memory. Undefined where some operation never fits into `memory` bytes.
+ * The no-wait ordered schedule of an offload set (sections 3.2 and 4.1): offloads by increasing
+ * stage, then prefetches by decreasing stage. Forward runs as early as possible from its beginning,
+ * backward as late as possible from its end, which is the same seen backwards; the gap between them
+ * is the least that keeps to link and memory. Undefined where some operation never fits into
+ * `memory` bytes.
  */
 export const orderedSchedule = (chain: Chain, memory: number, offload: OffloadSet, release: Release = 'whole'): Schedule | undefined => {
   const forwardExcess = forwardBytes(chain).withAll.map((bytes) => bytes - memory)

@@ -15,7 +15,10 @@ export interface SlotChain {
   readonly moveB: Int32Array
 }
 
-/** Differences of rounded partial sums, which together are off by one at most, however many they are. */
+/**
+ * Differences of rounded partial sums, which together are off by one at most, however many they
+ * are.
+ */
 const roundSums = (values: readonly number[], round: (sum: number) => number): readonly number[] => {
   let [sum, rounded] = [0, 0]
   return values.map((value) => {
@@ -27,9 +30,10 @@ const roundSums = (values: readonly number[], round: (sum: number) => number): r
 }
 
 /**
- * The discretisation of section 5.3.2, in `count` slots of memory / count bytes: partial sums of |x_i| are rounded up, those of what the
- * link moves during operations down. What an operation needs beside (ex, |y_i|, |y_(i+1)|, its own x_i and x_(i+1)) matters in sum
- * only, and is rounded up once, where the paper rounds each part.
+ * The discretisation of section 5.3.2, in `count` slots of memory / count bytes: partial sums of
+ * |x_i| are rounded up, those of what the link moves during operations down. What an operation
+ * needs beside (ex, |y_i|, |y_(i+1)|, its own x_i and x_(i+1)) matters in sum only, and is rounded
+ * up once, where the paper rounds each part.
  */
 export const discretise = (chain: Chain, memory: number, count: number): SlotChain => {
   const slots = (bytes: number): number => (bytes * count) / memory

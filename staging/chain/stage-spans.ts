@@ -3,7 +3,10 @@ import { loweringOf } from '../lowering/ops'
 import { crossing } from '../graph/tiling'
 import type { Span } from '../plans/plan'
 
-/** The stages of a model's chain: each op, with those after it that work in place on its output, and each block of branches. */
+/**
+ * The stages of a model's chain: each op, with those after it that work in place on its output, and
+ * each block of branches.
+ */
 export const stageSpans = (graph: Graph): readonly Span[] => {
   const { nodes } = graph
   const joins = (position: number): boolean =>

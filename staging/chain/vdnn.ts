@@ -2,8 +2,9 @@ import type { Chain } from './chain'
 import { orderedSchedule, type OffloadSet } from './schedule'
 
 /**
- * The VDNN of section 6.1, after Shriram et al. (IPDPS 2019): of all thresholds of u_F / |x|, what is at or above one, or every other
- * of these; the set with the shortest schedule in `memory` bytes.
+ * The VDNN of section 6.1, after Shriram et al. (IPDPS 2019): of all thresholds of u_F / |x|, what
+ * is at or above one, or every other of these; the set with the shortest schedule in `memory`
+ * bytes.
  */
 export const vdnn = (chain: Chain, memory: number): OffloadSet => {
   const ratios = chain.stages.map(({ u_F, x }) => (x === 0 ? Infinity : u_F / x))

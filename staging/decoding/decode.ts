@@ -28,8 +28,9 @@ const pathOf = (context: t.Context): string =>
     .reduce((text, { key }) => text + (/^\d+$/.test(key) ? `[${key}]` : `${text && '.'}${key}`), '')
 
 /**
- * What JSON or a module holds as a `thing` ("plan"), or words on the first place that is wrong: "segments[2].grid.H is "4", not a number".
- * Codecs are named by what they accept, or fail with words of their own.
+ * What JSON or a module holds as a `thing` ("plan"), or words on the first place that is wrong:
+ * "segments[2].grid.H is "4", not a number". Codecs are named by what they accept, or fail with
+ * words of their own.
  */
 export const decodeAs =
   <A>(thing: string, codec: t.Decoder<unknown, A>) =>

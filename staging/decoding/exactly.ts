@@ -6,7 +6,7 @@ type OptionalName<O> = { [K in keyof O]-?: {} extends Pick<O, K> ? K : never }[k
 
 /** A codec of each field that must be there: the compiler holds fields and codecs equal. */
 export type RequiredCodecs<O> = { readonly [K in Exclude<keyof O, OptionalName<O>>]: t.Type<O[K]> }
-/** The same of fields that may be left out. */
+/** A codec of each field that may be left out. */
 export type OptionalCodecs<O> = { readonly [K in OptionalName<O>]-?: t.Type<Exclude<O[K], undefined>> }
 
 /**

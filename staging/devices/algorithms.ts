@@ -5,12 +5,18 @@ import { memoize } from '../memoize'
 /** Field `algorithm` of cuDNN's algorithm number n. */
 export const cudnnAlgorithm = (n: number): number => 16 + n
 
-/** Field `algorithm` of a backward-data convolution as a forward one with turned weights, by cuDNN's forward algorithm number n. */
+/**
+ * Field `algorithm` of a backward-data convolution as a forward one with turned weights, by cuDNN's
+ * forward algorithm number n.
+ */
 export const rotated180Algorithm = (n: number): number => 32 + n
 
 export const isRotated180 = ({ algorithm }: ConvolutionAlgorithm): boolean => algorithm >= rotated180Algorithm(0)
 
-/** cuDNN's algorithms by Fourier transforms and by Winograd, by its own numbers: they round differently than sums of products. */
+/**
+ * cuDNN's algorithms by Fourier transforms and by Winograd, by its own numbers: they round
+ * differently than sums of products.
+ */
 const transforming: {
   readonly [K in ConvolutionKernel['kind']]: { readonly fourier: readonly number[]; readonly winograd: readonly number[] }
 } = {
@@ -27,7 +33,10 @@ const isExact = (kind: ConvolutionKernel['kind'], { algorithm }: ConvolutionAlgo
   return algorithm !== 1 && !own!.some((n) => cudnnAlgorithm(n) === algorithm) && !turned!.some((n) => rotated180Algorithm(n) === algorithm)
 }
 
-/** The device without what rounds differently than sums of products: Winograd, and algorithms by Winograd or Fourier transforms. */
+/**
+ * The device without what rounds differently than sums of products: Winograd, and algorithms by
+ * Winograd or Fourier transforms.
+ */
 export const withExactKernels = (device: DeviceModel): DeviceModel => {
   const { algorithms } = device
   return {
@@ -37,7 +46,10 @@ export const withExactKernels = (device: DeviceModel): DeviceModel => {
   }
 }
 
-/** The device with its algorithms, 0 among them, by predicted time; its heuristics decide between equals. Answers are remembered. */
+/**
+ * The device with its algorithms, 0 among them, by predicted time; its heuristics decide between
+ * equals. Answers are remembered.
+ */
 export const withFastestFirst = (device: DeviceModel): DeviceModel => {
   const { algorithms } = device
   if (algorithms === undefined) return device

@@ -58,7 +58,10 @@ const decoders = {
 /** A device from what JSON holds, or words on the first place that is wrong. */
 export const decodeDeviceFile = (value: unknown): E.Either<string, DeviceFile> => decoders[deviceFileKind(value)](value)
 
-/** Of a sheet: plain layouts and no scratch, as the reference device, and the roofline's times at the sheet's rates. Recorded: as there. */
+/**
+ * Of a sheet: plain layouts and no scratch, as the reference device, and the roofline's times at
+ * the sheet's rates. Recorded: as there.
+ */
 export const fileModel = (file: DescribedDevice, precision: 'float32' | 'float64', threads = 1): DeviceModel =>
   isRecorded(file)
     ? recordedModel(file, threads)

@@ -21,22 +21,34 @@ export interface GpuAnswers {
   readonly precision: GpuPrecision
   readonly rates: Rates
   readonly layouts: GpuLayouts
-  /** What computes a convolution (given with algorithm 0) beside that, fastest first; nothing where it is refused. */
+  /**
+   * What computes a convolution (given with algorithm 0) beside that, fastest first; nothing where
+   * it is refused.
+   */
   readonly algorithms: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
   /** Of a convolution by its algorithm; undefined where it is refused. */
   readonly scratchBytes: (kernel: ConvolutionKernel) => number | undefined
 }
 
-/** Each place further down in cuDNN's list of what is fastest, which has no times, is taken to cost this much more. */
+/**
+ * Each place further down in cuDNN's list of what is fastest, which has no times, is taken to cost
+ * this much more.
+ */
 const perPlace = 0.15
 
 /** Of cuDNN's loads: it refuses tensors that begin elsewhere than at multiples. */
 const vectorBytes = 16
 
-/** An extent down to its three leading binary digits: of every four sizes of an octave, one stands for all up to the next. */
+/**
+ * An extent down to its three leading binary digits: of every four sizes of an octave, one stands
+ * for all up to the next.
+ */
 const coarse = (extent: number): number => extent - (extent % 2 ** Math.max(0, Math.floor(Math.log2(extent)) - 2))
 
-/** One axis of a convolution with a coarse output; padding that differs on both sides is in a copy of the source. */
+/**
+ * One axis of a convolution with a coarse output; padding that differs on both sides is in a copy
+ * of the source.
+ */
 const coarseAxis = (extent: number, window: number, stride: number, before: number, after: number) => {
   const out = coarse(extent)
   const reach = (out - 1) * stride + window
@@ -44,7 +56,10 @@ const coarseAxis = (extent: number, window: number, stride: number, before: numb
   return { out, padding, in: reach - 2 * padding }
 }
 
-/** The convolution whose algorithms serve for this one and all of about its size: cuDNN takes a millisecond to list them, and tiles have thousands of sizes. */
+/**
+ * The convolution whose algorithms serve for this one and all of about its size: cuDNN takes a
+ * millisecond to list them, and tiles have thousands of sizes.
+ */
 export const representative = (kernel: ConvolutionKernel): ConvolutionKernel => {
   const { outHeight, outWidth, kernelHeight, kernelWidth, dilationHeight, dilationWidth, strideHeight, strideWidth } = kernel
   const rows = coarseAxis(outHeight, (kernelHeight - 1) * dilationHeight + 1, strideHeight, kernel.padTop, kernel.padBottom)
@@ -69,8 +84,9 @@ export const representative = (kernel: ConvolutionKernel): ConvolutionKernel => 
 export const unrectified = (kernel: ConvolutionKernel): ConvolutionKernel => ('slope' in kernel ? { ...kernel, slope: 1 } : kernel)
 
 /**
- * The cuda device by what its addon, or a recording, answers. Which algorithms a convolution has is asked of its representative, whose
- * bytes of scratch decide what fits a workspace; what a kernel then takes is asked of itself.
+ * The cuda device by what its addon, or a recording, answers. Which algorithms a convolution has is
+ * asked of its representative, whose bytes of scratch decide what fits a workspace; what a kernel
+ * then takes is asked of itself.
  */
 export const gpuModel = (
   { precision: computed, rates, layouts, ...ask }: GpuAnswers,

@@ -12,11 +12,17 @@ export const profileTimes = t.readonlyArray(
   t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number, t.readonlyArray(t.number)]))), milliseconds }))
 )
 
-/** What a device was measured to take: milliseconds of single launches, and the link's bytes a second. */
+/**
+ * What a device was measured to take: milliseconds of single launches, and the link's bytes a
+ * second.
+ */
 export const profile = t.readonly(
   t.type({
     device: t.string,
-    /** What the times depend on beside the kernel: library, version and instruction set, in one string. */
+    /**
+     * What the times depend on beside the kernel: library, version and instruction set, in one
+     * string.
+     */
     library: t.string,
     threads: count,
     linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate })),
@@ -26,13 +32,19 @@ export const profile = t.readonly(
 
 export type Profile = t.TypeOf<typeof profile>
 
-/** How a kernel's time was found: measured; from others of its family, of about its size (near) or not (far); by the roofline alone. */
+/**
+ * How a kernel's time was found: measured; from others of its family, of about its size (near) or
+ * not (far); by the roofline alone.
+ */
 export type TimeSource = 'measured' | 'near' | 'far' | 'roofline'
 
 /** Sizes this close, as a logarithm of modelled times, run at the same rate. */
 const nearSize = 0.1
 
-/** A kernel is measured for all of its family whose sizes are this close: between measured ones lie factors of 1.14 to 1.3. */
+/**
+ * A kernel is measured for all of its family whose sizes are this close: between measured ones lie
+ * factors of 1.14 to 1.3.
+ */
 const sampledSize = Math.log(1.3) / 2
 
 interface Point {
@@ -60,7 +72,10 @@ const grouped = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMa
 
 export interface ProfiledModel extends DeviceModel {
   readonly sourceOf: (kernel: Kernel) => TimeSource
-  /** Of kernels, those that matter most first, which ones to measure so that the others' times follow from them and what was measured. */
+  /**
+   * Of kernels, those that matter most first, which ones to measure so that the others' times
+   * follow from them and what was measured.
+   */
   readonly sample: <K extends Kernel>(kernels: readonly K[]) => readonly K[]
 }
 
@@ -74,8 +89,9 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => 
 }
 
 /**
- * The base model with measured times. A kernel that was not measured takes what the base model (a roofline) says, times the
- * ratio of measured to modelled time of its family at its size, or of all kernels of its kind where none of its family was measured.
+ * The base model with measured times. A kernel that was not measured takes what the base model (a
+ * roofline) says, times the ratio of measured to modelled time of its family at its size, or of all
+ * kernels of its kind where none of its family was measured.
  */
 export const profiled = (
   base: DeviceModel,

@@ -86,7 +86,10 @@ export const recording = (answers: GpuAnswers): Recording => {
 /** Output elements: what scratch grows with among kernels of one family. */
 const sizeOf = ({ batch, outHeight, outWidth }: ConvolutionKernel): number => batch * outHeight * outWidth
 
-/** Of what was recorded of a family: the answer of the nearest size, or none where one no larger was refused. */
+/**
+ * Of what was recorded of a family: the answer of the nearest size, or none where one no larger was
+ * refused.
+ */
 const nearest = <A>(
   rows: readonly { readonly kernel: ConvolutionKernel; readonly answer: A | undefined }[],
   kernel: ConvolutionKernel
@@ -117,8 +120,9 @@ const copyBytes = (k: ConvolutionKernel, elementBytes: number): number =>
   elementBytes * k.batch * k.inChannels * (k.inHeight + k.padTop + k.padBottom) * (k.inWidth + k.padLeft + k.padRight)
 
 /**
- * What the GPU would answer. A convolution that it was not asked about takes what the nearest one of its family has, with scratch in
- * proportion where it is larger; one without a family runs by its direct kernel, with room for a padded copy of its source.
+ * What the GPU would answer. A convolution that it was not asked about takes what the nearest one
+ * of its family has, with scratch in proportion where it is larger; one without a family runs by
+ * its direct kernel, with room for a padded copy of its source.
  */
 const answersOf = (file: RecordedDevice): GpuAnswers => {
   const lists = file.algorithms.map(({ kernel, listed }) => ({ kernel, answer: listed.length === 0 ? undefined : listed }))
@@ -153,7 +157,9 @@ const answersOf = (file: RecordedDevice): GpuAnswers => {
   }
 }
 
-/** The GPU of a file; plans are those that it would get itself, where the file holds what they ask. */
+/**
+ * The GPU of a file; plans are those that it would get itself, where the file holds what they ask.
+ */
 export const recordedModel = (file: RecordedDevice, threads: number): DeviceModel =>
   gpuModel(answersOf(file), { threads, linkBytesPerSecond: file.linkBytesPerSecond })
 

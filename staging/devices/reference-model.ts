@@ -2,7 +2,10 @@ import type { DeviceModel } from './device-model'
 import { elementSizes, type Precision } from '../program/program'
 import { roofline } from '../kernels/roofline'
 
-/** The reference device: plain layouts, no scratch, one int32 a pooled element for the indices; plain loops on one core. */
+/**
+ * The reference device: plain layouts, no scratch, one int32 a pooled element for the indices;
+ * plain loops on one core.
+ */
 export const referenceModel = (precision: Precision): DeviceModel => ({
   name: 'reference',
   precision,

@@ -4,8 +4,8 @@ import type { ResampledAxis, ResizedAxis } from './resampling'
 import type { TileAxis } from '../program/program'
 
 /**
- * Which part of an op's input one output element reads along one dimension (DESIGN §3; paper 002, Listings 1 and 2: inpToIter and
- * iterToOut of a chain's ops, whose dimensions B, H, W keep their names). `window` is paper 002's
+ * Which part of an op's input one output element reads along one dimension (Xu 2022, Listings 1 and 2: inpToIter and
+ * iterToOut of a chain's ops, whose dimensions B, H, W keep their names). `window` is Xu 2022's
  * sigma T + delta; `whole` makes the op incompatible with tiling along the dimension; `reduce` sums the dimension away,
  * which is legal for the last op of a segment only.
  */

@@ -15,7 +15,10 @@ export interface RequestedTiles extends Span {
   readonly grid: Grid
 }
 
-/** What the `tile` directives of one segment ask for together; where two name the same axis, the later one counts. */
+/**
+ * What the `tile` directives of one segment ask for together; where two name the same axis, the
+ * later one counts.
+ */
 const gridWanted = (graph: Graph, { from, to }: Span): Grid => {
   const grids = graph.directives.flatMap((directive) =>
     directive.kind === 'tile' && from <= directive.at && directive.at < to ? [directive.grid] : []

@@ -1,4 +1,7 @@
-/** Extents of a tensor as batch, channels, height, width; flat tensors have height and width 1, a scalar is all ones. */
+/**
+ * Extents of a tensor as batch, channels, height, width; flat tensors have height and width 1, a
+ * scalar is all ones.
+ */
 export type Extents = readonly [batch: number, channels: number, height: number, width: number]
 
 export const elementsOf = (extents: Extents): number => extents.reduce((product, extent) => product * extent, 1)

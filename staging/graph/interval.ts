@@ -7,10 +7,16 @@ export interface Interval {
 /** The smallest interval that holds both. */
 export const hull = (a: Interval, b: Interval): Interval => ({ from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) })
 
-/** How many tiles become of `tiles` wanted, since all but the last are equal: 7 rows in 5 tiles are 4, of 2, 2, 2 and 1 rows. */
+/**
+ * How many tiles become of `tiles` wanted, since all but the last are equal: 7 rows in 5 tiles are
+ * 4, of 2, 2, 2 and 1 rows.
+ */
 export const tilesMade = (extent: number, tiles: number): number => Math.ceil(extent / Math.ceil(extent / tiles))
 
-/** The owned parts of a dimension: ranges of ceil(extent / tiles) coordinates, the last one shorter; each coordinate once. */
+/**
+ * The owned parts of a dimension: ranges of ceil(extent / tiles) coordinates, the last one shorter;
+ * each coordinate once.
+ */
 export const partition = (extent: number, tiles: number): readonly Interval[] => {
   const size = Math.ceil(extent / tiles)
   return Array.from({ length: tilesMade(extent, tiles) }, (_, index) => ({
@@ -20,8 +26,9 @@ export const partition = (extent: number, tiles: number): readonly Interval[] =>
 }
 
 /**
- * The owned parts of a tensor of another extent that leaves with one which is in parts: as many, in proportion, each coordinate once.
- * Where one extent is a multiple of the other, up to rounding, all but the last are equal too.
+ * The owned parts of a tensor of another extent that leaves with one which is in parts: as many, in
+ * proportion, each coordinate once. Where one extent is a multiple of the other, up to rounding,
+ * all but the last are equal too.
  */
 export const partitionAlongside = (extent: number, parts: readonly Interval[]): readonly Interval[] => {
   const whole = parts[parts.length - 1]!.to

@@ -20,27 +20,39 @@ export interface ParameterGroup {
   readonly rate?: number
   /** The optimizer's where absent. */
   readonly weightDecay?: number
-  /** Neither gradient nor optimizer state; backward ends at the first parameter that is not frozen. */
+  /**
+   * Neither gradient nor optimizer state; backward ends at the first parameter that is not frozen.
+   */
   readonly frozen?: true
 }
 
 export interface Training {
   readonly kind: 'train'
   readonly optimizer: Optimizer
-  /** Micro-batches whose gradients are added in the arena before the section `update` uses them; losses are divided by all their rows. */
+  /**
+   * Micro-batches whose gradients are added in the arena before the section `update` uses them;
+   * losses are divided by all their rows.
+   */
   readonly accumulate?: number
-  /** The section `update` scales all gradients together to this norm at most (Pascanu et al. 2013, as torch.nn.utils.clip_grad_norm_). */
+  /**
+   * The section `update` scales all gradients together to this norm at most (Pascanu et al. 2013,
+   * as torch.nn.utils.clip_grad_norm_).
+   */
   readonly clipNorm?: number
   readonly groups?: readonly ParameterGroup[]
   /** A factor for each row's loss comes with the step, [B] `rowWeights`. */
   readonly rowWeights?: true
-  /** A section `evaluate` is wanted: forward alone as for the objective `evaluate`, and of pixels with a `target` their `loss` too. */
+  /**
+   * A section `evaluate` is wanted: forward alone as for the objective `evaluate`, and of pixels
+   * with a `target` their `loss` too.
+   */
   readonly evaluate?: true
 }
 
 /**
- * What a step is for: training with an optimizer, handing out every gradient, or forward alone, without dropout and by running
- * statistics, which hands out the loss layer's input as `scores`, or of pixels the best class as `classes`.
+ * What a step is for: training with an optimizer, handing out every gradient, or forward alone,
+ * without dropout and by running statistics, which hands out the loss layer's input as `scores`, or
+ * of pixels the best class as `classes`.
  */
 export type Objective = Training | { readonly kind: 'gradients' } | { readonly kind: 'evaluate' }
 
@@ -64,7 +76,10 @@ export interface Learning {
   readonly weightDecay: number
 }
 
-/** Undefined for a frozen parameter; where gradients are handed out, every parameter learns, and where a step evaluates, none. */
+/**
+ * Undefined for a frozen parameter; where gradients are handed out, every parameter learns, and
+ * where a step evaluates, none.
+ */
 export const learningOf = (objective: Objective, parameter: string): Learning | undefined => {
   if (objective.kind === 'gradients') return { rate: 1, weightDecay: 0 }
   if (objective.kind === 'evaluate') return undefined

@@ -7,9 +7,10 @@ export type Order = readonly number[]
 export const sourceOrder = (graph: Graph): Order => graph.nodes.map((_, position) => position)
 
 /**
- * Algorithm 1 of "Efficient GPU memory management for nonlinear DNNs" (Dymem, paper 003): an op runs as soon as all that it reads is
- * there, and after it what reads it; so each branch of a block runs to its end before the next one begins. Models are written branch after
- * branch, and run as written.
+ * Algorithm 1 of "Efficient GPU memory management for nonlinear DNNs" (Dymem, Yang 2020): an op
+ * runs as soon as all that it reads is there, and after it what reads it; so each branch of a block
+ * runs to its end before the next one begins. Models are written branch after branch, and run as
+ * written.
  */
 export const depthFirst = ({ nodes, readers }: Graph): Order => {
   const order: number[] = []
@@ -27,11 +28,13 @@ export const depthFirst = ({ nodes, readers }: Graph): Order => {
 export const isRectifier = (node: Node): boolean => node.op === 'relu' || node.op === 'leakyRelu'
 
 /**
- * Max pooling moves before the rectifier that it follows. Both are monotone, so values stay the same, bit for bit, and so do
- * gradients: where the largest of a window is not above zero, the same element wins or no gradient passes. (Unless a leaky
- * slope rounds two negative elements to the same number, of which the first wins.) But the rectifier then works on the pooled
- * tensor, and the large one, which pooling does not need in backward, is not kept. Not where the model puts a checkpoint
- * between the two, where something else reads the rectifier's output, nor after a normalisation, which rectifies by itself.
+ * Max pooling moves before the rectifier that it follows. Both are monotone, so values stay the
+ * same, bit for bit, and so do gradients: where the largest of a window is not above zero, the same
+ * element wins or no gradient passes. (Unless a leaky slope rounds two negative elements to the
+ * same number, of which the first wins.) But the rectifier then works on the pooled tensor, and the
+ * large one, which pooling does not need in backward, is not kept. Not where the model puts a
+ * checkpoint between the two, where something else reads the rectifier's output, nor after a
+ * normalisation, which rectifies by itself.
  */
 export const hoistPoolAboveRelu = (graph: Graph): Order => {
   const checkpoints = new Set(requestedCheckpoints(graph))
@@ -66,7 +69,10 @@ const renumbered = ({ nodes }: Graph, order: Order, places: readonly number[]): 
     return { ...node, inputs: node.inputs.map((tensor) => (tensor === 0 ? 0 : places[tensor - 1]! + 1)) }
   })
 
-/** The graph as it runs in an order: each op after what it reads, or else with neighbours exchanged as `poolBeforeRectifying` does. */
+/**
+ * The graph as it runs in an order: each op after what it reads, or else with neighbours exchanged
+ * as `poolBeforeRectifying` does.
+ */
 export const inOrder = (graph: Graph, order: Order): Graph => {
   const places: number[] = []
   order.forEach((position, at) => (places[position] = at))

@@ -32,7 +32,7 @@ const padInterval = (access: Extract<Access, { readonly kind: 'pad' }>, { from, 
 }
 
 /**
- * inputRegion along one dimension (DESIGN §3): paper 002's slice of sigma T + delta, clipped to the input's `extent`;
+ * inputRegion along one dimension: Xu 2022's slice of sigma T + delta, clipped to the input's `extent`;
  * what was clipped off is explicit padding. An empty interval means that the outputs see nothing but padding.
  */
 export const inputInterval = (access: Access, output: Interval, extent: number): Reading => {

@@ -13,7 +13,9 @@ export interface ResizedAxis extends ResampledAxis {
   readonly alignCorners: boolean
 }
 
-/** Around numerator / denominator, within 0 .. inExtent - 1: two coordinates, or the one that it is. */
+/**
+ * Around numerator / denominator, within 0 .. inExtent - 1: two coordinates, or the one that it is.
+ */
 const around = (numerator: number, denominator: number, inExtent: number): Interval => {
   const from = Math.min(Math.floor(numerator / denominator), inExtent - 1)
   return { from, to: Math.min(from + (numerator % denominator === 0 ? 1 : 2), inExtent) }
@@ -26,13 +28,19 @@ const resizeReading = ({ inExtent, outExtent, bilinear, alignCorners }: ResizedA
   return around(Math.max((2 * output + 1) * inExtent - outExtent, 0), 2 * outExtent, inExtent)
 }
 
-/** Input coordinates that a range of outputs reads, at least one, as torch.nn.functional.interpolate maps them. */
+/**
+ * Input coordinates that a range of outputs reads, at least one, as torch.nn.functional.interpolate
+ * maps them.
+ */
 export const resizeInterval = (axis: ResizedAxis, { from, to }: Interval): Interval => ({
   from: resizeReading(axis, from).from,
   to: resizeReading(axis, to - 1).to
 })
 
-/** Likewise of adaptive average pooling, as torch.nn.functional.adaptive_avg_pool2d divides the input. */
+/**
+ * What an output of adaptive average pooling reads, as torch.nn.functional.adaptive_avg_pool2d
+ * divides the input.
+ */
 export const adaptiveInterval = ({ inExtent, outExtent }: ResampledAxis, { from, to }: Interval): Interval => ({
   from: Math.floor((from * inExtent) / outExtent),
   to: Math.ceil((to * inExtent) / outExtent)

@@ -5,7 +5,10 @@ import type { Graph, Node, Statistics } from './graph'
 /** An op that normalises its input. */
 export type Normalisation = Node & { readonly statistics: Statistics }
 
-/** Whether an op normalises by statistics of its input, which are complete only when all of that is made. */
+/**
+ * Whether an op normalises by statistics of its input, which are complete only when all of that is
+ * made.
+ */
 export const gathersMoments = ({ statistics }: Pick<Node, 'statistics'>): boolean => statistics?.gathered === true
 
 /** The dimensions over which statistics go. */
@@ -15,8 +18,8 @@ const reducedAxes = ({ perImage }: Statistics): readonly TileAxis[] => (perImage
 export const isWithinTile = (statistics: Statistics, grid: Grid): boolean => reducedAxes(statistics).every((axis) => grid[axis] === 1)
 
 /**
- * Dimensions along which a span cannot be tiled, because one of its ops gathers statistics of a tensor that the span makes itself, or
- * that it loads: statistics are a barrier between segments.
+ * Dimensions along which a span cannot be tiled, because one of its ops gathers statistics of a
+ * tensor that the span makes itself, or that it loads: statistics are a barrier between segments.
  */
 export const barriers = ({ nodes }: Graph, { from, to }: Span): readonly TileAxis[] =>
   tileAxes.filter((axis) =>

@@ -50,7 +50,7 @@ const reduces = (node: Node, axis: TileAxis): boolean => node.access[axis].kind 
 
 /**
  * Extent of the dimension that a segment's tiles partition: of its last op's output, or, where that sums the dimension
- * away, of that op's input (DESIGN §3: the tiles' sums are added).
+ * away, of that op's input (the tiles' sums are added).
  */
 export const ownedExtent = (last: Node, axis: TileAxis): number => (reduces(last, axis) ? last.input : last.output)[axisIndex[axis]]
 
@@ -75,7 +75,7 @@ export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string
 const isSliced = (access: Access): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
 
 /**
- * Dimensions along which a segment can be fused-tiled (paper 002, Listing 3, FTdimsIntersect): those that every op maps
+ * Dimensions along which a segment can be fused-tiled (Xu 2022, Listing 3, FTdimsIntersect): those that every op maps
  * to a slice of its input, or sums away where nothing inside the segment reads the sum; and along which no moments are taken inside.
  */
 export const fusedTiledAxes = (graph: Graph, span: Span): readonly TileAxis[] => {
@@ -93,7 +93,7 @@ export const fusedTiledAxes = (graph: Graph, span: Span): readonly TileAxis[] =>
   )
 }
 
-/** One tile along one dimension: what each op of the segment reads, and what of each tensor is held (paper 002, Listing 4). */
+/** One tile along one dimension: what each op of the segment reads, and what of each tensor is held (Xu 2022, Listing 4). */
 interface AxisTile {
   readonly readings: readonly Reading[]
   readonly held: ReadonlyMap<number, Interval>

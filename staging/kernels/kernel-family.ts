@@ -1,6 +1,9 @@
 import { kernelTable, type Kernel } from './kernels'
 
-/** Fields that only say how much there is to do, where it lies, or by what to multiply; kernels that agree in all others are one family. */
+/**
+ * Fields that only say how much there is to do, where it lies, or by what to multiply; kernels that
+ * agree in all others are one family.
+ */
 const sizes: ReadonlySet<string> = new Set<string>([
   'inHeight',
   'inWidth',
@@ -35,7 +38,10 @@ const fieldOf = (kernel: Kernel, field: string): number => (kernel as unknown as
 /** `strideHeight` is a window's step in some kernels, and a tensor's pitch in others. */
 const isSize = (kernel: Kernel, field: string): boolean => sizes.has(field) || (field === 'strideHeight' && !('strideWidth' in kernel))
 
-/** A name for all kernels that differ from this one in sizes only, and run at about the same rate where these are alike. */
+/**
+ * A name for all kernels that differ from this one in sizes only, and run at about the same rate
+ * where these are alike.
+ */
 export const familyOf = (kernel: Kernel): string => {
   const shape = (kernelTable[kernel.kind].fields as readonly string[]).filter((field) => !isSize(kernel, field))
   return [kernel.kind, ...shape.map((field) => fieldOf(kernel, field))].join(' ')

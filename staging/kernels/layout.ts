@@ -1,6 +1,7 @@
 /**
- * Memory layouts of tensors on a device, and the elements that each takes, channel padding included.
- * The position of a name in `layouts` is its code in a Program; native/src/layout.hpp lists the same names.
+ * Memory layouts of tensors on a device, and the elements that each takes, channel padding
+ * included. The position of a name in `layouts` is its code in a Program; native/src/layout.hpp
+ * lists the same names.
  */
 export const layouts = [
   'plain', // row-major: nchw, oihw, or any other rank
@@ -24,7 +25,10 @@ export const layouts = [
 
 export type Layout = (typeof layouts)[number]
 
-/** Channels (activations), or output channels, input channels, groups (weights), padded up to these multiples. */
+/**
+ * Channels (activations), or output channels, input channels, groups (weights), padded up to these
+ * multiples.
+ */
 interface Blocks {
   readonly channels?: number
   readonly out?: number
@@ -65,13 +69,19 @@ export const channelBlock = (layout: Layout, channels: number): number => (layou
 export const activationElements = (layout: Layout, shape: readonly number[]): number =>
   shape.reduce((product, extent, axis) => product * (axis === 1 ? roundUp(extent, blocks[layout].channels) : extent), 1)
 
-/** Of an activation [B, C, ...spatial]: a block of channels is shared by none but those from `first` on, `count` of them, and padding. */
+/**
+ * Of an activation [B, C, ...spatial]: a block of channels is shared by none but those from `first`
+ * on, `count` of them, and padding.
+ */
 export const channelsAreApart = (layout: Layout, channels: number, first: number, count: number): boolean => {
   const block = blocks[layout].channels ?? 1
   return first % block === 0 && (count % block === 0 || first + count === channels)
 }
 
-/** Elements of convolution weights: `groups` matrices of [out/groups, in/groups, kh, kw], each padded to the layout's blocks. */
+/**
+ * Elements of convolution weights: `groups` matrices of [out/groups, in/groups, kh, kw], each
+ * padded to the layout's blocks.
+ */
 export const weightElements = (
   layout: Layout,
   [out, inPerGroup, kernelHeight, kernelWidth]: readonly [number, number, number, number],

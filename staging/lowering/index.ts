@@ -27,18 +27,24 @@ const largestOf = (live: readonly Buffer[]): string => {
 const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] =>
   lifetimes.map(({ buffer: { identity, bytes, role } }, index) => ({ name: bufferText(identity), offset: offsets[index]!, bytes, role }))
 
-/** What a search looks at: of many only the most promising are placed, and fewer still become Programs. Each answer is found when asked for. */
+/**
+ * What a search looks at: of many only the most promising are placed, and fewer still become
+ * Programs. Each answer is found when asked for.
+ */
 export interface Lowered {
   /** The graph in the order in which it runs. */
   readonly graph: Graph
   /** Parameters and optimizer state. */
   readonly residentBytes: number
-  /** The most bytes that are live at once, in the arena and in the host pool: but for the padding of one buffer no placement is lower. */
+  /**
+   * The most bytes that are live at once, in the arena and in the host pool: but for the padding of
+   * one buffer no placement is lower.
+   */
   readonly liveBytes: () => number
   readonly liveHostBytes: () => number
   /** Highest byte that any section touches in the arena, plus one. */
   readonly peakBytes: () => number
-  /** The same of the host pool. */
+  /** Highest byte that the step touches in the host pool, plus one. */
   readonly hostBytes: () => number
   /** The largest buffer that is live where the most bytes are: what to make smaller. */
   readonly largestAtPeak: () => string
@@ -58,8 +64,9 @@ const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readon
 ]
 
 /**
- * Lowers a plan for a graph as written, on a device: instructions for every tile, with their buffers placed; sections never run at the
- * same time. The plan's tiles must see more than padding, and its residence must be possible (see check-plan.ts).
+ * Lowers a plan for a graph as written, on a device: instructions for every tile, with their
+ * buffers placed; sections never run at the same time. The plan's tiles must see more than padding,
+ * and its residence must be possible (see check-plan.ts).
  */
 export const lower = (source: Lowering, { order, segments, residence, placement: choice }: Plan): Lowered => {
   const lowering: Lowering = { ...source, graph: inOrder(source.graph, order) }

@@ -1,7 +1,10 @@
 import { openHeap, replay } from './online'
 import { type Allocator, aligned, placementOf } from './placement'
 
-/** Online, as frameworks do: each buffer in program order into the smallest hole that holds it, else at the end. */
+/**
+ * Online, as frameworks do: each buffer in program order into the smallest hole that holds it, else
+ * at the end.
+ */
 export const bestFit: Allocator = (lifetimes, { alignment }) => {
   const heap = openHeap()
   const offsets = lifetimes.map(() => 0)

@@ -1,4 +1,7 @@
-/** Buffers over the sections of program order between which nothing is born or dies; the order is the order of preference. */
+/**
+ * Buffers over the sections of program order between which nothing is born or dies; the order is
+ * the order of preference.
+ */
 export interface SectionedBuffers {
   readonly sections: number
   /** Of each buffer: live in sections [from, to). */
@@ -17,7 +20,10 @@ export interface SearchResult {
   readonly offsets: Float64Array
 }
 
-/** Entries of the list of buffers that are left at each depth: above, the memory would be better spent on something else. */
+/**
+ * Entries of the list of buffers that are left at each depth: above, the memory would be better
+ * spent on something else.
+ */
 const mostEntries = 2 ** 26
 
 const grown = <A extends Int32Array | Float64Array>(array: A, wanted: number): A => {
@@ -40,19 +46,28 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
   const count = bytes.length
   /** The lowest that each buffer can lie on what is placed; where it lies, once it is placed. */
   const offsets = new Float64Array(count)
-  /** Bytes that are left to place in each section, and buffers left that cross the boundary before it. */
+  /**
+   * Bytes that are left to place in each section, and buffers left that cross the boundary before
+   * it.
+   */
   const left = new Float64Array(sections)
   const crossing = new Int32Array(sections + 1)
   const load = new Float64Array(sections)
 
-  /** Lists of buffers that are left, by offset, then by preference: a frame's, then what its choice leaves, then a part of that. */
+  /**
+   * Lists of buffers that are left, by offset, then by preference: a frame's, then what its choice
+   * leaves, then a part of that.
+   */
   let entries = new Int32Array(4 * count)
   /** Offsets before they were raised. */
   let raised = new Int32Array(4 * count)
   let before = new Float64Array(4 * count)
   let raises = 0
 
-  /** Frames: a list [start, end) over sections [low, high), of which one is chosen at a time. The first one only parts the sections. */
+  /**
+   * Frames: a list [start, end) over sections [low, high), of which one is chosen at a time. The
+   * first one only parts the sections.
+   */
   const [start, end, low, high, cursor, chosen, raisesAt, restEnd, solvedTo, apart] = Array.from(
     { length: 10 },
     () => new Int32Array(count + 2)
@@ -175,7 +190,9 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
     return changedFrom >= changedTo || fits(last, restEnd[frame]!, changedFrom, changedTo, offset)
   }
 
-  /** Takes back a frame's choice, and what was placed after it in sections that were solved apart. */
+  /**
+   * Takes back a frame's choice, and what was placed after it in sections that were solved apart.
+   */
   const takeBack = (frame: number): void => {
     while (raises > raisesAt[frame]!) {
       raises--
@@ -203,7 +220,10 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
     return 'none'
   }
 
-  /** Opens a frame for the next sections that a frame's choice leaves to be solved; false where all are solved. */
+  /**
+   * Opens a frame for the next sections that a frame's choice leaves to be solved; false where all
+   * are solved.
+   */
   const descend = (frame: number): boolean => {
     const first = end[frame]!
     const last = restEnd[frame]!

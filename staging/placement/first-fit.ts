@@ -1,6 +1,9 @@
 import { type Allocator, type Lifetime, type Placement, aligned, placementOf } from './placement'
 
-/** Offline placement around what has an offset: of the rest the largest first, each at the lowest offset that is free for all of its life. */
+/**
+ * Offline placement around what has an offset: of the rest the largest first, each at the lowest
+ * offset that is free for all of its life.
+ */
 export const firstFitAround = (lifetimes: readonly Lifetime[], fixed: ReadonlyMap<number, number>, alignment: number): Placement => {
   const placed = placedBuffers(lifetimes.length, alignment)
   fixed.forEach((offset, index) => placed.insert(lifetimes[index]!, offset))
@@ -14,8 +17,9 @@ export const firstFitAround = (lifetimes: readonly Lifetime[], fixed: ReadonlyMa
 }
 
 /**
- * Offline placement: largest first, each at the lowest offset where it overlaps no placed buffer in time and space.
- * Buffers that live throughout lie below all others, since they bound everything. Deterministic: ties keep their order.
+ * Offline placement: largest first, each at the lowest offset where it overlaps no placed buffer in
+ * time and space. Buffers that live throughout lie below all others, since they bound everything.
+ * Deterministic: ties keep their order.
  */
 export const firstFit: Allocator = (lifetimes, { alignment }) => {
   const end = lifetimes.reduce((latest, { to }) => Math.max(latest, to), 0)
@@ -37,7 +41,10 @@ export const firstFit: Allocator = (lifetimes, { alignment }) => {
   return placementOf(lifetimes, offsets, alignment)
 }
 
-/** Placed buffers in order of offset, in typed arrays: plans with thousands of buffers compare every pair. */
+/**
+ * Placed buffers in order of offset, in typed arrays: plans with thousands of buffers compare every
+ * pair.
+ */
 const placedBuffers = (capacity: number, alignment: number) => {
   const [from, to, start, stop] = [0, 0, 0, 0].map(() => new Float64Array(capacity)) as [
     Float64Array,

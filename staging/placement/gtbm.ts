@@ -1,15 +1,19 @@
 import { openHeap, replay } from './online'
 import { type Allocator, type Lifetime, aligned, maxLive, placementOf } from './placement'
 
-/** How soon a buffer's bytes can serve another: paper 003's three groups. */
+/** How soon a buffer's bytes can serve another: Yang 2020's three groups. */
 type Mobility = 'movable' | 'temporary' | 'reclaimed'
 
-/** Layers that paper 003 does not offload take less than this share of the memory, and stay longer than this share of the step. */
+/**
+ * Layers that Yang 2020 does not offload take less than this share of the memory, and stay longer
+ * than this share of the step.
+ */
 const reclaimedShare = { bytes: 0.01, time: 0.5 }
 
 /**
- * Algorithm 3 by lifetimes alone, since a list of buffers has no layers or reference counts: small buffers that stay long are
- * reclaimed, those that outlive the median are temporary, the rest are movable.
+ * Algorithm 3 by lifetimes alone, since a list of buffers has no layers or reference counts: small
+ * buffers that stay long are reclaimed, those that outlive the median are temporary, the rest are
+ * movable.
  */
 const mobilities = (lifetimes: readonly Lifetime[], alignment: number): readonly Mobility[] => {
   const lengths = lifetimes.map(({ from, to }) => to - from)
@@ -23,9 +27,10 @@ const mobilities = (lifetimes: readonly Lifetime[], alignment: number): readonly
 }
 
 /**
- * Group Tensors By Mobility (paper 003, section 3.3), online: movable buffers from the low end of the main space and temporary ones
- * from its high end, both by best fit; reclaimed ones in an incremental space beyond it. The main space is as large as its two ends
- * need at once: the paper's trial run less its squeeze gap, without reserve, since the lifetimes are known.
+ * Group Tensors By Mobility (Yang 2020, section 3.3), online: movable buffers from the low end of
+ * the main space and temporary ones from its high end, both by best fit; reclaimed ones in an
+ * incremental space beyond it. The main space is as large as its two ends need at once: the paper's
+ * trial run less its squeeze gap, without reserve, since the lifetimes are known.
  */
 export const gtbm: Allocator = (lifetimes, { alignment }) => {
   const groups = mobilities(lifetimes, alignment)

@@ -21,8 +21,9 @@ export const touchedBy = (
 }
 
 /**
- * Lifetimes in program order, on the device or in the host pool. A buffer that is touched inside a loop and outside it lives through the whole loop, since
- * later iterations come after earlier ones; residents live throughout.
+ * Lifetimes in program order, on the device or in the host pool. A buffer that is touched inside a
+ * loop and outside it lives through the whole loop, since later iterations come after earlier ones;
+ * residents live throughout.
  */
 export const lifetimesOf = (
   code: readonly UnplacedInstruction[],
@@ -57,7 +58,10 @@ export const lifetimesOf = (
     }
     return touched
   }
-  /** What each loop touches: whatever turns out to be used before or after it must live through all of it. */
+  /**
+   * What each loop touches: whatever turns out to be used before or after it must live through all
+   * of it.
+   */
   const loops: { readonly id: number; readonly from: number; readonly to: number }[] = []
   walk(code)
   for (const { id, from, to } of loops) {

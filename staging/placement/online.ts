@@ -1,8 +1,14 @@
 import type { Lifetime } from './placement'
 
-/** One end of a range of memory that grows away from offset 0, with the holes that were freed inside. */
+/**
+ * One end of a range of memory that grows away from offset 0, with the holes that were freed
+ * inside.
+ */
 export interface Heap {
-  /** The offset of the smallest hole that holds the bytes (best fit; the lowest of equals), else the end of what is in use. */
+  /**
+   * The offset of the smallest hole that holds the bytes (best fit; the lowest of equals), else the
+   * end of what is in use.
+   */
   readonly allocate: (bytes: number) => number
   readonly free: (offset: number, bytes: number) => void
   /** The end of what is in use now. */
@@ -46,7 +52,10 @@ export interface OnlineEvents {
   readonly free: (index: number) => void
 }
 
-/** What a framework's allocator sees of a step, in program order: whatever dies at a moment is freed before what is born then. */
+/**
+ * What a framework's allocator sees of a step, in program order: whatever dies at a moment is freed
+ * before what is born then.
+ */
 export const replay = (lifetimes: readonly Lifetime[], { allocate, free }: OnlineEvents): void => {
   const indices = lifetimes.flatMap(({ bytes }, index) => (bytes > 0 ? [index] : []))
   const births = [...indices].sort((a, b) => lifetimes[a]!.from - lifetimes[b]!.from || a - b)

@@ -4,7 +4,10 @@ const together = (a: Lifetime, b: Lifetime): boolean => a.from < b.to && b.from 
 
 const meet = (a: ChunkRun, b: ChunkRun): boolean => a.first < b.first + b.count && b.first < a.first + a.count
 
-/** Indices of the first two buffers that are live at once and share a byte of addresses or a chunk of memory; undefined for a sound placement. */
+/**
+ * Indices of the first two buffers that are live at once and share a byte of addresses or a chunk
+ * of memory; undefined for a sound placement.
+ */
 export const findOverlap = (lifetimes: readonly Lifetime[], { offsets, chunks }: Placement): readonly [number, number] | undefined => {
   const shareBytes = (a: number, b: number): boolean =>
     Math.max(offsets[a]!, offsets[b]!) < Math.min(offsets[a]! + lifetimes[a]!.bytes, offsets[b]! + lifetimes[b]!.bytes)

@@ -6,13 +6,19 @@ export interface Lifetime {
 }
 
 export interface Placement {
-  /** Of each lifetime, in bytes, a multiple of the alignment; in a space of virtual addresses where there are `chunks`. */
+  /**
+   * Of each lifetime, in bytes, a multiple of the alignment; in a space of virtual addresses where
+   * there are `chunks`.
+   */
   readonly offsets: readonly number[]
   /** Highest byte in use, plus one; with `chunks`, of the memory behind the addresses. */
   readonly peakBytes: number
   /** Whether no placement can be lower. */
   readonly optimal: boolean
-  /** With virtual addressing: the chunks of memory that each buffer's addresses are mapped to, in order. */
+  /**
+   * With virtual addressing: the chunks of memory that each buffer's addresses are mapped to, in
+   * order.
+   */
   readonly chunks?: readonly (readonly ChunkRun[])[]
 }
 
@@ -25,11 +31,13 @@ export interface ChunkRun {
 export interface PlacementOptions {
   /** Bytes of which every offset is a multiple. */
   readonly alignment: number
-  /** Bytes that are enough: `static` looks for nothing lower. No allocator fails for exceeding it. */
+  /**
+   * Bytes that are enough: `static` looks for nothing lower. No allocator fails for exceeding it.
+   */
   readonly capacity?: number
   /** Positions that `static` may try; its time is in proportion to them times the buffers. */
   readonly stepLimit?: number
-  /** Bytes of a chunk of memory under `virtual`, m_c of paper 000. */
+  /** Bytes of a chunk of memory under `virtual`, m_c of Hayakawa 2020. */
   readonly chunkBytes?: number
 }
 

@@ -23,7 +23,10 @@ const preferences: readonly (readonly Trait[])[] = [
   ['width', 'area', 'total']
 ]
 
-/** Steps to try by default: a search of a few seconds to a few tens of seconds, whatever the number of buffers. */
+/**
+ * Steps to try by default: a search of a few seconds to a few tens of seconds, whatever the number
+ * of buffers.
+ */
 const defaultStepLimit = (buffers: number): number => Math.ceil(2e8 / Math.max(buffers, 200))
 
 /** Buffers in sections between births and deaths. */
@@ -51,7 +54,10 @@ interface Attempt {
   readonly offsets: ReadonlyMap<number, number>
 }
 
-/** Searches in turn by each preference, each time four times as long: some find in moments what others never would. */
+/**
+ * Searches in turn by each preference, each time four times as long: some find in moments what
+ * others never would.
+ */
 const openAttempts = (sought: readonly Sought[], sections: number): ((capacity: number, stepLimit: number) => Attempt) => {
   const orders = preferences.map((traits) => {
     const difference = (a: Sought, b: Sought): number => traits.reduce((sum, trait) => sum || b[trait] - a[trait], 0) || a.index - b.index
@@ -76,10 +82,16 @@ const openAttempts = (sought: readonly Sought[], sections: number): ((capacity: 
   }
 }
 
-/** Shares of the steps: for the most that is live at once (less where a capacity is enough), for large buffers alone, and for any other height. */
+/**
+ * Shares of the steps: for the most that is live at once (less where a capacity is enough), for
+ * large buffers alone, and for any other height.
+ */
 const share = { bound: 1 / 2, boundBesideCapacity: 1 / 8, large: 1 / 4, other: 1 / 8 }
 
-/** Buffers below this share of what is live at once find room between the others: searched with them, they hide what fits. */
+/**
+ * Buffers below this share of what is live at once find room between the others: searched with
+ * them, they hide what fits.
+ */
 const smallShare = 1 / 1024
 
 /** Some buffers alone in as much as they need at once; no offsets where that is not found. */
@@ -92,14 +104,17 @@ const placeLarge = (lifetimes: readonly Lifetime[], indices: readonly number[], 
   return openAttempts(sought, sections)(bytes, stepLimit)
 }
 
-/** No lower height is sought than this much below what is found: halving would spend steps on bytes. */
+/**
+ * No lower height is sought than this much below what is found: halving would spend steps on bytes.
+ */
 const tolerance = 0.001
 
 /**
- * Offline: size-descending first-fit; then, unless that needs no more than what is live at once, branch-and-bound: of the large buffers
- * alone, with the small ones between them by first-fit; of all for the most that is live at once, for the capacity if that is more,
- * or for heights halfway between what is found and what is not. It ends within the capacity, at a height that is proved to be the
- * lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
+ * Offline: size-descending first-fit; then, unless that needs no more than what is live at once,
+ * branch-and-bound: of the large buffers alone, with the small ones between them by first-fit; of
+ * all for the most that is live at once, for the capacity if that is more, or for heights halfway
+ * between what is found and what is not. It ends within the capacity, at a height that is proved to
+ * be the lowest, or at the step limit; steps, not clocks, decide, so it is deterministic.
  */
 export const placeStatic: Allocator = (lifetimes, options) => {
   const { alignment, capacity = 0, stepLimit = defaultStepLimit(lifetimes.length) } = options

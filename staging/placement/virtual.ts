@@ -48,9 +48,10 @@ const openChunks = () => {
 }
 
 /**
- * Virtual addressing (paper 000, section 4): a buffer of m_r bytes takes k = ceil(m_r / m_c) chunks of m_c bytes wherever they lie,
- * mapped to consecutive addresses of its own, so nothing is lost but the rest of its last chunk. A dead buffer's chunks serve the
- * next ones; the lowest free ones are taken, so that the peak is the most chunks in use at once.
+ * Virtual addressing (Hayakawa 2020, section 4): a buffer of m_r bytes takes k = ceil(m_r / m_c)
+ * chunks of m_c bytes wherever they lie, mapped to consecutive addresses of its own, so nothing is
+ * lost but the rest of its last chunk. A dead buffer's chunks serve the next ones; the lowest free
+ * ones are taken, so that the peak is the most chunks in use at once.
  */
 export const virtual: Allocator = (lifetimes, { chunkBytes = leastCudaChunk }) => {
   const counts = lifetimes.map(({ bytes }) => Math.ceil(bytes / chunkBytes))

@@ -15,7 +15,10 @@ import type { Plan, Segment } from './plan'
 import { validatePrefetch, validateRematerialize, validateHostTensor } from './host-tensors'
 import { validateGrid, nodeWithoutInput, segmentTiling } from '../graph/tiling'
 
-/** A graph that can run, whole and with the tiles that its model asks for: every layer of every tile must see some of its input. */
+/**
+ * A graph that can run, whole and with the tiles that its model asks for: every layer of every tile
+ * must see some of its input.
+ */
 export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
   const where = `${graph.model} on ${graph.input.join('x')}`
   const node = nodeWithoutInput(graph, { from: 0, to: graph.nodes.length })
@@ -33,8 +36,8 @@ export const checkInputs = (graph: Graph): E.Either<StagingError, Graph> => {
 }
 
 /**
- * A graph whose `tile` marks have not more tiles than there are rows. What is evaluated has the size of
- * the image that comes: there, as many as there can be are made.
+ * A graph whose `tile` marks have not more tiles than there are rows. What is evaluated has the
+ * size of the image that comes: there, as many as there can be are made.
  */
 export const checkTiles = (graph: Graph, { kind }: Objective): E.Either<StagingError, Graph> => {
   const [mistake] = kind === 'evaluate' ? [] : requestedTiles(graph).flatMap((asked) => validateGrid(graph, asked, asked.wanted) ?? [])
@@ -60,8 +63,9 @@ const named = ({ nodes }: Graph): ((segment: Segment) => UnnamedSegment) => {
 }
 
 /**
- * Decisions that a person wrote: an order that only exchanges a max pool with the rectifier before it, and segments that follow each
- * other from the first op to the last and are tiled only where that is exact. The sentences are those of the plan's types.
+ * Decisions that a person wrote: an order that only exchanges a max pool with the rectifier before
+ * it, and segments that follow each other from the first op to the last and are tiled only where
+ * that is exact. The sentences are those of the plan's types.
  */
 export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverride): E.Either<StagingError, PlanOverride> => {
   const misplaced = validateOrder(graph.nodes, order)
@@ -94,7 +98,10 @@ export const checkPlanOverride = (graph: Graph, { order, segments }: PlanOverrid
       )
 }
 
-/** Convolutions that were given to Winograd though it is refused, or though the device does not have them; the graph is in the given order. */
+/**
+ * Convolutions that were given to Winograd though it is refused, or though the device does not have
+ * them; the graph is in the given order.
+ */
 export const validateWinograd = (
   lowering: Lowering,
   segments: readonly Segment[],
@@ -112,7 +119,10 @@ export const validateWinograd = (
   return inputError(`segment ${wrong.segment.from}..${wrong.segment.to}: ${reason}.`, name)
 }
 
-/** Tensors that cannot wait on the host as given: when they are made and read, lowering says. The graph is in the given order. */
+/**
+ * Tensors that cannot wait on the host as given: when they are made and read, lowering says. The
+ * graph is in the given order.
+ */
 export const validateSwapSchedule = (lowering: Lowering, { segments, residence = [] }: PlanOverride): StagingError | undefined => {
   if (residence.length === 0) return undefined
   const { step, pool } = stepOf(lowering, segments)

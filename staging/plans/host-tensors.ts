@@ -3,7 +3,10 @@ import type { Graph } from '../graph/graph'
 import type { Segment, Span } from './plan'
 import { crossesAfter, endsOf } from '../graph/tiling'
 
-/** Why the segment at `place` cannot run forward again in place of what leaves it. The graph is in the order in which it runs. */
+/**
+ * Why the segment at `place` cannot run forward again in place of what leaves it. The graph is in
+ * the order in which it runs.
+ */
 export const validateRematerialize = (graph: Graph, segments: readonly Segment[], place: number): string | undefined => {
   const mistake = validateRematerializations(segments, place)
   if (mistake !== undefined || segments[place]!.repeats !== true) return mistake
@@ -23,13 +26,19 @@ export const endsOnHost = (graph: Graph, span: Span, onHost: ReadonlySet<number>
   return [...inputs, ...outputs].filter((tensor) => onHost.has(tensor))
 }
 
-/** Why the tiles of a segment bring nothing that could be loaded ahead. The graph is in the order in which it runs. */
+/**
+ * Why the tiles of a segment bring nothing that could be loaded ahead. The graph is in the order in
+ * which it runs.
+ */
 export const validatePrefetch = (graph: Graph, segments: readonly Segment[], segment: Segment): string | undefined =>
   segment.loadsAhead !== true || segment.from === 0 || endsOnHost(graph, segment, new Set(segments.flatMap(hostTensorsOf))).length > 0
     ? undefined
     : 'loadsAhead: this segment reads neither images nor, in bands of rows, the host; leave it out'
 
-/** Why the output of a layer of a segment cannot stay on the host and pass by bands of rows. The graph is in the order in which it runs. */
+/**
+ * Why the output of a layer of a segment cannot stay on the host and pass by bands of rows. The
+ * graph is in the order in which it runs.
+ */
 export const validateHostTensor = (graph: Graph, segments: readonly Segment[], { to }: Segment, position: number): string | undefined => {
   const { name, access } = graph.nodes[position]!
   if (!crossesAfter(graph, position + 1, to)) return `streams: the output of ${name} does not leave this segment`

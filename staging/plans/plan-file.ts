@@ -47,9 +47,9 @@ export const planFileOf = ({ sourceGraph, graph, plan, program }: Staged, object
 }
 
 /**
- * The decisions of a plan for this model and its own input, where it has one. Fails with the sentence
- * of what differs: the model, a layer, the input, or, where people can see no difference, the names
- * that the graph's hash knows.
+ * The decisions of a plan for this model and its own input, where it has one. Fails with the
+ * sentence of what differs: the model, a layer, the input, or, where people can see no difference,
+ * the names that the graph's hash knows.
  */
 export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, PlanOverride> =>
   pipe(
@@ -85,7 +85,10 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
     )
   )
 
-/** How a plan is written: as JSON, or as a TypeScript module that the compiler checks against its model. */
+/**
+ * How a plan is written: as JSON, or as a TypeScript module that the compiler checks against its
+ * model.
+ */
 export type PlanFileForm =
   | { readonly kind: 'json' }
   | {

@@ -3,14 +3,17 @@ import * as t from 'io-ts'
 const grid = t.readonly(t.type({ B: t.number, H: t.number, W: t.number }))
 
 /**
- * Consecutive nodes [from, to) that run tile by tile; `recompute` false keeps what backward needs, true computes it again.
- * `reorder`: weights that are read in another layout than they are stored in, or rounded, are copied once for all tiles, or by each tile
- * for itself, which takes time and leaves memory. `winograd`: positions of the convolutions that run by Winograd; the others run directly.
- * `workspace`: bytes of scratch that a convolution's algorithm may take, the fastest within them is chosen; absent where all take the
- * direct one. `loadsAhead`: what a tile brings, of the images or in bands of rows, is loaded while the tile before it is computed, to a place
- * of its own; bands that it takes to the host go while the next one is. `streams`: positions of layers whose outputs leave the segment for the host, where they and their gradients stay: a tile
- * takes and brings bands of their rows (DESIGN §3). `repeats`: nothing that leaves the segment is kept for backward; before the backward
- * of the segment that follows such ones, they run forward once more.
+ * Consecutive nodes [from, to) that run tile by tile; `recompute` false keeps what backward needs,
+ * true computes it again. `reorder`: weights that are read in another layout than they are stored
+ * in, or rounded, are copied once for all tiles, or by each tile for itself, which takes time and
+ * leaves memory. `winograd`: positions of the convolutions that run by Winograd; the others run
+ * directly. `workspace`: bytes of scratch that a convolution's algorithm may take, the fastest
+ * within them is chosen; absent where all take the direct one. `loadsAhead`: what a tile brings, of
+ * the images or in bands of rows, is loaded while the tile before it is computed, to a place of its
+ * own; bands that it takes to the host go while the next one is. `streams`: positions of layers
+ * whose outputs leave the segment for the host, where they and their gradients stay: a tile takes
+ * and brings bands of their rows. `repeats`: nothing that leaves the segment is kept for backward;
+ * before the backward of the segment that follows such ones, they run forward once more.
  */
 const segment = t.readonly(
   t.intersection([
@@ -32,9 +35,10 @@ const segment = t.readonly(
 )
 
 /**
- * A tensor that is kept from forward to backward waits on the host between. Moments count a step's layers in the order in which they
- * run: 0 .. n - 1 forward, n .. 2n - 1 backward, from the last layer on. A transfer starts right before its moment. Where a tensor is listed
- * again, it waits once more between two uses in backward: the host still has it, and only the swap-in moves it.
+ * A tensor that is kept from forward to backward waits on the host between. Moments count a step's
+ * layers in the order in which they run: 0 .. n - 1 forward, n .. 2n - 1 backward, from the last
+ * layer on. A transfer starts right before its moment. Where a tensor is listed again, it waits
+ * once more between two uses in backward: the host still has it, and only the swap-in moves it.
  */
 const hostStay = t.readonly(
   t.type({
@@ -42,7 +46,10 @@ const hostStay = t.readonly(
     tensor: t.string,
     /** Where the tensor is listed again, the same as `freed`. */
     swapOut: t.number,
-    /** From this moment on its place on the device is another's: computing waits here for the end of the swap-out. */
+    /**
+     * From this moment on its place on the device is another's: computing waits here for the end of
+     * the swap-out.
+     */
     freed: t.number,
     /** Computing waits for its end where backward first reads the tensor. */
     swapIn: t.number
@@ -50,8 +57,9 @@ const hostStay = t.readonly(
 )
 
 /**
- * How the step's buffers get their places. `static`: each has its offset in the arena. `virtual`: each has addresses of its own, to which
- * chunks of memory are mapped while it lives (paper 000, section 4).
+ * How the step's buffers get their places. `static`: each has its offset in the arena. `virtual`:
+ * each has addresses of its own, to which chunks of memory are mapped while it lives (Hayakawa
+ * 2020, section 4).
  */
 const placement = t.readonly(
   t.union([t.type({ allocator: t.literal('static') }), t.type({ allocator: t.literal('virtual'), chunkBytes: t.number })])
@@ -62,11 +70,14 @@ const predicted = t.readonly(
     /** Highest byte that a step touches in the device arena, plus one. */
     peakDeviceBytes: t.number,
     peakHostBytes: t.number,
-    /** The same of strategy plain: the yardstick for fractions of memory (DESIGN §6). */
+    /** The device peak of strategy plain: the yardstick for fractions of memory. */
     plainPeakBytes: t.number,
     /** Of one run of the section `step`: of one micro-batch, where gradients are accumulated. */
     stepMilliseconds: t.number,
-    /** The step's kernels run once each, whole, in the better order: no recomputation, copies or halos. */
+    /**
+     * The step's kernels run once each, whole, in the better order: no recomputation, copies or
+     * halos.
+     */
     lowerBoundMilliseconds: t.number,
     /** Tiled over untiled forward multiply-adds, minus one. */
     haloOverhead: t.number
@@ -76,7 +87,10 @@ const predicted = t.readonly(
 /** What a strategy decides: all that lowering needs beside a graph and a device. */
 const plan = t.readonly(
   t.type({
-    /** Positions in the model's flattened list, in the order in which they run; segments are ranges over it. */
+    /**
+     * Positions in the model's flattened list, in the order in which they run; segments are ranges
+     * over it.
+     */
     order: t.readonlyArray(t.number),
     segments: t.readonlyArray(segment),
     /** What stays on the host for a while; all else that is kept stays on the device. */
@@ -85,7 +99,10 @@ const plan = t.readonly(
   })
 )
 
-/** A plan with what it is for and what it is predicted to take: small, readable, of the same form for every strategy. */
+/**
+ * A plan with what it is for and what it is predicted to take: small, readable, of the same form
+ * for every strategy.
+ */
 export const memoryPlan = t.intersection([
   t.readonly(
     t.type({

@@ -5,7 +5,10 @@ import type { SwapSchedule } from './plan'
 
 type InOrder = Pick<Graph, 'nodes'>
 
-/** The timepoints of a step in words, in order: each layer forward as it runs, then backward from the last one on. */
+/**
+ * The timepoints of a step in words, in order: each layer forward as it runs, then backward from
+ * the last one on.
+ */
 const timepointTexts = ({ nodes }: InOrder): readonly string[] => [
   ...nodes.map(({ name }) => `forward ${name}`),
   ...nodes.map(({ name }) => `backward ${name}`).reverse()

@@ -100,9 +100,10 @@ const bufferLines = (title: string, buffers: readonly ProgramBuffer[]): readonly
     : ['', `${title}:`, ...buffers.map(({ name, offset, bytes, role }) => `  ${name}: ${bytesText(bytes)} @ ${offset}, ${role}`)]
 
 /**
- * A Program for people: the arena's and the host pool's buffers, then each section's instructions in order. A launch has a line for
- * its kernel and fields and one for each operand, with the buffer's text and the address of its first byte; what a loop runs stands
- * indented under it, and its addresses grow by so many bytes a tile.
+ * A Program for people: the arena's and the host pool's buffers, then each section's instructions
+ * in order. A launch has a line for its kernel and fields and one for each operand, with the
+ * buffer's text and the address of its first byte; what a loop runs stands indented under it, and
+ * its addresses grow by so many bytes a tile.
  */
 export const printProgram = (program: Program): string => {
   const { precision, threads, peakBytes, hostBytes, input, chunks } = program

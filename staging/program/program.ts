@@ -25,7 +25,9 @@ import type { Layout } from '../kernels/layout'
  * index 0 outside its loop. Loops nest, each axis at most once.
  */
 export const spaces = ['none', 'arena', 'exchange', 'index'] as const
-/** `exchange` is the caller's buffer of one run: targets in; loss, metrics, gradients, weights out. */
+/**
+ * `exchange` is the caller's buffer of one run: targets in; loss, metrics, gradients, weights out.
+ */
 export type Space = (typeof spaces)[number]
 
 export const tileAxes = ['B', 'H', 'W'] as const
@@ -42,11 +44,17 @@ export interface Address {
   readonly space: Space
   readonly base: number
   readonly strides: readonly [number, number, number]
-  /** In the arena and on the host: which of the Program's buffers is meant. The verifier asks for it, and how large it is goes with a kernel's scratch. */
+  /**
+   * In the arena and on the host: which of the Program's buffers is meant. The verifier asks for
+   * it, and how large it is goes with a kernel's scratch.
+   */
   readonly buffer?: number
 }
 
-/** A byte offset into the arena or the host pool, of one of whose buffers it is: base + strides . tile index. */
+/**
+ * A byte offset into the arena or the host pool, of one of whose buffers it is: base + strides .
+ * tile index.
+ */
 export type Offset = Pick<Address, 'base' | 'strides' | 'buffer'>
 
 /** `rows` runs of `rowBytes` bytes, `RowStride` bytes apart on either side. */
@@ -59,7 +67,9 @@ export interface Copy {
   readonly hostRowStride: number
   readonly device: Offset
   readonly host: Offset
-  /** Where a tile's backward begins with what this brings of an output gradient that is on the host. */
+  /**
+   * Where a tile's backward begins with what this brings of an output gradient that is on the host.
+   */
   readonly seed?: true
 }
 
@@ -70,7 +80,10 @@ export type Instruction =
       readonly operands: readonly Address[]
       /** A load, where it is said; else `compute`. */
       readonly engine?: 'to-device'
-      /** Where a tile's backward begins: the operand that reads the tile's owned part of the output gradient (DESIGN §3). */
+      /**
+       * Where a tile's backward begins: the operand that reads the tile's owned part of the output
+       * gradient.
+       */
       readonly seed?: number
     }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly Instruction[] }
@@ -80,12 +93,15 @@ export type Instruction =
   | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
 
 /**
- * What activations and their gradients are stored as. With bf16 (8 bits of mantissa) everything else stays float32: parameters with their
- * gradients and optimizer state, and what is exchanged; kernels compute and sum in float32 or float64, and round what they store.
+ * What activations and their gradients are stored as. With bf16 (8 bits of mantissa) everything
+ * else stays float32: parameters with their gradients and optimizer state, and what is exchanged;
+ * kernels compute and sum in float32 or float64, and round what they store.
  */
 export type Precision = 'float32' | 'float64' | 'bf16'
 
-/** What a device computes in. tf32: values of float32, of which products see 10 bits of mantissa. */
+/**
+ * What a device computes in. tf32: values of float32, of which products see 10 bits of mantissa.
+ */
 export type DevicePrecision = Precision | 'tf32'
 
 export const storedPrecision = (precision: DevicePrecision): Precision => (precision === 'tf32' ? 'float32' : precision)
@@ -105,15 +121,17 @@ export const elementSizes = (precision: Precision): ElementSizes => {
 }
 
 /**
- * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments; output-gradient: the gradient
- * of one, of which each element seeds exactly one tile's backward; statistics: a normalisation's moments, or maxima; local: inside one segment;
- * unwanted: what a kernel writes beside what is wanted of it.
+ * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments;
+ * output-gradient: the gradient of one, of which each element seeds exactly one tile's backward;
+ * statistics: a normalisation's moments, or maxima; local: inside one segment; unwanted: what a
+ * kernel writes beside what is wanted of it.
  */
 export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
 
 /**
- * A range of the arena, or of the host pool, that holds one value at a time: it lives from its first use in a section to its last one, through whole loops
- * where it is used both in them and outside. A value that is swapped out and in again has a buffer for each stay.
+ * A range of the arena, or of the host pool, that holds one value at a time: it lives from its
+ * first use in a section to its last one, through whole loops where it is used both in them and
+ * outside. A value that is swapped out and in again has a buffer for each stay.
  */
 export interface ProgramBuffer {
   readonly name: string
@@ -123,12 +141,15 @@ export interface ProgramBuffer {
 }
 
 /**
- * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient that waits for the section
- * `update`. The latter two have their parameter's layout.
+ * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient
+ * that waits for the section `update`. The latter two have their parameter's layout.
  */
 export interface Resident {
   readonly name: string
-  /** 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or 'gradient', which is not saved. */
+  /**
+   * 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or
+   * 'gradient', which is not saved.
+   */
   readonly role: string
   readonly shape: readonly number[]
   readonly layout: Layout
@@ -158,13 +179,21 @@ export interface Section {
 export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate'] as const
 export type SectionName = (typeof sectionNames)[number]
 
-/** Virtual addressing (paper 000, section 4): the arena is a range of addresses, to which chunks of memory are mapped. All in bytes. */
+/**
+ * Virtual addressing (Hayakawa 2020, section 4): the arena is a range of addresses, to which chunks
+ * of memory are mapped. All in bytes.
+ */
 export interface Chunks {
-  /** Of one chunk; every place and length below, and those of `map` and `unmap`, are multiples of it. */
+  /**
+   * Of one chunk; every place and length below, and those of `map` and `unmap`, are multiples of
+   * it.
+   */
   readonly chunkBytes: number
   /** Of the range of addresses. */
   readonly addressBytes: number
-  /** What the range begins with: always mapped, to the memory's first bytes. Residents lie there. */
+  /**
+   * What the range begins with: always mapped, to the memory's first bytes. Residents lie there.
+   */
   readonly residentBytes: number
 }
 
@@ -174,7 +203,10 @@ export interface Program {
   readonly threads: number
   /** Bytes of the host pool that copies reach. */
   readonly hostBytes: number
-  /** Highest byte that any instruction of any section touches in the arena, plus one; with `chunks`, of the memory that is ever mapped. */
+  /**
+   * Highest byte that any instruction of any section touches in the arena, plus one; with `chunks`,
+   * of the memory that is ever mapped.
+   */
   readonly peakBytes: number
   /** Absent where the arena's offsets are those of its memory. */
   readonly chunks?: Chunks
@@ -182,16 +214,28 @@ export interface Program {
   readonly input: readonly [number, number, number, number]
   readonly kernels: readonly Kernel[]
   readonly buffers: readonly ProgramBuffer[]
-  /** The same of the host pool. */
+  /** Of the host pool, as `buffers` of the arena. */
   readonly hostBuffers: readonly ProgramBuffer[]
   readonly residents: readonly Resident[]
-  /** One training step (or one forward and backward, or an evaluation); where there is an `update`, it leaves the gradients for it. */
+  /**
+   * One training step (or one forward and backward, or an evaluation); where there is an `update`,
+   * it leaves the gradients for it.
+   */
   readonly step: Section
-  /** After the last of an update's micro-batches: clips the gradients, updates the parameters, and zeroes the gradients. */
+  /**
+   * After the last of an update's micro-batches: clips the gradients, updates the parameters, and
+   * zeroes the gradients.
+   */
   readonly update?: Section
-  /** Forward alone, without dropout: hands out the `scores` that the loss would read, or of pixels `classes` and `loss`. */
+  /**
+   * Forward alone, without dropout: hands out the `scores` that the loss would read, or of pixels
+   * `classes` and `loss`.
+   */
   readonly evaluate?: Section
-  /** Weights and optimizer state from, and to, plain tensors of the parameters' type; restoring zeroes what gradients are kept. */
+  /**
+   * Weights and optimizer state from, and to, plain tensors of the parameters' type; restoring
+   * zeroes what gradients are kept.
+   */
   readonly restore: Section
   readonly save: Section
 }

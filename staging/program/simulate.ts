@@ -13,16 +13,23 @@ type Timed =
 const synchronises = (code: readonly Timed[]): boolean =>
   code.some((one) => (one.kind === 'loop' ? synchronises(one.body) : one.kind !== 'launch' || one.engine !== undefined))
 
-/** Of a call that maps or unmaps memory with all of its pages: what Linux takes for pages of 4 KiB (bench/README.md). */
+/**
+ * Of a call that maps or unmaps memory with all of its pages: what Linux takes for pages of 4 KiB
+ * (bench/README.md).
+ */
 const mapNanoseconds = (bytes: number): number => Math.round(2000 + 0.025 * bytes)
 
-/** Predicted time of one launch. Whole numbers, so that sums are exact and do not depend on their order. */
+/**
+ * Predicted time of one launch. Whole numbers, so that sums are exact and do not depend on their
+ * order.
+ */
 export const nanoseconds = (device: DeviceModel, kernel: Kernel): number => Math.round(1e6 * device.milliseconds(kernel))
 
 /**
- * When each engine is done with some code: it takes its instructions in program order and waits for the events that it must; copies may
- * take from computing (see DeviceModel), which may still owe for them at the end. Computing begins at 0, the others at `from`. Loops of
- * launches on the compute engine alone are counted out, since nothing waits inside them.
+ * When each engine is done with some code: it takes its instructions in program order and waits for
+ * the events that it must; copies may take from computing (see DeviceModel), which may still owe
+ * for them at the end. Computing begins at 0, the others at `from`. Loops of launches on the
+ * compute engine alone are counted out, since nothing waits inside them.
  */
 const enginesAfter = (
   code: readonly Timed[],
@@ -76,7 +83,10 @@ export const simulatedNanoseconds = (code: readonly Timed[], kernels: readonly K
   return Math.max(...Object.values({ ...engines, compute: engines.compute + owed }))
 }
 
-/** Nanoseconds that some code keeps computing busy or waiting, whatever runs before it: transfers that need not wait for it are over. */
+/**
+ * Nanoseconds that some code keeps computing busy or waiting, whatever runs before it: transfers
+ * that need not wait for it are over.
+ */
 export const computingNanoseconds = (code: readonly Timed[], launchNanoseconds: (kernel: number) => number, device: DeviceModel): number =>
   enginesAfter(code, launchNanoseconds, device, -Infinity).engines.compute
 
@@ -87,7 +97,10 @@ interface TimedStep {
   readonly kernels: readonly Kernel[]
 }
 
-/** Predicted milliseconds of one update of the weights: its micro-batches in turn, and what follows them. */
+/**
+ * Predicted milliseconds of one update of the weights: its micro-batches in turn, and what follows
+ * them.
+ */
 export const simulate = ({ step, update, kernels }: TimedStep, device: DeviceModel, microBatches: number): number =>
   microBatches * (simulatedNanoseconds(step.code, kernels, device) / 1e6) +
   (update === undefined ? 0 : simulatedNanoseconds(update.code, kernels, device) / 1e6)

@@ -3,7 +3,10 @@ import { untiled } from '../plans/plan'
 import type { Segmentation, Strategy } from './strategy'
 import { withVariants } from './variants'
 
-/** `count` segments of about equally many ops, recomputed in backward; the last needs no recomputation. */
+/**
+ * `count` segments of about equally many ops, recomputed in backward; the last needs no
+ * recomputation.
+ */
 const equalSegments = (ops: number, count: number): Segmentation =>
   Array.from({ length: count }, (_, index) => ({
     from: Math.floor((index * ops) / count),
@@ -13,7 +16,7 @@ const equalSegments = (ops: number, count: number): Segmentation =>
     reorder: 'once'
   }))
 
-/** Sequential checkpoints at every ~√n-th op (Chen et al. 2016, as paper 002's baseline). */
+/** Sequential checkpoints at every ~√n-th op (Chen 2016, the baseline of Xu 2022). */
 export const chenSquareRoot: Strategy = {
   obeysDirectives: false,
   order: sourceOrder,

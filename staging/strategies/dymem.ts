@@ -10,9 +10,10 @@ import type { CandidateEstimate, Search, Segmentation, Strategy } from './strate
 import { layerOf } from './vdnn'
 
 /**
- * Paper 003's Algorithm 2: while a layer runs backward, what the layers after it miss is swapped in, up to the second convolution; the
- * layer itself counts where it is one. Gives for each stage the last one whose tensors it fetches. (As printed the loop passes over a third
- * convolution; section 3.2.2 keeps what is fetched near.)
+ * Yang 2020's Algorithm 2: while a layer runs backward, what the layers after it miss is swapped
+ * in, up to the second convolution; the layer itself counts where it is one. Gives for each stage
+ * the last one whose tensors it fetches. (As printed the loop passes over a third convolution;
+ * section 3.2.2 keeps what is fetched near.)
  */
 const fetchedUpTo = (graph: Graph, timeline: Timeline): readonly number[] => {
   const isConvolution = (stage: number): boolean => layerOf(graph, timeline, stage).op === 'conv2d'
@@ -30,9 +31,10 @@ const fetchedUpTo = (graph: Graph, timeline: Timeline): readonly number[] => {
 const reclaimed: readonly Op[] = ['linear', 'dropout', 'softmaxCrossEntropy', 'pixelCrossEntropy']
 
 /**
- * Dymem's transfers (paper 003, section 3.2), whatever the memory: what layers read goes out while the last of them runs, without a
- * barrier. A layer waits for the oldest only where more than `target` bytes would be live, and what is still in flight at the end of
- * forward is then waited for.
+ * Dymem's transfers (Yang 2020, section 3.2), whatever the memory: what layers read goes out while
+ * the last of them runs, without a barrier. A layer waits for the oldest only where more than
+ * `target` bytes would be live, and what is still in flight at the end of forward is then waited
+ * for.
  */
 export const dymemStays = (graph: Graph, timeline: Timeline, target: number): readonly StageInterval[] => {
   const upTo = fetchedUpTo(graph, timeline)
@@ -68,8 +70,8 @@ const leastFree = ({ stages }: Timeline, nodes: number, free: readonly number[])
 }
 
 /**
- * Section 4.2: what layers need comes first, and each convolution's workspace grows by what is free then. What is still in flight takes none
- * of that, for a layer waits where its bytes are needed.
+ * Section 4.2: what layers need comes first, and each convolution's workspace grows by what is free
+ * then. What is still in flight takes none of that, for a layer waits where its bytes are needed.
  */
 const withFreeWorkspace = (search: Search): readonly CandidateEstimate[] => {
   const { lowering, timeline } = search

@@ -11,7 +11,10 @@ import { noWait, occupancy, targets, type StageInterval } from './swap-intervals
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
-/** A step as paper 004 sees one. By stage, `activations` are the tensors that its x_i stands for: what the stage before keeps for backward. */
+/**
+ * A step as Beaumont 2020 sees one. By stage, `activations` are the tensors that its x_i stands
+ * for: what the stage before keeps for backward.
+ */
 export interface StepChain {
   readonly chain: Chain
   readonly activations: readonly (readonly SwappableTensor[])[]
@@ -20,8 +23,8 @@ export interface StepChain {
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
 
 /**
- * The chain whose stages are these spans of the graph, with the step's own times and bytes: all that lives during an operation beside
- * parameters and activations is ex_F, or ex_B, gradients too.
+ * The chain whose stages are these spans of the graph, with the step's own times and bytes: all
+ * that lives during an operation beside parameters and activations is ex_F, or ex_B, gradients too.
  */
 export const stepChain = (timeline: Timeline, spans: readonly Span[], link: DeviceModel['linkBytesPerSecond']): StepChain => {
   const { stages, tensors, turn, residentBytes } = timeline
@@ -69,8 +72,8 @@ export const stepChain = (timeline: Timeline, spans: readonly Span[], link: Devi
 const slots = 500
 
 /**
- * DYNPROG (Beaumont et al. 2020, paper 004, section 5.3): the no-wait, ordered schedule of the set of activations that is best where
- * transfers free memory byte by byte. GREEDY's where the chain has none.
+ * DYNPROG (Beaumont 2020, section 5.3): the no-wait, ordered schedule of the set of activations
+ * that is best where transfers free memory byte by byte. GREEDY's where the chain has none.
  */
 export const dynprogStays = (timeline: Timeline, { chain, activations }: StepChain, target: number): readonly StageInterval[] => {
   const memory = target - timeline.residentBytes
@@ -85,7 +88,9 @@ export const dynprogStays = (timeline: Timeline, { chain, activations }: StepCha
   )
 }
 
-/** Besides, GREEDY's sets: where buffers do not lie in the bytes in which they live, such a set may. */
+/**
+ * Besides, GREEDY's sets: where buffers do not lie in the bytes in which they live, such a set may.
+ */
 export const dynprog: Strategy = swappingWhole((seen, graph, link) => {
   const chain = stepChain(seen, stageSpans(graph), link)
   const sets = targets(seen, targetCount).map((target) => lazy(() => dynprogStays(seen, chain, target)))

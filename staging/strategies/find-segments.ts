@@ -15,10 +15,11 @@ export const outputBytes = ({
   graph.nodes.map(({ output }, index) => activationElements(layouts[index + 1]!, output) * activationBytes)
 
 /**
- * Paper 002, Listing 3 on the ops in the order in which they run, as if each were the post-dominator of the one before; which of these
- * ends are ends of blocks, checkpointPositions sees. A node must be tiled when its output is larger than `capacity` bytes; a run of such
- * nodes is closed by the next node that may be checkpointed, and every other node is a segment of its own. (The listing prints the
- * comparison the wrong way round.)
+ * Xu 2022, Listing 3 on the ops in the order in which they run, as if each were the post-dominator
+ * of the one before; which of these ends are ends of blocks, checkpointPositions sees. A node must
+ * be tiled when its output is larger than `capacity` bytes; a run of such nodes is closed by the
+ * next node that may be checkpointed, and every other node is a segment of its own. (The listing
+ * prints the comparison the wrong way round.)
  */
 export const findSegments = (sizes: readonly number[], capacity: number): readonly Span[] => {
   const spans: Span[] = []
@@ -38,8 +39,9 @@ export const isCut = (graph: Graph, position: number): boolean => crossing(graph
 const sumsPixels = ({ nodes }: Graph, position: number): boolean => nodes[position]!.access.H.kind === 'reduce'
 
 /**
- * A checkpoint here is never better than one op later, where one tensor alone goes on too: that op works in place or shrinks a feature
- * map. (Except after a sum over pixels, which only the last op of a tiled segment may be, and before statistics.)
+ * A checkpoint here is never better than one op later, where one tensor alone goes on too: that op
+ * works in place or shrinks a feature map. (Except after a sum over pixels, which only the last op
+ * of a tiled segment may be, and before statistics.)
  */
 const isDominated = (graph: Graph, sizes: readonly number[], position: number): boolean => {
   if (gathersMoments(graph.nodes[position]!) || (position + 1 < graph.nodes.length && !isCut(graph, position + 1))) return false
@@ -51,9 +53,10 @@ const isDominated = (graph: Graph, sizes: readonly number[], position: number): 
 }
 
 /**
- * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a checkpoint: the union
- * of Listing 3's boundaries, without those that the next position dominates, and inside blocks of branches without those that no
- * statistics ask for, nor a sum over pixels, which ends a tiled segment. Tensors on the host are as small as one likes.
+ * Where segments may begin or end for any capacity up to `budget`, and where the model asks for a
+ * checkpoint: the union of Listing 3's boundaries, without those that the next position dominates,
+ * and inside blocks of branches without those that no statistics ask for, nor a sum over pixels,
+ * which ends a tiled segment. Tensors on the host are as small as one likes.
  */
 export const checkpointPositions = (
   graph: Graph,

@@ -12,7 +12,10 @@ import type { Segmentation } from './strategy'
 /** Bytes of scratch with which a convolution's algorithms change, largest first, down to 0. */
 type Levels = readonly number[]
 
-/** Of each convolution's kernels, forward and backward, whose algorithms the device lists with the fastest first. */
+/**
+ * Of each convolution's kernels, forward and backward, whose algorithms the device lists with the
+ * fastest first.
+ */
 const levelsOf = (lowering: Lowering): ((position: number) => Levels) => {
   const { device } = lowering
   let levels = new Set<number>()
@@ -30,7 +33,10 @@ const levelsOf = (lowering: Lowering): ((position: number) => Levels) => {
   }
 }
 
-/** Whether a segment may begin here as if none did: what leaves one before it is not overwritten in place, as a sum overwrites a branch. */
+/**
+ * Whether a segment may begin here as if none did: what leaves one before it is not overwritten in
+ * place, as a sum overwrites a branch.
+ */
 const isFree = (graph: Graph, position: number): boolean =>
   crossing(graph, position).every((tensor) => {
     const [reader, ...others] = graph.readers[tensor]!
@@ -61,8 +67,9 @@ const groupsOf = (lowering: Lowering): readonly Group[] => {
 const within = (levels: Levels, bytes: number): number => levels.find((level) => level <= bytes) ?? 0
 
 /**
- * Everything kept and whole, each convolution with the fastest algorithms in the bytes that are free for it (paper 003, section 4.2): a
- * segment for all neighbours that one limit serves. Segments add next to nothing to that.
+ * Everything kept and whole, each convolution with the fastest algorithms in the bytes that are
+ * free for it (Yang 2020, section 4.2): a segment for all neighbours that one limit serves.
+ * Segments add next to nothing to that.
  */
 export const workspacesWithin = (lowering: Lowering): ((free: (position: number) => number) => Segmentation) => {
   const groups = groupsOf(lowering)

@@ -4,8 +4,8 @@ import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
 /**
- * GREEDY (Beaumont et al. 2020, paper 004, section 4.2): the no-wait, ordered schedule that offloads the first k activations, for the
- * smallest k whose bytes bring the peak down to `target`.
+ * GREEDY (Beaumont 2020, section 4.2): the no-wait, ordered schedule that offloads the first k
+ * activations, for the smallest k whose bytes bring the peak down to `target`.
  */
 export const greedyStays = (timeline: Timeline, target: number): readonly StageInterval[] => {
   let excess = Math.max(...occupancy(timeline, [])) - target

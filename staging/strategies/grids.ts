@@ -23,7 +23,10 @@ const aspect = (height: number, width: number): number => Math.max(height / widt
 
 const axisIndex = { B: 0, H: 2, W: 3 } as const
 
-/** Extents along an axis of every node's output, for a tile in the middle: no border cuts its halo short. */
+/**
+ * Extents along an axis of every node's output, for a tile in the middle: no border cuts its halo
+ * short.
+ */
 const tileExtents = (nodes: readonly Node[], axis: TileAxis, tiles: number): readonly number[] => {
   const last = nodes[nodes.length - 1]!
   const summed = last.access[axis].kind === 'reduce'
@@ -39,14 +42,20 @@ const tileExtents = (nodes: readonly Node[], axis: TileAxis, tiles: number): rea
   return extents
 }
 
-/** Elements of a segment's tile, the most between two ops; and operations of all tiles, forward, backward and once more. */
+/**
+ * Elements of a segment's tile, the most between two ops; and operations of all tiles, forward,
+ * backward and once more.
+ */
 interface Proxy {
   readonly grid: Grid
   readonly elements: number
   readonly operations: number
 }
 
-/** Operations that take as long as going over one element of a weight and its gradient for each tile. */
+/**
+ * Operations that take as long as going over one element of a weight and its gradient for each
+ * tile.
+ */
 const operationsPerWeight = 64
 
 const proxyOf = (nodes: readonly Node[], extents: (axis: TileAxis, tiles: number) => readonly number[]) => {
@@ -68,8 +77,9 @@ const proxyOf = (nodes: readonly Node[], extents: (axis: TileAxis, tiles: number
 }
 
 /**
- * Grids worth trying for a segment (paper 002, section 4.3: the search over tile counts), coarse to fine: each next one has smaller
- * tiles and does more in all, by what its shapes say. A batch is split first, since that costs no halo. `inRows`: of bands of rows alone.
+ * Grids worth trying for a segment (Xu 2022, section 4.3: the search over tile counts), coarse to
+ * fine: each next one has smaller tiles and does more in all, by what its shapes say. A batch is
+ * split first, since that costs no halo. `inRows`: of bands of rows alone.
  */
 export const candidateGrids = (graph: Graph, span: Span, inRows: boolean): readonly Grid[] => {
   const nodes = graph.nodes.slice(span.from, span.to)

@@ -9,7 +9,10 @@ import { endsOf, segmentTiling } from '../graph/tiling'
 import { untiled } from '../plans/plan'
 import type { Segmentation } from './strategy'
 
-/** Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need not be there. */
+/**
+ * Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need
+ * not be there.
+ */
 const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly number[] => {
   const { B, H, W } = segmentTiling(graph, { from: 0, to: graph.nodes.length }, untiled)!
   return layouts.map((layout, tensor) => {
@@ -22,8 +25,9 @@ const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly nu
 export const largestTensorBytes = (lowering: Lowering): number => Math.max(...heldBytes(createModelScope(lowering, createPool())))
 
 /**
- * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers lie: when a segment's backward begins,
- * all that it reads of what the segment makes is there, and all that is still to be computed again is computed from.
+ * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers
+ * lie: when a segment's backward begins, all that it reads of what the segment makes is there, and
+ * all that is still to be computed again is computed from.
  */
 export const leastBytesOf = (lowering: Lowering, residentBytes: number): ((segments: Segmentation) => number) => {
   const scope = createModelScope(lowering, createPool())

@@ -7,19 +7,26 @@ import { wholeGraph } from './plain'
 import type { Search, Segmentation, Strategy } from './strategy'
 
 /**
- * What `recomp_checkpoint_ops_by_types` is tried with: convolutions, as in paper 001, whose outputs are kept so that no convolution runs
- * again, and max pools, between which there is more to win and more to compute.
+ * What `recomp_checkpoint_ops_by_types` is tried with: convolutions, as in Imai 2019, whose outputs
+ * are kept so that no convolution runs again, and max pools, between which there is more to win and
+ * more to compute.
  */
 const checkpointOps = ['conv2d', 'maxPool2d'] as const
 
-/** The subgraphs between checkpoints: each up to such an op, with the rectifier that works in its place. */
+/**
+ * The subgraphs between checkpoints: each up to such an op, with the rectifier that works in its
+ * place.
+ */
 const subgraphs = ({ nodes }: Graph, checkpoint: (typeof checkpointOps)[number]): readonly Span[] => {
   const checkpoints = nodes.flatMap(({ op }, position) => (op === checkpoint ? [position + 1] : []))
   const ends = [...checkpoints.map((to) => (isRectifier(nodes[to]!) ? to + 1 : to)), nodes.length]
   return ends.map((to, index) => ({ from: ends[index - 1] ?? 0, to }))
 }
 
-/** Those that free anything when they are computed again, the one with the most bytes for its time first. */
+/**
+ * Those that free anything when they are computed again, the one with the most bytes for its time
+ * first.
+ */
 const recomputable = ({ estimate }: Search, spans: readonly Span[]): readonly Span[] =>
   spans
     .slice(0, -1)
@@ -44,7 +51,10 @@ const segmentsOf = (spans: readonly Span[], again: readonly Span[]): Segmentatio
 /** For each type of checkpoint, at most so many lists are tried. */
 const mostLists = 4
 
-/** Lists from one checkpoint to all that are of use, those first that free the most bytes for their time. */
+/**
+ * Lists from one checkpoint to all that are of use, those first that free the most bytes for their
+ * time.
+ */
 const checkpointLists = (search: Search): readonly Segmentation[] =>
   checkpointOps.flatMap((checkpoint) => {
     const spans = subgraphs(search.lowering.graph, checkpoint)
@@ -57,8 +67,9 @@ const checkpointLists = (search: Search): readonly Segmentation[] =>
 const coarsely = { mostThresholds: 16, aheadFactor: 2.5 }
 
 /**
- * TFLMS with recomputation (paper 001, section 3.2): the subgraphs in `checkpoint_list` are computed again, and LMS swaps of what else is
- * kept. The list is tuned too, which the paper leaves open: from none, which is LMS, on.
+ * TFLMS with recomputation (Imai 2019, section 3.2): the subgraphs in `checkpoint_list` are
+ * computed again, and LMS swaps of what else is kept. The list is tuned too, which the paper leaves
+ * open: from none, which is LMS, on.
  */
 export const lmsHybrid: Strategy = {
   obeysDirectives: false,

@@ -3,13 +3,21 @@ import { freedWhenNeeded, peakOf, type UnfreedInterval, type Schedule, type Stag
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
-/** The parameters of TFLMS (paper 001, section 3.1). Distances count layers in the order in which they run, forward and then backward. */
+/**
+ * The parameters of TFLMS (Imai 2019, section 3.1). Distances count layers in the order in which
+ * they run, forward and then backward.
+ */
 export interface LmsParameters {
-  /** What backward reads at this distance or further from the layer that makes it is swapped out. */
+  /**
+   * What backward reads at this distance or further from the layer that makes it is swapped out.
+   */
   readonly swapoutThreshold: number
   /** How far before it is read it is swapped in. */
   readonly swapinAhead: number
-  /** Layers of backward that read the same tensor share a swap-in where they are no further than this from the first of them. */
+  /**
+   * Layers of backward that read the same tensor share a swap-in where they are no further than
+   * this from the first of them.
+   */
   readonly swapinGroupby: number
 }
 
@@ -57,8 +65,8 @@ export const lmsStays = (timeline: Timeline, parameters: LmsParameters): readonl
 }
 
 /**
- * The same, each tensor swapped in once, and bytes given up as late as that leaves the peak as it is: then computing waits less, but what
- * lies where is less tidy.
+ * The same, each tensor swapped in once, and bytes given up as late as that leaves the peak as it
+ * is: then computing waits less, but what lies where is less tidy.
  */
 export const lateStays = (timeline: Timeline, parameters: Omit<LmsParameters, 'swapinGroupby'>): readonly StageInterval[] => {
   const open = openStays(timeline, parameters)
@@ -72,7 +80,10 @@ const spread = (numbers: readonly number[], count: number): readonly number[] =>
   return sorted.filter((_, index) => index % every === 0)
 }
 
-/** How closely parameters are tuned: of deep networks not every threshold is tried, and swap-ins ahead grow by a factor. */
+/**
+ * How closely parameters are tuned: of deep networks not every threshold is tried, and swap-ins
+ * ahead grow by a factor.
+ */
 interface Tuning {
   readonly mostThresholds: number
   readonly aheadFactor: number
@@ -80,8 +91,8 @@ interface Tuning {
 const closely: Tuning = { mostThresholds: 48, aheadFactor: 1.3 }
 
 /**
- * The automatic tuning of the three parameters, by simulation: thresholds that make a difference, swap-ins ahead, and groups of all that
- * read a tensor, of none, and between.
+ * The automatic tuning of the three parameters, by simulation: thresholds that make a difference,
+ * swap-ins ahead, and groups of all that read a tensor, of none, and between.
  */
 export const lmsSchedules = (timeline: Timeline, { mostThresholds, aheadFactor } = closely): readonly Schedule[] => {
   const thresholds = spread(

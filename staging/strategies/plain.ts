@@ -9,7 +9,7 @@ export const wholeGraph = (graph: Graph): Segmentation => [
   { from: 0, to: graph.nodes.length, grid: untiled, recompute: false, reorder: 'once' }
 ]
 
-/** Everything kept, nothing tiled; with direct kernels the yardstick for memory (DESIGN §6). */
+/** Everything kept, nothing tiled; with direct kernels the yardstick for memory. */
 export const plain: Strategy = {
   obeysDirectives: false,
   order: sourceOrder,

@@ -3,7 +3,10 @@ import { validateRematerialize } from '../plans/host-tensors'
 import { endsOf } from '../graph/tiling'
 import type { Search, Segmentation } from './strategy'
 
-/** Groups, each of segments from .. to - 1 that run forward again before the backward of the one at `to`. */
+/**
+ * Groups, each of segments from .. to - 1 that run forward again before the backward of the one at
+ * `to`.
+ */
 interface Choice {
   readonly groups: readonly Span[]
   /** What is kept then, and how long the groups take by themselves. */
@@ -26,9 +29,10 @@ const repeating = (segments: Segmentation, groups: readonly Span[]): Segmentatio
   })
 
 /**
- * Segmentations that keep fewer and fewer bytes from forward to backward, wherever they are: groups of segments keep nothing that leaves
- * them but for the last one's, and run forward again (Chen et al.'s checkpoints, for what cannot be computed again tile by tile since
- * statistics stand between). Those come first that keep most for the time that they take.
+ * Segmentations that keep fewer and fewer bytes from forward to backward, wherever they are: groups
+ * of segments keep nothing that leaves them but for the last one's, and run forward again (Chen et
+ * al.'s checkpoints, for what cannot be computed again tile by tile since statistics stand
+ * between). Those come first that keep most for the time that they take.
  */
 export const withRepeats = (
   { lowering: { graph }, estimate }: Search,

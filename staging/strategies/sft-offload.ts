@@ -11,7 +11,9 @@ import { withRepeats } from './rematerialize'
 import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
-/** Bytes for a segment, residents included, from little to much; the last are enough for all in one. */
+/**
+ * Bytes for a segment, residents included, from little to much; the last are enough for all in one.
+ */
 const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation): readonly number[] => {
   const seen = timeline(whole)
   const most = Math.max(...seen.stages.map(({ bytes }) => bytes), residentBytes + 1)
@@ -23,7 +25,10 @@ const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation
 const targetRatio = 1.5
 const targetCount = 14
 
-/** Larger tensors are on the host: of bytes for a segment, what its input, output and their gradients may take each; rounded, as few differ. */
+/**
+ * Larger tensors are on the host: of bytes for a segment, what its input, output and their
+ * gradients may take each; rounded, as few differ.
+ */
 const mostOnDevice = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes / 6))
 
 /** Tensors of more than so many bytes that can pass in bands of rows. */
@@ -40,9 +45,10 @@ const streamable = (graph: Graph, sizes: readonly number[], bytes: number): Read
 const scheduleCount = 12
 
 /**
- * sft without memory for what is kept from forward to backward: for each target the segments of least time whose own tensors fit it. What
- * stands between them waits on the host by ordered no-wait schedules (paper 004, Proposition 1), so that tiles, recomputation and
- * transfers are decided together.
+ * sft without memory for what is kept from forward to backward: for each target the segments of
+ * least time whose own tensors fit it. What stands between them waits on the host by ordered
+ * no-wait schedules (Beaumont 2020, Proposition 1), so that tiles, recomputation and transfers are
+ * decided together.
  */
 export const sftOffload: Strategy = {
   order: hoistPoolAboveRelu,

@@ -9,7 +9,10 @@ import type { StrategyName } from '../../dsl'
 /** How the convolutions of a segment are computed. */
 export type Variant = Pick<Segment, 'winograd' | 'workspace'>
 
-/** The ways for the convolutions of a span, the first the fastest: without tiles, none takes less time than the one before it. */
+/**
+ * The ways for the convolutions of a span, the first the fastest: without tiles, none takes less
+ * time than the one before it.
+ */
 export type Variants = (span: Span) => readonly Variant[]
 
 /** What a strategy may ask while it decides. */
@@ -25,10 +28,16 @@ export interface Search {
 
 export type Segmentation = readonly Segment[]
 
-/** What of a plan a strategy decides for an order: segments, and what of all that they keep waits on the host. */
+/**
+ * What of a plan a strategy decides for an order: segments, and what of all that they keep waits on
+ * the host.
+ */
 export type Decisions = Pick<Plan, 'segments' | 'residence'>
 
-/** Decisions that may be worth a look, with what they take at least: bytes on the device and on the host, nanoseconds of a step. */
+/**
+ * Decisions that may be worth a look, with what they take at least: bytes on the device and on the
+ * host, nanoseconds of a step.
+ */
 export interface CandidateEstimate {
   readonly decisions: () => Decisions
   readonly deviceBytes: number
@@ -36,7 +45,10 @@ export interface CandidateEstimate {
   readonly nanoseconds: () => number
 }
 
-/** A strategy fills in decisions only, for the model in the order that it wants; staging lowers them and takes the fastest that fits. */
+/**
+ * A strategy fills in decisions only, for the model in the order that it wants; staging lowers them
+ * and takes the fastest that fits.
+ */
 export type Strategy = {
   readonly order: (graph: Graph) => Order
   /** Whether `checkpoint` and `tile` in the model decide, where they stand. */
@@ -58,8 +70,9 @@ export type Strategy = {
     }
   | {
       /**
-       * The segmentations of least time that it believes to fit `target` bytes, the one to prefer first; all take the same time, and
-       * never more than for a smaller target. None where it finds none; then there is none for a smaller target either.
+       * The segmentations of least time that it believes to fit `target` bytes, the one to prefer
+       * first; all take the same time, and never more than for a smaller target. None where it
+       * finds none; then there is none for a smaller target either.
        */
       readonly kind: 'targeted'
       readonly within: (search: Search) => (target: number) => readonly Segmentation[]

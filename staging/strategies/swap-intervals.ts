@@ -12,7 +12,10 @@ export interface StageInterval {
   /** Computing waits here for the end of the swap-out, and its bytes are another's. */
   readonly freed: number
   readonly swapIn: number
-  /** Not the tensor's first stay: since the one before, from `swapOut` on, the host still has it, and nothing moves there. */
+  /**
+   * Not the tensor's first stay: since the one before, from `swapOut` on, the host still has it,
+   * and nothing moves there.
+   */
   readonly again?: true
 }
 
@@ -71,8 +74,9 @@ const byStage = <S extends UnfreedInterval>(stays: readonly S[], stageOf: (stay:
 }
 
 /**
- * No-wait schedules (paper 004, Proposition 1) in their forward half: computing waits for a swap-out, the oldest first, only where
- * more than `target` bytes would be live. A tensor whose bytes are never needed stays where it is.
+ * No-wait schedules (Beaumont 2020, Proposition 1) in their forward half: computing waits for a
+ * swap-out, the oldest first, only where more than `target` bytes would be live. A tensor whose
+ * bytes are never needed stays where it is.
  */
 export const freedWhenNeeded = (timeline: Timeline, open: readonly UnfreedInterval[], target: number): readonly StageInterval[] => {
   const live = occupancy(timeline, [])
@@ -99,7 +103,10 @@ export const freedWhenNeeded = (timeline: Timeline, open: readonly UnfreedInterv
   return stays
 }
 
-/** The backward half: each swap-in, in the order in which backward reads, starts as early as `target` bytes allow. */
+/**
+ * The backward half: each swap-in, in the order in which backward reads, starts as early as
+ * `target` bytes allow.
+ */
 export const fetchedEarly = (timeline: Timeline, stays: readonly StageInterval[], target: number): readonly StageInterval[] => {
   const live = [...occupancy(timeline, stays)]
   let earliest = 0
@@ -115,7 +122,10 @@ export const fetchedEarly = (timeline: Timeline, stays: readonly StageInterval[]
     })
 }
 
-/** The whole no-wait schedule that offloads these tensors: out as soon as they are made, in as early as there is room. */
+/**
+ * The whole no-wait schedule that offloads these tensors: out as soon as they are made, in as early
+ * as there is room.
+ */
 export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], target: number): readonly StageInterval[] => {
   const open = tensors
     .filter(({ forward, backward }) => forward + 1 < backward)
@@ -123,7 +133,10 @@ export const noWait = (timeline: Timeline, tensors: readonly SwappableTensor[], 
   return fetchedEarly(timeline, freedWhenNeeded(timeline, open, target), target)
 }
 
-/** Nanoseconds of a step with its transfers: three engines, each in order, as the simulator has them, stage by stage. */
+/**
+ * Nanoseconds of a step with its transfers: three engines, each in order, as the simulator has
+ * them, stage by stage.
+ */
 export const estimatedNanoseconds = (
   timeline: Timeline,
   stays: readonly StageInterval[],
@@ -155,7 +168,10 @@ export const estimatedNanoseconds = (
   return Math.max(compute, out, back)
 }
 
-/** The most bytes that live at once on the device, and on the host, where a tensor is until it is back, somewhere in its last stage there. */
+/**
+ * The most bytes that live at once on the device, and on the host, where a tensor is until it is
+ * back, somewhere in its last stage there.
+ */
 const liveBytes = ({ stages }: Timeline, stays: readonly StageInterval[]): { readonly device: number; readonly host: number } => {
   const most = (bytes: readonly number[], holdAll: (stay: StageInterval, hold: Hold) => void): number =>
     Math.max(...living(bytes, (hold) => stays.forEach((stay) => holdAll(stay, hold))))
@@ -198,11 +214,14 @@ export const withSchedules = (
   })
 }
 
-/** The same for each variant of a segmentation. */
+/** Swap schedules for each variant of a segmentation. */
 export const withStays = (search: Search, segmentation: Segmentation, schedulesOf: SchedulesOf): readonly CandidateEstimate[] =>
   withVariants(search.variants, segmentation).flatMap((segments) => withSchedules(search, segments, schedulesOf))
 
-/** Numbers of bytes from the fewest that a step can do with, when all that it does not use is on the host, to all that it keeps. */
+/**
+ * Numbers of bytes from the fewest that a step can do with, when all that it does not use is on the
+ * host, to all that it keeps.
+ */
 export const targets = (timeline: Timeline, count: number): readonly number[] => {
   const all = occupancy(timeline, [])
   const least = timeline.stages.map(

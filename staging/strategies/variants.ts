@@ -4,7 +4,10 @@ import type { Segmentation, Variants } from './strategy'
 import { winogradVariants } from './winograd'
 import { workspaceVariants } from './workspace'
 
-/** A device has either a choice among algorithms that read weights as they are, or Winograd with transformed weights, or nothing. */
+/**
+ * A device has either a choice among algorithms that read weights as they are, or Winograd with
+ * transformed weights, or nothing.
+ */
 export const variantsOf = (lowering: Lowering): Variants =>
   lowering.device.algorithms === undefined ? winogradVariants(lowering) : workspaceVariants(lowering)
 

@@ -11,9 +11,9 @@ export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): 
 }
 
 /**
- * vDNN (Rhu et al. 2016, as paper 003's baseline): a layer's input goes out while the layer runs, and the next layer waits for that.
- * In backward each layer starts one swap-in, of the nearest layer that misses something, no further ahead than the next convolution
- * (their findPrefetchLayer).
+ * vDNN (Rhu 2016, the baseline of Yang 2020): a layer's input goes out while the layer runs, and
+ * the next layer waits for that. In backward each layer starts one swap-in, of the nearest layer
+ * that misses something, no further ahead than the next convolution (their findPrefetchLayer).
  */
 export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: string) => boolean): readonly StageInterval[] => {
   const isConvolution = (stage: number): boolean => layerOf(graph, timeline, stage).op === 'conv2d'
@@ -38,7 +38,10 @@ export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: strin
   })
 }
 
-/** The dynamic policy (paper 003, section 4.1): of nothing where that fits, of the convolutions' inputs alone (vDNN_conv), or of all (vDNN_all). */
+/**
+ * The dynamic policy (Yang 2020, section 4.1): of nothing where that fits, of the convolutions'
+ * inputs alone (vDNN_conv), or of all (vDNN_all).
+ */
 export const vdnn: Strategy = swappingWhole((seen, graph) =>
   [() => false, (op: string) => op === 'conv2d', () => true].map((offloads) => () => vdnnStays(graph, seen, offloads))
 )

@@ -6,7 +6,10 @@ import { withStays, type Schedule } from './swap-intervals'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 
-/** Of plain's one segment, untiled and kept, what waits on the host by each of these schedules that is worth lowering. */
+/**
+ * Of plain's one segment, untiled and kept, what waits on the host by each of these schedules that
+ * is worth lowering.
+ */
 export const swappingWhole = (
   schedulesOf: (timeline: Timeline, graph: Graph, link: DeviceModel['linkBytesPerSecond']) => readonly Schedule[]
 ): Strategy => ({

@@ -7,7 +7,10 @@ import { swappingWhole } from './whole-model'
 const isUsed = ({ from, forward, backward, to }: SwappableTensor, stage: number): boolean =>
   (from <= stage && stage <= forward) || (backward <= stage && stage <= to)
 
-/** By stage, the last one whose variables all lie in the window of `bytes` that begins there: l and r of the paper. */
+/**
+ * By stage, the last one whose variables all lie in the window of `bytes` that begins there: l and
+ * r of the paper.
+ */
 const windowEnds = ({ stages, tensors, residentBytes }: Timeline, bytes: number): readonly number[] => {
   const sizes = stages.map((stage, index) =>
     tensors.reduce((sum, tensor) => sum + (isUsed(tensor, index) ? tensor.bytes : 0), stage.bytes - residentBytes)
@@ -20,9 +23,10 @@ const windowEnds = ({ stages, tensors, residentBytes }: Timeline, bytes: number)
 }
 
 /**
- * The schedule-window (paper 000, section 3). It slides over the sequence of all variables, layer by layer: (a) what comes into it is
- * swapped in; (b) the oldest swap-outs are completed where more than `target` bytes would be live; (c) what the layer has used is swapped
- * out, unless the window has it again or nothing reads it any more (Fig. 2d).
+ * The schedule-window (Hayakawa 2020, section 3). It slides over the sequence of all variables,
+ * layer by layer: (a) what comes into it is swapped in; (b) the oldest swap-outs are completed
+ * where more than `target` bytes would be live; (c) what the layer has used is swapped out, unless
+ * the window has it again or nothing reads it any more (Fig. 2d).
  */
 export const windowStays = (timeline: Timeline, target: number, windowBytes: number): readonly StageInterval[] => {
   const ends = windowEnds(timeline, windowBytes)

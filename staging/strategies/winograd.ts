@@ -8,23 +8,35 @@ import { segmentTiling, type SegmentTiling } from '../graph/tiling'
 import { untiled } from '../plans/plan'
 import type { Variant, Variants } from './strategy'
 
-/** A convolution that is faster by Winograd on the whole image, and the bytes of its transformed weights. */
+/**
+ * A convolution that is faster by Winograd on the whole image, and the bytes of its transformed
+ * weights.
+ */
 interface Gain {
   readonly position: number
   readonly bytes: number
 }
 
-/** Between all and none: those whose transformed weights take less than these shares of the largest ones. */
+/**
+ * Between all and none: those whose transformed weights take less than these shares of the largest
+ * ones.
+ */
 const shares = [1 / 4]
 
-/** Faster both where forward runs once and where it runs again for backward, the transformation of weights included. */
+/**
+ * Faster both where forward runs once and where it runs again for backward, the transformation of
+ * weights included.
+ */
 const isFaster = (timer: ReturnType<typeof segmentTimer>, nodes: number, position: number): boolean =>
   [position + 1, Math.min(position + 2, nodes)].every((to) => {
     const segment = { from: position, to, grid: untiled, recompute: to < nodes, reorder: 'once' } as const
     return timer({ ...segment, winograd: [position] }).nanoseconds() < timer(segment).nanoseconds()
   })
 
-/** Whether every op inside a span computes all of its output, untiled: what strides and floors leave out makes convolutions smaller. */
+/**
+ * Whether every op inside a span computes all of its output, untiled: what strides and floors leave
+ * out makes convolutions smaller.
+ */
 const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolean =>
   [['H', 2] as const, ['W', 3] as const].every(([axis, dimension]) =>
     tiling[axis][0]!.readings.every(

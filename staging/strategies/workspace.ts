@@ -4,10 +4,15 @@ import type { Lowering } from '../lowering/segment/create-scope'
 import { untiled } from '../plans/plan'
 import type { Variants } from './strategy'
 
-/** Limits tried, as shares of the largest scratch that any kernel of the whole segment would take. */
+/**
+ * Limits tried, as shares of the largest scratch that any kernel of the whole segment would take.
+ */
 const shares = [1, 1 / 8, 1 / 64, 0]
 
-/** Where whole kernels say nothing, since they take none or are refused: the largest limit for tiles. */
+/**
+ * Where whole kernels say nothing, since they take none or are refused: the largest limit for
+ * tiles.
+ */
 const unknownBytes = 2 ** 30
 
 /** From no limit on scratch downwards. */

@@ -1,7 +1,9 @@
 import type { Access } from './accesses'
 import { repeatBoxes, runBoxes, type Coordinates, type Cover } from './boxes'
 
-/** Bytes of an access that are counted out one run at a time where its repetitions make no boxes. */
+/**
+ * Bytes of an access that are counted out one run at a time where its repetitions make no boxes.
+ */
 const runsListed = 4096
 
 /** What an access touches in the first iteration of the loops around it. */

@@ -17,7 +17,10 @@ import { operandRegions, type OperandRegion, type Repeat } from './operand-regio
 import { isOptional, type Kernel } from '../kernels/kernels'
 import { sectionsOf } from './sections'
 
-/** Something that holds bytes: a buffer of the arena or of the host pool, or one value of a section's exchange buffer. */
+/**
+ * Something that holds bytes: a buffer of the arena or of the host pool, or one value of a
+ * section's exchange buffer.
+ */
 export interface Store {
   readonly space: 'arena' | 'host' | 'exchange'
   readonly name: string
@@ -302,7 +305,10 @@ const readSection = (
   return walk(code, [], [])
 }
 
-/** Strides that make boxes of the accesses: those between repetitions first; loops advance by multiples of them. */
+/**
+ * Strides that make boxes of the accesses: those between repetitions first; loops advance by
+ * multiples of them.
+ */
 const coordinatesFor = (stores: readonly Store[], sections: readonly SectionEvents[]): readonly Coordinates[] => {
   const wanted = stores.map((): readonly [Set<number>, Set<number>] => [new Set(), new Set()])
   const gather = (events: readonly Event[]): void => {

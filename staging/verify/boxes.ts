@@ -1,6 +1,7 @@
 /**
- * Sets of bytes of one buffer as boxes in mixed-radix coordinates: byte = sum over k of digit k x stride k, where each stride divides
- * the next (element run, row, channel block, batch). A box is a product of half-open ranges of digits.
+ * Sets of bytes of one buffer as boxes in mixed-radix coordinates: byte = sum over k of digit k x
+ * stride k, where each stride divides the next (element run, row, channel block, batch). A box is a
+ * product of half-open ranges of digits.
  */
 export interface Coordinates {
   /** Ascending, from 1. */
@@ -14,7 +15,9 @@ export interface Box {
   readonly high: readonly number[]
 }
 
-/** Strides are taken in the order given, as far as they divide each other and `bytes` holds them. */
+/**
+ * Strides are taken in the order given, as far as they divide each other and `bytes` holds them.
+ */
 export const coordinatesOf = (bytes: number, wanted: Iterable<number>): Coordinates => {
   const strides = [1]
   for (const stride of wanted) {

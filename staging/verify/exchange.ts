@@ -12,7 +12,9 @@ const exchangeFault = (section: string, name: string, bytes: readonly [number, n
   bytes
 })
 
-/** Proves that a section uses every value that it exchanges, and that `save` hands out all of each. */
+/**
+ * Proves that a section uses every value that it exchanges, and that `save` hands out all of each.
+ */
 export const proveExchanged = (
   { stores, coordinates }: ProgramEvents,
   { name: section, events, exchange }: SectionEvents,

@@ -29,7 +29,9 @@ export const placeText = ({ section, path, kernel }: Place): string => `${sectio
 
 export const rangeText = ([from, to]: readonly [number, number]): string => `bytes ${from} .. ${to}`
 
-/** A fault of one operand: `sentence` goes on after "step, instruction 3.1 (gather): destination ". */
+/**
+ * A fault of one operand: `sentence` goes on after "step, instruction 3.1 (gather): destination ".
+ */
 export const operandFault = (
   kind: FaultKind,
   place: Place,

@@ -15,7 +15,10 @@ export type { FaultKind, VerifierFault } from './fault'
 
 /** What is proven of a Program. */
 export interface Verified {
-  /** Highest byte that any section touches in the arena, plus one; with chunks, of the memory that is ever mapped. */
+  /**
+   * Highest byte that any section touches in the arena, plus one; with chunks, of the memory that
+   * is ever mapped.
+   */
   readonly peakBytes: number
   /** The same of the host pool. */
   readonly hostPeakBytes: number
@@ -80,10 +83,11 @@ const prove = (program: Program, events: ProgramEvents): Verified => {
 }
 
 /**
- * Proves, from the Program alone, that it may run (DESIGN §6): every access lies in its buffer, its space and the budgeted peak; every
- * read is of bytes that were written before; no two live buffers overlap; no engine touches bytes that another may still be working on;
- * what chunks are mapped to is used while they are; and tiles seed each element of an output gradient once. Loops are proven for all of their tiles at once. What it cannot show, it
- * refuses.
+ * Proves, from the Program alone, that it may run: every access lies in its buffer, its space and
+ * the budgeted peak; every read is of bytes that were written before; no two live buffers overlap;
+ * no engine touches bytes that another may still be working on; what chunks are mapped to is used
+ * while they are; and tiles seed each element of an output gradient once. Loops are proven for all
+ * of their tiles at once. What it cannot show, it refuses.
  */
 export const verify = (program: Program): E.Either<VerifierFault, Verified> =>
   pipe(

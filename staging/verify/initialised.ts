@@ -15,8 +15,9 @@ interface Moving {
 const keyOf = (strides: readonly number[]): string => strides.join()
 
 /**
- * Bytes that are certainly written, by how they move with the tile index of the loops that are open: what one iteration wrote is known
- * to it alone, what stands still to all. When a loop ends, what moved with it is spread over its iterations.
+ * Bytes that are certainly written, by how they move with the tile index of the loops that are
+ * open: what one iteration wrote is known to it alone, what stands still to all. When a loop ends,
+ * what moved with it is spread over its iterations.
  */
 export class WrittenBytes {
   private readonly stores = new Map<number, Map<string, Moving>>()
@@ -38,8 +39,9 @@ export class WrittenBytes {
   }
 
   /**
-   * What an access touches that is not known to be written in each iteration: first by the iteration itself, then by the loops around
-   * it, from the innermost out, whose iterations must all find their bytes.
+   * What an access touches that is not known to be written in each iteration: first by the
+   * iteration itself, then by the loops around it, from the innermost out, whose iterations must
+   * all find their bytes.
    */
   missing(access: Access, loops: readonly OpenLoop[]): readonly Box[] {
     const coordinates = this.coordinates[access.store]!
@@ -92,9 +94,10 @@ export const spanOf = (coordinates: ProgramEvents['coordinates'][number], boxes:
 }
 
 /**
- * Proves that every read of a section is of bytes that were written before: earlier in the section (or by what is `initially` so), in
- * a loop before it or earlier in the same iteration. Returns what is written at the end. The exchange buffer is the caller's and may
- * be read as it comes, but what is added to must have been written.
+ * Proves that every read of a section is of bytes that were written before: earlier in the section
+ * (or by what is `initially` so), in a loop before it or earlier in the same iteration. Returns
+ * what is written at the end. The exchange buffer is the caller's and may be read as it comes, but
+ * what is added to must have been written.
  */
 export const proveInitialised = (
   { stores, coordinates }: ProgramEvents,

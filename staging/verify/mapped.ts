@@ -60,8 +60,8 @@ class Mapped {
 }
 
 /**
- * Proves, of a Program with chunks, that all that a section touches is mapped then, that nothing is mapped twice, and that it leaves
- * mapped what it found so: what is resident.
+ * Proves, of a Program with chunks, that all that a section touches is mapped then, that nothing is
+ * mapped twice, and that it leaves mapped what it found so: what is resident.
  */
 export const proveMapped = ({ chunks, buffers }: Program, { stores }: ProgramEvents, { name, events }: SectionEvents): void => {
   if (chunks === undefined) return

@@ -10,7 +10,10 @@ interface Life {
   to: number
 }
 
-/** Lives of the buffers, of the arena and of the host pool, that a section uses: from first to last use, through whole loops where used in them and outside. */
+/**
+ * Lives of the buffers, of the arena and of the host pool, that a section uses: from first to last
+ * use, through whole loops where used in them and outside.
+ */
 const livesOf = (stores: readonly Store[], events: readonly Event[]): ReadonlyMap<number, Life> => {
   const lives = new Map<number, Life>()
   const loops: { readonly store: number; readonly from: number; readonly to: number }[] = []
@@ -92,7 +95,10 @@ const sharedBytes = (section: string, low: Store, high: Store): VerifierFault =>
   }
 }
 
-/** Proves that what an instruction writes is none of its other operands, unless it works element by element in the same place. */
+/**
+ * Proves that what an instruction writes is none of its other operands, unless it works element by
+ * element in the same place.
+ */
 const proveApart = ({ stores, coordinates }: ProgramEvents, { events }: SectionEvents): void => {
   const overAll = (access: Access, loops: readonly OpenLoop[]): readonly Box[] =>
     loops.reduce<readonly Box[]>(

@@ -4,7 +4,10 @@ import { accessBoxes } from './access-boxes'
 import { meet, repeatBoxes, type Box } from './boxes'
 import { fail, instructionFault, operandFault, placeText, rangeText, type Place } from './fault'
 
-/** How far each engine has come, as one of them knows it (Fidge, Mattern: vector clocks); positions as in `engines`. */
+/**
+ * How far each engine has come, as one of them knows it (Fidge, Mattern: vector clocks); positions
+ * as in `engines`.
+ */
 type Clock = [number, number, number]
 
 /** An access at the tile indices at which it ran; `range` in bytes of its space. */
@@ -26,7 +29,10 @@ const synchronises = (events: readonly Event[]): boolean =>
 /** Instructions that are followed one by one in loops with copies. */
 const followed = 2 ** 21
 
-/** Ranges of the arena and of the host pool that copies reach: what else is touched cannot be in flight. */
+/**
+ * Ranges of the arena and of the host pool that copies reach: what else is touched cannot be in
+ * flight.
+ */
 const copiedRanges = ({ stores }: ProgramEvents, events: readonly Event[]): readonly (readonly [string, number, number])[] =>
   events.flatMap((event) =>
     event.kind === 'loop'
@@ -50,8 +56,9 @@ const merged = (ranges: readonly (readonly [number, number])[]): readonly (reado
 }
 
 /**
- * Proves that engines which run beside each other never touch the same bytes at once, where one of them writes: whatever one does
- * must have been waited for by the other. Loops with copies are followed iteration by iteration, others taken as one.
+ * Proves that engines which run beside each other never touch the same bytes at once, where one of
+ * them writes: whatever one does must have been waited for by the other. Loops with copies are
+ * followed iteration by iteration, others taken as one.
  */
 export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEvents): void => {
   if (!synchronises(events)) return
@@ -146,7 +153,10 @@ export const proveNoRaces = (program: ProgramEvents, { name, events }: SectionEv
     history[engine]!.push(...done)
   }
 
-  /** As a write of the compute engine: whoever is not done before, or begins without waiting for it, is in its way. */
+  /**
+   * As a write of the compute engine: whoever is not done before, or begins without waiting for it,
+   * is in its way.
+   */
   const remap = ({ place, mapping: { address, bytes } }: Extract<Event, { readonly kind: 'map' | 'unmap' }>): void => {
     const time = ++clocks[0]![0]!
     const range = [address, address + bytes] as const

@@ -23,7 +23,10 @@ interface Parts {
   readonly touched: WrittenBytes
   /** Where tiles sum pixels, each element of the sum is touched once for each of so many. */
   readonly times: number
-  /** Of all accesses over all iterations; `times` the store's bytes where each is touched as often as it must. */
+  /**
+   * Of all accesses over all iterations; `times` the store's bytes where each is touched as often
+   * as it must.
+   */
   bytes: number
 }
 
@@ -46,7 +49,10 @@ const summed = (kernel: Kernel | undefined): { readonly pixels: number; readonly
 /** What a kernel that reduces pixels makes of them. */
 const reducedOperands: { readonly [K in KernelKind]?: string } = { globalAveragePoolForward: 'sum', globalMaxPoolForward: 'destination' }
 
-/** Whether a kernel makes the gradient of a normalisation's input of that of its output, in its place: only then is it one to seed from. */
+/**
+ * Whether a kernel makes the gradient of a normalisation's input of that of its output, in its
+ * place: only then is it one to seed from.
+ */
 const completes = ({ kind }: Kernel, { store, range }: Access, all: readonly Access[]): boolean =>
   kind === 'normaliseBackward' &&
   all.some((one) => one.operand === 'sourceGradient' && one.store === store && one.range.every((bound, end) => bound === range[end]))
@@ -73,9 +79,10 @@ const proveOnce = ({ stores, coordinates }: ProgramEvents, section: string, { st
 }
 
 /**
- * Proves that tiles own each element of an output gradient once (DESIGN §3): their seeds cover it, and together have as many bytes.
- * Whatever else reads the gradient must lie within the seed that the same iteration took last. A loss reads its target likewise, and
- * the tiles of a sum over pixels add each pixel once, as those of a maximum compare it.
+ * Proves that tiles own each element of an output gradient once: their seeds cover it, and together
+ * have as many bytes. Whatever else reads the gradient must lie within the seed that the same
+ * iteration took last. A loss reads its target likewise, and the tiles of a sum over pixels add
+ * each pixel once, as those of a maximum compare it.
  */
 export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void => {
   const { stores, coordinates } = program
@@ -100,7 +107,10 @@ export const proveSeeds = (program: ProgramEvents, section: SectionEvents): void
   const walk = (list: readonly Event[], loops: readonly OpenLoop[], outer: ReadonlyMap<number, Access>): Set<number> => {
     const latest = new Map(outer)
     const touched = new Set<number>()
-    /** Parts of gradients on the host that were brought to be added to, and have to go back to where they were. */
+    /**
+     * Parts of gradients on the host that were brought to be added to, and have to go back to where
+     * they were.
+     */
     const lent = new Map<number, { readonly place: Place; readonly access: Access }>()
     const copied = ({ place, engine, accesses: [from, to], seed }: Extract<Event, { readonly kind: 'access' }>): void => {
       const host = engine === 'to-device' ? from! : to!

@@ -1,15 +1,18 @@
 import type { Access, Event, ProgramEvents, SectionEvents } from './accesses'
 import { fail, operandFault, rangeText, type Place } from './fault'
 
-/** Kernels of which one output may be wanted and not the other: forward reads a pool's maxima, backward which inputs they were. */
+/**
+ * Kernels of which one output may be wanted and not the other: forward reads a pool's maxima,
+ * backward which inputs they were.
+ */
 const anyOutput: readonly string[] = ['maxPoolForward']
 
 /** What a kernel adds to, and makes another output of. */
 const alsoRead: { readonly [kernel: string]: string } = { globalMaxPoolForward: 'maxima' }
 
 /**
- * Proves that nothing is computed in vain: what a section writes, it reads, or hands out, or leaves to the next section. An instruction
- * that was left out is thus found by what it would have read.
+ * Proves that nothing is computed in vain: what a section writes, it reads, or hands out, or leaves
+ * to the next section. An instruction that was left out is thus found by what it would have read.
  */
 export const proveAllRead = ({ stores }: ProgramEvents, { events }: SectionEvents): void => {
   const read = new Set<number>()

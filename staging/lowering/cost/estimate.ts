@@ -26,7 +26,10 @@ export interface SegmentBytes {
   readonly keptBytes: number
 }
 
-/** Bytes and time are each found out when first asked for: a search needs both of a few segments only. */
+/**
+ * Bytes and time are each found out when first asked for: a search needs both of a few segments
+ * only.
+ */
 export interface SegmentEstimate {
   readonly bytes: () => SegmentBytes
   /** Exact: its share of what the simulator says of a step that runs launch by launch. */
@@ -35,7 +38,10 @@ export interface SegmentEstimate {
 
 const size = (run: TileRun): number => [...run.held.values()].reduce((sum, { from, to }) => sum + to - from, 0)
 
-/** The largest tile, twice where there are several: what a loop shares with what stands around it lives through all of it. */
+/**
+ * The largest tile, twice where there are several: what a loop shares with what stands around it
+ * lives through all of it.
+ */
 const largest = (runs: readonly TileRun[]): TileRun => ({
   ...runs.reduce((most, run) => (size(run) > size(most) ? run : most)),
   count: runs.length > 1 || runs[0]!.count > 1 ? 2 : 1
@@ -44,8 +50,9 @@ const largest = (runs: readonly TileRun[]): TileRun => ({
 const largestTile = ({ B, H, W }: SegmentTiling): SegmentTiling => ({ B: [largest(B)], H: [largest(H)], W: [largest(W)] })
 
 /**
- * Estimates segments: bytes by lowering their largest tile alone, time by going through all of them. Returns undefined for a grid
- * with tiles that see only padding. Answers are remembered for all segments that are alike.
+ * Estimates segments: bytes by lowering their largest tile alone, time by going through all of
+ * them. Returns undefined for a grid with tiles that see only padding. Answers are remembered for
+ * all segments that are alike.
  */
 export const segmentEstimator = (
   lowering: Lowering
@@ -78,7 +85,7 @@ export const segmentEstimator = (
   }
 }
 
-/** The same for segments that are alike and run in the same way. */
+/** Keys of segments: the same for those that are alike and run in the same way. */
 const segmentKeys = (scope: ModelScope): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
   const likeness = structuralHashes(scope)
   return (segment, streamed) => {
@@ -90,7 +97,10 @@ const segmentKeys = (scope: ModelScope): ((segment: Segment, streamed: ReadonlyS
   }
 }
 
-/** Forward, then backward, of a segment by itself; returns how many instructions were emitted in forward. */
+/**
+ * Forward, then backward, of a segment by itself; returns how many instructions were emitted in
+ * forward.
+ */
 const emitSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling, streamed: ReadonlySet<number>): number => {
   const code = bindAlone(scope, segment, tiling, streamed)
   const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code, forwardPass(code))
@@ -123,7 +133,10 @@ const timeSegment = (
   return { ...watch, nanoseconds: (kind) => (kind === undefined ? whole : watch.nanoseconds(kind)) }
 }
 
-/** What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more than padding. Answers are remembered as an estimator's. */
+/**
+ * What a segment's kernels and the bands of tensors `onHost` take, exactly; its tiles must see more
+ * than padding. Answers are remembered as an estimator's.
+ */
 export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = new Set()): ((segment: Segment) => CostBuilder) => {
   const scope = withoutScratch(createModelScope(lowering, createPool()))
   const keyOf = segmentKeys(scope)
@@ -136,7 +149,9 @@ export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = n
   }
 }
 
-/** Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding. */
+/**
+ * Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding.
+ */
 export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number) => {
   const scope = createModelScope(lowering, createPool())
   return (segment) => {

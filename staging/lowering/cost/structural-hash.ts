@@ -4,8 +4,8 @@ import type { Span } from '../../plans/plan'
 import type { ModelScope } from '../scope/scope'
 
 /**
- * Numbers spans of nodes. Those with the same number are lowered to the same kernels over buffers of the same sizes: deep networks repeat
- * their blocks.
+ * Numbers spans of nodes. Those with the same number are lowered to the same kernels over buffers
+ * of the same sizes: deep networks repeat their blocks.
  */
 export const structuralHashes = ({ graph, layouts, parameters, requiresGrad }: ModelScope): ((span: Span) => number) => {
   const [ofNodes, ofSpans] = [numbering(), numbering()]
@@ -22,7 +22,9 @@ export const structuralHashes = ({ graph, layouts, parameters, requiresGrad }: M
   const { length } = nodes
   const keyOf = (span: Span): string => {
     const { from, to } = span
-    /** Beyond the span only who gathers moments of a tensor matters, and whether anybody reads it. */
+    /**
+     * Beyond the span only who gathers moments of a tensor matters, and whether anybody reads it.
+     */
     const readers = (tensor: number): string =>
       graph.readers[tensor]!.map((reader) => {
         if (from <= reader && reader < to) return reader - from

@@ -10,7 +10,10 @@ import type { Lowering } from '../segment/create-scope'
 import { persistentBytes } from '../scope/persistent-tensors'
 import { stepOf } from '../step/step'
 
-/** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
+/**
+ * A tensor that may wait on the host between forward and backward; its uses as positions in the
+ * timeline's stages.
+ */
 export interface SwappableTensor {
   /** As plans name it. */
   readonly name: string
@@ -22,7 +25,10 @@ export interface SwappableTensor {
   /** First and last stage that uses it. */
   readonly from: number
   readonly to: number
-  /** The last stage of forward that writes it, and the last that uses it; the first one of backward that does. */
+  /**
+   * The last stage of forward that writes it, and the last that uses it; the first one of backward
+   * that does.
+   */
   readonly written: number
   readonly forward: number
   readonly backward: number
@@ -38,7 +44,10 @@ export interface Read {
   readonly nanosecondsBefore: number
 }
 
-/** What runs from a timepoint (see SwapInterval in plan.ts) to the next one: a layer forward or backward, or a segment where it is tiled. */
+/**
+ * What runs from a timepoint (see SwapInterval in plan.ts) to the next one: a layer forward or
+ * backward, or a segment where it is tiled.
+ */
 export interface Stage {
   readonly timepoint: number
   /** The most that lives beside the swappable tensors, parameters and workspaces included. */

@@ -36,8 +36,8 @@ const ofTiles = {
 } as const
 
 /**
- * What of a tensor a buffer holds, where not a tile: all of it, on the device or on the host; its copy on the host, or back from there;
- * rows that a tile reads, takes, or leaves to the next one.
+ * What of a tensor a buffer holds, where not a tile: all of it, on the device or on the host; its
+ * copy on the host, or back from there; rows that a tile reads, takes, or leaves to the next one.
  */
 const forms = {
   tile: (tensor: string) => tensor,

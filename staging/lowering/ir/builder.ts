@@ -12,7 +12,10 @@ export interface Buffer {
 
 export type Strides = readonly [number, number, number]
 
-/** An operand before placement: bytes into a buffer or the exchange buffer, or an index; strides per tile along B, H, W. */
+/**
+ * An operand before placement: bytes into a buffer or the exchange buffer, or an index; strides per
+ * tile along B, H, W.
+ */
 export type UnplacedOperand =
   | { readonly space: 'none' }
   | { readonly space: 'arena'; readonly buffer: Buffer; readonly base: number; readonly strides: Strides }
@@ -37,7 +40,9 @@ export type UnplacedInstruction =
     }
   | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly UnplacedInstruction[] }
   | UnplacedCopy
-  /** A wait may end a transfer: what that read, on the device or on the host, must stay until here. */
+  /**
+   * A wait may end a transfer: what that read, on the device or on the host, must stay until here.
+   */
   | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number; readonly device?: Buffer; readonly host?: Buffer }
 
 export const still: Strides = [0, 0, 0]
@@ -52,7 +57,10 @@ export const moved = (operand: UnplacedOperand, bytes: number, [b, h, w]: Stride
     ? operand
     : { ...operand, base: operand.base + bytes, strides: [operand.strides[0] + b, operand.strides[1] + h, operand.strides[2] + w] }
 
-/** Distinct kernels in order of first use, and buffer identities, shared by all that is emitted for one graph. */
+/**
+ * Distinct kernels in order of first use, and buffer identities, shared by all that is emitted for
+ * one graph.
+ */
 export interface Pool {
   readonly kernels: readonly Kernel[]
   readonly intern: (kernel: Kernel) => number
@@ -78,7 +86,9 @@ export const createPool = (): Pool => {
   }
 }
 
-/** Collects instructions in program order; the one place of staging that grows a list as it goes. */
+/**
+ * Collects instructions in program order; the one place of staging that grows a list as it goes.
+ */
 export interface Builder {
   readonly buffer: (identity: BufferIdentity, bytes: number, role?: Buffer['role']) => Buffer
   /** The next launch that reads this output gradient begins a tile's backward. */
@@ -92,10 +102,16 @@ export interface Builder {
   readonly wait: (engine: Engine, event: number, device?: Buffer) => void
   /** Runs `body` for tile indices 0 .. count - 1 of `axis`; a single tile needs no loop. */
   readonly loop: (axis: TileAxis, count: number, body: () => void) => void
-  /** The same with a body for even indices and one for odd ones, 0 and 1; of an odd number the last runs by itself. */
+  /**
+   * The same with a body for even indices and one for odd ones, 0 and 1; of an odd number the last
+   * runs by itself.
+   */
   readonly pairs: (axis: TileAxis, count: number, body: (index: 0 | 1) => void) => void
   readonly code: () => readonly UnplacedInstruction[]
-  /** A moment of the step begins (see SwapInterval in plan.ts); only its first time outside of loops counts. */
+  /**
+   * A moment of the step begins (see SwapInterval in plan.ts); only its first time outside of loops
+   * counts.
+   */
   readonly timepoint: (moment: number) => void
   /** The position in `code` at which each moment that came begins. */
   readonly timepoints: () => ReadonlyMap<number, number>

@@ -4,7 +4,10 @@ import type { Layout } from '../../kernels/layout'
 import type { TileRun } from '../../graph/tiling'
 import type { Buffer, Strides, UnplacedOperand } from './builder'
 
-/** Where a tile's part of a tensor lies: first coordinates, sizes, and the advance from tile to tile, along B, H, W. */
+/**
+ * Where a tile's part of a tensor lies: first coordinates, sizes, and the advance from tile to
+ * tile, along B, H, W.
+ */
 export interface Region {
   readonly from: Strides
   readonly size: Strides
@@ -39,8 +42,8 @@ export interface Part {
 export type Origin = 'images' | WholeTensor
 
 /**
- * One of the two turns that tiles take. What a tile brings has places of its turn, and comes while the tile before it is computed; what it
- * takes to the host goes while the next one is.
+ * One of the two turns that tiles take. What a tile brings has places of its turn, and comes while
+ * the tile before it is computed; what it takes to the host goes while the next one is.
  */
 export interface BufferSlot {
   readonly places: ReadonlyMap<Origin, Buffer>

@@ -4,7 +4,10 @@ import { virtual } from '../../placement/virtual'
 import type { Chunks, Engine, Instruction } from '../../program/program'
 import type { Pool, UnplacedInstruction } from '../ir/builder'
 
-/** Instructions at the top of a section's code, with the times (as of lifetimes) at which each begins; then the section's end. */
+/**
+ * Instructions at the top of a section's code, with the times (as of lifetimes) at which each
+ * begins; then the section's end.
+ */
 interface Timed {
   readonly code: readonly UnplacedInstruction[]
   readonly starts: readonly number[]
@@ -22,14 +25,19 @@ const timesOf = (sections: readonly (readonly UnplacedInstruction[])[]): readonl
   })
 }
 
-/** Buffers that share a range of addresses, which is mapped from the first use of any to the last. */
+/**
+ * Buffers that share a range of addresses, which is mapped from the first use of any to the last.
+ */
 interface Range extends Lifetime {
   readonly kind: 'residents' | 'loop' | 'buffer'
   /** By their places among the lifetimes, with their offsets in the range. */
   readonly members: readonly { readonly index: number; readonly offset: number }[]
 }
 
-/** Residents follow each other; what one loop alone touches is placed by `place`, since nothing is mapped inside of loops; else a buffer has a range of its own. */
+/**
+ * Residents follow each other; what one loop alone touches is placed by `place`, since nothing is
+ * mapped inside of loops; else a buffer has a range of its own.
+ */
 const rangesOf = (
   timed: readonly Timed[],
   lifetimes: readonly BufferLifetime[],
@@ -116,7 +124,10 @@ const instructionsOf = ({ unmapped, mapped, after, before }: Before, freshEvent:
   ]
 }
 
-/** What stands before instructions at the top of a section's code, by their positions; its length stands for its end. */
+/**
+ * What stands before instructions at the top of a section's code, by their positions; its length
+ * stands for its end.
+ */
 export type Insertions = ReadonlyMap<number, readonly Instruction[]>
 
 export interface PlacedInChunks {
@@ -129,9 +140,10 @@ export interface PlacedInChunks {
 }
 
 /**
- * Virtual addressing (paper 000, section 4) of a Program's buffers: chunks are mapped to a buffer's addresses before its first use and
- * serve others after its last. All maps are the compute engine's: an engine that uses a range before compute does waits for its
- * map, and compute for one that uses it last.
+ * Virtual addressing (Hayakawa 2020, section 4) of a Program's buffers: chunks are mapped to a
+ * buffer's addresses before its first use and serve others after its last. All maps are the compute
+ * engine's: an engine that uses a range before compute does waits for its map, and compute for one
+ * that uses it last.
  */
 export const placeInChunks = (
   sections: readonly (readonly UnplacedInstruction[])[],

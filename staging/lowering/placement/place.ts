@@ -6,8 +6,8 @@ import type { Pool, UnplacedInstruction } from '../ir/builder'
 import { placeInChunks, type PlacedInChunks } from './chunks'
 
 /**
- * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. Of
- * many buffers a step takes longer.
+ * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a
+ * plan leaves seldom needs more. Of many buffers a step takes longer.
  */
 const stepLimitOf = (buffers: number): number => Math.max(2 * buffers, 4800)
 

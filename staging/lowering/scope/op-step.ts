@@ -24,7 +24,10 @@ export interface Step<N extends Node = Node> {
   readonly indices: UnplacedOperand
   /** Of the rectifier that runs with this op: times what is negative; 1 where there is none. */
   readonly slope: number
-  /** Whether this is a rectifier of which a normalisation before it does all the work, forward and backward. */
+  /**
+   * Whether this is a rectifier of which a normalisation before it does all the work, forward and
+   * backward.
+   */
   readonly fusedIntoPrevious: boolean
 }
 
@@ -38,7 +41,10 @@ export interface StepGradients {
   /** In space none, as the bias, where the node does not learn. */
   readonly weight: UnplacedOperand
   readonly bias: UnplacedOperand
-  /** The weights in the layout that the gradient of the input reads; asked for just before they are read. */
+  /**
+   * The weights in the layout that the gradient of the input reads; asked for just before they are
+   * read.
+   */
   readonly backwardWeights: () => UnplacedOperand
 }
 

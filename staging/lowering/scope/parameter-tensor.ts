@@ -16,7 +16,9 @@ export interface ParameterTensor {
   readonly transformable: boolean
   /** Undefined where it is frozen. */
   readonly learning: Learning | undefined
-  /** Its gradient over the micro-batches of an update, where the update has a section of its own. */
+  /**
+   * Its gradient over the micro-batches of an update, where the update has a section of its own.
+   */
   readonly gradient: Buffer | undefined
 }
 

@@ -39,7 +39,10 @@ const convolutionOf = (node: Extract<Node, { readonly op: 'conv2d' | 'convTransp
   return { inChannels: node.output[1], outChannels: node.input[1], groups, kernel, stride, dilation, padding: sides }
 }
 
-/** A node's parameters in the arena, where they live across steps; undefined for an op that has none. */
+/**
+ * A node's parameters in the arena, where they live across steps; undefined for an op that has
+ * none.
+ */
 export const parameterTensors = (
   node: Node,
   sourceLayout: Layout,
@@ -106,11 +109,17 @@ export const reorderParameter = (
   )
 }
 
-/** Whether products read a copy of these weights that is rounded; those of normalisations are read as they are. */
+/**
+ * Whether products read a copy of these weights that is rounded; those of normalisations are read
+ * as they are.
+ */
 export const isCast = (scope: Pick<ModelScope, 'activationBytes' | 'parameterBytes'>, { shape }: ParameterTensor): boolean =>
   isMixedPrecision(scope) && shape.length > 1
 
-/** Weights as a product reads them: as they are stored, or a copy in another layout or rounded to the activations' type. */
+/**
+ * Weights as a product reads them: as they are stored, or a copy in another layout or rounded to
+ * the activations' type.
+ */
 export const weightsIn = (scope: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
   const isStored = weight.layout === layout
   if (!isCast(scope, weight)) return isStored ? at(weight.buffer) : reordered(scope, weight, layout)
@@ -139,7 +148,10 @@ const reordered = ({ builder, parameterBytes }: WeightScope, weight: ParameterTe
   return copy
 }
 
-/** Before the tiles of a segment: the weights of these layers that its tiles share, cast to the activations' type. */
+/**
+ * Before the tiles of a segment: the weights of these layers that its tiles share, cast to the
+ * activations' type.
+ */
 export const castSharedWeights = (
   scope: ModelScope,
   { grid, reorder }: Segment,

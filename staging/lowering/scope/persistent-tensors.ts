@@ -5,7 +5,10 @@ import type { ParameterTensor } from './parameter-tensor'
 import type { Buffer } from '../ir/builder'
 import { stateNames, tensorsOf } from './parameters'
 
-/** What of a parameter lives across sections: itself, a state of the optimizer or a gradient that is kept. */
+/**
+ * What of a parameter lives across sections: itself, a state of the optimizer or a gradient that is
+ * kept.
+ */
 export interface PersistentTensor {
   readonly name: string
   readonly role: string

@@ -67,7 +67,10 @@ export const addressOf = (whole: TileTensor, region: Region, elementBytes: numbe
   return moved(whole.address, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
 }
 
-/** The tile as it lies in a larger one, when it is contiguous there: all rows and columns of some batch elements. */
+/**
+ * The tile as it lies in a larger one, when it is contiguous there: all rows and columns of some
+ * batch elements.
+ */
 export const sliceOf = (whole: TileTensor, region: Region, elementBytes: number): TileTensor | undefined => {
   const [, channels, height, width] = whole.extents
   return region.size[1] === height && region.size[2] === width
@@ -75,7 +78,10 @@ export const sliceOf = (whole: TileTensor, region: Region, elementBytes: number)
     : undefined
 }
 
-/** A slice of activations that any kernel of the device can read and write, as it begins where that wants it. */
+/**
+ * A slice of activations that any kernel of the device can read and write, as it begins where that
+ * wants it.
+ */
 export const viewOf = (
   { device: { viewAlignment = 1 }, activationBytes }: Pick<ModelScope, 'device' | 'activationBytes'>,
   whole: TileTensor,
@@ -108,7 +114,10 @@ export const tileFields = ({ extents: [batch, channels, height, width], layout }
   layout: layoutCode(layout)
 })
 
-/** Fields and address of a tile's place in a plain tensor of `extents` at byte `offset` of the exchange buffer. */
+/**
+ * Fields and address of a tile's place in a plain tensor of `extents` at byte `offset` of the
+ * exchange buffer.
+ */
 export const inExchange = (
   tile: TileTensor,
   [, channels, height, width]: Extents,

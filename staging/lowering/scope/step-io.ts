@@ -19,7 +19,10 @@ export interface IoLayout {
   readonly offsets: StepIo
 }
 
-/** What a step's exchange buffer holds: the target and the loss; for gradients, them too, and a float input with its own. */
+/**
+ * What a step's exchange buffer holds: the target and the loss; for gradients, them too, and a
+ * float input with its own.
+ */
 export const layoutStepIo = ({ graph, device, objective, source }: Exchanging): IoLayout => {
   const type = parameterType(device.precision)
   const loss = graph.nodes[graph.nodes.length - 1]!
@@ -51,11 +54,17 @@ export const layoutStepIo = ({ graph, device, objective, source }: Exchanging): 
   ])
 }
 
-/** Whether an evaluation is given the classes of pixels and hands out their loss: beside training, where it validates. */
+/**
+ * Whether an evaluation is given the classes of pixels and hands out their loss: beside training,
+ * where it validates.
+ */
 export const exportsLoss = ({ graph, objective }: Pick<Exchanging, 'graph' | 'objective'>): boolean =>
   objective.kind === 'train' && graph.nodes.at(-1)?.op === 'pixelCrossEntropy'
 
-/** What an evaluation's holds: the scores, or the best class of each pixel and what their loss takes, and a float input. */
+/**
+ * What an evaluation's holds: the scores, or the best class of each pixel and what their loss
+ * takes, and a float input.
+ */
 export const layoutEvaluationIo = (exchanging: Exchanging): IoLayout => {
   const { graph, device, source } = exchanging
   const type = parameterType(device.precision)

@@ -4,8 +4,9 @@ import { at, none, type UnplacedOperand } from '../ir/builder'
 import type { ModelScope, SegmentScope } from './scope'
 
 /**
- * The algorithm of a convolution, given with algorithm 0: the first of the device's within the workspace that it does not refuse, as it
- * may one that is listed for all kernels of about this size; else 0.
+ * The algorithm of a convolution, given with algorithm 0: the first of the device's within the
+ * workspace that it does not refuse, as it may one that is listed for all kernels of about this
+ * size; else 0.
  */
 export const algorithmWithin = ({ device, workspace }: Pick<SegmentScope, 'device' | 'workspace'>, kernel: ConvolutionKernel): number =>
   workspace === undefined

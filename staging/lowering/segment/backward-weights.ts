@@ -13,7 +13,10 @@ export interface BackwardWeights {
   readonly backwardWeights: (weight: ParameterTensor) => UnplacedOperand
 }
 
-/** Before the tiles: the copies of weights that they share, and the scope in which they run. `isKept`: forward need not run again. */
+/**
+ * Before the tiles: the copies of weights that they share, and the scope in which they run.
+ * `isKept`: forward need not run again.
+ */
 export const prepareWeights = (backward: SegmentBackward, isKept: boolean): BackwardWeights => {
   const { scope, code, pass, isTiled } = backward
   const { requiresGrad, graph } = scope

@@ -79,9 +79,10 @@ const createBackward = (scope: ModelScope, code: SegmentCode, finish: FinishGrad
 }
 
 /**
- * Backward of a segment. `kept` are the steps of a forward that was kept; otherwise each tile runs forward again first
- * (for the last segment, whose forward pass this is, for the first time). Then its parameters are updated or handed out, or their
- * gradients left in the arena for the section `update`, which also zeroes them. Nothing runs where nothing is to be learnt.
+ * Backward of a segment. `kept` are the steps of a forward that was kept; otherwise each tile runs
+ * forward again first (for the last segment, whose forward pass this is, for the first time). Then
+ * its parameters are updated or handed out, or their gradients left in the arena for the section
+ * `update`, which also zeroes them. Nothing runs where nothing is to be learnt.
  */
 export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonly Step[] | undefined, finish: FinishGradient): void => {
   const { segment, ends, hostTensors } = code

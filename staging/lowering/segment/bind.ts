@@ -67,8 +67,8 @@ const rematerializeSegment = (scope: ModelScope, code: SegmentCode, pass: Pass, 
 }
 
 /**
- * Segments forward once more, to new places, for the backward of the segment `before` which they stand and for their own: what forward
- * made is no longer there. What nothing reads is not made.
+ * Segments forward once more, to new places, for the backward of the segment `before` which they
+ * stand and for their own: what forward made is no longer there. What nothing reads is not made.
  */
 export const rematerialize = (scope: ModelScope, codes: readonly SegmentCode[], before: SegmentCode, between: Between): void => {
   const wanted = new Set<number>()

@@ -31,7 +31,10 @@ const broughtInputs = (scope: ModelScope, { hostTensors, ...code }: SegmentCode,
   })
 }
 
-/** How a body's tiles take turns: which comes first, and which of its loops is the innermost, -1 for a single tile. */
+/**
+ * How a body's tiles take turns: which comes first, and which of its loops is the innermost, -1 for
+ * a single tile.
+ */
 interface Turns {
   readonly body: Body
   readonly first: number
@@ -62,9 +65,10 @@ const createSlots = ({ builder }: ModelScope, turns: readonly Turns[], brought: 
 }
 
 /**
- * Emits every tile of a segment, body by body. Where tiles load ahead, what they bring has two places in turn, so that the innermost loop
- * runs over pairs; one that is run an odd number of times by a loop around it waits for one load in each turn. `more` is what tiles bring
- * beside their inputs.
+ * Emits every tile of a segment, body by body. Where tiles load ahead, what they bring has two
+ * places in turn, so that the innermost loop runs over pairs; one that is run an odd number of
+ * times by a loop around it waits for one load in each turn. `more` is what tiles bring beside
+ * their inputs.
  */
 export const emitTiles = (
   scope: ModelScope,

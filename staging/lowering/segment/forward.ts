@@ -11,7 +11,10 @@ import { emitTiles } from './double-buffering'
 import { zeroBuffer, type SegmentCode } from './segment-code'
 import { createSegmentScope } from './segment-scope'
 
-/** Zeroes the outputs to which tiles add; where those are cast when they are done, what the tiles add to instead. */
+/**
+ * Zeroes the outputs to which tiles add; where those are cast when they are done, what the tiles
+ * add to instead.
+ */
 const createSums = (scope: ModelScope, { segment: { grid }, ends, boundaries }: SegmentCode): ReadonlyMap<number, TileTensor> => {
   const { builder, graph, parameterBytes } = scope
   const added = ends.outputs.filter((tensor) => accumulates(graph.nodes[tensor - 1]!))
@@ -43,7 +46,10 @@ const completeSums = (
     if (isSummedByTiles(scope.graph.nodes[tensor - 1]!, segment)) gatherMomentsOfSum(scope, segment, pass, tensor, wholeOf(tensor))
 }
 
-/** Forward of a segment: every tile writes its owned part of the outputs. Returns what was kept. The last one's belongs to its backward. */
+/**
+ * Forward of a segment: every tile writes its owned part of the outputs. Returns what was kept. The
+ * last one's belongs to its backward.
+ */
 export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): readonly Step[] | undefined => {
   const { segment } = code
   scope.builder.timepoint(segment.from)

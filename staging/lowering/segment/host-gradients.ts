@@ -11,7 +11,10 @@ import type { SegmentBackward } from './segment-backward'
 
 type Contribution = Pick<HostGradient, 'tensor' | 'position' | 'whole' | 'isFirst'>
 
-/** A gradient on the host with the rows of it that each tile completes, and a place for those that tiles leave to the next one. */
+/**
+ * A gradient on the host with the rows of it that each tile completes, and a place for those that
+ * tiles leave to the next one.
+ */
 const createHostGradient = ({ scope, code }: SegmentBackward, { tensor, position, whole, isFirst }: Contribution): HostGradient => {
   const { segment, bodies } = code
   const intervalOf = position === undefined ? (run: TileRun) => run.held.get(tensor)! : readingOf(segment, position, tensor)
@@ -63,7 +66,9 @@ export const broughtGradients = ({ scope, code }: SegmentBackward, hostGradients
   return [...seeds, ...added]
 }
 
-/** After the tiles: what is on the host now, and what the segments before this one must do to it. */
+/**
+ * After the tiles: what is on the host now, and what the segments before this one must do to it.
+ */
 export const leaveToHost = (
   backward: SegmentBackward,
   hostGradients: readonly HostGradient[],

@@ -11,7 +11,10 @@ const firstReadingOf = ({ scope, code: { segment } }: SegmentBackward, tensor: n
   return (body) => readRegionOf(body, reader - segment.from, tensor)
 }
 
-/** Before the tiles: zeroes the gradients of inputs to which this segment is the first to contribute, unless each tile writes its part. */
+/**
+ * Before the tiles: zeroes the gradients of inputs to which this segment is the first to
+ * contribute, unless each tile writes its part.
+ */
 export const zeroInputGradients = (backward: SegmentBackward, { pending }: Reductions): void => {
   const { scope, code } = backward
   for (const tensor of code.ends.inputs) {

@@ -10,7 +10,10 @@ import { emitPendingGradient, emitReductionParameters } from '../tile/reduction-
 import { inputGradientOf, type SegmentBackward } from './segment-backward'
 import { zeroBuffer } from './segment-code'
 
-/** The gradient of a normalisation's output that is not complete before all tiles are done, and of which tensor it is the input's then. */
+/**
+ * The gradient of a normalisation's output that is not complete before all tiles are done, and of
+ * which tensor it is the input's then.
+ */
 export interface PendingOutput {
   readonly position: number
   readonly tensor: number

@@ -28,7 +28,10 @@ export const parametersWhere = (
   wanted: (position: number) => boolean
 ): readonly (NodeParameters | undefined)[] => positions.map((position) => (wanted(position) ? scope.parameters[position] : undefined))
 
-/** Those parameters whose gradients are complete once all tiles have added to them; of normalisations they come from sums. */
+/**
+ * Those parameters whose gradients are complete once all tiles have added to them; of
+ * normalisations they come from sums.
+ */
 export const summedByTiles = (backward: SegmentBackward): readonly ParameterTensor[] =>
   parametersWhere(backward, (position) => backward.scope.graph.nodes[position]!.statistics === undefined).flatMap(learningTensors)
 
@@ -54,7 +57,10 @@ export const zeroParameterSums = (backward: SegmentBackward): void => {
       .forEach((tensor) => zeroBuffer(backward.scope, backward.sumOf(tensor)))
 }
 
-/** The whole gradient of an input of the segment, 'exchange' for the network's own; undefined where none is wanted. */
+/**
+ * The whole gradient of an input of the segment, 'exchange' for the network's own; undefined where
+ * none is wanted.
+ */
 export const inputGradientOf = ({ scope, code }: SegmentBackward, tensor: number): WholeTensor | 'exchange' | undefined => {
   if (!scope.requiresGrad[tensor]!) return undefined
   return tensor === 0 ? 'exchange' : code.boundaries.get(tensor)?.gradient

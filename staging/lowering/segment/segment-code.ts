@@ -9,10 +9,16 @@ export interface SegmentCode extends BoundSegment {
   readonly bodies: readonly Body[]
 }
 
-/** The pass over a segment forward of which its backward is apart: it keeps what that reads unless that is computed again. */
+/**
+ * The pass over a segment forward of which its backward is apart: it keeps what that reads unless
+ * that is computed again.
+ */
 export const forwardPass = ({ segment, passIn }: SegmentCode): Pass => passIn(segment.recompute ? 'discard' : 'keep')
 
-/** Every combination of runs along batch, height and width: the bodies of a segment's loops, in tile order. */
+/**
+ * Every combination of runs along batch, height and width: the bodies of a segment's loops, in tile
+ * order.
+ */
 export const bodiesOf = ({ B, H, W }: SegmentTiling): readonly Body[] =>
   B.flatMap((batch) => H.flatMap((rows) => W.map((columns): Body => ({ runs: [batch, rows, columns] }))))
 

@@ -10,7 +10,10 @@ export interface BeforeTiles extends Pick<SegmentScope, 'castWeights' | 'sums'> 
   readonly runs: (position: number) => boolean
 }
 
-/** The scope of a pass over a segment; transforms the weights that its tiles share, and makes the moments of frozen normalisations. */
+/**
+ * The scope of a pass over a segment; transforms the weights that its tiles share, and makes the
+ * moments of frozen normalisations.
+ */
 export const createSegmentScope = (
   model: ModelScope,
   segment: Segment,

@@ -15,8 +15,8 @@ export const winogradWeights = ({ parameters }: Pick<ModelScope, 'parameters'>, 
 export type SharedTransforms = { readonly [L in TransformedLayout]: readonly (NodeParameters | undefined)[] }
 
 /**
- * Transformed weights of a segment's convolutions by Winograd: made here, before the tiles, for the layers in `shared`; else, and in a
- * segment without tiles, just before they are read.
+ * Transformed weights of a segment's convolutions by Winograd: made here, before the tiles, for the
+ * layers in `shared`; else, and in a segment without tiles, just before they are read.
  */
 export const transformWeights = (
   scope: Pick<SegmentScope, 'parameters' | 'builder' | 'activationBytes' | 'parameterBytes' | 'castWeights'>,

@@ -10,8 +10,9 @@ import type { SegmentCode } from '../segment/segment-code'
 import { createPasses } from '../tile/pass'
 
 /**
- * Forward alone through a step's segments, in tensors of its own: nothing is kept, dropout is off, batches are normalised by running
- * statistics, and the loss's input is handed out, of pixels the best class, beside their loss where there is a target for them.
+ * Forward alone through a step's segments, in tensors of its own: nothing is kept, dropout is off,
+ * batches are normalised by running statistics, and the loss's input is handed out, of pixels the
+ * best class, beside their loss where there is a target for them.
  */
 export const emitEvaluation = (training: ModelScope, builder: Builder, codes: readonly SegmentCode[]): void => {
   const stepIo = layoutEvaluationIo(training).offsets

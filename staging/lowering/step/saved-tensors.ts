@@ -10,7 +10,10 @@ export interface StepCode {
   readonly timepoints: ReadonlyMap<number, number>
 }
 
-/** Position of the first instruction of a timepoint, or of the next one that comes: what a tiled segment runs has one timepoint in all. */
+/**
+ * Position of the first instruction of a timepoint, or of the next one that comes: what a tiled
+ * segment runs has one timepoint in all.
+ */
 export const positionOf = ({ code, timepoints }: StepCode, timepoint: number): number => {
   let [found, position] = [Infinity, code.length]
   for (const [at, start] of timepoints) if (at >= timepoint && at < found) [found, position] = [at, start]
@@ -26,7 +29,10 @@ export interface SavedTensor {
   /** First and last instruction that touches it. */
   readonly from: number
   readonly to: number
-  /** The last that writes it, and that uses it at all, in forward; the first that uses it in backward. */
+  /**
+   * The last that writes it, and that uses it at all, in forward; the first that uses it in
+   * backward.
+   */
   readonly written: number
   readonly forward: number
   readonly backward: number
@@ -63,13 +69,19 @@ const usesOf = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'k
   return [...known.values()]
 }
 
-/** What a residence can name (see SwapInterval in plan.ts); statistics and copies of parts stay on the device. */
+/**
+ * What a residence can name (see SwapInterval in plan.ts); statistics and copies of parts stay on
+ * the device.
+ */
 const savedKinds: readonly BufferIdentity['kind'][] = ['output', 'indices', 'input']
 
 const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
   savedKinds.includes(identity.kind) && 'node' in identity && (identity.form === 'tile' || identity.form === 'whole')
 
-/** What a step keeps from forward to backward, in the order in which it is made: all that may wait on the host between. */
+/**
+ * What a step keeps from forward to backward, in the order in which it is made: all that may wait
+ * on the host between.
+ */
 export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
   const turn = positionOf(step, step.nodes)
   return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {

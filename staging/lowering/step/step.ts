@@ -44,7 +44,10 @@ export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): B
   return { segments: bound, rematerialize: (codes, before) => rematerialize(scope, codes, before, between) }
 }
 
-/** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
+/**
+ * Forward through the segments, then backward; the last segment does both at once, for nothing
+ * stands between.
+ */
 const emitStep = (scope: ModelScope, { segments, rematerialize }: Bound, residents: readonly PersistentTensor[]): StepCode => {
   const { builder, objective, stepIo, graph, parameterBytes } = scope
   const stateOf = statesOf(residents)

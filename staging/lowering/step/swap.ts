@@ -35,7 +35,10 @@ export const validateSwapIntervals = (
   return undefined
 }
 
-/** A stay on the host in the step's code: each transfer begins, and each wait stands, right before its position. */
+/**
+ * A stay on the host in the step's code: each transfer begins, and each wait stands, right before
+ * its position.
+ */
 interface PlacedInterval {
   readonly tensor: SavedTensor
   readonly swapOut: number
@@ -94,7 +97,10 @@ const insertedAt = (position: number, intervals: readonly PlacedInterval[], fres
   ]
 }
 
-/** The step with the transfers of a residence that has no mistake. What comes back has a buffer of its own (see ProgramBuffer). */
+/**
+ * The step with the transfers of a residence that has no mistake. What comes back has a buffer of
+ * its own (see ProgramBuffer).
+ */
 export const withSwaps = (step: StepCode, pool: Pool, residence: SwapSchedule): readonly UnplacedInstruction[] => {
   if (residence.length === 0) return step.code
   const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))

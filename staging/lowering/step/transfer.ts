@@ -5,7 +5,10 @@ import { reorderParameter } from '../scope/parameters'
 import type { PersistentTensor } from '../scope/persistent-tensors'
 import { resolve, type Placed } from '../placement/resolve'
 
-/** Weights and optimizer state between the arena and plain tensors, one after the other in the exchange buffer. */
+/**
+ * Weights and optimizer state between the arena and plain tensors, one after the other in the
+ * exchange buffer.
+ */
 export const transferSection = (
   { parameterBytes, device }: ModelScope,
   pool: Pool,

@@ -12,7 +12,10 @@ export const updateExchange = ({ clipNorm }: Training): { readonly bytes: number
     ? { bytes: 0, entries: [] }
     : { bytes: normBytes, entries: [{ name: 'gradientNorm', type: 'float64', shape: [1], offset: 0 }] }
 
-/** One update of the parameters that learn from the gradients that the steps before it left in the arena, which start at zero again. */
+/**
+ * One update of the parameters that learn from the gradients that the steps before it left in the
+ * arena, which start at zero again.
+ */
 export const emitUpdate = (
   builder: Builder,
   { clipNorm, optimizer }: Training,

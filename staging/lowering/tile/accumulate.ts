@@ -30,7 +30,10 @@ export const sumTensor = (
   layout: 'plain'
 })
 
-/** Runs an op that adds to its output: what tiles add to together was zeroed before them, and is cast after them. */
+/**
+ * Runs an op that adds to its output: what tiles add to together was zeroed before them, and is
+ * cast after them.
+ */
 export const accumulate = (scope: TileScope, step: Step, pass: Pass): void => {
   const { builder, activationBytes, parameterBytes } = scope
   const { node, destination, destinationRegion, position } = step

@@ -51,7 +51,10 @@ const emitStepBackward = (tile: BackwardTile, step: Step): void => {
   differentiate(tile, step, destination)
 }
 
-/** Gradients of one tile: ordinary backward of a small network, seeded with the owned parts of the outputs' gradients. */
+/**
+ * Gradients of one tile: ordinary backward of a small network, seeded with the owned parts of the
+ * outputs' gradients.
+ */
 export const emitTileBackward = (
   { scope, bound, body }: Omit<TilePass, 'pass'>,
   steps: readonly Step[],

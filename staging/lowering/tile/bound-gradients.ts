@@ -6,9 +6,14 @@ import type { TilePass } from './tile-pass'
 
 /** Where gradients go that leave a segment's tiles. */
 export interface BoundGradients {
-  /** The whole gradient of an input of the segment, 'exchange' for the network's own; undefined where none is wanted. */
+  /**
+   * The whole gradient of an input of the segment, 'exchange' for the network's own; undefined
+   * where none is wanted.
+   */
   readonly inputOf: (tensor: number) => WholeTensor | 'exchange' | undefined
-  /** Whether this segment's backward is the first to contribute to it, and tiles need not add to it. */
+  /**
+   * Whether this segment's backward is the first to contribute to it, and tiles need not add to it.
+   */
   readonly isFirst: (tensor: number) => boolean
   /** Of a normalisation whose moments go beyond a tile: the gradient of its output, in whole. */
   readonly pendingOf: (position: number) => WholeTensor | 'host' | undefined
@@ -39,7 +44,9 @@ export interface BackwardTile extends Omit<TilePass, 'pass'> {
   readonly targetOf: (parameters: NodeParameters | undefined, role: 'weight' | 'bias') => ParameterTarget
   /** By tensor: what its readers have contributed so far. */
   readonly received: Map<number, TileTensor>
-  /** By position: gradients of the outputs of normalisations that wait on the host for all of it. */
+  /**
+   * By position: gradients of the outputs of normalisations that wait on the host for all of it.
+   */
   readonly waiting: Map<number, TileTensor>
   /** Inputs of the segment to whose gradients the tile has contributed. */
   readonly given: Set<number>

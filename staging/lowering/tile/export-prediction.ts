@@ -4,7 +4,9 @@ import { inExchange } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { exportsLoss } from '../scope/step-io'
 
-/** Hands out the best class of each of a tile's pixels, and adds their loss where there is a target. */
+/**
+ * Hands out the best class of each of a tile's pixels, and adds their loss where there is a target.
+ */
 const exportClasses = (scope: TileScope, step: Step): void => {
   const { node, source, sourceRegion } = step
   const [images, channels, fullHeight, fullWidth] = node.input

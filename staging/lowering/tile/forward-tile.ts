@@ -20,7 +20,10 @@ export interface ForwardTile extends TilePass {
   readonly tiles: Map<number, TileTensor>
 }
 
-/** What a tile holds of a tensor on the host, which passes in whole rows; `allocate` is where it goes when it is copied for this tile alone. */
+/**
+ * What a tile holds of a tensor on the host, which passes in whole rows; `allocate` is where it
+ * goes when it is copied for this tile alone.
+ */
 const copyRegionToDevice = (scope: TileScope, { tensor }: HostTensor, region: Region, allocate: () => TileTensor): TileTensor => {
   const rows = wholeRows(tensor, region)
   if (isSameRegion(rows, region)) return copyRowsToDevice(scope, tensor, region, allocate)
@@ -30,7 +33,10 @@ const copyRegionToDevice = (scope: TileScope, { tensor }: HostTensor, region: Re
   return tile
 }
 
-/** A place for the tile of a tensor that comes from outside: that of the op which overwrites it, or one of its own. */
+/**
+ * A place for the tile of a tensor that comes from outside: that of the op which overwrites it, or
+ * one of its own.
+ */
 const allocateInput = ({ scope, bound, body, pass, outputBuffers }: ForwardTile, tensor: number): TileTensor => {
   const { graph, layouts } = scope
   const [extents, layout] = [regionExtents(regionOf(body, tensor), extentsOfTensor(graph, tensor)[1]), layouts[tensor]!]
@@ -40,7 +46,10 @@ const allocateInput = ({ scope, bound, body, pass, outputBuffers }: ForwardTile,
   return freshTile(scope, tileIdentity('input', reader.name), extents, layout)
 }
 
-/** The tile of a tensor that comes from outside: seen in place, copied, or loaded; left empty where nothing reads it. */
+/**
+ * The tile of a tensor that comes from outside: seen in place, copied, or loaded; left empty where
+ * nothing reads it.
+ */
 const createInputTile = (tile: ForwardTile, tensor: number): TileTensor => {
   const { scope, bound, body, pass } = tile
   const region = regionOf(body, tensor)
@@ -66,7 +75,10 @@ const tileOf = (tile: ForwardTile, tensor: number): TileTensor => {
   return created
 }
 
-/** A part of a tile by itself, for a kernel that wants it densely packed; left empty unless `wanted`. */
+/**
+ * A part of a tile by itself, for a kernel that wants it densely packed; left empty unless
+ * `wanted`.
+ */
 const packedPart = (scope: TileScope, tile: TileTensor, region: Region, reader: string, wanted: boolean): TileTensor => {
   const view = viewOf(scope, tile, region)
   if (view !== undefined) return view

@@ -70,8 +70,8 @@ const runStep = (tile: ForwardTile, step: Step): void => {
 }
 
 /**
- * Runs one tile forward. Returns each op's step, for backward. An op works in place where nothing that backward reads, and nothing outside
- * the tile, would be overwritten.
+ * Runs one tile forward. Returns each op's step, for backward. An op works in place where nothing
+ * that backward reads, and nothing outside the tile, would be overwritten.
  */
 export const emitTileForward = (tilePass: TilePass): readonly Step[] => {
   const { scope, bound, pass } = tilePass

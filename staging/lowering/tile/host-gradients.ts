@@ -9,7 +9,10 @@ import { allOf, regionExtents } from '../scope/regions'
 import { freshTile, zeroTile, copyPart } from '../scope/copies'
 import type { Body, Part, Region, TileTensor, WholeTensor } from '../ir/tile-tensor'
 
-/** A gradient on the host to which a segment's tiles contribute: of an input, or of the output of a normalisation that waits for all of it. */
+/**
+ * A gradient on the host to which a segment's tiles contribute: of an input, or of the output of a
+ * normalisation that waits for all of it.
+ */
 export interface HostGradient {
   readonly tensor: number
   /** Of the normalisation. */
@@ -57,7 +60,10 @@ export const seedFromHost = (scope: TileScope, hostTensor: HostTensor, owned: Re
   return seed!
 }
 
-/** Rows of a gradient on the host that a tile completes; those that no tile reads have no gradient, and are written by the first to contribute. */
+/**
+ * Rows of a gradient on the host that a tile completes; those that no tile reads have no gradient,
+ * and are written by the first to contribute.
+ */
 export const completeRows = ({ whole, regionOf, isFirst, bandOf }: HostGradient, body: Body): Region => {
   const { lead, rows } = bandOf(body)
   const { from, size, advance } = regionOf(body)
@@ -65,7 +71,10 @@ export const completeRows = ({ whole, regionOf, isFirst, bandOf }: HostGradient,
   return { from: [from[0], from[1] - above, 0], size: [size[0], count, whole.extents[3]], advance }
 }
 
-/** Adds to a tile what tiles before it have left to it, takes what is complete to the host, and leaves the rest to the next. */
+/**
+ * Adds to a tile what tiles before it have left to it, takes what is complete to the host, and
+ * leaves the rest to the next.
+ */
 export const flushRows = (scope: TileScope, outgoing: HostGradient, body: Body, tile: TileTensor): void => {
   const { whole, isFirst, bandOf, strip } = outgoing
   const { builder, activationBytes } = scope

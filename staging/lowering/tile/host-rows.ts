@@ -46,7 +46,10 @@ export const expectPending = (scope: ModelScope, hostTensor: HostTensor | undefi
   }
 }
 
-/** Where the gradient of a normalisation's output waits: in the place of its input's where nothing else reads that. */
+/**
+ * Where the gradient of a normalisation's output waits: in the place of its input's where nothing
+ * else reads that.
+ */
 export const gradientOf = (scope: ModelScope, { gradient }: HostTensor, position: number): WholeTensor => {
   const { graph } = scope
   const [tensor] = graph.nodes[position]!.inputs
@@ -93,8 +96,8 @@ const awaitAll = ({ builder }: ModelScope, engine: Copy['engine']): void => {
 }
 
 /**
- * Brings a region of a tensor on the host to a tile: to `home`, or, while the tile before it is computed, to the place that its turn has for
- * it. A `seed` begins the tile's backward.
+ * Brings a region of a tensor on the host to a tile: to `home`, or, while the tile before it is
+ * computed, to the place that its turn has for it. A `seed` begins the tile's backward.
  */
 export const copyRowsToDevice = (
   scope: TileScope,
@@ -114,7 +117,10 @@ export const copyRowsToDevice = (
   return tile
 }
 
-/** Takes a part of a tile, which is not written to any more, to where it belongs in a tensor on the host. */
+/**
+ * Takes a part of a tile, which is not written to any more, to where it belongs in a tensor on the
+ * host.
+ */
 export const copyRowsToHost = (scope: TileScope, tile: Part, whole: WholeTensor, region: Region): void => {
   beginNow(scope, 'to-host')
   copyBand(scope, 'to-host', tile, whole, region)
@@ -123,8 +129,8 @@ export const copyRowsToHost = (scope: TileScope, tile: Part, whole: WholeTensor,
 }
 
 /**
- * What of a tile's rows of a gradient is complete, as each row of the host's is written once: all before the next tile's first one, which
- * still adds to what comes after.
+ * What of a tile's rows of a gradient is complete, as each row of the host's is written once: all
+ * before the next tile's first one, which still adds to what comes after.
  */
 export interface Band {
   /** Rows before the tile's that no tile reads. */
@@ -145,7 +151,9 @@ export const readingOf =
   (run) =>
     readInterval(run.readings[position - from]!, tensor)
 
-/** Of the tile at `index` of a run; all of the run's tiles have the same where the run is regular. */
+/**
+ * Of the tile at `index` of a run; all of the run's tiles have the same where the run is regular.
+ */
 const bandAt = (runs: readonly TileRun[], run: number, index: number, extent: number, intervalOf: IntervalOf, tensor: number): Band => {
   const startOf = (at: number, tile: number): number => intervalOf(runs[at]!).from + tile * runs[at]!.advances.get(tensor)!
   const sizeOf = (at: number): number => intervalOf(runs[at]!).to - intervalOf(runs[at]!).from
@@ -168,7 +176,10 @@ export const bandsOf = (graph: Graph, runs: readonly TileRun[], tensor: number, 
 
 const isSameBand = (a: Band, b: Band): boolean => a.lead === b.lead && a.before === b.before && a.rows === b.rows && a.strip === b.strip
 
-/** Runs of rows of which every tile has the same band of each of these: the first and the last of a run may stand for themselves. */
+/**
+ * Runs of rows of which every tile has the same band of each of these: the first and the last of a
+ * run may stand for themselves.
+ */
 export const regularRuns = (
   graph: Graph,
   { from }: Span,

@@ -8,7 +8,10 @@ import { allOf, coversAll, inExchange, isSameRegion, readRegionOf, regionExtents
 import type { ModelScope } from '../scope/scope'
 import type { BackwardTile } from './bound-gradients'
 
-/** Whether a tile's gradient of an input can be written where it belongs: no other tile reads these rows and columns, so none adds to them. */
+/**
+ * Whether a tile's gradient of an input can be written where it belongs: no other tile reads these
+ * rows and columns, so none adds to them.
+ */
 export const writesDirectly = (
   scope: Pick<ModelScope, 'device' | 'activationBytes'>,
   input: WholeTensor,
@@ -19,7 +22,10 @@ export const writesDirectly = (
   return grid.B > 1 ? viewOf(scope, input, region) !== undefined : coversAll(input, region)
 }
 
-/** The gradient of a tensor may have another layout than the tensor: the network's input is loaded as its first reader likes it. */
+/**
+ * The gradient of a tensor may have another layout than the tensor: the network's input is loaded
+ * as its first reader likes it.
+ */
 const layoutOfGradient = ({ device }: Pick<ModelScope, 'device'>, { node, sources }: Step, operand: number): TileTensor['layout'] =>
   node.inputs[operand] === 0 && node.op === 'conv2d'
     ? device.activationLayout(sources[operand]!.extents[1], false)
@@ -33,11 +39,16 @@ export const inGradientLayout = ({ scope }: BackwardTile, step: Step, operand: n
 export const readRegion = ({ bound, body }: BackwardTile, { position }: Step, tensor: number): Region =>
   readRegionOf(body, position - bound.segment.from, tensor)
 
-/** Whether the tile is the first to contribute to the gradient of an input, and writes right there. */
+/**
+ * Whether the tile is the first to contribute to the gradient of an input, and writes right there.
+ */
 const startsAt = ({ scope, bound, gradients, given }: BackwardTile, tensor: number, whole: WholeTensor, region: Region): boolean =>
   !given.has(tensor) && gradients.isFirst(tensor) && writesDirectly(scope, whole, region, bound.segment)
 
-/** Where an op writes the gradient of an operand: where it belongs, over the gradient of its output, or to a place of its own. */
+/**
+ * Where an op writes the gradient of an operand: where it belongs, over the gradient of its output,
+ * or to a place of its own.
+ */
 export const createInputGradient = (tile: BackwardTile, step: Step, operand: number, destination: TileTensor | undefined): TileTensor => {
   const { scope, bound, gradients } = tile
   const { node, sources } = step
@@ -53,7 +64,10 @@ export const createInputGradient = (tile: BackwardTile, step: Step, operand: num
   return freshTile(scope, tileIdentity('input-gradient', node.name), shape.extents, shape.layout)
 }
 
-/** Adds to the gradient of a tensor that the tile holds. `own`: nobody else needs what is added any more. */
+/**
+ * Adds to the gradient of a tensor that the tile holds. `own`: nobody else needs what is added any
+ * more.
+ */
 const contributeInside = (tile: BackwardTile, tensor: number, region: Region, gradient: TileTensor, own: boolean): void => {
   const { scope, body, received } = tile
   const { builder, activationBytes } = scope
@@ -85,7 +99,9 @@ const contributeToInput = (tile: BackwardTile, tensor: number, region: Region, g
   copyPart(builder, allOf(gradient), { tensor: whole, region }, direct ? 0 : 1, activationBytes)
 }
 
-/** Passes a contribution to the gradient of a tensor on. `own`: nobody else needs the tile any more. */
+/**
+ * Passes a contribution to the gradient of a tensor on. `own`: nobody else needs the tile any more.
+ */
 export const contribute = (tile: BackwardTile, tensor: number, region: Region, gradient: TileTensor, own: boolean): void =>
   tensor > tile.bound.segment.from || tile.bound.hostTensors.has(tensor)
     ? contributeInside(tile, tensor, region, gradient, own)

@@ -31,7 +31,9 @@ export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
     zero(scope.builder, buffer, at(buffer))
   })
 
-/** The ops that gather moments of a tensor in this pass. Recomputation leaves moments as they are. */
+/**
+ * The ops that gather moments of a tensor in this pass. Recomputation leaves moments as they are.
+ */
 const gatheringOf = ({ graph }: ModelScope, { from, to }: Segment, { mode }: Pick<Pass, 'mode'>, tensor: number): readonly number[] =>
   mode === 'recompute' || mode === 'rematerialize'
     ? []
@@ -64,11 +66,15 @@ export const gatherMoments = ({ scope, bound, body, pass }: TilePass, tensor: nu
   addMoments(scope, wanted, source, owned)
 }
 
-/** Adds a tensor to which all tiles of a pass have added to the moments of all that normalise it. */
+/**
+ * Adds a tensor to which all tiles of a pass have added to the moments of all that normalise it.
+ */
 export const gatherMomentsOfSum = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>, tensor: number, sum: TileTensor): void =>
   addMoments(scope, gatheringOf(scope, segment, pass, tensor), sum, allOf(sum).region)
 
-/** After the tiles of a pass that gathered moments: running statistics take them in, once a step. */
+/**
+ * After the tiles of a pass that gathered moments: running statistics take them in, once a step.
+ */
 export const updateRunning = (scope: ModelScope, segment: Segment): void =>
   gatheringFrom(scope, segment).forEach((position) => {
     const { builder, graph, moments, parameters } = scope
@@ -81,7 +87,10 @@ export const updateRunning = (scope: ModelScope, segment: Segment): void =>
     )
   })
 
-/** Before the tiles of a pass: moments of the running statistics of the frozen normalisations that it runs, by position. */
+/**
+ * Before the tiles of a pass: moments of the running statistics of the frozen normalisations that
+ * it runs, by position.
+ */
 export const frozenMoments = (
   { builder, graph, parameters }: ModelScope,
   { from, to }: Segment,
@@ -101,6 +110,9 @@ export const frozenMoments = (
     })
   )
 
-/** Whether the gradient of a normalisation's input waits until that of its output is complete: its moments go beyond a tile. */
+/**
+ * Whether the gradient of a normalisation's input waits until that of its output is complete: its
+ * moments go beyond a tile.
+ */
 export const isPending = ({ grid }: Segment, { statistics }: Normalisation): boolean =>
   statistics.gathered && !isWithinTile(statistics, grid)

@@ -5,7 +5,10 @@ import type { BackwardTile } from './bound-gradients'
 import { seedFromHost } from './host-gradients'
 import { viewOfOutput } from './output-buffers'
 
-/** The gradient of a tensor in a tile: the owned part of what comes from behind the segment, added to what came from within. */
+/**
+ * The gradient of a tensor in a tile: the owned part of what comes from behind the segment, added
+ * to what came from within.
+ */
 export const outputGradient = ({ scope, bound, body, received }: BackwardTile, tensor: number): TileTensor | undefined => {
   const { builder, activationBytes, graph } = scope
   const fromWithin = received.get(tensor)

@@ -8,7 +8,10 @@ import type { BoundGradients, ParameterTarget } from './bound-gradients'
 
 const nowhere: ParameterTarget = { address: none, add: () => undefined }
 
-/** Where a tile's gradients of parameters go: to their sums at once, or beside them first where something is there already. */
+/**
+ * Where a tile's gradients of parameters go: to their sums at once, or beside them first where
+ * something is there already.
+ */
 export const parameterTargets = (
   { builder, parameterBytes, objective }: Pick<ModelScope, 'builder' | 'parameterBytes' | 'objective'>,
   { sumOf, partial }: Pick<BoundGradients, 'sumOf' | 'partial'>

@@ -5,7 +5,10 @@ import { loweringOf } from '../ops'
 import type { ModelScope } from '../scope/scope'
 import type { ForwardMode, Pass } from './bound-segment'
 
-/** Whether an op's backward reads its input: for the gradient of its input, or of a weight that learns. */
+/**
+ * Whether an op's backward reads its input: for the gradient of its input, or of a weight that
+ * learns.
+ */
 const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, position: number): boolean => {
   const node = graph.nodes[position]!
   const { input } = loweringOf(node).saves
@@ -14,7 +17,10 @@ const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, pos
   return input === 'always' && (isLoss(node.op) || requiresGrad[position + 1] === true)
 }
 
-/** A pass that is being described: over a segment, in a mode, for outputs that are `wanted` where it rematerializes. */
+/**
+ * A pass that is being described: over a segment, in a mode, for outputs that are `wanted` where it
+ * rematerializes.
+ */
 interface Described {
   readonly scope: ModelScope
   readonly span: Span
@@ -27,7 +33,9 @@ const readersInside = ({ scope, span: { from, to } }: Described, tensor: number)
 
 const leaves = ({ scope, span: { from, to } }: Described, tensor: number): boolean => tensor > from && crossesAfter(scope.graph, tensor, to)
 
-/** Whether the op is a rectifier whose input nothing else reads, and that the op before can apply. */
+/**
+ * Whether the op is a rectifier whose input nothing else reads, and that the op before can apply.
+ */
 const rectifies = ({ scope: { graph }, span }: Described, position: number): boolean => {
   const [tensor] = graph.nodes[position]!.inputs
   const producer = tensor! - 1

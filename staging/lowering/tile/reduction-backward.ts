@@ -12,7 +12,10 @@ import type { BackwardTile, BoundGradients } from './bound-gradients'
 import { contribute, createInputGradient } from './input-gradients'
 import { parameterTargets } from './parameter-gradients'
 
-/** The gradient of a tile of a normalisation's input: affine, not linear, in that of its output, for the sums are of all tiles. */
+/**
+ * The gradient of a tile of a normalisation's input: affine, not linear, in that of its output, for
+ * the sums are of all tiles.
+ */
 const emitSourceGradient = (
   { scope }: BackwardTile,
   step: Step,
@@ -28,7 +31,10 @@ const emitSourceGradient = (
   )
 }
 
-/** Backward of a normalisation on a tile: adds to its sums, and makes its input's gradient unless that waits for the other tiles. */
+/**
+ * Backward of a normalisation on a tile: adds to its sums, and makes its input's gradient unless
+ * that waits for the other tiles.
+ */
 export const emitReduction = (tile: BackwardTile, step: Step, destination: TileTensor): void => {
   const { scope, gradients, waiting } = tile
   const { position, source, sourceRegion } = step
@@ -72,7 +78,9 @@ export const emitReductionParameters = (
   bias.add()
 }
 
-/** The whole tensors of a normalisation whose input's gradient waited for all of that of its output. */
+/**
+ * The whole tensors of a normalisation whose input's gradient waited for all of that of its output.
+ */
 export interface CompleteReduction {
   readonly source: TileTensor
   readonly dy: TileTensor
@@ -81,7 +89,9 @@ export interface CompleteReduction {
   readonly slope: number
 }
 
-/** After the tiles: the gradient of a normalisation's input, where it waited for that of its output. */
+/**
+ * After the tiles: the gradient of a normalisation's input, where it waited for that of its output.
+ */
 export const emitPendingGradient = (
   scope: ModelScope,
   position: number,

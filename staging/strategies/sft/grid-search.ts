@@ -10,8 +10,9 @@ export interface Option {
 }
 
 /**
- * The first grid, from coarse to fine, that fits, by bisection. A grid that would be faster than a coarser one that was looked at, or
- * slower than a finer one, is passed over: so less memory never finds a faster grid. Where none fits, no times are asked for.
+ * The first grid, from coarse to fine, that fits, by bisection. A grid that would be faster than a
+ * coarser one that was looked at, or slower than a finer one, is passed over: so less memory never
+ * finds a faster grid. Where none fits, no times are asked for.
  */
 export const firstFitting = (
   count: number,
@@ -61,12 +62,15 @@ export const coarsestFitting = (count: number, optionOf: (index: number) => Opti
 
 /** Grids that load ahead are looked at about a half finer each time. */
 const finer = 1.5
-/** And taken only for less than this part of the time: small tiles run a little slower than they are predicted to. */
+/**
+ * And taken only for less than this part of the time: small tiles run a little slower than they are
+ * predicted to.
+ */
 const worthFiner = 0.97
 
 /**
- * Of grids that load ahead the finer ones wait less, for the first tile's load and the last one's, but do more in all: from the coarsest that
- * fits on, as long as they get faster.
+ * Of grids that load ahead the finer ones wait less, for the first tile's load and the last one's,
+ * but do more in all: from the coarsest that fits on, as long as they get faster.
  */
 export const fastestAhead = (
   grids: readonly Grid[],

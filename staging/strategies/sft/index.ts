@@ -13,7 +13,10 @@ import { insert, rounded, segmentsOf, type Label } from './labels'
 import type { Search, Segmentation, Strategy } from '../strategy'
 import { segmentOptionsOf } from './segment-options'
 
-/** Where backward ends: the first node whose output's gradient is wanted, -1 where the input's is, one past the last where none is. */
+/**
+ * Where backward ends: the first node whose output's gradient is wanted, -1 where the input's is,
+ * one past the last where none is.
+ */
 const firstTrainable = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>): number => {
   const tensor = requiresGrad.indexOf(true)
   return (tensor === -1 ? requiresGrad.length : tensor) - 1
@@ -32,10 +35,11 @@ interface Spans {
 }
 
 /**
- * Segmented fused-tiled execution (paper 002). Checkpoints stand where Listing 3 may put them for any capacity up to the
- * target; for each segment the tile counts are searched; a shortest path over (position, bytes resident) picks the
- * checkpoints and grids of least predicted time. `checkpoint` and `tile` in the model are obeyed. Where what is kept waits on the host,
- * the target is for each segment by itself; the tensors `onHost` are there throughout, but for bands of rows.
+ * Segmented fused-tiled execution (Xu 2022). Checkpoints stand where Listing 3 may put them for any
+ * capacity up to the target; for each segment the tile counts are searched; a shortest path over
+ * (position, bytes resident) picks the checkpoints and grids of least predicted time. `checkpoint`
+ * and `tile` in the model are obeyed. Where what is kept waits on the host, the target is for each
+ * segment by itself; the tensors `onHost` are there throughout, but for bands of rows.
  */
 export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
   const { lowering, residentBytes } = search
@@ -60,7 +64,10 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
     reorders
   })
 
-  /** The label of least time at the end that takes no more than `limit`; tiled are only segments that start where `mayTile` says. */
+  /**
+   * The label of least time at the end that takes no more than `limit`; tiled are only segments
+   * that start where `mayTile` says.
+   */
   const fastest = (target: number, spans: Spans, limit: number, mayTile: (from: number) => boolean): Label | undefined => {
     const labels = new Map(spans.positions.map((position): [number, Label[]] => [position, []]))
     labels.get(0)!.push({ residentBytes: 0, nanoseconds: 0, last: undefined })

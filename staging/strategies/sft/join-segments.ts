@@ -4,7 +4,10 @@ import type { Search, Segmentation } from '../strategy'
 
 const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1
 
-/** Two segments as one in which their convolutions run as they do; undefined where no workspace of the two does for both. */
+/**
+ * Two segments as one in which their convolutions run as they do; undefined where no workspace of
+ * the two does for both.
+ */
 const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): Segment | undefined => {
   const { winograd: _, workspace: __, ...both } = { ...first, to: second.to }
   const winograd = [...(first.winograd ?? []), ...(second.winograd ?? [])]
@@ -20,7 +23,10 @@ const asOne = (first: Segment, second: Segment, estimate: Search['estimate']): S
   return { ...both, ...(winograd.length > 0 && { winograd }), ...(workspace !== undefined && { workspace }) }
 }
 
-/** Neighbours that are both kept whole run as one would; only a checkpoint of the model's stays between them. */
+/**
+ * Neighbours that are both kept whole run as one would; only a checkpoint of the model's stays
+ * between them.
+ */
 export const joined = (segments: Segmentation, asked: readonly number[], estimate: Search['estimate']): Segmentation =>
   segments.reduce<Segmentation>((list, segment) => {
     const before = list[list.length - 1]

@@ -7,7 +7,10 @@ export interface Label {
   readonly last: { readonly segment: Segment; readonly before: Label } | undefined
 }
 
-/** Adds a label to those of a position, which are sorted by bytes upwards and time downwards; none is better in both than another. */
+/**
+ * Adds a label to those of a position, which are sorted by bytes upwards and time downwards; none
+ * is better in both than another.
+ */
 export const insert = (labels: Label[], label: Label): void => {
   let [low, high] = [0, labels.length]
   while (low < high) {
@@ -24,7 +27,10 @@ export const insert = (labels: Label[], label: Label): void => {
 
 export const segmentsOf = ({ last }: Label): readonly Segment[] => (last === undefined ? [] : [...segmentsOf(last.before), last.segment])
 
-/** Resident bytes are rounded up to this many significant bits, which bounds how many labels there are. */
+/**
+ * Resident bytes are rounded up to this many significant bits, which bounds how many labels there
+ * are.
+ */
 const significantBits = 8
 
 export const rounded = (bytes: number): number => {

@@ -13,7 +13,10 @@ import type { Search } from '../strategy'
 export interface SegmentOptions {
   /** None takes less. */
   readonly leastNanoseconds: number
-  /** Those worth taking within `available` bytes; tiles only where they may take no more than `tiledNanoseconds`. */
+  /**
+   * Those worth taking within `available` bytes; tiles only where they may take no more than
+   * `tiledNanoseconds`.
+   */
   readonly within: (available: number, tiledNanoseconds: number) => readonly Option[]
 }
 
@@ -22,13 +25,19 @@ export interface Boundaries {
   readonly tensorBytes: (tensor: number) => number
   readonly hasGradient: (tensor: number) => boolean
   readonly onHost: ReadonlySet<number>
-  /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
+  /**
+   * Nothing before this node has gradients, nor a use for its tensors once the next segment has
+   * run.
+   */
   readonly firstTrainable: number
   /** Whether backward reads weights of these nodes in another layout than forward. */
   readonly reorders: (span: Span) => boolean
 }
 
-/** Tiles of the images that are still loaded ahead: each is followed by itself when a Program is verified. */
+/**
+ * Tiles of the images that are still loaded ahead: each is followed by itself when a Program is
+ * verified.
+ */
 const mostLoadedAhead = 4096
 
 const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly (() => Option)[] =>
@@ -37,7 +46,10 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
     .sort((a, b) => a.nanoseconds() - b.nanoseconds())
     .map((option) => () => option)
 
-/** The ways between any two positions; answers are remembered. What is kept over several is joined later. */
+/**
+ * The ways between any two positions; answers are remembered. What is kept over several is joined
+ * later.
+ */
 export const segmentOptionsOf = (
   { lowering: { graph, source, device }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
@@ -98,7 +110,10 @@ export const segmentOptionsOf = (
           lazy(() => optionOf({ ...span, grid, recompute, reorder: 'once', ...variant, ...loading }))
         )
       )
-    /** From the fastest to the slowest; only tiles that the model asks for must be looked at for that. */
+    /**
+     * From the fastest to the slowest; only tiles that the model asks for must be looked at for
+     * that.
+     */
     const kept =
       wanted === undefined
         ? keepable
