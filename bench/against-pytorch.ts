@@ -1,11 +1,13 @@
 /**
- * A model's training step, Tilefold against PyTorch eager (torchvision's model of the name), interleaved in one run:
+ * A model's training step, Tilefold against PyTorch eager (torchvision's model of the name),
+ * interleaved in one run:
  *
  *     npx ts-node bench/against-pytorch.ts [--model vgg16] [--size 1024] [--batch 1] [--rounds 5] [--threads 2] [--exact-kernels] [--plain] [--python python3] [--json]
  *
- * Each contender is a process of its own that steps when it is told to, one at a time; the first round is not counted, and a step
- * during which something else used the machine is taken again. `exact-kernels`: Tilefold without Winograd too, plain and in a fifth.
- * `plain`: nothing in less memory, neither Tilefold nor PyTorch's checkpoints (which only vgg16 has).
+ * Each contender is a process of its own that steps when it is told to, one at a time; the first
+ * round is not counted, and a step during which something else used the machine is taken again.
+ * `exact-kernels`: Tilefold without Winograd too, plain and in a fifth. `plain`: nothing in less
+ * memory, neither Tilefold nor PyTorch's checkpoints (which only vgg16 has).
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -83,7 +85,10 @@ const report = (rows: readonly Row[], skipped: readonly Skipped[]): string => {
   ].join('\n')
 }
 
-/** PyTorch's checkpoint_sequential at the numbers of segments among which its best is, by memory or by time. */
+/**
+ * PyTorch's checkpoint_sequential at the numbers of segments among which its best is, by memory or
+ * by time.
+ */
 const pytorchSegments = [2, 3, 4, 6]
 
 const main = async (): Promise<void> => {

@@ -55,8 +55,9 @@ const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (rea
 export const swapStrategies = Object.keys(schedulesBy)
 
 /**
- * Makespan over the bound of the fastest of a strategy's schedules that fits, by memory in bytes; undefined where none does. Here a link
- * works in both directions at once, which is of use only around the turn.
+ * Makespan over the bound of the fastest of a strategy's schedules that fits, by memory in bytes;
+ * undefined where none does. Here a link works in both directions at once, which is of use only
+ * around the turn.
  */
 export const relativeMakespans = (chain: Chain, strategy: string): ((memory: number) => number | undefined) => {
   const timeline = timelineOf(chain)

@@ -1,4 +1,7 @@
-/** Every strategy that offloads over the memory range: relative makespans of networks' chains and of drawn ones. */
+/**
+ * Every strategy that offloads over the memory range: relative makespans of networks' chains and of
+ * drawn ones.
+ */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
@@ -39,7 +42,10 @@ const networks = async (): Promise<readonly Chain[]> => {
   )
 }
 
-/** Stages that shrink to half at every quarter of the chain, as residual networks do, each drawn around that; or sizes over two decades. */
+/**
+ * Stages that shrink to half at every quarter of the chain, as residual networks do, each drawn
+ * around that; or sizes over two decades.
+ */
 const drawn = (stages: number, kind: 'shrinking' | 'uneven'): Chain => {
   const { uniform } = randomStream(stages, `chain ${kind}`)
   let draws = 0
@@ -64,8 +70,9 @@ interface Row {
   /** By share of the memory range; null where nothing fits. */
   readonly relativeMakespans: readonly (number | null)[]
   /**
-   * Relative makespans of the strategies of Beaumont 2020 where transfers may be interrupted, for the activations that they chose. Of dynprog
-   * no ordered schedule is below it, but for the rounding to slots.
+   * Relative makespans of the strategies of Beaumont 2020 where transfers may be interrupted, for
+   * the activations that they chose. Of dynprog no ordered schedule is below it, but for the
+   * rounding to slots.
    */
   readonly relaxed: readonly number[]
   /** The longest of all memories. */

@@ -8,7 +8,10 @@ export interface Step {
   readonly ms: number
   readonly loss: number
   readonly peakBytes: number
-  /** What other processes used of the machine meanwhile: processor seconds over this step's wall-clock seconds. */
+  /**
+   * What other processes used of the machine meanwhile: processor seconds over this step's
+   * wall-clock seconds.
+   */
   readonly disturbance: number
 }
 
@@ -30,7 +33,10 @@ export interface Skipped {
 /** Linux counts processor time in hundredths of a second. */
 const ticksPerSecond = 100
 
-/** Seconds that all processors worked since the machine started, whatever they ran, and that a hypervisor took away. */
+/**
+ * Seconds that all processors worked since the machine started, whatever they ran, and that a
+ * hypervisor took away.
+ */
 const machineSeconds = (): number => {
   const [user, nice, system, , , interrupts, softInterrupts, stolen] = readFileSync('/proc/stat', 'utf8')
     .split('\n')[0]!
@@ -43,7 +49,8 @@ const machineSeconds = (): number => {
 
 const processSeconds = (pid: number): number => {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The process's name stands in parentheses and may hold spaces; user and system time are fields 14 and 15.
+  // The process's name stands in parentheses and may hold spaces; user and system time are fields
+  // 14 and 15.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
 }

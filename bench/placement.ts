@@ -3,9 +3,10 @@
  *
  *     npx ts-node bench/placement.ts [--size 512] [--networks vgg16,...] [--strategies window,...] [--json] [FILE.csv ...]
  *
- * Files are id,lower,upper,size rows (default: those of the tests). The Programs train networks (batch 1, SGD with momentum) on the
- * reference device's layouts, by each strategy at five budgets from its least to what plain needs. `virtual` has
- * pages as chunks for files; Programs are lowered for it, with chunks of 64 KiB and of what CUDA maps at least.
+ * Files are id,lower,upper,size rows (default: those of the tests). The Programs train networks
+ * (batch 1, SGD with momentum) on the reference device's layouts, by each strategy at five budgets
+ * from its least to what plain needs. `virtual` has pages as chunks for files; Programs are lowered
+ * for it, with chunks of 64 KiB and of what CUDA maps at least.
  */
 import { createPlan } from '../staging/plans/plan'
 import { readdirSync } from 'node:fs'
@@ -64,7 +65,10 @@ const fromFile = async (path: string): Promise<Instance> => ({
 
 const ratioOf = (bytes: number, lifetimes: readonly Lifetime[]): number => bytes / maxLive(lifetimes, alignment).bytes
 
-/** A Program: the bytes that each way to place it takes over the most live at once, and the unusable free space (U_f) of the ways that have one. */
+/**
+ * A Program: the bytes that each way to place it takes over the most live at once, and the unusable
+ * free space (U_f) of the ways that have one.
+ */
 interface ProgramRow {
   readonly network: string
   readonly strategy: Planner

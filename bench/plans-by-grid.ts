@@ -41,7 +41,10 @@ const asking = (graph: Graph, { from, to }: Span, grid: Grid): Graph => ({
   ]
 })
 
-/** The candidate, or the same with weights reordered by each tile for itself, where that fits and is faster. */
+/**
+ * The candidate, or the same with weights reordered by each tile for itself, where that fits and is
+ * faster.
+ */
 const betterReordered = (lowering: Lowering, candidate: Candidate, { from }: Span, budget: number): Candidate => {
   const segments = candidate.segments.map((one): Segment => (one.from === from ? { ...one, reorder: 'each-tile' } : one))
   const other = candidateOf(lowering, createPlan(candidate.order, segments))
@@ -49,8 +52,9 @@ const betterReordered = (lowering: Lowering, candidate: Candidate, { from }: Spa
 }
 
 /**
- * The plan of strategy sft within the request's budget, and for every other grid that the search considers for its largest tiled segment
- * the best plan with that grid, as long as it is predicted to take at most `within` times as long. Undefined where nothing is tiled.
+ * The plan of strategy sft within the request's budget, and for every other grid that the search
+ * considers for its largest tiled segment the best plan with that grid, as long as it is predicted
+ * to take at most `within` times as long. Undefined where nothing is tiled.
  */
 export const plansByGrid = (request: StageRequest & { readonly input: readonly number[] }, within: number): GridPlans | undefined => {
   const { model, input, device, objective, source, exactKernels } = request

@@ -4,8 +4,9 @@
  *     npx ts-node bench/predictions.ts [--models vgg16,darknet19] [--sizes 512,1024] [--strategies sft] [--fractions 0.3333,0.2] [--link 2GB/s]
  *         [--batch 1] [--momentum 0.9] [--rounds 5] [--threads 2] [--json]
  *
- * Run `tilefold profile MODEL --classes 2 --input 1x3xSIZExSIZE` of each first: predictions are by what this machine's profile knows. The
- * steps of a model and size are interleaved; a step during which something else used the machine is taken again.
+ * Run `tilefold profile MODEL --classes 2 --input 1x3xSIZExSIZE` of each first: predictions are by
+ * what this machine's profile knows. The steps of a model and size are interleaved; a step during
+ * which something else used the machine is taken again.
  */
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'

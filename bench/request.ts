@@ -6,7 +6,10 @@ import { type Failure, inputFailure } from '../src/failure'
 import { imageSource, stageRequest } from '../src/plans/plan-network'
 import type { Objective, StageRequest, StrategyName } from '../staging'
 
-/** What is benchmarked: a training step of a built-in model (head gap, two classes) on square images. */
+/**
+ * What is benchmarked: a training step of a built-in model (head gap, two classes) on square
+ * images.
+ */
 export interface Benchmarked {
   readonly model: string
   /** Height and width. */
@@ -18,7 +21,10 @@ export interface Benchmarked {
   readonly fraction?: number
   /** `sft` where absent. */
   readonly strategy?: StrategyName
-  /** Bytes a second of either direction between device and host pool; as fast as memory where absent. */
+  /**
+   * Bytes a second of either direction between device and host pool; as fast as memory where
+   * absent.
+   */
   readonly link?: number
   /** Momentum of SGD; 0.9 where absent. With 0 there is no velocity in memory. */
   readonly momentum?: number

@@ -1,7 +1,9 @@
 import type { Contender, Step } from './contender'
 import { median } from './median'
 
-/** A step counts while everything else on the machine used less than this share of one processor. */
+/**
+ * A step counts while everything else on the machine used less than this share of one processor.
+ */
 const mostDisturbance = 0.1
 
 /** How often a disturbed step is taken again, before the round goes on without it. */
@@ -27,8 +29,8 @@ const attempts = async (contender: Contender): Promise<readonly Step[]> => {
 }
 
 /**
- * A step of each in turn, round by round, so that a slow minute of the machine hits all alike; then all are closed. Rejects where a
- * contender never had the machine to itself.
+ * A step of each in turn, round by round, so that a slow minute of the machine hits all alike; then
+ * all are closed. Rejects where a contender never had the machine to itself.
  */
 export const interleaved = async (contenders: readonly Contender[], rounds: number): Promise<readonly Taken[]> => {
   const taken = contenders.map((): Step[] => [])

@@ -3,8 +3,9 @@
  *
  *     npx ts-node bench/strategies.ts [--models vgg16,vgg19] [--strategies plain,…] [--input 8x3x512x512] [--device devices/v100-16gb.json] [--json]
  *
- * Over the lower bound of Beaumont et al. (Euro-Par 2020, Proposition 3): the plain step, or the time in which what it needs above the
- * budget goes to the host and comes back. What computes again, or runs in tiles, may be below it.
+ * Over the lower bound of Beaumont et al. (Euro-Par 2020, Proposition 3): the plain step, or the
+ * time in which what it needs above the budget goes to the host and comes back. What computes
+ * again, or runs in tiles, may be below it.
  */
 import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'

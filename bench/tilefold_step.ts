@@ -3,9 +3,10 @@
  *
  *     npx ts-node bench/tilefold_step.ts --model vgg16 --size 1024 --threads 2 [--batch 1] [--momentum 0.9] [--fraction 0.2] [--strategy sft] [--link 2GB/s] [--exact-kernels] [--plan FILE]
  *
- * `fraction`: the strategy within this part of what plain needs; strategy plain where absent. `plan`: the decisions of this file
- * instead. Prints one JSON object a step, as pytorch_step.py does: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak
- * resident set less what was resident before the session was opened.
+ * `fraction`: the strategy within this part of what plain needs; strategy plain where absent.
+ * `plan`: the decisions of this file instead. Prints one JSON object a step, as pytorch_step.py
+ * does: {"ms", "loss", "peakBytes"}; peakBytes is the process's peak resident set less what was
+ * resident before the session was opened.
  */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'

@@ -1,4 +1,7 @@
-/** Activation functions of PyTorch as expressions; their derivatives at kinks, infinities and NaN are PyTorch's. */
+/**
+ * Activation functions of PyTorch as expressions; their derivatives at kinks, infinities and NaN
+ * are PyTorch's.
+ */
 import { pointwise, pointwiseOfOutput, type Pointwise } from './expression/pointwise'
 import { textOf, type WithOptions } from './expression/text'
 import { constant, where, type Value } from './expression/value'
@@ -50,13 +53,19 @@ export const hardsigmoid = pointwise('hardsigmoid', (x) => hardtanh(x.add(3), 0,
 /** y = x tanh(softplus(x)) (Misra, 2019). */
 export const mish = pointwise('mish', (x) => x.mul(softplusOf(x, 1, 20).tanh()))
 
-/** y = x > 0 ? x : alpha (exp(x) - 1); alpha 1 by default (Clevert, Unterthiner and Hochreiter, 2015). */
+/**
+ * y = x > 0 ? x : alpha (exp(x) - 1); alpha 1 by default (Clevert, Unterthiner and Hochreiter,
+ * 2015).
+ */
 export const elu = <const A extends { readonly alpha?: number } = {}>(
   options?: A
 ): Layer<'pointwise', Pointwise<WithOptions<'elu', A, 'alpha'>>> =>
   pointwise(textOf('elu', options, ['alpha']), (x) => where(x.gt(0), x, x.expm1().mul(options?.alpha ?? 1)))
 
-/** y = log(1 + exp(beta x)) / beta, and x where beta x is above the threshold; beta 1 and threshold 20 by default. */
+/**
+ * y = log(1 + exp(beta x)) / beta, and x where beta x is above the threshold; beta 1 and threshold
+ * 20 by default.
+ */
 export const softplus = <const A extends { readonly beta?: number; readonly threshold?: number } = {}>(
   options?: A
 ): Layer<'pointwise', Pointwise<WithOptions<'softplus', A, 'beta' | 'threshold'>>> =>
@@ -68,7 +77,10 @@ export const clamp = <const A extends { readonly min: number; readonly max: numb
 ): Layer<'pointwise', Pointwise<WithOptions<'clamp', A, 'min' | 'max'>>> =>
   pointwise(textOf('clamp', options, ['min', 'max']), (x) => x.clamp(options.min, options.max))
 
-/** y = x > 0 ? x : weight x, with one weight that is learnt, or one a channel; it starts at 0.25 (He et al., 2015). */
+/**
+ * y = x > 0 ? x : weight x, with one weight that is learnt, or one a channel; it starts at 0.25 (He
+ * et al., 2015).
+ */
 export const prelu = <const A extends { readonly perChannel?: boolean } = {}>(options?: A) =>
   pointwise('prelu', (x, { weight }) => where(x.gt(0), x, x.mul(weight)), {
     weight: { initial: 0.25, ...(options?.perChannel !== undefined && { perChannel: options.perChannel }) }

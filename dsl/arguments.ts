@@ -23,7 +23,10 @@ export interface TileArguments {
 export interface MarkArguments {
   /** Ends a segment. */
   readonly checkpoint: CheckpointArguments
-  /** Tile counts wanted for the segment that it stands in; nothing tiles along C, and asking for it is refused by name. */
+  /**
+   * Tile counts wanted for the segment that it stands in; nothing tiles along C, and asking for it
+   * is refused by name.
+   */
   readonly tile: TileArguments
 }
 
@@ -33,9 +36,14 @@ export interface ContainerArguments {
   readonly named: { readonly name: string; readonly layer: AnyLayer }
   /** main(x) + shortcut(x); an empty shortcut is x itself. */
   readonly residual: { readonly main: Layers; readonly shortcut: Layers }
-  /** main(x) times gate(x), which may be one value an image and channel; an empty main is x itself. */
+  /**
+   * main(x) times gate(x), which may be one value an image and channel; an empty main is x itself.
+   */
   readonly gated: { readonly main: Layers; readonly gate: Layers }
-  /** The results of all branches on x, one after the other along the channels; an empty branch is x itself. */
+  /**
+   * The results of all branches on x, one after the other along the channels; an empty branch is x
+   * itself.
+   */
   readonly parallel: { readonly branches: readonly Layers[] }
 }
 

@@ -1,7 +1,9 @@
 /**
- * Arithmetic on number literals in types: Add, Sub, Mul, Lte, Divides and ConvDim. Any operand that is only `number` makes the
- * result `number` (or true). Exact up to 2^53; what no double holds is `number`. Schoolbook algorithms on strings of decimal digits, lowest first;
- * most parameters are unconstrained, because the compiler would expand every combination of digits to check a constraint.
+ * Arithmetic on number literals in types: Add, Sub, Mul, Lte, Divides and ConvDim. Any operand that
+ * is only `number` makes the result `number` (or true). Exact up to 2^53; what no double holds is
+ * `number`. Schoolbook algorithms on strings of decimal digits, lowest first; most parameters are
+ * unconstrained, because the compiler would expand every combination of digits to check a
+ * constraint.
  */
 
 interface Units {
@@ -106,14 +108,19 @@ type DigitQuotient<A, B, Count extends 1[] = []> = [Difference<A, B>] extends [n
   ? [`${Count['length']}`, A]
   : DigitQuotient<Difference<A, B>, B, [...Count, 1]>
 
-/** [quotient, remainder] by long division; the digits of A and of the quotient come highest first. */
+/**
+ * [quotient, remainder] by long division; the digits of A and of the quotient come highest first.
+ */
 type Quotient<A, B, Rest = '0', Out extends string = ''> = A extends `${infer D}${infer Lower}`
   ? DigitQuotient<Trim<`${D}${Rest & string}`>, B> extends [infer Q extends string, infer R extends string]
     ? Quotient<Lower, B, R, `${Out}${Q}`>
     : never
   : [Trim<Reverse<Out>>, Rest]
 
-/** Whether the numbers of Text, with spaces between, are whole and not negative; `number` passes. Of several texts each answers. */
+/**
+ * Whether the numbers of Text, with spaces between, are whole and not negative; `number` passes. Of
+ * several texts each answers.
+ */
 export type NotNegative<Text extends string> = Text extends `${string}-${string}` | `${string}.${string}` ? false : true
 /** The same, and above 0. */
 export type Whole<Text extends string> = Text extends '0' | `0 ${string}` | `${string} 0` | `${string} 0 ${string}`
@@ -177,8 +184,8 @@ export type WindowExtent<Kernel extends number, Dilation extends number> = numbe
     : NumberOf<Sum<Difference<Product<Digits<Kernel>, `${Dilation}`>, Digits<Dilation>>, '1'>>
 
 /**
- * Windows along one direction, as PyTorch counts them; 0 where not one fits. With Ceil a last, partial window is added
- * if it starts inside the input or the padding before it.
+ * Windows along one direction, as PyTorch counts them; 0 where not one fits. With Ceil a last,
+ * partial window is added if it starts inside the input or the padding before it.
  */
 export type ConvDim<
   In extends number,

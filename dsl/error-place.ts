@@ -1,17 +1,24 @@
 /**
- * Where in a list the mistake is: the sentence of a layer that does not fit under the name that flatLayers gives it, as run time says it.
- * Only where there is a mistake does the compiler come here.
+ * Where in a list the mistake is: the sentence of a layer that does not fit under the name that
+ * flatLayers gives it, as run time says it. Only where there is a mistake does the compiler come
+ * here.
  */
 import type { Entered, ApplyResult } from './walk'
 import type { AnyLayer, Arguments, Layers, Mark, Op } from './arguments'
 import type { Tensor } from './tensor'
 
 type Units = readonly unknown[]
-/** The layers of one list, and of the blocks in it: what stands before their names; how many places, adds, concats and muls have been. */
+/**
+ * The layers of one list, and of the blocks in it: what stands before their names; how many places,
+ * adds, concats and muls have been.
+ */
 type Space = readonly [prefix: string, places: Units, adds: Units, concats: Units, muls: Units]
 type Opened<Prefix extends string> = readonly [Prefix, readonly [], readonly [], readonly [], readonly []]
 
-/** A mistake of a whole segment, which is told where it ends: of the tiles that a mark before asks for. */
+/**
+ * A mistake of a whole segment, which is told where it ends: of the tiles that a mark before asks
+ * for.
+ */
 type OfTiles = `tile: ${number} tiles along ${string}`
 /** Last: name of the last op. */
 type TilesOf<Y, Last extends string> = Y extends `${string} more than the ${infer Most extends number} ${string}`
@@ -34,7 +41,10 @@ export type Found<X, N, A, Y extends string> = N extends Op
       >
 type Sentence<Result> = Result extends { readonly sentence: infer Text extends string } ? Text : never
 
-/** The sentence Y about a layer of L, or about the tiles of a segment in it; and the place in L where it belongs. */
+/**
+ * The sentence Y about a layer of L, or about the tiles of a segment in it; and the place in L
+ * where it belongs.
+ */
 export type FoundIn<X, L extends Layers, Y extends string> =
   Search<X, L, Opened<''>, ''> extends infer R
     ? R extends { readonly sentence: infer Text extends string; readonly at: infer At extends number }
@@ -50,7 +60,10 @@ type LastTile<L extends Layers, End extends number, Last extends number = End, I
   ? Last
   : LastTile<L, End, L[I['length'] & number]['op'] extends 'tile' | 'seq' ? I['length'] & number : Last, readonly [...I, unknown]>
 
-/** What the layers of L make of X, the names after them, and their last op's; or the mistake with its place in L. */
+/**
+ * What the layers of L make of X, the names after them, and their last op's; or the mistake with
+ * its place in L.
+ */
 type Search<X, L extends Layers, P extends Space, Last extends string, I extends Units = readonly []> = I['length'] extends L['length']
   ? { readonly tensor: X; readonly space: P; readonly last: Last }
   : [keyof Arguments] extends [L[I['length'] & number]['op']]
@@ -121,7 +134,9 @@ type Join<Z, N extends Op, Name extends string, P extends Space> = Z extends str
   : { readonly tensor: Z; readonly space: P; readonly last: Name }
 type Numbered<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlier['length'] & number
 
-/** "features.0: conv2d: ..."; where the name says what it is, as a block's join's does, "add1: ...". */
+/**
+ * "features.0: conv2d: ..."; where the name says what it is, as a block's join's does, "add1: ...".
+ */
 type Titled<Name extends string, N extends string, Y extends string> =
   LastPart<Name> extends N ? (Y extends `${N}: ${infer Rest}` ? `${Name}: ${Rest}` : `${Name}: ${Y}`) : `${Name}: ${Y}`
 type LastPart<Name extends string> = Name extends `${string}.${infer Rest}` ? LastPart<Rest> : WithoutNumber<Name>

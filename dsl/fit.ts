@@ -4,12 +4,18 @@ import type { FoundIn } from './error-place'
 import type { RepeatedName, Repeats } from './repeated-name'
 import type { Invalid, InputOf, LayersOf, Start } from './tensor'
 
-/** Without this option what may be absent looks like what is there, and no other sentence could be trusted. */
+/**
+ * Without this option what may be absent looks like what is there, and no other sentence could be
+ * trusted.
+ */
 type NotStrict = 'the compiler option strictNullChecks is off: put "strict": true into tsconfig.json'
 /** Y, where the compiler can tell it. */
 export type Strictly<Y> = undefined extends 0 ? Invalid<NotStrict> : Y
 
-/** What a list must be besides L: anything, unless one of its layers is a mistake; then a tuple with the sentence in its place. */
+/**
+ * What a list must be besides L: anything, unless one of its layers is a mistake; then a tuple with
+ * the sentence in its place.
+ */
 export type Fit<X, L extends Layers> = Strictly<
   Walked<X, L> extends string
     ? Misfit<L, FoundIn<X, L, Walked<X, L> & string>>

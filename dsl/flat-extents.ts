@@ -7,8 +7,9 @@ type Units = readonly unknown[]
 type Image = readonly [batch: number, channels: number, height: number, width: number]
 
 /**
- * What tiles of a segment that ends at each op of a list partition, in the order of Flat: what the op makes of images of shape S, or takes,
- * where it sums over the pixels. Behind them what comes out, which the loss that training appends takes.
+ * What tiles of a segment that ends at each op of a list partition, in the order of Flat: what the
+ * op makes of images of shape S, or takes, where it sums over the pixels. Behind them what comes
+ * out, which the loss that training appends takes.
  */
 export type FlatExtents<L, S extends Shape> = S extends readonly [
   infer B extends number,

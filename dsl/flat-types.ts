@@ -3,8 +3,9 @@ import type { LayerText } from './layer-text'
 import type { Loss } from './ops'
 
 /**
- * One op of the flattened model; a tuple, which costs the compiler far less than an object in long lists. `back` only where the op starts
- * a branch, and so is not the only one that reads its input: how many ops stand between that input and it.
+ * One op of the flattened model; a tuple, which costs the compiler far less than an object in long
+ * lists. `back` only where the op starts a branch, and so is not the only one that reads its input:
+ * how many ops stand between that input and it.
  */
 export type Entry = readonly [name: string, op: Op, text: string, back?: number]
 export type Entries = readonly Entry[]
@@ -13,7 +14,10 @@ export type Entries = readonly Entry[]
 export type Flat<L> = FlatList<L, '', undefined>
 
 type Units = readonly unknown[]
-/** Ops between a branch's input and what comes next, as long a tuple; undefined where nothing else reads the input. */
+/**
+ * Ops between a branch's input and what comes next, as long a tuple; undefined where nothing else
+ * reads the input.
+ */
 type Back = Units | undefined
 
 /** A list without marks and containers is mapped, which costs less. */
@@ -26,7 +30,10 @@ type Leaf<X, Name extends string> = X extends { readonly op: infer N extends Op;
   ? readonly [Name, N, LayerText<N, A>]
   : never
 
-/** The ops of a list, and how many places, adds and concats its namespace then has, from which names come. */
+/**
+ * The ops of a list, and how many places, adds and concats its namespace then has, from which names
+ * come.
+ */
 type FlatFrom<
   L,
   Prefix extends string,
@@ -139,7 +146,10 @@ type FlatBlock<
     : Unknown
 type Numbered<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlier['length'] & number
 
-/** E, and the loss that training appends where it has none: of images, which nothing has flattened, one by pixels. */
+/**
+ * E, and the loss that training appends where it has none: of images, which nothing has flattened,
+ * one by pixels.
+ */
 export type WithLoss<E> = E extends readonly [...Entry[], infer Last extends Entry]
   ? Last[1] extends Loss
     ? E

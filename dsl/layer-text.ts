@@ -1,6 +1,9 @@
 import { opRecords, type Op, type OpArguments } from './ops'
 
-/** A layer with all its options in one line of a plan: "conv2d 64 k3 p1", "maxPool2d k2", "linear 2"; a pointwise function by its own name. */
+/**
+ * A layer with all its options in one line of a plan: "conv2d 64 k3 p1", "maxPool2d k2", "linear
+ * 2"; a pointwise function by its own name.
+ */
 export const layerText = (op: Op, args: OpArguments[Op]): string => {
   if ('function' in args) return args.function
   const given = args as Readonly<Record<string, unknown>>

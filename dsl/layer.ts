@@ -10,8 +10,9 @@ interface None {
 }
 
 /**
- * A layer is data that can be called: staging walks `op` and `args`, the call gives fp-ts `pipe` its types; without a tensor it gives the
- * layer again, so that `relu()` is `relu`. Declared `in out` so that the compiler need not compare whole rule tables to find the variance.
+ * A layer is data that can be called: staging walks `op` and `args`, the call gives fp-ts `pipe`
+ * its types; without a tensor it gives the layer again, so that `relu()` is `relu`. Declared `in
+ * out` so that the compiler need not compare whole rule tables to find the variance.
  */
 export interface Layer<in out N extends keyof Arguments, in out A> {
   readonly op: N
@@ -31,13 +32,19 @@ type NoTensor<X, N extends string> = X extends None
 
 type Given<A> = A extends infer B ? B : never
 
-/** What makes layers is not one itself: what the compiler then says stands where a layer has its op, in types only. */
+/**
+ * What makes layers is not one itself: what the compiler then says stands where a layer has its op,
+ * in types only.
+ */
 interface Uncalled<P extends string> {
   readonly op: Invalid<`the function ${P} is not a layer; call it, as in ${P}()`>
   readonly args: {}
 }
 
-/** Makes layers of an op from its options. The result is hidden from inference, by which a list's other layers would suggest their options. */
+/**
+ * Makes layers of an op from its options. The result is hidden from inference, by which a list's
+ * other layers would suggest their options.
+ */
 export interface LayerMaker<in out P extends keyof Told> extends Uncalled<P> {
   <const A extends Partial<Told[P]> & object>(options: Strictly<Options<P, A>> & A): Layer<P, Given<A>>
 }
@@ -50,7 +57,10 @@ export interface DefaultLayerMaker<in out P extends keyof Told> extends Uncalled
 
 const isTensor = (value: unknown): value is AnyTensor => typeof value === 'object' && value !== null && 'layers' in value
 
-/** Makes a layer: data, and a function that appends it to a tensor's layers. Options that no compiler saw are kept, for trace to refuse. */
+/**
+ * Makes a layer: data, and a function that appends it to a tensor's layers. Options that no
+ * compiler saw are kept, for trace to refuse.
+ */
 export const layer = <N extends keyof Arguments, const A>(op: N, args: A): Layer<N, A> => {
   const data = { op, args }
   const call = (given?: unknown): unknown =>

@@ -15,10 +15,16 @@ export const linear = layerMaker('linear')
 /** y = x > 0 ? x : slope · x; slope 0.01 by default. */
 export const leakyRelu = defaultLayerMaker('leakyRelu')
 
-/** The transpose of a convolution, [B, C, H, W] to [B, out, (H - 1) s - 2 p + d (k - 1) + outputPadding + 1, ...]; weights are [C, out / groups, kh, kw]. */
+/**
+ * The transpose of a convolution, [B, C, H, W] to [B, out, (H - 1) s - 2 p + d (k - 1) +
+ * outputPadding + 1, ...]; weights are [C, out / groups, kh, kw].
+ */
 export const convTranspose2d = layerMaker('convTranspose2d')
 
-/** (x - mean) / sqrt(variance + eps) of each channel, over all images and pixels (Ioffe and Szegedy, 2015), times weight plus bias. */
+/**
+ * (x - mean) / sqrt(variance + eps) of each channel, over all images and pixels (Ioffe and Szegedy,
+ * 2015), times weight plus bias.
+ */
 export const batchNorm = defaultLayerMaker('batchNorm')
 
 /** The same of each group of channels of each image (Wu and He, 2018). */
@@ -34,27 +40,35 @@ export const resize = layerMaker('resize')
 export const adaptiveAvgPool2d = layerMaker('adaptiveAvgPool2d')
 
 /**
- * [B, C · factor², H, W] to [B, C, H · factor, W · factor], as torch.nn.PixelShuffle: the factor² channels that follow each other become a
- * square of pixels, row by row (Shi et al., 2016). Refused where factor² does not divide the channels.
+ * [B, C · factor², H, W] to [B, C, H · factor, W · factor], as torch.nn.PixelShuffle: the factor²
+ * channels that follow each other become a square of pixels, row by row (Shi et al., 2016). Refused
+ * where factor² does not divide the channels.
  */
 export const pixelShuffle = layerMaker('pixelShuffle')
 
 /**
- * [B, C, H · factor, W · factor] to [B, C · factor², H, W], as torch.nn.PixelUnshuffle: each square of pixels becomes channels of one, row by
- * row. Refused where the factor does not divide height and width.
+ * [B, C, H · factor, W · factor] to [B, C · factor², H, W], as torch.nn.PixelUnshuffle: each square
+ * of pixels becomes channels of one, row by row. Refused where the factor does not divide height
+ * and width.
  */
 export const pixelUnshuffle = layerMaker('pixelUnshuffle')
 
 /**
- * Rows and columns around [B, C, H, W], as torch.nn.functional.pad: zeros, or with `mode` what the image has at its edges, reflected or
- * repeated. Refused where a padding that reflects is not less than the image.
+ * Rows and columns around [B, C, H, W], as torch.nn.functional.pad: zeros, or with `mode` what the
+ * image has at its edges, reflected or repeated. Refused where a padding that reflects is not less
+ * than the image.
  */
 export const pad = layerMaker('pad')
 
-/** Mean over the pixels that count of -log softmax(scores)[class], by their class's weight; of scores [B, N, H, W]. */
+/**
+ * Mean over the pixels that count of -log softmax(scores)[class], by their class's weight; of
+ * scores [B, N, H, W].
+ */
 export const pixelCrossEntropy = defaultLayerMaker('pixelCrossEntropy')
 
-/** Zeroes each element with probability `rate` in training, and scales the others by 1 / (1 - rate). */
+/**
+ * Zeroes each element with probability `rate` in training, and scales the others by 1 / (1 - rate).
+ */
 export const dropout = layerMaker('dropout')
 
 /** y = max(x, 0). */
@@ -64,8 +78,8 @@ export const relu = layer('relu', {})
 export const globalAvgPool = layer('globalAvgPool', {})
 
 /**
- * The largest element of each channel: [B, C, H, W] to [B, C], as torch.nn.AdaptiveMaxPool2d(1). Its gradient goes to the first of equals in
- * the order of rows; a NaN is the largest.
+ * The largest element of each channel: [B, C, H, W] to [B, C], as torch.nn.AdaptiveMaxPool2d(1).
+ * Its gradient goes to the first of equals in the order of rows; a NaN is the largest.
  */
 export const globalMaxPool = layer('globalMaxPool', {})
 
@@ -78,5 +92,8 @@ export const softmaxCrossEntropy = layer('softmaxCrossEntropy', {})
 /** Mean over all elements of (prediction - target)^2. */
 export const meanSquaredError = layer('meanSquaredError', {})
 
-/** Asks for tile counts, such as { H: 4, W: 4 }, for the segment that it stands in: how many, not how large. */
+/**
+ * Asks for tile counts, such as { H: 4, W: 4 }, for the segment that it stands in: how many, not
+ * how large.
+ */
 export const tile = layerMaker('tile')

@@ -8,8 +8,8 @@ import type { Accept, AnyTensor, InputOf, LayersOf, ShapeOf, Start, Tensor } fro
 declare const scores: unique symbol
 
 /**
- * A network under a name; `input` [B, C, H, W] is what it is checked and planned for unless another is given. In types its name N, its
- * input S, what it makes of it, Y, and its layers L.
+ * A network under a name; `input` [B, C, H, W] is what it is checked and planned for unless another
+ * is given. In types its name N, its input S, what it makes of it, Y, and its layers L.
  */
 export interface Model<N extends string = string, S extends Shape = Shape, Y = unknown, L extends Layers = Layers> {
   readonly name: N
@@ -26,8 +26,8 @@ type Scores<S extends Shape, L extends Layers> =
   WalkToEnd<Start<S>, L> extends infer Y ? (Y extends Tensor<infer Z, infer _F, infer _G, infer _O, infer _W> ? Z : Shape) : never
 
 /**
- * A model from its layers. A layer that does not fit what comes before it is an error at that layer; without `input`, as far as it fits
- * images of no size.
+ * A model from its layers. A layer that does not fit what comes before it is an error at that
+ * layer; without `input`, as far as it fits images of no size.
  */
 export const model = <const N extends string, const L extends Layers, const S extends Shape = Images4>(definition: {
   readonly name: N

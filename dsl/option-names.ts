@@ -1,4 +1,7 @@
-/** What is said of options that a layer does not know, or lacks: at run time and, with the same sentences, in types. */
+/**
+ * What is said of options that a layer does not know, or lacks: at run time and, with the same
+ * sentences, in types.
+ */
 import type { MarkArguments } from './arguments'
 import { opRecords, type Op, type OpArguments } from './ops'
 import { allDims } from './ops/op-record'

@@ -3,8 +3,9 @@ import type { Model } from './model'
 import type { Right, Sketch } from './plan-types'
 
 /**
- * A plan for a model: `export default planFor(model)({ ... })` compiles only while the plan fits the model, with one sentence at
- * the field that is wrong. It returns the plan as it is; what types cannot know is checked where the plan is used.
+ * A plan for a model: `export default planFor(model)({ ... })` compiles only while the plan fits
+ * the model, with one sentence at the field that is wrong. It returns the plan as it is; what types
+ * cannot know is checked where the plan is used.
  */
 export const planFor =
   <const M extends Model>(_model: M) =>

@@ -23,7 +23,9 @@ export type Following<E extends readonly unknown[]> = readonly [...E, unknown] e
     : never
   : never
 
-/** Positions that neither stand as written nor in a pool's exchange with the rectifier before it. */
+/**
+ * Positions that neither stand as written nor in a pool's exchange with the rectifier before it.
+ */
 type Misplaced<E extends Entries, O extends readonly number[], W extends readonly unknown[], F extends readonly unknown[]> = {
   [K in keyof W]: O[K & keyof O] extends infer A extends number
     ? number extends A
@@ -65,7 +67,10 @@ type OrderFrom<E extends Entries, O extends readonly number[], Done extends read
           ]
   : unknown
 
-/** The rest of the order where A and what follows it are the rectifier at `First` and the pool at `Second`, exchanged. */
+/**
+ * The rest of the order where A and what follows it are the rectifier at `First` and the pool at
+ * `Second`, exchanged.
+ */
 type Exchanged<E extends Entries, First extends number, Second, A, Rest extends readonly number[]> = [A, Rest[0]] extends [Second, First]
   ? Exchangeable<E[First], E[A & number], 'not'> extends never
     ? Rest

@@ -63,8 +63,8 @@ const isReadNextOnly = (layers: readonly PlannedLayer[], place: number): boolean
   layers.every(({ inputs }, reader) => inputs.includes(place + 1) === (reader === place + 1))
 
 /**
- * Why these are not the positions of all layers, each in its place or a max pool before the rectifier that it follows, whose output
- * nothing else reads.
+ * Why these are not the positions of all layers, each in its place or a max pool before the
+ * rectifier that it follows, whose output nothing else reads.
  */
 export const validateOrder = (layers: readonly PlannedLayer[], order: readonly number[]): string | undefined => {
   if (order.length !== layers.length) return `order: the model has ${layers.length} layers, its loss included, the order ${order.length}`
@@ -146,7 +146,9 @@ const isTransformable = (args: OpArguments['conv2d']): boolean => {
   return [...stride, ...dilation, args.groups ?? 1].every((one) => one === 1) && kernel.every((taps) => taps === 3)
 }
 
-/** Why a segment cannot run these of its layers by Winograd; whether a device can is its own to say. */
+/**
+ * Why a segment cannot run these of its layers by Winograd; whether a device can is its own to say.
+ */
 const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
   firstDefined(segment.winograd ?? [], (name) => {
     const layer = layers.find((one) => one.name === name)
@@ -156,7 +158,10 @@ const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegme
     return `winograd: there is none for ${name} (${layerText(layer.op, layer.args)}); it takes 3x3 kernels with strides and dilations of 1 and one group`
   })
 
-/** Why the segment at `place` cannot run forward again before the backward of the next one that does not. */
+/**
+ * Why the segment at `place` cannot run forward again before the backward of the next one that does
+ * not.
+ */
 export const validateRematerializations = (
   segments: readonly Pick<PlanSegment, 'repeats' | 'recompute'>[],
   place: number
@@ -178,11 +183,17 @@ export const validateHostRows = (
     ? undefined
     : `streams: the output of ${name} passes segment ${from}..${to} in bands of rows, so its grid must be 1x${H}x1 instead of ${B}x${H}x${W}`
 
-/** Why outputs of these of a segment's layers cannot leave it for the host, as far as its own layers tell. */
+/**
+ * Why outputs of these of a segment's layers cannot leave it for the host, as far as its own layers
+ * tell.
+ */
 const validateHostTensor = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
   firstDefined(segment.streams ?? [], (name) => outsideError(layers, segment, 'streams', name) ?? validateHostRows(name, segment))
 
-/** Why segments do not cover the layers, which stand (and number tensors) in the order in which they run, or are tiled where that is not exact. */
+/**
+ * Why segments do not cover the layers, which stand (and number tensors) in the order in which they
+ * run, or are tiled where that is not exact.
+ */
 export const validateSegments = (layers: readonly PlannedLayer[], segments: readonly UnnamedSegment[]): string | undefined => {
   const end = layers.length
   const early = (to: number): string => `the segments end at ${to}, but the model has ${end} layers, its loss included`
@@ -210,7 +221,10 @@ export const validateSegments = (layers: readonly PlannedLayer[], segments: read
       })
 }
 
-/** Why tensors cannot wait on the host, as far as names tell; when they are made and read, only lowering knows. */
+/**
+ * Why tensors cannot wait on the host, as far as names tell; when they are made and read, only
+ * lowering knows.
+ */
 export const validateSwapSchedule = (layers: readonly PlannedLayer[], residence: readonly PlanHostStay[]): string | undefined => {
   const tensors = new Set(
     layers.flatMap(({ name, op }) => [`output of ${name}`, `input of ${name}`, ...(op === 'maxPool2d' ? [`indices of ${name}`] : [])])
@@ -246,8 +260,9 @@ export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly num
   order.map((position, place) => ({ ...layers[position]!, inputs: layers[place]!.inputs }))
 
 /**
- * Checks a plan against a model's layers and its own input, where it has one: the sentences that planFor's types give, the first
- * of them. For JSON, for JavaScript, and for what types are too wide to tell.
+ * Checks a plan against a model's layers and its own input, where it has one: the sentences that
+ * planFor's types give, the first of them. For JSON, for JavaScript, and for what types are too
+ * wide to tell.
  */
 export const checkPlan = <P extends Plan>(layers: readonly PlannedLayer[], own: Shape | undefined, plan: P): E.Either<string, P> => {
   const mistake =

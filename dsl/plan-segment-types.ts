@@ -8,7 +8,10 @@ import type { Invalid } from './tensor'
 
 type Segments = readonly PlanSegment[]
 
-/** Why segments do not cover the layers, which stand in the order in which they run, or are not exact. */
+/**
+ * Why segments do not cover the layers, which stand in the order in which they run, or are not
+ * exact.
+ */
 export type RightSegments<E, S extends Segments> = number extends S['length']
   ? unknown
   : E extends Entries
@@ -102,7 +105,10 @@ type TiledError<E extends Entries, F extends readonly unknown[], From extends nu
     : `cannot tile along ${ShowDims<Exclude<D, LastDims<X[1]>>>}; ${X[1]} allows ${ShowDims<LastDims<X[1]>>}`
   : undefined
 
-/** Of the op at position K where it needs statistics along D of what its own segment makes, or of the net's input. */
+/**
+ * Of the op at position K where it needs statistics along D of what its own segment makes, or of
+ * the net's input.
+ */
 type StatisticsError<X extends Entry, From extends number, K extends number, D extends string> = X[1] extends Normalisation
   ? [D & StatisticsOf<X[1], X[2] extends `${string} frozen` ? { readonly frozen: true } : {}>, BackOf<X>] extends [
       infer Needed extends string,
@@ -169,7 +175,10 @@ type WinogradWithin<E extends Entries, F extends readonly unknown[], K, To, Name
       E[K & number][1] extends 'conv2d' ? (Transformable<E[K & number][2]> extends true ? Names | E[K & number][0] : Names) : Names
     >
 
-/** Whether there is a way by Winograd to compute a convolution of this text; a text that is not known passes. */
+/**
+ * Whether there is a way by Winograd to compute a convolution of this text; a text that is not
+ * known passes.
+ */
 type Transformable<Text extends string> = Text extends `conv2d ${string} k${infer K} ${infer Rest}`
   ? Three<K> extends false
     ? false
@@ -235,7 +244,10 @@ type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
     ? false
     : true
 
-/** Why outputs of these of a segment's layers cannot leave it for the host in bands of rows, at the names that are wrong. */
+/**
+ * Why outputs of these of a segment's layers cannot leave it for the host in bands of rows, at the
+ * names that are wrong.
+ */
 type StreamError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
   readonly streams: infer W extends readonly [string, ...string[]]
 }

@@ -5,7 +5,9 @@ import type { Invalid } from './tensor'
 /** As many as in a list, of which nothing is asked. */
 export type Places<L extends readonly unknown[]> = { readonly [K in keyof L]: unknown }
 
-/** Fields of G that Known does not have: "a segment has no field winogad; did you mean winograd?" */
+/**
+ * Fields of G that Known does not have: "a segment has no field winogad; did you mean winograd?"
+ */
 export type UnknownFields<G, Known, Words extends string> = {
   readonly [K in Exclude<keyof G, keyof Known> & string]: Invalid<`${Words} ${K}${Suggestion<Close<K, keyof Known & string>>}`>
 }

@@ -10,15 +10,19 @@ import type { Images } from './input-shape'
 import type { BytesOf, Shape, ShowShape } from './shape'
 import type { Invalid } from './tensor'
 
-/** A plan with figures that it may not have; and one with fields that are forgotten, too: for those there are sentences. */
+/**
+ * A plan with figures that it may not have; and one with fields that are forgotten, too: for those
+ * there are sentences.
+ */
 interface Drawn extends Omit<Plan, 'predicted'> {
   readonly predicted: PlanFigures & object
 }
 export type Sketch = Partial<Drawn>
 
 /**
- * What a plan must be besides P to fit the model M: anything, and Invalid at the field that is wrong. What staging and plan-rules.ts do at
- * run time, with the same sentences; where a type is wider than one value, only run time knows.
+ * What a plan must be besides P to fit the model M: anything, and Invalid at the field that is
+ * wrong. What staging and plan-rules.ts do at run time, with the same sentences; where a type is
+ * wider than one value, only run time knows.
  */
 export type Right<M extends Model, P> = [keyof P] extends [keyof Plan]
   ? [Missing<P>] extends [never]

@@ -18,8 +18,9 @@ export const validateNames = (layers: readonly FlatLayer[]): string | undefined 
 type Units = readonly unknown[]
 
 /**
- * Whether two layers of a list have the same name. Mostly that is told by the names that are given in each list by itself, one level of lists
- * after the other, equal lists once; only where one comes twice, is like a place or a join, or has a dot, all names of the list are looked at.
+ * Whether two layers of a list have the same name. Mostly that is told by the names that are given
+ * in each list by itself, one level of lists after the other, equal lists once; only where one
+ * comes twice, is like a place or a join, or has a dot, all names of the list are looked at.
  */
 export type Repeats<L> = Look<Held<L>>
 
@@ -45,8 +46,8 @@ type Told<L, Seen> = Again extends Seen ? All<L, Seen> : [Place | LikePlace] ext
 type All<L, Seen> = FirstRepeated<Flat<L>> extends string ? true : Extract<Seen, Held<unknown>>
 
 /**
- * Beside names and lists: one is given again, or may be, as one with a dot is like a layer's in a list inside, and `add` like a block's join; a
- * layer goes by its place; a name is like a place.
+ * Beside names and lists: one is given again, or may be, as one with a dot is like a layer's in a
+ * list inside, and `add` like a block's join; a layer goes by its place; a name is like a place.
  */
 type Again = 0
 type Place = 1

@@ -9,7 +9,10 @@ export { allDims, type Dim }
 
 type Records = typeof opRecords
 
-/** What a segment that ends in Last, so far, can be tiled along when another op follows; Last is never at its start. */
+/**
+ * What a segment that ends in Last, so far, can be tiled along when another op follows; Last is
+ * never at its start.
+ */
 export type InsideDims<Last extends Op> = [Last] extends [never] ? Dim : Records[Last]['segment']['inside'][number]
 /** What a segment can be tiled along with P as its last op. */
 export type LastDims<P extends Op> = Records[P]['segment']['last'][number]
@@ -19,7 +22,10 @@ export type InPlace<P extends Op, A> = A extends { readonly derivativeOfOutput: 
 /** Whether an op overwrites its input: one whose derivative is known from its output does. */
 export const isInPlace = (op: Op, args: OpArguments[Op]): boolean => 'derivativeOfOutput' in args || opRecords[op].segment.inPlace
 
-/** Dimensions over which this op needs statistics of its whole input; a frozen batchNorm has its running statistics. */
+/**
+ * Dimensions over which this op needs statistics of its whole input; a frozen batchNorm has its
+ * running statistics.
+ */
 export const statisticsOf = (op: Op, args: OpArguments[Op]): readonly Dim[] =>
   'frozen' in args && args.frozen === true ? [] : opRecords[op].segment.statistics
 
@@ -28,10 +34,16 @@ export type Normalisation = { [P in Op]: Records[P]['segment']['statistics'] ext
 /** The type of what statisticsOf returns; what may be frozen passes. */
 export type StatisticsOf<P extends Op, A> = true extends Option<A, 'frozen', false> ? never : Records[P]['segment']['statistics'][number]
 
-/** Ops that reduce what tiles partition: the tiles of a segment that one of them ends are those of what it takes. */
+/**
+ * Ops that reduce what tiles partition: the tiles of a segment that one of them ends are those of
+ * what it takes.
+ */
 export type Summing = { [P in Op]: Records[P]['segment']['reduces'] extends true ? P : never }[Op]
 
-/** Why the last op of a segment, which takes shape T and makes S, has fewer images, rows or columns than C asks for tiles. */
+/**
+ * Why the last op of a segment, which takes shape T and makes S, has fewer images, rows or columns
+ * than C asks for tiles.
+ */
 export type MoreTiles<C, Last, T extends Shape, S extends Shape> = [Last] extends [Summing]
   ? MoreThan<C, T, 'input'>
   : MoreThan<C, S, 'output'>
@@ -51,7 +63,10 @@ type MoreAlong<C, S extends Shape, D extends Dim, Place extends number, Unit ext
     : undefined
   : undefined
 
-/** What a segment that starts from a tensor of this shape can be tiled along: images whole, vectors and losses by rows. */
+/**
+ * What a segment that starts from a tensor of this shape can be tiled along: images whole, vectors
+ * and losses by rows.
+ */
 export const dimsAtStart = (shape: Shape): readonly Dim[] => (shape.length === 4 ? allDims : ['B'])
 
 /** The type of what dimsAtStart returns; a shape of unknown rank may be an image. */

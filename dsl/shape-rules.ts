@@ -3,7 +3,10 @@ import { validateOptions } from './option-names'
 import { opRecords, type Op, type OpArguments } from './ops'
 import type { ShapeRule } from './shape'
 
-/** Refuses options that the op does not know, and asks for those that it needs: an untyped program may have misspelt them. */
+/**
+ * Refuses options that the op does not know, and asks for those that it needs: an untyped program
+ * may have misspelt them.
+ */
 const checked =
   <P extends Op>(op: P): ShapeRule<OpArguments[P]> =>
   (args, inputs, start) => {

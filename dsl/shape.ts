@@ -1,7 +1,10 @@
 import * as E from 'fp-ts/Either'
 import type { Mul } from './arithmetic'
 
-/** [B, C, H, W] of an image batch, [B, C] of vectors, [] of a loss; `number` where a size is known at run time only. */
+/**
+ * [B, C, H, W] of an image batch, [B, C] of vectors, [] of a loss; `number` where a size is known
+ * at run time only.
+ */
 export type Shape = readonly number[]
 
 /** S, where a size that is a type parameter's is any. */
@@ -35,7 +38,8 @@ export type BytesOf<S extends Shape, Element extends number = 4> = S extends rea
       : number
 
 /**
- * The output's shape, or one sentence that says why there is none. `start`: the shape with which the innermost block, or the net, starts.
+ * The output's shape, or one sentence that says why there is none. `start`: the shape with which
+ * the innermost block, or the net, starts.
  */
 export type ShapeRule<A> = (args: A, inputs: readonly Shape[], start: Shape) => E.Either<string, Shape>
 

@@ -12,7 +12,10 @@ export interface AnyTensor {
 declare const segment: unique symbol
 declare const mistake: unique symbol
 
-/** The shapes that a segment's layers have written so far, the last one first. They are only added up where a budget asks. */
+/**
+ * The shapes that a segment's layers have written so far, the last one first. They are only added
+ * up where a budget asks.
+ */
 export interface Writes<S extends Shape, Before> {
   readonly last: S
   readonly before: Before
@@ -43,30 +46,40 @@ export type Marks = readonly [
 ]
 
 /**
- * What the layers before know of the segment so far. Ops follow each other in the flattened list's order, whatever they read; so one
- * segment goes on from the end of a branch into the next one.
+ * What the layers before know of the segment so far. Ops follow each other in the flattened list's
+ * order, whatever they read; so one segment goes on from the end of a branch into the next one.
  */
 export type Segment = readonly [
   /** Its last op so far; never at its start. */
   last: Op,
   /** What that op takes; at the start what the segment starts with. */
   taken: Shape,
-  /** Why it cannot be tiled along all dimensions where an op in it needs statistics; never where none does. */
+  /**
+   * Why it cannot be tiled along all dimensions where an op in it needs statistics; never where
+   * none does.
+   */
   statistical: string,
   marks: Marks
 ]
 
-/** What a tensor stands in, with the shape with which that starts; and the layers before the list that is being walked through. */
+/**
+ * What a tensor stands in, with the shape with which that starts; and the layers before the list
+ * that is being walked through.
+ */
 export type Around = readonly [of: 'net' | 'block', start: Shape, layers: Layers]
 
-/** How a tensor came about: the number of the segment that made it, as of Marks, and none for the net's input; and what it stands in. */
+/**
+ * How a tensor came about: the number of the segment that made it, as of Marks, and none for the
+ * net's input; and what it stands in.
+ */
 export type Origin = readonly [segment: readonly unknown[], around: Around]
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- Any tensor is assignable to `Tensor`, whatever made it. */
 /**
- * What the types know of a tensor: its shape S; F, the dimensions along which the segment that ends here can be tiled; the segment G and
- * what it wrote, W; and its origin O. W is a chain as long as the segment, which to compare costs: so that the compiler never does, tensors
- * are taken apart by `infer` in every place. `Tensor` stands for any tensor, `Tensor<S>` for any of shape S.
+ * What the types know of a tensor: its shape S; F, the dimensions along which the segment that ends
+ * here can be tiled; the segment G and what it wrote, W; and its origin O. W is a chain as long as
+ * the segment, which to compare costs: so that the compiler never does, tensors are taken apart by
+ * `infer` in every place. `Tensor` stands for any tensor, `Tensor<S>` for any of shape S.
  */
 export interface Tensor<
   S extends Shape = Shape,

@@ -96,13 +96,17 @@ const applyTile = (counts: MarkArguments['tile'], isInBlock: boolean, segment: S
       )
 }
 
-/** "features.0: conv2d: ..."; where the name says what it is, as a block's join's does, "add1: ...". */
+/**
+ * "features.0: conv2d: ..."; where the name says what it is, as a block's join's does, "add1: ...".
+ */
 const under = ({ name, op }: FlatLayer, sentence: string): string => {
   const isNamedSo = /[^.]*$/.exec(name)![0].replace(/\d+$/, '') === op && sentence.startsWith(`${op}: `)
   return `${name}: ${isNamedSo ? sentence.slice(`${op}: `.length) : sentence}`
 }
 
-/** The layer's output and the segment that ends with it; `shapes` are those of all tensors so far. */
+/**
+ * The layer's output and the segment that ends with it; `shapes` are those of all tensors so far.
+ */
 const apply = (
   layer: FlatLayer,
   shapes: readonly Shape[],
@@ -126,8 +130,9 @@ const apply = (
 }
 
 /**
- * All layers with their shapes, for images of shape [B, C, H, W]; or one sentence about the first layer that does not fit, the
- * same that the types give. Checks at run time what the types could not know: sizes read from a file, models that no compiler saw.
+ * All layers with their shapes, for images of shape [B, C, H, W]; or one sentence about the first
+ * layer that does not fit, the same that the types give. Checks at run time what the types could
+ * not know: sizes read from a file, models that no compiler saw.
  */
 export const trace = (layers: Layers, input: Shape): E.Either<string, readonly TracedLayer[]> => {
   if (input.length !== 4) return E.left(`input: takes images BxCxHxW, not ${showShape(input)}`)

@@ -6,7 +6,10 @@ import type { Size } from './ops/options'
 import type { Shape, SizesOf } from './shape'
 import type { AnyTensor, BytesWritten, Counts, NoWrites, Origin, Segment, ShapeOf, Tensor, Writes } from './tensor'
 
-/** The tensor, or the sentence that says why there is none: a string, which the compiler tells from a tensor without looking into it. */
+/**
+ * The tensor, or the sentence that says why there is none: a string, which the compiler tells from
+ * a tensor without looking into it.
+ */
 export type ApplyResult<X, N, A> =
   X extends Tensor<infer S, infer F, infer G, infer O, infer W>
     ? N extends Op
@@ -116,7 +119,10 @@ type Asked = keyof MarkArguments['tile']
 type Later<C extends Counts, A> = Omit<C, keyof A> & A
 type Why<F extends Dim, Statistical extends string> = [Statistical] extends [never] ? `this segment allows ${ShowDims<F>}` : Statistical
 
-/** What the branches of a block make of X, joined. Y: the end of the branch before, whose segment goes on; X at first. */
+/**
+ * What the branches of a block make of X, joined. Y: the end of the branch before, whose segment
+ * goes on; X at first.
+ */
 type Branches<
   X,
   Y,
@@ -148,8 +154,9 @@ type Joined<X, Y, Join extends 'add' | 'concat' | 'mul', Shapes extends readonly
     : never
 
 /**
- * The tensor after the layers of L from place I on, or the sentence of the first that does not fit. Lists are indexed: of each rest of a
- * list the compiler would make a type, and go through all that is in it. From a layer that is not known on, nothing is.
+ * The tensor after the layers of L from place I on, or the sentence of the first that does not fit.
+ * Lists are indexed: of each rest of a list the compiler would make a type, and go through all that
+ * is in it. From a layer that is not known on, nothing is.
  */
 export type Walk<X, L extends Layers> = [number] extends [L['length']]
   ? Tensor
@@ -157,7 +164,10 @@ export type Walk<X, L extends Layers> = [number] extends [L['length']]
 type UnknownPlaces<L extends Layers> = {
   readonly [K in keyof L]: [keyof Arguments] extends [L[K]['op']] ? (K extends `${infer Place extends number}` ? Place : never) : never
 }[number]
-/** End: where it pauses, because a layer is not known, or because the compiler follows a chain of a thousand at most. */
+/**
+ * End: where it pauses, because a layer is not known, or because the compiler follows a chain of a
+ * thousand at most.
+ */
 type Steps<X, L extends Layers, End, I extends readonly unknown[] = readonly []> = I['length'] extends End
   ? I['length'] extends L['length']
     ? X
@@ -172,7 +182,10 @@ type Steps<X, L extends Layers, End, I extends readonly unknown[] = readonly []>
       : Steps<Y, L, End, readonly [...I, unknown]>
     : never
 
-/** The same from the start of a list, where nothing may be known of X either; nor, while the compiler infers it, of L. */
+/**
+ * The same from the start of a list, where nothing may be known of X either; nor, while the
+ * compiler infers it, of L.
+ */
 export type Walked<X, L extends Layers> = [unknown] extends [X] ? Tensor : [L] extends [never] ? Tensor : Walk<Started<X>, L>
 /** X, of which a size that is a type parameter's is any. */
 export type Started<X> = X extends Tensor<infer S, infer F, infer G, infer O, infer W> ? Tensor<SizesOf<S>, F, G, O, W> : X

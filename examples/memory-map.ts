@@ -1,6 +1,7 @@
 /**
- * Draws the memory of a training step as it is planned, every buffer at its address over the time that it lives: plain training beside the
- * same step in a budget. What it prints is docs/memory-map.svg:
+ * Draws the memory of a training step as it is planned, every buffer at its address over the time
+ * that it lives: plain training beside the same step in a budget. What it prints is
+ * docs/memory-map.svg:
  *
  *     npx ts-node examples/memory-map.ts > docs/memory-map.svg
  */

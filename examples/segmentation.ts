@@ -1,6 +1,7 @@
 /**
- * DeepLabv3+ learns, in less memory than plain training takes, which tissue is stained brown (DAB) in a real image; labels come from colour
- * deconvolution. In the end a picture shows image, labels and prediction side by side: out/segmentation.png.
+ * DeepLabv3+ learns, in less memory than plain training takes, which tissue is stained brown (DAB)
+ * in a real image; labels come from colour deconvolution. In the end a picture shows image, labels
+ * and prediction side by side: out/segmentation.png.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +19,10 @@ const image = join(__dirname, 'data', 'ihc', 'ihc.png')
 const out = join(__dirname, '..', 'out')
 const at = (name: string): string => join(out, name)
 
-/** Optical densities of haematoxylin, eosin and DAB (Ruifrok and Johnston, "Quantification of histochemical staining", 2001). */
+/**
+ * Optical densities of haematoxylin, eosin and DAB (Ruifrok and Johnston, "Quantification of
+ * histochemical staining", 2001).
+ */
 const stains = [
   [0.65, 0.7, 0.29],
   [0.07, 0.99, 0.11],
@@ -35,7 +39,9 @@ const brown = (densities: Vector): number => dot(cross(stains[0], stains[1]), de
 /** From this density of DAB on, tissue counts as stained. */
 const stained = 0.25
 
-/** 1 where the image is stained, blurred so far that a stained cell's pale nucleus belongs to it. */
+/**
+ * 1 where the image is stained, blurred so far that a stained cell's pale nucleus belongs to it.
+ */
 const labelsOf = async (): Promise<{ readonly labels: Uint8Array; readonly height: number; readonly width: number }> => {
   const { data, info } = await sharp(image).removeAlpha().blur(4).raw().toBuffer({ resolveWithObject: true })
   const density = (value: number): number => -Math.log10(Math.max(value, 1) / 255)

@@ -1,6 +1,6 @@
 /**
- * Trains VGG-16 to tell stained tissue from fundus photographs, on random crops of two real images, in a fifth of the memory
- * that plain training takes. `npm start` runs it.
+ * Trains VGG-16 to tell stained tissue from fundus photographs, on random crops of two real images,
+ * in a fifth of the memory that plain training takes. `npm start` runs it.
  */
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'

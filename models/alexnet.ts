@@ -19,7 +19,10 @@ const features = seq('features', [
   pool
 ])
 
-/** For features of 256x6x6 (images of 224x224, where torchvision's adaptive pooling changes nothing). */
+/**
+ * For features of 256x6x6 (images of 224x224, where torchvision's adaptive pooling changes
+ * nothing).
+ */
 const classicHead = <const C extends number>(classes: C) =>
   [
     named('flatten', flatten),
@@ -37,7 +40,10 @@ const classicHead = <const C extends number>(classes: C) =>
 type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
 
-/** AlexNet as in "One weird trick for parallelizing convolutional neural networks" (Krizhevsky, 2014), layers named as in torchvision. */
+/**
+ * AlexNet as in "One weird trick for parallelizing convolutional neural networks" (Krizhevsky,
+ * 2014), layers named as in torchvision.
+ */
 export const alexnet = checking(
   'alexnet',
   <const C extends number, const H extends Head = 'gap'>({

@@ -4,8 +4,9 @@ const atrous = <const N extends string, const D extends number>(name: N, d: D) =
   seq(name, [conv2d({ out: 256, k: 3, p: d, d, bias: false }), batchNorm(), relu])
 
 /**
- * Atrous spatial pyramid pooling (Chen et al., "Rethinking atrous convolution for semantic image segmentation", 2017) to 256 channels,
- * layers named as in torchvision. The branch of the whole image normalises one value per channel and image: training takes two images.
+ * Atrous spatial pyramid pooling (Chen et al., "Rethinking atrous convolution for semantic image
+ * segmentation", 2017) to 256 channels, layers named as in torchvision. The branch of the whole
+ * image normalises one value per channel and image: training takes two images.
  */
 export const aspp = <
   const N extends string,

@@ -1,10 +1,11 @@
 /**
- * DarkNet-19 as Xu 2022 (docs/papers.md) trains it: the 18 convolutions of Redmon's Darknet-19 before its
- * classifier, each with biases and followed by a leaky ReLU of slope 0.1 (Darknet's own), with five 2x2 max pools and no batch
- * normalisation. The paper does not list the layers; its figures bear this out: 43 GiB of activations and models for a
- * 10,000 x 10,000 image, where these inputs and outputs of convolutions and pools take 40.4 GiB (as close as VGG-16 and VGG-19
- * come to the paper's 118 and 129; keeping the outputs that normalisation needs would add 33 GiB), and 79.7 MB of parameters,
- * where these with 1000 classes take 79.5 MiB (20,835,176 float32 numbers).
+ * DarkNet-19 as Xu 2022 (docs/papers.md) trains it: the 18 convolutions of Redmon's Darknet-19
+ * before its classifier, each with biases and followed by a leaky ReLU of slope 0.1 (Darknet's
+ * own), with five 2x2 max pools and no batch normalisation. The paper does not list the layers; its
+ * figures bear this out: 43 GiB of activations and models for a 10,000 x 10,000 image, where these
+ * inputs and outputs of convolutions and pools take 40.4 GiB (as close as VGG-16 and VGG-19 come to
+ * the paper's 118 and 129; keeping the outputs that normalisation needs would add 33 GiB), and 79.7
+ * MB of parameters, where these with 1000 classes take 79.5 MiB (20,835,176 float32 numbers).
  */
 import { batchNorm, conv2d, globalAvgPool, leakyRelu, maxPool2d, named, seq, type AnyLayer } from '../dsl'
 import { checking, gapHead, headed, type Head, type Headed, type HeadOptions, type Network } from './heads'
@@ -89,5 +90,8 @@ const darknet = <const N extends string, F extends AnyLayer>(name: N, layer: F) 
 
 export const darknet19 = darknet('darknet19', features)
 
-/** Redmon's own, whose convolutions are normalised in place of their biases (the classifier's keeps its bias). */
+/**
+ * Redmon's own, whose convolutions are normalised in place of their biases (the classifier's keeps
+ * its bias).
+ */
 export const darknet19_bn = darknet('darknet19_bn', normalisedFeatures)

@@ -6,7 +6,9 @@ import { bottlenecks, stem } from './resnet'
 /** To the input's height and width, or the block's. */
 const whole = resize({ mode: 'bilinear', to: 'block' })
 
-/** ResNet of output stride 8: layer3 and layer4 are dilated by 2 and 4 in place of their strides. */
+/**
+ * ResNet of output stride 8: layer3 and layer4 are dilated by 2 and 4 in place of their strides.
+ */
 const dilatedBackbone = <const N extends number>(layer3: N) =>
   seq('backbone', [
     ...stem,
@@ -30,8 +32,8 @@ const deeplabv3 = <const B extends number, const C extends number>(layer3: B, cl
   ] as const
 
 /**
- * DeepLabV3 (Chen et al., "Rethinking atrous convolution for semantic image segmentation", 2017): scores of `classes` for every pixel.
- * Layers named as in torchvision with aux_loss=False.
+ * DeepLabV3 (Chen et al., "Rethinking atrous convolution for semantic image segmentation", 2017):
+ * scores of `classes` for every pixel. Layers named as in torchvision with aux_loss=False.
  */
 export const deeplabv3_resnet50 = checking(
   'deeplabv3_resnet50',
@@ -77,10 +79,11 @@ const plusLayers = <const C extends number>(classes: C) =>
   ] as const
 
 /**
- * DeepLabv3+ (Chen et al., "Encoder-decoder with atrous separable convolution for semantic image segmentation", 2018) with a ResNet-50 of
- * output stride 16, and the decoder that the paper found best: layer1's output in 48 channels, two 3x3 convolutions of 256, not separable.
- * Layers named as in github.com/VainF/DeepLabV3Plus-Pytorch (which has one 3x3 convolution in the decoder): backbone as in torchvision,
- * classifier.project, classifier.aspp, classifier.classifier.
+ * DeepLabv3+ (Chen et al., "Encoder-decoder with atrous separable convolution for semantic image
+ * segmentation", 2018) with a ResNet-50 of output stride 16, and the decoder that the paper found
+ * best: layer1's output in 48 channels, two 3x3 convolutions of 256, not separable. Layers named as
+ * in github.com/VainF/DeepLabV3Plus-Pytorch (which has one 3x3 convolution in the decoder):
+ * backbone as in torchvision, classifier.project, classifier.aspp, classifier.classifier.
  */
 export const deeplabv3plus = checking(
   'deeplabv3plus',

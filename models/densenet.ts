@@ -34,7 +34,10 @@ const transition = <const Name extends string, const O extends number>(name: Nam
     named('pool', avgPool2d({ k: 2 }))
   ])
 
-/** `counts`: dense layers of each block; `halves`: channels after each transition, half of those before it. */
+/**
+ * `counts`: dense layers of each block; `halves`: channels after each transition, half of those
+ * before it.
+ */
 const densenetFeatures = <
   const I extends number,
   const G extends number,
@@ -82,7 +85,9 @@ const features161 = densenetFeatures([96, 48, 192], [6, 12, 36, 24], [192, 384, 
 const features169 = densenetFeatures([64, 32, 128], [6, 12, 32, 32], [128, 256, 640])
 const features201 = densenetFeatures([64, 32, 128], [6, 12, 48, 32], [128, 256, 896])
 
-/** DenseNet-BC (Huang et al., 2016), layers named as in torchvision, where its two heads are one. */
+/**
+ * DenseNet-BC (Huang et al., 2016), layers named as in torchvision, where its two heads are one.
+ */
 export const densenet121 = densenet('densenet121', features121)
 export const densenet161 = densenet('densenet161', features161)
 export const densenet169 = densenet('densenet169', features169)

@@ -1,6 +1,9 @@
 import { dropout, flatten, globalAvgPool, linear, named, relu, seq, type Layers, type Model, type Shape } from '../dsl'
 
-/** How features become scores: global average pooling and one linear layer, or the layers of the original network. */
+/**
+ * How features become scores: global average pooling and one linear layer, or the layers of the
+ * original network.
+ */
 export type Head = 'gap' | 'classic'
 
 /** A network for images of any size. */
@@ -26,7 +29,10 @@ const mistake = (options: unknown): string | undefined => {
   return head === undefined || head === 'gap' || head === 'classic' ? undefined : `head is ${shown(head)}, not gap or classic`
 }
 
-/** A model by its options. JavaScript that gives others is itself wrong, and gets an error that says how. */
+/**
+ * A model by its options. JavaScript that gives others is itself wrong, and gets an error that says
+ * how.
+ */
 export const checking = <F extends (options: never) => unknown>(name: string, make: F): F =>
   ((options: Parameters<F>[0]) => {
     const found = mistake(options)
@@ -38,11 +44,17 @@ export const checking = <F extends (options: never) => unknown>(name: string, ma
 export const gapHead = <const C extends number>(classes: C) =>
   [named('avgpool', globalAvgPool), named('classifier', linear({ out: classes }))] as const
 
-/** Global average pooling and one linear layer named `fc`, as in torchvision's ResNet and Inception: fits any input size. */
+/**
+ * Global average pooling and one linear layer named `fc`, as in torchvision's ResNet and Inception:
+ * fits any input size.
+ */
 export const fcHead = <const C extends number>(classes: C) =>
   [named('avgpool', globalAvgPool), named('fc', linear({ out: classes }))] as const
 
-/** The three linear layers of VGG, for features of 512x7x7 (images of 224x224, where torchvision's adaptive pooling changes nothing). */
+/**
+ * The three linear layers of VGG, for features of 512x7x7 (images of 224x224, where torchvision's
+ * adaptive pooling changes nothing).
+ */
 export const classicVggHead = <const C extends number>(classes: C) =>
   [
     named('flatten', flatten),

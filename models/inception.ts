@@ -127,8 +127,9 @@ type GapHead<C extends number> = ReturnType<typeof gapHead<C>>
 type ClassicHead<C extends number> = ReturnType<typeof classicHead<C>>
 
 /**
- * Inception v3 (Szegedy et al., "Rethinking the Inception architecture for computer vision", 2015), layers named as in torchvision with
- * aux_logits=False: the auxiliary head, which only training uses, is left out. Images of 75x75 at least.
+ * Inception v3 (Szegedy et al., "Rethinking the Inception architecture for computer vision", 2015),
+ * layers named as in torchvision with aux_logits=False: the auxiliary head, which only training
+ * uses, is left out. Images of 75x75 at least.
  */
 export const inception_v3 = checking(
   'inception_v3',

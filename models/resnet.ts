@@ -11,7 +11,10 @@ const basicBranch = <const W extends number, const S extends number>(width: W, s
     named('bn2', batchNorm())
   ] as const
 
-/** The stride stands in the 3x3 convolution as in torchvision ("ResNet v1.5"), not in the first as in the paper. */
+/**
+ * The stride stands in the 3x3 convolution as in torchvision ("ResNet v1.5"), not in the first as
+ * in the paper.
+ */
 const bottleneckBranch = <const W extends number, const O extends number, const S extends number, const D extends number>(
   width: W,
   out: O,
@@ -32,14 +35,18 @@ const bottleneckBranch = <const W extends number, const O extends number, const 
 const projection = <const O extends number, const S extends number>(out: O, s: S) =>
   [seq('downsample', [conv2d({ out, k: 1, s, bias: false }), batchNorm()])] as const
 
-/** torchvision has one rectifier a block, used several times; here they are relu1, relu2 and, after the sum, relu. */
+/**
+ * torchvision has one rectifier a block, used several times; here they are relu1, relu2 and, after
+ * the sum, relu.
+ */
 const identityBlock = <const M extends Layers>(main: M) => seq([residual(main), named('relu', relu)])
 const projectionBlock = <const M extends Layers, const S extends Layers>(main: M, shortcut: S) =>
   seq([residual(main, shortcut), named('relu', relu)])
 
 /**
- * torchvision's "layerN" of `count` bottlenecks: the first has the stride, and the dilation of the layer before. Every option is given:
- * within a list the compiler takes what is left out for any number, not for its default.
+ * torchvision's "layerN" of `count` bottlenecks: the first has the stride, and the dilation of the
+ * layer before. Every option is given: within a list the compiler takes what is left out for any
+ * number, not for its default.
  */
 export const bottlenecks = <
   const Name extends string,
@@ -123,7 +130,10 @@ const resnet = <const N extends string, F extends Layers>(name: N, features: F) 
     })
   )
 
-/** ResNet (He et al., 2015), layers named as in torchvision; its heads differ in the linear layer's name only. */
+/**
+ * ResNet (He et al., 2015), layers named as in torchvision; its heads differ in the linear layer's
+ * name only.
+ */
 export const resnet18 = resnet('resnet18', basic([2, 2, 2, 2]))
 export const resnet34 = resnet('resnet34', basic([3, 4, 6, 3]))
 export const resnet50 = resnet('resnet50', bottlenecked([3, 4, 6, 3]))

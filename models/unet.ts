@@ -1,7 +1,10 @@
 import { batchNorm, conv2d, convTranspose2d, dense, maxPool2d, named, relu, seq, type Layers } from '../dsl'
 import { checking, type HeadOptions, type Network } from './heads'
 
-/** Two 3x3 convolutions, each with its rectifier; padded, so that sizes stay where the paper's shrink. */
+/**
+ * Two 3x3 convolutions, each with its rectifier; padded, so that sizes stay where the paper's
+ * shrink.
+ */
 const plain = <const W extends number>(out: W) =>
   [seq('double_conv', [conv2d({ out, k: 3, p: 1 }), relu, conv2d({ out, k: 3, p: 1 }), relu])] as const
 const normalised = <const W extends number>(out: W) =>
@@ -56,8 +59,9 @@ const normalisedLayers = <const C extends number>(classes: C) =>
   layersOf([normalised(64), normalised(128), normalised(256), normalised(512), normalised(1024)], classes)
 
 /**
- * U-Net (Ronneberger et al., 2015), padded: scores of `classes` for every pixel of images whose height and width are multiples of 16.
- * Layers named as in github.com/milesial/Pytorch-UNet, which normalises (unet_bn) where the paper does not (unet).
+ * U-Net (Ronneberger et al., 2015), padded: scores of `classes` for every pixel of images whose
+ * height and width are multiples of 16. Layers named as in github.com/milesial/Pytorch-UNet, which
+ * normalises (unet_bn) where the paper does not (unet).
  */
 export const unet = checking(
   'unet',

@@ -56,7 +56,10 @@ const addonCodec = t.readonly(
 )
 export type Addon = t.TypeOf<typeof addonCodec>
 
-/** Another build of the addon, such as the tests' with an emulated GPU (native/test/emulated_cuda), by TILEFOLD_ADDON. */
+/**
+ * Another build of the addon, such as the tests' with an emulated GPU (native/test/emulated_cuda),
+ * by TILEFOLD_ADDON.
+ */
 const named = process.env.TILEFOLD_ADDON
 const addonFile = resolve(named ?? join(__dirname, 'build', 'Release', 'tilefold.node'))
 const [described, remedy] =
@@ -65,8 +68,9 @@ const [described, remedy] =
     : [`the native addon ${addonFile}, which TILEFOLD_ADDON names,`, 'name another build, or unset the variable']
 
 /**
- * Rounds in which a thread that waits for its team looks again before it sleeps, about a tenth of a millisecond. In libgomp's own 300,000
- * it takes, wherever the two share a core, a time slice from the one that it waits for, kernel after kernel.
+ * Rounds in which a thread that waits for its team looks again before it sleeps, about a tenth of a
+ * millisecond. In libgomp's own 300,000 it takes, wherever the two share a core, a time slice from
+ * the one that it waits for, kernel after kernel.
  */
 const spinRounds = '3000'
 
@@ -141,7 +145,10 @@ const propertiesCodec = t.readonly(
   'properties'
 )
 
-/** A GPU by name, the libraries behind it with their versions, what it sustains, roughly, and its memory. */
+/**
+ * A GPU by name, the libraries behind it with their versions, what it sustains, roughly, and its
+ * memory.
+ */
 export type DeviceProperties = t.TypeOf<typeof propertiesCodec>
 
 export const deviceProperties = (device: NativeDevice): E.Either<DeviceError, DeviceProperties> =>
@@ -164,8 +171,8 @@ export const versions = (): E.Either<DeviceError, Versions> =>
 const availableCodec = t.union([t.null, t.readonly(t.type({ bytes: t.number, bound: t.string }))], 'available memory')
 
 /**
- * Bytes that this process can still take, the least of what machine, memory cgroups and ulimits leave, and in words which of them it is;
- * null where the system does not say.
+ * Bytes that this process can still take, the least of what machine, memory cgroups and ulimits
+ * leave, and in words which of them it is; null where the system does not say.
  */
 export type AvailableMemory = t.TypeOf<typeof availableCodec>
 

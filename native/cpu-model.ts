@@ -10,7 +10,10 @@ import { openDevice, versions, type NativeDevice } from './addon'
 import { answered, askedConvolution, bytesAnswer, encoded, layoutsOf } from './device-answers'
 import type { DeviceError } from './error'
 
-/** What one core of each kind sustains in the kernels that matter, roughly; a measured profile takes this place. */
+/**
+ * What one core of each kind sustains in the kernels that matter, roughly; a measured profile takes
+ * this place.
+ */
 const ratesOf = (instructionSet: string, threads: number): Rates => ({
   flopsPerSecond: threads * (instructionSet.startsWith('avx512') ? 1.05e11 : instructionSet.startsWith('avx2') ? 5e10 : 1e10),
   bytesPerSecond: Math.min(threads, 4) * 1.2e10,
@@ -55,7 +58,10 @@ const modelOf = (device: NativeDevice, rates: Rates, threads: number): DeviceMod
   }
 }
 
-/** The cpu device as its addon describes it: oneDNN's layouts and scratchpads for this machine and number of threads. */
+/**
+ * The cpu device as its addon describes it: oneDNN's layouts and scratchpads for this machine and
+ * number of threads.
+ */
 export const cpuModel = (threads: number): E.Either<DeviceError, DeviceModel> =>
   pipe(
     E.Do,

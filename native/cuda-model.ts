@@ -14,7 +14,9 @@ const algorithmsAnswer = answerOf(t.readonlyArray(t.readonly(t.type({ algorithm:
 /** PCI Express 4.0 x16 with pinned memory, roughly; a measured profile takes this place. */
 const linkRate = 2.2e10
 
-/** One of many: all convolutions of a GPU have weights in one layout, as all activations are in one. */
+/**
+ * One of many: all convolutions of a GPU have weights in one layout, as all activations are in one.
+ */
 const someConvolution = {
   inChannels: 64,
   outChannels: 64,
@@ -64,14 +66,20 @@ const openGpu = (precision: DevicePrecision): E.Either<DeviceError, Gpu> => {
       )
 }
 
-/** The cuda device as its addon describes this machine's GPU: cuDNN's algorithms and their workspaces, and the rates of the GPU. */
+/**
+ * The cuda device as its addon describes this machine's GPU: cuDNN's algorithms and their
+ * workspaces, and the rates of the GPU.
+ */
 export const cudaModel = (threads: number, precision: DevicePrecision): E.Either<DeviceError, DeviceModel> =>
   pipe(
     openGpu(precision),
     E.map(({ answers }) => gpuModel(answers, { threads, linkBytesPerSecond: { toDevice: linkRate, toHost: linkRate } }))
   )
 
-/** All that this machine's GPU was asked so far, with the times that were measured on it: a device file. */
+/**
+ * All that this machine's GPU was asked so far, with the times that were measured on it: a device
+ * file.
+ */
 export const recordedGpu = (
   precision: DevicePrecision,
   { kernels, linkBytesPerSecond }: Pick<RecordedDevice, 'kernels' | 'linkBytesPerSecond'>

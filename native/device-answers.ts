@@ -21,7 +21,10 @@ export const answered = <A>(answer: E.Either<DeviceError, A>): A => {
 
 export const encoded = (kernel: Kernel): Float64Array => Float64Array.from(encodeKernel(kernel))
 
-/** Outputs along each axis of the convolution that the device is asked about: layouts do not depend on them. */
+/**
+ * Outputs along each axis of the convolution that the device is asked about: layouts do not depend
+ * on them.
+ */
 const askedExtent = 32
 
 export const askedConvolution = (shape: ConvolutionShape, destination: Layout): KernelOf<'convolutionForward'> => {
@@ -54,7 +57,10 @@ export const askedConvolution = (shape: ConvolutionShape, destination: Layout): 
   }
 }
 
-/** What a native device says of its layouts, and of the indices of a max pool; answers are remembered. */
+/**
+ * What a native device says of its layouts, and of the indices of a max pool; answers are
+ * remembered.
+ */
 export const layoutsOf = (device: NativeDevice): Pick<DeviceModel, 'activationLayout' | 'weightLayouts' | 'indicesBytes'> => {
   const activationLayout = memoize(
     ([channels, input]: readonly [number, boolean]) => `${channels},${input}`,

@@ -17,7 +17,10 @@ const codeLength = (code: readonly Instruction[]): number => code.reduce((sum, i
 
 const spaceCodes: Readonly<Record<string, number>> = Object.fromEntries(spaces.map((space, code) => [space, code]))
 
-/** Writes `code` from `start` on and returns where it ends: programs are long, so no list is built in between. */
+/**
+ * Writes `code` from `start` on and returns where it ends: programs are long, so no list is built
+ * in between.
+ */
 const write = (numbers: Float64Array, start: number, code: readonly Instruction[]): number => {
   let at = start
   for (const instruction of code) {
@@ -71,7 +74,10 @@ const largestSpace = 2 ** 46
 const unsizedOperand = ({ kind }: Kernel): number =>
   Object.keys(kernelTable[kind].operands).findIndex((name) => name === 'scratch' || name === 'indices')
 
-/** Of each kernel, the bytes that its scratch or indices may take in any launch: what its buffer has, where it is in one. */
+/**
+ * Of each kernel, the bytes that its scratch or indices may take in any launch: what its buffer
+ * has, where it is in one.
+ */
 const workspacesOf = ({ kernels, buffers, ...sections }: Program): Float64Array => {
   const workspaces = new Float64Array(kernels.length).fill(largestSpace)
   const operands = kernels.map(unsizedOperand)

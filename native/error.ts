@@ -2,8 +2,8 @@ import * as E from 'fp-ts/Either'
 import * as t from 'io-ts'
 
 /**
- * What went wrong on a device; the message is one sentence. `memory` and `threads`: more was asked for than this process may
- * have; `missing`: the addon is not built or cannot be loaded.
+ * What went wrong on a device; the message is one sentence. `memory` and `threads`: more was asked
+ * for than this process may have; `missing`: the addon is not built or cannot be loaded.
  */
 export interface DeviceError {
   readonly code: 'device' | 'interrupted' | 'memory' | 'threads' | 'missing'

@@ -1,6 +1,6 @@
 /**
- * The C++ of what staging declares of kernels: `npm run generate` writes it to native/src/generated, and a test holds it against what is
- * written there.
+ * The C++ of what staging declares of kernels: `npm run generate` writes it to
+ * native/src/generated, and a test holds it against what is written there.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

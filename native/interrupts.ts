@@ -4,8 +4,9 @@ import { call, loadAddon } from './addon'
 import { answerOf, type DeviceError } from './error'
 
 /**
- * How long the process may still run after a Ctrl-C: `not` at all; `briefly`, to end by itself; as `long` as it takes, to save what
- * there is. `ended`: it has said what it came to, and after a Ctrl-C has little time left to end.
+ * How long the process may still run after a Ctrl-C: `not` at all; `briefly`, to end by itself; as
+ * `long` as it takes, to save what there is. `ended`: it has said what it came to, and after a
+ * Ctrl-C has little time left to end.
  */
 export type Wait = 'not' | 'briefly' | 'long' | 'ended'
 
@@ -20,9 +21,10 @@ export interface Farewell {
 }
 
 /**
- * Takes SIGINT over for the whole process, once, and answers with a setter of the wait, which is `not` at first. A thread of its own
- * listens, so that planning, or a file that does not answer, keeps nobody waiting. The first SIGINT calls `onInterrupt`; after the wait,
- * and at the second SIGINT, the process ends with the farewell.
+ * Takes SIGINT over for the whole process, once, and answers with a setter of the wait, which is
+ * `not` at first. A thread of its own listens, so that planning, or a file that does not answer,
+ * keeps nobody waiting. The first SIGINT calls `onInterrupt`; after the wait, and at the second
+ * SIGINT, the process ends with the farewell.
  */
 export const watchInterrupts = (farewell: Farewell, onInterrupt: () => void): E.Either<DeviceError, (wait: Wait) => void> =>
   pipe(

@@ -9,10 +9,16 @@ import { answerOf, type DeviceError } from './error'
 const timesAnswer = answerOf(t.readonlyArray(t.union([t.number, t.string]), 'times'))
 const linkAnswer = answerOf(t.readonly(t.type({ toDevice: t.number, toHost: t.number }), 'rates of the link'))
 
-/** Kernels that one call measures: a GPU takes memory for all of them at once, and some milliseconds for each. */
+/**
+ * Kernels that one call measures: a GPU takes memory for all of them at once, and some milliseconds
+ * for each.
+ */
 const together = { cpu: 1, cuda: 32 } as const
 
-/** Times single kernels on a device; each call blocks for some tens of milliseconds, or three launches of each. */
+/**
+ * Times single kernels on a device; each call blocks for some tens of milliseconds, or three
+ * launches of each.
+ */
 export interface KernelTimer {
   /** What times depend on beside kernel and threads: see libraryName. */
   readonly library: string
@@ -23,7 +29,10 @@ export interface KernelTimer {
   readonly linkBytesPerSecond: () => E.Either<DeviceError, { readonly toDevice: number; readonly toHost: number }>
 }
 
-/** Of the cpu: library, version and instruction set; of a GPU its libraries, its name, and what it computes in. */
+/**
+ * Of the cpu: library, version and instruction set; of a GPU its libraries, its name, and what it
+ * computes in.
+ */
 export const libraryName = (choice: DeviceChoice): E.Either<DeviceError, string> =>
   choice.device === 'cpu'
     ? pipe(

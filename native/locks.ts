@@ -14,8 +14,9 @@ export interface FileLock {
 const answer = t.union([handleCodec<FileLock>('lock'), t.literal('held'), t.literal('unsupported')], 'lock')
 
 /**
- * Takes the lock of a file, which is made if need be and holds the text `owner` then; `held` where another process, or another call in this
- * one, has it, and `unsupported` where the file system knows no locks.
+ * Takes the lock of a file, which is made if need be and holds the text `owner` then; `held` where
+ * another process, or another call in this one, has it, and `unsupported` where the file system
+ * knows no locks.
  */
 export const lockFile = (path: string, owner: string): E.Either<DeviceError, FileLock | 'held' | 'unsupported'> =>
   pipe(

@@ -5,14 +5,17 @@ import { answerOf, type DeviceError } from './error'
 import { handleCodec } from './handle'
 
 declare const mapped: unique symbol
-/** Pixels in a file, which may be more than a buffer holds; read by the interpreter alone. Mapped as long as something refers to them. */
+/**
+ * Pixels in a file, which may be more than a buffer holds; read by the interpreter alone. Mapped as
+ * long as something refers to them.
+ */
 export interface MappedPixels {
   readonly [mapped]: true
 }
 
 /**
- * `bytes` bytes of a file from `offset` on. It must not change from then on (if it becomes shorter, reading it ends the process), so remove
- * it: what is mapped stays.
+ * `bytes` bytes of a file from `offset` on. It must not change from then on (if it becomes shorter,
+ * reading it ends the process), so remove it: what is mapped stays.
  */
 export const mapPixels = (path: string, offset: number, bytes: number): E.Either<DeviceError, MappedPixels> =>
   pipe(

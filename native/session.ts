@@ -9,7 +9,10 @@ import { encodeProgram, type EncodedProgram } from './encode'
 import { answerOf, type DeviceError } from './error'
 import type { MappedPixels } from './pixels'
 
-/** One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step does to the crop. */
+/**
+ * One uint8 image, interleaved [height, width, channels], with the crop's corner and what this step
+ * does to the crop.
+ */
 export interface Image {
   readonly pixels: Uint8Array | MappedPixels
   readonly height: number
@@ -19,13 +22,22 @@ export interface Image {
   readonly cropLeft: number
   readonly flipHorizontal: boolean
   readonly flipVertical: boolean
-  /** Counter-clockwise, after the flips. For 1 and 3 the crop in the image is as wide as the network's input is high. */
+  /**
+   * Counter-clockwise, after the flips. For 1 and 3 the crop in the image is as wide as the
+   * network's input is high.
+   */
   readonly quarterTurns: 0 | 1 | 2 | 3
-  /** [3, 4] row by row: takes (red, green, blue, 1), each within 0 .. 1, to the new three, clamped to 0 .. 1. Of 3 channels only. */
+  /**
+   * [3, 4] row by row: takes (red, green, blue, 1), each within 0 .. 1, to the new three, clamped
+   * to 0 .. 1. Of 3 channels only.
+   */
   readonly colour?: Float32Array
 }
 
-/** What changes from run to run. `step` counts from 0: steps in the section `step`, updates in `update`. */
+/**
+ * What changes from run to run. `step` counts from 0: steps in the section `step`, updates in
+ * `update`.
+ */
 export interface StepParameters {
   readonly learningRate: number
   readonly step: number
@@ -35,8 +47,9 @@ export interface StepParameters {
 /** A program on a device with its arena. Sections run one at a time, off the main thread. */
 export interface Session {
   /**
-   * Milliseconds that the section took. `exchange` holds at least the section's exchangeBytes; `images` a batch, where it loads any. What
-   * they are when the run begins counts. Their buffers can be transferred to no other thread from then on.
+   * Milliseconds that the section took. `exchange` holds at least the section's exchangeBytes;
+   * `images` a batch, where it loads any. What they are when the run begins counts. Their buffers
+   * can be transferred to no other thread from then on.
    */
   readonly run: (
     section: SectionName,
@@ -46,11 +59,17 @@ export interface Session {
   ) => TE.TaskEither<DeviceError, number>
   /** Ends the section under way before its next instruction, with code `interrupted`. */
   readonly interrupt: () => void
-  /** Bytes up to the highest one that anything wrote in the arena so far; read it between runs. After close, as it was then. */
+  /**
+   * Bytes up to the highest one that anything wrote in the arena so far; read it between runs.
+   * After close, as it was then.
+   */
   readonly measuredPeakBytes: () => number
   /** The same of the host pool. */
   readonly measuredHostPeakBytes: () => number
-  /** By kernel of the program: milliseconds of its launches so far, where `timesKernels`; else empty. Read it between runs. */
+  /**
+   * By kernel of the program: milliseconds of its launches so far, where `timesKernels`; else
+   * empty. Read it between runs.
+   */
   readonly kernelMilliseconds: () => readonly number[]
   /** Gives the arena and the host pool back, once a run under way has ended. */
   readonly close: () => void
@@ -92,7 +111,10 @@ const promiseAnswer = answerOf(
   )
 )
 
-/** Buffers that the addon reads and writes off the main thread: given to another thread, they would be freed there. */
+/**
+ * Buffers that the addon reads and writes off the main thread: given to another thread, they would
+ * be freed there.
+ */
 const pin = (exchange: ArrayBuffer, images: readonly Image[]): void => {
   markAsUntransferable(exchange)
   for (const { pixels } of images) if (pixels instanceof Uint8Array) markAsUntransferable(pixels.buffer)
@@ -143,7 +165,10 @@ const sessionOf = (native: NativeSession): Session => {
   }
 }
 
-/** Checks the whole program, compiles its kernels and maps the arena; fails with a sentence when anything does not fit. */
+/**
+ * Checks the whole program, compiles its kernels and maps the arena; fails with a sentence when
+ * anything does not fit.
+ */
 export const openEncoded = (options: EncodedSessionOptions): E.Either<DeviceError, Session> =>
   pipe(
     loadAddon(),

@@ -12,7 +12,10 @@ export const fastDevices = ['cpu', 'cuda'] as const satisfies readonly DeviceNam
 
 const names: readonly string[] = ['reference', ...fastDevices]
 
-/** TILEFOLD_TEST_DEVICES, such as cuda,reference: these alone, and each must be there; otherwise all that are there. */
+/**
+ * TILEFOLD_TEST_DEVICES, such as cuda,reference: these alone, and each must be there; otherwise all
+ * that are there.
+ */
 const asked = process.env.TILEFOLD_TEST_DEVICES?.split(',')
 
 const unknown = asked?.find((name) => !names.includes(name))
@@ -20,7 +23,10 @@ if (unknown !== undefined) throw new Error(`TILEFOLD_TEST_DEVICES: there is no d
 
 const smallest = model({ name: 'smallest', layers: [relu, meanSquaredError] })
 
-/** Why a device cannot run here, in the words of what refused a small program; undefined where it can. */
+/**
+ * Why a device cannot run here, in the words of what refused a small program; undefined where it
+ * can.
+ */
 const refusal = (device: DeviceName, precision: 'float32' | 'bf16'): string | undefined => {
   const opened = pipe(
     deviceModel(device, precision, 1),
@@ -40,7 +46,10 @@ const refusal = (device: DeviceName, precision: 'float32' | 'bf16'): string | un
   return E.isLeft(opened) ? opened.left.message : undefined
 }
 
-/** Whether the tests of a device run. Only a GPU may be absent: its tests are skipped by name, or fail where it was asked for. */
+/**
+ * Whether the tests of a device run. Only a GPU may be absent: its tests are skipped by name, or
+ * fail where it was asked for.
+ */
 export const testsDevice = memoize(String, (device: DeviceName): boolean => {
   if (asked !== undefined && !asked.includes(device)) return false
   const reason = device === 'cuda' ? refusal(device, 'float32') : undefined

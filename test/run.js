@@ -1,7 +1,8 @@
 'use strict'
-// Runs every check of the repository, cheap ones first and one a core at a time, and counts them: `npm test`, or
-// `node test/run.js PART-OF-A-NAME ...`, with `--name TEXT` those tests alone whose names have the text in them. `--unit` runs what
-// needs no addon and not long. What a check prints stands together, once it has ended.
+// Runs every check of the repository, cheap ones first and one a core at a time, and counts them:
+// `npm test`, or `node test/run.js PART-OF-A-NAME ...`, with `--name TEXT` those tests alone whose
+// names have the text in them. `--unit` runs what needs no addon and not long. What a check prints
+// stands together, once it has ended.
 const { spawn } = require('node:child_process')
 const { mkdtempSync, readFileSync, readdirSync, rmSync } = require('node:fs')
 const { availableParallelism, tmpdir } = require('node:os')
@@ -43,7 +44,10 @@ const rank = (file) => {
 /** What checks of this checkout found before, where nothing has changed since. */
 const kept = join(root, 'node_modules', '.cache', 'tilefold')
 
-/** Plans must not depend on what was measured on this machine before, by its user or by another test file. */
+/**
+ * Plans must not depend on what was measured on this machine before, by its user or by another test
+ * file.
+ */
 const cache = mkdtempSync(join(tmpdir(), 'tilefold-cache-'))
 process.on('exit', () => rmSync(cache, { recursive: true, force: true }))
 
@@ -53,7 +57,8 @@ const environment = {
   // By what is in the files: right from one run to the next.
   TILEFOLD_KEPT: join(kept, 'compiler'),
   TILEFOLD_TEST_NAME: options.name,
-  // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that work.
+  // Tiny kernels on a busy machine: threads that spin while they wait take the time of those that
+  // work.
   OMP_WAIT_POLICY: 'passive'
 }
 
@@ -107,7 +112,10 @@ const quick = [
   check('format', program('prettier'), ['--check', '--log-level', 'warn', '--cache-strategy', 'content', ...cached('format'), '.'])
 ]
 
-/** Of the whole of `npm test`, in this order. The sanitized builds take longest: they are not the last to begin. */
+/**
+ * Of the whole of `npm test`, in this order. The sanitized builds take longest: they are not the
+ * last to begin.
+ */
 const all = [...quick, check('sanitizers', 'bash', ['native/test/run']), ...files.map(suite)]
 
 const checks = options.unit ? [...quick, ...files.filter(require('./unit.js').isUnit).map(suite)] : all

@@ -1,5 +1,6 @@
 'use strict'
-// Which test files are quick: they reach neither the addon nor other processes, and are none of those that take long by themselves.
+// Which test files are quick: they reach neither the addon nor other processes, and are none of
+// those that take long by themselves.
 const { existsSync, readFileSync } = require('node:fs')
 const { dirname, join, resolve } = require('node:path')
 const { preProcessFile } = require('typescript')

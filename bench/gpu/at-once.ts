@@ -19,5 +19,8 @@ export const lanes = (most: number): Lanes => {
   }
 }
 
-/** Programs that this machine runs at once where none of them is timed: each has a processor for itself and one for its libraries. */
+/**
+ * Programs that this machine runs at once where none of them is timed: each has a processor for
+ * itself and one for its libraries.
+ */
 export const untimedAtOnce = Math.max(1, Math.min(8, availableParallelism() >> 1))

@@ -29,7 +29,10 @@ const measuredLines = (rows: readonly Batch[]): readonly Line[] => {
   return [...lines].map(([name, line]) => ({ name, ...line }))
 }
 
-/** The rates beside Table 1 of Hayakawa 2020: each with its share of the best that the same system reaches. */
+/**
+ * The rates beside Table 1 of Hayakawa 2020: each with its share of the best that the same system
+ * reaches.
+ */
 const rateTable = (rows: readonly Batch[]): string => {
   const lines = [...paperLines, ...measuredLines(rows)]
   const batches = [...new Set([...windowPaper.batches, ...rows.map(({ batch }) => batch)])].sort((a, b) => a - b)

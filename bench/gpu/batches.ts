@@ -39,7 +39,10 @@ const Benched = t.type({ stepMs: t.readonlyArray(t.number), peakDeviceBytes: t.n
 /** The first step warms up. */
 const perSecond = (batch: number, stepMs: readonly number[]): number => (1000 * batch) / median(stepMs.slice(1))
 
-/** The share of the host's free memory that swapping may take: pinned memory that is not there ends more than the step. */
+/**
+ * The share of the host's free memory that swapping may take: pinned memory that is not there ends
+ * more than the step.
+ */
 const hostShare = 0.6
 
 const byTilefold = ({ device, scale: { batches, steps } }: Check, strategy: string, ...more: readonly string[]): Contender => ({
@@ -72,8 +75,9 @@ const byPytorch = ({ scale: { batches, steps } }: Check, pytorch: Pytorch, way: 
 })
 
 /**
- * ResNet-50 on images as ImageNet has them, in growing batches within one arena: by recomputation and swapping together, PyTorch as it is, and by
- * swapping as Hayakawa 2020 does; one precision after the other, as far as time does.
+ * ResNet-50 on images as ImageNet has them, in growing batches within one arena: by recomputation
+ * and swapping together, PyTorch as it is, and by swapping as Hayakawa 2020 does; one precision
+ * after the other, as far as time does.
  */
 export const runBatches = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Batch[]> => {
   const { precisions, scale } = check

@@ -32,7 +32,10 @@ export interface Timing {
   readonly medianMs: number
   /** Milliseconds of every step that counts, in the order in which they were taken. */
   readonly stepMs: readonly number[]
-  /** medianMs over the median of the fastest of PyTorch's ways in the same arena; null where none ran. */
+  /**
+   * medianMs over the median of the fastest of PyTorch's ways in the same arena; null where none
+   * ran.
+   */
   readonly ofPytorch: number | null
   readonly peakBytes: number | null
   readonly plannedPeakBytes: number | null
@@ -143,7 +146,10 @@ const runCell = async (
 
 const strategies = ['plain', 'sft', 'auto']
 
-/** By contender, what ended its first image that did not run in a cell's arena: a larger one is not tried. */
+/**
+ * By contender, what ended its first image that did not run in a cell's arena: a larger one is not
+ * tried.
+ */
 const failures = (rows: readonly Row[], { size, arenaBytes }: Cell, precision: CheckPrecision): ReadonlyMap<string, Refusal> => {
   const found = new Map<string, Refusal>()
   rows
@@ -155,8 +161,8 @@ const failures = (rows: readonly Row[], { size, arenaBytes }: Cell, precision: C
 }
 
 /**
- * VGG-16's training step, by Tilefold's strategies and PyTorch's ways, each in the same arena, turn by turn; and plain PyTorch's on the
- * whole card.
+ * VGG-16's training step, by Tilefold's strategies and PyTorch's ways, each in the same arena, turn
+ * by turn; and plain PyTorch's on the whole card.
  */
 export const runBenchmarks = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Row[]> => {
   const contenders = [

@@ -26,14 +26,20 @@ export const endsFirst = (process: number | undefined): void => {
   }
 }
 
-/** Threads that spin while they wait take the time of those that work, on a machine that does more than this. */
+/**
+ * Threads that spin while they wait take the time of those that work, on a machine that does more
+ * than this.
+ */
 const patient = { OMP_WAIT_POLICY: 'passive' }
 
 /** Ends what runs. Before other listeners, which may remove what it writes to. */
 const running = new Set<() => void>()
 process.prependOnceListener('exit', () => running.forEach((kill) => kill()))
 
-/** Runs a program for so many seconds at most; one that does not start ends at once. It ends with this process, and what it started with it. */
+/**
+ * Runs a program for so many seconds at most; one that does not start ends at once. It ends with
+ * this process, and what it started with it.
+ */
 export const runProgram = (
   program: string,
   args: readonly string[],

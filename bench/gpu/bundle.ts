@@ -1,9 +1,11 @@
 /**
- * Makes one archive for a GPU machine without network: compiled code, addon, packages, shared libraries, Node, and the tests' data.
+ * Makes one archive for a GPU machine without network: compiled code, addon, packages, shared
+ * libraries, Node, and the tests' data.
  *
  *     npm run gpu:bundle [-- OPTIONS OF CMAKE-JS, such as --CDTILEFOLD_CUDA=ON]
  *
- * Prints the archive's path last. Inside, `./gpu-check` checks and measures, `./tilefold` is the command line.
+ * Prints the archive's path last. Inside, `./gpu-check` checks and measures, `./tilefold` is the
+ * command line.
  */
 import {
   chmodSync,
@@ -30,7 +32,10 @@ const addonPath = join('native', 'build', 'Release', 'tilefold.node')
 /** What a GPU machine's links carry: beyond, the archive is refused. */
 const mostBytes = 60 * 2 ** 20
 
-/** Processors with AVX2 and fused multiply-add (Intel since 2013, AMD since 2015), which any machine with a GPU of today has. */
+/**
+ * Processors with AVX2 and fused multiply-add (Intel since 2013, AMD since 2015), which any machine
+ * with a GPU of today has.
+ */
 const instructions = 'x86-64-v3'
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)

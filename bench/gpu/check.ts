@@ -1,6 +1,8 @@
 /**
- * Checks Tilefold on this machine's GPU and measures it beside PyTorch: `./gpu-check [quick|full]` in the bundle of bundle.ts; compiled
- * code alone. Exit status: 0 where suite and parity hold and compute-sanitizer, where there is one, found nothing, 1 where not, 2 for usage and where there is no GPU.
+ * Checks Tilefold on this machine's GPU and measures it beside PyTorch: `./gpu-check [quick|full]`
+ * in the bundle of bundle.ts; compiled code alone. Exit status: 0 where suite and parity hold and
+ * compute-sanitizer, where there is one, found nothing, 1 where not, 2 for usage and where there is
+ * no GPU.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -45,7 +47,10 @@ const write = (report: Report): Report => {
   return report
 }
 
-/** The share of the whole time that is kept for each part, in the order in which they run: what one does not take the next ones may. */
+/**
+ * The share of the whole time that is kept for each part, in the order in which they run: what one
+ * does not take the next ones may.
+ */
 const shares = {
   suite: 0.24,
   parity: 0.08,

@@ -20,7 +20,10 @@ export interface DriverMemory {
 const mebibyte = 2 ** 20
 const arenas = [2 ** 30, 8 * 2 ** 30]
 
-/** What a step may take beside its arena, and by how much that may differ between arenas: a constant, but for what libraries load. */
+/**
+ * What a step may take beside its arena, and by how much that may differ between arenas: a
+ * constant, but for what libraries load.
+ */
 export const mostBesideBytes = 1024 * mebibyte
 export const mostBesideDifference = 64 * mebibyte
 
@@ -44,7 +47,10 @@ const countedByPytorch = async ({ ask }: Pytorch): Promise<Counted> =>
 
 const Benched = t.type({ stepMs: t.readonlyArray(t.number) })
 
-/** VGG-16 in arenas of two sizes, with the driver asked over and over: through PyTorch, which takes no time, or nvidia-smi. */
+/**
+ * VGG-16 in arenas of two sizes, with the driver asked over and over: through PyTorch, which takes
+ * no time, or nvidia-smi.
+ */
 export const runDriverMemory = async (
   { device, precisions, scale: { mostSeconds } }: Check,
   pytorch: E.Either<Refusal, Pytorch>,

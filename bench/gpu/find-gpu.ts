@@ -7,7 +7,9 @@ import { tilefold } from './tilefold'
 /** What a driver of NVIDIA's brings: its device file, or that of WSL. */
 const deviceFiles = ['/dev/nvidiactl', '/dev/dxg']
 
-/** Where the loader or a container's runtime keeps the driver's library, besides LD_LIBRARY_PATH. */
+/**
+ * Where the loader or a container's runtime keeps the driver's library, besides LD_LIBRARY_PATH.
+ */
 const driverFolders = ['/usr/lib/x86_64-linux-gnu', '/usr/lib64', '/usr/local/nvidia/lib64', '/usr/lib/wsl/lib']
 const driver = 'libcuda.so.1'
 
@@ -18,7 +20,10 @@ const foldersSearched = (): readonly string[] => [
 
 const either = (names: readonly string[]): string => names.join(' or ')
 
-/** Runs one small step on the device cuda: nothing, or one sentence on what is missing and where it was looked for. */
+/**
+ * Runs one small step on the device cuda: nothing, or one sentence on what is missing and where it
+ * was looked for.
+ */
 export const gpuMissing = async (seconds: number): Promise<string | undefined> => {
   const step = ['bench', 'vgg11', '--classes', '2', '--device', 'cuda', '--input', '1x3x32x32', '--strategy', 'plain', '--steps', '1']
   const tried = await tilefold(t.type({ stepMs: t.readonlyArray(t.number) }), step, seconds)

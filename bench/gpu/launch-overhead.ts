@@ -13,13 +13,22 @@ export interface LaunchOverhead {
   readonly size: number
   /** Milliseconds of the fastest step. */
   readonly stepMs: number
-  /** Milliseconds of all launches that compute, each as long as the kernel takes alone: in rows of launches, on a GPU replayed from a graph. */
+  /**
+   * Milliseconds of all launches that compute, each as long as the kernel takes alone: in rows of
+   * launches, on a GPU replayed from a graph.
+   */
   readonly kernelMs: number
   readonly launches: number
-  /** The step, which on a GPU is a graph's, over its kernels alone; and microseconds a launch between them. */
+  /**
+   * The step, which on a GPU is a graph's, over its kernels alone; and microseconds a launch
+   * between them.
+   */
   readonly ofKernels: number
   readonly microsecondsPerLaunch: number
-  /** The fastest step of the same net untiled and unlimited, and tiled over untiled forward multiply-adds, minus one. */
+  /**
+   * The fastest step of the same net untiled and unlimited, and tiled over untiled forward
+   * multiply-adds, minus one.
+   */
   readonly untiledMs: E.Either<Refusal, number>
   readonly haloOverhead: E.Either<Refusal, number>
 }

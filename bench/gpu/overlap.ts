@@ -17,7 +17,10 @@ export interface Overlap {
   /** Milliseconds of the step that keeps everything: no transfer but its image's. */
   readonly plainMs: number
   readonly movedBytes: number
-  /** Milliseconds that the transfers alone take, one after the other, at the measured rates of the link. */
+  /**
+   * Milliseconds that the transfers alone take, one after the other, at the measured rates of the
+   * link.
+   */
   readonly transferMs: number
   /** The share of transferMs that does not lengthen the step, 0 to 1. */
   readonly hidden: number

@@ -3,7 +3,10 @@ import { dirname, join, relative } from 'node:path'
 import * as t from 'io-ts'
 import { decoded } from './decoded'
 
-/** The fields of a package.json that are read here; an optional dependency is there where it fits the machine. */
+/**
+ * The fields of a package.json that are read here; an optional dependency is there where it fits
+ * the machine.
+ */
 const Manifest = t.intersection([
   t.type({ version: t.string }),
   t.partial({ dependencies: t.record(t.string, t.string), optionalDependencies: t.record(t.string, t.string) })
@@ -28,7 +31,10 @@ const installed = (name: string, from: string, root: string): string | undefined
   return from === root ? undefined : installed(name, dirname(from), root)
 }
 
-/** Folders of all packages that the compiled code and its device suite load, with those that they load in turn. */
+/**
+ * Folders of all packages that the compiled code and its device suite load, with those that they
+ * load in turn.
+ */
 const runtimePackages = (root: string): readonly string[] => {
   const found = new Set<string>()
   const visit = (from: string, names: readonly string[], optional: boolean): void =>
@@ -53,7 +59,10 @@ const runtimePackages = (root: string): readonly string[] => {
   return [...found]
 }
 
-/** Copies what `runtimePackages` finds, without types, source maps and the packages nested in them, each of which is one of its own. */
+/**
+ * Copies what `runtimePackages` finds, without types, source maps and the packages nested in them,
+ * each of which is one of its own.
+ */
 export const copyPackages = (root: string, target: string): void =>
   runtimePackages(root).forEach((folder) =>
     cpSync(folder, join(target, relative(root, folder)), {

@@ -1,6 +1,7 @@
 /**
  * Table 1 of Hayakawa 2020 (docs/papers.md): images a second of ResNet-50 at 224 x 224 in 16 GB, by
- * batch; null where it ran out of memory. The first two rows are Le et al.'s, on a P100, the others that paper's own, on a V100 with NVLink.
+ * batch; null where it ran out of memory. The first two rows are Le et al.'s, on a P100, the others
+ * that paper's own, on a V100 with NVLink.
  */
 export const windowPaper = {
   batches: [64, 128, 190, 256, 512, 928, 1120, 1248, 1440],

@@ -18,7 +18,10 @@ import { type Refusal, refusal, timeIsUp } from './refusal'
 import { tilefold } from './tilefold'
 import { tiledModule } from './tiled-module'
 
-/** How far gradients are from those in float64: ||g - g64|| / ||g64|| over the input's and all parameters' as one vector. */
+/**
+ * How far gradients are from those in float64: ||g - g64|| / ||g64|| over the input's and all
+ * parameters' as one vector.
+ */
 export type Error64 = E.Either<Refusal, number>
 
 export interface Parity {
@@ -188,7 +191,10 @@ const compare = async (
   )
 }
 
-/** VGG-16's gradients beside PyTorch's: several seeds at a size that the reference device computes, and one larger image. */
+/**
+ * VGG-16's gradients beside PyTorch's: several seeds at a size that the reference device computes,
+ * and one larger image.
+ */
 export const runParity = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Parity[]> => {
   const { seeds, size, largeSize } = check.scale.parity
   const folder = mkdtempSync(join(tmpdir(), 'tilefold-parity-'))

@@ -35,7 +35,10 @@ const Benched = t.type({ stepMs: t.readonlyArray(t.number), predictedStepMs: t.n
 
 const warming = 2
 
-/** Measures VGG-16's kernels, records the GPU, and holds predicted beside measured steps, in each precision. */
+/**
+ * Measures VGG-16's kernels, records the GPU, and holds predicted beside measured steps, in each
+ * precision.
+ */
 export const runPredictions = async (
   { device, precisions, scale: { predictedSize: size, predictedPercent, steps, mostSeconds } }: Check,
   deadline: Deadline

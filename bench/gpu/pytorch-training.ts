@@ -6,7 +6,10 @@ import type { CheckPrecision } from './check-options'
 import type { Pytorch } from './pytorch'
 import { type Refusal, refusal } from './refusal'
 
-/** PyTorch's ways to train, each as pytorch_peer.py knows it: the first two as they are, the others within less memory. */
+/**
+ * PyTorch's ways to train, each as pytorch_peer.py knows it: the first two as they are, the others
+ * within less memory.
+ */
 const plainWays = [
   { name: 'PyTorch, plain', mode: 'plain', segments: 0, format: 'nchw' },
   { name: 'PyTorch, plain, channels_last', mode: 'plain', segments: 0, format: 'channels_last' }
@@ -34,7 +37,9 @@ export interface Training {
 }
 
 const Trained = t.type({ ms: t.readonlyArray(t.number), peakBytes: t.union([t.number, t.null]) })
-/** Milliseconds of each step, and the most memory that was reserved; null where nobody counts it. */
+/**
+ * Milliseconds of each step, and the most memory that was reserved; null where nobody counts it.
+ */
 export type Trained = t.TypeOf<typeof Trained>
 
 /** What our model learns: PyTorch's must have as many parameters, or it is another. */

@@ -14,7 +14,10 @@ const Failed = t.intersection([t.type({ error: t.string, outOfMemory: t.boolean 
 
 /** A PyTorch in a Python of its own. */
 export interface Pytorch extends Ready {
-  /** One request of pytorch_peer.py's, for so many seconds at most; what takes longer is ended, and the next request starts anew. One at a time. */
+  /**
+   * One request of pytorch_peer.py's, for so many seconds at most; what takes longer is ended, and
+   * the next request starts anew. One at a time.
+   */
   readonly ask: <A>(codec: t.Type<A, unknown>, request: object, seconds: number) => Promise<E.Either<Refusal, A>>
   readonly close: () => void
 }

@@ -1,7 +1,10 @@
 import * as E from 'fp-ts/Either'
 import type { Deadline } from './deadline'
 
-/** Why a measurement has no figures: the sentence of who refused, and whether memory was what lacked. */
+/**
+ * Why a measurement has no figures: the sentence of who refused, and whether memory was what
+ * lacked.
+ */
 export interface Refusal {
   readonly message: string
   readonly outOfMemory: boolean

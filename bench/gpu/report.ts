@@ -36,7 +36,10 @@ export interface Report {
 
 const valuesOf = (errors: readonly Error64[]): readonly number[] => errors.flatMap((error) => (E.isRight(error) ? [error.right] : []))
 
-/** Whether each figure of ours is there, and their median is at most twice PyTorch's largest, where PyTorch has one. */
+/**
+ * Whether each figure of ours is there, and their median is at most twice PyTorch's largest, where
+ * PyTorch has one.
+ */
 export const parityHolds = (rows: readonly Parity[]): boolean => {
   const theirs = valuesOf(rows.map(({ pytorch }) => pytorch))
   return (['whole', 'tiled'] as const).every((net) => {

@@ -18,13 +18,19 @@ export interface Sanitized {
 
 const name = 'compute-sanitizer'
 
-/** Races are looked for in our kernels alone, by a part of their names: NVIDIA's own synchronise by means that it takes for none. */
+/**
+ * Races are looked for in our kernels alone, by a part of their names: NVIDIA's own synchronise by
+ * means that it takes for none.
+ */
 const tools = [
   { tool: 'memcheck', options: [] },
   { tool: 'racecheck', options: ['--kernel-name', 'kns=tilefold'] }
 ] as const
 
-/** Steps in tiles, with batch normalisation, and with joins, resizing and a class for each pixel; the third step is a graph's. */
+/**
+ * Steps in tiles, with batch normalisation, and with joins, resizing and a class for each pixel;
+ * the third step is a graph's.
+ */
 const nets = [
   [tiledModule(64), '--input', '1x3x64x64'],
   ['resnet18', '--input', '2x3x64x64', '--strategy', 'plain'],
@@ -64,7 +70,10 @@ const run = async (
 const netsOf = (mode: Check['mode'], precisions: readonly CheckPrecision[], precision: CheckPrecision) =>
   mode === 'quick' ? [nets[precisions.indexOf(precision) % nets.length]!] : nets
 
-/** Memory and race checks of whole steps, several at once. Throws where the machine has no compute-sanitizer. */
+/**
+ * Memory and race checks of whole steps, several at once. Throws where the machine has no
+ * compute-sanitizer.
+ */
 export const runSanitizer = async ({ device, mode, precisions, scale }: Check, deadline: Deadline): Promise<readonly Sanitized[]> => {
   if (device !== 'cuda') throw new Error(`${name} checks GPUs, not the ${device} device`)
   const program = sanitizer()

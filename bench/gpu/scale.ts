@@ -10,7 +10,10 @@ export interface Cell {
   readonly size: number
   /** null: the whole card, which plain PyTorch alone has, for its best time per pixel. */
   readonly arenaBytes: number | null
-  /** Takes so long that ours is planned by `auto` alone, in two steps of one round; PyTorch, which such an image does not fit, is asked too. */
+  /**
+   * Takes so long that ours is planned by `auto` alone, in two steps of one round; PyTorch, which
+   * such an image does not fit, is asked too.
+   */
   readonly isLarge?: true
   /** Not in float32, whose steps take too long for what time there is. */
   readonly isFast?: true
@@ -25,7 +28,10 @@ export interface Scale {
   /** Files of the device suite, below test/. */
   readonly testFiles: readonly string[]
   readonly propertyRuns: number
-  /** Gradients against float64: seeds at the small size, which the reference device computes, and one at the large one, by PyTorch. */
+  /**
+   * Gradients against float64: seeds at the small size, which the reference device computes, and
+   * one at the large one, by PyTorch.
+   */
   readonly parity: { readonly seeds: number; readonly size: number; readonly largeSize: number }
   /** The most telling first: time may not do for all. */
   readonly cells: readonly Cell[]
@@ -34,7 +40,10 @@ export interface Scale {
   readonly steps: number
   /** Height and width of the image that is cut into 16 x 16 tiles. */
   readonly tiledSize: number
-  /** Height and width of the image whose step is predicted from a profile, and swapped; below, the share of plain's memory for either, in per cent. */
+  /**
+   * Height and width of the image whose step is predicted from a profile, and swapped; below, the
+   * share of plain's memory for either, in per cent.
+   */
   readonly predictedSize: number
   readonly predictedPercent: number
   readonly swappedPercent: number
@@ -60,7 +69,10 @@ const fullFiles = [...quickFiles, 'golden/networks', 'golden/torchvision']
 const cellsOf = (sizes: readonly number[], arenas: readonly (number | null)[]): readonly Cell[] =>
   arenas.flatMap((arenaBytes) => sizes.map((size): Cell => ({ size, arenaBytes, ...(size > 12_288 && { isLarge: true }) })))
 
-/** Bytes of the two cards of Xu 2022 (RTX 2080 Ti and A100), in which it trains images of up to 20480 x 20480. */
+/**
+ * Bytes of the two cards of Xu 2022 (RTX 2080 Ti and A100), in which it trains images of up to
+ * 20480 x 20480.
+ */
 const paperArenas = [11 * gibibyte, 40 * gibibyte]
 const largest = 20_480
 

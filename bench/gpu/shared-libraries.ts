@@ -5,10 +5,16 @@ import { output } from './programs'
 /** The C library is the machine's own, and none of another machine's. */
 const ofTheSystem = /^(ld-linux|linux-vdso|lib(c|m|dl|rt|pthread)\.so)/
 
-/** C++ runtimes, of which the newer one is taken, the machine's or the bundle's: all later versions do what earlier ones did. */
+/**
+ * C++ runtimes, of which the newer one is taken, the machine's or the bundle's: all later versions
+ * do what earlier ones did.
+ */
 const runtimes = /^lib(stdc\+\+|gcc_s)\.so/
 
-/** Shared libraries that files need, by the names under which they ask for them; a name that nothing answers throws. */
+/**
+ * Shared libraries that files need, by the names under which they ask for them; a name that nothing
+ * answers throws.
+ */
 const needed = (files: readonly string[]): ReadonlyMap<string, string> =>
   new Map(
     files.flatMap((file) =>
@@ -23,7 +29,9 @@ const needed = (files: readonly string[]): ReadonlyMap<string, string> =>
     )
   )
 
-/** Copies what files need of this machine into `target`, and the C++ runtime into `target`/fallback. */
+/**
+ * Copies what files need of this machine into `target`, and the C++ runtime into `target`/fallback.
+ */
 export const copySharedLibraries = (files: readonly string[], target: string): void => {
   mkdirSync(join(target, 'fallback'), { recursive: true })
   needed(files).forEach((path, name) => copyFileSync(path, join(target, runtimes.test(name) ? 'fallback' : '', name)))

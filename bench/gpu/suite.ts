@@ -33,6 +33,9 @@ const test = async (file: string, device: string, propertyRuns: number, seconds:
   return { file, passed, failed, seconds: ended.seconds, ...(failed > 0 ? { complaint: words || complaintOf(ended) } : {}) }
 }
 
-/** The compiled test files that know devices, all at once: each is a process that mostly waits for small launches. */
+/**
+ * The compiled test files that know devices, all at once: each is a process that mostly waits for
+ * small launches.
+ */
 export const runSuite = ({ device, scale }: Check, deadline: Deadline): Promise<readonly Tested[]> =>
   Promise.all(scale.testFiles.map((file) => test(file, device, scale.propertyRuns, deadline.atMost(5 * scale.mostSeconds))))

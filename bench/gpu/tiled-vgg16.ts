@@ -1,7 +1,10 @@
 import { checkpoint, conv2d, globalAvgPool, linear, maxPool2d, model, named, relu, seq, tile } from '../../dsl'
 
 const convolution = (out: number) => conv2d({ out, k: 3, p: 1 })
-/** Tiles along height, and as many along width, of the segments that end with the second to the fifth block. */
+/**
+ * Tiles along height, and as many along width, of the segments that end with the second to the
+ * fifth block.
+ */
 type Counts = readonly [number, number, number, number]
 
 const features = (counts: Counts) =>
@@ -16,7 +19,8 @@ const features = (counts: Counts) =>
   ).flatMap(([out, depth], index) => [
     ...Array.from({ length: depth }, () => [convolution(out), relu]).flat(),
     maxPool2d({ k: 2 }),
-    // The first two blocks in one segment: tiles of its output are large enough for the halo of four convolutions.
+    // The first two blocks in one segment: tiles of its output are large enough for the halo of
+    // four convolutions.
     ...(index === 0 ? [] : [tile({ H: counts[index - 1]!, W: counts[index - 1]! }), checkpoint])
   ])
 

@@ -41,10 +41,16 @@ export const operandCount = (operation: Operation): number => {
   return from('where') ? 3 : from('add') ? 2 : from('neg') ? 1 : 0
 }
 
-/** One step of an expression: its operands are the places of earlier steps; a constant has its value. */
+/**
+ * One step of an expression: its operands are the places of earlier steps; a constant has its
+ * value.
+ */
 export type Step = readonly [operation: Operation, ...operands: readonly number[]]
 
-/** A function of single elements as data: steps in order, the last one its result. Comparisons are 1 or 0. */
+/**
+ * A function of single elements as data: steps in order, the last one its result. Comparisons are 1
+ * or 0.
+ */
 export type Expression = readonly Step[]
 
 /** Steps of an expression at most: what the compiled code of devices may have. */

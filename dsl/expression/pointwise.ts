@@ -25,8 +25,9 @@ export interface OutputPointwise<N extends string> extends Pointwise<N> {
  *     const hardswish = pointwise('hardswish', (x) => x.mul(x.add(3).clamp(0, 6)).div(6))
  *     const scale = pointwise('scale', (x, { weight }) => x.mul(weight), { weight: { initial: 1, perChannel: true } })
  *
- * It is differentiated, tiled, verified and run on every device. `name` stands in plans and messages. Parameters are one number, or one
- * a channel, and are trained. Steps: at most 256, each distinct one counted once.
+ * It is differentiated, tiled, verified and run on every device. `name` stands in plans and
+ * messages. Parameters are one number, or one a channel, and are trained. Steps: at most 256, each
+ * distinct one counted once.
  */
 export const pointwise = <const N extends string, const P extends Parameters = {}>(
   name: N,
@@ -41,7 +42,10 @@ export const pointwise = <const N extends string, const P extends Parameters = {
   }) as unknown as Layer<'pointwise', Pointwise<N> & P>
 }
 
-/** A pointwise function without parameters, with its derivative as a function of its output, in the place of which it can then be computed. */
+/**
+ * A pointwise function without parameters, with its derivative as a function of its output, in the
+ * place of which it can then be computed.
+ */
 export const pointwiseOfOutput = <const N extends string>(
   name: N,
   define: (x: Value) => Value,

@@ -1,4 +1,7 @@
-/** What plans call a function that was made with options: "elu", "elu 0.5", "softplus beta2 threshold10", "clamp min0 max6". */
+/**
+ * What plans call a function that was made with options: "elu", "elu 0.5", "softplus beta2
+ * threshold10", "clamp min0 max6".
+ */
 export const textOf = <N extends string, A extends object, K extends keyof A & string>(
   name: N,
   options: A | undefined,
@@ -9,5 +12,8 @@ export const textOf = <N extends string, A extends object, K extends keyof A & s
   return `${name}${words.join('')}` as WithOptions<N, A, K>
 }
 
-/** The type of what textOf returns, as far as the compiler need know it: the name, and that there may be options. */
+/**
+ * The type of what textOf returns, as far as the compiler need know it: the name, and that there
+ * may be options.
+ */
 export type WithOptions<N extends string, A, K extends string> = [keyof A & K] extends [never] ? N : `${N} ${string}`

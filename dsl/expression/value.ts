@@ -1,8 +1,9 @@
 import type { Expression, Leaf, Operation, Step } from './expression'
 
 /**
- * The value of one element while a pointwise function is written down: what its methods make is another one. They are named as PyTorch's
- * functions, and are differentiated as these are. A number stands for a constant.
+ * The value of one element while a pointwise function is written down: what its methods make is
+ * another one. They are named as PyTorch's functions, and are differentiated as these are. A number
+ * stands for a constant.
  */
 export class Value {
   constructor(
@@ -34,7 +35,10 @@ export class Value {
   maximum(other: Operand): Value {
     return new Value('maximum', [this, valueOf(other)])
   }
-  /** Not below `min` nor above `max`; the gradient passes from `min` to `max`, both included. NaN stays NaN, without a gradient. */
+  /**
+   * Not below `min` nor above `max`; the gradient passes from `min` to `max`, both included. NaN
+   * stays NaN, without a gradient.
+   */
   clamp(min: number, max: number): Value {
     const clipped = this.maximum(min).minimum(max).detach()
     return where(this.ge(min), where(this.le(max), this, clipped), clipped)
@@ -99,7 +103,10 @@ export type Operand = Value | number
 export const constant = (value: number): Value => new Value('constant', [], value)
 const valueOf = (operand: Operand): Value => (typeof operand === 'number' ? constant(operand) : operand)
 
-/** `then` where the condition holds, else `otherwise`; the gradient is that of the one that is taken. */
+/**
+ * `then` where the condition holds, else `otherwise`; the gradient is that of the one that is
+ * taken.
+ */
 export const where = (condition: Condition, then: Operand, otherwise: Operand): Value =>
   new Value('where', [condition, valueOf(then), valueOf(otherwise)])
 

@@ -12,11 +12,20 @@ export interface Conv2dArguments {
   readonly k: Pair
   /** Stride in pixels, one number or [height, width]; 1 by default. */
   readonly s?: Pair
-  /** Zeros around the image, in pixels: one number, [height, width] or [top, bottom, left, right]; 0 by default. PyTorch's padding. */
+  /**
+   * Zeros around the image, in pixels: one number, [height, width] or [top, bottom, left, right]; 0
+   * by default. PyTorch's padding.
+   */
   readonly p?: Padding
-  /** Dilation: pixels from one tap of the kernel to the next, one number or [height, width]; 1 by default. */
+  /**
+   * Dilation: pixels from one tap of the kernel to the next, one number or [height, width]; 1 by
+   * default.
+   */
   readonly d?: Pair
-  /** Groups of channels that are convolved by themselves; 1 by default, as many as input channels for a depthwise convolution. */
+  /**
+   * Groups of channels that are convolved by themselves; 1 by default, as many as input channels
+   * for a depthwise convolution.
+   */
   readonly groups?: number
   /** Whether each output channel has a bias; true by default. */
   readonly bias?: boolean

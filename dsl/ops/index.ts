@@ -66,14 +66,19 @@ import {
 import { convTranspose2d, type ConvTranspose2dArguments, type TransposedShape } from './transposed-convolution'
 import type { NoOptions } from './options'
 
-/** Layers that compute. Defaults are PyTorch's: stride 1 (pools: the kernel), no padding, dilation 1, groups 1, bias true. */
+/**
+ * Layers that compute. Defaults are PyTorch's: stride 1 (pools: the kernel), no padding, dilation
+ * 1, groups 1, bias true.
+ */
 export interface OpArguments {
   readonly conv2d: Conv2dArguments
   readonly relu: NoOptions
   /** y = x > 0 ? x : slope x; slope 0.01 by default. */
   readonly leakyRelu: LeakyReluArguments
   readonly maxPool2d: MaxPool2dArguments
-  /** Divides by the kernel's size; where countIncludePad is false, by what of it lies in the image. */
+  /**
+   * Divides by the kernel's size; where countIncludePad is false, by what of it lies in the image.
+   */
   readonly avgPool2d: AvgPool2dArguments
   readonly globalAvgPool: NoOptions
   /** The largest element of each channel of each image. */
@@ -83,7 +88,10 @@ export interface OpArguments {
   /** Zeroes each element with probability `rate`, and scales the others by 1 / (1 - rate). */
   readonly dropout: DropoutArguments
   readonly convTranspose2d: ConvTranspose2dArguments
-  /** Of images over the batch and all pixels, of features [B, C] over the batch; running statistics for evaluation. */
+  /**
+   * Of images over the batch and all pixels, of features [B, C] over the batch; running statistics
+   * for evaluation.
+   */
   readonly batchNorm: BatchNormArguments
   readonly groupNorm: GroupNormArguments
   readonly instanceNorm: InstanceNormArguments
@@ -92,7 +100,10 @@ export interface OpArguments {
   readonly resize: ResizeArguments
   /** Means over the windows that divide [H, W] into `out`, as in PyTorch. */
   readonly adaptiveAvgPool2d: AdaptiveAvgPool2dArguments
-  /** [B, C factor^2, H, W] to [B, C, H factor, W factor]: the channels of a pixel become a square of pixels. */
+  /**
+   * [B, C factor^2, H, W] to [B, C, H factor, W factor]: the channels of a pixel become a square of
+   * pixels.
+   */
   readonly pixelShuffle: PixelShuffleArguments
   /** The inverse of pixelShuffle. */
   readonly pixelUnshuffle: PixelUnshuffleArguments
@@ -105,7 +116,10 @@ export interface OpArguments {
   /** Joins the branches of a `parallel` along the channels. */
   readonly concat: NoOptions
   readonly softmaxCrossEntropy: NoOptions
-  /** Of scores [B, N, H, W] and a class for each pixel; mean over the pixels that count, by their class's weight. */
+  /**
+   * Of scores [B, N, H, W] and a class for each pixel; mean over the pixels that count, by their
+   * class's weight.
+   */
   readonly pixelCrossEntropy: PixelCrossEntropyArguments
   readonly meanSquaredError: NoOptions
 }
@@ -113,8 +127,8 @@ export interface OpArguments {
 export type Op = keyof OpArguments
 
 /**
- * The shape of each op's output, or the sentence that says why there is none; one row an op. What the
- * records' `shape` does at run time, with the same sentences in the same order.
+ * The shape of each op's output, or the sentence that says why there is none; one row an op. What
+ * the records' `shape` does at run time, with the same sentences in the same order.
  */
 export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs extends readonly Shape[]> {
   readonly conv2d: ConvolutionShape<S, A>
@@ -146,8 +160,8 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
 }
 
 /**
- * Looks an op up; an op without a row does not compile. Inputs: the shapes that it joins, or the only one; Start: the shape with which the
- * innermost block, or the net, starts.
+ * Looks an op up; an op without a row does not compile. Inputs: the shapes that it joins, or the
+ * only one; Start: the shape with which the innermost block, or the net, starts.
  */
 export type OutputShape<
   P extends Op,

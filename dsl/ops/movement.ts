@@ -1,4 +1,7 @@
-/** Shapes of ops that move pixels and compute nothing: at run time and, with the same sentences, in types. */
+/**
+ * Shapes of ops that move pixels and compute nothing: at run time and, with the same sentences, in
+ * types.
+ */
 import * as E from 'fp-ts/Either'
 import type { Add, ConvDim, Divides, Lte, Mul, NotNegative, Whole } from '../arithmetic'
 import { imageRule, showShape, type NoImage, type Shape, type ShowShape } from '../shape'
@@ -7,24 +10,31 @@ import { wholes, type Option, type Padding } from './options'
 import { windowOf, type Numbers4, type Pads } from './window'
 
 export interface PixelShuffleArguments {
-  /** How many times as many rows and columns come out: PyTorch's upscale_factor. Its square must divide the channels. */
+  /**
+   * How many times as many rows and columns come out: PyTorch's upscale_factor. Its square must
+   * divide the channels.
+   */
   readonly factor: number
 }
 
 export interface PixelUnshuffleArguments {
-  /** How many times fewer rows and columns come out: PyTorch's downscale_factor. It must divide both. */
+  /**
+   * How many times fewer rows and columns come out: PyTorch's downscale_factor. It must divide
+   * both.
+   */
   readonly factor: number
 }
 
 export interface PadArguments {
   /**
-   * Rows and columns added: one number for every side, [height, width] or [top, bottom, left, right]. PyTorch's pad, whose order is
-   * (left, right, top, bottom). To reflect, they must be less than the image has.
+   * Rows and columns added: one number for every side, [height, width] or [top, bottom, left,
+   * right]. PyTorch's pad, whose order is (left, right, top, bottom). To reflect, they must be less
+   * than the image has.
    */
   readonly p: Padding
   /**
-   * What is added: zeros by default (PyTorch's constant), `reflect` the rows and columns behind the edge, mirrored and without the edge
-   * itself, or `replicate` the edge.
+   * What is added: zeros by default (PyTorch's constant), `reflect` the rows and columns behind the
+   * edge, mirrored and without the edge itself, or `replicate` the edge.
    */
   readonly mode?: PadMode
 }

@@ -1,4 +1,7 @@
-/** Shapes of ops that normalise by statistics of an image: at run time and, with the same sentences, in types. */
+/**
+ * Shapes of ops that normalise by statistics of an image: at run time and, with the same sentences,
+ * in types.
+ */
 import * as E from 'fp-ts/Either'
 import type { Divides, Whole } from '../arithmetic'
 import { wholes, type Option } from './options'
@@ -12,7 +15,10 @@ export interface BatchNormArguments {
   readonly momentum?: number
   /** Whether it has weight and bias; true by default. */
   readonly affine?: boolean
-  /** Whether it normalises with its running statistics in training too, and leaves them as they are; false by default. */
+  /**
+   * Whether it normalises with its running statistics in training too, and leaves them as they are;
+   * false by default.
+   */
   readonly frozen?: boolean
 }
 

@@ -7,31 +7,46 @@ export type Dim = 'B' | 'H' | 'W'
 /** In the order in which messages list them. */
 export const allDims = ['B', 'H', 'W'] as const satisfies readonly Dim[]
 
-/** An option with the letters before its value, or one that is written as a word where it has the given value. */
+/**
+ * An option with the letters before its value, or one that is written as a word where it has the
+ * given value.
+ */
 type OptionText<K> = readonly [option: K, letters: string] | readonly [option: K, value: boolean, word: string]
 
 /** How an op joins a segment. */
 interface OpSegment {
   /** Dimensions that a segment can be tiled along where another op follows this one in it. */
   readonly inside: readonly Dim[]
-  /** Dimensions that it can be tiled along with this op as its last: the tiles of a sum are added up. */
+  /**
+   * Dimensions that it can be tiled along with this op as its last: the tiles of a sum are added
+   * up.
+   */
   readonly last: readonly Dim[]
   /** Overwrites its input, so that the segment holds no more bytes with it than without. */
   readonly inPlace: boolean
-  /** Dimensions over which it needs statistics of its whole input, which a segment that is tiled along them must not make itself. */
+  /**
+   * Dimensions over which it needs statistics of its whole input, which a segment that is tiled
+   * along them must not make itself.
+   */
   readonly statistics: readonly Dim[]
   /** Reduces what tiles partition: the tiles of a segment that it ends are those of its input. */
   readonly reduces: boolean
 }
 
-/** All that the DSL declares of an op whose options are A, beside the type of its shape rule (ShapeRules). */
+/**
+ * All that the DSL declares of an op whose options are A, beside the type of its shape rule
+ * (ShapeRules).
+ */
 export type OpRecord<A> = {
   /** The options that it knows, in the order in which plans write them. */
   readonly options: readonly OptionText<keyof A>[]
   readonly segment: OpSegment
   /** Ends a network, and makes nothing but a number. */
   readonly loss?: true
-  /** The output's shape from the inputs' shapes, or one sentence that says why there is none; ShapeRules says the same in types. */
+  /**
+   * The output's shape from the inputs' shapes, or one sentence that says why there is none;
+   * ShapeRules says the same in types.
+   */
   readonly shape: ShapeRule<A>
 } & ({} extends A ? {} : { /** Options that must be given. */ readonly required: readonly (keyof A)[] })
 

@@ -34,8 +34,9 @@ export type GroupsError<P extends string, In extends number, Out extends number,
       : undefined
 
 /**
- * Option K of the arguments A, or its default. Where the compiler asks whether a generic function could be right for any type parameter, it
- * puts a stand-in for all types in its place: that is taken for any number, or for both flags, as all of its kind is here.
+ * Option K of the arguments A, or its default. Where the compiler asks whether a generic function
+ * could be right for any type parameter, it puts a stand-in for all types in its place: that is
+ * taken for any number, or for both flags, as all of its kind is here.
  */
 export type Option<A, K extends string, Default> = K extends keyof A ? Value<A[K], Default> : Default
 type Value<V, Default> = [number] extends [V]

@@ -13,11 +13,16 @@ export interface PointwiseParameter {
 }
 
 export interface PointwiseArguments {
-  /** What plans and messages call it: a name, and options that it was made with, such as "elu 0.5". */
+  /**
+   * What plans and messages call it: a name, and options that it was made with, such as "elu 0.5".
+   */
   readonly function: string
   /** Its value, by its `input`. */
   readonly expression: Expression
-  /** Its derivative by its output, which is this expression's `input`; where it is given, the input need not be kept. */
+  /**
+   * Its derivative by its output, which is this expression's `input`; where it is given, the input
+   * need not be kept.
+   */
   readonly derivativeOfOutput?: Expression
   /** PyTorch's weight, which the expression reads. */
   readonly weight?: PointwiseParameter

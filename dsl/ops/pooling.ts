@@ -8,24 +8,43 @@ import { windowed, type Dilation, type Kernel, type Numbers2, type Numbers4, typ
 export interface MaxPool2dArguments {
   /** Window size in pixels, one number or [height, width]: PyTorch's kernel_size. */
   readonly k: Pair
-  /** Stride in pixels, one number or [height, width]; the window's size by default, as in PyTorch. */
+  /**
+   * Stride in pixels, one number or [height, width]; the window's size by default, as in PyTorch.
+   */
   readonly s?: Pair
-  /** Pixels of minus infinity around the image: one number, [height, width] or [top, bottom, left, right]; 0 by default, at most half of the window. */
+  /**
+   * Pixels of minus infinity around the image: one number, [height, width] or [top, bottom, left,
+   * right]; 0 by default, at most half of the window.
+   */
   readonly p?: Padding
-  /** Dilation: pixels from one tap of the window to the next, one number or [height, width]; 1 by default. */
+  /**
+   * Dilation: pixels from one tap of the window to the next, one number or [height, width]; 1 by
+   * default.
+   */
   readonly d?: Pair
-  /** Whether a last window that is only partly over the image counts; false by default. PyTorch's ceil_mode. */
+  /**
+   * Whether a last window that is only partly over the image counts; false by default. PyTorch's
+   * ceil_mode.
+   */
   readonly ceilMode?: boolean
 }
 
 export interface AvgPool2dArguments {
   /** Window size in pixels, one number or [height, width]: PyTorch's kernel_size. */
   readonly k: Pair
-  /** Stride in pixels, one number or [height, width]; the window's size by default, as in PyTorch. */
+  /**
+   * Stride in pixels, one number or [height, width]; the window's size by default, as in PyTorch.
+   */
   readonly s?: Pair
-  /** Zeros around the image, in pixels: one number, [height, width] or [top, bottom, left, right]; 0 by default, at most half of the window. */
+  /**
+   * Zeros around the image, in pixels: one number, [height, width] or [top, bottom, left, right]; 0
+   * by default, at most half of the window.
+   */
   readonly p?: Padding
-  /** Whether a last window that is only partly over the image counts; false by default. PyTorch's ceil_mode. */
+  /**
+   * Whether a last window that is only partly over the image counts; false by default. PyTorch's
+   * ceil_mode.
+   */
   readonly ceilMode?: boolean
   /** Whether the mean is over padding too; true by default. PyTorch's count_include_pad. */
   readonly countIncludePad?: boolean

@@ -1,4 +1,7 @@
-/** Shapes of ops that map whole images to other heights and widths: at run time and, with the same sentences, in types. */
+/**
+ * Shapes of ops that map whole images to other heights and widths: at run time and, with the same
+ * sentences, in types.
+ */
 import * as E from 'fp-ts/Either'
 import type { Mul, Whole } from '../arithmetic'
 import { pair, wholes, type Height, type Option, type Pair, type Width } from './options'
@@ -6,19 +9,26 @@ import { imageRule, showShape, type NoImage, type Shape } from '../shape'
 import { local, unary, type OpRecord } from './op-record'
 
 /**
- * To one of `size`, `scale` and `to`. Pixels are mapped by the two sizes alone, as by torch.nn.functional.interpolate with
- * recompute_scale_factor, but exactly: of nearest, PyTorch rounds the ratio of the sizes.
+ * To one of `size`, `scale` and `to`. Pixels are mapped by the two sizes alone, as by
+ * torch.nn.functional.interpolate with recompute_scale_factor, but exactly: of nearest, PyTorch
+ * rounds the ratio of the sizes.
  */
 export interface ResizeArguments {
   /** How pixels between pixels come about. */
   readonly mode: 'bilinear' | 'nearest'
   /** In pixels, one number or [height, width]. */
   readonly size?: Pair
-  /** Times the input's height and width, rounded down: one number or [height, width]. PyTorch's scale_factor. */
+  /**
+   * Times the input's height and width, rounded down: one number or [height, width]. PyTorch's
+   * scale_factor.
+   */
   readonly scale?: Pair
   /** The height and width with which the innermost block, or the net, starts. */
   readonly to?: 'block'
-  /** Whether corner pixels lie on corner pixels; bilinear only, false by default. PyTorch's align_corners. */
+  /**
+   * Whether corner pixels lie on corner pixels; bilinear only, false by default. PyTorch's
+   * align_corners.
+   */
   readonly alignCorners?: boolean
 }
 
@@ -80,7 +90,10 @@ type Sized<P extends string, B extends number, C extends number, Size> =
     ? readonly [B, C, Height<Size>, Width<Size>]
     : `${P}: sizes must be whole numbers above 0`
 
-/** The type of what the rule of resize returns; what a fraction makes of an extent, only run time knows. */
+/**
+ * The type of what the rule of resize returns; what a fraction makes of an extent, only run time
+ * knows.
+ */
 export type ResizeShape<S extends Shape, A, Start extends Shape> = S extends readonly [
   infer B extends number,
   infer C extends number,

@@ -25,11 +25,20 @@ export interface ConvTranspose2dArguments {
   readonly k: Pair
   /** Stride in pixels of the output, one number or [height, width]; 1 by default. */
   readonly s?: Pair
-  /** Rows and columns taken away on every side of the output, one number or [height, width]; 0 by default. PyTorch's padding. */
+  /**
+   * Rows and columns taken away on every side of the output, one number or [height, width]; 0 by
+   * default. PyTorch's padding.
+   */
   readonly p?: Pair
-  /** Rows and columns added at the bottom and right, one number or [height, width]; 0 by default. PyTorch's output_padding. */
+  /**
+   * Rows and columns added at the bottom and right, one number or [height, width]; 0 by default.
+   * PyTorch's output_padding.
+   */
   readonly outputPadding?: Pair
-  /** Dilation: pixels from one tap of the kernel to the next, one number or [height, width]; 1 by default. */
+  /**
+   * Dilation: pixels from one tap of the kernel to the next, one number or [height, width]; 1 by
+   * default.
+   */
   readonly d?: Pair
   /** Groups of channels that are convolved by themselves; 1 by default. */
   readonly groups?: number

@@ -39,7 +39,10 @@ const sides = (value: Padding): Window['padding'] => {
   return { top: vertical, bottom: vertical, left: horizontal, right: horizontal }
 }
 
-/** The window of a convolution (which has `out`) or a pool (whose stride is its kernel unless told otherwise). */
+/**
+ * The window of a convolution (which has `out`) or a pool (whose stride is its kernel unless told
+ * otherwise).
+ */
 export const windowOf = (args: WindowArguments): Window => ({
   kernel: pair(args.k),
   stride: pair(args.s ?? (args.out === undefined ? args.k : 1)),
@@ -51,8 +54,9 @@ export const windowOf = (args: WindowArguments): Window => ({
 export const windowExtent = (kernel: number, dilation: number): number => dilation * (kernel - 1) + 1
 
 /**
- * Windows that fit along one direction, as PyTorch counts them. With `ceilMode` a last, partial window is added
- * if it starts inside the input or the padding before it. Zero when not even one fits.
+ * Windows that fit along one direction, as PyTorch counts them. With `ceilMode` a last, partial
+ * window is added if it starts inside the input or the padding before it. Zero when not even one
+ * fits.
  */
 export const windowCount = (
   extent: number,
@@ -67,7 +71,10 @@ export const windowCount = (
   return room < 0 ? 0 : ceilMode && last * stride >= extent + before ? last : last + 1
 }
 
-/** The rule of an op that slides a window over images; `channels` gives its output's channels, or why there are none. */
+/**
+ * The rule of an op that slides a window over images; `channels` gives its output's channels, or
+ * why there are none.
+ */
 export const windowed =
   <A extends WindowArguments>(op: string, channels: (args: A, inChannels: number) => E.Either<string, number>): UnaryRule<A> =>
   (args, shape) => {

@@ -1,17 +1,20 @@
-// The device's memory, or the host pool: exactly the bytes asked for, with an inaccessible page right behind them.
+// The device's memory, or the host pool: exactly the bytes asked for, with an inaccessible page
+// right behind them.
 #pragma once
 #include <cstddef>
 #include <string>
 
 namespace tilefold {
 
-// Throws NoMemory, naming what wants them and the budget that they come from, where so many bytes are not free.
+// Throws NoMemory, naming what wants them and the budget that they come from, where so many bytes
+// are not free.
 void requireAvailable(std::size_t bytes, const std::string& name, const std::string& budget);
 
 // Filled with a pattern, so that the highest byte that anything wrote can be found afterwards.
 class Arena {
  public:
-  // Throws NoMemory, naming it and the budget that it comes from, when the system has not that much memory.
+  // Throws NoMemory, naming it and the budget that it comes from, when the system has not that much
+  // memory.
   explicit Arena(std::size_t bytes, const std::string& name = "arena", const std::string& budget = "budget");
   ~Arena();
   Arena(const Arena&) = delete;

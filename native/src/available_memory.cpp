@@ -56,7 +56,8 @@ std::optional<std::size_t> lesser(std::optional<std::size_t> a, std::optional<st
   return a && b ? std::min(a, b) : a ? a : b;
 }
 
-// The least that a cgroup and those above it leave. A container may not see its own path below the mount, but then the mount is its own.
+// The least that a cgroup and those above it leave. A container may not see its own path below the
+// mount, but then the mount is its own.
 std::optional<std::size_t> ofGroups(const Hierarchy& hierarchy, const fs::path& group) {
   std::optional<std::size_t> least;
   fs::path folder = hierarchy.mount;
@@ -83,7 +84,8 @@ std::optional<std::size_t> ofCgroups(const fs::path& root) {
   return least;
 }
 
-// What a limit of this process leaves, of which /proc/self/status tells the use in KiB under `name`.
+// What a limit of this process leaves, of which /proc/self/status tells the use in KiB under
+// `name`.
 std::optional<std::size_t> ofLimit(const fs::path& root, __rlimit_resource resource, const char* name) {
   rlimit limit{};
   if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;

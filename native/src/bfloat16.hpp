@@ -1,5 +1,5 @@
-// bfloat16: the upper half of a float32, rounded to the nearest, ties to even (a double is rounded to
-// float32 before). It is stored; arithmetic is in float32.
+// bfloat16: the upper half of a float32, rounded to the nearest, ties to even (a double is rounded
+// to float32 before). It is stored; arithmetic is in float32.
 #pragma once
 #include <cstdint>
 #include <cstring>

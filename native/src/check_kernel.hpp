@@ -4,7 +4,8 @@
 
 namespace tilefold {
 
-// Throws Failure: a wrong number of fields, a number out of its range, a size that does not follow from the others.
+// Throws Failure: a wrong number of fields, a number out of its range, a size that does not follow
+// from the others.
 void checkKernel(const Kernel& kernel);
 
 }  // namespace tilefold

@@ -40,7 +40,8 @@ class AddressRange {
 
 class ChunkedArena {
  public:
-  // `bytes` of memory for the whole chunks that they hold. Throws NoMemory, or Failure where chunks are no whole pages.
+  // `bytes` of memory for the whole chunks that they hold. Throws NoMemory, or Failure where chunks
+  // are no whole pages.
   ChunkedArena(const Chunks& chunks, std::size_t bytes);
 
   std::byte* data() const { return addresses_.data(); }

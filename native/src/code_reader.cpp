@@ -178,7 +178,8 @@ class Reader {
     return {engine, known};
   }
 
-  // Every loop turns at least once, so what stands before in the code has come before at every turn.
+  // Every loop turns at least once, so what stands before in the code has come before at every
+  // turn.
   Wait wait() {
     const Engine engine = nextEngine();
     const std::int64_t event = next();
@@ -307,8 +308,8 @@ class Reader {
     return {least, most};
   }
 
-  // What a kernel writes lies apart from all else that it is given: labels and indices, once checked, stay as they are, and
-  // threads share no element.
+  // What a kernel writes lies apart from all else that it is given: labels and indices, once
+  // checked, stay as they are, and threads share no element.
   void checkApart(const Launch& launch, const KernelInfo& info) const {
     const std::vector<OperandExtent>& extents = limits_.extents[launch.kernel];
     for (std::size_t i = 0; i < info.operands.size(); ++i)

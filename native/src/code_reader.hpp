@@ -1,4 +1,5 @@
-// Reads the numbers of one section's code into instructions, holding every operand against its space.
+// Reads the numbers of one section's code into instructions, holding every operand against its
+// space.
 #pragma once
 #include <vector>
 
@@ -15,7 +16,8 @@ struct CodeLimits {
   std::int64_t memoryBytes;  // behind the chunks
 };
 
-// Sets the section's code, events and whether it loads images. Throws Failure for anything that is not whole and sound.
+// Sets the section's code, events and whether it loads images. Throws Failure for anything that is
+// not whole and sound.
 void readCode(const std::vector<double>& numbers, const CodeLimits& limits, Section& section);
 
 }  // namespace tilefold

@@ -1,4 +1,5 @@
-// What the interpreter needs of a device: kernels compiled once, launched many times on resolved operands.
+// What the interpreter needs of a device: kernels compiled once, launched many times on resolved
+// operands.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -12,8 +13,9 @@
 
 namespace tilefold {
 
-// One uint8 image of a step, interleaved (height, width, channels), with the crop's corner and what is done to the crop in this step:
-// it is flipped, then turned counter-clockwise. `colour`: the rows of a 3x4 matrix that takes (red, green, blue, 1) within 0 .. 1.
+// One uint8 image of a step, interleaved (height, width, channels), with the crop's corner and what
+// is done to the crop in this step: it is flipped, then turned counter-clockwise. `colour`: the
+// rows of a 3x4 matrix that takes (red, green, blue, 1) within 0 .. 1.
 struct Image {
   const std::uint8_t* pixels = nullptr;
   std::int64_t height = 0, width = 0, channels = 0;
@@ -49,7 +51,8 @@ class CompiledKernel {
 class Engines;
 struct Spaces;
 
-// One way to compute a convolution: its code in the field `algorithm`, and the bytes of its scratch.
+// One way to compute a convolution: its code in the field `algorithm`, and the bytes of its
+// scratch.
 struct Algorithm {
   std::int64_t code = 0;
   std::size_t scratchBytes = 0;
@@ -76,11 +79,12 @@ class Device {
   };
   // `kernel` is a convolutionForward whose weightLayout is not yet decided (any value).
   virtual WeightLayouts weightLayouts(const Kernel& kernel) = 0;
-  // The ways to compute a convolution beside its own (algorithm 0), fastest first as far as the device knows.
+  // The ways to compute a convolution beside its own (algorithm 0), fastest first as far as the
+  // device knows.
   virtual std::vector<Algorithm> algorithms(const Kernel&) { return {}; }
   virtual std::optional<DeviceProperties> properties() { return std::nullopt; }
-  // Memory and engines for one program; the device outlives them. `linkBytesPerSecond` bounds either direction between device and
-  // host; 0: unlimited. Throws NoMemory or Failure.
+  // Memory and engines for one program; the device outlives them. `linkBytesPerSecond` bounds
+  // either direction between device and host; 0: unlimited. Throws NoMemory or Failure.
   virtual std::unique_ptr<Engines> engines(const Spaces& spaces, double linkBytesPerSecond);
 };
 

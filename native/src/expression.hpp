@@ -1,4 +1,5 @@
-// Functions of single elements as a Program writes them: steps of an operation each, over a few registers.
+// Functions of single elements as a Program writes them: steps of an operation each, over a few
+// registers.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -18,7 +19,8 @@ struct Instruction {
   double exactConstant;
 };
 
-// The steps of an encoded expression, the last of which writes the result. Every register is written before it is read; else a Failure.
+// The steps of an encoded expression, the last of which writes the result. Every register is
+// written before it is read; else a Failure.
 std::vector<Instruction> instructionsOf(const std::vector<double>& code);
 
 // Whether an expression reads this leaf.

@@ -1,4 +1,5 @@
-// A failure that a person can act on: one sentence, which crosses the border to JavaScript as a value.
+// A failure that a person can act on: one sentence, which crosses the border to JavaScript as a
+// value.
 #pragma once
 #include <cstdint>
 #include <stdexcept>

@@ -1,4 +1,5 @@
-// Reads the numbers of a kernel in the table's order; one that is not what its field may be is a Failure.
+// Reads the numbers of a kernel in the table's order; one that is not what its field may be is a
+// Failure.
 #pragma once
 #include <algorithm>
 #include <cmath>

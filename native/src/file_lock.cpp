@@ -31,7 +31,8 @@ FileLock::Taken FileLock::take(const std::string& path, const std::string& owner
       if (isUnsupported(errno)) return {Answer::unsupported, nullptr};
       fail(path);
     }
-    // Who held it before may have removed the file between its opening and its locking: then another has the name.
+    // Who held it before may have removed the file between its opening and its locking: then
+    // another has the name.
     if (!lock->stillNamed()) continue;
     lock->removes_ = true;
     lock->write(owner);

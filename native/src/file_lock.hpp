@@ -10,8 +10,8 @@ class FileLock {
   enum class Answer { taken, held, unsupported };
   struct Taken;
 
-  // Takes the lock of a file, which is made if need be and holds `owner` then. Nobody else has it, in this process neither. Throws
-  // Failure.
+  // Takes the lock of a file, which is made if need be and holds `owner` then. Nobody else has it,
+  // in this process neither. Throws Failure.
   static Taken take(const std::string& path, const std::string& owner);
 
   // Takes an open file over.

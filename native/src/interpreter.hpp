@@ -12,8 +12,8 @@ namespace tilefold {
 
 class Interpreter {
  public:
-  // Compiles every distinct kernel once. The device outlives the interpreter. `timesKernels`: each launch's time is measured. Throws
-  // Failure.
+  // Compiles every distinct kernel once. The device outlives the interpreter. `timesKernels`: each
+  // launch's time is measured. Throws Failure.
   Interpreter(Program program, Device& device, double linkBytesPerSecond = 0, bool timesKernels = false);
 
   const Program& program() const { return program_; }
@@ -21,8 +21,8 @@ class Interpreter {
   // Of each kernel's launches in all runs so far; none where they are not timed.
   std::vector<double> kernelMilliseconds() const;
 
-  // Runs a section to its end; false when `progress` was ended, which ends it before its next instruction. `exchange` has the section's
-  // exchangeBytes. Throws Failure.
+  // Runs a section to its end; false when `progress` was ended, which ends it before its next
+  // instruction. `exchange` has the section's exchangeBytes. Throws Failure.
   bool run(const Section& section, std::byte* exchange, const StepParameters& step, Progress& progress);
 
  private:

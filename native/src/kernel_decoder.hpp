@@ -6,7 +6,8 @@
 
 namespace tilefold {
 
-// [code, ...fields] of one kernel after the other. Throws Failure for anything that is not a sound kernel.
+// [code, ...fields] of one kernel after the other. Throws Failure for anything that is not a sound
+// kernel.
 std::vector<Kernel> decodeKernels(const std::vector<double>& numbers);
 
 }  // namespace tilefold

@@ -1,5 +1,6 @@
-// The fields of each kind of kernel by name: `const auto c = decode<Convolution>(kernel)`, and what follows from them.
-// decode throws Failure for a number that is not what its field may be; checkKernel proves the rest.
+// The fields of each kind of kernel by name: `const auto c = decode<Convolution>(kernel)`, and what
+// follows from them. decode throws Failure for a number that is not what its field may be;
+// checkKernel proves the rest.
 #pragma once
 #include <cmath>
 
@@ -53,7 +54,8 @@ inline std::int64_t sumCount(const PointwiseSum& s) {
   return rowsOf(s) == SumRows::one ? 1 : rowsOf(s) == SumRows::channels ? s.channels : s.batch * s.channels;
 }
 
-// What a gradient is multiplied by, given the sum of the squares of all of them; a sum that is no number makes it none either.
+// What a gradient is multiplied by, given the sum of the squares of all of them; a sum that is no
+// number makes it none either.
 inline double clippingScale(const ClipGradient& c, double sumSquares) {
   const double ratio = c.maxNorm / (std::sqrt(sumSquares) + 1e-6);
   return ratio > 1 ? 1 : ratio;

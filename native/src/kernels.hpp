@@ -43,13 +43,15 @@ struct KernelInfo {
 
 const std::vector<KernelInfo>& kernelTable();
 
-// One kernel with all its numbers fixed: `fields` in the table's order. Read them with decode<...> of kernel_fields.hpp.
+// One kernel with all its numbers fixed: `fields` in the table's order. Read them with decode<...>
+// of kernel_fields.hpp.
 struct Kernel {
   KernelKind kind = KernelKind::zero;
   std::vector<double> fields;
 };
 
-// How many numbers a kernel of this kind has, of those that follow from `first` on; more than there are where it is cut off.
+// How many numbers a kernel of this kind has, of those that follow from `first` on; more than there
+// are where it is cut off.
 template <class Iterator>
 std::size_t numberCount(const KernelInfo& info, Iterator first, Iterator last) {
   const std::size_t count = info.fields.size(), available = static_cast<std::size_t>(last - first);

@@ -1,4 +1,5 @@
-// Memory layouts of tensors, in the order of staging/kernels/layout.ts (a layout's position is its code), and the elements each takes.
+// Memory layouts of tensors, in the order of staging/kernels/layout.ts (a layout's position is its
+// code), and the elements each takes.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -61,16 +62,19 @@ inline std::int64_t roundUp(std::int64_t value, std::int64_t multiple) {
   return checkedMultiply(checkedAdd(value, multiple - 1) / multiple, multiple);
 }
 
-// Channels that lie next to each other in an activation's layout (1 when plain); of nhwc, all that there are.
+// Channels that lie next to each other in an activation's layout (1 when plain); of nhwc, all that
+// there are.
 inline std::int64_t channelBlock(Layout layout) { return layoutInfo(layout).channels; }
 inline std::int64_t channelBlock(Layout layout, std::int64_t channels) { return layout == Layout::nhwc ? channels : channelBlock(layout); }
 
-// Elements of an activation [batch, channels, height, width], channels padded to the layout's block.
+// Elements of an activation [batch, channels, height, width], channels padded to the layout's
+// block.
 inline std::int64_t activationElements(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width) {
   return checkedMultiply(checkedMultiply(batch, roundUp(channels, channelBlock(layout))), checkedMultiply(height, width));
 }
 
-// Elements of convolution weights: `groups` matrices of [out / groups, inPerGroup, kh, kw], each padded to the layout's blocks.
+// Elements of convolution weights: `groups` matrices of [out / groups, inPerGroup, kh, kw], each
+// padded to the layout's blocks.
 inline std::int64_t weightElements(Layout layout, std::int64_t out, std::int64_t inPerGroup, std::int64_t kernelHeight,
                                    std::int64_t kernelWidth, std::int64_t groups) {
   const LayoutInfo& info = layoutInfo(layout);

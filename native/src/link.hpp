@@ -1,5 +1,6 @@
-// One direction between the device and the host pool: a thread that copies, no faster than it is told. As fast as the memory is takes
-// several: one alone does not reach half of what two cores move.
+// One direction between the device and the host pool: a thread that copies, no faster than it is
+// told. As fast as the memory is takes several: one alone does not reach half of what two cores
+// move.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -11,7 +12,8 @@
 
 namespace tilefold {
 
-// Throws Failure unless it is a rate of at least one byte per second, or 0: as fast as the memory is.
+// Throws Failure unless it is a rate of at least one byte per second, or 0: as fast as the memory
+// is.
 void checkLinkRate(double bytesPerSecond);
 
 class Link {

@@ -1,4 +1,5 @@
-// What is mapped while a section's code is read, and whether its engines can touch what is not: a program that did would end the process.
+// What is mapped while a section's code is read, and whether its engines can touch what is not: a
+// program that did would end the process.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,8 +9,9 @@
 
 namespace tilefold {
 
-// Calls come in program order, loops once. What each engine knows of the others is what it has waited for (vector clocks): in later turns
-// of a loop an engine knows no less, and what it does after a loop follows the loop's last turn, so one turn stands for all.
+// Calls come in program order, loops once. What each engine knows of the others is what it has
+// waited for (vector clocks): in later turns of a loop an engine knows no less, and what it does
+// after a loop follows the loop's last turn, so one turn stands for all.
 class Mappings {
  public:
   // Without chunks every touch passes.

@@ -4,7 +4,8 @@
 
 namespace tilefold {
 
-// As it stands in memory; `place` is one past the absolute place in row-major order, so zeroed memory holds none.
+// As it stands in memory; `place` is one past the absolute place in row-major order, so zeroed
+// memory holds none.
 struct Maximum {
   double value, place;
 

@@ -9,7 +9,8 @@
 
 namespace tilefold {
 
-// A row of statistics as it stands in memory: of `count` elements, the mean and the sum of squared deviations from it.
+// A row of statistics as it stands in memory: of `count` elements, the mean and the sum of squared
+// deviations from it.
 struct Moments {
   double count = 0, mean = 0, deviations = 0;
 
@@ -24,8 +25,9 @@ struct Moments {
   TILEFOLD_HOST_DEVICE double reciprocalDeviation(double epsilon) const { return 1 / std::sqrt(deviations / count + epsilon); }
 };
 
-// One channel's y = (x - mean) * scale + shift. What rounding takes from the mean is in the shift, so that data far from zero keeps its
-// digits. Whoever needs y's sign again must form it by this very expression.
+// One channel's y = (x - mean) * scale + shift. What rounding takes from the mean is in the shift,
+// so that data far from zero keeps its digits. Whoever needs y's sign again must form it by this
+// very expression.
 template <class T>
 struct Normaliser {
   T mean = 0, scale = 0, shift = 0;
@@ -42,7 +44,8 @@ struct Normaliser {
   TILEFOLD_HOST_DEVICE double lost(const Moments& moments) const { return moments.mean - static_cast<double>(mean); }
 };
 
-// Two sums of a channel as they stand in memory: of y's gradient, and of that times the normalised x.
+// Two sums of a channel as they stand in memory: of y's gradient, and of that times the normalised
+// x.
 struct GradientSums {
   double gradient = 0, product = 0;
 
@@ -71,7 +74,8 @@ struct NormaliseOperands {
   }
 };
 
-// Over the channels of a row, the sums of their weighted gradients divided by its count: the means that backward takes away.
+// Over the channels of a row, the sums of their weighted gradients divided by its count: the means
+// that backward takes away.
 template <class T>
 TILEFOLD_HOST_DEVICE GradientSums meanGradients(const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums,
                                                 std::int64_t image, std::int64_t channel) {

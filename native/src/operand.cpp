@@ -62,7 +62,8 @@ class Extents {
     return activation(layout, r.batch, r.channels, r.height, r.width);
   }
 
-  // What an expression over a tile reads: its input, and as far as it reads them `second` and parameters.
+  // What an expression over a tile reads: its input, and as far as it reads them `second` and
+  // parameters.
   std::vector<OperandExtent> leaves(const PointwiseTile& p, const std::vector<Instruction>& instructions) const {
     const auto read = [&](Operation leaf, OperandExtent extent) {
       extent.optional = !readsLeaf(instructions, leaf);

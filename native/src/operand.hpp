@@ -16,8 +16,9 @@ struct OperandExtent {
 
 constexpr std::int64_t largestSpace = std::int64_t{1} << 46;  // bytes
 
-// One row an operand, in the table's order. `kernel` has passed checkKernel; the device gives scratch and indices, unless an operand is
-// larger than `largest` bytes: then this throws Failure, since a device may take its time over a kernel that can never be launched.
+// One row an operand, in the table's order. `kernel` has passed checkKernel; the device gives
+// scratch and indices, unless an operand is larger than `largest` bytes: then this throws Failure,
+// since a device may take its time over a kernel that can never be launched.
 std::vector<OperandExtent> operandExtents(const Kernel& kernel, Device& device, std::int64_t largest = largestSpace);
 
 }  // namespace tilefold

@@ -1,4 +1,5 @@
-// Which inputs the outputs of a padding show along one axis of the whole tensors, and which outputs show an input.
+// Which inputs the outputs of a padding show along one axis of the whole tensors, and which outputs
+// show an input.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -11,13 +12,15 @@ namespace tilefold {
 
 enum class Padding { zeros, reflect, replicate };
 
-// An axis of the whole tensors, and the tiles of it that a launch has: input coordinates from `source` on, outputs from `destination` on.
+// An axis of the whole tensors, and the tiles of it that a launch has: input coordinates from
+// `source` on, outputs from `destination` on.
 struct PaddedAxis {
   Padding mode;
   std::int64_t fullIn, fullOut, before, source, in, destination, out;
 
   static constexpr std::int64_t nothing = -1;
-  // The input that an output of the tile shows, relative to the input's tile; `nothing` where that is a zero.
+  // The input that an output of the tile shows, relative to the input's tile; `nothing` where that
+  // is a zero.
   TILEFOLD_HOST_DEVICE std::int64_t shown(std::int64_t output) const {
     const std::int64_t i = destination + output - before;
     if (i >= 0 && i < fullIn) return i - source;
@@ -33,7 +36,8 @@ struct PaddedAxis {
   struct Runs {
     Run runs[3];
   };
-  // The outputs of the tile that show an input of the tile: its own place, and the padding before and after.
+  // The outputs of the tile that show an input of the tile: its own place, and the padding before
+  // and after.
   TILEFOLD_HOST_DEVICE Runs showing(std::int64_t input) const {
     const std::int64_t i = source + input, last = fullIn - 1;
     const Run own = tiled(before + i, before + i + 1);

@@ -17,7 +17,8 @@ class PixelLabels {
   class Row {
    public:
     Row(const PixelCrossEntropy& c, const std::int32_t* labels) : classes_(c.channels), ignored_(c.ignored), labels_(labels) {}
-    // The class of a pixel, or ignoredPixel where it does not count; a wrong label is kept and does not count.
+    // The class of a pixel, or ignoredPixel where it does not count; a wrong label is kept and does
+    // not count.
     std::int32_t operator()(std::int64_t column) {
       const std::int32_t label = __atomic_load_n(labels_ + column, __ATOMIC_RELAXED);
       if (label == ignored_) return ignoredPixel;

@@ -49,7 +49,8 @@ void checkLoadImage(const LoadImage& load, const ImageExtent& input) {
   if (load.batch > input.batch) throw Failure("loadImage reads more images than the batch of " + std::to_string(input.batch));
 }
 
-// Throws Failure where the device takes more for an operand whose size it decides than was planned, on another machine perhaps.
+// Throws Failure where the device takes more for an operand whose size it decides than was planned,
+// on another machine perhaps.
 void checkWorkspace(const KernelInfo& info, const std::vector<OperandExtent>& extents, std::int64_t planned) {
   for (std::size_t i = 0; i < info.operands.size(); ++i) {
     const std::string name = info.operands[i].name;

@@ -1,7 +1,8 @@
-// A Program as native/encode.ts encodes it, decoded and proven: whatever arrives, what runs stays inside its spaces, ends, and touches no
-// chunk that is not mapped, in whatever order its engines run. What the verifier of staging proves beside it is not proven again: that
-// bytes are written before they are read, that no two values overlap in time, and that engines wait for each other (but for chunks). So
-// from a program that no verifier saw values may be anything.
+// A Program as native/encode.ts encodes it, decoded and proven: whatever arrives, what runs stays
+// inside its spaces, ends, and touches no chunk that is not mapped, in whatever order its engines
+// run. What the verifier of staging proves beside it is not proven again: that bytes are written
+// before they are read, that no two values overlap in time, and that engines wait for each other
+// (but for chunks). So from a program that no verifier saw values may be anything.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -28,7 +29,8 @@ struct EncodedProgram {
   double chunkBytes = 0, addressBytes = 0, residentBytes = 0;  // of virtual addressing; all 0 where there is none
   std::array<double, 4> input{};  // [B, C, H, W] of the images that loadImage reads
   std::vector<double> kernels;    // [code, ...fields] of one kernel after the other
-  // Of each kernel, the bytes that its scratch or indices may take, whose size the device decides; of any other kernel any number.
+  // Of each kernel, the bytes that its scratch or indices may take, whose size the device decides;
+  // of any other kernel any number.
   std::vector<double> workspaces;
   std::vector<EncodedSection> sections;
 };
@@ -111,7 +113,8 @@ struct Loop {
 struct Section {
   std::string name;
   Code code;
-  // The part of it that each engine runs; every one counts the records of the others. Empty for an engine that has nothing to do.
+  // The part of it that each engine runs; every one counts the records of the others. Empty for an
+  // engine that has nothing to do.
   PerEngine<Code> parts;
   std::size_t eventCount = 0;
   std::size_t exchangeBytes = 0;
@@ -122,8 +125,9 @@ struct ImageExtent {
   std::int64_t batch = 0, channels = 0, height = 0, width = 0;
 };
 
-// Virtual addressing: the arena is `addressBytes` of addresses to which chunks of memory are mapped, `residentBytes` from the start of
-// both from beginning to end. No chunks: chunkBytes is 0, and the arena's addresses are its memory's.
+// Virtual addressing: the arena is `addressBytes` of addresses to which chunks of memory are
+// mapped, `residentBytes` from the start of both from beginning to end. No chunks: chunkBytes is 0,
+// and the arena's addresses are its memory's.
 struct Chunks {
   std::size_t chunkBytes = 0, addressBytes = 0, residentBytes = 0;
 };

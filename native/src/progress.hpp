@@ -23,7 +23,8 @@ class Progress {
   void expect(std::size_t events);
   // The engine has come to one of its records of the event.
   void reach(std::size_t event, Engine engine);
-  // Waits until the engine has reached its records of the event that often; false when the run ended first.
+  // Waits until the engine has reached its records of the event that often; false when the run
+  // ended first.
   bool await(std::size_t event, Engine engine, std::uint64_t times);
   // False when the run ended first.
   bool sleepUntil(std::chrono::steady_clock::time_point time);

@@ -4,8 +4,8 @@
 
 namespace tilefold {
 
-// `value`, or slope times it where `decides` is not above 0. As in PyTorch, slope 0 leaves no more of an infinity than of any other value,
-// and what is not a number decides for `value`.
+// `value`, or slope times it where `decides` is not above 0. As in PyTorch, slope 0 leaves no more
+// of an infinity than of any other value, and what is not a number decides for `value`.
 template <class T>
 TILEFOLD_HOST_DEVICE T rectified(T decides, T value, T slope) {
   if (slope == 0) return decides <= 0 ? T(0) : value;

@@ -1,5 +1,5 @@
-// Which inputs an output of a resize or an adaptive pool is made of, and with what weights, along one axis of the whole tensors; in whole
-// numbers, so that a tile finds what the whole finds.
+// Which inputs an output of a resize or an adaptive pool is made of, and with what weights, along
+// one axis of the whole tensors; in whole numbers, so that a tile finds what the whole finds.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -17,12 +17,14 @@ struct Reading {
 
 enum class Resampling { nearest, bilinear, alignedCorners, adaptive };
 
-// An axis of the whole tensors, and the tiles of it that a launch has: input coordinates from `source` on, outputs from `destination` on.
+// An axis of the whole tensors, and the tiles of it that a launch has: input coordinates from
+// `source` on, outputs from `destination` on.
 struct ResampledAxis {
   Resampling kind;
   std::int64_t fullIn, fullOut, source, in, destination, out;
 
-  // As torch.nn.functional.interpolate and adaptive_avg_pool2d, at an absolute coordinate; an input of weight 0 is not read.
+  // As torch.nn.functional.interpolate and adaptive_avg_pool2d, at an absolute coordinate; an input
+  // of weight 0 is not read.
   Reading reading(std::int64_t output) const {
     switch (kind) {
       case Resampling::nearest:
@@ -39,7 +41,8 @@ struct ResampledAxis {
     return {from, to, share, share};
   }
 
-  // Of every output of the tile, relative to the input's tile. Throws Failure where one reads beside that tile.
+  // Of every output of the tile, relative to the input's tile. Throws Failure where one reads
+  // beside that tile.
   std::vector<Reading> readings() const {
     std::vector<Reading> result;
     result.reserve(static_cast<std::size_t>(out));
@@ -60,8 +63,8 @@ struct ResampledAxis {
   struct Readers {
     std::int64_t begin = 0, end = 0;
   };
-  // What the gradient of the tile's inputs needs: the outputs' readings, relative to the input's tile but not cut to it, and the readers
-  // of every input.
+  // What the gradient of the tile's inputs needs: the outputs' readings, relative to the input's
+  // tile but not cut to it, and the readers of every input.
   struct Transposed {
     std::vector<Reading> readings;
     std::vector<Readers> readers;

@@ -1,4 +1,5 @@
-// A device with a program and its arena, and the thread on which both are used. Knows nothing of JavaScript.
+// A device with a program and its arena, and the thread on which both are used. Knows nothing of
+// JavaScript.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -13,18 +14,22 @@ namespace tilefold {
 
 class Session {
  public:
-  // Decodes, compiles and maps the arena; waits for it. Throws Failure.
-  // `linkBytesPerSecond` bounds either direction between device and host; 0: unlimited. `timesKernels`: each launch's time is measured.
+  // Decodes, compiles and maps the arena; waits for it. Throws Failure. `linkBytesPerSecond` bounds
+  // either direction between device and host; 0: unlimited. `timesKernels`: each launch's time is
+  // measured.
   Session(const DeviceChoice& choice, const EncodedProgram& program, double linkBytesPerSecond = 0, bool timesKernels = false);
   ~Session();
 
-  // Call before queueing a run: from here on, interrupt() ends that run. Throws Failure while another run is under way.
+  // Call before queueing a run: from here on, interrupt() ends that run. Throws Failure while
+  // another run is under way.
   void begin();
-  // Milliseconds that the section took, or nothing when it was interrupted. Ends what begin() began. Throws Failure.
+  // Milliseconds that the section took, or nothing when it was interrupted. Ends what begin()
+  // began. Throws Failure.
   std::optional<double> run(const std::string& section, std::byte* exchange, std::size_t exchangeBytes, const StepParameters& step);
   // Any thread. The run ends before its next instruction.
   void interrupt() { progress_.end(); }
-  // Bytes from the arena's start to the highest one that was ever written; as the next two, throws Failure during a run.
+  // Bytes from the arena's start to the highest one that was ever written; as the next two, throws
+  // Failure during a run.
   std::size_t measuredPeakBytes() const { return idle().engines().arenaPeakBytes(); }
   // The same of the host pool.
   std::size_t measuredHostPeakBytes() const { return idle().engines().hostPeakBytes(); }

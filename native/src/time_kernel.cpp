@@ -23,8 +23,8 @@ struct Enough {
 constexpr Enough enoughAtOnce{0, 15, 1};
 constexpr Enough enoughQueued{0.5, 3, 100};  // events of a GPU tick in half a microsecond
 
-// In every byte: 0.186 as a float32 or bfloat16, 7e-9 as a float64. Denormal or infinite numbers would cost time that real ones do not.
-// Labels and indices are integers.
+// In every byte: 0.186 as a float32 or bfloat16, 7e-9 as a float64. Denormal or infinite numbers
+// would cost time that real ones do not. Labels and indices are integers.
 constexpr std::byte moderate{0x3E}, zero{0};
 
 struct Images {
@@ -53,7 +53,8 @@ struct Timed {
     for (const OperandExtent& extent : extents) bytes += roundUp(extent.bytes, alignment);
     if (hasWinners()) bytes += roundUp(extents[2].bytes, alignment);
   }
-  // Whatever won must be an element of its window: the forward kernel, which has the same fields, says which.
+  // Whatever won must be an element of its window: the forward kernel, which has the same fields,
+  // says which.
   bool hasWinners() const { return kernel.kind == KernelKind::maxPoolBackward; }
 
   Kernel kernel;

@@ -1,4 +1,5 @@
-// One thread for everything that a session computes: OpenMP keeps a team of threads for each thread that asks, so there is but one.
+// One thread for everything that a session computes: OpenMP keeps a team of threads for each thread
+// that asks, so there is but one.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -10,8 +11,8 @@ namespace tilefold {
 
 class Worker {
  public:
-  // `threads`: how many an OpenMP loop uses. Throws Failure when it is outside 1 .. 1024, NoThreads when this
-  // process may not make so many.
+  // `threads`: how many an OpenMP loop uses. Throws Failure when it is outside 1 .. 1024, NoThreads
+  // when this process may not make so many.
   explicit Worker(std::int64_t threads);
   ~Worker();
   Worker(const Worker&) = delete;

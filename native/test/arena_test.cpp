@@ -35,7 +35,8 @@ int checkChunkedArena() {
     std::printf("arena of chunks: %s\n", what);
   };
   const std::size_t page = 4096;
-  // Memory of a resident page and two more, with a rest that is no whole page, behind five pages of addresses.
+  // Memory of a resident page and two more, with a rest that is no whole page, behind five pages of
+  // addresses.
   ChunkedArena arena({page, 5 * page, page}, 3 * page + 100);
   std::byte* const bytes = arena.data();
   arena.map(2 * page, page, 2 * page);

@@ -91,7 +91,8 @@ const Case cases[] = {
      60},
 };
 
-// Whether a process sees what a limit leaves: one so high that it stops nobody, beside files that say it is nearly used up.
+// Whether a process sees what a limit leaves: one so high that it stops nobody, beside files that
+// say it is nearly used up.
 bool seesLimit() {
   const std::size_t limit = std::size_t{1} << 50;
   const Tree tree({{"proc/self/status", "VmData: " + std::to_string((limit - 5 * mebi) / 1024) + " kB\n"}});

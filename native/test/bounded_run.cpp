@@ -25,8 +25,8 @@ std::int64_t instructions(const Code& code) {
   return sum;
 }
 
-// An exchange buffer between canaries. A sanitizer sees who touches them; what is compiled at run time it does not see, hence the look
-// at them afterwards and the inaccessible page behind.
+// An exchange buffer between canaries. A sanitizer sees who touches them; what is compiled at run
+// time it does not see, hence the look at them afterwards and the inaccessible page behind.
 class Watched {
  public:
   explicit Watched(std::size_t bytes) : bytes_(bytes), memory_(guarded::guardedMemory(canary + bytes + canary)) {

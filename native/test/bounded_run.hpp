@@ -1,4 +1,5 @@
-// A program that may be damaged: decoded, and run where it is small, with everything around its memory watched.
+// A program that may be damaged: decoded, and run where it is small, with everything around its
+// memory watched.
 #pragma once
 #include "interpreter.hpp"
 

@@ -1,4 +1,5 @@
-// Operands as heap blocks of exactly the bytes that the decoder grants, so that a sanitizer sees every byte beyond.
+// Operands as heap blocks of exactly the bytes that the decoder grants, so that a sanitizer sees
+// every byte beyond.
 #pragma once
 #include <memory>
 #include <vector>
@@ -10,7 +11,8 @@ namespace tilefold::test {
 
 class Block {
  public:
-  // Of elements of so many bytes: 2 is a Bfloat16, 4 a float or an integer, 8 a double, as the decoder grants them.
+  // Of elements of so many bytes: 2 is a Bfloat16, 4 a float or an integer, 8 a double, as the
+  // decoder grants them.
   explicit Block(std::size_t bytes, std::int64_t element = 4);
   std::byte* data() const { return data_.get(); }
   std::size_t bytes() const { return bytes_; }
@@ -27,7 +29,8 @@ class Block {
   std::int64_t element_;
 };
 
-// One block an operand, addressed in the table's order; optional ones are absent when `withOptional` is false and none is needed.
+// One block an operand, addressed in the table's order; optional ones are absent when
+// `withOptional` is false and none is needed.
 struct Operands {
   std::vector<Block> blocks;
   std::vector<Operand> operands;

@@ -1,4 +1,5 @@
-// Every kernel in a device's own layouts against the reference device in plain ones, on operands of exactly the granted bytes.
+// Every kernel in a device's own layouts against the reference device in plain ones, on operands of
+// exactly the granted bytes.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -92,7 +93,8 @@ double difference(const Block& expected, const Block& actual) {
 
 constexpr double tolerance = 2e-5, ofBfloat16 = 1e-2;  // two neighbours among the latter are 4e-3 apart
 
-// Of matrices and convolutions, which a device may compute in another precision: all but the gradient of a bias, which is a mere sum.
+// Of matrices and convolutions, which a device may compute in another precision: all but the
+// gradient of a bias, which is a mere sum.
 bool isProduct(KernelKind kind, const OperandInfo& operand) {
   return (isConvolution(kind) || isLinear(kind)) && std::strcmp(operand.name, "biasGradient") != 0;
 }

@@ -1,5 +1,6 @@
-// Every kernel of the CPU device against the reference device on random shapes: cpu_against_reference [cases] [seed] [threads] [isa].
-// Outputs and scratch start as NaN and have exactly their size, so that a sanitizer sees a step outside.
+// Every kernel of the CPU device against the reference device on random shapes:
+// cpu_against_reference [cases] [seed] [threads] [isa]. Outputs and scratch start as NaN and have
+// exactly their size, so that a sanitizer sees a step outside.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -189,8 +190,9 @@ void testConvolution(Devices& devices, const ConvolutionCase& test) {
   if (withBias) expectClose(kernel, "biasGradient", foundDb, db);
 }
 
-// What random shapes seldom are: a transposed convolution is the gradient of one of these, whose input is one pixel longer than it needs
-// (outputPadding); dilations that reach past the tile; factored windows; depthwise.
+// What random shapes seldom are: a transposed convolution is the gradient of one of these, whose
+// input is one pixel longer than it needs (outputPadding); dilations that reach past the tile;
+// factored windows; depthwise.
 void testNetworkShapes(Devices& devices) {
   const auto axis = [](std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t padding) {
     return Axis{in, (in + 2 * padding - (kernel - 1) * dilation - 1) / stride + 1, kernel, stride, dilation, padding, padding};
@@ -210,8 +212,8 @@ void testNetworkShapes(Devices& devices) {
   testConvolution(devices, {windowFields(2, 192, axis(17, 7, 1, 1, 3), axis(19, 1, 1, 1, 0)), 32, 1});
 }
 
-// That training diverges must be seen: a rectifier leaves NaN (here the bias, as every buffer at its start) as it is, whatever computes
-// the convolution.
+// That training diverges must be seen: a rectifier leaves NaN (here the bias, as every buffer at
+// its start) as it is, whatever computes the convolution.
 void testNotANumber(Devices& devices) {
   const Layout blocked = devices.cpu->activationLayout(64, false);
   const Axis axis{12, 12, 3, 1, 1, 1, 1}, dilated{12, 2, 3, 1, 5, 0, 0};
@@ -234,7 +236,8 @@ void testNotANumber(Devices& devices) {
   }
 }
 
-// The networks that this device must run fast: forward and gradient of the input of their convolutions are never our own loops.
+// The networks that this device must run fast: forward and gradient of the input of their
+// convolutions are never our own loops.
 void testCompiledByLibrary(Devices& devices) {
   const Layout blocked = devices.cpu->activationLayout(64, false);
   for (const std::int64_t in : {3, 32, 64, 128, 256, 512, 1024})
@@ -319,7 +322,8 @@ void testWinograd(Devices& devices, Devices& otherThreads) {
   if (someBias.address != nullptr) expectClose(weights, "biasGradient", foundDb, db);
 }
 
-// A weight gradient over so many tiles that several runs make each part of the sum, of numbers that do not cancel.
+// A weight gradient over so many tiles that several runs make each part of the sum, of numbers that
+// do not cancel.
 void testLongSums(Devices& devices) {
   const auto plain = Layout::plain, blocked = Layout::nChw16c;
   const std::int64_t channels = 16, extent = 522, weightCount = channels * channels * 9;
@@ -345,7 +349,8 @@ void testLongSums(Devices& devices) {
   expectClose(kernel, "biasGradient", foundDb, db, 5e-7);
 }
 
-// Weights so large that all threads work on one block of tiles, and more tiles than a block has; against the direct kernels.
+// Weights so large that all threads work on one block of tiles, and more tiles than a block has;
+// against the direct kernels.
 void testLargeWeights(Devices& devices) {
   const auto blocked = Layout::nChw16c;
   const std::int64_t channels = 352;
@@ -378,7 +383,8 @@ void testLargeWeights(Devices& devices) {
 void testMaxPool(Devices& devices) {
   const Axis rows = randomAxis(draw(1, 5), draw(1, 4), pick<std::int64_t>({1, 1, 1, 2}), 0),
              columns = randomAxis(draw(1, 5), draw(1, 4), 1, 0);
-  // Padding up to what keeps every window on the input, at each side by itself: clipped tiles and the overhang of ceilMode.
+  // Padding up to what keeps every window on the input, at each side by itself: clipped tiles and
+  // the overhang of ceilMode.
   const auto padded = [](Axis a) {
     a.before = draw(0, a.kernel - 1) * a.dilation;
     a.after = draw(0, a.kernel - 1);
@@ -414,8 +420,8 @@ void testMaxPool(Devices& devices) {
   expectActivation(devices, kernel, "sourceGradient", source, layout, found.second, expected.second);
 }
 
-// Statistics and sums over pieces of large tiles, of data far from zero: close to the reference, and the same bits for any number of
-// threads.
+// Statistics and sums over pieces of large tiles, of data far from zero: close to the reference,
+// and the same bits for any number of threads.
 void testNormalisation(Devices& devices, Devices& otherThreads) {
   const Shape shape{draw(1, 2), pick<std::int64_t>({1, 24, 40}), draw(1, 90), draw(1, 90)};
   const auto plain = Layout::plain, layout = pick({plain, Layout::nChw8c, Layout::nChw16c, Layout::nhwc});
@@ -476,7 +482,8 @@ void testPlain(Devices& devices, const Kernel& kernel, const std::vector<std::in
   for (std::size_t i = 0; i < mine.size(); ++i) expectClose(kernel, kernelInfo(kernel.kind).operands[i].name, mine[i], theirs[i]);
 }
 
-// The sum of squares is the same bits for any number of threads and close to the reference; what it then clips is, too.
+// The sum of squares is the same bits for any number of threads and close to the reference; what it
+// then clips is, too.
 void testClipping(Devices& devices) {
   const std::int64_t count = draw(1, pick<std::int64_t>({40, 70000}));
   const Buffer gradient = random(count);

@@ -1,5 +1,5 @@
-// The scheduling of a cuda device without a GPU: programs on its streams, events and graphs, against the emulated CUDA
-// (emulated_cuda/runtime.hpp).
+// The scheduling of a cuda device without a GPU: programs on its streams, events and graphs,
+// against the emulated CUDA (emulated_cuda/runtime.hpp).
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +41,8 @@ void expect(bool truth, const char* what) {
 
 constexpr std::int64_t imageRows = 20;  // of the one image that is loaded, a pixel wide
 
-// The reference device's kernels, queued as a GPU's would be: what changes from step to step is read when they run.
+// The reference device's kernels, queued as a GPU's would be: what changes from step to step is
+// read when they run.
 class FakeGpu : public Device {
  public:
   FakeGpu() { context_.compute = stream_.get(); }
@@ -118,7 +119,8 @@ Numbers launch(double kernel, const Numbers& from, const Numbers& to) { return N
 // Kernel 0 copies a number, 1 is a step of SGD, 2 reads a winner, 3 loads a pixel.
 EncodedProgram program() {
   const Numbers in{2, 0, 0, 8, 0}, place{1, 0, 0, 0, 0}, other{1, 8, 0, 0, 0}, out{2, 8 * turns, 0, 8, 0};
-  // Each turn's number goes through one place of the arena to the host, and through another one back.
+  // Each turn's number goes through one place of the arena to the host, and through another one
+  // back.
   const Numbers through = launch(0, in, place) + record(compute, 0) + wait(toHost, 0) + copy(toHost, 0, 0) + record(toHost, 1) +
                           wait(toDevice, 1) + copy(toDevice, 8, 0) + record(toDevice, 2) + wait(compute, 2) + launch(0, other, out);
   const Numbers none{0, 0, 0, 0, 0};
@@ -209,7 +211,8 @@ void whatCannotBeCapturedIsQueued() {
   expect(emulated::graphsLaunched() == before, "a section that cannot be captured was replayed");
 }
 
-// Near each other, farther apart than one copy can take them (runtime.cpp has the limit), and overlapping where they are read.
+// Near each other, farther apart than one copy can take them (runtime.cpp has the limit), and
+// overlapping where they are read.
 void rowsAreCopiedWhateverTheirStrides() {
   constexpr std::int64_t rows = 3, rowBytes = 8, space = 8192;
   FakeGpu gpu;
@@ -348,7 +351,8 @@ void whoLeavesTheArenaIsSeen() {
   expect(!endsWell([](std::byte* arena) { arena[5000] = std::byte{1}; }), "bytes far behind the arena were written unseen");
 }
 
-// A python3 in the working directory would have its libraries loaded by whoever has an empty or relative entry in PATH.
+// A python3 in the working directory would have its libraries loaded by whoever has an empty or
+// relative entry in PATH.
 void librariesLieAtAbsolutePathsAlone() {
   namespace fs = std::filesystem;
   std::string name = fs::temp_directory_path() / "tilefold-python-XXXXXX";
@@ -392,7 +396,8 @@ std::string refusalOf(Precision precision, bool tf32) {
   return "";
 }
 
-// Before Ampere tensor cores know neither bf16 nor TF32; for cards before Turing no kernel is built.
+// Before Ampere tensor cores know neither bf16 nor TF32; for cards before Turing no kernel is
+// built.
 void precisionsNeedTheirGpus() {
   emulated::setComputeCapability(7, 5);
   const std::string bf16 = refusalOf(Precision::bf16, false), tf32 = refusalOf(Precision::float32, true);
@@ -407,7 +412,8 @@ void precisionsNeedTheirGpus() {
   expect(volta.find("7.5 or higher") != std::string::npos, "a GPU that no kernel is built for was not refused");
 }
 
-// Swapping takes memory that cannot be paged: more than there is is no matter of the device's budget.
+// Swapping takes memory that cannot be paged: more than there is is no matter of the device's
+// budget.
 void aHostPoolThatCannotBePinnedSaysSo() {
   FakeGpu gpu;
   std::string sentence;

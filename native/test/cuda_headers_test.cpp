@@ -1,4 +1,5 @@
-// Compiles only if what src/cuda/cudnn_api.hpp and cublas_api.hpp declare is what the real headers say; built where they are found.
+// Compiles only if what src/cuda/cudnn_api.hpp and cublas_api.hpp declare is what the real headers
+// say; built where they are found.
 #include <cublas_v2.h>
 #include <cudnn.h>
 
@@ -14,7 +15,8 @@ namespace {
 namespace cudnn = tilefold::cuda::cudnn;
 namespace cublas = tilefold::cuda::cublas;
 
-// What a type of ours is in the real headers: itself, the other of a pair below, or a pointer to such or a function of such.
+// What a type of ours is in the real headers: itself, the other of a pair below, or a pointer to
+// such or a function of such.
 template <class Ours>
 struct Their {
   using Type = Ours;
@@ -87,7 +89,8 @@ TILEFOLD_PAIR(cudnn::BackwardDataAlgorithm, cudnnConvolutionBwdDataAlgoPerf_t)
 TILEFOLD_PAIR(cudnn::BackwardFilterAlgorithm, cudnnConvolutionBwdFilterAlgoPerf_t)
 #undef TILEFOLD_PAIR
 
-// No such cast compiles where ours has another signature. (C++ has a second cublasGemmEx, for callers of old versions.)
+// No such cast compiles where ours has another signature. (C++ has a second cublasGemmEx, for
+// callers of old versions.)
 #define TILEFOLD_CHECK(name, result, arguments) static_assert(sizeof(static_cast<TheirOf<decltype(cudnn::Api::name)>>(&::name)) > 0);
 TILEFOLD_CUDNN_FUNCTIONS(TILEFOLD_CHECK)
 #undef TILEFOLD_CHECK

@@ -11,9 +11,9 @@ struct Form {
   Kernel toPlain{}, fromPlain{};  // of activation and weights: what reorders them
 };
 
-// One an operand. `doubles`: losses and sums, never negative. `statistics`: of enough elements to divide by, not all alike. `maxima`:
-// elements with their places, or none. `other`:
-// scratch, indices, bytes.
+// One an operand. `doubles`: losses and sums, never negative. `statistics`: of enough elements to
+// divide by, not all alike. `maxima`: elements with their places, or none. `other`: scratch,
+// indices, bytes.
 std::vector<Form> formsOf(const Kernel& kernel);
 
 }  // namespace tilefold::test

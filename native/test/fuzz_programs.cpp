@@ -1,4 +1,5 @@
-// Random programs through decoder and interpreter; then the same ones damaged: each is refused or stays inside its spaces.
+// Random programs through decoder and interpreter; then the same ones damaged: each is refused or
+// stays inside its spaces.
 #include <unistd.h>
 
 #include <cstdio>

@@ -25,7 +25,8 @@ T pick(std::initializer_list<T> choices) {
   return *(choices.begin() + draw(0, static_cast<std::int64_t>(choices.size()) - 1));
 }
 
-// Memory that ends (within 64 bytes) at an inaccessible page: oneDNN's kernels are compiled at run time, out of a sanitizer's sight.
+// Memory that ends (within 64 bytes) at an inaccessible page: oneDNN's kernels are compiled at run
+// time, out of a sanitizer's sight.
 inline std::shared_ptr<void> guardedMemory(std::size_t bytes) {
   const std::size_t page = 4096, pages = (bytes + page - 1) / page * page;
   void* mapped = mmap(nullptr, pages + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

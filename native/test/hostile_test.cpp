@@ -1,4 +1,5 @@
-// Kernels that a decoder lets pass, on operands that nobody would plan: what they compute is anybody's guess, where they write is not.
+// Kernels that a decoder lets pass, on operands that nobody would plan: what they compute is
+// anybody's guess, where they write is not.
 #include <unistd.h>
 
 #include <atomic>
@@ -12,8 +13,8 @@
 namespace tilefold::test {
 namespace {
 
-// Launches again and again while another thread, as a copy that no event orders, changes one operand's 32-bit numbers between a sound
-// and a wild value.
+// Launches again and again while another thread, as a copy that no event orders, changes one
+// operand's 32-bit numbers between a sound and a wild value.
 void raceOver(const Kernel& kernel, std::size_t operand, Device& device) {
   Operands operands = allocate(kernel, device, true);
   const StepParameters none;
@@ -46,7 +47,8 @@ void launchOnce(const Kernel& kernel, Device& device) {
   launch(kernel, device, operands.operands, {});
 }
 
-// A 2x2 input far inside its padding: [batch, channels, in, out, kernel, stride, dilation, padding], then the layout.
+// A 2x2 input far inside its padding: [batch, channels, in, out, kernel, stride, dilation,
+// padding], then the layout.
 std::vector<double> farPadded() {
   const double padding = 0x1p40, kernel = 2 * padding;
   return {1, 1, 2, 2, 3, 3, kernel, kernel, 1, 1, 1, 1, padding, padding, padding, padding, 0};

@@ -66,14 +66,16 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 16, 0, 160, 96, 0, 0}});
     kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 3, 0, 160, 20, 0, 1}});
   }
-  // Of stride 1, so that they run with rotated weights too: padding alike, apart, more than the window reaches; dilation; groups.
+  // Of stride 1, so that they run with rotated weights too: padding alike, apart, more than the
+  // window reaches; dilation; groups.
   for (int algorithm = 0; algorithm < 6; ++algorithm) {
     kernels.push_back({k::convolutionBackwardData, {2, 6, 9, 8, 9, 8, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 5, 1, 0, 0, 0, 0}});
     kernels.push_back({k::convolutionBackwardData, {1, 4, 7, 8, 7, 7, 3, 2, 1, 1, 1, 1, 0, 2, 0, 0, 6, 2, 0, 0, 0, 0}});
     kernels.push_back({k::convolutionBackwardData, {1, 3, 5, 6, 8, 9, 1, 2, 1, 1, 1, 1, 1, 2, 3, 1, 2, 1, 0, 0, 0, 0}});
     kernels.push_back({k::convolutionBackwardData, {1, 3, 9, 9, 7, 8, 3, 3, 1, 1, 2, 2, 2, 0, 1, 2, 4, 1, 0, 0, 0, 0}});
   }
-  // More channels than a block takes, planes that end within packs of elements, and one pixel of many channels.
+  // More channels than a block takes, planes that end within packs of elements, and one pixel of
+  // many channels.
   for (const double groups : {300, 100}) {
     kernels.push_back({k::momentsForward, {3, 300, 13, 17, 0, groups, 0}});
     kernels.push_back({k::normaliseForward, {3, 300, 13, 17, 0, groups, 0, 1e-5, 0}});

@@ -14,7 +14,8 @@ std::int64_t placeOf(const OperandExtent& extent) { return roundUp(extent.bytes,
 
 }  // namespace
 
-// Nobody may touch what lies between the operands. A sanitizer sees it where the device's memory is the machine's (test/emulated_cuda).
+// Nobody may touch what lies between the operands. A sanitizer sees it where the device's memory is
+// the machine's (test/emulated_cuda).
 class Placed::Gaps {
  public:
   explicit Gaps(const Placed& placed) : placed_(placed) {

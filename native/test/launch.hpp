@@ -8,11 +8,13 @@ namespace tilefold::test {
 // A kernel's operands where its device reads them.
 class Placed {
  public:
-  // `operands` are of the machine's memory, each of the bytes that the decoder grants. Where the device has memory of its own they are
-  // copied there. Throws Failure for a kernel that the decoder or the device refuses.
+  // `operands` are of the machine's memory, each of the bytes that the decoder grants. Where the
+  // device has memory of its own they are copied there. Throws Failure for a kernel that the
+  // decoder or the device refuses.
   Placed(const Kernel& kernel, Device& device, const std::vector<Operand>& operands, const StepParameters& step);
 
-  // What was written is in the machine's memory afterwards. Throws Failure for operands that are refused, and for writes behind them.
+  // What was written is in the machine's memory afterwards. Throws Failure for operands that are
+  // refused, and for writes behind them.
   void launch();
 
   // Of an operand, where the kernel reads it.

@@ -1,4 +1,5 @@
-// A sound random program, then edits that the bytes spell out, decoded and run: for libFuzzer, which learns the bytes that reach further.
+// A sound random program, then edits that the bytes spell out, decoded and run: for libFuzzer,
+// which learns the bytes that reach further.
 #include <cstring>
 
 #include "bounded_run.hpp"
@@ -55,7 +56,8 @@ void edit(std::vector<double>& numbers, Bytes& bytes) {
       numbers.insert(at, edited(0, bytes));
       break;
     case 1: {
-      // A part of the numbers once more: instructions and kernels of the right form in other places.
+      // A part of the numbers once more: instructions and kernels of the right form in other
+      // places.
       const std::vector<double> part(at, at + static_cast<std::ptrdiff_t>(std::min(bytes.below(64), numbers.size() - position)));
       numbers.insert(numbers.begin() + static_cast<std::ptrdiff_t>(bytes.below(numbers.size() + 1)), part.begin(), part.end());
       break;

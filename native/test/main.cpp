@@ -1,6 +1,7 @@
-// Decoder, interpreter and devices without Node, for the sanitizers: tilefold_test [factor] [device [precision ...] ...], which runs that
-// many times the cases on the devices named, in float32, and again in the precisions behind each, `tf32` and `bf16` (where none is named:
-// reference bf16 cpu). `cuda` is the GPU, or what it is emulated by (emulated_cuda/runtime.hpp).
+// Decoder, interpreter and devices without Node, for the sanitizers: tilefold_test [factor] [device
+// [precision ...] ...], which runs that many times the cases on the devices named, in float32, and
+// again in the precisions behind each, `tf32` and `bf16` (where none is named: reference bf16 cpu).
+// `cuda` is the GPU, or what it is emulated by (emulated_cuda/runtime.hpp).
 #include <omp.h>
 
 #include <algorithm>

@@ -77,7 +77,8 @@ Numbers pointwiseTile(Random& random) {
   return fields;
 }
 
-// Of bounded values, so that devices differ by no more than they round; comparisons are of what is the same on all of them.
+// Of bounded values, so that devices differ by no more than they round; comparisons are of what is
+// the same on all of them.
 Numbers expression(Random& random, bool hasGradient) {
   Numbers code;
   int next = 0;

@@ -15,7 +15,8 @@ std::int64_t number(Random& random, std::int64_t least, std::int64_t most);
 
 Kernel randomKernel(KernelKind kind, Random& random);
 
-// What small ones seldom reach: sums over many threads, long rows, windows that tile their input, shapes that make whole vectors.
+// What small ones seldom reach: sums over many threads, long rows, windows that tile their input,
+// shapes that make whole vectors.
 std::vector<Kernel> largeKernels();
 
 // Convolutions and weights in the device's own layouts, other activations in any.

@@ -55,7 +55,8 @@ class Maker {
 
   static void append(std::vector<double>& code, const std::vector<double>& more) { code.insert(code.end(), more.begin(), more.end()); }
 
-  // A place for `bytes` in each turn of the loop that surrounds it; `end` is where the space is taken so far.
+  // A place for `bytes` in each turn of the loop that surrounds it; `end` is where the space is
+  // taken so far.
   std::vector<double> place(std::int64_t& end, std::int64_t bytes) {
     const std::int64_t start = (end + 63) / 64 * 64, stride = (bytes + 63) / 64 * 64;
     end = start + stride * (turns_ - 1) + bytes;
@@ -94,7 +95,8 @@ class Maker {
     return code;
   }
 
-  // The same addresses with memory behind them in another order, which each section maps anew but for what is resident.
+  // The same addresses with memory behind them in another order, which each section maps anew but
+  // for what is resident.
   void putInChunks(EncodedProgram& encoded) {
     // What a GPU maps, of which arenas as small as these have few; and a page.
     const std::int64_t chunk = device_.properties() ? 1 << 21 : 4096, spare = device_.properties() ? number(random_, 0, 3) : 0;

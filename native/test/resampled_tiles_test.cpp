@@ -92,7 +92,8 @@ Range readersOf(const Range& inputs, std::int64_t outputs, const ReadingOf& read
   });
 }
 
-// Visits the offsets of a box in a tensor of `rows` x `columns` from `corner` on, and in the box by itself.
+// Visits the offsets of a box in a tensor of `rows` x `columns` from `corner` on, and in the box by
+// itself.
 template <class Visit>
 void visit(const Case& c, const Box& whole, const Box& box, const Visit& visitor) {
   const reference::Planes planes(c.layout, c.batch, c.channels);

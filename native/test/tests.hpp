@@ -5,9 +5,9 @@
 
 namespace tilefold::test {
 
-// Each prints what failed and returns how often.
-// `ofProducts`: the largest difference of matrices' and convolutions' results from the reference, relative to 1 plus its value; those of
-// others agree within 2e-5.
+// Each prints what failed and returns how often. `ofProducts`: the largest difference of matrices'
+// and convolutions' results from the reference, relative to 1 plus its value; those of others agree
+// within 2e-5.
 int compareDevice(const std::string& name, Device& device, int rounds, double ofProducts = 2e-5);
 int fuzzPrograms(const std::string& name, Device& device, int programs);
 int checkLabels(const std::string& name, Device& device);

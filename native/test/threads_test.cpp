@@ -1,5 +1,6 @@
-// Sessions driven from several threads, for ThreadSanitizer: engines, events, interrupts, failures, and closing while a section runs.
-// Built without OpenMP and with the reference device alone: ThreadSanitizer cannot see how libgomp's threads wait for each other.
+// Sessions driven from several threads, for ThreadSanitizer: engines, events, interrupts, failures,
+// and closing while a section runs. Built without OpenMP and with the reference device alone:
+// ThreadSanitizer cannot see how libgomp's threads wait for each other.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -42,14 +43,16 @@ Numbers launchCopy(const Numbers& from, const Numbers& to) { return Numbers{1, 0
 
 EncodedProgram program() {
   const Numbers in{2, 0, 0, 8, 0}, place{1, 0, 0, 0, 0}, other{1, 8, 0, 0, 0}, out{2, 8 * turns, 0, 8, 0};
-  // Each turn's number goes through one place of the arena to the host, and through another one back.
+  // Each turn's number goes through one place of the arena to the host, and through another one
+  // back.
   const Numbers through = launchCopy(in, place) + record(compute, 0) + wait(toHost, 0) + copy(toHost, 0, 0, 8) + record(toHost, 1) +
                           wait(toDevice, 1) + copy(toDevice, 8, 0, 8) + record(toDevice, 2) + wait(compute, 2) + launchCopy(other, out);
   // All three engines at once, until somebody ends them.
   const Numbers copying = loop(0x1p30, copy(toHost, 0, 0, 0)) + loop(0x1p30, copy(toDevice, 8, 8, 0));
   const Numbers endless = copying + loop(0x1p30, launchCopy({1, 16, 0, 0, 0}, {1, 24, 0, 0, 0}));
   const Numbers failing = copying + Numbers{1, 1, 3, 1, 16, 0, 0, 0, 2, 0, 0, 0, 0, 1, 24, 0, 0, 0};
-  // Each turn's pixel is loaded to the same place while the one before is on its way out of another.
+  // Each turn's pixel is loaded to the same place while the one before is on its way out of
+  // another.
   const Numbers load = Numbers{6, 2, 4} + place + Numbers{3, 0, 0, 0, 0, 3, 0, 0, 1, 0, 3, 0, 0, 0, 0};
   const Numbers loads =
       record(compute, 0) + loop(turns, wait(toDevice, 0) + load + record(toDevice, 1) + wait(compute, 1) + launchCopy(place, other) +

@@ -1,5 +1,6 @@
-// Winograd against the direct kernels, in turn, by the least time of each: winograd_bench [threads] [channels extent [outChannels]].
-// Without a shape: VGG's at 1024 x 1024 and tiles of them. Rates count the multiplications and additions of the direct sum.
+// Winograd against the direct kernels, in turn, by the least time of each: winograd_bench [threads]
+// [channels extent [outChannels]]. Without a shape: VGG's at 1024 x 1024 and tiles of them. Rates
+// count the multiplications and additions of the direct sum.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -30,7 +31,8 @@ class Floats {
   std::shared_ptr<float> data_;
 };
 
-// Of all threads: what other programs take of the processor does not count, waiting for one another does.
+// Of all threads: what other programs take of the processor does not count, waiting for one another
+// does.
 double processorSeconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

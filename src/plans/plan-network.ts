@@ -156,7 +156,9 @@ interface Request extends StageRequest {
   readonly device: ProfiledModel
 }
 
-/** What staging is asked for a setup: its device as it was measured, or as `known`, and its limits. */
+/**
+ * What staging is asked for a setup: its device as it was measured, or as `known`, and its limits.
+ */
 export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
   pipe(
     E.Do,

@@ -38,7 +38,8 @@ const roundSums = (values: readonly number[], round: (sum: number) => number): r
 export const discretise = (chain: Chain, memory: number, count: number): SlotChain => {
   const slots = (bytes: number): number => (bytes * count) / memory
   const room = (own: readonly number[]): Int32Array => Int32Array.from(own, (bytes) => Math.floor(slots(memory - bytes)))
-  // No backlog of transfers is longer than the memory, so that more than some times as much makes no difference.
+  // No backlog of transfers is longer than the memory, so that more than some times as much makes
+  // no difference.
   const moved = (milliseconds: readonly number[]): Int32Array =>
     Int32Array.from(
       roundSums(milliseconds, (sum) => Math.floor(slots((sum * chain.beta) / 1000))),

@@ -4,10 +4,10 @@ import type { ResampledAxis, ResizedAxis } from './resampling'
 import type { TileAxis } from '../program/program'
 
 /**
- * Which part of an op's input one output element reads along one dimension (Xu 2022, Listings 1 and 2: inpToIter and
- * iterToOut of a chain's ops, whose dimensions B, H, W keep their names). `window` is Xu 2022's
- * sigma T + delta; `whole` makes the op incompatible with tiling along the dimension; `reduce` sums the dimension away,
- * which is legal for the last op of a segment only.
+ * Which part of an op's input one output element reads along one dimension (Xu 2022, Listings 1 and
+ * 2: inpToIter and iterToOut of a chain's ops, whose dimensions B, H, W keep their names). `window`
+ * is Xu 2022's sigma T + delta; `whole` makes the op incompatible with tiling along the dimension;
+ * `reduce` sums the dimension away, which is legal for the last op of a segment only.
  */
 export type Access =
   | { readonly kind: 'same' }
@@ -20,8 +20,9 @@ export type Access =
       readonly padAfter: number
     }
   /**
-   * Of a transposed convolution: output o reads the inputs i with o = stride i - padBefore + dilation j, for j below kernel. Where windows
-   * stand `apart`, rows between them have no input: then it takes its whole input, and is incompatible with tiling too.
+   * Of a transposed convolution: output o reads the inputs i with o = stride i - padBefore +
+   * dilation j, for j below kernel. Where windows stand `apart`, rows between them have no input:
+   * then it takes its whole input, and is incompatible with tiling too.
    */
   | {
       readonly kind: 'transposedWindow'
@@ -34,7 +35,10 @@ export type Access =
   /** By absolute coordinates between whole tensors of these extents. */
   | ({ readonly kind: 'resize' } & ResizedAxis)
   | ({ readonly kind: 'adaptive' } & ResampledAxis)
-  /** Output o shows the input o - before; beyond the tensor what the mode makes of its edge, which is held where it is nothing, too. */
+  /**
+   * Output o shows the input o - before; beyond the tensor what the mode makes of its edge, which
+   * is held where it is nothing, too.
+   */
   | { readonly kind: 'pad'; readonly mode: PadMode; readonly before: number; readonly after: number }
   | { readonly kind: 'whole' }
   | { readonly kind: 'reduce' }
@@ -48,7 +52,10 @@ const reduce: Access = { kind: 'reduce' }
 /** How an op of these arguments, from a tensor of one size to one of another, reads its input. */
 export type AccessRule<P extends Op> = (args: ArgsOf<P>, input: Extents, output: Extents) => AccessMap
 
-/** Each output element reads the input's element at its own place. Flat tensors have H = W = 1, so `same` along them allows one tile only. */
+/**
+ * Each output element reads the input's element at its own place. Flat tensors have H = W = 1, so
+ * `same` along them allows one tile only.
+ */
 export const sameAccess = (): AccessMap => ({ B: same, H: same, W: same })
 /** Each output row reads the whole image. */
 export const wholeImageAccess = (): AccessMap => ({ B: same, H: whole, W: whole })

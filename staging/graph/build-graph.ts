@@ -36,7 +36,10 @@ const nodeOf = (node: NodeInShape): Node => {
   return { ...made, multiplyAdds: multiplyAdds?.(made as never) ?? 0 } as Node
 }
 
-/** What is evaluated: without dropout, normalised by running statistics, and where there is a loss, each pixel counts alike. */
+/**
+ * What is evaluated: without dropout, normalised by running statistics, and where there is a loss,
+ * each pixel counts alike.
+ */
 export const forEvaluation = (graph: Graph): Graph => ({
   ...graph,
   nodes: graph.nodes.map((node) => {
@@ -85,12 +88,16 @@ const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingErr
     })
   )
 
-/** Graphs of models that still exist, by their inputs: a command asks for the same graph more than once. */
+/**
+ * Graphs of models that still exist, by their inputs: a command asks for the same graph more than
+ * once.
+ */
 const known = new WeakMap<Model, Map<string, E.Either<StagingError, Graph>>>()
 
 /**
- * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end in a loss gets
- * softmaxCrossEntropy, or pixelCrossEntropy. Fails with the sentence of the first layer that does not fit, the same that the types give.
+ * The model's flattened layers with shapes, for an input of [B, C, H, W]. A model that does not end
+ * in a loss gets softmaxCrossEntropy, or pixelCrossEntropy. Fails with the sentence of the first
+ * layer that does not fit, the same that the types give.
  */
 export const buildGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> => {
   const ofModel = known.get(model) ?? new Map<string, E.Either<StagingError, Graph>>()
@@ -101,8 +108,9 @@ export const buildGraph = (model: Model, input: readonly number[]): E.Either<Sta
 }
 
 /**
- * A loss is appended where there is none, per pixel where the model makes images; where the model asks for tiles, after a checkpoint, so
- * that its last segment stays as written; but not to layers that do not fit, of which a trace then says why.
+ * A loss is appended where there is none, per pixel where the model makes images; where the model
+ * asks for tiles, after a checkpoint, so that its last segment stays as written; but not to layers
+ * that do not fit, of which a trace then says why.
  */
 export const withLoss = ({ layers }: Model, input: readonly number[]): Layers => {
   const flat = flatLayers(layers)

@@ -6,7 +6,10 @@ import type { TileAxis } from '../program/program'
 
 export { isLoss }
 
-/** What a layer has beside its arguments: what learns, and batchNorm's running statistics, which training updates by itself. */
+/**
+ * What a layer has beside its arguments: what learns, and batchNorm's running statistics, which
+ * training updates by itself.
+ */
 export interface Parameter {
   readonly name: string
   readonly role: 'weight' | 'bias' | 'runningMean' | 'runningVariance'
@@ -30,7 +33,10 @@ export interface Statistics {
   readonly momentum: number | undefined
 }
 
-/** One op of the network with its tensors known. Tensor 0 is the network's input, tensor k the output of node k - 1. */
+/**
+ * One op of the network with its tensors known. Tensor 0 is the network's input, tensor k the
+ * output of node k - 1.
+ */
 interface NodeOf<P extends Op> {
   readonly name: string
   readonly op: P
@@ -51,7 +57,10 @@ interface NodeOf<P extends Op> {
 }
 export type Node = { [P in Op]: NodeOf<P> }[Op]
 
-/** What a person wrote between layers: a segment must end before node `at`, or the segment that holds node `at` has this grid. */
+/**
+ * What a person wrote between layers: a segment must end before node `at`, or the segment that
+ * holds node `at` has this grid.
+ */
 export type Directive =
   | { readonly kind: 'checkpoint'; readonly at: number }
   | { readonly kind: 'tile'; readonly at: number; readonly grid: { readonly [A in TileAxis]?: number } }

@@ -2,12 +2,18 @@ import type { Interval } from './interval'
 import type { Access } from './access'
 import { adaptiveInterval, resizeInterval } from './resampling'
 
-/** What an op reads along one dimension for a range of outputs: coordinates, and how far its windows stand outside the tensor. */
+/**
+ * What an op reads along one dimension for a range of outputs: coordinates, and how far its windows
+ * stand outside the tensor.
+ */
 export interface Reading {
   readonly interval: Interval
   readonly padBefore: number
   readonly padAfter: number
-  /** A tensor whose only element along the dimension every output reads beside the interval of the others. */
+  /**
+   * A tensor whose only element along the dimension every output reads beside the interval of the
+   * others.
+   */
   readonly broadcast?: number
   /** The part of padAfter that lies past the declared padding (windows added by ceilMode). */
   readonly overhang: number
@@ -22,8 +28,8 @@ export const readInterval = ({ interval, broadcast }: Reading, tensor: number): 
 export const unpadded = (interval: Interval): Reading => ({ interval, padBefore: 0, padAfter: 0, overhang: 0 })
 
 /**
- * What a range of padded outputs shows, and where a reflection turns back also as far as it does: so that ranges further on read from no
- * earlier on, as bands of rows must.
+ * What a range of padded outputs shows, and where a reflection turns back also as far as it does:
+ * so that ranges further on read from no earlier on, as bands of rows must.
  */
 const padInterval = (access: Extract<Access, { readonly kind: 'pad' }>, { from, to }: Interval, extent: number): Interval => {
   const { mode, before, after } = access
@@ -32,8 +38,9 @@ const padInterval = (access: Extract<Access, { readonly kind: 'pad' }>, { from, 
 }
 
 /**
- * inputRegion along one dimension: Xu 2022's slice of sigma T + delta, clipped to the input's `extent`;
- * what was clipped off is explicit padding. An empty interval means that the outputs see nothing but padding.
+ * inputRegion along one dimension: Xu 2022's slice of sigma T + delta, clipped to the input's
+ * `extent`; what was clipped off is explicit padding. An empty interval means that the outputs see
+ * nothing but padding.
  */
 export const inputInterval = (access: Access, output: Interval, extent: number): Reading => {
   switch (access.kind) {
@@ -44,7 +51,8 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
       const reach = dilation * (kernel - 1)
       const from = apart ? 0 : Math.max(0, Math.ceil((output.from + padBefore - reach) / stride))
       const to = apart ? extent : Math.min(extent, Math.floor((output.to - 1 + padBefore) / stride) + 1)
-      // As a convolution from the output to the input sees it: how far its windows stand outside the output's tile.
+      // As a convolution from the output to the input sees it: how far its windows stand outside
+      // the output's tile.
       const before = padBefore + output.from - from * stride
       const after = (to - from - 1) * stride + reach + 1 - (output.to - output.from) - before
       return { interval: { from, to }, padBefore: before, padAfter: Math.max(0, after), overhang: 0 }
@@ -73,8 +81,8 @@ export const inputInterval = (access: Access, output: Interval, extent: number):
 }
 
 /**
- * The reading with what a stride leaves over at its end, where that is held anyway: no window reaches it, and a tensor that is held just
- * so need not be cut.
+ * The reading with what a stride leaves over at its end, where that is held anyway: no window
+ * reaches it, and a tensor that is held just so need not be cut.
  */
 export const withLeftover = (access: Access, reading: Reading, held: Interval): Reading => {
   const left = held.to - reading.interval.to

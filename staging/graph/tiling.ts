@@ -8,7 +8,10 @@ import { hull, partition, partitionAlongside, tilesMade, type Interval } from '.
 
 const axisIndex = { B: 0, H: 2, W: 3 } as const
 
-/** The tensors that a span reads from before it, and those that it makes and something after it reads. */
+/**
+ * The tensors that a span reads from before it, and those that it makes and something after it
+ * reads.
+ */
 export interface Ends {
   readonly inputs: readonly number[]
   readonly outputs: readonly number[]
@@ -27,7 +30,10 @@ export const endsOf = (graph: Graph, { from, to }: Span): Ends => {
 export const crossesAfter = ({ readers }: Graph, tensor: number, position: number): boolean =>
   readers[tensor]!.some((reader) => reader >= position)
 
-/** The tensors, the network's input left out, that are made before a position and read from there on: of every position at once. */
+/**
+ * The tensors, the network's input left out, that are made before a position and read from there
+ * on: of every position at once.
+ */
 const allCrossing = ({ nodes, readers }: Graph): readonly (readonly number[])[] => {
   let alive: readonly number[] = []
   return [...nodes.keys(), nodes.length].map((position) => {
@@ -49,12 +55,14 @@ export const crossing = (graph: Graph, position: number): readonly number[] => {
 const reduces = (node: Node, axis: TileAxis): boolean => node.access[axis].kind === 'reduce'
 
 /**
- * Extent of the dimension that a segment's tiles partition: of its last op's output, or, where that sums the dimension
- * away, of that op's input (the tiles' sums are added).
+ * Extent of the dimension that a segment's tiles partition: of its last op's output, or, where that
+ * sums the dimension away, of that op's input (the tiles' sums are added).
  */
 export const ownedExtent = (last: Node, axis: TileAxis): number => (reduces(last, axis) ? last.input : last.output)[axisIndex[axis]]
 
-/** The tiles that become of a grid: at most as many as there are rows, and all but the last equal. */
+/**
+ * The tiles that become of a grid: at most as many as there are rows, and all but the last equal.
+ */
 export const gridMade = ({ nodes }: Graph, { to }: Span, grid: Grid): Grid => {
   const made = (axis: TileAxis): number => tilesMade(ownedExtent(nodes[to - 1]!, axis), grid[axis])
   return { B: made('B'), H: made('H'), W: made('W') }
@@ -75,8 +83,9 @@ export const validateGrid = ({ nodes }: Graph, { to }: Span, grid: Grid): string
 const isSliced = (access: Access): boolean => access.kind !== 'whole' && !(access.kind === 'transposedWindow' && access.apart)
 
 /**
- * Dimensions along which a segment can be fused-tiled (Xu 2022, Listing 3, FTdimsIntersect): those that every op maps
- * to a slice of its input, or sums away where nothing inside the segment reads the sum; and along which no moments are taken inside.
+ * Dimensions along which a segment can be fused-tiled (Xu 2022, Listing 3, FTdimsIntersect): those
+ * that every op maps to a slice of its input, or sums away where nothing inside the segment reads
+ * the sum; and along which no moments are taken inside.
  */
 export const fusedTiledAxes = (graph: Graph, span: Span): readonly TileAxis[] => {
   const barred = barriers(graph, span)
@@ -93,21 +102,29 @@ export const fusedTiledAxes = (graph: Graph, span: Span): readonly TileAxis[] =>
   )
 }
 
-/** One tile along one dimension: what each op of the segment reads, and what of each tensor is held (Xu 2022, Listing 4). */
+/**
+ * One tile along one dimension: what each op of the segment reads, and what of each tensor is held
+ * (Xu 2022, Listing 4).
+ */
 interface AxisTile {
   readonly readings: readonly Reading[]
   readonly held: ReadonlyMap<number, Interval>
   readonly owned: ReadonlyMap<number, Interval>
 }
 
-/** Consecutive tiles of equal shape whose positions advance by constant amounts: one loop of a Program. */
+/**
+ * Consecutive tiles of equal shape whose positions advance by constant amounts: one loop of a
+ * Program.
+ */
 export interface TileRun {
   readonly count: number
   /** Of the first tile: what each op of the segment reads of its inputs, in order. */
   readonly readings: readonly Reading[]
   /** Of the first tile, by tensor: the hull of what ops read of it and of what is owned of it. */
   readonly held: ReadonlyMap<number, Interval>
-  /** Of the first tile: its part of each tensor that leaves the segment, and of each that is summed. */
+  /**
+   * Of the first tile: its part of each tensor that leaves the segment, and of each that is summed.
+   */
   readonly owned: ReadonlyMap<number, Interval>
   /** How far the tile's part of each tensor moves from one tile to the next. */
   readonly advances: ReadonlyMap<number, number>
@@ -119,7 +136,8 @@ const ownedParts = (graph: Graph, span: Span, axis: TileAxis, tiles: number): Re
   const parts = partition(ownedExtent(last, axis), tiles)
   const summed = graph.nodes.slice(span.from, span.to).flatMap((node) => (reduces(node, axis) ? node.inputs : []))
   const leaving = endsOf(graph, span).outputs.filter((tensor) => !reduces(graph.nodes[tensor - 1]!, axis))
-  // Moments are those of all elements, and so are the gradients that depend on them, whatever else reads them.
+  // Moments are those of all elements, and so are the gradients that depend on them, whatever else
+  // reads them.
   const normalised = graph.nodes.slice(span.from, span.to).flatMap((node, index) => {
     const isMadeHere = node.inputs[0]! > span.from || node.inputs[0] === 0
     return gathersMoments(node) && (isMadeHere || parts.length === 1) ? [...node.inputs, span.from + index + 1] : []
@@ -180,8 +198,8 @@ const advancesBetween = (before: AxisTile, after: AxisTile): ReadonlyMap<number,
   new Map([...before.held].map(([tensor, { from }]) => [tensor, after.held.get(tensor)!.from - from]))
 
 /**
- * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see nothing but padding
- * (then fewer tiles are needed). `tiles` is an upper bound (see `tilesMade`).
+ * The tiles of a segment along one dimension, grouped into runs; undefined when some tile would see
+ * nothing but padding (then fewer tiles are needed). `tiles` is an upper bound (see `tilesMade`).
  */
 export const tileRuns = (graph: Graph, span: Span, axis: TileAxis, tiles: number): readonly TileRun[] | undefined => {
   const parts = ownedParts(graph, span, axis, tiles)
@@ -214,7 +232,10 @@ export const segmentTiling = (graph: Graph, span: Span, grid: Grid): SegmentTili
   return B && H && W ? { B, H, W } : undefined
 }
 
-/** The last layer of the span, if any, that would see nothing but padding even untiled: there is nothing to compute. */
+/**
+ * The last layer of the span, if any, that would see nothing but padding even untiled: there is
+ * nothing to compute.
+ */
 export const nodeWithoutInput = (graph: Graph, span: Span): Node | undefined => {
   const positions = tileAxes.map((axis) => {
     const parts = ownedParts(graph, span, axis, 1)

@@ -1,16 +1,20 @@
 import { kernelFields as fields } from './kernel-fields'
 
 /**
- * Every kernel that a device implements: its numeric fields, and its operands in order with how each is used. `npm run generate` writes the same
- * in C++ (native/src/generated). The order of the rows is the kernel's code in a Program. Extents are in elements, offsets in bytes; layouts are
+ * Every kernel that a device implements: its numeric fields, and its operands in order with how
+ * each is used. `npm run generate` writes the same in C++ (native/src/generated). The order of the
+ * rows is the kernel's code in a Program. Extents are in elements, offsets in bytes; layouts are
  * codes of staging/kernels/layout.ts.
  *
- * An operand is an address, except those marked `index`, whose value is a number itself (an absolute coordinate). `accumulate` reads and writes.
- * One that is `optional` and absent stands in space `none`. What a kernel writes may be exactly where an operand `inPlace` is, unless it adds.
+ * An operand is an address, except those marked `index`, whose value is a number itself (an
+ * absolute coordinate). `accumulate` reads and writes. One that is `optional` and absent stands in
+ * space `none`. What a kernel writes may be exactly where an operand `inPlace` is, unless it adds.
  *
- * Where activations have another type than parameters (Precision in program.ts), tiles and their gradients have the activations', as have
- * the weights that convolutions and linear layers read; all other operands have the parameters': biases, gradients of parameters, weights
- * of normalisations, a pixel sum that tiles add to, and the plain tensor of packTile and unpackAddTile.
+ * Where activations have another type than parameters (Precision in program.ts), tiles and their
+ * gradients have the activations', as have the weights that convolutions and linear layers read;
+ * all other operands have the parameters': biases, gradients of parameters, weights of
+ * normalisations, a pixel sum that tiles add to, and the plain tensor of packTile and
+ * unpackAddTile.
  */
 export type Use = 'read' | 'write' | 'accumulate' | 'scratch' | 'index'
 
@@ -38,7 +42,10 @@ export const kernelTable = {
     operands: { source: 'read', destinationGradient: 'read', weightGradient: 'write', biasGradient: 'write', scratch: 'scratch' },
     optional: ['biasGradient', 'scratch']
   },
-  /** [groups of out x in x kh x kw] from one weight layout to another, which may be a transformed one. */
+  /**
+   * [groups of out x in x kh x kw] from one weight layout to another, which may be a transformed
+   * one.
+   */
   reorderWeights: {
     fields: fields.weightReorder,
     operands: { source: 'read', destination: 'write' }
@@ -56,7 +63,10 @@ export const kernelTable = {
     operands: { destination: 'read', destinationGradient: 'read', sourceGradient: 'write' },
     inPlace: ['destinationGradient']
   },
-  /** `indices`: which element of each window was largest (the first of equals), in a form of the device's own. */
+  /**
+   * `indices`: which element of each window was largest (the first of equals), in a form of the
+   * device's own.
+   */
   maxPoolForward: { fields: fields.pool, operands: { source: 'read', destination: 'write', indices: 'write' } },
   maxPoolBackward: { fields: fields.pool, operands: { destinationGradient: 'read', indices: 'read', sourceGradient: 'write' } },
   /** Divides by the window's size with padding (countPadding 1) or without. */
@@ -87,8 +97,9 @@ export const kernelTable = {
     optional: ['biasGradient']
   },
   /**
-   * destination = keep(element) ? source / (1 - rate) : 0, forward and backward alike. keep is a counter-based draw keyed by
-   * (seed, step, layerKey, absolute plain element of the tensor [fullChannels, fullHeight, fullWidth]).
+   * destination = keep(element) ? source / (1 - rate) : 0, forward and backward alike. keep is a
+   * counter-based draw keyed by (seed, step, layerKey, absolute plain element of the tensor
+   * [fullChannels, fullHeight, fullWidth]).
    */
   dropout: {
     fields: fields.dropout,
@@ -96,8 +107,9 @@ export const kernelTable = {
     inPlace: ['source']
   },
   /**
-   * Adds to loss (two float64: summed loss / fullBatch, rows predicted rightly). labels: int32, one a row. A row's loss and
-   * gradient are multiplied by its weight (rowWeights [batch]), where weights are given.
+   * Adds to loss (two float64: summed loss / fullBatch, rows predicted rightly). labels: int32, one
+   * a row. A row's loss and gradient are multiplied by its weight (rowWeights [batch]), where
+   * weights are given.
    */
   softmaxCrossEntropyForward: {
     fields: fields.crossEntropy,
@@ -109,16 +121,25 @@ export const kernelTable = {
     operands: { source: 'read', labels: 'read', rowWeights: 'read', sourceGradient: 'write' },
     optional: ['rowWeights']
   },
-  /** Adds sum (source - target)^2 / count to loss (first of two float64). target: plain, strided, of the Program's precision. */
+  /**
+   * Adds sum (source - target)^2 / count to loss (first of two float64). target: plain, strided, of
+   * the Program's precision.
+   */
   meanSquaredErrorForward: { fields: fields.squaredError, operands: { source: 'read', target: 'read', loss: 'accumulate' } },
   meanSquaredErrorBackward: { fields: fields.squaredError, operands: { source: 'read', target: 'read', sourceGradient: 'write' } },
-  /** A row's moments are three float64: count, mean, sum of squared deviations. Merges those of the tile, in double (Chan et al. 1979). */
+  /**
+   * A row's moments are three float64: count, mean, sum of squared deviations. Merges those of the
+   * tile, in double (Chan et al. 1979).
+   */
   momentsForward: { fields: fields.groupedTile, operands: { source: 'read', moments: 'accumulate' } },
   /** Moments (count 1) that stand for a running mean and variance [channels]. */
   momentsOfRunning: { fields: fields.channelCount, operands: { mean: 'read', variance: 'read', moments: 'write' } },
   /** running = (1 - momentum) running + momentum batch; the variance unbiased, as in PyTorch. */
   updateRunning: { fields: fields.updateRunning, operands: { moments: 'read', mean: 'accumulate', variance: 'accumulate' } },
-  /** y = rectified((x - mean) / sqrt(variance + epsilon) * weights + bias), weights and bias [channels]; slope as of convolutionForward. */
+  /**
+   * y = rectified((x - mean) / sqrt(variance + epsilon) * weights + bias), weights and bias
+   * [channels]; slope as of convolutionForward.
+   */
   normaliseForward: {
     fields: withoutLast(fields.normalise),
     operands: { source: 'read', moments: 'read', weights: 'read', bias: 'read', destination: 'write' },
@@ -126,8 +147,8 @@ export const kernelTable = {
     inPlace: ['source']
   },
   /**
-   * Adds to sums, two float64 for each channel (of each image where perImage is 1): of dy, and of dy times the normalised x. The
-   * rectifier's part of the gradient is found from x.
+   * Adds to sums, two float64 for each channel (of each image where perImage is 1): of dy, and of
+   * dy times the normalised x. The rectifier's part of the gradient is found from x.
    */
   normaliseBackwardReduce: {
     fields: withoutLast(fields.normalise),
@@ -141,8 +162,9 @@ export const kernelTable = {
     optional: ['biasGradient']
   },
   /**
-   * weights rstd (dy - mean of dy - normalised x times mean of dy normalised x), means over a row by its count; without sums, moments are
-   * constants: weights rstd dy. `add` 1 adds to sourceGradient.
+   * weights rstd (dy - mean of dy - normalised x times mean of dy normalised x), means over a row
+   * by its count; without sums, moments are constants: weights rstd dy. `add` 1 adds to
+   * sourceGradient.
    */
   normaliseBackward: {
     fields: fields.normalise,
@@ -161,21 +183,28 @@ export const kernelTable = {
   /** destination = rectified(first + second). */
   addForward: { fields: fields.rectifier, operands: { first: 'read', second: 'read', destination: 'write' }, inPlace: ['first', 'second'] },
   /**
-   * `count` channels of every pixel from one dense tile to another of the same batch, height and width. `add` 1 adds; 0 writes the
-   * channels, with the padding behind them where they are the last, so whole blocks where channelsAreApart (layout.ts).
+   * `count` channels of every pixel from one dense tile to another of the same batch, height and
+   * width. `add` 1 adds; 0 writes the channels, with the padding behind them where they are the
+   * last, so whole blocks where channelsAreApart (layout.ts).
    */
   copyChannels: {
     fields: fields.copyChannels,
     operands: { source: 'read', destination: 'accumulate' }
   },
-  /** Each element by itself: `source` is the expression's input. `second`: a tile of the same form, or plain [batch, channels]. */
+  /**
+   * Each element by itself: `source` is the expression's input. `second`: a tile of the same form,
+   * or plain [batch, channels].
+   */
   pointwiseForward: {
     fields: fields.pointwise,
     operands: { source: 'read', second: 'read', weight: 'read', bias: 'read', destination: 'write' },
     optional: ['second', 'weight', 'bias'],
     inPlace: ['source']
   },
-  /** The gradient of one of the inputs. `kept` is the expression's input, destinationGradient its gradient. */
+  /**
+   * The gradient of one of the inputs. `kept` is the expression's input, destinationGradient its
+   * gradient.
+   */
   pointwiseBackward: {
     fields: fields.pointwise,
     operands: { kept: 'read', second: 'read', weight: 'read', bias: 'read', destinationGradient: 'read', sourceGradient: 'write' },
@@ -191,7 +220,10 @@ export const kernelTable = {
     fields: fields.resize,
     operands: { destinationGradient: 'read', sourceGradient: 'write', ...resampledAt }
   },
-  /** Row o of the output is the mean over rows floor(o H / O) to ceil((o + 1) H / O); columns likewise. */
+  /**
+   * Row o of the output is the mean over rows floor(o H / O) to ceil((o + 1) H / O); columns
+   * likewise.
+   */
   adaptivePoolForward: { fields: fields.resampled, operands: { source: 'read', destination: 'write', ...resampledAt } },
   adaptivePoolBackward: { fields: fields.resampled, operands: { destinationGradient: 'read', sourceGradient: 'write', ...resampledAt } },
   /** As torch.nn.functional.pad, at absolute coordinates of the whole tensors. */
@@ -200,9 +232,10 @@ export const kernelTable = {
   /** As torch.nn.functional.pixel_shuffle, forward and backward; pixel_unshuffle is its inverse. */
   pixelShuffle: { fields: fields.pixelShuffle, operands: { source: 'read', destination: 'write' } },
   /**
-   * maxima: two float64 for each channel of each image, the largest element so far and one past its absolute place in row-major order,
-   * which is 0 where there is none yet. Takes in those of the tile: the first of equals wins, a NaN always. destination, plain
-   * [batch, channels], is what is then the largest.
+   * maxima: two float64 for each channel of each image, the largest element so far and one past its
+   * absolute place in row-major order, which is 0 where there is none yet. Takes in those of the
+   * tile: the first of equals wins, a NaN always. destination, plain [batch, channels], is what is
+   * then the largest.
    */
   globalMaxPoolForward: {
     fields: fields.placedTile,
@@ -217,8 +250,9 @@ export const kernelTable = {
   /** Sums over the tile's images and pixels. */
   sumBias: { fields: fields.tile, operands: { destinationGradient: 'read', biasGradient: 'write' } },
   /**
-   * labels: int32 [B, fullHeight, fullWidth]; a pixel counts by its class's weight (1 where absent), unless its label is `ignored`. Adds to
-   * loss (two float64: sum of weighted losses / normaliser, pixels predicted rightly). normaliser: one float64.
+   * labels: int32 [B, fullHeight, fullWidth]; a pixel counts by its class's weight (1 where
+   * absent), unless its label is `ignored`. Adds to loss (two float64: sum of weighted losses /
+   * normaliser, pixels predicted rightly). normaliser: one float64.
    */
   pixelCrossEntropyForward: {
     fields: fields.pixelCrossEntropy,
@@ -230,9 +264,15 @@ export const kernelTable = {
     operands: { source: 'read', labels: 'read', classWeights: 'read', normaliser: 'read', sourceGradient: 'write' },
     optional: ['classWeights']
   },
-  /** The class of the largest score of each pixel (the first of equals), uint8 [B, fullHeight, fullWidth]. */
+  /**
+   * The class of the largest score of each pixel (the first of equals), uint8 [B, fullHeight,
+   * fullWidth].
+   */
   argmaxChannels: { fields: fields.placedTile, operands: { source: 'read', classes: 'write' } },
-  /** A box of n0 x n1 x n2 rows of n3 contiguous elements, of activations or of parameters; strides in elements. `add` 1 adds to the destination. */
+  /**
+   * A box of n0 x n1 x n2 rows of n3 contiguous elements, of activations or of parameters; strides
+   * in elements. `add` 1 adds to the destination.
+   */
   copyBox: {
     fields: fields.copyBox,
     operands: { source: 'read', destination: 'accumulate' }
@@ -243,12 +283,18 @@ export const kernelTable = {
   unpackAddTile: { fields: fields.stridedTile, operands: { source: 'read', destination: 'accumulate' } },
   /** Zeroes `bytes` bytes. */
   zero: { fields: fields.zero, operands: { destination: 'write' } },
-  /** A tile of the step's uint8 images: (pixel / 255 - mean[c]) / deviation[c], with each image's crop, flips, turns and colour. channels <= 4. */
+  /**
+   * A tile of the step's uint8 images: (pixel / 255 - mean[c]) / deviation[c], with each image's
+   * crop, flips, turns and colour. channels <= 4.
+   */
   loadImage: {
     fields: fields.loadImage,
     operands: { destination: 'write', batchOrigin: 'index', rowOrigin: 'index', columnOrigin: 'index' }
   },
-  /** As torch.optim.SGD: g += weightDecay w; m = step == 0 ? g : momentum m + g; w -= rate m. Without momentum, `velocity` is absent. */
+  /**
+   * As torch.optim.SGD: g += weightDecay w; m = step == 0 ? g : momentum m + g; w -= rate m.
+   * Without momentum, `velocity` is absent.
+   */
   sgd: { fields: fields.sgd, operands: { weights: 'accumulate', gradient: 'read', velocity: 'accumulate' }, optional: ['velocity'] },
   /** As torch.optim.Adam (decoupled 0) and AdamW (decoupled 1); bias correction by step + 1. */
   adam: {
@@ -257,13 +303,21 @@ export const kernelTable = {
   },
   /** sum (one float64) += the squares of all elements, in double. */
   sumSquares: { fields: fields.count, operands: { source: 'read', sum: 'accumulate' } },
-  /** As torch.nn.utils.clip_grad_norm_: gradient *= min(1, maxNorm / (sqrt(sumSquares) + 1e-6)); sumSquares: one float64. */
+  /**
+   * As torch.nn.utils.clip_grad_norm_: gradient *= min(1, maxNorm / (sqrt(sumSquares) + 1e-6));
+   * sumSquares: one float64.
+   */
   clipGradient: { fields: fields.clipGradient, operands: { sumSquares: 'read', gradient: 'accumulate' } },
   /** Of `count` float64. */
   squareRoot: { fields: fields.count, operands: { source: 'read', destination: 'write' } },
-  /** Weights as products read them: rounded to the activations' type, to the nearest, ties to even. */
+  /**
+   * Weights as products read them: rounded to the activations' type, to the nearest, ties to even.
+   */
   castWeights: { fields: fields.count, operands: { source: 'read', destination: 'write' } },
-  /** Sums of an expression as of pointwiseBackward, of parameters' type where `rows` is below 2: the gradient of what is broadcast. */
+  /**
+   * Sums of an expression as of pointwiseBackward, of parameters' type where `rows` is below 2: the
+   * gradient of what is broadcast.
+   */
   pointwiseSum: {
     fields: fields.pointwiseSum,
     operands: { kept: 'read', second: 'read', weight: 'read', bias: 'read', destinationGradient: 'read', sum: 'write' },
@@ -294,7 +348,10 @@ export type ConvolutionKernel = Extract<Kernel, { readonly algorithm: number }>
 
 export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'algorithm' in kernel
 
-/** [code, ...fields in the table's order]: what a device decodes. A list of numbers has its length before it. */
+/**
+ * [code, ...fields in the table's order]: what a device decodes. A list of numbers has its length
+ * before it.
+ */
 export const encodeKernel = (kernel: Kernel): readonly number[] => [
   kernelKinds.indexOf(kernel.kind),
   ...kernelTable[kernel.kind].fields.flatMap((field) => {

@@ -4,7 +4,10 @@ import type { Kernel, KernelOf } from './kernels'
 import { stepNumbers } from '../pointwise/encode'
 import type { ElementSizes } from '../program/program'
 
-/** Rates of a device: floating-point operations and bytes a second, and the fixed cost of a launch in seconds. */
+/**
+ * Rates of a device: floating-point operations and bytes a second, and the fixed cost of a launch
+ * in seconds.
+ */
 export interface Rates {
   readonly flopsPerSecond: number
   readonly bytesPerSecond: number
@@ -28,7 +31,10 @@ type Tile = { readonly batch: number; readonly channels: number; readonly height
 type Resampled = Omit<KernelOf<'adaptivePoolForward'>, 'kind'>
 type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardWeights'>
 
-/** F(4x4, 3x3) has a quarter of the products; its transforms leave about this of the gain (native/test/winograd_bench.cpp). */
+/**
+ * F(4x4, 3x3) has a quarter of the products; its transforms leave about this of the gain
+ * (native/test/winograd_bench.cpp).
+ */
 const winogradGain = 2.8
 
 const convolution = (k: Convolution): Work => {
@@ -65,7 +71,10 @@ const smooth =
     return { flops: exponential * elements, elements: passes * elements }
   }
 
-/** Of operations of an expression: those of the mathematics library cost about as much as an exponential, and others one each. */
+/**
+ * Of operations of an expression: those of the mathematics library cost about as much as an
+ * exponential, and others one each.
+ */
 const operationFlops = operations.map((operation) =>
   ['exp', 'expm1', 'log', 'log1p', 'tanh', 'erf', 'sigmoid'].includes(operation) ? exponential : 1
 )
@@ -180,7 +189,10 @@ const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = 
   castWeights: ({ count }) => ({ flops: 0, elements: count, parameters: count })
 }
 
-/** Floating-point operations of a convolution or a linear layer by direct kernels; none of anything else. */
+/**
+ * Floating-point operations of a convolution or a linear layer by direct kernels; none of anything
+ * else.
+ */
 export const productFlops = (kernel: Kernel): number => {
   switch (kernel.kind) {
     case 'convolutionForward':
@@ -196,7 +208,10 @@ export const productFlops = (kernel: Kernel): number => {
   }
 }
 
-/** Milliseconds of one launch: the slower of arithmetic and memory traffic, plus the launch itself (the roofline model). */
+/**
+ * Milliseconds of one launch: the slower of arithmetic and memory traffic, plus the launch itself
+ * (the roofline model).
+ */
 export const roofline = (kernel: Kernel, { activationBytes, parameterBytes }: ElementSizes, rates: Rates): number => {
   const { flops, elements, parameters = 0 } = (work[kernel.kind] as (kernel: Kernel) => Work)(kernel)
   const bytes = elements * activationBytes + parameters * parameterBytes

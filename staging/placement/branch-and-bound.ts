@@ -164,7 +164,8 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
     const parts = take(buffer)
     apart[frame] = parts || a === low[frame] || z === high[frame] ? 1 : 0
     solvedTo[frame] = low[frame]!
-    // Below the buffer's top: what does not meet it keeps its offset; then, by preference, what is raised to the top or lay there.
+    // Below the buffer's top: what does not meet it keeps its offset; then, by preference, what is
+    // raised to the top or lay there.
     let entry = first
     let out = last
     for (; entry < last && offsets[entries[entry]!]! < top; entry++) {
@@ -261,7 +262,8 @@ export const branchAndBound = ({ sections, from, to, bytes }: SectionedBuffers, 
   high[0] = sections
   apart[0] = 1
   for (let frame = 0; ;) {
-    // What is solved needs no second solution: its frames are left, up to one with sections still to solve.
+    // What is solved needs no second solution: its frames are left, up to one with sections still
+    // to solve.
     while (!descend(frame)) {
       if (frame === 0) return result('found')
       solvedTo[frame - 1] = high[frame]!

@@ -1,6 +1,9 @@
 import type { Expression, ExpressionStep as Step, Operation } from '../../dsl'
 
-/** Writes an expression step by step: each distinct step once, constants folded, and nothing times 0 or 1 or plus 0. */
+/**
+ * Writes an expression step by step: each distinct step once, constants folded, and nothing times 0
+ * or 1 or plus 0.
+ */
 export interface ExpressionBuilder {
   readonly constant: (value: number) => number
   readonly step: (operation: Operation, ...operands: readonly number[]) => number
@@ -41,7 +44,10 @@ export const createExpressionBuilder = (): ExpressionBuilder => {
   const valueOf = (place: number | undefined): number | undefined =>
     place !== undefined && steps[place]![0] === 'constant' ? steps[place]![1] : undefined
 
-  /** What is simpler, and rounds no worse. Signs of zeros aside, a derivative of 0 stays 0 whatever it is multiplied with. */
+  /**
+   * What is simpler, and rounds no worse. Signs of zeros aside, a derivative of 0 stays 0 whatever
+   * it is multiplied with.
+   */
   const simpler = (operation: Operation, a: number, b: number): number | undefined => {
     const [left, right] = [valueOf(a), valueOf(b)]
     switch (operation) {

@@ -6,7 +6,10 @@ export type Variable = 'input' | 'second' | 'weight' | 'bias'
 
 const twoOverRootOfPi = 2 / Math.sqrt(Math.PI)
 
-/** The derivative of one step: `a` and `b` are its operands, da, db, dc their derivatives, and y its own value. */
+/**
+ * The derivative of one step: `a` and `b` are its operands, da, db, dc their derivatives, and y its
+ * own value.
+ */
 const derivativeOf = (
   { step, constant }: ExpressionBuilder,
   operation: Expression[number][0],
@@ -70,7 +73,10 @@ const derivativeOf = (
   }
 }
 
-/** The gradient of what a variable is, from `gradient`, that of the expression's value: reverse of each step, forward over all of them. */
+/**
+ * The gradient of what a variable is, from `gradient`, that of the expression's value: reverse of
+ * each step, forward over all of them.
+ */
 export const gradientBy = (expression: Expression, variable: Variable): Expression => {
   const builder = createExpressionBuilder()
   const [values, derivatives]: [number[], number[]] = [[], []]

@@ -17,8 +17,9 @@ const lastReads = (expression: Expression): readonly number[] => {
 }
 
 /**
- * An expression as devices read it: of each step the operation's code, the register that it writes, and three numbers, which are the
- * registers that it reads, or a constant. The last step writes the result. undefined where it needs more registers than there are.
+ * An expression as devices read it: of each step the operation's code, the register that it writes,
+ * and three numbers, which are the registers that it reads, or a constant. The last step writes the
+ * result. undefined where it needs more registers than there are.
  */
 export const encodeExpression = (expression: Expression): readonly number[] | undefined => {
   const last = lastReads(expression)

@@ -9,7 +9,10 @@ export interface PointwiseFunctions {
   readonly backward: (by: Variable) => readonly number[]
 }
 
-/** An expression and its gradients fit into registers: a function of at most 256 steps whose results are read soon, as nearly all are. */
+/**
+ * An expression and its gradients fit into registers: a function of at most 256 steps whose results
+ * are read soon, as nearly all are.
+ */
 const encoded = (expression: Expression): readonly number[] => {
   const code = encodeExpression(expression)
   if (code === undefined) throw new Error('an expression needs more registers than devices have')

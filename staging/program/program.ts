@@ -2,27 +2,29 @@ import type { Kernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
 
 /**
- * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder checks again.
+ * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder
+ * checks again.
  *
- *   launch  [1, kernel, operands, then (space, base, perBatchTile, perRowTile, perColumnTile) for each operand]
- *   loop    [2, axis, count, length]: the next `length` numbers run for tile index 0 .. count - 1 of `axis`
- *   copy    [3, engine, rows, rowBytes, deviceRowStride, hostRowStride, then (base, three strides) on the device and on the host]
- *   record  [4, engine, event]
- *   wait    [5, engine, event]
- *   load    [6, and so on as launch]: of a loadImage, on the engine `to-device`
- *   map     [7, address, memory, bytes]: with chunks alone, outside of loops, as unmap; on the engine `compute`
- *   unmap   [8, address, bytes]
+ * launch  [1, kernel, operands, then (space, base, perBatchTile, perRowTile, perColumnTile) for
+ * each operand] loop    [2, axis, count, length]: the next `length` numbers run for tile index 0 ..
+ * count - 1 of `axis` copy    [3, engine, rows, rowBytes, deviceRowStride, hostRowStride, then
+ * (base, three strides) on the device and on the host] record  [4, engine, event] wait    [5,
+ * engine, event] load    [6, and so on as launch]: of a loadImage, on the engine `to-device` map
+ * [7, address, memory, bytes]: with chunks alone, outside of loops, as unmap; on the engine
+ * `compute` unmap   [8, address, bytes]
  *
- * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs its instructions in program order,
- * and beside the others. `wait` holds its engine until the latest `record` of that event before it in program order has been
- * reached by the engine that records it; a wait for an event that nothing has recorded is an error.
+ * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs
+ * its instructions in program order, and beside the others. `wait` holds its engine until the
+ * latest `record` of that event before it in program order has been reached by the engine that
+ * records it; a wait for an event that nothing has recorded is an error.
  *
- * Where a Program has chunks, the arena's offsets are addresses that chunks of memory must be mapped to while anything touches them: `map`
- * puts the memory's `bytes` from `memory` on at `address`, `unmap` takes what is there away. An address has one chunk at a time, and a
- * chunk one address; sections begin and end with what is resident alone.
+ * Where a Program has chunks, the arena's offsets are addresses that chunks of memory must be
+ * mapped to while anything touches them: `map` puts the memory's `bytes` from `memory` on at
+ * `address`, `unmap` takes what is there away. An address has one chunk at a time, and a chunk one
+ * address; sections begin and end with what is resident alone.
  *
- * An operand's address (or index) is base + sum over axes of per-tile stride x that axis's current index; an axis has
- * index 0 outside its loop. Loops nest, each axis at most once.
+ * An operand's address (or index) is base + sum over axes of per-tile stride x that axis's current
+ * index; an axis has index 0 outside its loop. Loops nest, each axis at most once.
  */
 export const spaces = ['none', 'arena', 'exchange', 'index'] as const
 /**

@@ -78,7 +78,8 @@ const slots = 500
 export const dynprogStays = (timeline: Timeline, { chain, activations }: StepChain, target: number): readonly StageInterval[] => {
   const memory = target - timeline.residentBytes
   if (memory >= peakBytes(chain)) return []
-  // A step's tensors are smaller than a chain's activations, so that a set may fit where no operation of the chain does.
+  // A step's tensors are smaller than a chain's activations, so that a set may fit where no
+  // operation of the chain does.
   if (memory < leastBytes(chain)) return greedyStays(timeline, target)
   const offloads = offloadSet(chain, memory, slots)
   return noWait(

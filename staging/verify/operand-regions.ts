@@ -10,14 +10,20 @@ export interface Repeat {
 
 /** What a kernel touches of an operand. */
 export type Region =
-  /** Runs of `run` contiguous bytes, repeated; the outermost repetition first. The first begins `start` bytes (else 0) after the address. */
+  /**
+   * Runs of `run` contiguous bytes, repeated; the outermost repetition first. The first begins
+   * `start` bytes (else 0) after the address.
+   */
   | { readonly kind: 'bytes'; readonly start?: number; readonly repeats: readonly Repeat[]; readonly run: number }
   /** As much as the device wants (scratch, indices): all of the buffer from here on. */
   | { readonly kind: 'rest' }
   /** A coordinate of 0 .. limit. */
   | { readonly kind: 'index'; readonly limit: number }
 
-/** Elements of activations and of parameters may differ in bytes; what is exchanged has those of parameters. */
+/**
+ * Elements of activations and of parameters may differ in bytes; what is exchanged has those of
+ * parameters.
+ */
 type Rows = {
   readonly [K in KernelKind]: (
     kernel: KernelOf<K>,
@@ -369,7 +375,10 @@ export interface OperandRegion {
   readonly region: Region
 }
 
-/** What stands in the table as accumulated is only written where the kernel does not add, and writes all of its region. */
+/**
+ * What stands in the table as accumulated is only written where the kernel does not add, and writes
+ * all of its region.
+ */
 const overwrites = (kernel: Kernel): boolean => {
   switch (kernel.kind) {
     case 'copyBox':

@@ -1,4 +1,7 @@
-/** The bundle for GPU machines as such a machine unpacks it, without network, PATH or home, on this machine's processor. */
+/**
+ * The bundle for GPU machines as such a machine unpacks it, without network, PATH or home, on this
+ * machine's processor.
+ */
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -21,7 +24,10 @@ const run = (program: string, ...args: readonly string[]): Promise<Ended> =>
     child.on('close', (status) => resolve({ status, stdout, stderr }))
   })
 
-/** Speaks as pytorch_peer.py does, with figures of its own: larger images do not fit, and it has no gradients. */
+/**
+ * Speaks as pytorch_peer.py does, with figures of its own: larger images do not fit, and it has no
+ * gradients.
+ */
 const standIn = `#!${process.execPath}
 const say = (values) => console.log(JSON.stringify(values))
 say({ ready: true, version: 'PyTorch 0', device: 'stand-in', memoryBytes: null })

@@ -20,7 +20,10 @@ export interface Compilation {
   readonly seconds: number
 }
 
-/** Compiles files of the tree as one program; `texts` are files that exist for this program only, `changes` other compiler options. */
+/**
+ * Compiles files of the tree as one program; `texts` are files that exist for this program only,
+ * `changes` other compiler options.
+ */
 export const compile = (
   paths: readonly string[],
   texts: Readonly<Record<string, string>> = {},

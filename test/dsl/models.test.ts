@@ -115,7 +115,9 @@ models.run()
 
 const types = suite('types of models')
 
-/** The types that a text exports. A busy machine only adds time, so a slow run has a second chance. */
+/**
+ * The types that a text exports. A busy machine only adds time, so a slow run has a second chance.
+ */
 const checked = (text: string, instantiations: number, seconds: number): ReadonlyMap<string, string> => {
   const once = (): Compilation => compile([], { 'test/dsl/typed-models.ts': text })
   const first = once()

@@ -8,8 +8,8 @@ import { deepLayers } from './deep-model'
 import { compile, root, type Mistake } from './compile'
 
 /**
- * Each file of test/rejected holds mistakes; the comment above each says which sentence the compiler must print there.
- * No other line may be in error.
+ * Each file of test/rejected holds mistakes; the comment above each says which sentence the
+ * compiler must print there. No other line may be in error.
  */
 const expectedIn = (file: string): readonly Mistake[] =>
   readFileSync(join(root, file), 'utf8')
@@ -112,7 +112,10 @@ cost('152 layers in residual blocks with the sum of their bytes check within 6 s
   )
 )
 
-/** A plan of segments that end before `ends` and at the end, all but the last one in tiles of `rows` rows. */
+/**
+ * A plan of segments that end before `ends` and at the end, all but the last one in tiles of `rows`
+ * rows.
+ */
 const planOf = (model: Model, ends: readonly number[], input: readonly number[], rows: number): Plan => {
   const written = flatLayers(model.layers)
   const layers = [...written, { name: 'loss', op: 'softmaxCrossEntropy', args: {}, inputs: [written.length] }] as readonly PlannedLayer[]

@@ -13,7 +13,9 @@ import { must } from '../golden/execute'
 import { compile, exportedTypes } from './compile'
 import { planned } from './planned-model'
 
-/** Checks what types answer against what functions answer, for many random cases in one compilation. */
+/**
+ * Checks what types answer against what functions answer, for many random cases in one compilation.
+ */
 
 const seed = 20_022
 const sample = <T>(arbitrary: fc.Arbitrary<T>, numRuns: number): readonly T[] => fc.sample(arbitrary, { seed, numRuns })
@@ -276,7 +278,8 @@ types('segments: the same shape, or the same sentence', () => {
     return tiles === undefined ? `readonly [${traced.right.at(-1)!.output.join(', ')}]` : `"${tiles}"`
   })
   lists.forEach((list, index) => {
-    // Of a list with two mistakes types say the first of its segments', run time that of a layer first.
+    // Of a list with two mistakes types say the first of its segments', run time that of a layer
+    // first.
     const isOfTiles = found[index]!.startsWith('"tile: ') && expected[index]!.startsWith('"') && !expected[index]!.startsWith('"tile: ')
     if (!isOfTiles) assert.is(found[index], expected[index], list.join(', '))
   })

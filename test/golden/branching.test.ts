@@ -90,7 +90,10 @@ const digest = (golden: Case, { weights, batch: { input, target } }: Drawn): str
   return hash.digest('hex')
 }
 
-/** Untiled, and in segments and grids drawn by the case's place: none divides anything in particular. */
+/**
+ * Untiled, and in segments and grids drawn by the case's place: none divides anything in
+ * particular.
+ */
 const decisionsOf = (golden: Case, graph: Graph): Readonly<Record<string, Pick<Execution, 'strategy' | 'segments'>>> => ({
   untiled: { strategy: 'plain' },
   tiled: { segments: randomSegments(drawsOf(cases.indexOf(golden)), graph) }
@@ -99,7 +102,10 @@ const decisionsOf = (golden: Case, graph: Graph): Readonly<Record<string, Pick<E
 const closeLoss = ({ loss }: Gradients, golden: Case, bound: number): void =>
   ok(Math.abs(loss - golden.loss) <= bound * Math.abs(golden.loss), `loss ${loss}, PyTorch ${golden.loss}`)
 
-/** Norm and samples of every gradient and running statistic, within 1e-11 of the tensor's norm or root mean square. */
+/**
+ * Norm and samples of every gradient and running statistic, within 1e-11 of the tensor's norm or
+ * root mean square.
+ */
 const matchesPytorch = (golden: Case, computed: Gradients): void => {
   closeLoss(computed, golden, 1e-12)
   Object.entries(golden.norms).forEach(([name, length]) => {

@@ -7,7 +7,10 @@ const functions: Readonly<Record<string, dsl.AnyLayer>> = {
   gelu: dsl.gelu
 }
 
-/** Layers as the golden data writes them, where a pointwise function is an op without options, as the DSL's own. */
+/**
+ * Layers as the golden data writes them, where a pointwise function is an op without options, as
+ * the DSL's own.
+ */
 export const withFunctions = (layers: dsl.Layers): dsl.Layers => {
   const within = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(within)

@@ -72,7 +72,10 @@ interface Outcome {
   readonly weights: readonly ArrayLike<number>[]
 }
 
-/** Decisions by hand, so that the tiled runs are tiled for certain: grids that do not divide, and a segment ending in a reduction. */
+/**
+ * Decisions by hand, so that the tiled runs are tiled for certain: grids that do not divide, and a
+ * segment ending in a reduction.
+ */
 const tiledSegments: Readonly<Record<string, readonly Segment[]>> = {
   vgg16: [
     { from: 0, to: 17, grid: { B: 1, H: 3, W: 2 }, recompute: true, reorder: 'once' },
@@ -100,14 +103,20 @@ const chosenByPlain = (model: Model, input: readonly number[]): readonly number[
 const cpu = deviceModel('cpu', 'float32', 2)
 const wide = cpu._tag === 'Right' && cpu.right.activationLayout(64, false) === 'nChw16c'
 
-/** How a device's float32 is held against PyTorch's; Winograd's positions are a decision on the cpu alone. */
+/**
+ * How a device's float32 is held against PyTorch's; Winograd's positions are a decision on the cpu
+ * alone.
+ */
 interface Variant {
   readonly device: DeviceName
   readonly variant: string
   readonly decisions: Pick<Execution, 'strategy' | 'segments' | 'exactKernels'>
 }
 
-/** Exact kernels are seen tiled with VGG-16 and untiled with DarkNet-19, for time's sake: torchvision.test.ts has both of other nets. */
+/**
+ * Exact kernels are seen tiled with VGG-16 and untiled with DarkNet-19, for time's sake:
+ * torchvision.test.ts has both of other nets.
+ */
 const exactVariant = (network: string, device: DeviceName, tiled: readonly Segment[]): Variant =>
   network === 'darknet19' && device === 'cpu'
     ? { device, variant: 'untiled, exact kernels', decisions: { strategy: 'plain', exactKernels: true } }
@@ -129,7 +138,10 @@ const variantsOf = (network: string, device: DeviceName, tiled: readonly Segment
 
 const devices = fastDevices.filter(testsDevice)
 
-/** Everything that the comparison needs from one device: gradients, and the weights after the steps, in the golden's order of names. */
+/**
+ * Everything that the comparison needs from one device: gradients, and the weights after the steps,
+ * in the golden's order of names.
+ */
 const compute = async (
   execution: Execution,
   names: readonly string[]
@@ -141,7 +153,10 @@ const compute = async (
   return { loss, gradients: pick('grad.'), weights: pick('after.'), tensors: all }
 }
 
-/** The float64 device against PyTorch float64: every sampled element, within 1e-10 of the element or of its tensor's root mean square. */
+/**
+ * The float64 device against PyTorch float64: every sampled element, within 1e-10 of the element or
+ * of its tensor's root mean square.
+ */
 const matchesPytorch = (network: string, { seed, loss, norms }: Seed, computed: Awaited<ReturnType<typeof compute>>): void => {
   ok(Math.abs(computed.loss - loss) <= 1e-12 * Math.abs(loss), `loss ${computed.loss}, PyTorch ${loss}`)
   Object.entries(norms).forEach(([name, length]) => {
@@ -159,7 +174,10 @@ const matchesPytorch = (network: string, { seed, loss, norms }: Seed, computed: 
   })
 }
 
-/** What each of the computed differs by, relative to what the exact gradients are and how far the exact weights moved. */
+/**
+ * What each of the computed differs by, relative to what the exact gradients are and how far the
+ * exact weights moved.
+ */
 const errorsFrom = (exact: Outcome, before: readonly ArrayLike<number>[]): ((computed: Outcome) => Errors) => {
   const [length, way] = [norm(exact.gradients), distance(exact.weights, before)]
   return (computed) => ({

@@ -66,7 +66,10 @@ const compare = (golden: Case, { loss, tensors: computed }: Gradients, lossBound
 }
 
 const inFloat32: Bound = ({ pytorchErrors: { float32 } }, name) => Math.max(2 * float32[name]!, 1e-6)
-/** One rounding is 2^-9. By so few values, an error of a gradient is large or small by chance: the largest of PyTorch's in the net counts. */
+/**
+ * One rounding is 2^-9. By so few values, an error of a gradient is large or small by chance: the
+ * largest of PyTorch's in the net counts.
+ */
 const inBf16: Bound = ({ pytorchErrors: { bf16 } }) => Math.max(2 * Math.max(...Object.values(bf16)), 2 ** -8)
 
 const devices = [

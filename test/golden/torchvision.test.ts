@@ -21,7 +21,10 @@ interface Errors {
 
 type Compared = keyof Errors | 'means' | 'variances'
 
-/** How a device's float32 is held against PyTorch's; where it is not exact, convolutions may run by Winograd. */
+/**
+ * How a device's float32 is held against PyTorch's; where it is not exact, convolutions may run by
+ * Winograd.
+ */
 interface Variant {
   readonly variant: string
   readonly decisions: Pick<Execution, 'strategy' | 'segments' | 'exactKernels'>
@@ -56,7 +59,10 @@ const labels = (seed: number, count: number, ofPixels: boolean): readonly number
   return Array.from({ length: count }, (_, index) => (ofPixels && hash(index) >>> 29 === 0 ? 255 : hash(index) % classes))
 }
 
-/** Dropout draws otherwise than PyTorch, so none is dropped; smooth: silu for rectifiers, and means for maxima. */
+/**
+ * Dropout draws otherwise than PyTorch, so none is dropped; smooth: silu for rectifiers, and means
+ * for maxima.
+ */
 const changed =
   (smooth: boolean) =>
   ({ op, args }: AnyLayer): AnyLayer => {
@@ -72,7 +78,10 @@ const changed =
     return { op, args: { main: all(main), shortcut: all(shortcut) } }
   }
 
-/** Segments that begin at normalisations, whose statistics are there by then, each in tiles that do not divide where it can be. */
+/**
+ * Segments that begin at normalisations, whose statistics are there by then, each in tiles that do
+ * not divide where it can be.
+ */
 const cutAtStatistics = (graph: Graph): readonly Segment[] => {
   const starts = graph.nodes.flatMap(({ op }, position) => (position > 0 && op === 'batchNorm' ? [position] : []))
   return [0, ...starts].map((from, index) => {
@@ -118,7 +127,10 @@ networks.forEach(({ name, smooth, input, seeds }) => {
   const largest = (what: keyof Errors): number =>
     Math.max(...seeds.flatMap(({ pytorchErrors }) => Object.values(pytorchErrors).map((theirs) => theirs[what])))
 
-  /** Of one step; running statistics by two elements of each, means and variances apart: a variance may be as large as all means. */
+  /**
+   * Of one step; running statistics by two elements of each, means and variances apart: a variance
+   * may be as large as all means.
+   */
   const errorsOf = ({ loss, tensors }: Gradients, seed: number, golden: number): Record<Compared, number> => {
     const exact = (what: string): Float64Array => vectors.get(`${name}/${kind}/${seed}/${what}`) as Float64Array
     const named = (prefix: string): Tensors => new Map([...tensors].filter(([key]) => key.startsWith(prefix)))
@@ -139,7 +151,10 @@ networks.forEach(({ name, smooth, input, seeds }) => {
     }
   }
 
-  /** Exact kernels and plain's own choice, untiled and tiled: for time's sake three of the four as it is, two smooth, all between them. */
+  /**
+   * Exact kernels and plain's own choice, untiled and tiled: for time's sake three of the four as
+   * it is, two smooth, all between them.
+   */
   const variantsOf = (device: DeviceName): readonly Variant[] => {
     const untiled = { variant: 'untiled, exact kernels', decisions: { strategy: 'plain', exactKernels: true }, exact: true } as const
     const tiled = { variant: 'tiled, exact kernels', decisions: { segments: cutAtStatistics(graph) }, exact: true } as const
@@ -162,7 +177,8 @@ networks.forEach(({ name, smooth, input, seeds }) => {
         // PyTorch's own errors are of vectors of 16 floats: sums of others round otherwise.
         const mostLoss = Math.max(1e-5, (exact && wide ? 1 : 2) * largest('loss'))
         steps.forEach(({ loss }, index) => ok(loss <= mostLoss, `seed ${seeds[index]!.seed}: the loss is off by ${loss}, over ${mostLoss}`))
-        // By Winograd medians reach 1.5e-5. Inception's means as it is: 1.3e-5, and 3.6e-5 by Winograd; PyTorch's own, 1e-5 to 7e-5.
+        // By Winograd medians reach 1.5e-5. Inception's means as it is: 1.3e-5, and 3.6e-5 by
+        // Winograd; PyTorch's own, 1e-5 to 7e-5.
         const running = exact ? 1e-5 : 2e-5
         const means = name === 'inception_v3' && !smooth ? (exact ? 2e-5 : 7e-5) : running
         Object.entries({ gradients: 2 * largest('gradients'), means, variances: running }).forEach(([what, bound]) => {

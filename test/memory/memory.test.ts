@@ -8,8 +8,9 @@ import type { Segment } from '../../staging'
 import type { Measured, Wanted } from './measure'
 
 /**
- * Predicted is measured, by evidence: the arena is filled with a pattern, a mebibyte longer than planned and closed by an
- * inaccessible page; a preloaded counter watches the heap while training steps run.
+ * Predicted is measured, by evidence: the arena is filled with a pattern, a mebibyte longer than
+ * planned and closed by an inaccessible page; a preloaded counter watches the heap while training
+ * steps run.
  */
 const memory = suite('memory: planned peaks are the real ones')
 const folder = mkdtempSync(join(tmpdir(), 'tilefold-memory-'))
@@ -33,7 +34,10 @@ const measured = (wanted: Wanted): Measured => {
   return JSON.parse(stdout) as Measured
 }
 
-/** Images and rows of tiles, in a segment that ends in a reduction over pixels, before the classifier and the loss. */
+/**
+ * Images and rows of tiles, in a segment that ends in a reduction over pixels, before the
+ * classifier and the loss.
+ */
 const byHand: readonly Segment[] = [
   { from: 0, to: 20, grid: { B: 2, H: 3, W: 2 }, recompute: true, reorder: 'each-tile' },
   { from: 20, to: 42, grid: { B: 1, H: 2, W: 1 }, recompute: true, reorder: 'once' },
@@ -62,7 +66,9 @@ const resnetOptions: Wanted['training'] = {
   groups: ['conv1', 'bn1', 'layer1'].map((prefix) => ({ prefix, frozen: true }))
 }
 
-/** Half the net frozen, a micro-batch's gradients added to those before, clipped, and evaluations. */
+/**
+ * Half the net frozen, a micro-batch's gradients added to those before, clipped, and evaluations.
+ */
 const everything: Wanted['training'] = {
   accumulate: 2,
   clipNorm: 0.1,
@@ -70,7 +76,10 @@ const everything: Wanted['training'] = {
   groups: [0, 2, 5, 7, 10].map((layer) => ({ prefix: `features.${layer}`, frozen: true }))
 }
 
-/** Of the lowest chunks that are free: whoever takes the highest touches its last one, or at least the one before. */
+/**
+ * Of the lowest chunks that are free: whoever takes the highest touches its last one, or at least
+ * the one before.
+ */
 const inChunks = { allocator: 'virtual', chunkBytes: 4096 } as const
 
 const cases: readonly (Wanted & { readonly tiled: boolean; readonly swaps?: true })[] = [

@@ -1,4 +1,5 @@
-// The device suite on a cuda device that runs on the processor (native/test/emulated_cuda), for what needs no GPU to be found wrong.
+// The device suite on a cuda device that runs on the processor (native/test/emulated_cuda), for
+// what needs no GPU to be found wrong.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

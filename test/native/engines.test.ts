@@ -139,7 +139,8 @@ test('large copies, which threads share within their rows, move every byte and n
 })
 
 test('an event in a loop is recorded at each turn', async () => {
-  // Every tile goes through the same place of the arena, so each wait must be for this turn's record.
+  // Every tile goes through the same place of the arena, so each wait must be for this turn's
+  // record.
   const tiles = 200
   const through = (engine: Copy['engine']): readonly Instruction[] => [
     record('compute', 1),
@@ -174,7 +175,10 @@ test('a wait is for the latest record of its event, whichever engine made it', a
   session.close()
 })
 
-/** Each row of an image goes through one of two places of the arena, loaded while the row before it is handed out from the other. */
+/**
+ * Each row of an image goes through one of two places of the arena, loaded while the row before it
+ * is handed out from the other.
+ */
 const loading = (rows: number): Written => {
   const part = { kind: 'loadImage', batch: 1, channels: 1, height: 1, width: 4, layout: 0, fullHeight: rows, fullWidth: 4 } as const
   const image = { ...part, mean0: 0, mean1: 0, mean2: 0, mean3: 0, deviation0: 1, deviation1: 1, deviation2: 1, deviation3: 1 }

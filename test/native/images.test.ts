@@ -33,7 +33,10 @@ const pixelsOf = (rows: number, columns: number, channels: number, seed: number)
 
 const transposed = (rows: Rows): Rows => rows[0]!.map((_, column) => rows.map((row) => row[column]!))
 
-/** Cut out, flipped and turned by hand; to turn counter-clockwise is to transpose and to put the last row first. */
+/**
+ * Cut out, flipped and turned by hand; to turn counter-clockwise is to transpose and to put the
+ * last row first.
+ */
 const cropped = ({ pixels, width: across, channels, cropTop, cropLeft, flipHorizontal, flipVertical, quarterTurns }: Held): Rows => {
   const [rows, columns] = quarterTurns % 2 === 1 ? [width, height] : [height, width]
   const cut = Array.from({ length: rows }, (_, y) =>
@@ -66,7 +69,10 @@ const expectedOf = (images: readonly Held[], colours: (pixel: Pixel, image: Imag
     ).flat()
   })
 
-/** Loads every tile of every image, each by a launch of its own, and puts them together, [batch, channels, height, width] flat. */
+/**
+ * Loads every tile of every image, each by a launch of its own, and puts them together, [batch,
+ * channels, height, width] flat.
+ */
 const loadTiles = async (images: readonly Image[], layout: Layout, { device, precision }: Target): Promise<readonly number[]> => {
   const { channels } = images[0]!
   const block = channelBlock(layout, channels)
@@ -108,7 +114,8 @@ for (const target of targets)
       test(`turns and flips ${channels} channels tile by tile, ${layout}, ${target.device} ${target.precision}`, async () => {
         for (const flipHorizontal of [false, true])
           for (const flipVertical of [false, true]) {
-            // One image is exactly its crop; the others are larger, and every crop ends at the image's last row and column.
+            // One image is exactly its crop; the others are larger, and every crop ends at the
+            // image's last row and column.
             const images = ([0, 1, 2, 3] as const).map((quarterTurns): Held => {
               const [rows, columns] = quarterTurns % 2 === 1 ? [width, height] : [height, width]
               const corner = { cropTop: quarterTurns, cropLeft: 2 * quarterTurns }

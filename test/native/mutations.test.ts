@@ -1,4 +1,5 @@
-// Staged Programs of a small net, damaged at random: each is refused with a sentence or runs inside its memory, and nothing hangs.
+// Staged Programs of a small net, damaged at random: each is refused with a sentence or runs inside
+// its memory, and nothing hangs.
 import * as E from 'fp-ts/Either'
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
@@ -9,7 +10,8 @@ import { openEncoded, type EncodedSessionOptions } from '../../native/session'
 import { stage, type PlacementChoice, type Program } from '../../staging'
 import { at, parameters, record, right, swap, wait } from './program'
 
-// Threads that spin while they wait take each other's cores. Before the addon is loaded, which reads it.
+// Threads that spin while they wait take each other's cores. Before the addon is loaded, which
+// reads it.
 process.env['OMP_WAIT_POLICY'] = 'passive'
 
 const mutations = 120
@@ -57,7 +59,10 @@ const image: Image = {
   quarterTurns: 0
 }
 
-/** The staged Program, which loads its tiles ahead, with a swap of its first kilobyte before its step: something to damage in copies and events too. */
+/**
+ * The staged Program, which loads its tiles ahead, with a swap of its first kilobyte before its
+ * step: something to damage in copies and events too.
+ */
 const programFor = (device: 'reference' | 'cpu', placement: PlacementChoice): Program => {
   const staged = right(
     E.mapLeft(({ message }: { readonly message: string }): DeviceError => ({ code: 'device', message }))(

@@ -115,10 +115,16 @@ export const targets = [
 ] as const
 export type Target = (typeof targets)[number]
 
-/** Plain numbers are of the program's precision, a number by itself is an index; an operand that is absent is undefined. */
+/**
+ * Plain numbers are of the program's precision, a number by itself is an index; an operand that is
+ * absent is undefined.
+ */
 export type Tensor = readonly number[] | Float64Array | Int32Array | Uint8Array | number | undefined
 
-/** Launches one kernel on `tensors`, which lie in the exchange buffer, and returns what they then hold. */
+/**
+ * Launches one kernel on `tensors`, which lie in the exchange buffer, and returns what they then
+ * hold.
+ */
 export const runKernel = async (
   kernel: Kernel,
   tensors: readonly Tensor[],

@@ -78,7 +78,8 @@ for (const target of targets) {
     assert.equal(await clipped(8.9), untouched)
     assert.equal(await clipped(0), untouched)
     assert.ok((await clipped(NaN)).every(Number.isNaN))
-    // The small term is torch's: at the norm itself the gradient shrinks by a hair, which float32 still shows.
+    // The small term is torch's: at the norm itself the gradient shrinks by a hair, which float32
+    // still shows.
     assert.ok(Math.abs((await clipped(9))[0]! / gradient[0]! - 3 / (3 + 1e-6)) < 1e-7)
   })
 

@@ -5,7 +5,10 @@ import * as assert from 'uvu/assert'
 
 const root = join(__dirname, '..', '..')
 
-/** How often a waiting thread of a process that has loaded the addon looks for work before it sleeps, as libgomp says. */
+/**
+ * How often a waiting thread of a process that has loaded the addon looks for work before it
+ * sleeps, as libgomp says.
+ */
 const spinsWith = (settings: NodeJS.ProcessEnv): number => {
   const { OMP_WAIT_POLICY: _, GOMP_SPINCOUNT: __, ...environment } = process.env
   const program = `require('./native/addon').loadAddon(); if (process.env.GOMP_SPINCOUNT !== ${JSON.stringify(settings.GOMP_SPINCOUNT)}) process.exit(1)`

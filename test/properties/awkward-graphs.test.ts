@@ -58,7 +58,10 @@ const nets: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   ]
 }
 
-/** Between the network's input and a transposed convolution: all that hands on the layout that it is loaded in. */
+/**
+ * Between the network's input and a transposed convolution: all that hands on the layout that it is
+ * loaded in.
+ */
 const between: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   relu: [dsl.relu],
   leakyRelu: [dsl.leakyRelu({ slope: 0.1 })],
@@ -77,7 +80,10 @@ const between: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   'two of them': [dsl.relu, dsl.maxPool2d({ k: 2 })]
 }
 
-/** A transposed convolution by windows that leave gaps, padded; and the same by windows that meet, whose weights are zeros where those end. */
+/**
+ * A transposed convolution by windows that leave gaps, padded; and the same by windows that meet,
+ * whose weights are zeros where those end.
+ */
 const gaps = (k: dsl.Pair, outputPadding: dsl.Pair): readonly dsl.AnyLayer[] => [
   dsl.convTranspose2d({ out: 4, k, s: 3, p: 1, outputPadding, bias: false }),
   dsl.meanSquaredError

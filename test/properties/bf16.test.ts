@@ -13,7 +13,10 @@ import { assertPeakTouched } from './touched-peak'
 /** Half of the distance between neighbouring numbers of 8 bits of mantissa, relative. */
 const rounding = 2 ** -9
 
-/** Of all gradients together, relative to the second's; where a rectifier leaves none, both are zero. */
+/**
+ * Of all gradients together, relative to the second's; where a rectifier leaves none, both are
+ * zero.
+ */
 const distance = (a: Gradients, b: Gradients): number => {
   const names = [...b.tensors.keys()].filter((name) => name.startsWith('grad.'))
   const values = ({ tensors }: Gradients): readonly number[] => names.flatMap((name) => Array.from(tensors.get(name)!))
@@ -25,7 +28,10 @@ const distance = (a: Gradients, b: Gradients): number => {
 const quantile = (values: readonly number[], share: number): number =>
   [...values].sort((a, b) => a - b)[Math.floor(share * (values.length - 1))]!
 
-/** How many roundings tiles may be apart from the whole: cuda's convolutions round before they add a bias, and before a rectifier in the same go. */
+/**
+ * How many roundings tiles may be apart from the whole: cuda's convolutions round before they add a
+ * bias, and before a rectifier in the same go.
+ */
 const apart = { reference: 2, cuda: 8 } as const
 const devices = bf16Devices()
 
@@ -44,7 +50,8 @@ for (const { name, on } of devices)
       }),
       propertyRuns(60)
     )
-    // Of a few draws more: rounding may flip an input of a rectifier or a pool near its kink, in tiles otherwise than in the whole.
+    // Of a few draws more: rounding may flip an input of a rectifier or a pool near its kink, in
+    // tiles otherwise than in the whole.
     assert.ok(quantile(distances, 0.95) <= apart[on.device] * rounding, `tiles are ${quantile(distances, 0.95)} apart from the whole`)
     assert.ok(quantile(distances, 0.5) <= 2 * rounding, `the median distance is ${quantile(distances, 0.5)}`)
     assert.ok(quantile(errors, 0.5) <= 4 * rounding, `the median error is ${quantile(errors, 0.5)}`)

@@ -154,7 +154,10 @@ const handedOut = async (execution: Execution): Promise<Evaluated> => {
   return { loss, gradient: new Map([...variablesOf(execution).keys()].map((name) => [name, tensors.get(`grad.${name}`)!])) }
 }
 
-/** Gradients are handed out with dropout off; a step of plain descent at rate 1 shows those of the weights with it on. */
+/**
+ * Gradients are handed out with dropout off; a step of plain descent at rate 1 shows those of the
+ * weights with it on.
+ */
 const descended = async (execution: Execution): Promise<Evaluated> => {
   const optimizer = { kind: 'sgd', momentum: 0, weightDecay: 0 } as const
   const { losses, tensors } = await trainSteps(execution, { optimizer, learningRate: 1, steps: 1 })

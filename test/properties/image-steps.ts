@@ -25,7 +25,9 @@ export const imagesOf = ({ draw, input: [batch = 0, channels = 0, height = 0, wi
     flipVertical: false
   }))
 
-/** What two steps and an evaluation leave, bit by bit, and the bytes of the arena that they touch. */
+/**
+ * What two steps and an evaluation leave, bit by bit, and the bytes of the arena that they touch.
+ */
 export const outcome = async (
   device: { readonly name: DeviceName },
   { weights, batch }: RandomExecution,

@@ -54,7 +54,8 @@ test('tiles that are loaded ahead change no bit, and take the bytes and no more 
       examples: [
         // A convolution's scratch ends highest, and its last page is not touched.
         [1797165180, devices[1]],
-        // A transposed convolution after a pool to one pixel, which the cpu keeps in another layout than its convolutions write.
+        // A transposed convolution after a pool to one pixel, which the cpu keeps in another layout
+        // than its convolutions write.
         [985052250, devices[1]]
       ]
     }

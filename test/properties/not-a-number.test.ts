@@ -73,7 +73,10 @@ interface Overflowing {
 }
 const fill = (count: number, value: number): readonly number[] => new Array<number>(count).fill(value)
 
-/** Where the rectifier runs by itself or with what is before it: that makes negative infinities of all that it is given. */
+/**
+ * Where the rectifier runs by itself or with what is before it: that makes negative infinities of
+ * all that it is given.
+ */
 const overflowing: Readonly<Record<string, Overflowing>> = {
   alone: { layers: [], input: [2, 3, 5, 7], pixel: () => -Infinity, weights: () => ({}) },
   'in a convolution': {

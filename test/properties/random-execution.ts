@@ -9,7 +9,10 @@ const product = (shape: readonly number[]): number => shape.reduce((all, extent)
 const values = (draw: Draw, shape: readonly number[]): Float64Array =>
   Float64Array.from({ length: product(shape) }, () => draw(-1000, 1000) / 1000)
 
-/** A random net on the reference device in float64, with weights and a batch; its graph, and the draws that are left. */
+/**
+ * A random net on the reference device in float64, with weights and a batch; its graph, and the
+ * draws that are left.
+ */
 export interface RandomExecution extends Execution {
   readonly graph: Graph
   readonly draw: Draw
@@ -52,12 +55,18 @@ const distance = (left: ArrayLike<number>, right: ArrayLike<number>): number => 
   return Math.sqrt(sum)
 }
 
-/** Of values and weights of order one: gradients that are all below it (a mean over what is normalised) are nothing but rounding. */
+/**
+ * Of values and weights of order one: gradients that are all below it (a mean over what is
+ * normalised) are nothing but rounding.
+ */
 const rounding = 1e-10
 /** They are compared as if the largest had this norm. */
 const normOfRounding = 1e-2
 
-/** ‖Δ‖ ≤ tolerance · max(‖ref‖, largest gradient's norm, or where there are no gradients largest tensor's), for every tensor. */
+/**
+ * ‖Δ‖ ≤ tolerance · max(‖ref‖, largest gradient's norm, or where there are no gradients largest
+ * tensor's), for every tensor.
+ */
 export const assertTensorsClose = (actual: Tensors, expected: Tensors, tolerance: number): void => {
   assert.equal([...actual.keys()], [...expected.keys()])
   const gradients = [...expected].filter(([name]) => name.startsWith('grad.'))
@@ -71,7 +80,10 @@ export const assertTensorsClose = (actual: Tensors, expected: Tensors, tolerance
   }
 }
 
-/** Fails unless every tensor is close, as assertTensorsClose has it, and the loss is within `lossTolerance`, relative to itself or 1. */
+/**
+ * Fails unless every tensor is close, as assertTensorsClose has it, and the loss is within
+ * `lossTolerance`, relative to itself or 1.
+ */
 export const assertClose = (actual: Gradients, expected: Gradients, tolerance: number, lossTolerance = tolerance): void => {
   const { loss } = expected
   assert.ok(Math.abs(actual.loss - loss) <= lossTolerance * Math.max(1, Math.abs(loss)), `loss ${actual.loss} is not ${loss}`)

@@ -1,4 +1,5 @@
-// Gradients through batch statistics, running statistics and evaluation against the chain rule written out in loops of its own.
+// Gradients through batch statistics, running statistics and evaluation against the chain rule
+// written out in loops of its own.
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, maxPool2d, meanSquaredError, relu, type Model } from '../../dsl'
@@ -51,7 +52,10 @@ const eachElement = ({ channels, height, width }: Image, visit: (b: number, c: n
 }
 const half = (extent: number): number => Math.floor((extent - 1) / 2) + 1
 
-/** Every product of a 3 x 3 convolution with padding 1: of the output's element, the input's and the weight. */
+/**
+ * Every product of a 3 x 3 convolution with padding 1: of the output's element, the input's and the
+ * weight.
+ */
 const eachProduct = (source: Image, destination: Image, stride: number, visit: (out: number, from: number, weight: number) => void): void =>
   eachElement(destination, (b, c, y, x) => {
     for (const i of range(source.channels))
@@ -63,7 +67,10 @@ const eachProduct = (source: Image, destination: Image, stride: number, visit: (
         }
   })
 
-/** What a layer makes, and how the gradient of that becomes the one of its input; parameters' gradients are told by name. */
+/**
+ * What a layer makes, and how the gradient of that becomes the one of its input; parameters'
+ * gradients are told by name.
+ */
 interface Layer {
   readonly output: Image
   readonly backward: (dy: Numbers, tell: (name: string, values: Numbers) => void) => Numbers
@@ -174,7 +181,10 @@ const average = (source: Image): Layer => {
   return { output, backward: (dy) => source.values.map((_, at) => dy[Math.floor(at / pixels)]! / pixels) }
 }
 
-/** The network's layers on an input, normalised by the batch's statistics or by given ones, which are handed out by name. */
+/**
+ * The network's layers on an input, normalised by the batch's statistics or by given ones, which
+ * are handed out by name.
+ */
 const forward = (input: Numbers, weights: Values, running?: (name: string) => Statistics) => {
   const statistics = new Map<string, Statistics & { readonly count: number }>()
   const normalise = (name: string, source: Image): Layer => {

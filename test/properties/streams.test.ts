@@ -48,7 +48,10 @@ test('random nets in bands of rows that pass from and to the host, or are made a
   assert.ok(loading > runs.numRuns / 4, `only ${loading} segments passed bands beside computing`)
 })
 
-/** A residual network with batch normalisation, whose stem and blocks have an activation of 16x96x70 each. */
+/**
+ * A residual network with batch normalisation, whose stem and blocks have an activation of 16x96x70
+ * each.
+ */
 const wide = (device: 'reference' | 'cpu') => {
   const block = () =>
     residual([conv2d({ out: 16, k: 3, p: 1, bias: false }), batchNorm(), relu, conv2d({ out: 16, k: 3, p: 1, bias: false }), batchNorm()])

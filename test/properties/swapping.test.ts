@@ -64,7 +64,10 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
 /** They run kernels as `plain` does; the others sum over tiles. */
 const swapping: readonly StrategyName[] = ['vdnn', 'lms', 'lms-hybrid', 'dymem', 'window', 'greedy', 'dynprog']
 
-/** Two residual blocks, the second over half the pixels, with statistics of the whole image between all convolutions. */
+/**
+ * Two residual blocks, the second over half the pixels, with statistics of the whole image between
+ * all convolutions.
+ */
 const branching = (): Model => {
   const convolution = (out: number, s = 1) => [conv2d({ out, k: 3, s, p: 1 }), batchNorm()] as const
   return model({
@@ -83,7 +86,10 @@ const branching = (): Model => {
   })
 }
 
-/** A network with weights and one image, in float64 on the reference device or in float32 on the cpu. */
+/**
+ * A network with weights and one image, in float64 on the reference device or in float32 on the
+ * cpu.
+ */
 const executionOf = (network: Model, device: 'reference' | 'cpu'): Execution => {
   const input = [1, 3, 32, 36] as const
   const built = buildGraph(network, input)
@@ -108,7 +114,10 @@ const networks: Readonly<Record<string, () => Model>> = {
   branching
 }
 
-/** On the cpu one chain and one graph with branches are enough: what a plan decides is the same on each device. */
+/**
+ * On the cpu one chain and one graph with branches are enough: what a plan decides is the same on
+ * each device.
+ */
 const onCpu: readonly string[] = ['vgg16', 'branching']
 
 for (const [name, network] of Object.entries(networks))

@@ -8,7 +8,10 @@ import { randomSegments } from '../staging/random-segments'
 import { propertyRuns } from '../property-runs'
 import { assertClose, assertTensorsClose, randomExecution } from './random-execution'
 
-/** With a large epsilon: a bias before a batchNorm has a gradient of nothing but rounding, and Adam would learn from it. */
+/**
+ * With a large epsilon: a bias before a batchNorm has a gradient of nothing but rounding, and Adam
+ * would learn from it.
+ */
 const optimizers: readonly Optimizer[] = [
   { kind: 'sgd', momentum: 0.9, weightDecay: 1e-3 },
   { kind: 'adam', beta1: 0.9, beta2: 0.999, epsilon: 1e-3, weightDecay: 0 },

@@ -12,7 +12,10 @@ import { propertyRuns } from '../property-runs'
 import { assertClose } from './random-execution'
 import { assertPeakTouched } from './touched-peak'
 
-/** 3 x 3 convolutions of whole blocks of channels after one of 3 channels, whose padding differs from side to side. */
+/**
+ * 3 x 3 convolutions of whole blocks of channels after one of 3 channels, whose padding differs
+ * from side to side.
+ */
 const convolutions = (draw: Draw): readonly dsl.AnyLayer[] =>
   Array.from({ length: draw(2, 4) }, () => [
     dsl.conv2d({ out: 16 * draw(1, 5), k: 3, p: [draw(0, 1), draw(0, 1), draw(0, 1), draw(0, 1)], bias: draw(0, 1) === 1 }),

@@ -1,4 +1,7 @@
-/** Whatever is wrong with what a user gives: one sentence on standard error, the same in JSON, and the promised exit status. */
+/**
+ * Whatever is wrong with what a user gives: one sentence on standard error, the same in JSON, and
+ * the promised exit status.
+ */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

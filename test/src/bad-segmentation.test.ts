@@ -1,4 +1,7 @@
-/** What can be wrong with masks, with networks that normalise and with their weights, through the command line. */
+/**
+ * What can be wrong with masks, with networks that normalise and with their weights, through the
+ * command line.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLeft } from 'fp-ts/Either'

@@ -1,6 +1,6 @@
 /**
- * The linter sees to the table of folders in docs/architecture.md, and to the layers of lowering: what may not be imported is an error,
- * what may is none.
+ * The linter sees to the table of folders in docs/architecture.md, and to the layers of lowering:
+ * what may not be imported is an error, what may is none.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

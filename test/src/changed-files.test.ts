@@ -1,4 +1,7 @@
-/** Files that change after they were read first: an image and its mask that do not lie on each other any more. */
+/**
+ * Files that change after they were read first: an image and its mask that do not lie on each other
+ * any more.
+ */
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'

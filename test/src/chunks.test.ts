@@ -1,4 +1,7 @@
-/** Virtual addressing through the real command: --placement virtual, --page-size, plan files that say so. */
+/**
+ * Virtual addressing through the real command: --placement virtual, --page-size, plan files that
+ * say so.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'

@@ -26,7 +26,10 @@ export const runScript = (args: readonly string[], onStart: (child: ChildProcess
 export const tilefold = (args: readonly string[], onStart?: (child: ChildProcess) => void): Promise<Ended> =>
   runScript([join(root, 'src', 'tilefold.js'), ...args], onStart)
 
-/** Arguments with others after them, which take the place of options of the same names: none is taken twice. */
+/**
+ * Arguments with others after them, which take the place of options of the same names: none is
+ * taken twice.
+ */
 export const overriding = (args: readonly string[], more: readonly string[]): readonly string[] => {
   const isGiven = (arg: string | undefined): boolean => arg !== undefined && arg.startsWith('--') && more.includes(arg)
   return [...args.filter((arg, place) => !isGiven(arg) && !isGiven(args[place - 1])), ...more]

@@ -263,7 +263,8 @@ test('bench says where the time of the fastest step went, by kernel', async () =
   assert.ok(rectified !== undefined && rectified.launches > 0)
   assert.ok(breakdown!.every(({ measuredMs, predictedMs, launches }) => measuredMs > 0 && predictedMs > 0 && Number.isInteger(launches)))
   assert.ok(sum(({ measuredMs }) => measuredMs) <= Math.min(...stepMs))
-  // Without copies to the host, what is predicted of a step is what is predicted of its launches, each in whole nanoseconds.
+  // Without copies to the host, what is predicted of a step is what is predicted of its launches,
+  // each in whole nanoseconds.
   assert.ok(Math.abs(sum(({ predictedMs }) => predictedMs) - predictedStepMs) <= 1e-6 * sum(({ launches }) => launches))
   // What loads ahead takes nothing of the time in which others compute.
   const ahead = (await json('bench', smallModel, '--strategy', 'sft', '--budget', '60%', '--steps', '1', '--breakdown')) as BenchReport

@@ -25,7 +25,10 @@ export interface CompiledCommand {
   readonly model: string
   /** small-model.ts in JavaScript. */
   readonly smallModel: string
-  /** Runs the command; from its sources where an argument is a TypeScript module, which imports them. */
+  /**
+   * Runs the command; from its sources where an argument is a TypeScript module, which imports
+   * them.
+   */
   readonly run: typeof tilefold
 }
 
@@ -48,7 +51,10 @@ const compile = (folder: string): void => {
 
 const fromSource = ['-r', join(root, 'test', 'transpile.js'), join(root, 'src', 'cli.ts')]
 
-/** The command line in JavaScript, compiled once for all test files of a run: it starts ten times as fast as through ts-node. */
+/**
+ * The command line in JavaScript, compiled once for all test files of a run: it starts ten times as
+ * fast as through ts-node.
+ */
 export const compiledCommand = (): CompiledCommand => {
   const folder = process.env['TILEFOLD_COMPILED'] ?? join(temporaryFolder(), 'code')
   if (!existsSync(folder)) {

@@ -1,4 +1,7 @@
-/** Options and commands under the names that they had before: scripts go on, and the help says nothing of them. */
+/**
+ * Options and commands under the names that they had before: scripts go on, and the help says
+ * nothing of them.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'

@@ -2,7 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 
-/** Two folders of noisy 40x24 images, dark and light: a dataset that a small network learns in a few steps. */
+/**
+ * Two folders of noisy 40x24 images, dark and light: a dataset that a small network learns in a few
+ * steps.
+ */
 export const writeImages = async (folder: string, imagesOfAClass = 3): Promise<void> => {
   for (const [name, level] of [
     ['dark', 60],

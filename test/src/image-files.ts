@@ -34,7 +34,10 @@ const passes = [
 const range = (from: number, to: number, step: number): readonly number[] =>
   Array.from({ length: Math.max(0, Math.ceil((to - from) / step)) }, (_, index) => from + index * step)
 
-/** A row of samples, packed from the highest bit on, after the byte that says that it is not filtered. */
+/**
+ * A row of samples, packed from the highest bit on, after the byte that says that it is not
+ * filtered.
+ */
 const packed = (samples: readonly number[], bitDepth: number): Buffer => {
   const row = Buffer.alloc(1 + Math.ceil((samples.length * bitDepth) / 8))
   samples.forEach((sample, index) => {

@@ -21,7 +21,9 @@ const importsOf = (file: string): readonly string[] =>
     return found === undefined ? [] : [found]
   })
 
-/** The first circle that is met from any of the files on, each file before the one that it imports. */
+/**
+ * The first circle that is met from any of the files on, each file before the one that it imports.
+ */
 const circleAmong = (imports: ReadonlyMap<string, readonly string[]>): readonly string[] => {
   const done = new Set<string>()
   const from = (file: string, above: readonly string[]): readonly string[] => {

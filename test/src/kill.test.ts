@@ -1,4 +1,7 @@
-/** kill -9 at any moment: training goes on from its states to the same bits, and no file is ever damaged. */
+/**
+ * kill -9 at any moment: training goes on from its states to the same bits, and no file is ever
+ * damaged.
+ */
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -53,7 +56,10 @@ const measuredSteps = (place: string): readonly number[] => {
   return parsed.filter((line) => line.validation === undefined).map(({ step }) => step)
 }
 
-/** Every file is whole, and so is every state in the folder; the newest lies back no further than the last one that was due. */
+/**
+ * Every file is whole, and so is every state in the folder; the newest lies back no further than
+ * the last one that was due.
+ */
 const checkStates = async (place: string): Promise<void> => {
   const state = join(place, 'state')
   const files = (existsSync(state) ? readdirSync(state) : []).filter((name) => name.endsWith('.safetensors'))

@@ -1,4 +1,7 @@
-/** Every TypeScript example of the documents compiles, runs, and prints; the options of the library are those of the command line. */
+/**
+ * Every TypeScript example of the documents compiles, runs, and prints; the options of the library
+ * are those of the command line.
+ */
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as typescript from 'typescript'

@@ -1,4 +1,7 @@
-/** What a training makes beside its files, locks and metrics set aside: never out of somebody's file, and no result under such a name. */
+/**
+ * What a training makes beside its files, locks and metrics set aside: never out of somebody's
+ * file, and no result under such a name.
+ */
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'

@@ -1,4 +1,7 @@
-/** Plan files through the real command: written, checked by the compiler, edited by hand, taken in place of a strategy. */
+/**
+ * Plan files through the real command: written, checked by the compiler, edited by hand, taken in
+ * place of a strategy.
+ */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
@@ -85,7 +88,8 @@ test('a built-in model in this clone is imported by the name of the package', as
       (await refusal('bench', ...model, '--plan', file))[1],
       /segment 0\.\.24: cannot tile along H; globalAvgPool sums over the pixels/
     )
-    // Written for two classes, used for three: the types of the file are right, but it is another model.
+    // Written for two classes, used for three: the types of the file are right, but it is another
+    // model.
     writeFileSync(file, text)
     const [status, sentence] = await refusal('plan', 'vgg11', '--classes', '3', '--plan', file)
     assert.is(status, 2)

@@ -1,4 +1,7 @@
-/** A GPU's answers in a file: plans that are made from it elsewhere. They come from a stand-in, since no GPU has been recorded. */
+/**
+ * A GPU's answers in a file: plans that are made from it elsewhere. They come from a stand-in,
+ * since no GPU has been recorded.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'

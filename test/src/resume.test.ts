@@ -1,4 +1,7 @@
-/** States: training goes on with the same bits, under any plan with equal numbers, and never from what it should not. */
+/**
+ * States: training goes on with the same bits, under any plan with equal numbers, and never from
+ * what it should not.
+ */
 import { copyFileSync, cpSync, existsSync, readFileSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'

@@ -1,4 +1,7 @@
-/** What a training writes: never over what is read, never where another one writes, and all that was learnt when it ends early. */
+/**
+ * What a training writes: never over what is read, never where another one writes, and all that was
+ * learnt when it ends early.
+ */
 import { spawn } from 'node:child_process'
 import {
   existsSync,

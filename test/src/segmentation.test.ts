@@ -1,4 +1,6 @@
-/** Masks beside images: how they are read, trained on, validated, and predicted over whole images. */
+/**
+ * Masks beside images: how they are read, trained on, validated, and predicted over whole images.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
@@ -218,7 +220,8 @@ test('it learns what the masks say: loss falls, IoU rises, the weights have runn
 })
 
 test('micro-batches that are accumulated count every pixel alike, as one batch does', async () => {
-  // Crops are drawn by micro-step: here each is its whole image. Statistics over a batch would tell the two apart.
+  // Crops are drawn by micro-step: here each is its whole image. Statistics over a batch would tell
+  // the two apart.
   const once = {
     ...training,
     model: frozenModel(segmenting),

@@ -1,6 +1,9 @@
 import { adaptiveAvgPool2d, batchNorm, conv2d, maxPool2d, model, named, relu, residual, resize, seq } from '../../dsl'
 
-/** Three classes for every pixel, by layers of every kind that segmentation has, at any size from 4x4 on. */
+/**
+ * Three classes for every pixel, by layers of every kind that segmentation has, at any size from
+ * 4x4 on.
+ */
 export default model({
   name: 'segmenting',
   input: [2, 3, 24, 16],

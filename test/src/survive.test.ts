@@ -1,4 +1,7 @@
-/** What can go wrong while states are written: the exit that was promised, a sentence that says what is left, and that it is whole. */
+/**
+ * What can go wrong while states are written: the exit that was promised, a sentence that says what
+ * is left, and that it is whole.
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -113,7 +116,8 @@ test('a file in place of the folder', async () => {
 test('a loss that is not finite: exit 4, and a state from before it grew', async () => {
   const ended = await runScript(training(begun('diverged'), '--steps', '9', '--lr', '1e30'))
   const sentence = sentenceOf(ended, 4, 'loss')
-  // The update of step 4 is what makes the loss of step 5 infinite: the state after step 4 is as spoilt.
+  // The update of step 4 is what makes the loss of step 5 infinite: the state after step 4 is as
+  // spoilt.
   assert.match(sentence, /^the loss is .* at step 5: it diverges at a learning rate of 1e\+30; .*diverged holds the state after step 3\.$/)
   assert.equal(states('diverged'), ['step-3.safetensors'])
   const { status, stdout, stderr } = await runScript(training(at('diverged'), '--steps', '9', '--lr', '0.05'))
@@ -180,7 +184,10 @@ for (const [moments, args] of [
   })
 }
 
-/** Sends a Ctrl-C once `isTime`, and answers with how long the process took from then on, and how it ended. */
+/**
+ * Sends a Ctrl-C once `isTime`, and answers with how long the process took from then on, and how it
+ * ended.
+ */
 const interruptedWhen = async (
   args: readonly string[],
   whenTime: (child: ChildProcess, interrupt: () => void) => void
@@ -195,7 +202,9 @@ const interruptedWhen = async (
   return { ended, milliseconds: performance.now() - at }
 }
 
-/** A Ctrl-C is answered within a second; the rest is for a machine that is busy with other tests. */
+/**
+ * A Ctrl-C is answered within a second; the rest is for a machine that is busy with other tests.
+ */
 const mostMilliseconds = 3000
 
 test('Ctrl-C while a plan is made that takes long: exit 130 within a second', async () => {

@@ -1,4 +1,7 @@
-/** Swapping through the real command: host budgets, the link, plan files with what waits on the host. */
+/**
+ * Swapping through the real command: host budgets, the link, plan files with what waits on the
+ * host.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'

@@ -64,7 +64,8 @@ test('folders of validation must be those of training, for classes are numbered 
 })
 
 test('balanced weights are those of scikit-learn; row weights make the weighted mean of torch', () => {
-  // sklearn.utils.class_weight.compute_class_weight('balanced', classes=[0, 1, 2], y=[0, 0, 0, 1, 1, 2])
+  // sklearn.utils.class_weight.compute_class_weight('balanced', classes=[0, 1, 2], y=[0, 0, 0, 1,
+  // 1, 2])
   assert.equal(rightOf(resolveClassWeights('balanced', countClasses(dataset(0, 0, 0, 1, 1, 2), 3))), [6 / 9, 1, 2])
   assert.equal(rightOf(resolveClassWeights('balanced', countClasses(dataset(0, 0, 2), 3))), [0.75, 0, 1.5])
   assert.match(

@@ -1,4 +1,7 @@
-/** What training needs daily, on the reference device in float64, and through the command where the command adds something. */
+/**
+ * What training needs daily, on the reference device in float64, and through the command where the
+ * command adds something.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -116,7 +119,8 @@ test('a validation is of the middle of every image, the last batch filled up; th
   assert.equal(report.validations, validations)
   const lowest = validations.reduce((least, validation) => (validation.loss < least.loss ? validation : least))
   assert.is(report.best!.step, lowest.step)
-  // The best weights are those of a training that ends where the best validation was; batches of three leave a half-empty one.
+  // The best weights are those of a training that ends where the best validation was; batches of
+  // three leave a half-empty one.
   const again = at('again')
   await valueOf(train({ ...options(), ...changes, best: at('unused'), save: again, steps: lowest.step }))
   assert.is(largest(differences(await weightsOf(best), await weightsOf(again))), 0)

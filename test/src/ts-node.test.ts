@@ -1,4 +1,7 @@
-/** Programs of users through the real ts-node, in this clone: checked before they run, and quickly where nothing has changed. */
+/**
+ * Programs of users through the real ts-node, in this clone: checked before they run, and quickly
+ * where nothing has changed.
+ */
 import { spawnSync } from 'node:child_process'
 import {
   copyFileSync,

@@ -1,7 +1,10 @@
 import { isConvolution, layoutCode, referenceModel, type ConvolutionKernel, type DeviceModel } from '../../staging'
 import { cudnnAlgorithm } from '../../staging/devices/algorithms'
 
-/** cuDNN's numbers by kind of convolution; the share of algorithm 0's time; bytes of scratch, in any case and an output element. */
+/**
+ * cuDNN's numbers by kind of convolution; the share of algorithm 0's time; bytes of scratch, in any
+ * case and an output element.
+ */
 const choices = [
   { numbers: [5, 3, 6], share: 0.3, fixedBytes: 2 ** 19, bytesPerOutput: 24 },
   { numbers: [7, 5, 5], share: 0.4, fixedBytes: 2 ** 17, bytesPerOutput: 8 },
@@ -18,7 +21,10 @@ const scratchBytes = (kernel: ConvolutionKernel): number => {
   return fixedBytes + bytesPerOutput * kernel.batch * kernel.outChannels * kernel.outHeight * kernel.outWidth
 }
 
-/** A device as cuda is: channels innermost, and algorithms that are faster the more scratch they take: by FFT, Winograd, and products. */
+/**
+ * A device as cuda is: channels innermost, and algorithms that are faster the more scratch they
+ * take: by FFT, Winograd, and products.
+ */
 export const algorithmDevice = (): DeviceModel => {
   const device = referenceModel('float32')
   return {

@@ -26,7 +26,10 @@ import { randomSegments } from './random-segments'
 const training: Objective = { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } }
 const source = { kind: 'image', mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] } as const
 
-/** The reference device, one that also has 3 x 3 convolutions by Winograd, and one with a choice of scratch. */
+/**
+ * The reference device, one that also has 3 x 3 convolutions by Winograd, and one with a choice of
+ * scratch.
+ */
 const deviceFor = (seed: number): DeviceModel => {
   if (seed % 5 === 0) return algorithmDevice()
   const device = referenceModel(seed % 2 === 0 ? 'float32' : 'float64')
@@ -35,7 +38,10 @@ const deviceFor = (seed: number): DeviceModel => {
   return seed % 4 < 2 ? { ...device, winograd } : device
 }
 
-/** Residual blocks with statistics between all convolutions, in front of which there is much to keep or to make again. */
+/**
+ * Residual blocks with statistics between all convolutions, in front of which there is much to keep
+ * or to make again.
+ */
 const normalisedNet = (seed: number): Pick<StageRequest, 'model' | 'input'> => {
   const draw = drawsOf(seed)
   const channels = 4 * draw(1, 3)

@@ -39,8 +39,9 @@ interface Rules {
 }
 
 /**
- * The shortest makespan by trying everything, millisecond by millisecond: whether the next operation starts, and which byte the link
- * moves. Knows the rules of section 3.1, and nothing of how schedules are found. Infinity where there is none.
+ * The shortest makespan by trying everything, millisecond by millisecond: whether the next
+ * operation starts, and which byte the link moves. Knows the rules of section 3.1, and nothing of
+ * how schedules are found. Infinity where there is none.
  */
 export const exhaustiveMakespan = (chain: Chain, memory: number, { release, ordered, offloadsFirst = false }: Rules): number => {
   const { stages, output } = chain
@@ -61,7 +62,8 @@ export const exhaustiveMakespan = (chain: Chain, memory: number, { release, orde
     const before = (end: number): number => moved.slice(0, end).reduce((sum, bytes, j) => sum + onDevice(j, bytes), 0)
     if (done === 2 * count) return 0
     if (left > 0) return before(i) + (isForward(done) ? ownF[i]! : ownB[i]!)
-    // Between operations: x_i, which is the input of F_i, or x_0 ... x_(i+1), with the gradient, before B_i.
+    // Between operations: x_i, which is the input of F_i, or x_0 ... x_(i+1), with the gradient,
+    // before B_i.
     return isForward(done) ? before(i) + x[i]! : before(Math.min(i + 2, count)) + (i + 1 === count ? x[count]! : y[i + 1]!)
   }
   const mayStart = (state: State): boolean => {

@@ -1,4 +1,7 @@
-/** Beaumont 2020 (docs/papers.md): chains, their bound, schedules and strategies, against an oracle that tries everything. */
+/**
+ * Beaumont 2020 (docs/papers.md): chains, their bound, schedules and strategies, against an oracle
+ * that tries everything.
+ */
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
@@ -86,7 +89,8 @@ test('DYNPROG is optimal in its relaxation: no set of up to 8 stages has a short
 })
 
 test('nor has any order of transfers, interrupted at any byte, while offloads come before prefetches', () => {
-  // Lemma 3 says so of any order. Some small chains gain a millisecond by prefetching before the last offload, which it overlooks.
+  // Lemma 3 says so of any order. Some small chains gain a millisecond by prefetching before the
+  // last offload, which it overlooks.
   propertyOf(30, 4, 3, (chain, memory) => {
     const { idle } = leastIdle(discretise(chain, memory, memory))
     close(computeMilliseconds(chain) + idle, exhaustiveMakespan(chain, memory, { release: 'bytes', offloadsFirst: true }), 'the makespan')
@@ -135,7 +139,8 @@ const faultOf = (chain: Chain, memory: number, { forward, backward, offloads, pr
   const heldDuring = (end: number, from: number, to: number): number =>
     stages.slice(0, end).reduce((sum, { x }, i) => sum + (awayFor(i, from, to) ? 0 : x), 0)
   for (const [i, { u_F, u_B }] of stages.entries()) {
-    // What goes during an operation is there at its start, what returns at its end: the moments that hold most are these two.
+    // What goes during an operation is there at its start, what returns at its end: the moments
+    // that hold most are these two.
     const most = (start: number, time: number): number => Math.max(heldDuring(i, start, start), heldDuring(i, start + time, start + time))
     if (ownF[i]! + most(forward[i]!, u_F) > memory) return `F_${i} does not fit`
     if (ownB[i]! + most(backward[i]!, u_B) > memory) return `B_${i} does not fit`

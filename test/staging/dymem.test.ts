@@ -1,4 +1,7 @@
-/** Yang 2020 (docs/papers.md): Algorithm 1's order, what is offloaded, and workspaces by what is free. */
+/**
+ * Yang 2020 (docs/papers.md): Algorithm 1's order, what is offloaded, and workspaces by what is
+ * free.
+ */
 import { createPlan } from '../../staging/plans/plan'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'

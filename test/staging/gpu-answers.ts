@@ -2,7 +2,9 @@ import type { ConvolutionAlgorithm, ConvolutionKernel } from '../../staging'
 import type { GpuAnswers, GpuPrecision } from '../../staging/devices/gpu-model'
 import { elementSizes, storedPrecision } from '../../staging/program/program'
 
-/** cuDNN's numbers by kind of convolution, fastest first, and bytes of workspace an output element. */
+/**
+ * cuDNN's numbers by kind of convolution, fastest first, and bytes of workspace an output element.
+ */
 const ways = {
   convolutionForward: [
     [6, 3],

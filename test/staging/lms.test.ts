@@ -1,4 +1,7 @@
-/** Imai 2019 (docs/papers.md): what each of TFLMS's three parameters changes, and which checkpoints the hybrid computes from. */
+/**
+ * Imai 2019 (docs/papers.md): what each of TFLMS's three parameters changes, and which checkpoints
+ * the hybrid computes from.
+ */
 import { createPlan } from '../../staging/plans/plan'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'

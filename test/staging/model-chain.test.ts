@@ -44,7 +44,8 @@ for (const [name, request] of nets)
     const zero = request.device.milliseconds({ kind: 'zero', bytes: 16 })
     const difference = stepMilliseconds - zero - computeMilliseconds(chain)
     assert.ok(Math.abs(difference) < 1e-5, `${difference} ms`)
-    // A chain holds x_i until B_i has ended, and both gradients beside, where plain frees what is read no more.
+    // A chain holds x_i until B_i has ended, and both gradients beside, where plain frees what is
+    // read no more.
     const whole = peakBytes(chain) + residentBytes
     assert.ok(whole > 0.98 * plainPeakBytes && whole < 1.3 * plainPeakBytes, `${whole} and ${plainPeakBytes}`)
   })

@@ -39,7 +39,9 @@ const overlaps = (lifetimes: readonly Lifetime[], offsets: readonly number[]): b
     })
   )
 
-/** The lowest height there is: some order of placing each buffer as low as it can lie reaches it. */
+/**
+ * The lowest height there is: some order of placing each buffer as low as it can lie reaches it.
+ */
 const lowestHeight = (lifetimes: readonly Lifetime[]): number => {
   const place = (placed: readonly (Lifetime & { readonly offset: number })[], left: readonly Lifetime[], height: number): number => {
     if (left.length === 0) return height
@@ -164,7 +166,8 @@ test('unusable free space is the share of what is free in blocks below the reque
     { bytes: 10, from: 1, to: 9 },
     { bytes: 30, from: 2, to: 3 }
   ]
-  // Of a pool of 70: at first all is free in one block; then 50 in one of 20 and one of 30, then 20 and 30 for a request of 30.
+  // Of a pool of 70: at first all is free in one block; then 50 in one of 20 and one of 30, then 20
+  // and 30 for a request of 30.
   const placed = { offsets: [20, 40, 40], peakBytes: 70, optimal: false }
   assert.is(unusableFreeSpace([lifetimes[0]!, { ...lifetimes[1]!, bytes: 10 }], { ...placed, offsets: [0, 60] }), 0)
   assert.is(unusableFreeSpace(lifetimes, { ...placed, offsets: [20, 60, 30] }), (0 + 0 + 20 / 50) / 3)

@@ -170,7 +170,10 @@ const randomTransposed = (draw: Draw, channels: number): dsl.AnyLayer => {
   })
 }
 
-/** Channels to squares of pixels where those are few yet, and squares of pixels to channels where they are whole. */
+/**
+ * Channels to squares of pixels where those are few yet, and squares of pixels to channels where
+ * they are whole.
+ */
 const randomShuffle = (draw: Draw, [, , height, width]: readonly number[]): dsl.AnyLayer => {
   const factor = draw(2, 3)
   if (height! % factor === 0 && width! % factor === 0 && draw(0, 1) === 1) return dsl.pixelUnshuffle({ factor })

@@ -13,7 +13,9 @@ const randomGrid = (draw: Draw, graph: Graph, from: number, to: number, axes: re
   return segmentTiling(graph, { from, to }, grid) === undefined ? { B: 1, H: 1, W: 1 } : grid
 }
 
-/** Segments that cover a graph, each with a random grid that does not divide anything in particular. */
+/**
+ * Segments that cover a graph, each with a random grid that does not divide anything in particular.
+ */
 export const randomSegments = (
   draw: Draw,
   graph: Graph,
@@ -53,7 +55,10 @@ export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment
     return streams.length === 0 ? segment : { ...segment, streams }
   })
 
-/** These segments, of which some tiled ones now load what a tile brings while the tile before it is computed. */
+/**
+ * These segments, of which some tiled ones now load what a tile brings while the tile before it is
+ * computed.
+ */
 export const withLoading = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.map((segment): Segment => {
     const { loadsAhead: _, ...inTurn } = segment

@@ -227,7 +227,8 @@ test('halo overhead counts the multiply-adds of all weights: of convolutions, tr
     globalAvgPool,
     linear({ out: 2 })
   ]
-  // Each of 16 rows once: 2 x 16 elements of 3 multiply-adds (6 channels, 4 taps of 8 meet an output of stride 2 x 2 on average) and of one.
+  // Each of 16 rows once: 2 x 16 elements of 3 multiply-adds (6 channels, 4 taps of 8 meet an
+  // output of stride 2 x 2 on average) and of one.
   const [row, others] = [2 * 16 * (6 + 1), 4 * 16 * 16 * 18 + 4 * 2]
   const { haloOverhead } = staged(request(layers, [1, 6, 8, 8])).plan.predicted
   assert.ok(Math.abs(haloOverhead - (2 * row) / (16 * row + others)) < 1e-12, `${haloOverhead}`)

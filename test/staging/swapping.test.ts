@@ -27,7 +27,10 @@ import { vdnnStays } from '../../staging/strategies/vdnn'
 import { windowStays } from '../../staging/strategies/window'
 import { convolutions } from './convolutions'
 
-/** Layers that take a second each, with outputs of so many bytes between them and 5 bytes of their own: as many stages forward as back. */
+/**
+ * Layers that take a second each, with outputs of so many bytes between them and 5 bytes of their
+ * own: as many stages forward as back.
+ */
 const layersOf = (...outputs: readonly number[]): Timeline => {
   const last = 2 * outputs.length + 1
   return {
@@ -74,7 +77,8 @@ test('computing waits where bytes are freed and where backward reads, for transf
     { tensor: first!, swapOut: 1, freed: 3, swapIn: 4 },
     { tensor: second!, swapOut: 1, freed: 3, swapIn: 4 }
   ]
-  // The link is done with both at 3, and again with the second, which is read first, at 5, with the first at 6.
+  // The link is done with both at 3, and again with the second, which is read first, at 5, with the
+  // first at 6.
   assert.is(estimatedNanoseconds(seen, both, link), 8e9)
   assert.is(estimatedNanoseconds(seen, both, { toDevice: 5, toHost: 5 }), 8e9 + 2e9 + 1e9 + 1e9)
 })
@@ -90,7 +94,8 @@ test('vDNN: inputs leave while their layer runs, and come back one layer ahead',
 })
 
 test('the schedule-window: in at its front, oldest out where there is too much, not what it still sees', () => {
-  // Windows end at stages 1, 1, 3, 4, 5, 5, 7, 7: the second output comes back into the window before its bytes were needed.
+  // Windows end at stages 1, 1, 3, 4, 5, 5, 7, 7: the second output comes back into the window
+  // before its bytes were needed.
   assert.equal(figures(windowStays(seen, 25, 40)), [['output of 0', 2, 2, 6]])
   assert.equal(figures(windowStays(seen, 35, 40)), [])
   assert.equal(figures(windowStays(seen, 15, 0)), [
@@ -295,7 +300,8 @@ test('given stays that cannot be are refused with the tensor and the reason', ()
 })
 
 test('only what a plan can name waits on the host: no moments, and no copy of the part that a layer reads', () => {
-  // silu reads all but the last row and column of what the other branch reads whole, and its backward reads them again.
+  // silu reads all but the last row and column of what the other branch reads whole, and its
+  // backward reads them again.
   const strided = parallel([[silu, conv2d({ out: 2, k: 1, s: 2 })], [conv2d({ out: 2, k: 3, s: 2, p: 1 })]])
   const layers = [conv2d({ out: 3, k: 3, p: 1 }), batchNorm({ frozen: true }), strided, batchNorm(), ...convolutions.slice(-2)]
   const { graph, program } = staged(request('plain', {}, layers))

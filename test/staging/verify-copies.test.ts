@@ -5,7 +5,10 @@ import { verify, type Kernel } from '../../staging'
 import type { Address, Copy, Engine, Instruction, Offset, Program } from '../../staging/program/program'
 import { copy, exchange, launch, loop, programOf } from '../native/program'
 
-/** Four arena buffers of 256 bytes, of which the last takes the place of the first once that is on the host, or lies beside it. */
+/**
+ * Four arena buffers of 256 bytes, of which the last takes the place of the first once that is on
+ * the host, or lies beside it.
+ */
 const size = 256
 const program = (code: readonly Instruction[], reuse = true): Program => ({
   ...programOf({
@@ -126,7 +129,10 @@ for (const [name, code, sentence] of [
 ] as const)
   test(`refuses ${name}`, () => assert.match(refusal(code), sentence))
 
-/** Each tile computes into one of its own buffers while the tile before it is copied out, to its own part of the host pool. */
+/**
+ * Each tile computes into one of its own buffers while the tile before it is copied out, to its own
+ * part of the host pool.
+ */
 const streamed = (waits: boolean): readonly Instruction[] => [
   record('to-host', 1),
   loop(

@@ -1,4 +1,5 @@
-// The verifier proves loops and boxes symbolically; here every byte of every iteration is counted out.
+// The verifier proves loops and boxes symbolically; here every byte of every iteration is counted
+// out.
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -11,7 +12,10 @@ import { drawsOf, netKind, randomNet, type Draw } from './random-nets'
 import { asWritten } from '../golden/execute'
 import { randomSegments } from './random-segments'
 
-/** Runs restore and step; whether every byte read was last written by its own buffer, and nothing reaches out of it. */
+/**
+ * Runs restore and step; whether every byte read was last written by its own buffer, and nothing
+ * reaches out of it.
+ */
 const soundByCounting = (program: Program): boolean => {
   const kernels = program.kernels.map((kernel) => operandRegions(kernel, elementSizes(program.precision)))
   /** Which buffer wrote each byte last, plus one. */
@@ -66,7 +70,10 @@ const soundByCounting = (program: Program): boolean => {
 
 const pick = <A>(draw: Draw, from: readonly A[]): A => from[draw(0, from.length - 1)]!
 
-/** One instruction dropped or moved, or one address changed by a few elements or a whole row of tiles. */
+/**
+ * One instruction dropped or moved, or one address changed by a few elements or a whole row of
+ * tiles.
+ */
 const mutant = (draw: Draw, program: Program): Program => {
   const { path, launch } = pick(draw, launches(program))
   const operand = draw(0, launch.operands.length - 1)

@@ -300,7 +300,8 @@ test('tiles that are loaded ahead are sound, and no wait of theirs is in vain', 
   assert.ok(sound <= 4, 'only the first two tiles of each pass may find their places empty')
 })
 
-// Both places were once as large as the largest tile, so that the arena was larger than what is touched.
+// Both places were once as large as the largest tile, so that the arena was larger than what is
+// touched.
 test('each place for tiles that are loaded ahead is as large as what is loaded there', () => {
   const tiles = program(
     [conv2d({ out: 4, k: 3, p: 1 }), globalAvgPool, linear({ out: 2 })],
@@ -345,7 +346,10 @@ test('what backward does not need is not computed again', () => {
   assert.is(run.filter((kind) => kind === 'convolutionForward').length, 2)
 })
 
-/** One random change to an address of a sound Program: its bytes, its advance in a loop, or its buffer. */
+/**
+ * One random change to an address of a sound Program: its bytes, its advance in a loop, or its
+ * buffer.
+ */
 const mutant = (draw: Draw): Program => {
   const { path, launch } = pick(draw, launches(sound))
   const operand = pick(

@@ -44,7 +44,8 @@ test('scores are those of a forward without dropout, in tiles or whole: a step l
       const lossAgainst = async (target: ArrayLike<number>) =>
         (await gradients({ ...one, model: evaluated, batch: { input: batch!.input, target } })).loss
       if (op === 'pixelCrossEntropy') {
-        // The losses of one pixel, where all others are ignored, are those of its class against the two that count.
+        // The losses of one pixel, where all others are ignored, are those of its class against the
+        // two that count.
         const pixel = draw(0, scores.length - 1)
         const probabilityOf = async (label: number): Promise<number> =>
           Math.exp(-(await lossAgainst(Array.from(scores, (_, at) => (at === pixel ? label : 1)))))

@@ -39,7 +39,10 @@ const normaliserOf = ({ classWeights, ignore = 255 }: ArgsOf<'pixelCrossEntropy'
   return labels.filter((label) => label !== ignore).reduce((sum, label) => sum + (classWeights?.[label] ?? 1), 0)
 }
 
-/** Runs sections on a session with the execution's weights. Where a step updates by itself, it takes the rate of the update after it. */
+/**
+ * Runs sections on a session with the execution's weights. Where a step updates by itself, it takes
+ * the rate of the update after it.
+ */
 export const runSections = async (execution: Execution, objective: Training, actions: readonly Action[]): Promise<Outcome> => {
   const staged = must(stageFor(execution, objective))
   const { program, graph } = staged

@@ -15,7 +15,10 @@ export const optimizers: readonly Optimizer[] = [
 
 export interface RandomTraining {
   readonly draw: Draw
-  /** The net for a batch of so many rows on the reference device in float64, with its weights; the batch inside is the first. */
+  /**
+   * The net for a batch of so many rows on the reference device in float64, with its weights; the
+   * batch inside is the first.
+   */
   readonly execution: (rows: number) => Execution & { readonly graph: Graph }
   readonly batches: (count: number, rows: number) => readonly Batch[]
 }
@@ -117,7 +120,10 @@ export const joined = (batches: readonly Batch[]): Batch => ({
   target: batches.flatMap(({ target }) => Array.from(target))
 })
 
-/** Plain arithmetic of torch.optim over all parameters of one list; what a group says stands in `settings`. */
+/**
+ * Plain arithmetic of torch.optim over all parameters of one list; what a group says stands in
+ * `settings`.
+ */
 export const optimize = (
   optimizer: Optimizer,
   { learningRate, weightDecay, step }: { readonly learningRate: number; readonly weightDecay: number; readonly step: number },

@@ -1,4 +1,5 @@
-// openDevice(options): { value: { scratchBytes, indicesBytes, activationLayout, weightLayouts, milliseconds, linkBytesPerSecond } } or { error }.
+// openDevice(options): { value: { scratchBytes, indicesBytes, activationLayout, weightLayouts,
+// milliseconds, linkBytesPerSecond } } or { error }.
 #pragma once
 #include <napi.h>
 

@@ -1,4 +1,5 @@
-// Pixels of a file: more than a buffer of JavaScript's can hold, and not in memory before they are read.
+// Pixels of a file: more than a buffer of JavaScript's can hold, and not in memory before they are
+// read.
 #pragma once
 #include <napi.h>
 
@@ -6,7 +7,8 @@
 
 namespace tilefold::addon {
 
-// mapPixels(path, offset, bytes): the part of the file for the `pixels` of an image, mapped until nothing refers to it any more.
+// mapPixels(path, offset, bytes): the part of the file for the `pixels` of an image, mapped until
+// nothing refers to it any more.
 Napi::Value mapPixels(const Napi::CallbackInfo& info);
 
 // What mapPixels made; null where the value is something else.

@@ -1,4 +1,5 @@
-// openSession(options): { value: { run, interrupt, measuredPeakBytes, measuredHostPeakBytes, kernelMilliseconds, close } } or { error }.
+// openSession(options): { value: { run, interrupt, measuredPeakBytes, measuredHostPeakBytes,
+// kernelMilliseconds, close } } or { error }.
 #pragma once
 #include <napi.h>
 

@@ -1,4 +1,5 @@
-// Values across the border: what JavaScript hands in is checked, what fails is handed back as { error: { code, message } }.
+// Values across the border: what JavaScript hands in is checked, what fails is handed back as {
+// error: { code, message } }.
 #pragma once
 #include <napi.h>
 

@@ -7,7 +7,8 @@
 
 namespace tilefold::cpu {
 
-// One result block and the run of operand blocks that hold channels of its groups; matrices of earlier results come before `matrix`.
+// One result block and the run of operand blocks that hold channels of its groups; matrices of
+// earlier results come before `matrix`.
 struct ChannelRun {
   std::int64_t firstOperand, operands, matrix;
 };
@@ -20,8 +21,8 @@ class ChannelPairs {
   std::int64_t matrices() const { return matrices_; }
   std::int64_t block() const { return block_; }
 
-  // visit(operand lane, result lane, offset of their weight) for the channels of two blocks that share a group. `resultIsOut`: the
-  // result's channels are the convolution's output channels.
+  // visit(operand lane, result lane, offset of their weight) for the channels of two blocks that
+  // share a group. `resultIsOut`: the result's channels are the convolution's output channels.
   template <class Visit>
   void forShared(std::int64_t resultBlock, std::int64_t operandBlock, const WeightStrides& weights, bool resultIsOut,
                  const Visit& visit) const {

@@ -5,7 +5,8 @@
 
 namespace tilefold::cpu {
 
-// The same bits whatever the number of threads: ranges of a fixed size are summed by themselves, then in their order.
+// The same bits whatever the number of threads: ranges of a fixed size are summed by themselves,
+// then in their order.
 Launch sumSquares(const Count& s);
 Launch clipGradient(const ClipGradient& c);
 

@@ -15,7 +15,8 @@ ChannelPairs pairsOf(const Convolution& c, bool forward) {
                  : ChannelPairs(c.inChannels, c.outChannels, c.groups, blockOf(c));
 }
 
-// Lanes to read of an operand block: the padding of a blocked one is zero and keeps the fast path, a plain one has none.
+// Lanes to read of an operand block: the padding of a blocked one is zero and keeps the fast path,
+// a plain one has none.
 std::int64_t lanesToRead(const ActivationStrides& operand, std::int64_t block) {
   return operand.blocked() ? operand.block : operand.lanes(block);
 }
@@ -112,7 +113,8 @@ struct PairTap {
   std::int64_t result, operand, tap;
 };
 
-// Matrices that are summed side by side, so that they share the pixels that they read; more would not stay in the innermost cache.
+// Matrices that are summed side by side, so that they share the pixels that they read; more would
+// not stay in the innermost cache.
 constexpr std::int64_t mostSums = 9;
 constexpr std::int64_t longest = 256;  // pixels in one float sum
 

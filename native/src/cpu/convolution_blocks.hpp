@@ -1,5 +1,6 @@
-// Convolutions by our own loops, for every shape and layout that oneDNN has no compiled kernel for: any groups, dilation, stride and
-// padding. Channels go in blocks of 8 or 16; a pair of blocks is one small matrix a tap, zero where the two channels share no group.
+// Convolutions by our own loops, for every shape and layout that oneDNN has no compiled kernel for:
+// any groups, dilation, stride and padding. Channels go in blocks of 8 or 16; a pair of blocks is
+// one small matrix a tap, zero where the two channels share no group.
 #pragma once
 #include "launch.hpp"
 #include "strides.hpp"
@@ -8,7 +9,8 @@ namespace tilefold::cpu {
 
 std::size_t blockConvolutionScratchBytes(KernelKind kind, const Convolution& c, int threads);
 
-// Throws Failure when the two activations are in blocks of different sizes, or the destination is plain.
+// Throws Failure when the two activations are in blocks of different sizes, or the destination is
+// plain.
 Launch compileBlockConvolution(KernelKind kind, const Convolution& c, int threads);
 
 }  // namespace tilefold::cpu

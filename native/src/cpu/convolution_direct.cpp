@@ -23,7 +23,8 @@ std::optional<Operands> describe(const Convolution& c) {
                   activationDescriptor(c.destinationLayout, c.batch, c.outChannels, c.outHeight, c.outWidth)};
 }
 
-// The bias of padded channels is zero, and a Program holds no padding of it; nor does every convolution have one.
+// The bias of padded channels is zero, and a Program holds no padding of it; nor does every
+// convolution have one.
 class PaddedBias {
  public:
   explicit PaddedBias(const Convolution& c)
@@ -50,7 +51,8 @@ class PaddedBias {
   std::vector<float> padded_;
 };
 
-// oneDNN counts an image's elements in 32 bits, and looking for a forward kernel it divides by what it counted.
+// oneDNN counts an image's elements in 32 bits, and looking for a forward kernel it divides by what
+// it counted.
 bool countsToZero(const Convolution& c) {
   constexpr std::int64_t range = std::int64_t{1} << 32;
   return c.inChannels * c.inHeight * c.inWidth % range == 0 && c.outChannels * c.outHeight * c.outWidth % range == 0;
@@ -107,7 +109,8 @@ Launch compileDirectConvolution(KernelKind kind, const Convolution& c, const Rec
       return [=](const std::vector<Operand>& operands, const StepParameters&) {
         primitive->launch(
             {operands[0].address, operands[1].address, bias->read(elements(operands, 2)), operands[3].address, operands[4].address});
-        // Not as oneDNN's post-operation: its relu takes NaN for 0, and hides that training diverges.
+        // Not as oneDNN's post-operation: its relu takes NaN for 0, and hides that training
+        // diverges.
         if (c.slope != 1) rectifyAll(elements(operands, 3), elements(operands, 3), outputs, static_cast<float>(c.slope));
       };
     }

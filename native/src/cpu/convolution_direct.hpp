@@ -5,7 +5,8 @@
 
 namespace tilefold::cpu {
 
-// `kind` is one of the three convolutions. Nothing when oneDNN has no compiled kernel for this shape in these layouts.
+// `kind` is one of the three convolutions. Nothing when oneDNN has no compiled kernel for this
+// shape in these layouts.
 std::optional<Recipe> findDirectConvolution(KernelKind kind, const Convolution& c);
 
 Launch compileDirectConvolution(KernelKind kind, const Convolution& c, const Recipe& recipe);

@@ -8,7 +8,8 @@
 
 namespace tilefold::cpu {
 
-// Forward: the result is the destination, the operand the source. Backward data: the other way round, and taps go back.
+// Forward: the result is the destination, the operand the source. Backward data: the other way
+// round, and taps go back.
 struct Sides {
   ActivationStrides result, operand;
   WindowAxis rows, columns;

@@ -77,7 +77,8 @@ Launch compileStripConvolution(KernelKind kind, const Convolution& c, int thread
   const std::int64_t resultBlocks = sides.result.blocks(), operandBlocks = sides.operand.blocks();
   const std::int64_t chunks = (resultBlocks + mostStripBlocks - 1) / mostStripBlocks;
   const std::int64_t operandsAtOnce = std::max<std::int64_t>(1, weightFloats / (taps * mostStripBlocks * matrixFloats));
-  // A band of rows a thread, so that as few as possible read all the weights; where rows are few, each takes a part of the chunks.
+  // A band of rows a thread, so that as few as possible read all the weights; where rows are few,
+  // each takes a part of the chunks.
   const std::int64_t bands = std::min<std::int64_t>(threads, height);
   const std::int64_t parts = std::clamp<std::int64_t>(threads / (c.batch * bands), 1, chunks);
   return [=](const std::vector<Operand>& operands, const StepParameters&) {

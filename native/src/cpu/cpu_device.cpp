@@ -27,7 +27,8 @@ namespace {
 class CpuKernel : public CompiledKernel {
  public:
   CpuKernel(cpu::Launch launch, int threads) : launch_(std::move(launch)), threads_(threads) {}
-  // OpenMP's number of threads belongs to the calling thread, which need not be the one that compiled.
+  // OpenMP's number of threads belongs to the calling thread, which need not be the one that
+  // compiled.
   void launch(const std::vector<Operand>& operands, const StepParameters& step) override { launchWith(threads_, operands, step); }
   // The compute engine keeps its cores.
   void load(const std::vector<Operand>& operands, const StepParameters& step) override { launchWith(1, operands, step); }

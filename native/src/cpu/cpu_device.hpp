@@ -1,4 +1,5 @@
-// The CPU: float32, activations in blocks of channels, convolutions and pooling by oneDNN 2.6, the rest by our own loops.
+// The CPU: float32, activations in blocks of channels, convolutions and pooling by oneDNN 2.6, the
+// rest by our own loops.
 #pragma once
 #include <memory>
 
@@ -9,7 +10,8 @@ namespace tilefold {
 // `threads` is set on every thread that asks or launches. Not to be used by two threads at once.
 std::unique_ptr<Device> makeCpuDevice(int threads);
 
-// What runs a kernel: a name of oneDNN's ("jit:avx512_core"), "blocks" for our own convolutions, else "tilefold" or "reference".
+// What runs a kernel: a name of oneDNN's ("jit:avx512_core"), "blocks" for our own convolutions,
+// else "tilefold" or "reference".
 std::string cpuImplementationName(const Kernel& kernel, int threads);
 
 }  // namespace tilefold

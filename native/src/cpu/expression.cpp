@@ -53,8 +53,8 @@ class TileExpression {
   std::int64_t pixels() const { return pixels_; }
   std::int64_t count() const { return planes_.count * pixels_ * planes_.block; }
 
-  // visit(values, from, count) for the blocks of begin .. end - 1: values of `count` elements from `from` on, whole blocks in the place
-  // of the destination, if there is one.
+  // visit(values, from, count) for the blocks of begin .. end - 1: values of `count` elements from
+  // `from` on, whole blocks in the place of the destination, if there is one.
   template <class Visit>
   void forBlocks(const Operands& operands, std::int64_t begin, std::int64_t end, float* destination, const Visit& visit) const {
     Broadcast second, weight, bias;
@@ -63,7 +63,8 @@ class TileExpression {
     if (operands.bias != nullptr && !tile_.biasPerChannel) bias.fillAll(operands.bias[0]);
     for (std::int64_t from = begin; from < end; from += expressionBlock) {
       const std::int64_t count = std::min(expressionBlock, end - from);
-      // The last block is computed whole all the same: vector functions round differently from scalar ones.
+      // The last block is computed whole all the same: vector functions round differently from
+      // scalar ones.
       const auto elementsFrom = [&](const float* values, Block& part) -> const float* {
         if (values == nullptr || count == expressionBlock) return values == nullptr ? nullptr : values + from;
         std::copy_n(values + from, count, part.begin());
@@ -103,7 +104,8 @@ class TileExpression {
   std::int64_t pixels_;
 };
 
-// `gradient`: the position of the gradient's operand, which comes after those that every expression has.
+// `gradient`: the position of the gradient's operand, which comes after those that every expression
+// has.
 Operands operandsOf(const std::vector<Operand>& operands, bool hasGradient) {
   return {elements<const float>(operands, 0), elements<const float>(operands, 1),
           hasGradient ? elements<const float>(operands, 4) : nullptr, elements<const float>(operands, 2),

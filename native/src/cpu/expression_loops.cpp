@@ -7,7 +7,8 @@
 
 #include "lanes.hpp"
 
-// The C library has vectors of these functions, but declares them under -ffast-math only, which would take infinities and NaN away.
+// The C library has vectors of these functions, but declares them under -ffast-math only, which
+// would take infinities and NaN away.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
 #if __GLIBC_PREREQ(2, 35)
 extern "C" {

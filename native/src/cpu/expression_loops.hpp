@@ -1,5 +1,6 @@
-// Expressions over blocks of contiguous floats, step by step in a cache, by the mathematics library's vector functions where it has
-// them. An element's result does not depend on where it stands.
+// Expressions over blocks of contiguous floats, step by step in a cache, by the mathematics
+// library's vector functions where it has them. An element's result does not depend on where it
+// stands.
 #pragma once
 #include <cstdint>
 #include <vector>

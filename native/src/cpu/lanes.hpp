@@ -1,9 +1,11 @@
-// Vectors of floats at any float's address, and loops that are compiled for several instruction sets.
+// Vectors of floats at any float's address, and loops that are compiled for several instruction
+// sets.
 #pragma once
 #include <cstdint>
 #include <cstring>
 
-// Clones are chosen by a resolver that runs before main, so a build needs no flags for the machine that it will run on.
+// Clones are chosen by a resolver that runs before main, so a build needs no flags for the machine
+// that it will run on.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define TILEFOLD_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -19,7 +21,8 @@ struct Lanes {
   typedef float Floats __attribute__((vector_size(Block * sizeof(float))));
   typedef std::int32_t Integers __attribute__((vector_size(Block * sizeof(std::int32_t))));
 #ifdef __clang__
-  // It forgets `aligned(4)` at a reference, and takes the address for one of the vector's full alignment.
+  // It forgets `aligned(4)` at a reference, and takes the address for one of the vector's full
+  // alignment.
   typedef float Type __attribute__((vector_size(Block * sizeof(float))));
   TILEFOLD_INLINE static Type at(const float* address) {
     Type value;
@@ -35,7 +38,8 @@ struct Lanes {
 #endif
 };
 
-// destination[i] = rectified(decides(i), value(i), slope), as ../rectifier.hpp: in two loops, since a choice within one would cost vectors.
+// destination[i] = rectified(decides(i), value(i), slope), as ../rectifier.hpp: in two loops, since
+// a choice within one would cost vectors.
 template <class Decides, class Value>
 TILEFOLD_INLINE void rectifyEach(std::int64_t count, float slope, const Decides& decides, const Value& value, float* destination) {
   if (slope == 0) {

@@ -24,7 +24,8 @@ Launch linearBackwardData(const Linear& l) {
     const float* destinationGradient = elements<const float>(operands, 0);
     const float* weights = elements<const float>(operands, 1);
     float* sourceGradient = elements(operands, 2);
-    // A strip of the result a thread: it stays in a cache while the weights stream past, row after row.
+    // A strip of the result a thread: it stays in a cache while the weights stream past, row after
+    // row.
     const std::int64_t columns = std::max<std::int64_t>(1024, roundUp(l.inFeatures, omp_get_max_threads()) / omp_get_max_threads());
     parallelRanges(l.inFeatures, columns, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t b = 0; b < l.batch; ++b) fill(0, sourceGradient + b * l.inFeatures + begin, end - begin);

@@ -1,4 +1,5 @@
-// Fully connected layers. Batches are small, so each weight is read (or written) once and memory sets the pace.
+// Fully connected layers. Batches are small, so each weight is read (or written) once and memory
+// sets the pace.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "launch.hpp"

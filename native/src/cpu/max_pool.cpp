@@ -10,7 +10,8 @@ namespace {
 
 using reference::Planes;
 
-// A winner is its place in the window, ky * kernelWidth + kx; this one (as maxPoolRow has it) stands for a window that sees only padding.
+// A winner is its place in the window, ky * kernelWidth + kx; this one (as maxPoolRow has it)
+// stands for a window that sees only padding.
 constexpr std::uint8_t nothing = 255;
 
 bool fits(const Pool& p) {
@@ -30,7 +31,8 @@ void forward(const Pool& p, const float* source, float* destination, std::uint8_
   });
 }
 
-// By rows of the input, each gathering from the windows that hold it: no two threads add to one element.
+// By rows of the input, each gathering from the windows that hold it: no two threads add to one
+// element.
 template <int Block>
 void backward(const Pool& p, const float* destinationGradient, const std::uint8_t* indices, float* sourceGradient) {
   const Planes planes(p.layout, p.batch, p.inChannels);

@@ -1,4 +1,5 @@
-// Max pooling in blocked layouts, which carries NaN as the reference does (oneDNN's loses it); `indices` is one byte an element.
+// Max pooling in blocked layouts, which carries NaN as the reference does (oneDNN's loses it);
+// `indices` is one byte an element.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "launch.hpp"

@@ -27,7 +27,8 @@ class Pieces {
     return plane * pixels_ * planes_.block + channel - planes_.firstChannel(plane);
   }
 
-  // visit(strip, its first element, lane of the plane that its first lane is): plain pixels make lanes of one channel.
+  // visit(strip, its first element, lane of the plane that its first lane is): plain pixels make
+  // lanes of one channel.
   template <class Visit>
   void forStrips(std::int64_t piece, const Visit& visit) const {
     const std::int64_t plane = piece / perPlane_;
@@ -56,8 +57,8 @@ class Pieces {
     }
   }
 
-  // Two sums of each channel of a plane, which add(strip, first element, plane, lane, sums) forms of one strip;
-  // take(plane, channel, sums) gets those of the whole plane, in order.
+  // Two sums of each channel of a plane, which add(strip, first element, plane, lane, sums) forms
+  // of one strip; take(plane, channel, sums) gets those of the whole plane, in order.
   struct Sums {
     double first = 0, second = 0;
   };
@@ -147,7 +148,8 @@ Launch momentsForward(const GroupedTile& t) {
   return [t, pieces, pixels](const std::vector<Operand>& operands, const StepParameters&) {
     const float* source = elements<const float>(operands, 0);
     Moments* moments = elements<Moments>(operands, 1);
-    // Deviations from a channel's first value: of data far from zero the mean's square would take the variance's digits.
+    // Deviations from a channel's first value: of data far from zero the mean's square would take
+    // the variance's digits.
     pieces.sum(
         [&](const Strip& strip, std::int64_t first, std::int64_t plane, std::int64_t firstLane, LaneSums& sums) {
           float origin[laneCount] = {};

@@ -1,5 +1,6 @@
-// Statistics and normalisation of tiles in any layout, at the speed of memory. Sums are formed over pieces of a tile that depend on its
-// shape alone and added in order, so that no result depends on the number of threads.
+// Statistics and normalisation of tiles in any layout, at the speed of memory. Sums are formed over
+// pieces of a tile that depend on its shape alone and added in order, so that no result depends on
+// the number of threads.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "launch.hpp"

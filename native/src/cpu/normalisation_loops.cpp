@@ -51,7 +51,8 @@ struct Sums {
   Doubles first[Vectors] = {}, second[Vectors] = {};
 };
 
-// body(vectors, whether they are whole, first lane, lanes) over a strip's lanes: both vectors in one go where there are two.
+// body(vectors, whether they are whole, first lane, lanes) over a strip's lanes: both vectors in
+// one go where there are two.
 template <class Body>
 TILEFOLD_INLINE void forVectors(const Strip& strip, const Body& body) {
   if (strip.lanes == 2 * width) return body.template run<2, true>(0, width);
@@ -70,8 +71,8 @@ TILEFOLD_INLINE Floats normalised(const Floats& fromMean, const Floats& scale, c
 typedef std::uint32_t Bits __attribute__((vector_size(width * sizeof(std::uint32_t))));
 using Integers = Lanes<width>::Integers;
 
-// All bits where a float is above 0, which its bits are then as a signed number. (GCC 12 fails over comparisons
-// of vectors here, whose masks differ between clones.)
+// All bits where a float is above 0, which its bits are then as a signed number. (GCC 12 fails over
+// comparisons of vectors here, whose masks differ between clones.)
 TILEFOLD_INLINE Integers above(const Floats& y) {
   const Bits bits = reinterpret_cast<Bits>(y);
   return reinterpret_cast<Integers>(-bits & ~bits) >> 31;

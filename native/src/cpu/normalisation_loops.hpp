@@ -1,5 +1,6 @@
-// Loops over vectors of channels for statistics and normalisation, with coefficients that stay in registers.
-// They fuse no products, so that a result's sign is the same wherever it is formed, and depend on nothing but their operands.
+// Loops over vectors of channels for statistics and normalisation, with coefficients that stay in
+// registers. They fuse no products, so that a result's sign is the same wherever it is formed, and
+// depend on nothing but their operands.
 #pragma once
 #include <cstdint>
 

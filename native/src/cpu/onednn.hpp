@@ -1,4 +1,5 @@
-// oneDNN behind a narrow door: memory descriptors without padding, primitives that run on addresses, errors as Failure.
+// oneDNN behind a narrow door: memory descriptors without padding, primitives that run on
+// addresses, errors as Failure.
 #pragma once
 #include <dnnl.hpp>
 #include <functional>
@@ -17,8 +18,9 @@ using Descriptor = dnnl::memory::desc;
 // Channels of an activation that lie together on this machine: 16 with AVX-512, else 8.
 std::int64_t machineBlock();
 
-// oneDNN zeroes channel padding at every launch and refuses more shapes when there is any, so padded channels are declared as
-// channels: they are zero in activations and weights alike and stay so.
+// oneDNN zeroes channel padding at every launch and refuses more shapes when there is any, so
+// padded channels are declared as channels: they are zero in activations and weights alike and stay
+// so.
 Descriptor activationDescriptor(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width);
 // Nothing when oneDNN has no such layout, or its padded channels are not those of the activations.
 std::optional<Descriptor> weightDescriptor(const Convolution& c);
@@ -27,7 +29,8 @@ Descriptor vectorDescriptor(std::int64_t count);
 // What oneDNN would run: name of the implementation, the scratchpad's bytes.
 class Recipe {
  public:
-  // `descriptor` is a dnnl_*_desc_t; nothing when oneDNN has only its slow reference or a matrix product, which allocates.
+  // `descriptor` is a dnnl_*_desc_t; nothing when oneDNN has only its slow reference or a matrix
+  // product, which allocates.
   static std::optional<Recipe> find(const void* descriptor, const Recipe* forward = nullptr);
 
   std::string name() const { return description_.impl_info_str(); }

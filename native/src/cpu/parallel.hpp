@@ -14,7 +14,8 @@ void parallelFor(std::int64_t count, const Body& body) {
   for (std::int64_t index = 0; index < count; ++index) body(index);
 }
 
-// body(begin, end) over ranges of about `grain` elements: small enough for a cache, large enough to hide the loop.
+// body(begin, end) over ranges of about `grain` elements: small enough for a cache, large enough to
+// hide the loop.
 template <class Body>
 void parallelRanges(std::int64_t count, std::int64_t grain, const Body& body) {
   const std::int64_t ranges = (count + grain - 1) / grain;

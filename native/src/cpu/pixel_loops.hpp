@@ -1,5 +1,5 @@
-// Loops over the pixels of blocked activations for resizing, biases and losses, compiled for several instruction sets like
-// vector_loops.hpp. `block` is 8 or 16.
+// Loops over the pixels of blocked activations for resizing, biases and losses, compiled for
+// several instruction sets like vector_loops.hpp. `block` is 8 or 16.
 #pragma once
 #include <cstdint>
 
@@ -11,7 +11,8 @@ struct Terms {
   const float* weights;
 };
 
-// One row of results: result[x] = sum over the terms of `rows` and of columns[x] of weights times operand[row][column].
+// One row of results: result[x] = sum over the terms of `rows` and of columns[x] of weights times
+// operand[row][column].
 struct GatherRow {
   const float* operand;  // of the plane
   std::int64_t operandWidth;

@@ -1,4 +1,5 @@
-// Softmax cross-entropy of every pixel's scores in blocked layouts; semantics: reference/pixel_loss.hpp.
+// Softmax cross-entropy of every pixel's scores in blocked layouts; semantics:
+// reference/pixel_loss.hpp.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "launch.hpp"

@@ -1,4 +1,5 @@
-// Where an element lies in each layout: offsets are sums of one term an axis, so loops need no case for each layout.
+// Where an element lies in each layout: offsets are sums of one term an axis, so loops need no case
+// for each layout.
 #pragma once
 #include <algorithm>
 
@@ -12,7 +13,8 @@ struct BlockedAxis {
   std::int64_t operator()(std::int64_t i) const { return i / block * outer + i % block * inner; }
 };
 
-// Weights of one convolution: offset(g, o, i, tap) = group(g) + out(o) + in(i) + tap * tapStride, o and i counted within a group.
+// Weights of one convolution: offset(g, o, i, tap) = group(g) + out(o) + in(i) + tap * tapStride, o
+// and i counted within a group.
 struct WeightStrides {
   std::int64_t elements = 0, tapStride = 0;
   BlockedAxis group, out, in;
@@ -22,10 +24,12 @@ inline WeightStrides weightStrides(const Convolution& c) {
   return weightStrides(c.weightLayout, c.outChannels, c.inChannels, c.groups, c.kernelHeight * c.kernelWidth);
 }
 
-// An activation [batch, channels, height, width] seen in blocks of channels. A plain one is seen so too, its lanes a plane apart.
+// An activation [batch, channels, height, width] seen in blocks of channels. A plain one is seen so
+// too, its lanes a plane apart.
 struct ActivationStrides {
   std::int64_t channels, block, batchStride, blockStride, laneStride, rowStride, pixelStride;
-  // Whether a pixel's lanes are stored as one block, padding included. (laneStride is 1 in a plain plane of one pixel, too.)
+  // Whether a pixel's lanes are stored as one block, padding included. (laneStride is 1 in a plain
+  // plane of one pixel, too.)
   bool blocked() const { return pixelStride == block; }
   std::int64_t blocks() const { return (channels + block - 1) / block; }
   // Channels of this block, without padding.

@@ -1,4 +1,5 @@
-// The innermost loops of convolution_strips.hpp, compiled for several instruction sets like vector_loops.hpp.
+// The innermost loops of convolution_strips.hpp, compiled for several instruction sets like
+// vector_loops.hpp.
 #pragma once
 #include <cstdint>
 
@@ -8,8 +9,9 @@ constexpr std::int64_t stripLanes = 16;      // channels of a block
 constexpr std::int64_t stripPixels = 6;      // results of a row that are held in registers,
 constexpr std::int64_t mostStripBlocks = 4;  // each in so many blocks of channels
 
-// Adds to `pixels` results of a row, in `resultBlocks` blocks of channels (at most mostStripBlocks), the products of all operand blocks and
-// taps. Offsets and strides are in floats; a matrix of weights is [operand lane][result lane].
+// Adds to `pixels` results of a row, in `resultBlocks` blocks of channels (at most
+// mostStripBlocks), the products of all operand blocks and taps. Offsets and strides are in floats;
+// a matrix of weights is [operand lane][result lane].
 struct Strips {
   const float* operand;
   std::int64_t operandBlockStride, pixelStride;  // from one result's operand to the next one's

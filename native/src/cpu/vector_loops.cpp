@@ -67,7 +67,8 @@ TILEFOLD_INLINE void multiplyGradientBlock(const GradientRows& rows, double* mat
   }
 }
 
-// A run of pixels is summed in float and the runs in double: fast, and exact enough for millions of pixels.
+// A run of pixels is summed in float and the runs in double: fast, and exact enough for millions of
+// pixels.
 template <int Block>
 TILEFOLD_INLINE void addPixelsBlock(const float* pixels, double* lanes, std::int64_t count) {
   constexpr std::int64_t run = 64;
@@ -184,7 +185,8 @@ TILEFOLD_CLONES float dot(const float* left, const float* right, std::int64_t co
   return sum;
 }
 
-// A product of two floats is exact in double, so a fused addition gives the same bits as a separate one.
+// A product of two floats is exact in double, so a fused addition gives the same bits as a separate
+// one.
 TILEFOLD_CLONES double squares(const float* values, std::int64_t count) {
   constexpr int width = 8, chains = 4;
   typedef double Doubles __attribute__((vector_size(width * sizeof(double))));

@@ -1,5 +1,6 @@
-// Loops over contiguous floats, compiled for several instruction sets of which the best is taken when the program starts.
-// The result of each depends on nothing but its operands, so work may be split among threads anywhere.
+// Loops over contiguous floats, compiled for several instruction sets of which the best is taken
+// when the program starts. The result of each depends on nothing but its operands, so work may be
+// split among threads anywhere.
 #pragma once
 #include <cstdint>
 
@@ -21,7 +22,8 @@ float dot(const float* left, const float* right, std::int64_t count);
 // The sum of the squares, in double.
 double squares(const float* values, std::int64_t count);
 
-// `lanes` floats of each of `count` pixels, `step` floats apart on each side; `sum`: added to what is there.
+// `lanes` floats of each of `count` pixels, `step` floats apart on each side; `sum`: added to what
+// is there.
 struct PixelsFrom {
   const float* first;
   std::int64_t step;
@@ -32,7 +34,8 @@ struct PixelsTo {
 };
 void copyLanes(const PixelsFrom& from, const PixelsTo& to, std::int64_t lanes, std::int64_t count, bool sum);
 
-// pixels [count, block] with block 8 or 16: fill every pixel with `lanes`, or add all pixels to `lanes`.
+// pixels [count, block] with block 8 or 16: fill every pixel with `lanes`, or add all pixels to
+// `lanes`.
 void fillPixels(const float* lanes, float* pixels, std::int64_t count, std::int64_t block);
 void addPixels(const float* pixels, double* lanes, std::int64_t count, std::int64_t block);
 
@@ -53,8 +56,9 @@ struct AdamStep {
 };
 void adamUpdate(const AdamStep& step, float* weights, const float* gradient, float* firstMoment, float* secondMoment, std::int64_t count);
 
-// One row of a max pool's results, pixels of 8 or 16 channels: the largest of each window that lies in the input, the first of equals,
-// NaN over numbers, and its place in the window; -infinity and 255 where none does.
+// One row of a max pool's results, pixels of 8 or 16 channels: the largest of each window that lies
+// in the input, the first of equals, NaN over numbers, and its place in the window; -infinity and
+// 255 where none does.
 struct PoolRow {
   const float* source;  // of the plane
   std::int64_t top;     // the window's first row, which may lie outside
@@ -62,17 +66,19 @@ struct PoolRow {
 };
 void maxPoolRow(const PoolRow& row, float* values, std::uint8_t* indices, std::int64_t block);
 
-// One row of pixels through one matrix [lanes of q][block lanes of r], for block 8 or 16 (the r lanes of a pixel lie together):
-// result[p * resultStep + r] += sum_q operand[p * pixelStep + q * laneStep] * matrix[q][r].
+// One row of pixels through one matrix [lanes of q][block lanes of r], for block 8 or 16 (the r
+// lanes of a pixel lie together): result[p * resultStep + r] += sum_q operand[p * pixelStep + q *
+// laneStep] * matrix[q][r].
 struct MatrixRow {
   const float* operand;
   std::int64_t pixelStep, laneStep, lanes, count;
 };
 void multiplyRow(const MatrixRow& row, const float* matrix, float* result, std::int64_t resultStep, std::int64_t block);
 
-// The gradient of the matrix, over several rows: matrix[q][r] += sum over y, p of
-// operand[y * rowStep + p * pixelStep + q * laneStep] * gradient[y * gradientRowStep + p * block + r]. Each is summed in float and added in
-// double: a sum over millions of pixels keeps its digits when it is cut into short ones.
+// The gradient of the matrix, over several rows: matrix[q][r] += sum over y, p of operand[y *
+// rowStep + p * pixelStep + q * laneStep] * gradient[y * gradientRowStep + p * block + r]. Each is
+// summed in float and added in double: a sum over millions of pixels keeps its digits when it is
+// cut into short ones.
 struct GradientRows {
   const float* operand;
   std::int64_t rowStep, pixelStep, laneStep, lanes;

@@ -7,7 +7,8 @@
 
 namespace tilefold::cpu {
 
-// Outputs [begin, end) of a tap whose input lies in the tile; output p reads input p * stride + shift.
+// Outputs [begin, end) of a tap whose input lies in the tile; output p reads input p * stride +
+// shift.
 struct TapRange {
   std::int64_t begin, end, shift;
 };

@@ -20,7 +20,8 @@ Correlation correlationOf(KernelKind kind, const Convolution& c) {
 
 Gradient gradientOf(const Convolution& c) { return {c.batch, sourceOf(c), destinationOf(c), c.padTop, c.padLeft, weightStrides(c)}; }
 
-// Whether 16 output channels that lie together in a transform are equally far apart here, and nothing is padded.
+// Whether 16 output channels that lie together in a transform are equally far apart here, and
+// nothing is padded.
 bool wholeBlocks(Layout layout) {
   const LayoutInfo& info = layoutInfo(layout);
   return !info.transformed() && info.groups == 1 && (info.out == 1 || info.out == lanes);

@@ -7,8 +7,9 @@ namespace {
 
 constexpr std::int64_t chunkChannels = mostVectors * lanes;
 
-// Threads take blocks of tiles of their own where a cache holds the weights that each reads; else all work on one block, on different
-// channels of its result, so that large weights are read once a block. The smaller the weights, the smaller the block may be.
+// Threads take blocks of tiles of their own where a cache holds the weights that each reads; else
+// all work on one block, on different channels of its result, so that large weights are read once a
+// block. The smaller the weights, the smaller the block may be.
 struct Blocking {
   bool shared;
   std::int64_t tiles, blocks;

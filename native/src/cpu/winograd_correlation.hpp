@@ -1,4 +1,5 @@
-// The forward convolution and the gradient of its input, which is a convolution of the other's with flipped weights.
+// The forward convolution and the gradient of its input, which is a convolution of the other's with
+// flipped weights.
 #pragma once
 #include "launch.hpp"
 #include "winograd_tiles.hpp"
@@ -13,7 +14,8 @@ struct Correlation {
 
 std::int64_t correlationScratchFloats(const Correlation& c, int threads);
 
-// `weights` are transformed, `bias` (by result channel) may be null. Negative results are multiplied by `slope`.
+// `weights` are transformed, `bias` (by result channel) may be null. Negative results are
+// multiplied by `slope`.
 struct CorrelationOperands {
   const float *operand, *weights, *bias;
   float *result, *scratch;
@@ -21,7 +23,8 @@ struct CorrelationOperands {
 };
 void correlate(const Correlation& c, int threads, const CorrelationOperands& operands);
 
-// Where the transformed weights of `mostVectors` result channel blocks begin, and the vectors that they have.
+// Where the transformed weights of `mostVectors` result channel blocks begin, and the vectors that
+// they have.
 std::int64_t weightChunks(std::int64_t resultChannels);
 std::int64_t chunkVectors(std::int64_t resultChannels, std::int64_t chunk);
 std::int64_t chunkOffset(std::int64_t operandChannels, std::int64_t chunk);

@@ -5,9 +5,10 @@
 namespace tilefold::cpu::winograd {
 namespace {
 
-// Channels go in pairs of chunks, so that the sums at the 36 positions stay in a cache. Tiles go in runs: a run's products are summed in
-// float, and from its end on in double, since one float sum over millions of tiles would lose its digits. Where the pairs are few, the
-// runs are cut into parts that threads take side by side; nothing of this depends on the number of threads.
+// Channels go in pairs of chunks, so that the sums at the 36 positions stay in a cache. Tiles go in
+// runs: a run's products are summed in float, and from its end on in double, since one float sum
+// over millions of tiles would lose its digits. Where the pairs are few, the runs are cut into
+// parts that threads take side by side; nothing of this depends on the number of threads.
 constexpr std::int64_t blockTiles = 24, mostRunTiles = 1008, leastPartTiles = 72;
 constexpr std::int64_t outVectors = mostVectors, inBlocks = 4;
 constexpr std::int64_t wantedTasks = 16;

@@ -1,5 +1,5 @@
-// The gradient of the weights: the transforms of the source and of the gradient are multiplied and summed over all tiles, position by
-// position, and what stands there goes back to the 9 taps.
+// The gradient of the weights: the transforms of the source and of the gradient are multiplied and
+// summed over all tiles, position by position, and what stands there goes back to the 9 taps.
 #pragma once
 #include "launch.hpp"
 #include "strides.hpp"

@@ -9,7 +9,8 @@ typedef float Vector __attribute__((vector_size(lanes * sizeof(float)), aligned(
 
 TILEFOLD_INLINE const Vector& at(const float* address) { return *reinterpret_cast<const Vector*>(address); }
 TILEFOLD_INLINE Vector& at(float* address) { return *reinterpret_cast<Vector*>(address); }
-// GCC would fold a load into each product that uses it, and the loads then take longer than the products.
+// GCC would fold a load into each product that uses it, and the loads then take longer than the
+// products.
 TILEFOLD_INLINE void loadOnce(const float* address, Vector& value) { value = *reinterpret_cast<const volatile Vector*>(address); }
 
 // The points +-a and +-b, and what the transforms hold of them.
@@ -70,7 +71,8 @@ TILEFOLD_INLINE void tapsFromPoints(const Vector (&m)[6], Vector (&g)[3]) {
   g[2] = a2 * sumA + b2 * sumB + m[5];
 }
 
-// A separable transform: columns first, then rows. `load(i, j)` and `store(i, j, vector)` say where the elements are.
+// A separable transform: columns first, then rows. `load(i, j)` and `store(i, j, vector)` say where
+// the elements are.
 template <int From, int To, class Load, class Along, class Store>
 TILEFOLD_INLINE void transformBothWays(const Load& load, const Along& along, const Store& store) {
   Vector half[To][From];

@@ -1,6 +1,7 @@
-// The arithmetic of Winograd's F(4x4, 3x3) on 16 channels at a time (Lavin and Gray 2015, arXiv 1509.09308), at the points 0, 5/8, -5/8,
-// 3/2, -3/2 and infinity: the usual 1 and 2 round twice as coarsely, and every constant of the transforms of pixels is still exact.
-// Compiled for several instruction sets like vector_loops.hpp; each result depends on nothing but its operands.
+// The arithmetic of Winograd's F(4x4, 3x3) on 16 channels at a time (Lavin and Gray 2015, arXiv
+// 1509.09308), at the points 0, 5/8, -5/8, 3/2, -3/2 and infinity: the usual 1 and 2 round twice as
+// coarsely, and every constant of the transforms of pixels is still exact. Compiled for several
+// instruction sets like vector_loops.hpp; each result depends on nothing but its operands.
 #pragma once
 #include <cstdint>
 
@@ -17,7 +18,8 @@ constexpr std::int64_t groupFloats = groupTiles * lanes;
 
 // 6x6 pixels of 16 channels -> one vector a position, `positionStride` floats apart.
 void transformWindow(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride);
-// 4x4 pixels of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum` (16 floats).
+// 4x4 pixels of a gradient likewise, by the transpose of `restoreTile`. Adds the pixels to `sum`
+// (16 floats).
 void transformGradient(const float* pixels, std::int64_t rowStride, float* transformed, std::int64_t positionStride, float* sum);
 // 9 taps of 16 pairs of channels, 16 floats each.
 void transformTaps(const float* weights, float* transformed, std::int64_t positionStride);
@@ -31,8 +33,9 @@ void restoreTile(const float* products, std::int64_t positionStride, const Finis
 // Products at the positions -> 9 taps, added in double: sums[tap * tapStride + lane].
 void restoreTaps(const float* products, std::int64_t positionStride, double* sums, std::int64_t tapStride);
 
-// At one position: result[tile][vector][16] = sum over channels c of operand(tile, c) * weights[c][vector][16].
-// Operands are in groups of 6 tiles: [group][channel block][tile of group][16].
+// At one position: result[tile][vector][16] = sum over channels c of operand(tile, c) *
+// weights[c][vector][16]. Operands are in groups of 6 tiles: [group][channel block][tile of
+// group][16].
 struct Product {
   const float *weights, *operand;
   float* result;
@@ -41,7 +44,8 @@ struct Product {
 };
 void multiply(const Product& product);
 
-// At one position: result[c][vector][16] += sum over tiles of operand(tile, c) * gradient[tile][vector][16]; the sum is formed first.
+// At one position: result[c][vector][16] += sum over tiles of operand(tile, c) *
+// gradient[tile][vector][16]; the sum is formed first.
 struct GradientProduct {
   const float *operand, *gradient;
   float* result;

@@ -1,4 +1,5 @@
-// An activation in nChw16c, and the tiles that its plane is cut into: one numbering over the images, rows and columns of a batch.
+// An activation in nChw16c, and the tiles that its plane is cut into: one numbering over the
+// images, rows and columns of a batch.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -46,7 +47,8 @@ class Block {
   std::array<Place, mostTiles> places_;
 };
 
-// A square of pixels of one block of channels: where they are, or a copy with zeros for those outside the plane.
+// A square of pixels of one block of channels: where they are, or a copy with zeros for those
+// outside the plane.
 template <std::int64_t Size>
 class Square {
  public:
@@ -75,8 +77,9 @@ class Square {
   alignas(64) float copy_[Size * Size * lanes];
 };
 
-// Where the transforms of a block's tiles lie: [position][group of tiles][block of channels][tile of the group][16]. The gap after each
-// position keeps them from all falling to the same lines of the cache.
+// Where the transforms of a block's tiles lie: [position][group of tiles][block of channels][tile
+// of the group][16]. The gap after each position keeps them from all falling to the same lines of
+// the cache.
 struct Transformed {
   std::int64_t tiles, blocks;
   std::int64_t positionStride() const { return tiles * blocks * lanes + lanes; }
@@ -90,8 +93,8 @@ inline void clear(float* transformed, std::int64_t positionStride) {
   for (std::int64_t p = 0; p < positions; ++p) std::memset(transformed + p * positionStride, 0, lanes * sizeof(float));
 }
 
-// Transforms one block of channels of each tile's window, which begins `top` rows and `left` columns before the tile; the tiles that are
-// missing in the last group become zero.
+// Transforms one block of channels of each tile's window, which begins `top` rows and `left`
+// columns before the tile; the tiles that are missing in the last group become zero.
 inline void transformBlock(const Planes& planes, const float* pixels, const Block& tiles, std::int64_t top, std::int64_t left,
                            std::int64_t channelBlock, const Transformed& layout, std::int64_t layoutBlock, float* transformed) {
   for (std::int64_t tile = 0; tile < tiles.count(); ++tile) {

@@ -18,7 +18,8 @@ constexpr int together = packBytes / sizeof(T);  // elements of one access
 // Channels innermost: always so where a channel has one pixel.
 bool innermost(Layout layout, std::int64_t pixels) { return layout == Layout::nhwc || pixels == 1; }
 
-// Elements of a channel lie `pixels` next to each other, those of `channels` channels one after another; `count` packs of n.
+// Elements of a channel lie `pixels` next to each other, those of `channels` channels one after
+// another; `count` packs of n.
 template <int n, class T>
 __global__ void addBias(T* values, const float* bias, float slope, std::uint32_t channels, std::uint32_t pixels, std::uint32_t count) {
   const int step = pixels == 1 ? 1 : 0;  // from an element's bias to the next element's
@@ -52,7 +53,8 @@ __device__ double addRows(double (&sums)[rows * columns], unsigned index, double
   return sums[index];
 }
 
-// sums[slice][channel] of planes [batch][channels][pixels]; pixels and the elements of a slice are counted in packs of n.
+// sums[slice][channel] of planes [batch][channels][pixels]; pixels and the elements of a slice are
+// counted in packs of n.
 template <int n, class T, class Sum>
 __global__ void sumPlanes(const T* values, Sum* sums, std::uint32_t batch, std::uint32_t channels, std::uint32_t pixels,
                           std::uint32_t perSlice) {
@@ -93,7 +95,8 @@ std::int64_t quotientUp(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 
 unsigned columnBlocks(std::int64_t channels) { return static_cast<unsigned>(quotientUp(channels, warpThreads)); }
 
-// Parts of which a channel's sum is made: more give more blocks, each with 4096 elements or more to add.
+// Parts of which a channel's sum is made: more give more blocks, each with 4096 elements or more to
+// add.
 std::int64_t slicesOf(Layout layout, std::int64_t batch, std::int64_t channels, std::int64_t pixels) {
   const bool columns = innermost(layout, pixels);
   const std::int64_t blocks = columns ? columnBlocks(channels) : channels, perBlock = columns ? 4096 / warpThreads : 4096;

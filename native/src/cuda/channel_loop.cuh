@@ -1,5 +1,5 @@
-// Kernels that visit the elements of a tile, plain or nhwc, with constants of their channels, which a block finds once for all its
-// elements.
+// Kernels that visit the elements of a tile, plain or nhwc, with constants of their channels, which
+// a block finds once for all its elements.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "divisor.cuh"
@@ -98,8 +98,9 @@ void visitByPlanes(const Context& context, const char* name, const Tile& t, cons
                PlaneBlocks{count, perBlock, pixels, Divisor(pixels), Divisor(t.channels)}, of, body);
 }
 
-// body(pack, i, constants) for packs that begin at element i and cover the tile; constants(k) is what of(image, channel) gave for element
-// i + k, with any image where `perImage` does not hold. `pack` is empty, as forEachPack's.
+// body(pack, i, constants) for packs that begin at element i and cover the tile; constants(k) is
+// what of(image, channel) gave for element i + k, with any image where `perImage` does not hold.
+// `pack` is empty, as forEachPack's.
 template <class Of, class Body>
 void forEachOfChannels(const Context& context, const char* name, const Tile& t, bool perImage, std::initializer_list<const void*> addresses,
                        const Of& of, const Body& body) {

@@ -1,4 +1,5 @@
-// Virtual addressing on the GPU (../chunked_arena.hpp is the machine's own): a range of addresses to which chunks of memory are mapped.
+// Virtual addressing on the GPU (../chunked_arena.hpp is the machine's own): a range of addresses
+// to which chunks of memory are mapped.
 #pragma once
 #include <cstddef>
 #include <set>
@@ -11,7 +12,8 @@ namespace tilefold::cuda {
 
 class ChunkedMemory {
  public:
-  // `bytes` of memory for the whole chunks that they hold. Throws NoMemory, or Failure where chunks are none that the GPU maps.
+  // `bytes` of memory for the whole chunks that they hold. Throws NoMemory, or Failure where chunks
+  // are none that the GPU maps.
   ChunkedMemory(const Chunks& chunks, std::size_t bytes);
   ChunkedMemory(const ChunkedMemory&) = delete;
   ChunkedMemory& operator=(const ChunkedMemory&) = delete;
@@ -22,7 +24,8 @@ class ChunkedMemory {
   std::size_t wholeBytes() const { return chunks_.size() * chunkBytes_; }
   std::size_t chunkBytes() const { return chunkBytes_; }
 
-  // All three in whole chunks, as the decoder has proven. Nothing that was queued before may touch what is unmapped. Throws Failure.
+  // All three in whole chunks, as the decoder has proven. Nothing that was queued before may touch
+  // what is unmapped. Throws Failure.
   void map(std::size_t address, std::size_t memory, std::size_t bytes) { addresses_.map(address, chunks_, memory, bytes); }
   void unmap(std::size_t address, std::size_t bytes) { addresses_.unmap(address, bytes); }
   // Takes away what a run that did not end left mapped.

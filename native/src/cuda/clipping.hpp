@@ -1,4 +1,5 @@
-// Clipping of gradients by their norm. Semantics: reference/clipping.hpp; here the sum of squares is read on the device.
+// Clipping of gradients by their norm. Semantics: reference/clipping.hpp; here the sum of squares
+// is read on the device.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "context.hpp"

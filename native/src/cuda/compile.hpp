@@ -7,8 +7,8 @@
 
 namespace tilefold::cuda {
 
-// A launch enqueues on context.compute; `context` outlives the kernel. Throws Failure for a kind that is not its own and for layouts other
-// than plain, nhwc (activations) and ohwi (weights).
+// A launch enqueues on context.compute; `context` outlives the kernel. Throws Failure for a kind
+// that is not its own and for layouts other than plain, nhwc (activations) and ohwi (weights).
 std::unique_ptr<CompiledKernel> compileOwn(const Kernel& kernel, const Context& context);
 
 }  // namespace tilefold::cuda

@@ -1,4 +1,5 @@
-// What the kernels of a cuda device share: the stream they are enqueued on, the libraries, and what they read and report on the device.
+// What the kernels of a cuda device share: the stream they are enqueued on, the libraries, and what
+// they read and report on the device.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -8,8 +9,8 @@
 
 namespace tilefold::cuda {
 
-// One image of a step: element (row, column, channel) of the crop, flipped and turned, is pixels[(origin + row * rowStep + column *
-// columnStep) * channels + channel].
+// One image of a step: element (row, column, channel) of the crop, flipped and turned, is
+// pixels[(origin + row * rowStep + column * columnStep) * channels + channel].
 struct ImageBlock {
   const std::uint8_t* pixels;
   std::int64_t channels, origin, rowStep, columnStep;
@@ -35,7 +36,8 @@ struct Fault {
 
 enum class Math { float32, tf32 };  // what products of convolutions and matrices are computed in
 
-// Where the sums of many blocks meet (reduction.cuh). The owner zeroes it once; every kernel leaves `arrived` zero.
+// Where the sums of many blocks meet (reduction.cuh). The owner zeroes it once; every kernel leaves
+// `arrived` zero.
 struct Partials {
   static constexpr int blocks = 1024, sumsPerBlock = 64;
   unsigned arrived[blocks];

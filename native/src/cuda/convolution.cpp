@@ -191,7 +191,8 @@ std::vector<Algorithm> algorithmsOf(const Convolution& c, const Context& context
   return found;
 }
 
-// Of the forward convolution the one that is fastest as the heuristics go, and the first that sums products as they stand.
+// Of the forward convolution the one that is fastest as the heuristics go, and the first that sums
+// products as they stand.
 std::vector<Algorithm> rotatedAlgorithmsOf(const Convolution& c, const Context& context) {
   using Number = ForwardConvolution::Algorithm;
   if (!turns(c)) return {};

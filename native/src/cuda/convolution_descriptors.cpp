@@ -8,13 +8,15 @@ namespace {
 
 constexpr std::int64_t mostConverted = 4;  // channels of a network's input, which is plain whatever follows
 
-// One axis of the source for cuDNN: its extent, the padding on either side, and where the operand begins in it.
+// One axis of the source for cuDNN: its extent, the padding on either side, and where the operand
+// begins in it.
 struct Axis {
   std::int64_t extent, padding, origin;
 };
 
-// The padding before serves on both sides where windows that reach further over the end are none the more. Elsewhere the copy is padded
-// (of a turned convolution it may begin inside the tensor), and ends where the last window does.
+// The padding before serves on both sides where windows that reach further over the end are none
+// the more. Elsewhere the copy is padded (of a turned convolution it may begin inside the tensor),
+// and ends where the last window does.
 Axis axisOf(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t padBefore) {
   const std::int64_t reach = (kernel - 1) * dilation + 1, slack = in + 2 * padBefore - reach;
   if (padBefore >= 0 && slack >= 0 && slack / stride + 1 == out) return {in, padBefore, 0};

@@ -10,7 +10,8 @@ namespace tilefold::cuda {
 
 class ConvolutionDescriptors {
  public:
-  // Throws Failure for layouts that this device does not convolve, and for tensors of 2^31 elements or more, which cuDNN does not take.
+  // Throws Failure for layouts that this device does not convolve, and for tensors of 2^31 elements
+  // or more, which cuDNN does not take.
   ConvolutionDescriptors(const Convolution& c, const Context& context);
 
   cudnn::TensorDescriptor source() const { return source_.get(); }
@@ -18,8 +19,8 @@ class ConvolutionDescriptors {
   cudnn::ConvolutionDescriptor window() const { return window_.get(); }
   cudnn::TensorDescriptor destination() const { return destination_.get(); }
 
-  // The copy of the source that `source` describes, where that is not the operand itself: cuDNN pads alike on both sides and wants
-  // source and destination in one layout.
+  // The copy of the source that `source` describes, where that is not the operand itself: cuDNN
+  // pads alike on both sides and wants source and destination in one layout.
   const std::optional<PadBox>& copy() const { return copy_; }
   std::size_t copyBytes() const;
 

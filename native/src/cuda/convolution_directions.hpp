@@ -1,4 +1,5 @@
-// cuDNN's three directions of a convolution behind one interface: forward, to the source's gradient, to the weights' gradient.
+// cuDNN's three directions of a convolution behind one interface: forward, to the source's
+// gradient, to the weights' gradient.
 #pragma once
 #include <array>
 
@@ -12,8 +13,9 @@ struct ConvolutionTensors {
   std::size_t workspaceBytes;
 };
 
-// Each direction has: Algorithm; `direct`, the algorithms that sum products as they stand, the first of which is algorithm 0 where cuDNN
-// has it; whether an algorithm adds with atomics, in no fixed order; the positions of its operands (-1: none); cuDNN's functions.
+// Each direction has: Algorithm; `direct`, the algorithms that sum products as they stand, the
+// first of which is algorithm 0 where cuDNN has it; whether an algorithm adds with atomics, in no
+// fixed order; the positions of its operands (-1: none); cuDNN's functions.
 
 struct ForwardConvolution {
   using Algorithm = cudnn::ForwardAlgorithm;

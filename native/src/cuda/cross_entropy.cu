@@ -10,7 +10,8 @@ constexpr int rowsAtOnce = 32, lossThreads = warpThreads * rowsAtOnce;  // a war
 
 __device__ bool sound(std::int32_t label, std::int64_t classes) { return label >= 0 && label < classes; }
 
-// Records the first row whose label is no class. The whole block takes part, and every thread learns whether there is one.
+// Records the first row whose label is no class. The whole block takes part, and every thread
+// learns whether there is one.
 __device__ bool findWildLabel(std::int64_t batch, std::int64_t classes, const std::int32_t* labels, Fault* fault) {
   __shared__ unsigned long long wild;
   const auto none = static_cast<unsigned long long>(batch);
@@ -32,8 +33,8 @@ struct Softmax {
   std::int64_t best;
 };
 
-// Every warp of the block takes the row that it is given, or none (null). As std::max_element: a first score that is no number stays the
-// largest, later ones never become it.
+// Every warp of the block takes the row that it is given, or none (null). As std::max_element: a
+// first score that is no number stays the largest, later ones never become it.
 template <class T>
 __device__ Softmax softmaxOf(const T* scores, std::int64_t classes) {
   __shared__ float values[lossThreads];

@@ -1,4 +1,5 @@
-// The part of cuBLAS's C interface (12 and 13 alike) that this uses, declared here as cudnn_api.hpp does.
+// The part of cuBLAS's C interface (12 and 13 alike) that this uses, declared here as cudnn_api.hpp
+// does.
 #pragma once
 #include <cuda_runtime_api.h>
 

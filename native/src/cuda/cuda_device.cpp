@@ -18,7 +18,8 @@ namespace {
 
 using namespace cuda;
 
-// Multiply-adds of one multiprocessor in one cycle, in float32: of a data centre's cards before Hopper half of what they are since.
+// Multiply-adds of one multiprocessor in one cycle, in float32: of a data centre's cards before
+// Hopper half of what they are since.
 double lanesOf(const cudaDeviceProp& gpu) { return gpu.major < 8 || (gpu.major == 8 && gpu.minor == 0) ? 64 : 128; }
 // Tensor cores do about so many times as much.
 constexpr double tf32Cores = 8, bf16Cores = 16;
@@ -87,7 +88,8 @@ class CudaDevice : public Device {
 
   std::size_t indicesBytes(const Kernel& kernel) override { return reference::indicesBytes(decode<Pool>(kernel)); }
 
-  // Tensor cores want a pixel's channels side by side; without them cuDNN's fastest kernels are those for planes.
+  // Tensor cores want a pixel's channels side by side; without them cuDNN's fastest kernels are
+  // those for planes.
   Layout activationLayout(std::int64_t, bool) override { return usesTensorCores() ? Layout::nhwc : Layout::plain; }
 
   WeightLayouts weightLayouts(const Kernel&) override {
@@ -106,7 +108,8 @@ class CudaDevice : public Device {
     DeviceProperties properties;
     properties.name = device.name;
     properties.library = libraries_->versions();
-    // About half of what the data sheet says is what convolutions reach, and four fifths of the memory's rate.
+    // About half of what the data sheet says is what convolutions reach, and four fifths of the
+    // memory's rate.
     properties.flopsPerSecond = 0.5 * 2 * lanesOf(device) * cycles * context_.multiprocessors * timesAsMuch();
     properties.bytesPerSecond = 0.8 * bytes;
     properties.launchSeconds = 3e-6;

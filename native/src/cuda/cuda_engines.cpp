@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* copying = "copying between device and host pool";
 
-// A graph takes memory of the device for each of its nodes: sections of more launches than this are queued anew at each run.
+// A graph takes memory of the device for each of its nodes: sections of more launches than this are
+// queued anew at each run.
 constexpr std::int64_t mostNodes = 1 << 16;
 
 std::int64_t launches(const Code& code) {
@@ -30,7 +31,8 @@ std::int64_t launches(const Code& code) {
   return sum;
 }
 
-// Of the strides of a copy in two dimensions, in bytes: 2 GiB, which channels of 23,171 x 23,171 numbers pass.
+// Of the strides of a copy in two dimensions, in bytes: 2 GiB, which channels of 23,171 x 23,171
+// numbers pass.
 std::int64_t pitchLimit() {
   int bytes = 0;
   check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxPitch, 0), "asking the GPU");
@@ -111,7 +113,8 @@ class CudaEngines : public Engines {
     if (arena_.chunks()) arena_.chunks()->reset();
     recording_ = &recordings_[section.name];
     if (recording_->executable) return std::nullopt;
-    // Once as it comes: libraries prepare themselves in their first calls, which cannot be captured.
+    // Once as it comes: libraries prepare themselves in their first calls, which cannot be
+    // captured.
     capturing_ = recording_->hasRun && !recording_->refused && !timed_ && !arena_.chunks() && launches(section.code) <= mostNodes;
     if (events_.size() < section.eventCount) events_.resize(section.eventCount);
     for (Event& event : events_)
@@ -235,7 +238,8 @@ class CudaEngines : public Engines {
   bool surroundingsIntact() const override { return true; }
 
  private:
-  // A section as it ran before: whether to its end, the graph of its second run, and whether it can be none.
+  // A section as it ran before: whether to its end, the graph of its second run, and whether it can
+  // be none.
   struct Recording {
     bool hasRun = false, refused = false;
     ExecutableGraph executable;

@@ -1,4 +1,5 @@
-// A program on an NVIDIA GPU: the arena from the driver, the host pool pinned, three streams, and a graph of each section that runs again.
+// A program on an NVIDIA GPU: the arena from the driver, the host pool pinned, three streams, and a
+// graph of each section that runs again.
 #pragma once
 #include <memory>
 
@@ -7,7 +8,8 @@
 
 namespace tilefold::cuda {
 
-// The context outlives them; its step and fault are set while they live, so a context has but one. Throws NoMemory or Failure.
+// The context outlives them; its step and fault are set while they live, so a context has but one.
+// Throws NoMemory or Failure.
 std::unique_ptr<Engines> makeCudaEngines(const Spaces& spaces, double linkBytesPerSecond, Context& context);
 
 }  // namespace tilefold::cuda

@@ -1,5 +1,6 @@
-// The part of cuDNN 9's C interface that this uses, declared here so that a build needs no headers of cuDNN: the library is opened at
-// run time (libraries.hpp). test/cuda_headers_test.cpp holds every value and signature against the real headers.
+// The part of cuDNN 9's C interface that this uses, declared here so that a build needs no headers
+// of cuDNN: the library is opened at run time (libraries.hpp). test/cuda_headers_test.cpp holds
+// every value and signature against the real headers.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -16,7 +17,8 @@ enum class Status : int { success = 0 };
 enum class DataType : int { float32 = 0, bfloat16 = 9 };
 enum class TensorFormat : int { nchw = 0, nhwc = 1 };
 enum class ConvolutionMode : int { crossCorrelation = 1 };
-// `standard` allows tf32 products of float32 values, `tensorCores` products of values as they are stored.
+// `standard` allows tf32 products of float32 values, `tensorCores` products of values as they are
+// stored.
 enum class MathType : int { standard = 0, tensorCores = 1, fma = 3 };
 enum class Determinism : int { deterministic = 1 };
 
@@ -34,7 +36,8 @@ enum class ForwardAlgorithm : int {
 enum class BackwardDataAlgorithm : int { atomic, implicitGemm, fft, fftTiling, winograd, winogradNonfused, count };
 enum class BackwardFilterAlgorithm : int { atomic, implicitGemm, fft, atomicPrecomputed, winograd, winogradNonfused, fftTiling, count };
 
-// What a heuristic says of an algorithm; cuDNN has one such struct a direction, alike but for the type of `algorithm`.
+// What a heuristic says of an algorithm; cuDNN has one such struct a direction, alike but for the
+// type of `algorithm`.
 template <class Algorithm>
 struct Performance {
   Algorithm algorithm;

@@ -1,4 +1,5 @@
-// Division by a number that stays the same for a whole launch: a multiplication and a shift (Granlund, Montgomery 1994).
+// Division by a number that stays the same for a whole launch: a multiplication and a shift
+// (Granlund, Montgomery 1994).
 #pragma once
 #include <cstdint>
 
@@ -11,7 +12,8 @@ struct Division {
 // Of dividends from 0 to 2^63 - 1.
 class Divisor {
  public:
-  // With 2^(shift - 1) < divisor <= 2^shift, multiplier = floor(2^(63 + shift) / divisor) + 1 is off by too little to change a quotient.
+  // With 2^(shift - 1) < divisor <= 2^shift, multiplier = floor(2^(63 + shift) / divisor) + 1 is
+  // off by too little to change a quotient.
   explicit Divisor(std::int64_t divisor) : divisor_(divisor) {
     while ((std::uint64_t{1} << shift_) < static_cast<std::uint64_t>(divisor)) ++shift_;
     multiplier_ = static_cast<std::uint64_t>((Wide{1} << (63 + shift_)) / static_cast<std::uint64_t>(divisor)) + 1;

@@ -1,4 +1,5 @@
-// The part of CUDA's driver interface that maps memory to addresses, found in the driver at run time: nothing links to it.
+// The part of CUDA's driver interface that maps memory to addresses, found in the driver at run
+// time: nothing links to it.
 #pragma once
 #include <cuda.h>
 

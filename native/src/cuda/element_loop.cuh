@@ -84,8 +84,9 @@ __global__ void __launch_bounds__(blockThreads) visitPacksOf(std::int64_t packs,
   visitPacks<width>(packs, count, body);
 }
 
-// body(pack, i) for packs that begin at element i and cover all `count` elements; `pack` is empty, its width what fills 16 bytes of
-// type T as far as every address that it is loaded from or stored to allows (null ones do), else 1.
+// body(pack, i) for packs that begin at element i and cover all `count` elements; `pack` is empty,
+// its width what fills 16 bytes of type T as far as every address that it is loaded from or stored
+// to allows (null ones do), else 1.
 template <class T = float, class Body>
 void forEachPack(const Context& context, const char* name, std::int64_t count, std::initializer_list<const void*> addresses,
                  const Body& body) {

@@ -9,7 +9,8 @@
 namespace tilefold::cuda {
 namespace {
 
-// An expression that is not compiled: every thread goes through its steps, which come with the launch.
+// An expression that is not compiled: every thread goes through its steps, which come with the
+// launch.
 class Interpreted {
  public:
   explicit Interpreted(const std::vector<double>& code) {

@@ -1,4 +1,5 @@
-// Pointwise functions of tiles from their expressions, computed in float32. Semantics: reference/expression.hpp.
+// Pointwise functions of tiles from their expressions, computed in float32. Semantics:
+// reference/expression.hpp.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "../reference/expression.hpp"

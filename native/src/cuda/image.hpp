@@ -1,4 +1,5 @@
-// Tiles of the step's uint8 images, normalised as they are loaded, plain or nhwc. Semantics: reference/image.hpp.
+// Tiles of the step's uint8 images, normalised as they are loaded, plain or nhwc. Semantics:
+// reference/image.hpp.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "../reference/pointwise.hpp"

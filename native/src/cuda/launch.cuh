@@ -4,7 +4,8 @@
 
 namespace tilefold::cuda {
 
-// Enqueues kernel(arguments...). Not by <<<>>>, which is no C++: tests compile kernels for the processor too (test/emulated_cuda).
+// Enqueues kernel(arguments...). Not by <<<>>>, which is no C++: tests compile kernels for the
+// processor too (test/emulated_cuda).
 template <class... Parameters, class... Arguments>
 void launchGrid(cudaStream_t stream, const char* name, void (*kernel)(Parameters...), dim3 blocks, unsigned threads,
                 const Arguments&... arguments) {

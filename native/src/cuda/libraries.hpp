@@ -19,13 +19,15 @@ struct Destroy {
 template <class Object, class Status>
 using Owned = std::unique_ptr<std::remove_pointer_t<Object>, Destroy<Object, Status>>;
 
-// Bytes of device memory that cuBLAS works in, as it recommends; a buffer of its own makes its sums the same at every launch.
+// Bytes of device memory that cuBLAS works in, as it recommends; a buffer of its own makes its sums
+// the same at every launch.
 constexpr std::size_t blasWorkspaceBytes(int computeCapability) { return std::size_t{computeCapability >= 9 ? 32U : 4U} << 20; }
 
 class Libraries {
  public:
-  // Of the current CUDA device; what is launched through the handles is enqueued on `compute`. Throws Failure when a library is missing
-  // or too old, and NoMemory when the device has no room for cuBLAS's workspace.
+  // Of the current CUDA device; what is launched through the handles is enqueued on `compute`.
+  // Throws Failure when a library is missing or too old, and NoMemory when the device has no room
+  // for cuBLAS's workspace.
   explicit Libraries(cudaStream_t compute);
 
   const cudnn::Api& dnn() const { return dnn_; }

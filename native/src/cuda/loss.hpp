@@ -1,5 +1,6 @@
-// Losses. Semantics: reference/loss.hpp; what is summed is summed in double, the cross entropy row after row. A label outside the classes
-// is recorded in context.fault before anything is written, and nothing is.
+// Losses. Semantics: reference/loss.hpp; what is summed is summed in double, the cross entropy row
+// after row. A label outside the classes is recorded in context.fault before anything is written,
+// and nothing is.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "context.hpp"

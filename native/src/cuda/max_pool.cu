@@ -64,7 +64,8 @@ void forwardOf(const Context& context, const Pool& p, const T* source, T* destin
   });
 }
 
-// n outputs of a row at once. Windows tile the input, so row r of all outputs lies below rows 2 r and 2 r + 1 of all inputs.
+// n outputs of a row at once. Windows tile the input, so row r of all outputs lies below rows 2 r
+// and 2 r + 1 of all inputs.
 template <int n, class T>
 void forwardPairs(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* indices) {
   const Divisor byColumns(p.outWidth / n), byRows(p.outHeight);
@@ -87,7 +88,8 @@ void forwardPairs(const Context& context, const Pool& p, const T* source, T* des
   });
 }
 
-// What flows back to a pixel: the gradient where it won. Winners that are no pixel of the plane are a fault.
+// What flows back to a pixel: the gradient where it won. Winners that are no pixel of the plane are
+// a fault.
 template <int n>
 struct Won {
   Pack<float, n> gradient;

@@ -1,4 +1,5 @@
-// Max pooling, plain or nhwc; indices (int32) lie as the outputs do. Semantics: reference/pooling.hpp.
+// Max pooling, plain or nhwc; indices (int32) lie as the outputs do. Semantics:
+// reference/pooling.hpp.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "../maxima.hpp"
@@ -10,7 +11,8 @@ namespace tilefold::cuda {
 template <class T>
 void maxPoolForward(const Context& context, const Pool& p, const T* source, T* destination, std::int32_t* indices);
 
-// Every input pixel gathers from the windows that may have chosen it. Winners outside the plane are a fault where a window sees pixels.
+// Every input pixel gathers from the windows that may have chosen it. Winners outside the plane are
+// a fault where a window sees pixels.
 template <class T>
 void maxPoolBackward(const Context& context, const Pool& p, const T* destinationGradient, const std::int32_t* indices,
                      T* sourceGradient);

@@ -1,4 +1,5 @@
-// Pixel shuffles and padding of tiles, plain or nhwc. Semantics: reference/movement.hpp; every result gathers what it is made of.
+// Pixel shuffles and padding of tiles, plain or nhwc. Semantics: reference/movement.hpp; every
+// result gathers what it is made of.
 #pragma once
 #include "../padding.hpp"
 #include "context.hpp"

@@ -1,5 +1,5 @@
-// Statistics of a tile, and normalisation by them. Semantics: reference/normalisation.hpp; sums are made in double in an order that the
-// shape and the operands' alignment decide.
+// Statistics of a tile, and normalisation by them. Semantics: reference/normalisation.hpp; sums are
+// made in double in an order that the shape and the operands' alignment decide.
 #pragma once
 #include "../normalisation.hpp"
 #include "context.hpp"

@@ -5,7 +5,8 @@
 namespace tilefold::cuda {
 namespace {
 
-// A channel's gradient: gradient * y's + source * (x - mean) + constant, where y's has passed the rectifier.
+// A channel's gradient: gradient * y's + source * (x - mean) + constant, where y's has passed the
+// rectifier.
 struct GradientConstants {
   Normaliser<float> normaliser;
   float gradient, source, constant;

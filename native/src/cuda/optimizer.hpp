@@ -1,4 +1,5 @@
-// Updates of weights, in place. Semantics: reference/optimizer.hpp; learning rate and step number are the device's.
+// Updates of weights, in place. Semantics: reference/optimizer.hpp; learning rate and step number
+// are the device's.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "context.hpp"

@@ -12,7 +12,8 @@ struct Rows {
   std::uint32_t height, width;
 };
 
-// Row y, column x of a destination's plane is row y - top, column x - left of the source's, zero outside.
+// Row y, column x of a destination's plane is row y - top, column x - left of the source's, zero
+// outside.
 template <class Vector>
 __global__ void shift(const Vector* source, Vector* destination, Rows from, Rows to, std::int32_t top, std::int32_t left,
                       std::uint32_t count) {
@@ -33,7 +34,8 @@ struct Strides {
   std::uint32_t channel, pixel;
 };
 
-// The same from one layout to another, all channels of a pixel at once: threads of a warp share the lines that they write.
+// The same from one layout to another, all channels of a pixel at once: threads of a warp share the
+// lines that they write.
 template <class T>
 __global__ void shiftPixels(const T* source, T* destination, Rows from, Rows to, Strides fromStrides, Strides toStrides,
                             std::uint32_t channels, std::int32_t top, std::int32_t left, std::uint32_t count) {

@@ -1,4 +1,5 @@
-// Copies of activations with another border: cuDNN pads alike on both sides only, so other padding is copied in first.
+// Copies of activations with another border: cuDNN pads alike on both sides only, so other padding
+// is copied in first.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -9,9 +10,10 @@
 
 namespace tilefold::cuda {
 
-// A tensor [batch, channels, height, width] and its padded copy [batch, channels, paddedHeight, paddedWidth], in which element (0, 0) lies
-// at (top, left), which may be negative. The copy need not reach the tensor's last rows and columns. Layouts are plain or nhwc; of tensors
-// that have one each, the channels are few. At most 2^31 - 1 elements each.
+// A tensor [batch, channels, height, width] and its padded copy [batch, channels, paddedHeight,
+// paddedWidth], in which element (0, 0) lies at (top, left), which may be negative. The copy need
+// not reach the tensor's last rows and columns. Layouts are plain or nhwc; of tensors that have one
+// each, the channels are few. At most 2^31 - 1 elements each.
 struct PadBox {
   Layout layout, paddedLayout;
   std::int64_t batch, channels, height, width, paddedHeight, paddedWidth, top, left;

@@ -7,10 +7,12 @@
 namespace tilefold::cuda {
 namespace {
 
-// A pixel is the work of `lanes` threads: of one where the scores of a class lie side by side, of more where those of a pixel do.
+// A pixel is the work of `lanes` threads: of one where the scores of a class lie side by side, of
+// more where those of a pixel do.
 constexpr std::int64_t fewClasses = 6, mostOfEight = 64;
 
-// Where the scores of a tile's pixels and their classes are; pixels of all images are counted in one go.
+// Where the scores of a tile's pixels and their classes are; pixels of all images are counted in
+// one go.
 class Pixels {
  public:
   explicit Pixels(const PlacedTile& t)
@@ -51,7 +53,8 @@ struct Labels {
   std::int64_t classes, ignored;
   Fault* fault;
 
-  // Of a pixel that counts its class. A wrong label is recorded and does not count. Read once: what was checked is what is used.
+  // Of a pixel that counts its class. A wrong label is recorded and does not count. Read once: what
+  // was checked is what is used.
   __device__ std::int32_t at(std::int64_t offset) const {
     const std::int32_t label = *static_cast<const volatile std::int32_t*>(labels + offset);
     if (label == ignored) return uncounted;
@@ -64,7 +67,8 @@ struct Labels {
   }
 };
 
-// The largest score so far and the first class that has it; a first score that is no number stays, later ones never become it.
+// The largest score so far and the first class that has it; a first score that is no number stays,
+// later ones never become it.
 struct Largest {
   float score;
   std::int64_t place;
@@ -158,7 +162,8 @@ __global__ void __launch_bounds__(blockThreads) visitPixels(std::int64_t count, 
     body(first + threadIdx.x / lanes);
 }
 
-// body(pixel) by each of the pixel's threads, and beyond the last pixel by those that are left of a block.
+// body(pixel) by each of the pixel's threads, and beyond the last pixel by those that are left of a
+// block.
 template <int lanes, class Body>
 void forEachPixel(const Context& context, const char* name, const Pixels& pixels, const Body& body) {
   launchKernel(context, name, visitPixels<lanes, Body>, blocksFor(context, pixels.count() * lanes), blockThreads, pixels.count(), body);

@@ -1,5 +1,6 @@
-// Softmax cross entropy of every pixel's scores, and their classes; plain or nhwc. Semantics: reference/pixel_loss.hpp. Exponentials are
-// of float32, their sums and the losses in double. A label that is none is recorded in context.fault, and the loss stays as it was.
+// Softmax cross entropy of every pixel's scores, and their classes; plain or nhwc. Semantics:
+// reference/pixel_loss.hpp. Exponentials are of float32, their sums and the losses in double. A
+// label that is none is recorded in context.fault, and the loss stays as it was.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "context.hpp"

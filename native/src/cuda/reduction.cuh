@@ -1,5 +1,5 @@
-// Sums of many terms in double, in an order that the shape and the operands' alignment decide: threads, then blocks, then the blocks'
-// partial sums.
+// Sums of many terms in double, in an order that the shape and the operands' alignment decide:
+// threads, then blocks, then the blocks' partial sums.
 #pragma once
 #include <type_traits>
 
@@ -21,7 +21,8 @@ struct Sums {
   }
 };
 
-// How a sum passes from block to block, and how many terms are loaded before the first is added: what registers hold.
+// How a sum passes from block to block, and how many terms are loaded before the first is added:
+// what registers hold.
 template <class Sum>
 struct Parts;
 template <>
@@ -43,7 +44,8 @@ struct Parts<Sums<n>> {
   }
 };
 
-// Adds what the threads of each lane hold; the sum is the result of lane's thread in row 0. Thread = row * lanes + lane.
+// Adds what the threads of each lane hold; the sum is the result of lane's thread in row 0. Thread
+// = row * lanes + lane.
 template <int lanes, class Sum>
 __device__ Sum sumOfRows(const Sum& value, Sum* shared) {
   shared[threadIdx.x] = value;
@@ -57,7 +59,8 @@ __device__ Sum sumOfRows(const Sum& value, Sum* shared) {
   return sum;
 }
 
-// A block sums one slice of the terms of one group of `lanes` outputs; the last block of a group adds the slices.
+// A block sums one slice of the terms of one group of `lanes` outputs; the last block of a group
+// adds the slices.
 template <int lanes, class Terms, class Finish>
 __global__ void __launch_bounds__(sumThreads)
     sumSlices(std::int64_t outputs, std::int64_t length, std::int64_t slices, Partials* partials, Terms terms, Finish finish) {
@@ -96,9 +99,10 @@ __global__ void __launch_bounds__(sumThreads)
   }
 }
 
-// finish(output, sum of terms(output)(k) over all k below `length`) for every output; a term is a double or Sums. `lanes` outputs are
-// summed side by side: 32 where their terms lie next to each other, 1 where those of one output do. A thread sums `perThread` terms
-// before another block is worth it.
+// finish(output, sum of terms(output)(k) over all k below `length`) for every output; a term is a
+// double or Sums. `lanes` outputs are summed side by side: 32 where their terms lie next to each
+// other, 1 where those of one output do. A thread sums `perThread` terms before another block is
+// worth it.
 template <int lanes, class Terms, class Finish>
 void forEachSum(const Context& context, const char* name, std::int64_t outputs, std::int64_t length, const Terms& terms,
                 const Finish& finish, std::int64_t perThread = termsPerThread) {

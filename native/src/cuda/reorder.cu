@@ -10,7 +10,8 @@ namespace {
 
 constexpr int side = 32, sideRows = blockThreads / side;
 
-// Matrices [rows][columns] to be transposed to [columns][rows]; the last index is contiguous, distances are in elements.
+// Matrices [rows][columns] to be transposed to [columns][rows]; the last index is contiguous,
+// distances are in elements.
 struct Matrices {
   std::int64_t counts[2], sourceStride[2], destinationStride[2];
   std::int64_t rows, columns, sourceRow, destinationRow;
@@ -21,7 +22,8 @@ struct Matrices {
   std::int64_t tiles() const { return counts[0] * counts[1] * rowTiles() * columnTiles(); }
 };
 
-// By tiles through shared memory, so that both sides are read and written along their rows (Ruetsch, Micikevicius 2009).
+// By tiles through shared memory, so that both sides are read and written along their rows
+// (Ruetsch, Micikevicius 2009).
 template <class From, class To>
 __global__ void __launch_bounds__(blockThreads) transposeTiles(Matrices m, std::int64_t tiles, Divisor byColumnTiles, Divisor byRowTiles,
                                                                Divisor byCount, const From* source, To* destination) {
@@ -58,7 +60,8 @@ bool channelsLast(Layout layout, std::int64_t channels) { return layout == Layou
 bool channelsLast(const Tile& t) { return channelsLast(t.layout, t.channels); }
 bool channelsLast(const ChannelRange& range) { return channelsLast(range.layout, range.channels); }
 
-// Channels of one row of a tile as a matrix of the strided tensor; of all its rows where those follow each other.
+// Channels of one row of a tile as a matrix of the strided tensor; of all its rows where those
+// follow each other.
 Matrices matricesOf(const StridedTile& t) {
   const bool whole = t.strideHeight == t.width;
   const std::int64_t row = t.width * t.channels;

@@ -1,4 +1,5 @@
-// Between layouts, between dense tiles and plain strided tensors, and between channels of tiles. Semantics: reference/movement.hpp.
+// Between layouts, between dense tiles and plain strided tensors, and between channels of tiles.
+// Semantics: reference/movement.hpp.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "context.hpp"

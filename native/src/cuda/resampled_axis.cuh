@@ -1,4 +1,5 @@
-// One axis of a resize or an adaptive pool, as resampling.hpp has it, on the device: no tables, and no division by what a launch knows.
+// One axis of a resize or an adaptive pool, as resampling.hpp has it, on the device: no tables, and
+// no division by what a launch knows.
 #pragma once
 #include "../resampling.hpp"
 #include "divisor.cuh"
@@ -6,7 +7,8 @@
 
 namespace tilefold::cuda {
 
-// Output o of the whole axis stands at (step o + shift) / denominator of the inputs, not below 0. Coordinates are those of the tiles.
+// Output o of the whole axis stands at (step o + shift) / denominator of the inputs, not below 0.
+// Coordinates are those of the tiles.
 template <Resampling kind>
 class AxisOfResampling {
  public:
@@ -48,7 +50,8 @@ class AxisOfResampling {
     return {from, from + 2, static_cast<Real>(1 - fraction), static_cast<Real>(fraction)};
   }
 
-  // ResampledAxis::transposed: the outputs from .. to - 1 that read an input, and the weights it has in them.
+  // ResampledAxis::transposed: the outputs from .. to - 1 that read an input, and the weights it
+  // has in them.
   template <class Real>
   struct Outputs {
     std::int64_t from, to;
@@ -94,11 +97,13 @@ class AxisOfResampling {
     if (step_ == 0) return i > 0 ? fullOut_ : 0;
     return distance > 0 ? byStep_(distance + step_ - 1).quotient : 0;
   }
-  // The first whose last input is `i` or one behind it: of nearest the one that stands there, of adaptive the one that reaches over it.
+  // The first whose last input is `i` or one behind it: of nearest the one that stands there, of
+  // adaptive the one that reaches over it.
   __device__ std::int64_t firstTo(std::int64_t i) const {
     return kind == Resampling::nearest ? firstFrom(i) : byStep_(i * denominator_).quotient;
   }
-  // The first that stands behind input i - 1: it is made of `i`, and so are those up to the next input.
+  // The first that stands behind input i - 1: it is made of `i`, and so are those up to the next
+  // input.
   __device__ std::int64_t firstAfter(std::int64_t i) const {
     const std::int64_t distance = (i - 1) * denominator_ - shift_;
     if (i == 0) return 0;

@@ -11,8 +11,8 @@ namespace {
 // Windows of so many terms are summed by a block, not by a thread.
 constexpr std::int64_t largeWindow = 256;
 
-// Up to packWidth channels of a pixel are worked on at once, so that what the pixel is made of is found once for all of them: channels that
-// lie side by side of nhwc, planes of any image of plain.
+// Up to packWidth channels of a pixel are worked on at once, so that what the pixel is made of is
+// found once for all of them: channels that lie side by side of nhwc, planes of any image of plain.
 class Bundles {
  public:
   struct Bundle {
@@ -76,7 +76,8 @@ struct Plane {
   __host__ __device__ std::int64_t pixels() const { return height * width; }
 };
 
-// Every result is the sum of its terms in `operand`; rowTerms and columnTerms give a coordinate's. What a row adds up to is of type Part.
+// Every result is the sum of its terms in `operand`; rowTerms and columnTerms give a coordinate's.
+// What a row adds up to is of type Part.
 template <bool packed, class Part, class RowTerms, class ColumnTerms, class T>
 void gather(const Context& context, const char* name, const Bundles& bundles, const Plane& from, const Plane& to, const RowTerms& rowTerms,
             const ColumnTerms& columnTerms, const T* operand, T* result) {
@@ -104,7 +105,8 @@ void gather(const Context& context, const char* name, const Bundles& bundles, co
   });
 }
 
-// The terms of one output of an adaptive pool: columns and rows of the widest window, of which its own may have fewer.
+// The terms of one output of an adaptive pool: columns and rows of the widest window, of which its
+// own may have fewer.
 template <class T>
 struct WindowTerms {
   const T* first;

@@ -1,4 +1,5 @@
-// Resizing and adaptive pooling (../resampling.hpp) of tiles, plain or nhwc. Semantics: reference/resampling.hpp; backward gathers.
+// Resizing and adaptive pooling (../resampling.hpp) of tiles, plain or nhwc. Semantics:
+// reference/resampling.hpp; backward gathers.
 #pragma once
 #include "../resampling.hpp"
 #include "context.hpp"

@@ -1,6 +1,8 @@
-// The gradient of a convolution's source as a forward convolution of the destination's gradient, where strides are 1: by weights whose taps
-// are turned by 180 degrees and whose inputs and outputs have changed places. On an H200 cuDNN's forward kernels took 1/1.6 of the time of
-// its backward-data ones at 64 and 128 channels (float32, by themselves: not timed within this product).
+// The gradient of a convolution's source as a forward convolution of the destination's gradient,
+// where strides are 1: by weights whose taps are turned by 180 degrees and whose inputs and outputs
+// have changed places. On an H200 cuDNN's forward kernels took 1/1.6 of the time of its
+// backward-data ones at 64 and 128 channels (float32, by themselves: not timed within this
+// product).
 #pragma once
 #include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
@@ -11,7 +13,8 @@ namespace tilefold::cuda {
 // Whether the convolution has such strides, and one layout for both tensors.
 bool turns(const Convolution& c);
 
-// The forward convolution that gives convolutionBackwardData of `c`, by the forward algorithm that the algorithm of `c` names.
+// The forward convolution that gives convolutionBackwardData of `c`, by the forward algorithm that
+// the algorithm of `c` names.
 Convolution turned(const Convolution& c);
 
 // Enqueues: the weights of turned(c), in the layout of those of `c`.

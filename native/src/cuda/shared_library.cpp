@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Appends, each once, the folders of NVIDIA's packages under an environment or an installation of Python.
+// Appends, each once, the folders of NVIDIA's packages under an environment or an installation of
+// Python.
 void appendPackages(const fs::path& prefix, std::vector<fs::path>& folders) {
   std::error_code error;
   std::vector<fs::path> versions;
@@ -73,7 +74,8 @@ std::vector<fs::path> libraryFolders() {
     const std::size_t colon = std::min(rest.find(':'), rest.size());
     const fs::path python = fs::path(rest.substr(0, colon)) / "python3";
     rest.erase(0, colon + 1);
-    // Whoever puts a file into the working directory, which other entries mean, shall not have it loaded.
+    // Whoever puts a file into the working directory, which other entries mean, shall not have it
+    // loaded.
     if (!python.is_absolute() || !fs::exists(python, error)) continue;
     // A virtual environment's python3 is a link to the installation that it was made from.
     appendPackages(python.parent_path().parent_path(), folders);

@@ -1,4 +1,5 @@
-// Pairs of sums over the elements of every row of statistics, in one pass over memory wherever the layout puts them.
+// Pairs of sums over the elements of every row of statistics, in one pass over memory wherever the
+// layout puts them.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "divisor.cuh"
@@ -11,7 +12,8 @@ struct StatisticsRow {
   std::int64_t row, image, group, first;  // `first`: its first element
 };
 
-// Where the elements of rows lie: each has `runs` runs of `together` elements next to each other, `stride` apart.
+// Where the elements of rows lie: each has `runs` runs of `together` elements next to each other,
+// `stride` apart.
 class StatisticsRows {
  public:
   StatisticsRows(const Tile& t, std::int64_t groups, bool perImage)
@@ -34,7 +36,8 @@ class StatisticsRows {
   std::int64_t stride() const { return stride_; }
   // Whether neighbouring elements belong to neighbouring rows.
   bool columns() const { return together_ == 1; }
-  // Whether packs of elements stay in a run, or packs of columns in an image, and begin at multiples of the pack's width.
+  // Whether packs of elements stay in a run, or packs of columns in an image, and begin at
+  // multiples of the pack's width.
   bool inPacks(int width) const {
     return imageStride_ % width == 0 && stride_ % width == 0 &&
            (columns() ? groups_ % width == 0 : together_ % width == 0 && groupStride_ % width == 0);
@@ -146,8 +149,9 @@ void sumRows(const Context& context, const char* name, const StatisticsRows& row
                   FinishRows<1, Finish>{rows, finish}, termsPerThread / n);
 }
 
-// finish(row, one, other) for every row: the sums of what body(pack, i, constants, add) adds by add(k, one, other), once for each element
-// i + k of its pack. constants(k) is what of(row) gave for the row of that element. `pack` is empty, as forEachPack's.
+// finish(row, one, other) for every row: the sums of what body(pack, i, constants, add) adds by
+// add(k, one, other), once for each element i + k of its pack. constants(k) is what of(row) gave
+// for the row of that element. `pack` is empty, as forEachPack's.
 template <class Of, class Body, class Finish>
 void forEachRowSum(const Context& context, const char* name, const StatisticsRows& rows, std::initializer_list<const void*> addresses,
                    const Of& of, const Body& body, const Finish& finish) {

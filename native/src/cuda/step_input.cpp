@@ -9,7 +9,8 @@
 namespace tilefold::cuda {
 namespace {
 
-// The crop of an image that lies densely in memory; where its pixel (row, column) is once it was flipped and turned.
+// The crop of an image that lies densely in memory; where its pixel (row, column) is once it was
+// flipped and turned.
 ImageBlock blockOf(const Image& image, const std::uint8_t* pixels, std::int64_t height, std::int64_t width) {
   ImageBlock block{};
   block.pixels = pixels;

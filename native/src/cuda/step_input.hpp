@@ -1,4 +1,5 @@
-// What a step gives its kernels: learning rate, numbers and images, copied to where the device reads them.
+// What a step gives its kernels: learning rate, numbers and images, copied to where the device
+// reads them.
 #pragma once
 #include <vector>
 
@@ -14,9 +15,11 @@ class StepInput {
   explicit StepInput(const ImageExtent& images);
 
   const StepBlock* block() const { return deviceBlock_.get(); }
-  // Copies the step's values, and where images are loaded the crops' pixels, to pinned memory. Not while a section runs.
+  // Copies the step's values, and where images are loaded the crops' pixels, to pinned memory. Not
+  // while a section runs.
   void set(const StepParameters& step, bool loadsImages);
-  // Queues their copies to the device; pixels stay in pinned memory, where kernels read each but once or twice.
+  // Queues their copies to the device; pixels stay in pinned memory, where kernels read each but
+  // once or twice.
   void upload(cudaStream_t stream) const;
 
  private:

@@ -1,4 +1,5 @@
-// A bias on its own, where no convolution adds it (bias.hpp is of those that do); plain or nhwc. Semantics: reference/bias.hpp.
+// A bias on its own, where no convolution adds it (bias.hpp is of those that do); plain or nhwc.
+// Semantics: reference/bias.hpp.
 #pragma once
 #include "../kernel_fields.hpp"
 #include "context.hpp"

@@ -35,7 +35,8 @@ class WindowAxis {
     return {start >= 0 ? 0 : byDilation_(-start + dilation_ - 1).quotient, last < kernel_ ? last : kernel_};
   }
 
-  // The outputs whose windows begin at or before an input coordinate and end behind it; with dilation, some of them skip it.
+  // The outputs whose windows begin at or before an input coordinate and end behind it; with
+  // dilation, some of them skip it.
   __device__ Range over(std::int64_t input) const {
     const std::int64_t end = input + padBefore_, reach = (kernel_ - 1) * dilation_ + 1, last = byStride_(end).quotient + 1;
     return {end < reach ? 0 : byStride_(end - reach).quotient + 1, last < out_ ? last : out_};

@@ -1,4 +1,5 @@
-// A bias on its own, where no convolution adds it; in any activation layout, padding lanes stay as they are.
+// A bias on its own, where no convolution adds it; in any activation layout, padding lanes stay as
+// they are.
 #pragma once
 #include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"

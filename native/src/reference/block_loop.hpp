@@ -1,4 +1,5 @@
-// How the loops here walk an activation in any layout: planes of `block` channels, [batch * blocks][height][width][block].
+// How the loops here walk an activation in any layout: planes of `block` channels, [batch *
+// blocks][height][width][block].
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Clipping of gradients by the norm of all of them together, as torch.nn.utils.clip_grad_norm_ (Pascanu, Mikolov, Bengio 2013).
+// Clipping of gradients by the norm of all of them together, as torch.nn.utils.clip_grad_norm_
+// (Pascanu, Mikolov, Bengio 2013).
 #pragma once
 #include "../kernel_fields.hpp"
 

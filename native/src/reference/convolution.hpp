@@ -5,8 +5,8 @@
 
 namespace tilefold::reference {
 
-// destination[b, o, y, x] = bias[o] + sum over the window of weights[o, i, ky, kx] source[b, i, ...], times c.slope where
-// negative. `bias` may be null.
+// destination[b, o, y, x] = bias[o] + sum over the window of weights[o, i, ky, kx] source[b, i,
+// ...], times c.slope where negative. `bias` may be null.
 template <class T>
 void convolutionForward(const Convolution& c, const T* source, const T* weights, const ParameterOf<T>* bias, T* destination);
 

@@ -9,7 +9,8 @@
 namespace tilefold::reference {
 namespace {
 
-// Where pixel (row, column) of the crop, once flipped and turned, lies in its image: origin + row * rowStep + column * columnStep.
+// Where pixel (row, column) of the crop, once flipped and turned, lies in its image: origin + row *
+// rowStep + column * columnStep.
 struct Crop {
   Crop(const LoadImage& l, const Image& image) {
     std::int64_t height = image.onItsSide() ? l.fullWidth : l.fullHeight, width = image.onItsSide() ? l.fullHeight : l.fullWidth;

@@ -36,7 +36,8 @@ struct Softmax {
   double largest, sum = 0;
 };
 
-// Calls visit(offset in the tile, offset in the strided tensor) for every element of a plane that is not padding.
+// Calls visit(offset in the tile, offset in the strided tensor) for every element of a plane that
+// is not padding.
 template <class Visit>
 void visitPlane(const StridedTile& t, const Planes& planes, std::int64_t plane, const Visit& visit) {
   const std::int64_t origin = planes.image(plane) * t.strideBatch + planes.firstChannel(plane) * t.strideChannel;

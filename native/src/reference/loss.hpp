@@ -1,4 +1,5 @@
-// Losses; what is summed is summed in double, row after row, so that tiles along the batch change nothing.
+// Losses; what is summed is summed in double, row after row, so that tiles along the batch change
+// nothing.
 #pragma once
 #include <cstdint>
 
@@ -7,9 +8,9 @@
 
 namespace tilefold::reference {
 
-// loss[0] += -log softmax(source)[label] / fullBatch of every row, loss[1] += rows whose largest score is the label's.
-// A row's loss and gradient are multiplied by its weight; without `rowWeights` (null) every weight is 1.
-// Throws Failure for a label outside 0 .. classes - 1.
+// loss[0] += -log softmax(source)[label] / fullBatch of every row, loss[1] += rows whose largest
+// score is the label's. A row's loss and gradient are multiplied by its weight; without
+// `rowWeights` (null) every weight is 1. Throws Failure for a label outside 0 .. classes - 1.
 template <class T>
 void softmaxCrossEntropyForward(const CrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* rowWeights,
                                 double* loss);

@@ -9,11 +9,13 @@ namespace tilefold::reference {
 template <class T>
 void reorderActivation(const ActivationReorder& r, const T* source, T* destination);
 
-// Some channels of one dense tile to some of another. Where they are the last of a blocked one and not added, its padding is zeroed.
+// Some channels of one dense tile to some of another. Where they are the last of a blocked one and
+// not added, its padding is zeroed.
 template <class T>
 void copyChannels(const CopyChannels& c, const T* source, T* destination);
 
-// Between a fine and a coarse tile, either way; padding channels, and what the other tile does not hold, are zero.
+// Between a fine and a coarse tile, either way; padding channels, and what the other tile does not
+// hold, are zero.
 template <class T>
 void pixelShuffle(const PixelShuffle& p, const T* source, T* destination);
 

@@ -1,4 +1,5 @@
-// Statistics of a tile, and normalisation by them: batch, group and instance normalisation in any layout.
+// Statistics of a tile, and normalisation by them: batch, group and instance normalisation in any
+// layout.
 #pragma once
 #include "../normalisation.hpp"
 
@@ -12,7 +13,8 @@ void momentsForward(const GroupedTile& t, const T* source, Moments* moments);
 template <class T>
 void momentsOfRunning(const ChannelCount& c, const T* mean, const T* variance, Moments* moments);
 
-// As torch.nn.BatchNorm2d: running = (1 - momentum) running + momentum batch, the batch's variance over count - 1.
+// As torch.nn.BatchNorm2d: running = (1 - momentum) running + momentum batch, the batch's variance
+// over count - 1.
 template <class T>
 void updateRunning(const UpdateRunning& u, const Moments* moments, T* mean, T* variance);
 
@@ -27,8 +29,8 @@ void normaliseBackwardReduce(const Normalise& n, const NormaliseOperands<T>& ope
 template <class T>
 void normaliseParameters(const NormaliseParameters& p, const GradientSums* sums, T* weightGradient, T* biasGradient);
 
-// The gradient of Ioffe and Szegedy 2015, section 3, with means over a row's count; `sums` may be null: moments are constants.
-// The gradients may be one.
+// The gradient of Ioffe and Szegedy 2015, section 3, with means over a row's count; `sums` may be
+// null: moments are constants. The gradients may be one.
 template <class T>
 void normaliseBackward(const Normalise& n, const NormaliseOperands<T>& operands, const GradientSums* sums, T* sourceGradient);
 

@@ -6,7 +6,8 @@
 
 namespace tilefold::reference {
 
-// Stochastic gradient descent with momentum; `velocity` may be null when momentum is 0. The first step has number 0.
+// Stochastic gradient descent with momentum; `velocity` may be null when momentum is 0. The first
+// step has number 0.
 template <class T>
 void sgd(const Sgd& s, double learningRate, std::uint64_t step, T* weights, const T* gradient, T* velocity);
 

@@ -1,4 +1,5 @@
-// Softmax cross-entropy of every pixel's scores and the class of the largest, in any activation layout. Softmax is formed in double.
+// Softmax cross-entropy of every pixel's scores and the class of the largest, in any activation
+// layout. Softmax is formed in double.
 #pragma once
 #include <cstdint>
 
@@ -7,8 +8,8 @@
 
 namespace tilefold::reference {
 
-// Adds to loss: [sum of weighted losses / normaliser, pixels predicted rightly]; nothing where no pixel counts. Throws Failure for a
-// label that is none, and leaves loss as it was.
+// Adds to loss: [sum of weighted losses / normaliser, pixels predicted rightly]; nothing where no
+// pixel counts. Throws Failure for a label that is none, and leaves loss as it was.
 template <class T>
 void pixelCrossEntropyForward(const PixelCrossEntropy& c, const T* source, const std::int32_t* labels, const ParameterOf<T>* classWeights,
                               double normaliser, double* loss);

@@ -23,11 +23,13 @@ struct TileOrigin {
   std::int64_t batch = 0, row = 0, column = 0;
 };
 
-// Keeps an element when its own draw says so, whatever tile it is computed in. Source and destination may coincide.
+// Keeps an element when its own draw says so, whatever tile it is computed in. Source and
+// destination may coincide.
 template <class T>
 void dropout(const Dropout& d, const TileOrigin& origin, std::uint64_t seed, std::uint64_t step, const T* source, T* destination);
 
-// The counter-based draw in [0, 1) of one element: SplitMix64 (Steele, Lea, Flood 2014) over a hash of seed, step and layer.
+// The counter-based draw in [0, 1) of one element: SplitMix64 (Steele, Lea, Flood 2014) over a hash
+// of seed, step and layer.
 class ElementDraw {
  public:
   ElementDraw(std::uint64_t seed, std::uint64_t step, std::uint64_t layerKey) : key_(mix(mix(mix(seed) + step) + layerKey)) {}

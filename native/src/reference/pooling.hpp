@@ -9,7 +9,8 @@
 
 namespace tilefold::reference {
 
-// The first of equals wins, a NaN always. indices: pixel of the input plane, one an output element; -1: the window saw only padding.
+// The first of equals wins, a NaN always. indices: pixel of the input plane, one an output element;
+// -1: the window saw only padding.
 template <class T>
 void maxPoolForward(const Pool& p, const T* source, T* destination, std::int32_t* indices);
 
@@ -31,7 +32,8 @@ void globalAveragePoolForward(const GlobalAveragePool& s, const T* source, Param
 template <class T>
 void globalAveragePoolBackward(const GlobalAveragePool& s, const T* sumGradient, T* sourceGradient);
 
-// Takes the tile's elements, whose plane begins at `origin`, into maxima[b, c]; destination[b, c] is what is then the largest.
+// Takes the tile's elements, whose plane begins at `origin`, into maxima[b, c]; destination[b, c]
+// is what is then the largest.
 template <class T>
 void globalMaxPoolForward(const PlacedTile& t, const TileOrigin& origin, const T* source, Maximum* maxima, T* destination);
 // All zero but where the largest stands, if that is in the tile.

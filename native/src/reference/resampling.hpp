@@ -1,4 +1,5 @@
-// Resizing and adaptive pooling (resampling.hpp) of tiles, in any activation layout; padding lanes stay zero.
+// Resizing and adaptive pooling (resampling.hpp) of tiles, in any activation layout; padding lanes
+// stay zero.
 #pragma once
 #include "../bfloat16.hpp"
 #include "../resampling.hpp"

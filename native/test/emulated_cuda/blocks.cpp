@@ -21,8 +21,8 @@ struct Waiting {
   unsigned thread;
 };
 
-// One block's threads. Threads that meet no barrier run one after another on the same fiber: a thread needs a fiber of its own only
-// once it waits.
+// One block's threads. Threads that meet no barrier run one after another on the same fiber: a
+// thread needs a fiber of its own only once it waits.
 class Block {
  public:
   void run(unsigned threads, const std::function<void()>& body, std::mt19937& order) {

@@ -14,8 +14,9 @@ extern dim3 blockDim, gridDim;
 // Waits for the other threads of the block.
 void barrier();
 
-// Runs `thread` for every thread of every block of a grid; blocks in a random order, threads forward or backward. Throws
-// std::runtime_error where a barrier is not reached by all threads of a block.
+// Runs `thread` for every thread of every block of a grid; blocks in a random order, threads
+// forward or backward. Throws std::runtime_error where a barrier is not reached by all threads of a
+// block.
 void runBlocks(dim3 grid, dim3 block, const std::function<void()>& thread, std::mt19937& order);
 
 // Enqueues a kernel, all of whose threads call `thread`.

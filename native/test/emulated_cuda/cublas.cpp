@@ -79,7 +79,8 @@ Status cublasSetMathMode(Handle handle, MathMode mode) {
   return Status::success;
 }
 
-// Without a workspace of the caller's, sums would not be the same at every launch; without wide reductions, not those of float32.
+// Without a workspace of the caller's, sums would not be the same at every launch; without wide
+// reductions, not those of float32.
 Status cublasGemmEx(Handle handle, Operation a, Operation b, int m, int n, int k, const void* alpha, const void* aData, DataType aType,
                     int aStride, const void* bData, DataType bType, int bStride, const void* beta, void* cData, DataType cType, int cStride,
                     ComputeType computed, GemmAlgorithm) {

@@ -1,5 +1,6 @@
-// cuDNN 9 by plain loops, of the functions in cudnn_api.hpp. It answers several algorithms, whose sums are the same but whose workspaces
-// differ and are written all over, and refuses what cuDNN's manual does not list.
+// cuDNN 9 by plain loops, of the functions in cudnn_api.hpp. It answers several algorithms, whose
+// sums are the same but whose workspaces differ and are written all over, and refuses what cuDNN's
+// manual does not list.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -196,7 +197,8 @@ std::size_t workspaceOf(const Problem& p, Method method) {
   return 0;
 }
 
-// Row after row: body(first output column, end, its input column, input row, output row) of those inputs that one tap meets.
+// Row after row: body(first output column, end, its input column, input row, output row) of those
+// inputs that one tap meets.
 template <class Body>
 void alongRows(const Problem& p, int ky, int kx, const Body& body) {
   const auto& w = p.window;
@@ -210,7 +212,8 @@ void alongRows(const Problem& p, int ky, int kx, const Body& body) {
   }
 }
 
-// The result of a direction in planes, of the other two tensors in planes (the result's own is empty).
+// The result of a direction in planes, of the other two tensors in planes (the result's own is
+// empty).
 Values convolve(const Problem& p, const Values& source, const Values& weights, const Values& destination) {
   const Shape& resultShape = p.direction == Direction::forward        ? p.destination
                              : p.direction == Direction::backwardData ? p.source

@@ -1,5 +1,6 @@
-// What nvcc adds to C++, for compiling the cuda device's kernels (*.cu) by a compiler for the processor: forced in front of each of them.
-// A block's threads are fibers that take turns at barriers; blocks run one after another, in an order that a seed shuffles (blocks.hpp).
+// What nvcc adds to C++, for compiling the cuda device's kernels (*.cu) by a compiler for the
+// processor: forced in front of each of them. A block's threads are fibers that take turns at
+// barriers; blocks run one after another, in an order that a seed shuffles (blocks.hpp).
 #pragma once
 #include <cuda_runtime_api.h>
 #include <math.h>

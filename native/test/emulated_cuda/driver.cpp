@@ -1,4 +1,5 @@
-// The driver's functions of driver_api.hpp: chunks are files that are memory, and addresses without one end who touches them.
+// The driver's functions of driver_api.hpp: chunks are files that are memory, and addresses without
+// one end who touches them.
 #include "../../src/cuda/driver_api.hpp"
 
 #include <cuda_runtime_api.h>

@@ -76,7 +76,8 @@ Fiber::Fiber(void (*body)()) : body_(body) {
   mprotect(memory_, guardBytes, PROT_NONE);
   own_.bottom = memory_ + guardBytes;
   own_.bytes = stackBytes;
-  // As if `enter` had been called from nowhere and switched away: the registers, where to go on, and what keeps the stack aligned.
+  // As if `enter` had been called from nowhere and switched away: the registers, where to go on,
+  // and what keeps the stack aligned.
   void** top = reinterpret_cast<void**>(memory_ + guardBytes + stackBytes);
   *--top = nullptr;
   *--top = reinterpret_cast<void*>(&Fiber::enter);

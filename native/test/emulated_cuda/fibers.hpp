@@ -1,4 +1,5 @@
-// Fibers: calls that stop and go on later, each on a stack of its own. Of x86-64; AddressSanitizer is told of each switch.
+// Fibers: calls that stop and go on later, each on a stack of its own. Of x86-64; AddressSanitizer
+// is told of each switch.
 #pragma once
 #include <cstddef>
 #include <memory>

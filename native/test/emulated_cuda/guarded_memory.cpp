@@ -19,7 +19,8 @@ constexpr std::size_t alignment = 256;
 
 std::size_t roundedUp(std::size_t bytes, std::size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
-// From `first` on pages that may be touched, of which [memory, memory + bytes) are given away; a page before and one behind that may not.
+// From `first` on pages that may be touched, of which [memory, memory + bytes) are given away; a
+// page before and one behind that may not.
 struct Block {
   std::byte *first, *memory;
   std::size_t pages, bytes;

@@ -1,4 +1,5 @@
-// Memory with neighbours that nobody may touch: whole pages that fault, and between them and the memory bytes that are looked at in the end.
+// Memory with neighbours that nobody may touch: whole pages that fault, and between them and the
+// memory bytes that are looked at in the end.
 #pragma once
 #include <cstddef>
 

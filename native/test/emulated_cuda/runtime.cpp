@@ -37,7 +37,8 @@ struct Item {
 
 using Queues = std::map<int, std::deque<Item>>;  // by the stream's number
 
-// What a stream gets until its capture ends: its first stream, those that joined it, and those with work that has not joined back.
+// What a stream gets until its capture ends: its first stream, those that joined it, and those with
+// work that has not joined back.
 struct Capture {
   CUstream_st* origin = nullptr;
   std::set<CUstream_st*> streams, unjoined;
@@ -90,7 +91,8 @@ void act(const Item& item) {
   }
 }
 
-// Runs one random ready item after another until `done`. False where all that is left waits for what never comes.
+// Runs one random ready item after another until `done`. False where all that is left waits for
+// what never comes.
 template <class Done>
 bool runUntil(Queues& queues, const Done& done) {
   std::vector<std::deque<Item>*> ready;

@@ -1,6 +1,7 @@
-// CUDA's streams, events, graphs and memory on the processor, as far as the cuda device uses them: what is queued runs when somebody waits
-// for it, streams in a random order that only events bind. Device memory is the machine's, guarded on both
-// sides (guarded_memory.hpp), so that who leaves it is seen.
+// CUDA's streams, events, graphs and memory on the processor, as far as the cuda device uses them:
+// what is queued runs when somebody waits for it, streams in a random order that only events bind.
+// Device memory is the machine's, guarded on both sides (guarded_memory.hpp), so that who leaves it
+// is seen.
 #pragma once
 #include <cuda_runtime_api.h>
 

@@ -29,7 +29,10 @@ export const windowAccess = (args: ArgsOf<'conv2d' | 'maxPool2d' | 'avgPool2d'>)
 export const productsPerOutput = ({ parameters }: Pick<Node, 'parameters'>): number =>
   parameters[0]!.shape.slice(1).reduce((product, extent) => product * extent, 1)
 
-/** What is spread comes last: V8 is a hundred times slower the other way round, and plans are made of a million of these. */
+/**
+ * What is spread comes last: V8 is a hundred times slower the other way round, and plans are made
+ * of a million of these.
+ */
 const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayout: Layout, algorithm: number) => ({
   outChannels: step.node.args.out,
   groups: step.node.args.groups ?? 1,
@@ -40,7 +43,10 @@ const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayou
   ...windowFields(windowOf(step.node.args), step)
 })
 
-/** The kernel by Winograd, where the weights are transformed for it, or by the algorithm that the workspace allows. */
+/**
+ * The kernel by Winograd, where the weights are transformed for it, or by the algorithm that the
+ * workspace allows.
+ */
 const chosen = <K extends ConvolutionKernel>(scope: TileScope, isTransformed: boolean, kernelBy: (algorithm: number) => K): K => {
   if (isTransformed) return kernelBy(1)
   const direct = kernelBy(0)

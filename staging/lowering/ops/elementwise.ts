@@ -6,7 +6,9 @@ import { originOf, tileFields } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
-/** relu and leakyRelu; backward reads the output's sign, so that forward may overwrite its input. */
+/**
+ * relu and leakyRelu; backward reads the output's sign, so that forward may overwrite its input.
+ */
 const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) => number): OpLowering<P> => {
   const fields = ({ source, node }: Step) => ({
     count: activationElements(source.layout, source.extents),
@@ -43,7 +45,10 @@ const dropoutFields = ({ graph }: TileScope, { node, source }: Step<NodeFor<'dro
   rate: node.args.rate
 })
 
-/** The mask is drawn again in backward from absolute coordinates, so nothing is kept and tiles agree where they overlap. */
+/**
+ * The mask is drawn again in backward from absolute coordinates, so nothing is kept and tiles agree
+ * where they overlap.
+ */
 export const dropout: OpLowering<'dropout'> = {
   access: sameAccess,
   inEvaluation: () => ({ rate: 0 }),

@@ -28,7 +28,10 @@ export const add: OpLowering<'add'> = {
 const sum = functionsOf({ expression: [['input'], ['second'], ['add', 0, 1]] })
 const product = functionsOf({ expression: [['input'], ['second'], ['mul', 0, 1]] })
 
-/** Fields of an expression over a tile and a second one, which may be one value an image and channel. */
+/**
+ * Fields of an expression over a tile and a second one, which may be one value an image and
+ * channel.
+ */
 const joinFields = ({ node }: Step, tile: TileTensor) => ({
   ...tileFields(tile),
   broadcast: node.broadcast ? 1 : 0,
@@ -36,7 +39,10 @@ const joinFields = ({ node }: Step, tile: TileTensor) => ({
   biasPerChannel: 0
 })
 
-/** The operands, the first in the output's layout, and the second in it too, or plain where it is broadcast. */
+/**
+ * The operands, the first in the output's layout, and the second in it too, or plain where it is
+ * broadcast.
+ */
 const joined = (scope: TileScope, { node, sources, destination: { layout } }: Step) =>
   [inLayout(scope, sources[0]!, layout), inLayout(scope, sources[1]!, node.broadcast ? 'plain' : layout)] as const
 

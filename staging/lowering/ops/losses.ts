@@ -21,7 +21,10 @@ const rowsOf = (
   }
 }
 
-/** Mean over the rows of all micro-batches of an update; the exchanged loss also counts the rows whose largest logit is the label's. */
+/**
+ * Mean over the rows of all micro-batches of an update; the exchanged loss also counts the rows
+ * whose largest logit is the label's.
+ */
 export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
   access: rowReductionAccess,
   saves: { input: 'always' },

@@ -21,7 +21,10 @@ const maximumBytes = 16
 /** Whether an op merges the maxima of an image's tiles, which stay until backward. */
 export const gathersMaxima = ({ op }: Node): boolean => op === 'globalMaxPool'
 
-/** A place for the moments of every op that gathers them, and for the maxima of those that pool whole images. */
+/**
+ * A place for the moments of every op that gathers them, and for the maxima of those that pool
+ * whole images.
+ */
 export const createMoments = ({ graph, builder }: Pick<ModelScope, 'graph' | 'builder'>): ReadonlyMap<number, Buffer> =>
   new Map(
     graph.nodes.flatMap((node: Node, position) => {

@@ -7,7 +7,10 @@ import type { TileScope } from '../scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 import { resampledFields, resampledPlaces } from './resampling'
 
-/** A tile of few channels and one of factor^2 times as many, which begins so many of the first one's rows and columns before it. */
+/**
+ * A tile of few channels and one of factor^2 times as many, which begins so many of the first one's
+ * rows and columns before it.
+ */
 interface Shuffled {
   readonly fine: TileTensor
   readonly coarse: TileTensor
@@ -63,7 +66,10 @@ const padFields = (step: Step<NodeFor<'pad'>>) => {
   return { padTop: top, padLeft: left, mode: padModes.indexOf(mode), ...resampledFields(step) }
 }
 
-/** By absolute coordinates, so that a tile finds what the whole finds; backward adds up what shows the same pixel. */
+/**
+ * By absolute coordinates, so that a tile finds what the whole finds; backward adds up what shows
+ * the same pixel.
+ */
 export const pad: OpLowering<'pad'> = {
   access: ({ p, mode = 'zeros' }) => {
     const { top, bottom, left, right } = windowOf({ k: 1, p }).padding

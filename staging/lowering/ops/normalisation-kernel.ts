@@ -5,7 +5,10 @@ import { tileFields } from '../scope/regions'
 import type { ModelScope } from '../scope/scope'
 import { momentsAt } from './moment-addresses'
 
-/** What forward and backward of a normalisation on a tile have in common; `region`: where the tile lies in the whole tensor. */
+/**
+ * What forward and backward of a normalisation on a tile have in common; `region`: where the tile
+ * lies in the whole tensor.
+ */
 export const normalisationKernel = (
   scope: Pick<ModelScope, 'parameters' | 'moments'>,
   node: Normalisation,

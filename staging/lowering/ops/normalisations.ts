@@ -6,7 +6,10 @@ import { normalisationKernel } from './normalisation-kernel'
 import { sameLayout, weightAndBias, type OpLowering } from './op-lowering'
 import type { TileScope } from '../scope/scope'
 
-/** Moments are gathered where the input is made, and backward takes two passes (see reduction-backward.ts). */
+/**
+ * Moments are gathered where the input is made, and backward takes two passes (see
+ * reduction-backward.ts).
+ */
 const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(
   own: Pick<OpLowering<P>, 'statistics' | 'inEvaluation'>,
   affineByDefault: boolean,

@@ -8,7 +8,10 @@ import type { ModelScope, TileScope } from '../scope/scope'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 
-/** All that staging declares of an op: what it reads, what it learns, and how it runs forward on a tile and back. */
+/**
+ * All that staging declares of an op: what it reads, what it learns, and how it runs forward on a
+ * tile and back.
+ */
 export interface OpLowering<P extends Op> {
   /** The same for all of its inputs. */
   readonly access: AccessRule<P>
@@ -20,7 +23,10 @@ export interface OpLowering<P extends Op> {
   readonly statistics?: (args: ArgsOf<P>, channels: number) => Statistics
   /** Its arguments where a network is evaluated; absent where they are the same. */
   readonly inEvaluation?: (args: ArgsOf<P>) => ArgsOf<P>
-  /** What backward reads besides the output's gradient, the input perhaps for weights that learn only; the rest need not be kept. */
+  /**
+   * What backward reads besides the output's gradient, the input perhaps for weights that learn
+   * only; the rest need not be kept.
+   */
   readonly saves: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly indices?: true }
   /** Forward may overwrite its first input, and backward its output's gradient. */
   readonly inPlace: boolean
@@ -28,13 +34,17 @@ export interface OpLowering<P extends Op> {
   readonly accumulates?: (args: ArgsOf<P>) => boolean
   /** A rectifier that backward knows by its output's sign: an op before it that can applies it. */
   readonly slope?: (args: ArgsOf<P>) => number
-  /** Applies the rectifier that is its only reader in the same go: forward alone, or its backward too. */
+  /**
+   * Applies the rectifier that is its only reader in the same go: forward alone, or its backward
+   * too.
+   */
   readonly fusesRectifier?: 'forward' | 'both'
   readonly outputLayout: (scope: Pick<ModelScope, 'device'>, source: Layout, node: NodeFor<P>) => Layout
   readonly forward: (scope: TileScope, step: Step<NodeFor<P>>) => void
   /**
-   * The gradients of a step's inputs and parameters. `identity`: that of every input is that of the output. `reduction`: those of an op
-   * that normalises need sums over all of the output's gradient (see reduction-backward.ts).
+   * The gradients of a step's inputs and parameters. `identity`: that of every input is that of the
+   * output. `reduction`: those of an op that normalises need sums over all of the output's gradient
+   * (see reduction-backward.ts).
    */
   readonly backward: ((scope: TileScope, step: Step<NodeFor<P>>, gradients: StepGradients) => void) | 'identity' | 'reduction'
 }

@@ -23,7 +23,10 @@ const readOf = (
   }
 }
 
-/** Divided by what comes with the step: the weights of all pixels that count, of all micro-batches of an update. */
+/**
+ * Divided by what comes with the step: the weights of all pixels that count, of all micro-batches
+ * of an update.
+ */
 export const pixelCrossEntropy: OpLowering<'pixelCrossEntropy'> = {
   access: reductionAccess,
   inEvaluation: ({ ignore = 255 }) => ({ ignore }),

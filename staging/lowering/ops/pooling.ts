@@ -56,7 +56,9 @@ export const avgPool2d: OpLowering<'avgPool2d'> = {
 
 const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): number => 1 / (input[2] * input[3])
 
-/** A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels. */
+/**
+ * A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels.
+ */
 export const sumPixels = ({ builder }: Pick<TileScope, 'builder'>, step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): void =>
   builder.launch<'globalAveragePoolForward'>(
     { kind: 'globalAveragePoolForward', ...tileFields(step.source), scale: scaleOf(step) },
@@ -85,7 +87,10 @@ export const globalAvgPool: OpLowering<'globalAvgPool'> = {
   backward: spreadGradient
 }
 
-/** A merge over pixels: the maxima, with their places, stay until backward, so that each tile knows whether it holds one. */
+/**
+ * A merge over pixels: the maxima, with their places, stay until backward, so that each tile knows
+ * whether it holds one.
+ */
 export const globalMaxPool: OpLowering<'globalMaxPool'> = {
   access: pixelReductionAccess,
   saves: {},

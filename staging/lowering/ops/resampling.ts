@@ -67,7 +67,8 @@ export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
   saves: {},
   inPlace: false,
   accumulates: isGlobal,
-  // One pixel is the same bytes in either; convolutions read channels innermost where they wrote them so.
+  // One pixel is the same bytes in either; convolutions read channels innermost where they wrote
+  // them so.
   outputLayout: (_, source, { args }) => (isGlobal(args) && source !== 'nhwc' ? plainLayout() : source),
   forward: (scope, step: AdaptiveStep) =>
     isGlobal(step.node.args)

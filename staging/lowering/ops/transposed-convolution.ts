@@ -13,7 +13,10 @@ import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 
 type TransposedStep = Step<NodeFor<'convTranspose2d'>>
 
-/** Convolutions read some layouts, as an image's, that they do not write: a transposed one's input is what a convolution writes. */
+/**
+ * Convolutions read some layouts, as an image's, that they do not write: a transposed one's input
+ * is what a convolution writes.
+ */
 const inputLayout = ({ device }: TileScope, { source }: TransposedStep): Layout => device.activationLayout(source.extents[1], false)
 
 /** As the convolution from its output to its input, of which it is the gradient. */

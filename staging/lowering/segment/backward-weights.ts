@@ -21,7 +21,8 @@ export const prepareWeights = (backward: SegmentBackward, isKept: boolean): Back
   const { scope, code, pass, isTiled } = backward
   const { requiresGrad, graph } = scope
   const { segment } = code
-  // The gradient of a transposed convolution's input is a convolution, with the weights as they are stored.
+  // The gradient of a transposed convolution's input is a convolution, with the weights as they are
+  // stored.
   const withSourceGradient = parametersWhere(backward, (position) => {
     const { inputs, op } = graph.nodes[position]!
     return requiresGrad[inputs[0]!]! && op !== 'convTranspose2d'

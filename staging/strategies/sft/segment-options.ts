@@ -96,7 +96,8 @@ export const segmentOptionsOf = (
     const variants = variantsOf(span)
     const reordering: readonly Segment['reorder'][] =
       reorders(span) || variants.some(({ winograd }) => winograd !== undefined) ? ['once', 'each-tile'] : ['once']
-    // A limit on scratch binds tiles less than the whole: within it they may be faster, though never than the whole without it.
+    // A limit on scratch binds tiles less than the whole: within it they may be faster, though
+    // never than the whole without it.
     const isLimited = variants.some(({ workspace }) => workspace !== undefined)
     const inRows = endsOnHost(graph, span, onHost).length > 0
     /** Whether what passes in bands takes less time beside computing. */
@@ -166,7 +167,8 @@ export const segmentOptionsOf = (
         const fits = (option: () => Option | undefined): boolean => (option()?.addedBytes() ?? Infinity) <= available
         const whole = [kept.find(fits), coarsest.find(fits)].map((option) => option?.())
         if (wanted !== undefined) return whole.slice(0, 1).flatMap((option) => option ?? [])
-        // Tiles of a variant that fits whole are slower than that, but for what passes beside computing.
+        // Tiles of a variant that fits whole are slower than that, but for what passes beside
+        // computing.
         const fitting = coarsest.findIndex(fits)
         const end = fitting === -1 ? coarsest.length : fitting + (beside ? 1 : 0)
         const tiled = fastestTiles(
