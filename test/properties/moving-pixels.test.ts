@@ -3,7 +3,8 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
-import { buildGraph, fusedTiledAxes, verify, type Graph, type Grid, type Segment } from '../../staging'
+import { createKernelTimer } from '../../native'
+import { buildGraph, fusedTiledAxes, keyOfKernel, verify, type Graph, type Grid, type Segment } from '../../staging'
 import { gridMistake, segmentTiling } from '../../staging/tiling'
 import { bf16Devices, fastDevices, onFastDevices, testsDevice } from '../devices'
 import { gradients, must, outputs, stageFor, type Execution } from '../golden/execute'
@@ -100,6 +101,23 @@ for (const [name, layers] of Object.entries(moved)) {
       assertClose(await gradients({ ...execution, device, segments }), plain, 1e-4, 1e-5)
   })
 }
+
+test('every tile of a padding can be timed by itself', () => {
+  const kernels = Object.values(moved).flatMap((layers) => {
+    const { graph, ...execution } = executionOf([convolution(18), ...layers, dsl.meanSquaredError])
+    return tilings(graph, graph.nodes.length).flatMap(
+      (segments) => must(stageFor({ ...execution, segments }, { kind: 'gradients' })).program.kernels
+    )
+  })
+  const pads = [...new Map(kernels.filter(({ kind }) => kind === 'padForward').map((kernel) => [keyOfKernel(kernel), kernel])).values()]
+  const timer = must(createKernelTimer({ device: 'cpu', precision: 'float32', threads: 1 }))
+  const times = must(timer.milliseconds(pads))
+  assert.ok(pads.length > 100)
+  assert.equal(
+    times.filter((time) => typeof time !== 'number'),
+    []
+  )
+})
 
 const pooled: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
   'the largest': [dsl.globalMaxPool],
