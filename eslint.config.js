@@ -2,7 +2,7 @@
 const boundaries = require('eslint-plugin-boundaries')
 const typescript = require('typescript-eslint')
 
-// What each folder may import of ours: the table of the architecture paragraph in README.md.
+// What each folder may import of ours: the table of folders in docs/architecture.md.
 const mayImport = {
   dsl: [],
   staging: ['dsl'],
@@ -14,6 +14,19 @@ const mayImport = {
   test: ['dsl', 'staging', 'native', 'models', 'src', 'examples', 'bench']
 }
 
+// The layers of staging/lowering, from the lowest up: none imports one above it.
+const layers = ['ir', 'scope', 'ops', 'tile', 'segment', 'placement', 'step', 'cost'].map((layer) => `lowering-${layer}`)
+
+/** A layer is a part of its folder to all others. */
+const parts = (folder) => (folder === 'staging' ? ['staging', ...layers] : [folder])
+
+const policies = [
+  ...Object.entries(mayImport).map(([folder, allowed]) => [folder, [folder, ...allowed].flatMap(parts)]),
+  ...layers.map((layer, place) => [layer, [...layers.slice(0, place + 1), 'staging', ...mayImport.staging]])
+]
+
+const element = (type, folder) => ({ type, partialMatch: false, pattern: `${folder}/**` })
+
 module.exports = typescript.config(
   { ignores: ['node_modules/', 'native/build*/', 'test/rejected/', 'out/'] },
   {
@@ -22,7 +35,10 @@ module.exports = typescript.config(
     plugins: { boundaries },
     settings: {
       'import/resolver': { node: { extensions: ['.ts', '.js', '.json'] } },
-      'boundaries/elements': Object.keys(mayImport).map((folder) => ({ type: folder, partialMatch: false, pattern: `${folder}/**` }))
+      'boundaries/elements': [
+        ...layers.map((layer) => element(layer, `staging/${layer.replace('-', '/')}`)),
+        ...Object.keys(mayImport).map((folder) => element(folder, folder))
+      ]
     },
     rules: {
       'boundaries/dependencies': [
@@ -31,9 +47,9 @@ module.exports = typescript.config(
           default: 'disallow',
           policies: [
             { allow: { to: { module: { origin: ['external', 'core'] } } } },
-            ...Object.entries(mayImport).map(([folder, allowed]) => ({
-              from: { element: { type: folder } },
-              allow: { to: { element: { types: { anyOf: [folder, ...allowed] } } } }
+            ...policies.map(([type, allowed]) => ({
+              from: { element: { type } },
+              allow: { to: { element: { types: { anyOf: allowed } } } }
             }))
           ]
         }

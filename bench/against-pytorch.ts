@@ -16,9 +16,9 @@ import { discardedText, interleaved } from './rounds'
 interface Row {
   readonly name: string
   readonly medianMs: number
-  /** Of the faster of PyTorch's memory formats; null without PyTorch. */
+  /** medianMs over that of the faster of PyTorch's memory formats; null without PyTorch. */
   readonly ofPytorch: number | null
-  /** Of the median; null for PyTorch. */
+  /** The predicted time of a step; null for PyTorch. */
   readonly predictedMs: number | null
   readonly peakBytes: number
   readonly arenaBytes: number | null
@@ -54,7 +54,7 @@ const tilings = [
 
 interface TilingCost {
   readonly kernels: (typeof tilings)[number]['kernels']
-  /** Of the same kernels untiled. */
+  /** The median step over that of the same kernels untiled. */
   readonly ofUntiled: number
 }
 

@@ -1,8 +1,8 @@
 import type { Graph } from '../staging'
 import { type Chain, lowerBound } from '../staging/chain'
-import type { Timeline } from '../staging/lowering/timeline'
+import type { Timeline } from '../staging/lowering/cost/timeline'
 import { dymemStays } from '../staging/strategies/dymem'
-import { type Stay, estimatedNanoseconds, peakOf, targets } from '../staging/strategies/host-stays'
+import { type StageInterval, estimatedNanoseconds, peakOf, targets } from '../staging/strategies/swap-intervals'
 import { lmsSchedules } from '../staging/strategies/lms'
 import { shares, windowStays } from '../staging/strategies/window'
 
@@ -15,8 +15,8 @@ const timelineOf = ({ stages, output }: Chain): Timeline => {
     return { milliseconds: u_B, bytes: ex_B + y + (next?.y ?? output.y + output.x) }
   })
   return {
-    stages: [...forward, ...backward.reverse()].map(({ milliseconds, bytes }, moment) => ({
-      moment,
+    stages: [...forward, ...backward.reverse()].map(({ milliseconds, bytes }, timepoint) => ({
+      timepoint,
       bytes,
       liveBytes: bytes,
       hostBytes: 0,
@@ -27,6 +27,7 @@ const timelineOf = ({ stages, output }: Chain): Timeline => {
     residentBytes: 0,
     tensors: stages.map(({ name, x }, i) => ({
       name,
+      identity: { kind: 'output', node: name, form: 'tile' },
       bytes: x,
       movedBytes: x,
       from: Math.max(0, i - 1),
@@ -41,7 +42,7 @@ const timelineOf = ({ stages, output }: Chain): Timeline => {
 }
 
 /** Each strategy's schedules for all memories; every stage counts as a convolution. */
-const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (readonly Stay[])[]>> = {
+const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (readonly StageInterval[])[]>> = {
   window: (timeline) => targets(timeline, 32).flatMap((target) => shares.map((share) => windowStays(timeline, target, share * target))),
   lms: (timeline) => lmsSchedules(timeline).map((schedule) => schedule()),
   dymem: (timeline) => {
@@ -50,7 +51,7 @@ const schedulesBy: Readonly<Record<string, (timeline: Timeline) => readonly (rea
   }
 }
 
-/** Papers 000's, 001's and 003's way to swap. */
+/** The ways to swap of Hayakawa 2020, Imai 2019 and Yang 2020 (docs/papers.md), by name. */
 export const swapStrategies = Object.keys(schedulesBy)
 
 /**

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { chain } from '../src'
-import { formatMilliseconds } from '../src/sizes'
-import { table } from '../src/report'
-import { stream } from '../src/random'
+import { formatMilliseconds } from '../src/text/format'
+import { table } from '../src/text/table'
+import { randomStream } from '../src/numbers/random'
 import { relativeMakespans, swapStrategies } from './chain-timeline'
 import { leastBytes, offload, offloadStrategies, orderedSchedule, peakBytes, type Chain, type OffloadStrategy } from '../staging/chain'
 
@@ -41,7 +41,7 @@ const networks = async (): Promise<readonly Chain[]> => {
 
 /** Stages that shrink to half at every quarter of the chain, as residual networks do, each drawn around that; or sizes over two decades. */
 const drawn = (stages: number, kind: 'shrinking' | 'uneven'): Chain => {
-  const { uniform } = stream(stages, `chain ${kind}`)
+  const { uniform } = randomStream(stages, `chain ${kind}`)
   let draws = 0
   const factor = (spread: number): number => spread ** (2 * uniform(draws++) - 1)
   const scale = (i: number): number => (kind === 'uneven' ? factor(10) : factor(1.5) / 2 ** Math.floor((4 * i) / stages))
@@ -63,7 +63,10 @@ interface Row {
   readonly strategy: string
   /** By share of the memory range; null where nothing fits. */
   readonly relativeMakespans: readonly (number | null)[]
-  /** Of paper 004's strategies, the same of its sets where transfers may be interrupted: for dynprog, what no ordered schedule is below, but for its slots. */
+  /**
+   * Relative makespans of the strategies of Beaumont 2020 where transfers may be interrupted, for the activations that they chose. Of dynprog
+   * no ordered schedule is below it, but for the rounding to slots.
+   */
   readonly relaxed: readonly number[]
   /** The longest of all memories. */
   readonly planningMs: number

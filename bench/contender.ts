@@ -30,7 +30,7 @@ export interface Skipped {
 /** Linux counts processor time in hundredths of a second. */
 const ticksPerSecond = 100
 
-/** Of all processors, whatever they ran, and what a hypervisor took away. */
+/** Seconds that all processors worked since the machine started, whatever they ran, and that a hypervisor took away. */
 const machineSeconds = (): number => {
   const [user, nice, system, , , interrupts, softInterrupts, stolen] = readFileSync('/proc/stat', 'utf8')
     .split('\n')[0]!

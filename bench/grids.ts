@@ -3,7 +3,7 @@
  *
  *     npx ts-node bench/grids.ts [--model vgg16] [--size 512] [--batch 2] [--momentum 0] [--fraction 0.2] [--within 1.25] [--rounds 5] [--threads 2] [--json]
  *
- * Of one image, a fifth of VGG-16's plain memory is less than its weights take, so a step has two, and descent no momentum.
+ * One image's fifth of VGG-16's plain memory is less than the weights take, so a step has two images, and SGD no momentum.
  * Takes the plan of sft in this fraction of plain's memory, and for every grid that the search considers for its largest tiled segment
  * the best plan with that grid, of those that are predicted to take at most `within` times as long. Each runs as a plan file, all
  * interleaved; a step during which something else used the machine is taken again.
@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { planFileOf, planFileText } from '../staging'
-import type { Grid } from '../staging/plan'
+import type { Grid } from '../staging/plans/plan'
 import { type Contender, type Skipped, startTilefold } from './contender'
 import { type GridPlan, plansByGrid } from './plans-by-grid'
 import { benchObjective, must, requestFor } from './request'

@@ -7,24 +7,25 @@
  * reference device's layouts, by each strategy at five budgets from its least to what plain needs. `virtual` has
  * pages as chunks for files; Programs are lowered for it, with chunks of 64 KiB and of what CUDA maps at least.
  */
+import { createPlan } from '../staging/plans/plan'
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import * as E from 'fp-ts/Either'
 import { builtIn } from '../models'
-import { readBuffers } from '../src/buffer-file'
-import { page } from '../src/library/place'
-import { formatBytes, formatMilliseconds } from '../src/sizes'
+import { readBuffers } from '../src/commands/research/buffer-file'
+import { page } from '../src/commands/research/place'
+import { formatBytes, formatMilliseconds } from '../src/text/format'
 import { type AllocatorName, type Lifetime, type StageRequest, allocators, maxLive, referenceModel, unusableFreeSpace } from '../staging'
-import type { Lowering } from '../staging/lowering/create-context'
+import type { Lowering } from '../staging/lowering/segment/create-scope'
 import { alignment } from '../staging/placement/placement'
 import { leastCudaChunk } from '../staging/placement/virtual'
 import { candidateOf, createPlanSearch, type Candidate } from '../staging/search'
 import { decide } from '../staging/stage'
 import { planners, type Planner } from '../staging/strategies'
 
-/** Of the public instances that have one. */
+/** Bytes of the public instances that have a capacity. */
 const capacity = 1_048_576
 
 const names = Object.keys(allocators) as readonly AllocatorName[]
@@ -33,7 +34,7 @@ interface Instance {
   readonly name: string
   readonly lifetimes: readonly Lifetime[]
   readonly alignment: number
-  /** Of `virtual`. */
+  /** Bytes of a chunk where the placement is `virtual`. */
   readonly chunkBytes: number
 }
 
@@ -42,7 +43,7 @@ interface Row {
   readonly buffers: number
   readonly maxLive: number
   readonly placement: AllocatorName
-  /** Of the most bytes live at once. */
+  /** Bytes that the placement takes, over the most bytes live at once. */
   readonly ratio: number
   readonly unusableFreeSpace: number
   readonly ms: number
@@ -63,7 +64,7 @@ const fromFile = async (path: string): Promise<Instance> => ({
 
 const ratioOf = (bytes: number, lifetimes: readonly Lifetime[]): number => bytes / maxLive(lifetimes, alignment).bytes
 
-/** Of a Program: bytes over the most live at once, by each way to place it; U_f where it is of the way. */
+/** A Program: the bytes that each way to place it takes over the most live at once, and the unusable free space (U_f) of the ways that have one. */
 interface ProgramRow {
   readonly network: string
   readonly strategy: Planner
@@ -97,7 +98,7 @@ const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering
   const [bestFit, gtbm] = [placed('best-fit'), placed('gtbm')]
   const inChunks = (chunkBytes: number): number =>
     ratioOf(
-      candidateOf({ ...lowering, placement: { allocator: 'virtual', chunkBytes } }, order, segments, residence).peakBytes(),
+      candidateOf(lowering, createPlan(order, segments, { residence, placement: { allocator: 'virtual', chunkBytes } })).peakBytes(),
       lifetimes
     )
   const ratio = ratioOf(peakBytes, lifetimes)

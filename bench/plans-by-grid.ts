@@ -1,14 +1,14 @@
 import { type StageRequest, type Staged, stage } from '../staging'
-import { withExactKernels, withFastestFirst } from '../staging/algorithms'
-import { buildGraph } from '../staging/build-graph'
-import type { Graph } from '../staging/graph'
-import type { Lowering } from '../staging/lowering/create-context'
-import { asWritten, inOrder } from '../staging/order'
-import { tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plan'
+import { withExactKernels, withFastestFirst } from '../staging/devices/algorithms'
+import { buildGraph } from '../staging/graph/build-graph'
+import type { Graph } from '../staging/graph/graph'
+import type { Lowering } from '../staging/lowering/segment/create-scope'
+import { sourceOrder, inOrder } from '../staging/graph/order'
+import { createPlan, tileCount, untiled, type Grid, type Segment, type Span } from '../staging/plans/plan'
 import { type Candidate, candidateOf, createPlanSearch } from '../staging/search'
 import { candidateGrids } from '../staging/strategies/grids'
 import { wholeGraph } from '../staging/strategies/plain'
-import { segmentMultiplyAdds, segmentTiling } from '../staging/tiling'
+import { segmentMultiplyAdds, segmentTiling } from '../staging/graph/tiling'
 import { must } from './request'
 
 /** The best plan with a grid for the segment that is looked at. */
@@ -35,7 +35,7 @@ const largestTiled = (graph: Graph, segments: readonly Segment[]): Segment | und
 /** The graph that asks for a segment and its tiles as a model's `checkpoint` and `tile` do. */
 const asking = (graph: Graph, { from, to }: Span, grid: Grid): Graph => ({
   ...graph,
-  marks: [
+  directives: [
     ...[from, to].filter((at) => at > 0 && at < graph.nodes.length).map((at) => ({ kind: 'checkpoint' as const, at })),
     { kind: 'tile', at: from, grid }
   ]
@@ -44,7 +44,7 @@ const asking = (graph: Graph, { from, to }: Span, grid: Grid): Graph => ({
 /** The candidate, or the same with weights reordered by each tile for itself, where that fits and is faster. */
 const betterReordered = (lowering: Lowering, candidate: Candidate, { from }: Span, budget: number): Candidate => {
   const segments = candidate.segments.map((one): Segment => (one.from === from ? { ...one, reorder: 'each-tile' } : one))
-  const other = candidateOf(lowering, candidate.order, segments)
+  const other = candidateOf(lowering, createPlan(candidate.order, segments))
   return other.peakBytes() <= budget && other.milliseconds() < candidate.milliseconds() ? other : candidate
 }
 
@@ -53,15 +53,16 @@ const betterReordered = (lowering: Lowering, candidate: Candidate, { from }: Spa
  * the best plan with that grid, as long as it is predicted to take at most `within` times as long. Undefined where nothing is tiled.
  */
 export const plansByGrid = (request: StageRequest & { readonly input: readonly number[] }, within: number): GridPlans | undefined => {
-  const { model, input, device, objective, source, exactKernels, budget = Infinity } = request
+  const { model, input, device, objective, source, exactKernels } = request
   const staged = must(stage(request))
   const { order, segments, predicted } = staged.plan
+  const budget = staged.plan.budget ?? Infinity
   const graph = must(buildGraph(model, input))
   const ordered = inOrder(graph, order)
   const segment = largestTiled(ordered, segments)
   if (segment === undefined) return undefined
   const lowering: Lowering = { graph, device: withFastestFirst(exactKernels ? withExactKernels(device) : device), objective, source }
-  const plain = candidateOf(lowering, asWritten(graph), wholeGraph(graph))
+  const plain = candidateOf(lowering, createPlan(sourceOrder(graph), wholeGraph(graph)))
   const isChosen = ({ B, H, W }: Grid): boolean => B === segment.grid.B && H === segment.grid.H && W === segment.grid.W
   const others = candidateGrids(ordered, segment, false)
     .filter((grid) => !isChosen(grid))

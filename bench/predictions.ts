@@ -10,14 +10,14 @@
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { type Contender, type Skipped, startTilefold } from './contender'
-import { percent } from '../src/report'
+import { percent } from '../src/text/format'
 import { discardedText, interleaved } from './rounds'
 
 interface Row {
   readonly model: string
   readonly size: number
   readonly strategy: string
-  /** Of plain's memory. */
+  /** The budget over plain's memory. */
   readonly fraction: number
   readonly predictedMs: number
   readonly medianMs: number

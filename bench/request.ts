@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { builtIn } from '../models'
 import { type Failure, inputFailure } from '../src/failure'
-import { imageSource, stageRequest } from '../src/planning'
+import { imageSource, stageRequest } from '../src/plans/plan-network'
 import type { Objective, StageRequest, StrategyName } from '../staging'
 
 /** What is benchmarked: a training step of a built-in model (head gap, two classes) on square images. */
@@ -20,7 +20,7 @@ export interface Benchmarked {
   readonly strategy?: StrategyName
   /** Bytes a second of either direction between device and host pool; as fast as memory where absent. */
   readonly link?: number
-  /** Of SGD; 0.9 where absent. Without any, there is no velocity in memory. */
+  /** Momentum of SGD; 0.9 where absent. With 0 there is no velocity in memory. */
   readonly momentum?: number
   /** Whether kernels that round differently are refused. */
   readonly exactKernels?: boolean

@@ -9,8 +9,8 @@
 import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { type CompareRow, compare, plan } from '../src'
-import { loadDevice } from '../src/device-file'
-import { table } from '../src/report'
+import { loadDevice } from '../src/plans/device-file'
+import { table } from '../src/text/table'
 import { type StrategyName, strategyNames } from '../staging'
 import { must } from './request'
 

@@ -11,11 +11,11 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import * as E from 'fp-ts/Either'
 import { openSession } from '../native'
-import { fillPixels } from '../src/bench'
-import { exchangeFor } from '../src/exchange'
-import { initialise } from '../src/initialise'
-import { loadPlan } from '../src/plan-file'
-import { parseRate } from '../src/sizes'
+import { fillPixels } from '../src/commands/bench'
+import { createStepIo } from '../src/running/step-io'
+import { initialise } from '../src/weights/initialise'
+import { loadPlan } from '../src/plans/plan-file'
+import { parseRate } from '../src/options/sizes'
 import { checkPlanFile, stage, strategyNames } from '../staging'
 import { benchModel, must, requestFor } from './request'
 
@@ -58,17 +58,17 @@ const main = async (): Promise<void> => {
   const given = file === undefined ? {} : { given: must(checkPlanFile({ ...benchModel(values.model), input: request.input }, file)) }
   const staged = must(stage({ ...request, ...given }))
   const { program, graph, plan } = staged
-  const arenaBytes = request.budget ?? program.peakBytes
+  const arenaBytes = plan.budget ?? program.peakBytes
   const before = process.memoryUsage.rss()
   const session = must(openSession({ device: 'cpu', program, arenaBytes, ...(link !== undefined && { linkBytesPerSecond: link }) }))
 
-  const restored = exchangeFor(program.restore)
+  const restored = createStepIo(program.restore)
   graph.parameters.forEach(({ name, shape }) => initialise(1, name, shape, restored.view(name) as Float32Array))
   must(await session.run('restore', restored.buffer, { learningRate: 0, step: 0, seed: 1 }, [])())
   const pixels = Uint8Array.from({ length: size * size * 3 }, (_, position) => Math.imul(position + 1, 2654435761) >>> 24)
   const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
   const images = Array.from({ length: program.input[0] }, () => ({ pixels, height: size, width: size, channels: 3, ...corner }))
-  const exchange = exchangeFor(program.step)
+  const exchange = createStepIo(program.step)
   fillPixels({ staged }, exchange, 1)
   say({
     ready: true,

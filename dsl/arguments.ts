@@ -33,6 +33,8 @@ export interface ContainerArguments {
   readonly named: { readonly name: string; readonly layer: AnyLayer }
   /** main(x) + shortcut(x); an empty shortcut is x itself. */
   readonly residual: { readonly main: Layers; readonly shortcut: Layers }
+  /** main(x) times gate(x), which may be one value an image and channel; an empty main is x itself. */
+  readonly gated: { readonly main: Layers; readonly gate: Layers }
   /** The results of all branches on x, one after the other along the channels; an empty branch is x itself. */
   readonly parallel: { readonly branches: readonly Layers[] }
 }

@@ -5,16 +5,27 @@ export interface Residual<M extends Layers, S extends Layers> {
   readonly main: M
   readonly shortcut: S
 }
+export interface Gated<M extends Layers, G extends Layers> {
+  readonly main: M
+  readonly gate: G
+}
 export interface Parallel<B extends readonly Layers[]> {
   readonly branches: B
 }
 
-/** main(x) + shortcut(x); without a shortcut main(x) + x (He et al., 2015). A block adds nothing to the names of its layers. */
+/** main(x) + shortcut(x); without a shortcut main(x) + x (He et al., 2015). A shortcut [B, C, 1, 1] is added to all pixels of a channel. A block adds nothing to the names of its layers. */
 export function residual<const M extends Layers>(main: M): Layer<'residual', Residual<M, readonly []>>
 export function residual<const M extends Layers, const S extends Layers>(main: M, shortcut: S): Layer<'residual', Residual<M, S>>
 export function residual(main: Layers, shortcut: Layers = []): unknown {
   return layer('residual', { main, shortcut })
 }
+
+/**
+ * main(x) times gate(x), element by element; a gate [B, C, 1, 1] multiplies all pixels of a channel (squeeze and excitation: Hu, Shen and
+ * Sun, 2018). An empty main is x itself.
+ */
+export const gated = <const M extends Layers, const G extends Layers>(main: M, gate: G): Layer<'gated', Gated<M, G>> =>
+  layer<'gated', Gated<M, G>>('gated', { main, gate })
 
 /** What the branches make of the same x, one after the other along the channels (Szegedy et al., 2014); an empty branch is x itself. */
 export const parallel = <const B extends readonly Layers[]>(branches: B): Layer<'parallel', Parallel<B>> =>

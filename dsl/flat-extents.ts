@@ -56,17 +56,23 @@ type ExtentsOf<X, S extends Image, Start extends Image> = X extends { readonly o
           ? ExtentsFrom<Inner, S, Start>
           : A extends { readonly main: infer M; readonly shortcut: infer T }
             ? Joined<readonly [M, T], S>
-            : A extends { readonly branches: infer B }
-              ? Joined<B, S>
-              : Extents
+            : A extends { readonly main: infer M; readonly gate: infer G }
+              ? Joined<readonly [M, G], S>
+              : A extends { readonly branches: infer B }
+                ? Joined<B, S>
+                : Extents
   : Extents
 
-/** Branches end with the same extents. */
-type Joined<B, S extends Image, Out extends readonly Image[] = readonly [], End extends Image = S> = B extends readonly [
-  infer First,
-  ...infer Rest
-]
+/** Branches end with the extents of the first, or are broadcast to them. */
+type Joined<
+  B,
+  S extends Image,
+  Out extends readonly Image[] = readonly [],
+  End extends Image | undefined = undefined
+> = B extends readonly [infer First, ...infer Rest]
   ? ExtentsFrom<First, S, S> extends readonly [infer Inner extends readonly Image[], infer Last extends Image]
-    ? Joined<Rest, S, readonly [...Out, ...Inner], Last>
+    ? Joined<Rest, S, readonly [...Out, ...Inner], End extends Image ? End : Last>
     : never
-  : readonly [readonly [...Out, End], End]
+  : End extends Image
+    ? readonly [readonly [...Out, End], End]
+    : readonly [readonly [...Out, S], S]

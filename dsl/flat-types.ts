@@ -34,19 +34,21 @@ type FlatFrom<
   Places extends Units = readonly [],
   Adds extends Units = readonly [],
   Concats extends Units = readonly [],
+  Muls extends Units = readonly [],
   Out extends Entries = readonly []
 > = L extends readonly [infer First, ...infer Rest]
   ? First extends { readonly op: infer N; readonly args: infer A }
     ? N extends Mark
-      ? FlatFrom<Rest, Prefix, B, Places, Adds, Concats, Out>
-      : N extends 'residual' | 'parallel'
-        ? FlatBlock<BranchesOf<A>, Prefix, B, Places, Adds, Concats> extends readonly [
+      ? FlatFrom<Rest, Prefix, B, Places, Adds, Concats, Muls, Out>
+      : N extends 'residual' | 'gated' | 'parallel'
+        ? FlatBlock<BranchesOf<A>, Prefix, B, Places, Adds, Concats, Muls> extends readonly [
             infer Inner extends Entries,
             infer P extends Units,
             infer Q extends Units,
-            infer R extends Units
+            infer R extends Units,
+            infer S extends Units
           ]
-          ? FlatFrom<Rest, Prefix, undefined, P, Q, R, readonly [...Out, ...Inner]>
+          ? FlatFrom<Rest, Prefix, undefined, P, Q, R, S, readonly [...Out, ...Inner]>
           : Unknown
         : Expanded<N, A, `${Prefix}${NameOf<A, `${Places['length']}`>}`, B> extends infer Inner extends Entries
           ? FlatFrom<
@@ -56,14 +58,15 @@ type FlatFrom<
               readonly [...Places, unknown],
               Adds,
               Concats,
+              Muls,
               readonly [...Out, ...Inner]
             >
           : Unknown
     : Unknown
   : L extends readonly []
-    ? readonly [Out, Places, Adds, Concats]
+    ? readonly [Out, Places, Adds, Concats, Muls]
     : Unknown
-type Unknown = readonly [Entries, readonly [], readonly [], readonly []]
+type Unknown = readonly [Entries, readonly [], readonly [], readonly [], readonly []]
 
 type NameOf<A, Place extends string> = A extends { readonly name: infer Name extends string } ? Name : Place
 
@@ -84,36 +87,55 @@ type Expanded<N, A, Name extends string, B extends Back> = keyof Arguments exten
 
 type BranchesOf<A> = A extends { readonly main: infer M; readonly shortcut: infer S }
   ? readonly ['add', readonly [M, S]]
-  : A extends { readonly branches: infer Branches }
-    ? readonly ['concat', Branches]
-    : never
+  : A extends { readonly main: infer M; readonly gate: infer G }
+    ? readonly ['mul', readonly [M, G]]
+    : A extends { readonly branches: infer Branches }
+      ? readonly ['concat', Branches]
+      : never
 
 type FlatBlock<
-  Block extends readonly ['add' | 'concat', unknown],
+  Block extends readonly ['add' | 'concat' | 'mul', unknown],
   Prefix extends string,
   B extends Back,
   Places extends Units = readonly [],
   Adds extends Units = readonly [],
   Concats extends Units = readonly [],
+  Muls extends Units = readonly [],
   Out extends Entries = readonly []
 > = Block[1] extends readonly [infer First, ...infer Rest]
-  ? FlatFrom<First, Prefix, readonly [...(B extends Units ? B : readonly []), ...Out], Places, Adds, Concats> extends readonly [
+  ? FlatFrom<First, Prefix, readonly [...(B extends Units ? B : readonly []), ...Out], Places, Adds, Concats, Muls> extends readonly [
       infer Inner extends Entries,
       infer P extends Units,
       infer Q extends Units,
-      infer R extends Units
+      infer R extends Units,
+      infer S extends Units
     ]
-    ? FlatBlock<readonly [Block[0], Rest], Prefix, B, P, Q, R, readonly [...Out, ...Inner]>
+    ? FlatBlock<readonly [Block[0], Rest], Prefix, B, P, Q, R, S, readonly [...Out, ...Inner]>
     : never
   : Block[1] extends readonly []
     ? Block[0] extends 'add'
-      ? readonly [readonly [...Out, readonly [`${Prefix}add${Numbered<Adds>}`, 'add', 'add']], Places, readonly [...Adds, unknown], Concats]
-      : readonly [
-          readonly [...Out, readonly [`${Prefix}concat${Numbered<Concats>}`, 'concat', 'concat']],
+      ? readonly [
+          readonly [...Out, readonly [`${Prefix}add${Numbered<Adds>}`, 'add', 'add']],
           Places,
-          Adds,
-          readonly [...Concats, unknown]
+          readonly [...Adds, unknown],
+          Concats,
+          Muls
         ]
+      : Block[0] extends 'mul'
+        ? readonly [
+            readonly [...Out, readonly [`${Prefix}mul${Numbered<Muls>}`, 'mul', 'mul']],
+            Places,
+            Adds,
+            Concats,
+            readonly [...Muls, unknown]
+          ]
+        : readonly [
+            readonly [...Out, readonly [`${Prefix}concat${Numbered<Concats>}`, 'concat', 'concat']],
+            Places,
+            Adds,
+            readonly [...Concats, unknown],
+            Muls
+          ]
     : Unknown
 type Numbered<Earlier extends Units> = Earlier extends readonly [] ? '' : Earlier['length'] & number
 

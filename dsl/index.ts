@@ -1,8 +1,13 @@
 export type { AnyLayer, ArgsOf, Layers, Mark } from './arguments'
 export { isLoss, type Op, type OpArguments } from './ops'
 export type { Padding, Pair } from './ops/options'
+export * from './activations'
 export { padModes, type PadMode } from './ops/movement'
-export { dense, parallel, residual, type Parallel, type Residual } from './blocks'
+export { dense, gated, parallel, residual, type Gated, type Parallel, type Residual } from './blocks'
+export { operations, operandCount, type Expression, type Step as ExpressionStep, type Operation } from './expression/expression'
+export { pointwise, type Pointwise } from './expression/pointwise'
+export type { PointwiseArguments, PointwiseParameter } from './ops/pointwise'
+export { constant, where, type Condition, type Value } from './expression/value'
 export { flatLayers, type FlatLayer } from './flat-layers'
 export type { Layer } from './layer'
 export { layerText } from './layer-text'
@@ -17,7 +22,6 @@ export {
   convTranspose2d,
   dropout,
   flatten,
-  gelu,
   globalAvgPool,
   globalMaxPool,
   groupNorm,
@@ -32,10 +36,7 @@ export {
   pixelUnshuffle,
   relu,
   resize,
-  sigmoid,
-  silu,
   softmaxCrossEntropy,
-  tanh,
   tile
 } from './layers'
 export {
@@ -49,6 +50,7 @@ export {
   type PlanSegment,
   type StrategyName
 } from './plan'
+export { isBroadcast } from './ops/joins'
 export { planFor } from './plan-for'
 export {
   bandsMistake,

@@ -1,7 +1,8 @@
 import { opRecords, type Op, type OpArguments } from './ops'
 
-/** A layer with all its options in one line of a plan: "conv2d 64 k3 p1", "maxPool2d k2", "linear 2". */
+/** A layer with all its options in one line of a plan: "conv2d 64 k3 p1", "maxPool2d k2", "linear 2"; a pointwise function by its own name. */
 export const layerText = (op: Op, args: OpArguments[Op]): string => {
+  if ('function' in args) return args.function
   const given = args as Readonly<Record<string, unknown>>
   const words = opRecords[op].options.flatMap((text) => {
     const value = given[text[0]]
@@ -12,7 +13,11 @@ export const layerText = (op: Op, args: OpArguments[Op]): string => {
 }
 
 /** The type of what layerText returns; `string` or `number` stand for what only run time knows. */
-export type LayerText<P extends Op, A> = [keyof A] extends [never] ? P : Written<P, A, (typeof opRecords)[P]['options']>
+export type LayerText<P extends Op, A> = [keyof A] extends [never]
+  ? P
+  : P extends 'pointwise'
+    ? A['function' & keyof A]
+    : Written<P, A, (typeof opRecords)[P]['options']>
 
 type Written<Text extends string, A, Options> = Options extends readonly [infer First extends readonly unknown[], ...infer Rest]
   ? First[0] extends keyof A

@@ -16,9 +16,11 @@ interface None {
 export interface Layer<in out N extends keyof Arguments, in out A> {
   readonly op: N
   readonly args: A
-  <X = None>(tensor?: NoInfer<Accept<Apply<X, N, A, Layer<N, A>, NoTensor<X, N>>>> & X): Apply<X, N, A, Layer<N, A>, Layer<N, A>>
+  <X = None>(tensor?: NoInfer<Accept<Apply<X, N, A, Layer<N, A>, NoTensor<X, NameOf<N, A>>>>> & X): Apply<X, N, A, Layer<N, A>, Layer<N, A>>
 }
 
+/** What people call a layer: a pointwise function by its own name. */
+type NameOf<N extends string, A> = N extends 'pointwise' ? A['function' & keyof A] & string : N
 type NoTensor<X, N extends string> = X extends None
   ? unknown
   : X extends { readonly op: infer P extends string }

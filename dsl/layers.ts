@@ -60,18 +60,6 @@ export const dropout = layerMaker('dropout')
 /** y = max(x, 0). */
 export const relu = layer('relu', {})
 
-/** y = 1 / (1 + exp(-x)). */
-export const sigmoid = layer('sigmoid', {})
-
-/** y = tanh(x). */
-export const tanh = layer('tanh', {})
-
-/** y = x sigmoid(x). */
-export const silu = layer('silu', {})
-
-/** y = x times the normal distribution function of x, by erf. */
-export const gelu = layer('gelu', {})
-
 /** Mean over the pixels: [B, C, H, W] to [B, C]. */
 export const globalAvgPool = layer('globalAvgPool', {})
 

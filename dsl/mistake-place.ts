@@ -7,9 +7,9 @@ import type { AnyLayer, Arguments, Layers, Mark, Op } from './arguments'
 import type { Tensor } from './tensor'
 
 type Units = readonly unknown[]
-/** The layers of one list, and of the blocks in it: what stands before their names; how many places, adds and concats have been. */
-type Space = readonly [prefix: string, places: Units, adds: Units, concats: Units]
-type Opened<Prefix extends string> = readonly [Prefix, readonly [], readonly [], readonly []]
+/** The layers of one list, and of the blocks in it: what stands before their names; how many places, adds, concats and muls have been. */
+type Space = readonly [prefix: string, places: Units, adds: Units, concats: Units, muls: Units]
+type Opened<Prefix extends string> = readonly [Prefix, readonly [], readonly [], readonly [], readonly []]
 
 /** A mistake of a whole segment, which is told where it ends: of the tiles that a mark before asks for. */
 type OfTiles = `tile: ${number} tiles along ${string}`
@@ -54,7 +54,7 @@ type LastTile<L extends Layers, End extends number, Last extends number = End, I
 type Search<X, L extends Layers, P extends Space, Last extends string, I extends Units = readonly []> = I['length'] extends L['length']
   ? { readonly tensor: X; readonly space: P; readonly last: Last }
   : [keyof Arguments] extends [L[I['length'] & number]['op']]
-    ? Search<Tensor, L, readonly [P[0], readonly [...P[1], unknown], P[2], P[3]], Last, readonly [...I, unknown]>
+    ? Search<Tensor, L, readonly [P[0], readonly [...P[1], unknown], P[2], P[3], P[4]], Last, readonly [...I, unknown]>
     : Look<X, L[I['length'] & number], P, Last> extends infer R
       ? R extends { readonly tensor: infer Y; readonly space: infer Q extends Space; readonly last: infer Name extends string }
         ? Search<Y, L, Q, Name, readonly [...I, unknown]>
@@ -62,13 +62,13 @@ type Search<X, L extends Layers, P extends Space, Last extends string, I extends
       : never
 
 /** The same of one layer of a list. */
-type Look<X, L extends AnyLayer, P extends Space, Last extends string> = L['op'] extends 'residual' | 'parallel'
+type Look<X, L extends AnyLayer, P extends Space, Last extends string> = L['op'] extends 'residual' | 'gated' | 'parallel'
   ? Fork<X, L['op'], L['args'], P, Last>
   : Within<X, L, `${P[0]}${GivenName<L['args'], `${P[1]['length']}`>}`, Last> extends infer R
     ? R extends { readonly tensor: infer Y; readonly last: infer Name }
       ? {
           readonly tensor: Y
-          readonly space: L['op'] extends Mark ? P : readonly [P[0], readonly [...P[1], unknown], P[2], P[3]]
+          readonly space: L['op'] extends Mark ? P : readonly [P[0], readonly [...P[1], unknown], P[2], P[3], P[4]]
           readonly last: Name
         }
       : R
@@ -104,14 +104,18 @@ type Fork<X, N, A, P extends Space, Last extends string, Y = X, B = BranchesOf<A
     : never
   : Made<X, N, A> extends infer Z
     ? N extends 'residual'
-      ? Join<Z, 'add', `${P[0]}add${Numbered<P[2]>}`, readonly [P[0], P[1], readonly [...P[2], unknown], P[3]]>
-      : Join<Z, 'concat', `${P[0]}concat${Numbered<P[3]>}`, readonly [P[0], P[1], P[2], readonly [...P[3], unknown]]>
+      ? Join<Z, 'add', `${P[0]}add${Numbered<P[2]>}`, readonly [P[0], P[1], readonly [...P[2], unknown], P[3], P[4]]>
+      : N extends 'gated'
+        ? Join<Z, 'mul', `${P[0]}mul${Numbered<P[4]>}`, readonly [P[0], P[1], P[2], P[3], readonly [...P[4], unknown]]>
+        : Join<Z, 'concat', `${P[0]}concat${Numbered<P[3]>}`, readonly [P[0], P[1], P[2], readonly [...P[3], unknown], P[4]]>
     : never
 type BranchesOf<A> = A extends { readonly main: infer M; readonly shortcut: infer S }
   ? readonly [M, S]
-  : A extends { readonly branches: infer B }
-    ? B
-    : never
+  : A extends { readonly main: infer M; readonly gate: infer G }
+    ? readonly [M, G]
+    : A extends { readonly branches: infer B }
+      ? B
+      : never
 type Join<Z, N extends Op, Name extends string, P extends Space> = Z extends string
   ? { readonly sentence: Titled<Name, N, Z> }
   : { readonly tensor: Z; readonly space: P; readonly last: Name }

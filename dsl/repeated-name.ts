@@ -74,7 +74,7 @@ type Sign<Name, Seen> = [string] extends [Name]
   ? never
   : Name extends Seen
     ? Again
-    : Name extends `${number}` | `${'add' | 'concat'}${number | ''}` | `${string}.${string}`
+    : Name extends `${number}` | `${'add' | 'concat' | 'mul'}${number | ''}` | `${string}.${string}`
       ? Name extends `${number}`
         ? LikePlace | Name
         : Again
@@ -85,7 +85,7 @@ type In<A> = A extends { readonly layer: { readonly op: Op | Mark } }
   : A extends { readonly layers: infer L }
     ? Held<L>
     : A extends { readonly layer: infer X extends AnyLayer }
-      ? X['op'] extends 'residual' | 'parallel'
+      ? X['op'] extends 'residual' | 'gated' | 'parallel'
         ? Held<readonly [X]>
         : [keyof Arguments] extends [X['op']]
           ? never
@@ -93,9 +93,11 @@ type In<A> = A extends { readonly layer: { readonly op: Op | Mark } }
       : never
 type InBlock<A, Seen> = A extends { readonly main: infer M; readonly shortcut: infer S }
   ? InEach<readonly [M, S], Seen>
-  : A extends { readonly branches: infer B }
-    ? InEach<B, Seen>
-    : never
+  : A extends { readonly main: infer M; readonly gate: infer G }
+    ? InEach<readonly [M, G], Seen>
+    : A extends { readonly branches: infer B }
+      ? InEach<B, Seen>
+      : never
 type InEach<B, Seen> = B extends readonly [infer First, ...infer Rest]
   ? [unknown] extends [First]
     ? InEach<Rest, Seen>

@@ -13,7 +13,11 @@ type Records = typeof opRecords
 export type InsideDims<Last extends Op> = [Last] extends [never] ? Dim : Records[Last]['segment']['inside'][number]
 /** What a segment can be tiled along with P as its last op. */
 export type LastDims<P extends Op> = Records[P]['segment']['last'][number]
-export type InPlace<P extends Op> = Records[P]['segment']['inPlace']
+/** Whether P overwrites its input: one whose derivative is known from its output does. */
+export type InPlace<P extends Op, A> = A extends { readonly derivativeOfOutput: unknown } ? true : Records[P]['segment']['inPlace']
+
+/** Whether an op overwrites its input: one whose derivative is known from its output does. */
+export const isInPlace = (op: Op, args: OpArguments[Op]): boolean => 'derivativeOfOutput' in args || opRecords[op].segment.inPlace
 
 /** Dimensions over which this op needs statistics of its whole input; a frozen batchNorm has its running statistics. */
 export const statisticsOf = (op: Op, args: OpArguments[Op]): readonly Dim[] =>

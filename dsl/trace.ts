@@ -5,7 +5,7 @@ import { flatLayers, type FlatLayer } from './flat-layers'
 import { unknownOptionMistake } from './option-names'
 import { opRecords } from './ops'
 import { repeatedNameMistake } from './repeated-name'
-import { allDims, dimsAtStart, isMark, showDims, statisticsOf, type Dim } from './segment'
+import { allDims, dimsAtStart, isInPlace, isMark, showDims, statisticsOf, type Dim } from './segment'
 import { bytesOf, showShape, type Shape, type ShapeRule } from './shape'
 import { shapeRules } from './shape-rules'
 
@@ -63,7 +63,7 @@ const applyOp = ({ op, args, inputs }: FlatOp, output: Shape, segment: Segment):
   return E.right({
     ...segment,
     dims: without(common(common(dims, inside), allowed), whole),
-    heldBytes: heldBytes + (opRecords[op].segment.inPlace ? 0 : bytesOf(output)),
+    heldBytes: heldBytes + (isInPlace(op, args) ? 0 : bytesOf(output)),
     last: op,
     statistical: common(dims, whole).length > 0 ? reason : segment.statistical
   })

@@ -26,9 +26,11 @@ type Contained<X, A> = A extends { readonly layer: infer L extends AnyLayer }
     ? Walk<X, L>
     : A extends { readonly main: infer M extends Layers; readonly shortcut: infer S extends Layers }
       ? Branches<X, X, 'add', readonly [M, S]>
-      : A extends { readonly branches: infer B extends readonly Layers[] }
-        ? Branches<X, X, 'concat', B>
-        : never
+      : A extends { readonly main: infer M extends Layers; readonly gate: infer G extends Layers }
+        ? Branches<X, X, 'mul', readonly [M, G]>
+        : A extends { readonly branches: infer B extends readonly Layers[] }
+          ? Branches<X, X, 'concat', B>
+          : never
 
 /** S: the shape that the op takes; Y: the one that it makes, or the sentence why there is none. */
 type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, Y> = Y extends string
@@ -38,27 +40,27 @@ type ApplyOp<N extends Op, A, S extends Shape, F extends Dim, G extends Segment,
       ? [G[3][0]] extends [LastDims<N>]
         ? N extends Normalisation
           ? [O[0]['length']] extends [0 | G[3][2]['length']]
-            ? Normalised<N, S, F, G, O, W, Y, unknown extends G[3][0] ? never : StatisticsOf<N, A>>
+            ? Normalised<N, A, S, F, G, O, W, Y, unknown extends G[3][0] ? never : StatisticsOf<N, A>>
             : Tensor<
                 Y,
                 Extract<F, InsideDims<G[0]> & LastDims<N>>,
                 readonly [N, S, G[2], G[3]],
                 readonly [G[3][2], O[1]],
-                InPlace<N> extends true ? W : Wrote<Y, W>
+                InPlace<N, A> extends true ? W : Wrote<Y, W>
               >
           : Tensor<
               Y,
               Extract<F, InsideDims<G[0]> & LastDims<N>>,
               readonly [N, S, G[2], G[3]],
               readonly [G[3][2], O[1]],
-              InPlace<N> extends true ? W : Wrote<Y, W>
+              InPlace<N, A> extends true ? W : Wrote<Y, W>
             >
         : `${N}: cannot tile along ${ShowDims<Exclude<G[3][0], LastDims<N>>>}; ${N} allows ${ShowDims<LastDims<N>>}`
       : `${N}: cannot tile along ${ShowDims<Exclude<G[3][0], InsideDims<G[0]>>>}; ${G[0]} sums over the pixels, so it must be the segment's last op (put a checkpoint after it)`
     : never
 
 /** An op that needs statistics along D of what this segment makes, or of the net's input. */
-type Normalised<N extends Op, S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, Y extends Shape, D extends Dim> = [
+type Normalised<N extends Op, A, S extends Shape, F extends Dim, G extends Segment, O extends Origin, W, Y extends Shape, D extends Dim> = [
   G[3][0]
 ] extends [Exclude<Dim, D>]
   ? Tensor<
@@ -66,7 +68,7 @@ type Normalised<N extends Op, S extends Shape, F extends Dim, G extends Segment,
       Extract<Exclude<F, D>, InsideDims<G[0]> & LastDims<N>>,
       readonly [N, S, [F & D] extends [never] ? G[2] : NeedsStatistics<N, O[0]['length']>, G[3]],
       readonly [G[3][2], O[1]],
-      InPlace<N> extends true ? W : Wrote<Y, W>
+      InPlace<N, A> extends true ? W : Wrote<Y, W>
     >
   : `${N}: cannot tile along ${ShowDims<G[3][0] & D>}; ${NeedsStatistics<N, O[0]['length']>}`
 type NeedsStatistics<
@@ -118,7 +120,7 @@ type Why<F extends Dim, Statistical extends string> = [Statistical] extends [nev
 type Branches<
   X,
   Y,
-  Join extends 'add' | 'concat',
+  Join extends 'add' | 'concat' | 'mul',
   B extends readonly Layers[],
   Shapes extends readonly Shape[] = readonly []
 > = B extends readonly [infer First extends Layers, ...infer Rest extends readonly Layers[]]
@@ -138,7 +140,7 @@ export type Entered<X, Y> =
       ? Tensor<S, F, G, readonly [O[0], readonly ['block', S, O[1][2]]], W>
       : never
     : never
-type Joined<X, Y, Join extends 'add' | 'concat', Shapes extends readonly Shape[]> =
+type Joined<X, Y, Join extends 'add' | 'concat' | 'mul', Shapes extends readonly Shape[]> =
   X extends Tensor<infer S, infer _F, infer _G, infer O, infer _W>
     ? Y extends Tensor<infer _S, infer F, infer G, infer _O, infer W>
       ? ApplyOp<Join, {}, S, F, G, O, W, OutputShape<Join, Shape, {}, Shape, Shapes>>

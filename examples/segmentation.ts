@@ -9,8 +9,9 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import sharp from 'sharp'
 import { type TrainOptions, exitStatus, predict, train } from '../src'
-import { trainingProgress } from '../src/progress'
-import { mean, table } from '../src/report'
+import { trainingProgress } from '../src/cli/progress'
+import { mean } from '../src/numbers/mean'
+import { table } from '../src/text/table'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../src/training/segmentation-scores'
 
 const image = join(__dirname, 'data', 'ihc', 'ihc.png')

@@ -17,8 +17,9 @@ import {
   planText,
   train
 } from '../src'
-import { trainingProgress } from '../src/progress'
-import { mean, table } from '../src/report'
+import { trainingProgress } from '../src/cli/progress'
+import { mean } from '../src/numbers/mean'
+import { table } from '../src/text/table'
 
 const [batch, crop, steps] = [2, 512, 14]
 const averaged = 6

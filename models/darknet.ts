@@ -1,5 +1,5 @@
 /**
- * DarkNet-19 as paper 002 (segmented fused-tiled execution) trains it: the 18 convolutions of Redmon's Darknet-19 before its
+ * DarkNet-19 as Xu 2022 (docs/papers.md) trains it: the 18 convolutions of Redmon's Darknet-19 before its
  * classifier, each with biases and followed by a leaky ReLU of slope 0.1 (Darknet's own), with five 2x2 max pools and no batch
  * normalisation. The paper does not list the layers; its figures bear this out: 43 GiB of activations and models for a
  * 10,000 x 10,000 image, where these inputs and outputs of convolutions and pools take 40.4 GiB (as close as VGG-16 and VGG-19

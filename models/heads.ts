@@ -38,7 +38,7 @@ export const checking = <F extends (options: never) => unknown>(name: string, ma
 export const gapHead = <const C extends number>(classes: C) =>
   [named('avgpool', globalAvgPool), named('classifier', linear({ out: classes }))] as const
 
-/** The same with the linear layer named as in torchvision's ResNet and Inception. */
+/** Global average pooling and one linear layer named `fc`, as in torchvision's ResNet and Inception: fits any input size. */
 export const fcHead = <const C extends number>(classes: C) =>
   [named('avgpool', globalAvgPool), named('fc', linear({ out: classes }))] as const
 

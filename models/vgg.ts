@@ -65,7 +65,7 @@ export const vgg13 = vgg('vgg13', features13)
 export const vgg16 = vgg('vgg16', features16)
 export const vgg19 = vgg('vgg19', features19)
 
-/** The same with batch normalisation after every convolution. */
+/** VGG with batch normalisation after every convolution (in torchvision vgg11_bn to vgg19_bn), layers named as there. */
 export const vgg11_bn = vgg('vgg11_bn', features11bn)
 export const vgg13_bn = vgg('vgg13_bn', features13bn)
 export const vgg16_bn = vgg('vgg16_bn', features16bn)

@@ -4,7 +4,7 @@ import * as t from 'io-ts'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
-import { storedPrecision, type DevicePrecision } from '../staging/program'
+import { storedPrecision, type DevicePrecision } from '../staging/program/program'
 import { answerOf, deviceError, type DeviceError } from './error'
 
 /** Calls of the addon answer `{ value }` or `{ error }`; decode them with `answerOf`. */

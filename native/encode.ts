@@ -1,7 +1,7 @@
-import { encodeKernel, kernelTable, type Kernel } from '../staging/kernels'
-import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../staging/program'
+import { encodeKernel, kernelTable, type Kernel } from '../staging/kernels/kernels'
+import { engines, opcodes, sectionNames, spaces, tileAxes, type Instruction, type Program } from '../staging/program/program'
 
-/** Numbers that one instruction takes; see staging/program.ts. */
+/** Numbers that one instruction takes; see staging/program/program.ts. */
 const lengthOf = (instruction: Instruction): number =>
   instruction.kind === 'launch'
     ? 3 + 5 * instruction.operands.length

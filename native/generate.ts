@@ -4,14 +4,22 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { absentFields, fieldType, kernelFields, type FieldType } from '../staging/kernel-fields'
-import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels'
+import { absentFields, fieldType, kernelFields, type FieldType } from '../staging/kernels/kernel-fields'
+import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels/kernels'
+import { compiledExpressions, operations, type Operation } from '../staging/pointwise/compiled'
+import { stepNumbers } from '../staging/pointwise/encode'
 
 type Fields = readonly string[]
 const rows = kernelKinds.map((kind): readonly [string, KernelRow] => [kind, rowOf(kind)])
 const structs: readonly (readonly [string, Fields])[] = Object.entries(kernelFields)
 
-const types: { readonly [T in FieldType]: string } = { integer: 'std::int64_t', number: 'double', flag: 'bool', layout: 'Layout' }
+const types: { readonly [T in FieldType]: string } = {
+  integer: 'std::int64_t',
+  number: 'double',
+  flag: 'bool',
+  layout: 'Layout',
+  numbers: 'std::vector<double>'
+}
 
 const capitalised = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
 const beginsWith = (fields: Fields, start: Fields): boolean =>
@@ -71,13 +79,66 @@ const row = ([name, declared]: readonly [string, KernelRow]): string =>
   [
     `      {"${name}",`,
     `       {${quoted(declared.fields)}},`,
+    `       ${fieldType(declared.fields.at(-1)!) === 'numbers'},`,
     `       {${Object.entries(declared.operands)
       .map(([operandName, use]) => operand(declared, operandName, use))
       .join(',\n        ')}}},`
   ].join('\n')
 
+/** C++ of an operation on floats. */
+const operationTexts: { readonly [O in Operation]: (a: string, b: string, c: string) => string } = {
+  input: () => 'input',
+  second: () => 'second',
+  gradient: () => 'gradient',
+  weight: () => 'weight',
+  bias: () => 'bias',
+  constant: (a) => `static_cast<float>(${a})`,
+  neg: (a) => `-${a}`,
+  exp: (a) => `expf(${a})`,
+  expm1: (a) => `expm1f(${a})`,
+  log: (a) => `logf(${a})`,
+  log1p: (a) => `log1pf(${a})`,
+  sqrt: (a) => `sqrtf(${a})`,
+  tanh: (a) => `tanhf(${a})`,
+  erf: (a) => `erff(${a})`,
+  sigmoid: (a) => `1 / (1 + expf(-${a}))`,
+  detach: (a) => a,
+  add: (a, b) => `${a} + ${b}`,
+  sub: (a, b) => `${a} - ${b}`,
+  mul: (a, b) => `${a} * ${b}`,
+  div: (a, b) => `${a} / ${b}`,
+  minimum: (a, b) => `${a} < ${b} || ${a} != ${a} ? ${a} : ${b}`,
+  maximum: (a, b) => `${a} > ${b} || ${a} != ${a} ? ${a} : ${b}`,
+  less: (a, b) => `${a} < ${b} ? 1.0F : 0.0F`,
+  lessEqual: (a, b) => `${a} <= ${b} ? 1.0F : 0.0F`,
+  where: (a, b, c) => `${a} != 0 ? ${b} : ${c}`
+}
+
+const literal = (value: number): string => (Number.isInteger(value) ? `${value}.0` : `${value}`)
+
+/** An encoded expression as a type: its code, and the function that it computes. */
+const compiledExpression = (name: string, code: readonly number[]): string => {
+  const values: string[] = []
+  const lines = Array.from({ length: code.length / stepNumbers }, (_, step) => {
+    const [operation, destination, ...numbers] = code.slice(step * stepNumbers, (step + 1) * stepNumbers) as [number, number, ...number[]]
+    const own = operations[operation]!
+    const [a, b, c] = own === 'constant' ? [literal(numbers[0]!), '', ''] : numbers.map((register) => values[register] ?? '')
+    values[destination] = `v${step}`
+    return `    const float v${step} = ${operationTexts[own](a!, b!, c!)};`
+  })
+  return [
+    `struct ${capitalised(name)} {`,
+    `  static constexpr double code[] = {${code.map(literal).join(', ')}};`,
+    '  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {',
+    ...lines,
+    `    return v${lines.length - 1};`,
+    '  }',
+    '};'
+  ].join('\n')
+}
+
 const file = (...parts: readonly string[]): string =>
-  ['// Written by "npm run generate" from staging/kernels.ts and staging/kernel-fields.ts.', ...parts, ''].join('\n')
+  ['// Written by "npm run generate" from staging/kernels and dsl/expression.', ...parts, ''].join('\n')
 const inNamespace = (...parts: readonly string[]): string =>
   ['namespace tilefold {', '', ...parts, '', '}  // namespace tilefold'].join('\n')
 
@@ -93,9 +154,32 @@ export const generated: { readonly [file: string]: string } = {
       '};'
     )
   ),
+  'expressions.hpp': file(
+    '#pragma once',
+    '#include "../expression.hpp"',
+    '',
+    inNamespace(
+      compiledExpressions.map(({ name, code }) => compiledExpression(name, code)).join('\n\n'),
+      '',
+      `#define TILEFOLD_EXPRESSIONS(visit) ${compiledExpressions.map(({ name }) => `visit(${capitalised(name)})`).join(' ')}`
+    )
+  ),
+  'operations.hpp': file(
+    '#pragma once',
+    '',
+    inNamespace(
+      '// What an expression is made of: its code is its position.',
+      'enum class Operation : int {',
+      operations.map((name) => `  ${name}`).join(',\n'),
+      '};',
+      '',
+      `constexpr int operationCount = ${operations.length};`
+    )
+  ),
   'kernel_structs.hpp': file(
     '#pragma once',
     '#include <array>',
+    '#include <vector>',
     '',
     '#include "../field_reader.hpp"',
     '',

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import type { Kernel } from '../staging/kernels'
+import type { Kernel } from '../staging/kernels/kernels'
 import { deviceProperties, openDevice, versions, type DeviceChoice } from './addon'
 import { encodeKernels } from './encode'
 import { answerOf, type DeviceError } from './error'

@@ -3,8 +3,8 @@ import type { TaskEither } from 'fp-ts/TaskEither'
 import type { DeviceError } from '../native'
 
 /**
- * What can go wrong, as a value. `message` is one sentence with the figures and the remedy.
- * input: usage or bad input; budget: does not fit; loss: not finite; missing: a part of the installation;
+ * A failure, as a value. `message` is one sentence with the figures and the remedy. input:
+ * usage or bad input; budget: does not fit; loss: not finite; missing: a part of the installation;
  * device: the device failed; interrupted: by the user; bug: ours.
  */
 export interface Failure {
@@ -12,7 +12,10 @@ export interface Failure {
   readonly message: string
   /** With code budget: the smallest budget that this strategy can meet, where it is known. */
   readonly smallestFeasibleBudgetBytes?: number
-  /** With code budget: what --json tells beside the error, where that is more than the budget that would do. */
+  /**
+   * With code budget: what --json tells beside the error, where that is more than the budget that
+   * would do.
+   */
   readonly report?: object
   /** With code bug: what was thrown. */
   readonly thrown?: unknown
@@ -39,7 +42,7 @@ export const deviceFailure = ({ code, message }: DeviceError): Failure => ({
   message
 })
 
-/** What nobody expected to be thrown. */
+/** A failure by something that nobody expected to be thrown. */
 export const bugFailure = (thrown: unknown): Failure => ({ code: 'bug', message: `a bug of Tilefold: ${reasonOf(thrown)}`, thrown })
 
 /** Stopped by the user while steps ran; `step` of them are complete. */
@@ -61,7 +64,7 @@ const textOf = (thrown: unknown): string =>
 const mostSentences = 3
 
 /** All values, or the first failures as one: of so many files each has its sentence. */
-export const allOf = <A>(results: readonly E.Either<Failure, A>[]): E.Either<Failure, readonly A[]> => {
+export const collectFailures = <A>(results: readonly E.Either<Failure, A>[]): E.Either<Failure, readonly A[]> => {
   const failures = results.flatMap((result) => (E.isLeft(result) ? [result.left] : []))
   const [first] = failures
   if (first === undefined) return E.right(results.flatMap((result) => (E.isLeft(result) ? [] : [result.right])))

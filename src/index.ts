@@ -1,31 +1,44 @@
-/** The library: the commands of the command line as functions, with the same options and the same results (src/README.md). */
-export { type BenchReport } from './bench'
-export { type Dataset, type Example } from './dataset'
-export { type ExplanationReport } from './explanation'
+/**
+ * The library: the commands of the command line as functions, with the same options and the same
+ * results (src/README.md).
+ */
+export { type BenchReport, bench } from './commands/bench'
+export { type CompareRow, compare } from './commands/compare'
+export { explain } from './commands/explain'
+export { type GradientsReport, gradients } from './commands/gradients'
+export { plan } from './commands/plan'
+export { type PredictReport, predict } from './commands/predict'
+export { type ProfileReport, profile } from './commands/profile'
+export { type ChainReport, chain } from './commands/research/chain'
+export { type OffloadReport, type OffloadedStage, offload } from './commands/research/offload'
+export { type PlaceReport, place } from './commands/research/place'
+export { type TrainReport, train } from './commands/train'
 export { type Failure, type Outcome, exitStatus } from './failure'
-export { type GradientsReport } from './gradients'
-export { bench, type BenchOptions } from './library/bench'
-export { chain, type ChainOptions, type ChainReport } from './library/chain'
-export { compare, type CompareOptions, type CompareRow } from './library/compare'
-export { readDataset } from './library/dataset'
-export { explain, type ExplainOptions } from './library/explain'
-export { gradients, type GradientsOptions } from './library/gradients'
-export { type OptimizerOptions } from './library/objective'
-export { offload, type OffloadOptions, type OffloadReport, type OffloadedStage } from './library/offload'
-export { place, type PlaceOptions, type PlaceReport } from './library/place'
-export { plan, type PlanOptions } from './library/plan'
-export { predict, type PredictOptions } from './library/predict'
-export { type PredictReport } from './predict'
-export { profile, type ProfileOptions, type ProfileReport } from './library/profile'
-export { type SetupOptions } from './library/setup'
-export { writeTensorFile } from './library/tensor-file'
-export { train, type TrainOptions, type TrainReport } from './library/train'
-export { type Planned } from './planning'
-export { type PlanReport, planText } from './report'
-export { type TensorData } from './safetensors'
-export { type Schedule } from './schedule'
-export { formatBytes, formatMilliseconds, type Size } from './sizes'
-export { type StepReport } from './train'
+export { type Dataset, type Example } from './images/dataset'
+export { readDataset } from './images/read-dataset'
+export {
+  type BenchOptions,
+  type BenchStep,
+  type CompareOptions,
+  type ExplainOptions,
+  type GradientsOptions,
+  type PlanOptions,
+  type PredictOptions,
+  type ProfileOptions
+} from './options/command-options'
+export { type OptimizerOptions } from './options/optimizer-options'
+export { type ChainOptions, type OffloadOptions, type PlaceOptions } from './options/research-options'
+export { type SetupOptions } from './options/setup-options'
+export { type Size } from './options/sizes'
+export { formatBytes, formatMilliseconds } from './text/format'
+export { type TrainOptions } from './options/train-options'
+export { type ExplanationReport } from './plans/explanation-report'
+export { type Planned } from './plans/plan-network'
+export { type PlanReport, planText } from './plans/plan-report'
 export { type ColourJitter } from './training/augmentation'
 export { type Best, type BestBy, type Validation } from './training/best'
 export { type ClassWeights } from './training/class-weights'
+export { type LearningRateSchedule } from './training/learning-rate'
+export { type StepReport } from './training/step-report'
+export { type TensorData } from './weights/safetensors'
+export { writeTensorFile } from './weights/tensor-file'

@@ -1,5 +1,6 @@
 'use strict'
-// Makes a fresh clone ready to run, with nothing but Node: npm packages, the system's oneDNN, the native addon (not with --no-addon).
+// Makes a fresh clone ready to run, with nothing but Node: npm packages, the system's oneDNN, the
+// native addon (not with --no-addon).
 const { spawnSync } = require('node:child_process')
 const { existsSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } = require('node:fs')
 const { join } = require('node:path')

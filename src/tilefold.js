@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 'use strict'
 
-require('./load-typescript.js')
+require('./modules/load-typescript.js')
 // First, since the rest takes a while to load: a Ctrl-C is answered from here on.
-require('./interruption.ts').interruption(process.argv.includes('--json'))
+require('./cli/interruption.ts').interruption(process.argv.includes('--json'))
 void require('./cli.ts').main(process.argv)

@@ -1,6 +1,6 @@
 'use strict'
-// For ts-node, which requires it first (tsconfig.json): it checks types as ever, but only those that
-// have changed since it last did.
+// For ts-node, which requires it first (tsconfig.json): it checks types as ever, but only those
+// that have changed since it last did.
 const { existsSync } = require('node:fs')
 const { join } = require('node:path')
 const { REGISTER_INSTANCE, TSError, create } = require('ts-node')
@@ -14,7 +14,7 @@ const transpiler = () =>
     project: service.configFilePath,
     typeCheck: false,
     transpileOnly: true,
-    transpiler: require.resolve('./transpiled.js')
+    transpiler: require.resolve('./modules/transpile.js')
   })
 
 const textOf = (diagnostics) => {
@@ -25,7 +25,10 @@ const textOf = (diagnostics) => {
     : formatDiagnostics(diagnostics, host)
 }
 
-/** The program that was started ends before it begins; what loads a module itself may catch what is wrong with it. */
+/**
+ * The program that was started ends before it begins; what loads a module itself may catch what is
+ * wrong with it.
+ */
 const report = (diagnostics, fileName) => {
   const text = textOf(diagnostics)
   if (service.options.logError) return console.error(text)
@@ -40,7 +43,7 @@ const report = (diagnostics, fileName) => {
 }
 
 const checker = () => {
-  const { isOwn, typeCheck } = require('./type-check.ts')
+  const { isOwn, typeCheck } = require('./modules/type-check.ts')
   const { ts, config, configFilePath, options } = service
   const checked = new Set()
   // What Tilefold's own files hold is their own tsconfig's matter.

@@ -1,18 +1,19 @@
-import { refusedBytes } from './device-model'
+import { bufferText, type BufferIdentity } from './lowering/ir/buffer-identity'
+import { refusedBytes } from './devices/device-model'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { StagingError } from './error'
-import type { Graph } from './graph'
-import type { KernelKind } from './kernels'
+import type { Graph } from './graph/graph'
+import type { KernelKind } from './kernels/kernels'
 import { lazy } from './memoize'
-import type { Buffer } from './lowering/emitter'
-import { segmentTimer } from './lowering/estimate'
-import type { Lowering } from './lowering/create-context'
-import { microBatches } from './objective'
-import { tileCount, untiled, type MemoryPlan, type Segment } from './plan'
+import type { Buffer } from './lowering/ir/builder'
+import { segmentTimer } from './lowering/cost/estimate'
+import type { Lowering } from './lowering/segment/create-scope'
+import { microBatches } from './graph/objective'
+import { tileCount, untiled, type MemoryPlan, type Segment } from './plans/plan'
 import { candidateOf, type PlanSearch, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
-import { streamedBy } from './streams'
+import { hostTensorsOf } from './plans/host-tensors'
 
 /** What is in memory at the moment that holds the most: all of a kind, or a layer's. */
 export interface LiveBytes {
@@ -70,32 +71,29 @@ export interface Explanation {
   readonly waitingMilliseconds: number
 }
 
-/** The layer whose tensor, parameter or gradient a buffer is, by the buffer's name. */
-const layerOf = ({ nodes }: Graph): ((buffer: Buffer) => string | undefined) => {
-  const owners = nodes
-    .flatMap(({ name, parameters }) => [name, ...parameters.map((parameter) => parameter.name)].map((known) => ({ known, layer: name })))
-    .sort((a, b) => b.known.length - a.known.length)
-  return ({ name }) => owners.find(({ known }) => name.endsWith(` ${known}`) || name.startsWith(`${known} `))?.layer
+/** The layer whose tensor, parameter or gradient a buffer is; undefined where it is nobody's. */
+const layerOf = ({ nodes }: Graph): ((identity: BufferIdentity) => string | undefined) => {
+  const owners = new Map(nodes.flatMap(({ name, parameters }) => parameters.map((parameter) => [parameter.name, name] as const)))
+  return (identity) => ('node' in identity ? identity.node : 'parameter' in identity ? owners.get(identity.parameter) : undefined)
 }
 
-const kindOf = ({ parameters }: Graph): ((buffer: Buffer) => LiveBytes['what']) => {
-  const names = new Set(parameters.map(({ name }) => name))
-  return ({ name, scope }) => {
-    if (parameters.some((parameter) => name.endsWith(`gradient of ${parameter.name}`))) return 'gradients of parameters'
-    if (scope === 'resident') return names.has(name) ? 'parameters' : 'optimizer state'
-    return name.startsWith('scratch ') ? 'workspace' : 'tensors'
-  }
+const gradientKinds: readonly BufferIdentity['kind'][] = ['gradient', 'tile-gradient', 'micro-batch-gradient']
+
+const kindOf = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
+  if (gradientKinds.includes(kind)) return 'gradients of parameters'
+  if (role === 'resident') return kind === 'parameter' ? 'parameters' : 'optimizer state'
+  return kind === 'scratch' ? 'workspace' : 'tensors'
 }
 
 const liveOf = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] => {
-  const [layer, kind] = [layerOf(graph), kindOf(graph)]
+  const layer = layerOf(graph)
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
-    const what = kind(buffer)
-    const owner = buffer.scope === 'resident' ? undefined : layer(buffer)
+    const what = kindOf(buffer)
+    const owner = buffer.role === 'resident' ? undefined : layer(buffer.identity)
     const key = `${what} ${owner ?? ''}`
     const group = groups.get(key) ?? { what, ...(owner === undefined ? {} : { layer: owner }), bytes: 0, largest: '', largestBytes: 0 }
-    const largest = buffer.bytes > group.largestBytes ? { largest: buffer.name, largestBytes: buffer.bytes } : {}
+    const largest = buffer.bytes > group.largestBytes ? { largest: bufferText(buffer.identity), largestBytes: buffer.bytes } : {}
     groups.set(key, { ...group, bytes: group.bytes + buffer.bytes, ...largest })
   }
   return [...groups.values()].sort((a, b) => b.bytes - a.bytes)
@@ -120,12 +118,15 @@ interface SegmentTime {
  * What a segment of a plan takes when decided otherwise. Where tensors pass in bands, the segment that makes one has a part in what its
  * readers do, so that the whole step tells what changes.
  */
-const timesOf = (lowering: Lowering, { graph, order, segments }: Candidate): ((place: number) => (segment: Segment) => SegmentTime) => {
-  const onHost = new Set(segments.flatMap(streamedBy))
+const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (segment: Segment) => SegmentTime) => {
+  const { graph, segments } = chosen
+  const onHost = new Set(segments.flatMap(hostTensorsOf))
   const timer = segmentTimer({ ...lowering, graph }, onHost)
   const times = microBatches(lowering.objective)
   const ofStep = (place: number, segment: Segment): number =>
-    Math.round(1e6 * candidateOf(lowering, order, Object.assign([...segments], { [place]: segment })).milliseconds())
+    Math.round(
+      1e6 * candidateOf(lowering, { ...chosen, segments: Object.assign([...segments], { [place]: segment }), residence: [] }).milliseconds()
+    )
   return (place) => {
     const alone = times * timer(segments[place]!).nanoseconds()
     const present = lazy(() => ofStep(place, segments[place]!))
@@ -202,11 +203,11 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
         bindingLayer: bindingLayerOf(live),
         live,
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
-        larger: answers === undefined ? [] : largerThan(chosen, request.budget ?? Infinity, answers),
+        larger: answers === undefined ? [] : largerThan(chosen, decided.budget ?? Infinity, answers),
         smaller: answers && smallerThan(chosen, answers),
         segments: chosen.segments.map((segment, place) => costOf(times(place), segment.to === chosen.graph.nodes.length, segment)),
         waitingMilliseconds:
-          chosen.residence.length === 0 ? 0 : chosen.milliseconds() - candidateOf(lowering, chosen.order, chosen.segments).milliseconds()
+          chosen.residence.length === 0 ? 0 : chosen.milliseconds() - candidateOf(lowering, { ...chosen, residence: [] }).milliseconds()
       }
     })
   )

@@ -1,5 +1,5 @@
-export { cudnnAlgorithm, turnedAlgorithm } from './algorithms'
-export type { PlanOverride } from './check-segments'
+export { cudnnAlgorithm, rotated180Algorithm } from './devices/algorithms'
+export type { PlanOverride } from './plans/check-plan'
 export {
   computeMilliseconds,
   decodeChain,
@@ -13,7 +13,7 @@ export {
   type Offloaded
 } from './chain'
 export { chainOf, type ModelChain } from './chain/model-chain'
-export type { ConvolutionAlgorithm, ConvolutionShape, DeviceModel } from './device-model'
+export type { ConvolutionAlgorithm, ConvolutionShape, DeviceModel } from './devices/device-model'
 export type { StagingError } from './error'
 export {
   decodeDeviceFile,
@@ -24,11 +24,10 @@ export {
   isRecorded,
   type DescribedDevice,
   type DeviceFile
-} from './file-model'
+} from './devices/file-model'
 export { explain, type Explanation, type LiveBytes, type OtherBudget, type SegmentCost } from './explain'
-export type { Graph, Node, Parameter } from './graph'
-export { buildGraph, withLoss } from './build-graph'
-export { isLearnable } from './graph'
+export { buildGraph, withLoss } from './graph/build-graph'
+export { isLearnable, type Graph, type Node, type Parameter } from './graph/graph'
 export {
   encodeKernel,
   isConvolution,
@@ -39,28 +38,40 @@ export {
   type Kernel,
   type KernelKind,
   type KernelOf
-} from './kernels'
-export { layoutCode, layouts, type Layout } from './layout'
+} from './kernels/kernels'
+export { layoutCode, layouts, type Layout } from './kernels/layout'
 export { allocators, type AllocatorName } from './placement'
 export { maxLive, type Lifetime } from './placement/placement'
 export { unusableFreeSpace } from './placement/unusable-free-space'
 export { leastCudaChunk } from './placement/virtual'
-export { profile, profiled, type Profile, type ProfiledModel, type TimeSource } from './profile'
-export { residenceTexts } from './moments'
-export { memoryPlan, type HostStay, type MemoryPlan, type PlacementChoice, type Residence, type Segment } from './plan'
-export { objectiveText } from './objective-text'
-export { decodePlanFile } from './plan-codec'
-export { checkPlanFile, planFileOf, planFileText, type PlanFileForm } from './plan-file'
-export { elementSizes, opcodes, sectionNames, spaces, tileAxes } from './program'
-export type { Address, DevicePrecision, Exchanged, Instruction, Precision, Program, Resident, Section, SectionName, Space } from './program'
-export { recording, unrecorded, type RecordedDevice, type Recording } from './recorded-device'
-export { referenceModel } from './reference-model'
-export { roofline, type Rates } from './roofline'
-export { graphOf, plainPeakBytes, stage, type StageRequest, type Staged } from './stage'
-export type { Objective, Optimizer, ParameterGroup, Training } from './objective'
-export type { Source } from './lowering/context'
+export { profile, profiled, type Profile, type ProfiledModel, type TimeSource } from './devices/profile'
+export { swapScheduleTexts } from './plans/timepoints'
+export { memoryPlan, type SwapInterval, type MemoryPlan, type PlacementChoice, type SwapSchedule, type Segment } from './plans/plan'
+export { objectiveText } from './graph/objective-text'
+export { decodePlanFile } from './plans/plan-codec'
+export { checkPlanFile, planFileOf, planFileText, type PlanFileForm } from './plans/plan-file'
+export { elementSizes, opcodes, sectionNames, spaces, tileAxes } from './program/program'
+export type {
+  Address,
+  DevicePrecision,
+  Exchanged,
+  Instruction,
+  Precision,
+  Program,
+  Resident,
+  Section,
+  SectionName,
+  Space
+} from './program/program'
+export { recording, unrecorded, type RecordedDevice, type Recording } from './devices/recorded-device'
+export { referenceModel } from './devices/reference-model'
+export { roofline, type Rates } from './kernels/roofline'
+export { graphOf, stage, type Budget, type StageRequest, type Staged } from './stage'
+export type { Objective, Optimizer, ParameterGroup, Training } from './graph/objective'
+export type { Source } from './lowering/scope/scope'
 export { verify, type Verified, type VerifierFault } from './verify'
 export { strategyNames, type StrategyName } from './strategies'
-export { fusedTiledAxes } from './tiling'
-export { tileCount, type Grid } from './plan'
-export { productFlops } from './roofline'
+export { fusedTiledAxes } from './graph/tiling'
+export { tileCount, type Grid } from './plans/plan'
+export { productFlops } from './kernels/roofline'
+export { printProgram } from './program/print-program'

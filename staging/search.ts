@@ -1,27 +1,20 @@
-import type { Graph } from './graph'
-import { segmentEstimator } from './lowering/estimate'
+import { segmentEstimator } from './lowering/cost/estimate'
 import { lazy } from './memoize'
-import { lower, type Lowered } from './lowering/lower'
-import type { Lowering } from './lowering/create-context'
-import { microBatches } from './objective'
-import { inOrder, poolBeforeRectifying, type Order } from './order'
-import { timelineOf } from './lowering/timeline'
+import { lower, type Lowered } from './lowering'
+import type { Lowering } from './lowering/segment/create-scope'
+import { microBatches } from './graph/objective'
+import { inOrder, hoistPoolAboveRelu, type Order } from './graph/order'
+import { timelineOf } from './lowering/cost/timeline'
 import { alignment } from './placement/placement'
-import { staticPlacement, type Residence, type Segment } from './plan'
+import { createPlan, staticPlacement, type PlacementChoice, type Plan } from './plans/plan'
 import { planners, strategies, type Planner, type StrategyName } from './strategies'
 import { largestTensorBytes, leastBytesOf } from './strategies/least-bytes'
 import type { Decisions, CandidateEstimate, Search, Segmentation, Strategy } from './strategies/strategy'
 import { wholeGraph } from './strategies/plain'
 import { variantsOf, withVariants } from './strategies/variants'
 
-/** Decisions with their exact peak and predicted time. */
-export interface Candidate extends Lowered {
-  /** The graph in the order in which it runs. */
-  readonly graph: Graph
-  readonly order: Order
-  readonly segments: readonly Segment[]
-  readonly residence: Residence
-}
+/** A plan with its exact peak and predicted time. */
+export interface Candidate extends Lowered, Plan {}
 
 /** What a strategy answers to budgets in bytes. */
 export interface PlanSearch {
@@ -33,10 +26,11 @@ export interface PlanSearch {
   readonly leastHost: (budget: number) => number | undefined
 }
 
-/** `lowering` has the graph as written. */
-export const candidateOf = (lowering: Lowering, order: Order, segments: readonly Segment[], residence: Residence = []): Candidate => {
-  const graph = inOrder(lowering.graph, order)
-  return { ...lower({ ...lowering, graph }, segments, residence), graph, order, segments, residence }
+/** A plan, lowered; `lowering` has the graph as written. */
+export const candidateOf = (lowering: Lowering, plan: Plan): Candidate => {
+  // A candidate is a plan too, whose answers are of another lowering.
+  const { order, segments, residence, placement } = plan
+  return { ...lower(lowering, plan), order, segments, residence, placement }
 }
 
 const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
@@ -187,7 +181,8 @@ const answersOf = (
   strategy: Strategy,
   searchIn: (order: Order) => Search,
   plain: Candidate,
-  hostBudget: number
+  hostBudget: number,
+  placement: PlacementChoice
 ): PlanSearch => {
   const order = strategy.order(written.graph)
   const search = searchIn(order)
@@ -195,7 +190,7 @@ const answersOf = (
   const known = new Map<string, Candidate>()
   const lowered = ({ segments, residence }: Decisions): Candidate => {
     const key = JSON.stringify([segments, residence])
-    const candidate = known.get(key) ?? candidateOf(written, order, segments, residence)
+    const candidate = known.get(key) ?? candidateOf(written, { order, segments, residence, placement })
     known.set(key, candidate)
     return candidate
   }
@@ -236,25 +231,31 @@ const answersOf = (
 
 /** Milliseconds of the fastest kernels, run once each in the better order, without a map or a transfer: no plan takes less. */
 export const lowerBound = (written: Lowering): number => {
-  const order = poolBeforeRectifying(written.graph)
+  const order = hoistPoolAboveRelu(written.graph)
   const lowering = { ...written, graph: inOrder(written.graph, order) }
   const [fastest] = withVariants(variantsOf(lowering), wholeGraph(lowering.graph))
-  return candidateOf({ ...written, placement: staticPlacement }, order, fastest!).milliseconds()
+  return candidateOf(written, createPlan(order, fastest!)).milliseconds()
 }
 
 /**
  * A strategy's answers for a model on a device; of `auto`, the fastest of all strategies' answers, or of those that obey the model's
  * marks where it has any; they swap where there is a budget of host bytes. `plain` is the model's plain plan.
  */
-export const createPlanSearch = (written: Lowering, strategy: StrategyName, plain: Candidate, hostBudget?: number): PlanSearch => {
+export const createPlanSearch = (
+  written: Lowering,
+  strategy: StrategyName,
+  plain: Candidate,
+  hostBudget?: number,
+  placement: PlacementChoice = staticPlacement
+): PlanSearch => {
   const searchIn = searches(written, plain.residentBytes)
   const mayTake = (name: Planner): boolean =>
     strategies[name].partOf === undefined &&
-    (written.graph.marks.length === 0 || strategies[name].obeysMarks) &&
+    (written.graph.directives.length === 0 || strategies[name].obeysDirectives) &&
     (hostBudget !== undefined || strategies[name].kind !== 'swapping')
   const all = (strategy === 'auto' ? planners.filter(mayTake) : [strategy]).map((name) => ({
     kind: strategies[name].kind,
-    ...answersOf(written, strategies[name], searchIn, plain, hostBudget ?? Infinity)
+    ...answersOf(written, strategies[name], searchIn, plain, hostBudget ?? Infinity, placement)
   }))
   // What a search finds that looks for it spares the others' slower candidates their placement.
   const leastMilliseconds = lazy(() => lowerBound(written))

@@ -1,23 +1,26 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
-import { withExactKernels, withFastestFirst } from './algorithms'
-import { checkPlanOverride, checkInputs, checkTiles, residenceMistake, winogradMistake, type PlanOverride } from './check-segments'
-import { refusedBytes, type DeviceModel } from './device-model'
+import { withExactKernels, withFastestFirst } from './devices/algorithms'
+import { checkPlanOverride, checkInputs, checkTiles, validateSwapSchedule, validateWinograd, type PlanOverride } from './plans/check-plan'
+import { refusedBytes, type DeviceModel } from './devices/device-model'
 import { inputError, type StagingError } from './error'
-import { buildGraph } from './build-graph'
-import { forEvaluation, graphHash, withoutDropout, type Graph } from './graph'
-import type { Kernel } from './kernels'
-import type { Source } from './lowering/context'
-import type { Lowering } from './lowering/create-context'
-import { checkObjective, type Objective } from './objective'
-import { staticPlacement, untiled, type MemoryPlan, type PlacementChoice, type Segment } from './plan'
-import { asWritten, inOrder } from './order'
-import type { Program } from './program'
+import { buildGraph, forEvaluation } from './graph/build-graph'
+import { graphHash, withoutDropout, type Graph } from './graph/graph'
+import type { Kernel } from './kernels/kernels'
+import type { Source } from './lowering/scope/scope'
+import type { Lowering } from './lowering/segment/create-scope'
+import { checkObjective, type Objective } from './graph/objective'
+import { createPlan, staticPlacement, untiled, type MemoryPlan, type PlacementChoice, type Segment } from './plans/plan'
+import { sourceOrder, inOrder } from './graph/order'
+import type { Program } from './program/program'
 import { candidateOf, lowerBound, createPlanSearch, type PlanSearch, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
-import { gridMade, segmentMultiplyAdds, segmentTiling } from './tiling'
+import { gridMade, segmentMultiplyAdds, segmentTiling } from './graph/tiling'
+
+/** Bytes, or a fraction of the peak of strategy plain: everything kept, and direct kernels. */
+export type Budget = { readonly bytes: number } | { readonly fractionOfPlain: number }
 
 export interface StageRequest {
   readonly model: Model
@@ -27,10 +30,12 @@ export interface StageRequest {
   readonly strategy: StrategyName
   /** Decisions to take as they are, in place of the strategy's. */
   readonly given?: PlanOverride
-  /** Bytes of device memory for everything that a step holds; no limit when absent. */
-  readonly budget?: number
-  /** Bytes of the host pool, through which tensors are swapped; `auto` swaps only where it is given. No limit when absent. */
-  readonly hostBudget?: number
+  /** Device memory for everything that a step holds; no limit when absent. */
+  readonly budget?: Budget
+  /** The host pool, through which tensors are swapped; `auto` swaps only where it is given. No limit when absent. */
+  readonly hostBudget?: Budget
+  /** A device's memory in bytes, which no budget may exceed; what it is called in a sentence. */
+  readonly memory?: { readonly name: string; readonly bytes: number }
   readonly objective: Objective
   readonly source: Source
   /** Refuses kernels that round differently: nothing runs by Winograd or by Fourier transforms. */
@@ -40,11 +45,11 @@ export interface StageRequest {
 }
 
 /** What chooses a graph and how it is lowered. */
-type LoweringRequest = Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source' | 'exactKernels' | 'given' | 'placement'>
+type LoweringRequest = Pick<StageRequest, 'model' | 'input' | 'device' | 'objective' | 'source' | 'exactKernels'>
 
 export interface Staged {
   /** The graph as the model has it: an evaluation changes what its ops are told, and gradients go without dropout. */
-  readonly written: Graph
+  readonly sourceGraph: Graph
   readonly graph: Graph
   readonly plan: MemoryPlan
   readonly program: Program
@@ -85,62 +90,109 @@ const hostTooSmall = (graph: Graph, planner: string, hostBudget: number, needed:
 
 /** What a request leads to: the decisions, and what else could have been decided. */
 export interface Decided {
-  /** The graph as written, dropout included. */
-  readonly written: Graph
+  /** The graph as sourceGraph, dropout included. */
+  readonly sourceGraph: Graph
   readonly lowering: Lowering
   readonly plain: Candidate
   readonly chosen: Candidate
-  /** Absent where the decisions were given. */
+  /** Bytes; undefined where there is no limit. */
+  readonly budget: number | undefined
+  /** Absent where the plan was given. */
   readonly answers: PlanSearch | undefined
 }
 
-const loweringOf = ({ device, objective, source, exactKernels, given, placement }: LoweringRequest, written: Graph): Lowering => ({
+const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest, sourceGraph: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
-  graph: objective.kind === 'gradients' ? withoutDropout(written) : objective.kind === 'evaluate' ? forEvaluation(written) : written,
+  graph:
+    objective.kind === 'gradients' ? withoutDropout(sourceGraph) : objective.kind === 'evaluate' ? forEvaluation(sourceGraph) : sourceGraph,
   device: withFastestFirst(exactKernels ? withExactKernels(device) : device),
   objective,
-  source,
-  placement: given?.placement ?? placement ?? staticPlacement
+  source
 })
 
 /** The yardstick is there even where the device refuses kernels of the whole image. */
 const plainOf = (lowering: Lowering): Candidate => {
   const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) % refusedBytes
   return candidateOf(
-    { ...lowering, device: { ...lowering.device, scratchBytes }, placement: staticPlacement },
-    asWritten(lowering.graph),
-    wholeGraph(lowering.graph)
+    { ...lowering, device: { ...lowering.device, scratchBytes } },
+    createPlan(sourceOrder(lowering.graph), wholeGraph(lowering.graph))
   )
 }
 
-const decideGraph = (request: StageRequest, written: Graph): E.Either<StagingError, Decided> => {
-  const { strategy, given, budget = refusedBytes - 1, hostBudget, exactKernels } = request
-  const lowering = loweringOf(request, written)
-  const { graph } = lowering
+/** Beyond the largest whole number no number is exact, and no machine has it. */
+const budgetBytes = (budget: Budget, plain: Candidate): number =>
+  'bytes' in budget ? budget.bytes : Math.min(Math.floor(plain.peakBytes() * budget.fractionOfPlain), Number.MAX_SAFE_INTEGER)
+
+/** What a request is decided within, in bytes, and beside what. */
+interface Limits {
+  readonly lowering: Lowering
+  readonly plain: Candidate
+  readonly budget: number | undefined
+  readonly hostBudget: number | undefined
+}
+
+const limitsOf = (request: StageRequest, lowering: Lowering): E.Either<StagingError, Limits> => {
   const plain = plainOf(lowering)
-  const misfit = (planner: string, least: ReturnType<PlanSearch['least']>): StagingError =>
-    least === undefined || least.budget < refusedBytes ? tooSmall(graph, planner, budget, least) : refused(graph, planner, lowering.device)
-  const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({ written, lowering, plain, chosen, answers })
-  if (given !== undefined) {
-    const mistake = winogradMistake({ ...lowering, graph: inOrder(graph, given.order) }, given.segments, exactKernels)
-    if (mistake !== undefined) return E.left(mistake)
-    const unfit = residenceMistake({ ...lowering, graph: inOrder(graph, given.order) }, given)
-    if (unfit !== undefined) return E.left(unfit)
-    const running = inOrder(graph, given.order)
-    const segments = given.segments.map((segment) => ({ ...segment, grid: gridMade(running, segment, segment.grid) }))
-    const candidate = candidateOf(lowering, given.order, segments, given.residence)
-    if (candidate.hostBytes() > (hostBudget ?? Infinity))
-      return E.left(hostTooSmall(graph, 'the given plan', hostBudget!, candidate.hostBytes()))
-    return candidate.peakBytes() <= budget
-      ? E.right(decided(candidate))
-      : E.left(misfit('the given plan', { budget: candidate.peakBytes(), candidate }))
-  }
-  const answers = createPlanSearch(lowering, strategy, plain, hostBudget)
-  const chosen = answers.within(budget)
-  if (chosen !== undefined) return E.right(decided(chosen, answers))
-  const planner = `strategy ${strategy}`
-  const needed = hostBudget === undefined ? undefined : answers.leastHost(budget)
-  return E.left(needed === undefined ? misfit(planner, answers.least()) : hostTooSmall(graph, planner, hostBudget!, needed))
+  const inBytes = (budget: Budget | undefined): number | undefined => budget && budgetBytes(budget, plain)
+  const [budget, hostBudget] = [inBytes(request.budget), inBytes(request.hostBudget)]
+  const { memory } = request
+  return budget !== undefined && memory !== undefined && budget > memory.bytes
+    ? E.left(inputError(`the budget of ${budget} bytes is more than the ${memory.bytes} that ${memory.name} has; lower --budget.`))
+    : E.right({ lowering, plain, budget, hostBudget })
+}
+
+/** No budget is more than this where none is given. */
+const noLimit = refusedBytes - 1
+
+const misfit = (
+  { lowering: { graph, device }, budget = noLimit }: Limits,
+  planner: string,
+  least: ReturnType<PlanSearch['least']>
+): StagingError =>
+  least === undefined || least.budget < refusedBytes ? tooSmall(graph, planner, budget, least) : refused(graph, planner, device)
+
+/** A plan that was given, lowered: its tiles as they can be made. Fails where it cannot run, or does not fit. */
+const decideGiven = (
+  { exactKernels, placement = staticPlacement }: StageRequest,
+  limits: Limits,
+  given: PlanOverride
+): E.Either<StagingError, Candidate> => {
+  const { lowering, budget = noLimit, hostBudget = Infinity } = limits
+  const running = inOrder(lowering.graph, given.order)
+  const mistake = validateWinograd({ ...lowering, graph: running }, given.segments, exactKernels)
+  if (mistake !== undefined) return E.left(mistake)
+  const unfit = validateSwapSchedule({ ...lowering, graph: running }, given)
+  if (unfit !== undefined) return E.left(unfit)
+  const segments = given.segments.map((segment) => ({ ...segment, grid: gridMade(running, segment, segment.grid) }))
+  const candidate = candidateOf(
+    lowering,
+    createPlan(given.order, segments, { residence: given.residence ?? [], placement: given.placement ?? placement })
+  )
+  if (candidate.hostBytes() > hostBudget) return E.left(hostTooSmall(lowering.graph, 'the given plan', hostBudget, candidate.hostBytes()))
+  return candidate.peakBytes() <= budget
+    ? E.right(candidate)
+    : E.left(misfit(limits, 'the given plan', { budget: candidate.peakBytes(), candidate }))
+}
+
+const decideGraph = (request: StageRequest, sourceGraph: Graph): E.Either<StagingError, Decided> => {
+  const { strategy, given, placement } = request
+  const lowering = loweringOf(request, sourceGraph)
+  return pipe(
+    limitsOf(request, lowering),
+    E.chain((limits): E.Either<StagingError, Decided> => {
+      const { plain, budget, hostBudget } = limits
+      const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({ sourceGraph, lowering, plain, budget, chosen, answers })
+      if (given !== undefined) return E.map((chosen: Candidate) => decided(chosen))(decideGiven(request, limits, given))
+      const answers = createPlanSearch(lowering, strategy, plain, hostBudget, placement)
+      const chosen = answers.within(budget ?? noLimit)
+      if (chosen !== undefined) return E.right(decided(chosen, answers))
+      const planner = `strategy ${strategy}`
+      const needed = hostBudget === undefined ? undefined : answers.leastHost(budget ?? noLimit)
+      return E.left(
+        needed === undefined ? misfit(limits, planner, answers.least()) : hostTooSmall(lowering.graph, planner, hostBudget!, needed)
+      )
+    })
+  )
 }
 
 /** The model's graph for its objective. Fails as `loweringFor` does. */
@@ -154,18 +206,11 @@ export const graphOf = ({ model, input, objective }: Pick<StageRequest, 'model' 
     E.chain((graph) => checkObjective(graph, objective))
   )
 
-/** The model as written, ready to be lowered. Fails for a layer that refuses its input. */
+/** The model as sourceGraph, ready to be lowered. Fails for a layer that refuses its input. */
 export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lowering> =>
   pipe(
     graphOf(request),
     E.map((graph) => loweringOf(request, graph))
-  )
-
-/** The yardstick for fractions of memory (DESIGN §6): bytes with everything kept and direct kernels. Fails as `loweringFor` does. */
-export const plainPeakBytes = (request: StageRequest): E.Either<StagingError, number> =>
-  pipe(
-    loweringFor(request),
-    E.map((lowering) => plainOf(lowering).peakBytes())
   )
 
 /** Fails with one sentence: a layer that refuses its input, or a budget that nothing fits, with the smallest that would do. */
@@ -176,11 +221,14 @@ export const decide = (request: StageRequest): E.Either<StagingError, Decided> =
     E.chain((graph) => decideGraph(request, graph))
   )
 
-export const planOf = ({ strategy, given, device, budget }: StageRequest, { written, lowering, plain, chosen }: Decided): MemoryPlan => {
+export const planOf = (
+  { strategy, given, device }: StageRequest,
+  { sourceGraph, lowering, plain, budget, chosen }: Decided
+): MemoryPlan => {
   const { graph } = lowering
   return {
     model: graph.model,
-    graphHash: graphHash(written),
+    graphHash: graphHash(sourceGraph),
     strategy: given?.strategy ?? strategy,
     device: device.name,
     input: graph.input,
@@ -188,7 +236,7 @@ export const planOf = ({ strategy, given, device, budget }: StageRequest, { writ
     order: chosen.order,
     segments: chosen.segments,
     residence: chosen.residence,
-    placement: lowering.placement ?? staticPlacement,
+    placement: chosen.placement,
     predicted: {
       peakDeviceBytes: chosen.peakBytes(),
       peakHostBytes: chosen.hostBytes(),
@@ -208,7 +256,7 @@ export const stage = (request: StageRequest): E.Either<StagingError, Staged> =>
   pipe(
     decide(request),
     E.map((decided) => ({
-      written: decided.written,
+      sourceGraph: decided.sourceGraph,
       graph: decided.lowering.graph,
       plan: planOf(request, decided),
       program: decided.chosen.program()

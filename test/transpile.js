@@ -1,7 +1,7 @@
 'use strict'
 // Loads TypeScript as the command line does: node -r ./test/transpile.js FILE. Of the tests in it all run, or those whose names have
 // TILEFOLD_TEST_NAME in them.
-require('../src/load-typescript.js')
+require('../src/modules/load-typescript.js')
 
 const wanted = process.env.TILEFOLD_TEST_NAME
 if (wanted) {

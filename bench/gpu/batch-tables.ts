@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { formatBytes } from '../../src/sizes'
+import { formatBytes } from '../../src/text/format'
 import type { Batch } from './batches'
 import { windowPaper } from './paper-figures'
 import { rowsOf, table } from './table'
@@ -29,7 +29,7 @@ const measuredLines = (rows: readonly Batch[]): readonly Line[] => {
   return [...lines].map(([name, line]) => ({ name, ...line }))
 }
 
-/** Beside paper 000's table: each rate with its share of the best that the same system reaches. */
+/** The rates beside Table 1 of Hayakawa 2020: each with its share of the best that the same system reaches. */
 const rateTable = (rows: readonly Batch[]): string => {
   const lines = [...paperLines, ...measuredLines(rows)]
   const batches = [...new Set([...windowPaper.batches, ...rows.map(({ batch }) => batch)])].sort((a, b) => a - b)

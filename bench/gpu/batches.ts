@@ -39,7 +39,7 @@ const Benched = t.type({ stepMs: t.readonlyArray(t.number), peakDeviceBytes: t.n
 /** The first step warms up. */
 const perSecond = (batch: number, stepMs: readonly number[]): number => (1000 * batch) / median(stepMs.slice(1))
 
-/** Of the host's memory that nothing else uses, what swapping may take: pinned memory that is not there ends more than the step. */
+/** The share of the host's free memory that swapping may take: pinned memory that is not there ends more than the step. */
 const hostShare = 0.6
 
 const byTilefold = ({ device, scale: { batches, steps } }: Check, strategy: string, ...more: readonly string[]): Contender => ({
@@ -73,7 +73,7 @@ const byPytorch = ({ scale: { batches, steps } }: Check, pytorch: Pytorch, way: 
 
 /**
  * ResNet-50 on images as ImageNet has them, in growing batches within one arena: by recomputation and swapping together, PyTorch as it is, and by
- * swapping as paper 000 does; one precision after the other, as far as time does.
+ * swapping as Hayakawa 2020 does; one precision after the other, as far as time does.
  */
 export const runBatches = async (check: Check, pytorch: E.Either<Refusal, Pytorch>, deadline: Deadline): Promise<readonly Batch[]> => {
   const { precisions, scale } = check

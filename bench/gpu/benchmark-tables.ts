@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { formatBytes, formatMilliseconds } from '../../src/sizes'
+import { formatBytes, formatMilliseconds } from '../../src/text/format'
 import { type Row, nanosecondsPerPixel } from './benchmark'
 import { tilingPaper } from './paper-figures'
 import { table } from './table'

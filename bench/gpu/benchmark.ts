@@ -30,9 +30,9 @@ interface Contender {
 
 export interface Timing {
   readonly medianMs: number
-  /** Of every step that counts, in the order in which they were taken. */
+  /** Milliseconds of every step that counts, in the order in which they were taken. */
   readonly stepMs: readonly number[]
-  /** Of the median of the fastest of PyTorch's ways in the same arena; null where none ran. */
+  /** medianMs over the median of the fastest of PyTorch's ways in the same arena; null where none ran. */
   readonly ofPytorch: number | null
   readonly peakBytes: number | null
   readonly plannedPeakBytes: number | null
@@ -45,7 +45,7 @@ export interface Row extends Cell {
   readonly timing: E.Either<Refusal, Timing>
 }
 
-/** Of the median step. */
+/** Nanoseconds of the median step for each pixel of the image. */
 export const nanosecondsPerPixel = ({ size }: Cell, { medianMs }: Timing): number => (1e6 * medianMs) / size ** 2
 
 const classes = 2

@@ -52,8 +52,8 @@ const compile = (folder: string): void => {
   const asTheyAre = [
     'package.json',
     'LICENSE',
-    'src/cache-folder.js',
-    'src/kept-text.js',
+    'src/files/cache-folder.js',
+    'src/files/cached-text.js',
     'test/golden/data',
     'test/training/data',
     'examples/data',

@@ -45,7 +45,7 @@ const write = (report: Report): Report => {
   return report
 }
 
-/** Of the whole time, what is kept for each part, in the order in which they run: what one does not take the next ones may. */
+/** The share of the whole time that is kept for each part, in the order in which they run: what one does not take the next ones may. */
 const shares = {
   suite: 0.24,
   parity: 0.08,

@@ -11,9 +11,9 @@ import { tiledModule } from './tiled-module'
 export interface LaunchOverhead {
   readonly precision: CheckPrecision
   readonly size: number
-  /** Of the fastest step. */
+  /** Milliseconds of the fastest step. */
   readonly stepMs: number
-  /** Of all its launches that compute, each as long as the kernel takes alone: in rows of launches, on a GPU replayed from a graph. */
+  /** Milliseconds of all launches that compute, each as long as the kernel takes alone: in rows of launches, on a GPU replayed from a graph. */
   readonly kernelMs: number
   readonly launches: number
   /** The step, which on a GPU is a graph's, over its kernels alone; and microseconds a launch between them. */

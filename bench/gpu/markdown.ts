@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/Either'
-import { formatBytes, formatMilliseconds } from '../../src/sizes'
+import { formatBytes, formatMilliseconds } from '../../src/text/format'
 import { median } from '../median'
 import { batchTables } from './batch-tables'
 import { benchmarkTables } from './benchmark-tables'

@@ -14,12 +14,12 @@ export interface Overlap {
   readonly strategy: string
   readonly budget: string
   readonly stepMs: number
-  /** Of the step that keeps everything: no transfer but its image's. */
+  /** Milliseconds of the step that keeps everything: no transfer but its image's. */
   readonly plainMs: number
   readonly movedBytes: number
-  /** What the transfers alone take, one after the other, at the measured rates of the link. */
+  /** Milliseconds that the transfers alone take, one after the other, at the measured rates of the link. */
   readonly transferMs: number
-  /** Of that, the share that does not lengthen the step. */
+  /** The share of transferMs that does not lengthen the step, 0 to 1. */
   readonly hidden: number
 }
 
@@ -29,7 +29,7 @@ const Compared = t.type({ rows: t.readonlyArray(t.type({ movedBytes: t.union([t.
 const strategy = 'window'
 const warming = 2
 
-/** VGG-16 swapped by paper 000's window beside the same step without swapping. */
+/** Times VGG-16 swapped by the window of Hayakawa 2020, and the same step without swapping. */
 export const runOverlap = async (
   { device, scale: { predictedSize: size, swappedPercent, steps, mostSeconds } }: Check,
   profiles: readonly E.Either<Refusal, Profiled>[],

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import * as t from 'io-ts'
 import { decoded } from './decoded'
 
-/** Of package.json; an optional dependency is there where it fits the machine. */
+/** The fields of a package.json that are read here; an optional dependency is there where it fits the machine. */
 const Manifest = t.intersection([
   t.type({ version: t.string }),
   t.partial({ dependencies: t.record(t.string, t.string), optionalDependencies: t.record(t.string, t.string) })

@@ -6,9 +6,9 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { vgg16 } from '../../models'
-import { initialise } from '../../src/initialise'
-import { stream } from '../../src/random'
-import { type TensorData, openTensorFile, readTensor, writeTensorFile } from '../../src/safetensors'
+import { initialise } from '../../src/weights/initialise'
+import { randomStream } from '../../src/numbers/random'
+import { type TensorData, openTensorFile, readTensor, writeTensors } from '../../src/weights/safetensors'
 import { buildGraph } from '../../staging'
 import { type Lanes, lanes, untimedAtOnce } from './at-once'
 import type { Check, CheckPrecision } from './check-options'
@@ -50,7 +50,7 @@ const writeCase = (folder: string, size: number, seed: number): TE.TaskEither<Re
   const [weights, batch] = [join(folder, `weights-${size}-${seed}`), join(folder, `batch-${size}-${seed}`)]
   const shape = [1, 3, size, size]
   const input = new Float32Array(product(shape))
-  stream(seed, 'input').fillNormal(input, 1)
+  randomStream(seed, 'input').fillNormal(input, 1)
   const drawn = (name: string, of: readonly number[]): TensorData => {
     const data = new Float32Array(product(of))
     initialise(seed, name, of, data)
@@ -59,13 +59,13 @@ const writeCase = (folder: string, size: number, seed: number): TE.TaskEither<Re
   return pipe(
     TE.fromEither(buildGraph(vgg16({ classes }), shape)),
     TE.chainW(({ parameters }) =>
-      writeTensorFile(
+      writeTensors(
         weights,
         parameters.map(({ name, shape: of }) => drawn(name, of))
       )
     ),
     TE.chainW(() =>
-      writeTensorFile(batch, [
+      writeTensors(batch, [
         { name: 'input', type: 'F32', shape, data: input },
         { name: 'target', type: 'I64', shape: [1], data: BigInt64Array.of(BigInt(seed % classes)) }
       ])

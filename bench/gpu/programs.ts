@@ -10,7 +10,7 @@ const complete = (command: string, args: readonly string[], stdio: StdioOptions)
 /** What a command prints. Throws, naming the command, where it fails or is missing. */
 export const output = (command: string, args: readonly string[]): string => complete(command, args, ['ignore', 'pipe', 'inherit'])
 
-/** The same for a command whose own words are for people: they go to standard error. */
+/** Runs a command, whose own words go to standard error. Throws, naming the command, where it fails or is missing. */
 export const run = (command: string, args: readonly string[]): void => void complete(command, args, ['ignore', 2, 2])
 
 /** Whether a program is on PATH. */

@@ -60,7 +60,7 @@ const run = async (
     : E.left(refusal(complaintOf(ended)))
 }
 
-/** Of a quick check one net a precision, another for each. */
+/** The networks that are checked: in a quick check one for each precision, another for each. */
 const netsOf = (mode: Check['mode'], precisions: readonly CheckPrecision[], precision: CheckPrecision) =>
   mode === 'quick' ? [nets[precisions.indexOf(precision) % nets.length]!] : nets
 

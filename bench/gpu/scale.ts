@@ -18,9 +18,9 @@ export interface Cell {
 
 /** How much of each part is done. */
 export interface Scale {
-  /** Of everything, unless --minutes says otherwise. */
+  /** Minutes that the whole check may take, unless --minutes says otherwise. */
   readonly minutes: number
-  /** Of one measurement: a program or a request that takes longer is ended. */
+  /** Seconds that one measurement may take: a program or a request that takes longer is ended. */
   readonly mostSeconds: number
   /** Files of the device suite, below test/. */
   readonly testFiles: readonly string[]
@@ -34,7 +34,7 @@ export interface Scale {
   readonly steps: number
   /** Height and width of the image that is cut into 16 x 16 tiles. */
   readonly tiledSize: number
-  /** Of the image whose step is predicted from a profile, and swapped; and the shares of plain's memory, in per cent, for either. */
+  /** Height and width of the image whose step is predicted from a profile, and swapped; below, the share of plain's memory for either, in per cent. */
   readonly predictedSize: number
   readonly predictedPercent: number
   readonly swappedPercent: number
@@ -54,13 +54,13 @@ const quickFiles = [
   'properties/awkward-graphs'
 ]
 
-/** Those that take longer. */
+/** Test files of the full check: those of the quick one, and two that take longer. */
 const fullFiles = [...quickFiles, 'golden/networks', 'golden/torchvision']
 
 const cellsOf = (sizes: readonly number[], arenas: readonly (number | null)[]): readonly Cell[] =>
   arenas.flatMap((arenaBytes) => sizes.map((size): Cell => ({ size, arenaBytes, ...(size > 12_288 && { isLarge: true }) })))
 
-/** The memory of paper 002's two cards, in which it trains images of up to 20480 x 20480. */
+/** Bytes of the two cards of Xu 2022 (RTX 2080 Ti and A100), in which it trains images of up to 20480 x 20480. */
 const paperArenas = [11 * gibibyte, 40 * gibibyte]
 const largest = 20_480
 

@@ -5,7 +5,7 @@ import { output } from './programs'
 /** The C library is the machine's own, and none of another machine's. */
 const ofTheSystem = /^(ld-linux|linux-vdso|lib(c|m|dl|rt|pthread)\.so)/
 
-/** Of these the newer one wins, the machine's or the bundle's: all later versions do what earlier ones did. */
+/** C++ runtimes, of which the newer one is taken, the machine's or the bundle's: all later versions do what earlier ones did. */
 const runtimes = /^lib(stdc\+\+|gcc_s)\.so/
 
 /** Shared libraries that files need, by the names under which they ask for them; a name that nothing answers throws. */

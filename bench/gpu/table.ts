@@ -3,7 +3,7 @@ import type { Refusal } from './refusal'
 
 const cell = (text: string): string => text.replace(/\s+/g, ' ').replaceAll('|', '\\|')
 
-/** Of Markdown. */
+/** A table in Markdown. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
 

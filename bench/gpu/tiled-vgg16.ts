@@ -1,7 +1,7 @@
 import { checkpoint, conv2d, globalAvgPool, linear, maxPool2d, model, named, relu, seq, tile } from '../../dsl'
 
 const convolution = (out: number) => conv2d({ out, k: 3, p: 1 })
-/** Of the segments that end with the second to the fifth block: tiles along height, and as many along width. */
+/** Tiles along height, and as many along width, of the segments that end with the second to the fifth block. */
 type Counts = readonly [number, number, number, number]
 
 const features = (counts: Counts) =>

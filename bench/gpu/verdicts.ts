@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import { formatBytes } from '../../src/sizes'
+import { formatBytes } from '../../src/text/format'
 import { median } from '../median'
 import type { Batch } from './batches'
 import { arenaText } from './benchmark-tables'
@@ -53,7 +53,7 @@ const foundOf = <A>(part: Part<A> | undefined): E.Either<Refusal, A> => part?.fo
 const byPrecision = ({ check }: Report, figure: (precision: CheckPrecision) => E.Either<Refusal, Figure>): readonly Finding[] =>
   check.precisions.map((precision) => ({ of: precision, figure: figure(precision) }))
 
-/** The same where a part has one row a precision, in their order. */
+/** A finding of each precision, from a part that has one row for each, in their order. */
 const byRow = <A>(
   report: Report,
   part: Part<readonly E.Either<Refusal, A>[]> | undefined,

@@ -13,8 +13,8 @@ export interface DropoutArguments {
   readonly rate: number
 }
 
-/** Takes a tensor of any rank. */
-const elementwise =
+/** The rule of an op that takes a tensor of any rank, and keeps its shape. */
+export const elementwise =
   (op: string): UnaryRule<unknown> =>
   (_, shape) =>
     shape.length === 0 ? E.left(`${op}: nothing can follow a loss`) : E.right(shape)
@@ -39,11 +39,6 @@ export const dropout = {
   segment: local,
   shape: unary(dropoutShape)
 } as const satisfies OpRecord<DropoutArguments>
-
-export const sigmoid = { options: [], segment: localInPlace, shape: unary(elementwise('sigmoid')) } as const satisfies OpRecord<NoOptions>
-export const tanh = { options: [], segment: localInPlace, shape: unary(elementwise('tanh')) } as const satisfies OpRecord<NoOptions>
-export const silu = { options: [], segment: local, shape: unary(elementwise('silu')) } as const satisfies OpRecord<NoOptions>
-export const gelu = { options: [], segment: local, shape: unary(elementwise('gelu')) } as const satisfies OpRecord<NoOptions>
 
 /** The type of what the rule of an op that takes a tensor of any rank returns. */
 export type Elementwise<P extends string, S extends Shape> = S extends readonly [] ? `${P}: nothing can follow a loss` : S

@@ -3,19 +3,15 @@ import type { Shape } from '../shape'
 import { conv2d, type Conv2dArguments, type ConvolutionShape } from './convolution'
 import {
   dropout,
-  gelu,
   leakyRelu,
   relu,
-  sigmoid,
-  silu,
-  tanh,
   type DropoutArguments,
   type DropoutShape,
   type Elementwise,
   type LeakyReluArguments,
   type LeakyReluShape
 } from './elementwise'
-import { add, concat, type AddShape, type ConcatShape } from './joins'
+import { add, concat, mul, type ConcatShape, type JoinShape } from './joins'
 import { flatten, linear, type FlattenShape, type LinearArguments, type LinearShape } from './linear'
 import {
   meanSquaredError,
@@ -48,6 +44,7 @@ import {
   type InstanceNormArguments,
   type InstanceNormShape
 } from './normalisation'
+import { pointwise, type PointwiseArguments, type PointwiseShape } from './pointwise'
 import {
   avgPool2d,
   globalAvgPool,
@@ -90,11 +87,8 @@ export interface OpArguments {
   readonly batchNorm: BatchNormArguments
   readonly groupNorm: GroupNormArguments
   readonly instanceNorm: InstanceNormArguments
-  readonly sigmoid: NoOptions
-  readonly tanh: NoOptions
-  readonly silu: NoOptions
-  /** x times the normal distribution function, exactly (erf). */
-  readonly gelu: NoOptions
+  /** Each element by itself, by an expression. */
+  readonly pointwise: PointwiseArguments
   readonly resize: ResizeArguments
   /** Means over the windows that divide [H, W] into `out`, as in PyTorch. */
   readonly adaptiveAvgPool2d: AdaptiveAvgPool2dArguments
@@ -106,6 +100,8 @@ export interface OpArguments {
   readonly pad: PadArguments
   /** Joins the two branches of a `residual`. */
   readonly add: NoOptions
+  /** Joins the two branches of a `gated`. */
+  readonly mul: NoOptions
   /** Joins the branches of a `parallel` along the channels. */
   readonly concat: NoOptions
   readonly softmaxCrossEntropy: NoOptions
@@ -135,16 +131,14 @@ export interface ShapeRules<S extends Shape, A, Start extends Shape, Inputs exte
   readonly batchNorm: BatchNormShape<S, A>
   readonly groupNorm: GroupNormShape<S, A>
   readonly instanceNorm: InstanceNormShape<S, A>
-  readonly sigmoid: Elementwise<'sigmoid', S>
-  readonly tanh: Elementwise<'tanh', S>
-  readonly silu: Elementwise<'silu', S>
-  readonly gelu: Elementwise<'gelu', S>
+  readonly pointwise: PointwiseShape<S, A>
   readonly resize: ResizeShape<S, A, Start>
   readonly adaptiveAvgPool2d: AdaptivePoolShape<S, A>
   readonly pixelShuffle: PixelShuffleShape<S, A>
   readonly pixelUnshuffle: PixelUnshuffleShape<S, A>
   readonly pad: PadShape<S, A>
-  readonly add: AddShape<Inputs>
+  readonly add: JoinShape<'add', 'shortcut', Inputs>
+  readonly mul: JoinShape<'mul', 'gate', Inputs>
   readonly concat: ConcatShape<Inputs>
   readonly softmaxCrossEntropy: SoftmaxCrossEntropyShape<S>
   readonly pixelCrossEntropy: PixelCrossEntropyShape<S, A>
@@ -179,16 +173,14 @@ export const opRecords = {
   batchNorm,
   groupNorm,
   instanceNorm,
-  sigmoid,
-  tanh,
-  silu,
-  gelu,
+  pointwise,
   resize,
   adaptiveAvgPool2d,
   pixelShuffle,
   pixelUnshuffle,
   pad,
   add,
+  mul,
   concat,
   softmaxCrossEntropy,
   pixelCrossEntropy,

@@ -5,15 +5,24 @@ import { showShape, type Shape, type ShowShape } from '../shape'
 import { local, localInPlace, type OpRecord } from './op-record'
 import type { NoOptions } from './options'
 
-/** Of the main branch and the shortcut. */
-const addShape = (inputs: readonly Shape[]): E.Either<string, Shape> => {
-  const [main, shortcut] = inputs
-  if (main === undefined || shortcut === undefined || inputs.length > 2) return E.left(`add: joins two branches, not ${inputs.length}`)
-  if (main.length === 0 || shortcut.length === 0) return E.left('add: nothing can follow a loss')
-  return main.join() === shortcut.join()
-    ? E.right(main)
-    : E.left(`add: the branches differ, main ${showShape(main)} but shortcut ${showShape(shortcut)}`)
-}
+/** Whether a tensor is one value for each image and channel of another. */
+export const isBroadcast = (main: Shape, second: Shape): boolean =>
+  main.length === 4 && second.length === 4 && second[2] === 1 && second[3] === 1 && main[0] === second[0] && main[1] === second[1]
+
+/** Of the main branch and another of the same shape, or of one value for each image and channel. */
+const joinShape =
+  (op: 'add' | 'mul', second: string) =>
+  (inputs: readonly Shape[]): E.Either<string, Shape> => {
+    const [main, other] = inputs
+    if (main === undefined || other === undefined || inputs.length > 2) return E.left(`${op}: joins two branches, not ${inputs.length}`)
+    if (main.length === 0 || other.length === 0) return E.left(`${op}: nothing can follow a loss`)
+    return main.join() === other.join() || isBroadcast(main, other)
+      ? E.right(main)
+      : E.left(`${op}: the branches differ, main ${showShape(main)} but ${second} ${showShape(other)}`)
+  }
+
+const addShape = joinShape('add', 'shortcut')
+const mulShape = joinShape('mul', 'gate')
 
 /** Everything but the channels. */
 const others = ([batch, , ...pixels]: Shape): string => [batch, ...pixels].join()
@@ -37,22 +46,39 @@ export const add = {
   shape: (_, inputs) => addShape(inputs)
 } as const satisfies OpRecord<NoOptions>
 
+export const mul = {
+  options: [],
+  segment: local,
+  shape: (_, inputs) => mulShape(inputs)
+} as const satisfies OpRecord<NoOptions>
+
 export const concat = {
   options: [],
   segment: local,
   shape: (_, inputs) => concatShape(inputs)
 } as const satisfies OpRecord<NoOptions>
 
-/** The type of what the rule of add returns. */
-export type AddShape<Inputs extends readonly Shape[]> = Inputs extends readonly [infer M extends Shape, infer S extends Shape]
+/** The type of what the rules of add and mul return. */
+export type JoinShape<P extends 'add' | 'mul', Second extends string, Inputs extends readonly Shape[]> = Inputs extends readonly [
+  infer M extends Shape,
+  infer S extends Shape
+]
   ? number extends M['length'] | S['length']
     ? Shape
     : 0 extends M['length'] | S['length']
-      ? 'add: nothing can follow a loss'
+      ? `${P}: nothing can follow a loss`
       : Agree<M, S> extends true
         ? M
-        : `add: the branches differ, main ${ShowShape<M>} but shortcut ${ShowShape<S>}`
-  : `add: joins two branches, not ${Inputs['length']}`
+        : IsBroadcast<M, S> extends true
+          ? M
+          : `${P}: the branches differ, main ${ShowShape<M>} but ${Second} ${ShowShape<S>}`
+  : `${P}: joins two branches, not ${Inputs['length']}`
+
+type IsBroadcast<M extends Shape, S extends Shape> = S extends readonly [infer B extends number, infer C extends number, 1, 1]
+  ? M extends readonly [infer N extends number, infer D extends number, number, number]
+    ? Agree<readonly [N, D], readonly [B, C]>
+    : false
+  : false
 
 /** Whether shapes are of the same rank and the same sizes, as far as they are known. */
 type Agree<A extends Shape, B extends Shape> = [A] extends [B]

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "expression.hpp"
 #include "kernel_fields.hpp"
 
 namespace tilefold {
@@ -322,9 +323,15 @@ void check(const CopyChannels& c) {
   checkRange("destination", destinationRange(c), c.count);
 }
 
-void check(const Activation& a) {
-  check(static_cast<const Tile&>(a));
-  if (a.function < 0 || a.function > 3) throw Failure("function is none of 0 .. 3: " + text(a.function));
+void check(const Pointwise& p) {
+  check(static_cast<const Tile&>(p));
+  instructionsOf(p.expression);
+}
+
+void check(const PointwiseSum& s) {
+  check(static_cast<const Tile&>(s));
+  if (s.rows < 0 || s.rows > 2) throw Failure("rows is none of 0 .. 2: " + text(s.rows));
+  instructionsOf(s.expression);
 }
 
 void check(const CopyBox& b) {
@@ -442,9 +449,11 @@ void checkFields(const Kernel& kernel) {
       return check(decode<Rectifier>(kernel));
     case KernelKind::copyChannels:
       return check(decode<CopyChannels>(kernel));
-    case KernelKind::activationForward:
-    case KernelKind::activationBackward:
-      return check(decode<Activation>(kernel));
+    case KernelKind::pointwiseForward:
+    case KernelKind::pointwiseBackward:
+      return check(decode<Pointwise>(kernel));
+    case KernelKind::pointwiseSum:
+      return check(decode<PointwiseSum>(kernel));
     case KernelKind::copyBox:
       return check(decode<CopyBox>(kernel));
     case KernelKind::gather:
@@ -474,9 +483,9 @@ void checkFields(const Kernel& kernel) {
 
 void checkKernel(const Kernel& kernel) {
   const KernelInfo& info = kernelInfo(kernel.kind);
-  if (kernel.fields.size() != info.fields.size())
-    throw Failure(std::string(info.name) + " has " + std::to_string(info.fields.size()) + " fields, not " +
-                  std::to_string(kernel.fields.size()));
+  const std::size_t count = numberCount(info, kernel.fields.begin(), kernel.fields.end());
+  if (kernel.fields.size() != count)
+    throw Failure(std::string(info.name) + " has " + std::to_string(count) + " fields, not " + std::to_string(kernel.fields.size()));
   try {
     checkFields(kernel);
   } catch (const Failure& failure) {

@@ -1,5 +1,6 @@
 // Reads the numbers of a kernel in the table's order; one that is not what its field may be is a Failure.
 #pragma once
+#include <algorithm>
 #include <cmath>
 
 #include "kernels.hpp"
@@ -28,6 +29,18 @@ class FieldReader {
     if (code < 0 || code >= static_cast<std::int64_t>(layouts.size()))
       throw Failure("field '" + fieldName() + "' is no layout's code: " + std::to_string(code));
     return static_cast<Layout>(code);
+  }
+
+  // A list with its length before it, the last field.
+  std::vector<double> numbers() {
+    const std::int64_t count = integer();
+    if (count < 0 || static_cast<std::size_t>(count) > kernel_.fields.size() - next_)
+      throw Failure("field '" + fieldName() + "' has " + std::to_string(count) + " numbers, more than there are");
+    const auto first = kernel_.fields.begin() + static_cast<std::ptrdiff_t>(next_);
+    if (!std::all_of(first, first + count, [](double value) { return std::isfinite(value); }))
+      throw Failure("field '" + fieldName() + "' has a number that is not finite");
+    next_ += static_cast<std::size_t>(count);
+    return {first, first + count};
   }
 
   bool end() const { return next_ == kernel_.fields.size(); }

@@ -15,7 +15,7 @@ std::vector<Kernel> decodeKernels(const std::vector<double>& numbers) {
       throw Failure(position + " has the unknown code " + std::to_string(code));
     Kernel kernel;
     kernel.kind = static_cast<KernelKind>(code);
-    const std::size_t count = kernelInfo(kernel.kind).fields.size();
+    const std::size_t count = numberCount(kernelInfo(kernel.kind), numbers.begin() + static_cast<std::ptrdiff_t>(next), numbers.end());
     if (numbers.size() - next < count) throw Failure(position + " (" + kernelInfo(kernel.kind).name + ") is cut off");
     kernel.fields.assign(numbers.begin() + static_cast<std::ptrdiff_t>(next), numbers.begin() + static_cast<std::ptrdiff_t>(next + count));
     next += count;

@@ -46,8 +46,12 @@ struct ChannelRange {
 inline ChannelRange sourceRange(const CopyChannels& c) { return {c.sourceChannels, c.sourceFirst, c.sourceLayout}; }
 inline ChannelRange destinationRange(const CopyChannels& c) { return {c.destinationChannels, c.destinationFirst, c.destinationLayout}; }
 
-enum class ActivationFunction { sigmoid, tanh, silu, gelu };
-inline ActivationFunction functionOf(const Activation& a) { return static_cast<ActivationFunction>(a.function); }
+// Values that a sum over a tile makes.
+enum class SumRows { one, channels, imageChannels };
+inline SumRows rowsOf(const PointwiseSum& s) { return static_cast<SumRows>(s.rows); }
+inline std::int64_t sumCount(const PointwiseSum& s) {
+  return rowsOf(s) == SumRows::one ? 1 : rowsOf(s) == SumRows::channels ? s.channels : s.batch * s.channels;
+}
 
 // What a gradient is multiplied by, given the sum of the squares of all of them; a sum that is no number makes it none either.
 inline double clippingScale(const ClipGradient& c, double sumSquares) {

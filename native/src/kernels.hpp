@@ -1,4 +1,4 @@
-// The kernels of a Program, as staging/kernels.ts declares them ("npm run generate").
+// The kernels of a Program, as staging/kernels/kernels.ts declares them ("npm run generate").
 #pragma once
 #include <cstddef>
 #include <string>
@@ -37,6 +37,7 @@ struct OperandInfo {
 struct KernelInfo {
   const char* name;
   std::vector<const char*> fields;
+  bool listed;  // the last field is a list, with its length before it
   std::vector<OperandInfo> operands;
 };
 
@@ -47,6 +48,15 @@ struct Kernel {
   KernelKind kind = KernelKind::zero;
   std::vector<double> fields;
 };
+
+// How many numbers a kernel of this kind has, of those that follow from `first` on; more than there are where it is cut off.
+template <class Iterator>
+std::size_t numberCount(const KernelInfo& info, Iterator first, Iterator last) {
+  const std::size_t count = info.fields.size(), available = static_cast<std::size_t>(last - first);
+  if (!info.listed || available < count) return count;
+  const double listed = *(first + static_cast<std::ptrdiff_t>(count) - 1);
+  return listed >= 0 && listed <= static_cast<double>(available) ? count + static_cast<std::size_t>(listed) : available + 1;
+}
 
 inline const KernelInfo& kernelInfo(KernelKind kind) { return kernelTable()[static_cast<std::size_t>(kind)]; }
 

@@ -1,4 +1,4 @@
-// Memory layouts of tensors, in the order of staging/layout.ts (a layout's position is its code), and the elements each takes.
+// Memory layouts of tensors, in the order of staging/kernels/layout.ts (a layout's position is its code), and the elements each takes.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -9,7 +9,7 @@ namespace tilefold {
 class MappedFile {
  public:
   // `bytes` bytes from `offset` on. Throws Failure. Whoever cuts the file meanwhile ends the process, by SIGBUS at the first byte that is
-  // gone: so callers take its name away, as src/unpacked.ts does.
+  // gone: so callers take its name away, as src/images/mapped-image-file.ts does.
   MappedFile(const std::string& path, std::size_t offset, std::size_t bytes);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

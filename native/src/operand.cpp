@@ -1,5 +1,6 @@
 #include "operand.hpp"
 
+#include "expression.hpp"
 #include "kernel_fields.hpp"
 
 namespace tilefold {
@@ -59,6 +60,17 @@ class Extents {
   }
   OperandExtent activation(const ActivationReorder& r, Layout layout) const {
     return activation(layout, r.batch, r.channels, r.height, r.width);
+  }
+
+  // What an expression over a tile reads: its input, and as far as it reads them `second` and parameters.
+  std::vector<OperandExtent> leaves(const PointwiseTile& p, const std::vector<Instruction>& instructions) const {
+    const auto read = [&](Operation leaf, OperandExtent extent) {
+      extent.optional = !readsLeaf(instructions, leaf);
+      return extent;
+    };
+    return {read(Operation::input, tile(p)), read(Operation::second, p.broadcast ? elements(checkedMultiply(p.batch, p.channels)) : tile(p)),
+            read(Operation::weight, parameters(p.weightPerChannel ? p.channels : 1)),
+            read(Operation::bias, parameters(p.biasPerChannel ? p.channels : 1))};
   }
 
  private:
@@ -265,13 +277,25 @@ std::vector<OperandExtent> occupied(const Kernel& kernel, Device& device, std::i
       const auto c = decode<CopyChannels>(kernel);
       return {e.range(c, sourceRange(c)), e.range(c, destinationRange(c))};
     }
-    case KernelKind::activationForward: {
-      const OperandExtent tile = e.tile(decode<Activation>(kernel));
-      return {tile, tile};
+    case KernelKind::pointwiseForward: {
+      const auto p = decode<Pointwise>(kernel);
+      std::vector<OperandExtent> operands = e.leaves(p, instructionsOf(p.expression));
+      operands.push_back(e.tile(p));
+      return operands;
     }
-    case KernelKind::activationBackward: {
-      const OperandExtent tile = e.tile(decode<Activation>(kernel));
-      return {tile, tile, tile};
+    case KernelKind::pointwiseBackward: {
+      const auto p = decode<Pointwise>(kernel);
+      std::vector<OperandExtent> operands = e.leaves(p, instructionsOf(p.expression));
+      operands.insert(operands.end(), {e.tile(p), e.tile(p)});
+      return operands;
+    }
+    case KernelKind::pointwiseSum: {
+      const auto s = decode<PointwiseSum>(kernel);
+      std::vector<OperandExtent> operands = e.leaves(s, instructionsOf(s.expression));
+      // One value an image and channel is a gradient of an activation.
+      const bool ofActivation = rowsOf(s) == SumRows::imageChannels;
+      operands.insert(operands.end(), {e.tile(s), ofActivation ? e.elements(sumCount(s)) : e.parameters(sumCount(s))});
+      return operands;
     }
     case KernelKind::copyBox: {
       const auto b = decode<CopyBox>(kernel);

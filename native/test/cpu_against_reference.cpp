@@ -27,7 +27,7 @@ std::string describe(const Kernel& kernel) {
   const KernelInfo& info = kernelInfo(kernel.kind);
   std::string text = info.name;
   for (std::size_t i = 0; i < kernel.fields.size(); ++i)
-    text += std::string(i == 0 ? ": " : ", ") + info.fields[i] + " " + std::to_string(static_cast<long long>(kernel.fields[i]));
+    text += std::string(i == 0 ? ": " : ", ") + (i < info.fields.size() ? info.fields[i] : "") + " " + std::to_string(static_cast<long long>(kernel.fields[i]));
   return text;
 }
 

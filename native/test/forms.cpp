@@ -24,6 +24,9 @@ Form asActivation(const Convolution& c) {
 }
 
 Form tile(const Tile& t) { return activation(t.layout, t.batch, t.channels, t.height, t.width); }
+// A value an image and channel, and the second operand of an expression.
+Form ofChannels(const Tile& t) { return activation(Layout::plain, t.batch, t.channels, 1, 1); }
+Form secondOf(const PointwiseTile& p) { return p.broadcast ? ofChannels(p) : tile(p); }
 Form poolSource(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.inHeight, w.inWidth); }
 Form poolDestination(const Window& w, Layout layout) { return activation(layout, w.batch, w.inChannels, w.outHeight, w.outWidth); }
 
@@ -130,13 +133,17 @@ std::vector<Form> formsOf(const Kernel& kernel) {
       const auto side = [&](const ChannelRange& range) { return activation(range.layout, c.batch, range.channels, c.height, c.width); };
       return {side(sourceRange(c)), side(destinationRange(c))};
     }
-    case KernelKind::activationForward: {
-      const Form form = tile(decode<Activation>(kernel));
-      return {form, form};
+    case KernelKind::pointwiseForward: {
+      const auto p = decode<Pointwise>(kernel);
+      return {tile(p), secondOf(p), plain, plain, tile(p)};
     }
-    case KernelKind::activationBackward: {
-      const Form form = tile(decode<Activation>(kernel));
-      return {form, form, form};
+    case KernelKind::pointwiseBackward: {
+      const auto p = decode<Pointwise>(kernel);
+      return {tile(p), secondOf(p), plain, plain, tile(p), tile(p)};
+    }
+    case KernelKind::pointwiseSum: {
+      const auto s = decode<PointwiseSum>(kernel);
+      return {tile(s), secondOf(s), plain, plain, tile(s), rowsOf(s) == SumRows::imageChannels ? ofChannels(s) : plain};
     }
     case KernelKind::resizeForward:
     case KernelKind::adaptivePoolForward:

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "expression.hpp"
+
 namespace tilefold::test {
 namespace {
 
@@ -67,6 +69,56 @@ Numbers tile(Random& random) {
 Numbers append(Numbers fields, const Numbers& more) {
   fields.insert(fields.end(), more.begin(), more.end());
   return fields;
+}
+
+Numbers pointwiseTile(Random& random) {
+  Numbers fields = tile(random);
+  for (int flag = 0; flag < 3; ++flag) fields.push_back(static_cast<double>(number(random, 0, 1)));
+  return fields;
+}
+
+// Of bounded values, so that devices differ by no more than they round; comparisons are of what is the same on all of them.
+Numbers expression(Random& random, bool hasGradient) {
+  Numbers code;
+  int next = 0;
+  const auto append = [&](Operation operation, double a = 0, double b = 0, double c = 0) {
+    code.insert(code.end(), {static_cast<double>(static_cast<int>(operation)), static_cast<double>(next), a, b, c});
+    return next++;
+  };
+  append(Operation::input);
+  append(Operation::second);
+  append(Operation::weight);
+  append(Operation::bias);
+  append(hasGradient ? Operation::gradient : Operation::input);
+  append(Operation::constant, 0.25);
+  const auto any = [&] { return static_cast<double>(number(random, 0, next - 1)); };
+  for (std::int64_t step = number(random, 1, 6); step > 0; --step) {
+    const Operation binary[] = {Operation::add, Operation::sub, Operation::mul, Operation::minimum, Operation::maximum};
+    const Operation bounded[] = {Operation::tanh, Operation::erf, Operation::sigmoid, Operation::neg};
+    const double value = any(), other = any();
+    switch (number(random, 0, 5)) {
+      case 0:
+        append(bounded[number(random, 0, 3)], value);
+        break;
+      case 1:
+        append(number(random, 0, 1) == 0 ? Operation::exp : Operation::expm1, append(Operation::tanh, value));
+        break;
+      case 2: {
+        const double positive = append(Operation::exp, append(Operation::tanh, value));
+        const Operation rest[] = {Operation::log, Operation::log1p, Operation::sqrt};
+        append(rest[number(random, 0, 2)], positive);
+        append(Operation::div, other, positive);
+        break;
+      }
+      case 3:
+        append(Operation::where, append(number(random, 0, 1) == 0 ? Operation::less : Operation::lessEqual, 0, 5), value, other);
+        break;
+      default:
+        append(Operation::tanh, append(binary[number(random, 0, 4)], value, other));
+    }
+  }
+  code.insert(code.begin(), static_cast<double>(code.size()));
+  return code;
 }
 
 // Strides of a plain tensor a little larger than the tile.
@@ -242,9 +294,11 @@ Numbers fieldsOf(KernelKind kind, Random& random) {
       return {count(200), static_cast<double>(number(random, 0, 2)) / 2};
     case KernelKind::copyChannels:
       return copyChannels(random);
-    case KernelKind::activationForward:
-    case KernelKind::activationBackward:
-      return append(tile(random), {static_cast<double>(number(random, 0, 3))});
+    case KernelKind::pointwiseForward:
+    case KernelKind::pointwiseBackward:
+      return append(pointwiseTile(random), expression(random, kind == KernelKind::pointwiseBackward));
+    case KernelKind::pointwiseSum:
+      return append(append(pointwiseTile(random), {static_cast<double>(number(random, 0, 2))}), expression(random, true));
     case KernelKind::resizeForward:
     case KernelKind::resizeBackward:
       return resize(random, kind == KernelKind::resizeBackward);

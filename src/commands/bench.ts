@@ -1,33 +1,135 @@
+import { constants } from 'node:buffer'
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { breakdownText } from '../breakdown'
-import { least } from '../extremes'
-import { type BenchOptions, bench } from '../library/bench'
-import { planText } from '../report'
-import { formatBytes, formatMilliseconds } from '../sizes'
-import { type CommandResult, interruptible, say, sayChange, sayKernel } from './command-result'
+import type { Image } from '../../native'
+import { type Failure, type Outcome, interrupted } from '../failure'
+import { mappedZeros } from '../images/mapped-image-file'
+import { pixelLossOf, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
+import { randomStream } from '../numbers/random'
+import { type BenchOptions, benchOptions } from '../options/command-options'
+import { libraryFunction } from '../options/decode-options'
+import type { DecodedOptions } from '../options/option'
+import { measureFirst } from '../plans/measure-kernels'
+import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
+import { watchingOf } from '../plans/watching'
+import { type KernelTime, breakdownOf } from '../running/breakdown'
+import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
+import type { StepIo } from '../running/step-io'
+import { tap } from '../tasks/tap'
+import { trainingObjective } from '../training/training-objective'
 
-export const benchCommand = (options: BenchOptions & { readonly steps: number }): CommandResult =>
-  interruptible((signal) =>
-    pipe(
-      bench({
-        ...options,
-        onPlan: (planned) => {
-          sayChange(planned)
-          say(process.stderr, planText(planned))
-        },
-        onStep: ({ step, milliseconds }) =>
-          void process.stderr.write(`step ${step + 1}/${options.steps}  ${formatMilliseconds(milliseconds)}\n`),
-        onKernel: sayKernel,
-        signal
-      }),
-      TE.map((report) => {
-        const fastest = least(report.stepMs)
-        const summary = `fastest of ${options.steps} steps ${formatMilliseconds(fastest)} (predicted ${formatMilliseconds(report.predictedStepMs)}), peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted`
-        return {
-          json: report,
-          text: report.breakdown === undefined ? summary : `${breakdownText(report.breakdown, fastest)}\n${summary}`
-        }
-      })
+type Options = DecodedOptions<typeof benchOptions>
+
+export interface BenchReport {
+  readonly strategy: string
+  readonly stepMs: readonly number[]
+  readonly predictedStepMs: number
+  readonly peakDeviceBytes: number
+  readonly predictedPeakBytes: number
+  readonly peakHostBytes: number
+  readonly predictedPeakHostBytes: number
+  /** Times by kernel of the fastest step, where they are asked for. */
+  readonly breakdown?: readonly KernelTime[]
+}
+
+const corner = { cropTop: 0, cropLeft: 0, flipHorizontal: false, flipVertical: false, quarterTurns: 0 } as const
+
+/**
+ * Noise of the input's size, a block of it again and again: a GPU, which clocks by its power, may
+ * be faster on zeros. Zeros on disk where no buffer holds it.
+ */
+const syntheticImage = ([, channels, height, width]: readonly [number, number, number, number], seed: number): Outcome<Image> => {
+  const bytes = height * width * channels
+  const { uniform } = randomStream(seed, 'bench')
+  const pixels: Outcome<Image['pixels']> =
+    bytes <= constants.MAX_LENGTH
+      ? TE.fromIO(() =>
+          Buffer.alloc(
+            bytes,
+            Uint8Array.from({ length: 65_537 }, (_, index) => Math.floor(256 * uniform(index)))
+          )
+        )
+      : mappedZeros(bytes)
+  return TE.map((filled: Image['pixels']): Image => ({ pixels: filled, height, width, channels, ...corner }))(pixels)
+}
+
+/** One update of the weights: its micro-steps one after the other; milliseconds of all. */
+const updateOnce = ({ seed, accumulate }: Options, step: number, network: RunningNetwork, images: readonly Image[]): Outcome<number> => {
+  const parameters = { learningRate: 0, seed }
+  return pipe(
+    Array.from({ length: accumulate }, (_, index) => step * accumulate + index),
+    TE.traverseSeqArray((microStep) => network.step({ ...parameters, step: microStep }, images)),
+    TE.bindTo('micro'),
+    TE.bind('update', () => network.update({ ...parameters, step })),
+    TE.map(({ micro, update }) => micro.reduce((sum, milliseconds) => sum + milliseconds, update))
+  )
+}
+
+/** Labels of pixels, where there are any, go through the classes in turn. */
+export const fillPixels = (planned: Pick<Planned, 'staged'>, io: StepIo, accumulate: number): void => {
+  const pixels = pixelLossOf(planned)
+  if (pixels === undefined) return
+  const target = io.view('target')
+  for (let index = 0; index < target.length; index += 1) target[index] = index % pixels.classes
+  setPixelWeights(pixels, accumulate * weightOfPixels(pixels, target), io)
+}
+
+const runSteps = async (
+  options: Options,
+  planned: Planned,
+  network: RunningNetwork,
+  image: Image
+): Promise<E.Either<Failure, BenchReport>> => {
+  const { program, plan } = planned.staged
+  fillPixels(planned, network.io, options.accumulate)
+  const images = Array.from({ length: program.input[0] }, () => image)
+  const stepMs: number[] = []
+  let before = network.kernelMilliseconds()
+  let [fastest, ofFastest] = [Infinity, [] as readonly number[]]
+  for (let step = 0; step < options.steps; step += 1) {
+    const milliseconds = await withAbort(options.signal, network, updateOnce(options, step, network, images))()
+    if (E.isLeft(milliseconds))
+      return E.left(milliseconds.left.code === 'interrupted' ? interrupted(step, options.steps) : milliseconds.left)
+    stepMs.push(milliseconds.right)
+    const now = network.kernelMilliseconds()
+    if (milliseconds.right <= fastest) [fastest, ofFastest] = [milliseconds.right, now.map((total, kernel) => total - before[kernel]!)]
+    before = now
+    options.onStep?.({ step, steps: options.steps, milliseconds: milliseconds.right })
+  }
+  return E.right({
+    strategy: plan.strategy,
+    stepMs,
+    predictedStepMs: plan.predicted.stepMilliseconds,
+    peakDeviceBytes: network.measuredPeakBytes(),
+    predictedPeakBytes: plan.predicted.peakDeviceBytes,
+    peakHostBytes: network.measuredHostPeakBytes(),
+    predictedPeakHostBytes: plan.predicted.peakHostBytes,
+    ...(options.breakdown ? { breakdown: breakdownOf(planned, ofFastest, options.accumulate) } : {})
+  })
+}
+
+/**
+ * Times real training steps, at a learning rate of zero, on noise (images of class 0, their pixels
+ * of all classes in turn): milliseconds of each, which is an update of the weights, and the bytes
+ * that were touched beside those that were predicted. Fails with code `input`, `budget` or
+ * `interrupted` (by `signal`).
+ */
+export const bench: (options: BenchOptions) => Outcome<BenchReport> = libraryFunction('bench', benchOptions, (options) =>
+  pipe(
+    TE.fromEither(trainingObjective(options)),
+    TE.bindTo('objective'),
+    TE.bind('setup', () => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options)))),
+    TE.chainFirst(({ objective, setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.bind('planned', ({ objective, setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
+    tap(({ planned }) => options.onPlan?.(planned)),
+    TE.bind('image', ({ planned }) => syntheticImage(planned.staged.program.input, options.seed)),
+    TE.chain(({ setup, planned, image }) =>
+      withNetwork(
+        { planned, device: setup.device, seed: options.seed, timesKernels: options.breakdown },
+        (network) => () => runSteps(options, planned, network, image)
+      )
     )
   )
+)

@@ -1,29 +1,122 @@
+import { setImmediate } from 'node:timers/promises'
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type CompareOptions, type CompareRow, compare } from '../library/compare'
-import { table } from '../report'
-import { formatBytes, formatMilliseconds } from '../sizes'
-import { type CommandResult, interruptible } from './command-result'
+import { type StageRequest, type Staged, type StrategyName, productFlops, stage } from '../../staging'
+import type { Failure, Outcome } from '../failure'
+import { type CompareOptions, compareOptions } from '../options/command-options'
+import { libraryFunction } from '../options/decode-options'
+import type { Size } from '../options/sizes'
+import { imageSource, stageRequest, stagingFailure } from '../plans/plan-network'
+import { launchCounts, movedBytes } from '../plans/program-statistics'
+import { resolveSetup } from '../plans/resolve-setup'
+import { trainingObjective } from '../training/training-objective'
 
-const orNone = (value: number | null, text: (value: number) => string): string => (value === null ? '' : text(value))
+export interface CompareRow {
+  readonly strategy: StrategyName
+  readonly budgetBytes: number
+  readonly feasible: boolean
+  /** By the simulator; null, as all that follow, where nothing fits. */
+  readonly predictedStepMs: number | null
+  readonly lowerBoundMs: number | null
+  readonly peakDeviceBytes: number | null
+  readonly peakHostBytes: number | null
+  /** Between device and host in a step, both ways. */
+  readonly movedBytes: number | null
+  /**
+   * Operations of convolutions and linear layers that run forward again, or twice where tiles
+   * overlap.
+   */
+  readonly recomputedFlops: number | null
+}
 
-const cells = ({ strategy, budgetBytes, feasible, ...row }: CompareRow): readonly string[] => [
-  strategy,
-  formatBytes(budgetBytes),
-  feasible ? orNone(row.predictedStepMs, formatMilliseconds) : 'does not fit',
-  row.predictedStepMs === null || row.lowerBoundMs === null ? '' : (row.predictedStepMs / row.lowerBoundMs).toFixed(2),
-  orNone(row.peakDeviceBytes, formatBytes),
-  orNone(row.peakHostBytes, formatBytes),
-  orNone(row.movedBytes, formatBytes),
-  orNone(row.recomputedFlops, (flops) => `${(flops / 1e9).toFixed(1)} G`)
-]
+const forwardFlops = ({ program: { step, kernels } }: Staged): number =>
+  [...launchCounts(step)].reduce((sum, [index, count]) => {
+    const kernel = kernels[index]!
+    return kernel.kind === 'convolutionForward' || kernel.kind === 'linearForward' ? sum + count * productFlops(kernel) : sum
+  }, 0)
 
-const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'computed again']
+const nothing = {
+  predictedStepMs: null,
+  lowerBoundMs: null,
+  peakDeviceBytes: null,
+  peakHostBytes: null,
+  movedBytes: null,
+  recomputedFlops: null
+} as const
 
-export const compareCommand = (options: CompareOptions): CommandResult =>
-  interruptible((signal) =>
-    pipe(
-      compare({ ...options, signal }),
-      TE.map((report) => ({ json: report, text: table(head, report.rows.map(cells)) }))
+const rowOf = (strategy: StrategyName, budgetBytes: number, staged: Staged, plainFlops: number): CompareRow => {
+  const { stepMilliseconds, lowerBoundMilliseconds, peakDeviceBytes, peakHostBytes } = staged.plan.predicted
+  return {
+    strategy,
+    budgetBytes,
+    feasible: true,
+    predictedStepMs: stepMilliseconds,
+    lowerBoundMs: lowerBoundMilliseconds,
+    peakDeviceBytes,
+    peakHostBytes,
+    movedBytes: movedBytes(staged.program.step),
+    recomputedFlops: forwardFlops(staged) - plainFlops
+  }
+}
+
+/** Bytes of a described device's memory, which bounds every budget. */
+const mostBytes = ({ budget }: StageRequest): number => (budget !== undefined && 'bytes' in budget ? budget.bytes : Infinity)
+
+/** A request without limits on the device. */
+const unlimited = ({ budget: _, memory: _m, ...request }: StageRequest): StageRequest => request
+
+const compareRow = (
+  request: StageRequest,
+  strategy: StrategyName,
+  budgetBytes: number,
+  plainFlops: number
+): E.Either<Failure, CompareRow> =>
+  pipe(
+    stage({ ...unlimited(request), strategy, budget: { bytes: Math.min(budgetBytes, mostBytes(request)) } }),
+    E.map((staged) => rowOf(strategy, budgetBytes, staged, plainFlops)),
+    E.orElse((error) =>
+      error.code === 'budget' ? E.right({ strategy, budgetBytes, feasible: false, ...nothing }) : E.left(stagingFailure(error))
     )
   )
+
+/** Row by row; an interrupt is heard before each. */
+const compareRows = (
+  rows: readonly (() => E.Either<Failure, CompareRow>)[],
+  signal: AbortSignal | undefined
+): Outcome<readonly CompareRow[]> =>
+  pipe(
+    rows.map((row, done): Outcome<CompareRow> => async () => {
+      await setImmediate()
+      return signal?.aborted ? E.left({ code: 'interrupted', message: `interrupted after ${done} of ${rows.length} rows` }) : row()
+    }),
+    TE.sequenceSeqArray
+  )
+
+/**
+ * Every strategy within every budget, by the simulator; runs nothing. A described device has no
+ * more than its memory, whatever the budget. Fails with code `input` where an option or the model
+ * is wrong, or `interrupted`.
+ */
+export const compare: (options: CompareOptions) => Outcome<{ readonly rows: readonly CompareRow[] }> = libraryFunction(
+  'compare',
+  compareOptions,
+  ({ budgets, strategies, signal, ...options }) =>
+    pipe(
+      TE.fromEither(trainingObjective(options)),
+      TE.bindTo('objective'),
+      TE.bind('setup', () => TE.fromEither(resolveSetup(options))),
+      TE.bind('request', ({ setup, objective }) => TE.fromEither(stageRequest(setup, objective, imageSource))),
+      TE.bind('plain', ({ request }) => TE.fromEither(E.mapLeft(stagingFailure)(stage({ ...unlimited(request), strategy: 'plain' })))),
+      TE.chain(({ request, plain }) => {
+        const { plainPeakBytes } = plain.plan.predicted
+        const bytesOf = (size: Size): number => (size.kind === 'bytes' ? size.bytes : Math.floor(size.fraction * plainPeakBytes))
+        const plainFlops = forwardFlops(plain)
+        return compareRows(
+          strategies.flatMap((strategy) => budgets.map((size) => () => compareRow(request, strategy, bytesOf(size), plainFlops))),
+          signal
+        )
+      }),
+      TE.map((rows) => ({ rows }))
+    )
+)

@@ -1,16 +1,120 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type GradientsOptions, gradients } from '../library/gradients'
-import { formatBytes } from '../sizes'
-import { type CommandResult, interruptible, sayChange, sayKernel } from './command-result'
+import { type Objective, type Source, isLearnable } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { checkWritable } from '../files/atomic-write'
+import { checkPaths, namedPaths } from '../files/paths'
+import { type GradientsOptions, gradientsOptions } from '../options/command-options'
+import { libraryFunction } from '../options/decode-options'
+import { measureFirst } from '../plans/measure-kernels'
+import { type Planned, planNetwork } from '../plans/plan-network'
+import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
+import type { RunnableSetup } from '../plans/setup'
+import { setupReads } from '../plans/setup-files'
+import { watchingOf } from '../plans/watching'
+import { batchShape, fillBatch } from '../running/batch-file'
+import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
+import { createStepIo } from '../running/step-io'
+import { tap } from '../tasks/tap'
+import { type TensorData, type TensorFile, openTensorFile, writeTensors } from '../weights/safetensors'
+import { floatTensor } from '../weights/weights'
 
-export const gradientsCommand = (options: GradientsOptions): CommandResult =>
-  interruptible((signal) =>
-    pipe(
-      gradients({ ...options, onPlan: sayChange, onKernel: sayKernel, signal }),
-      TE.map((report) => ({
-        json: report,
-        text: `loss ${report.loss}, peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted; gradients are in ${options.out}`
-      }))
+export interface GradientsReport {
+  readonly loss: number
+  readonly strategy: string
+  readonly peakDeviceBytes: number
+  readonly predictedPeakBytes: number
+}
+
+const objective: Objective = { kind: 'gradients' }
+const source: Source = { kind: 'float' }
+
+/** The setup at the batch's own shape, with which an input that was asked for must agree. */
+const setupFor = (setup: RunnableSetup, file: TensorFile): E.Either<Failure, RunnableSetup> =>
+  pipe(
+    batchShape(file, 'input'),
+    E.filterOrElse(
+      (shape) => setup.input === undefined || setup.input.join() === shape.join(),
+      (shape) => inputFailure(`${file.path}: input is ${shape.join('x')} but --input says ${setup.input?.join('x')}`)
+    ),
+    E.map((input) => ({ ...setup, input }))
+  )
+
+/** The running statistics as a training step leaves them. */
+const runningStatistics = (planned: Planned, network: RunningNetwork): Outcome<readonly TensorData[]> => {
+  const running = network.parameters.filter((parameter) => !isLearnable(parameter))
+  if (running.length === 0) return TE.right([])
+  const io = createStepIo(planned.staged.program.save)
+  return pipe(
+    network.save(io),
+    TE.map(() => running.map(({ name, shape }) => floatTensor(`after.${name}`, shape, io.view(name))))
+  )
+}
+
+const writeGradients = (path: string, planned: Planned, network: RunningNetwork): Outcome<number> => {
+  const { exchanged } = planned.staged.program.step
+  const loss = network.io.view('loss')[0]!
+  const gradients = exchanged
+    .filter(({ name }) => name.startsWith('grad.'))
+    .map(({ name, shape }) => floatTensor(name, shape, network.io.view(name)))
+  const lossData = planned.staged.program.precision === 'float64' ? Float64Array.of(loss) : Float32Array.of(loss)
+  return pipe(
+    Number.isFinite(loss)
+      ? TE.right<Failure, number>(loss)
+      : TE.left<Failure, number>({
+          code: 'loss',
+          message: `the loss is ${loss}; look at the weights and the batch for values that are not finite`
+        }),
+    TE.chainFirst(() =>
+      pipe(
+        runningStatistics(planned, network),
+        TE.chain((statistics) => writeTensors(path, [floatTensor('loss', [], lossData), ...gradients, ...statistics]))
+      )
     )
   )
+}
+
+/**
+ * One forward and backward of a batch from a file, without dropout and without an optimizer, at the
+ * input [B, C, H, W] that the batch has. Writes a safetensors file with `loss` (mean softmax
+ * cross-entropy), `grad.input`, `grad.<parameter>` for each parameter and `after.<buffer>` for
+ * running statistics, in the device's precision (of bf16 in float32). Fails with code `input`,
+ * `budget` or `loss` (not finite).
+ */
+export const gradients: (options: GradientsOptions) => Outcome<GradientsReport> = libraryFunction(
+  'gradients',
+  gradientsOptions,
+  (options) => {
+    const { weights, batch, out, onPlan, signal } = options
+    return pipe(
+      checkPaths({
+        reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--batch', batch)],
+        writes: namedPaths('--out', out)
+      }),
+      TE.chainEitherK(() => E.chain(requireLocalDevice)(resolveSetupWithoutInput(options))),
+      TE.bindTo('asked'),
+      TE.chainFirst(() => checkWritable(out)),
+      TE.bind('file', () => openTensorFile(batch)),
+      TE.bind('setup', ({ asked, file }) => TE.fromEither(setupFor(asked, file))),
+      TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, source)),
+      TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, source))),
+      tap(({ planned }) => onPlan?.(planned)),
+      TE.chain(({ file, setup: { device }, planned }) =>
+        withNetwork({ planned, device, weights, seed: 0 }, (network) =>
+          pipe(
+            fillBatch(file, planned, network),
+            TE.chain(() => withAbort(signal, network, network.step({ learningRate: 0, step: 0, seed: 0 }, []))),
+            TE.chain(() => writeGradients(out, planned, network)),
+            TE.map((loss) => ({
+              loss,
+              strategy: planned.staged.plan.strategy,
+              peakDeviceBytes: network.measuredPeakBytes(),
+              predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes
+            }))
+          )
+        )
+      )
+    )
+  }
+)

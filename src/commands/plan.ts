@@ -1,16 +1,86 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type PlanOptions, planned } from '../library/plan'
-import { planReport, planText } from '../report'
-import { type CommandResult, sayChange, watchingMeasurements } from './command-result'
+import { type Objective, type Program, printProgram } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { checkWritable, writeFileAtomic } from '../files/atomic-write'
+import { checkPaths, namedPaths } from '../files/paths'
+import { frozenModel } from '../model/model-layers'
+import { type PlanOptions, planOptions } from '../options/command-options'
+import { libraryFunction } from '../options/decode-options'
+import type { DecodedOptions } from '../options/option'
+import { measureFirst } from '../plans/measure-kernels'
+import { checkPlanName, writePlan } from '../plans/plan-file'
+import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { type PlanReport, planReport } from '../plans/plan-report'
+import { headOptionsOf, resolveSetup } from '../plans/resolve-setup'
+import type { Setup } from '../plans/setup'
+import { setupReads } from '../plans/setup-files'
+import { watchingOf } from '../plans/watching'
+import { trainingObjective } from '../training/training-objective'
 
-export const planCommand = (options: PlanOptions): CommandResult =>
-  watchingMeasurements(options, (watched) =>
-    pipe(
-      planned(watched),
-      TE.map((planned) => {
-        sayChange(planned)
-        return { json: planReport(planned), text: planText(planned) }
-      })
-    )
+type Options = DecodedOptions<typeof planOptions>
+
+const checkOut = ({ out, model, evaluate }: Options): Outcome<void> => {
+  if (out === undefined) return TE.right(undefined)
+  const checkForm = (): E.Either<Failure, void> => {
+    if (out.endsWith('.json')) return E.right(undefined)
+    if (typeof model !== 'string')
+      return E.left(inputFailure(`${out}: a plan in TypeScript imports its model; give the model's name or path, or write a *.json file`))
+    return evaluate
+      ? E.left(inputFailure(`${out}: what the compiler checks are training plans; write the plan of an evaluation to a *.json file`))
+      : E.right(undefined)
+  }
+  return pipe(
+    TE.fromEither(checkPlanName(out)),
+    TE.chainEitherK(checkForm),
+    TE.chain(() => checkWritable(out))
   )
+}
+
+const checkProgram = ({ program }: Options): Outcome<void> => (program === undefined ? TE.right(undefined) : checkWritable(program))
+
+const writeProgram = (path: string | undefined, program: Program): Outcome<void> =>
+  path === undefined ? TE.right(undefined) : writeFileAtomic(path, () => [Buffer.from(printProgram(program))])
+
+const objectiveFor = ({ evaluate, ...options }: Options): E.Either<Failure, Objective> =>
+  evaluate ? E.right({ kind: 'evaluate' }) : trainingObjective(options)
+
+const setupFor = (options: Options): E.Either<Failure, Setup> =>
+  pipe(
+    resolveSetup(options),
+    E.map((setup) => (options.evaluate ? { ...setup, model: frozenModel(setup.model) } : setup))
+  )
+
+/**
+ * Plans a step, as `plan` does, and answers with the plan, its Program and what was found out on
+ * the way.
+ */
+export const makePlan: (options: PlanOptions) => Outcome<Planned> = libraryFunction('plan', planOptions, (options) =>
+  pipe(
+    checkPaths({ reads: setupReads(options), writes: [...namedPaths('--out', options.out), ...namedPaths('--program', options.program)] }),
+    TE.chain(() => checkOut(options)),
+    TE.chain(() => checkProgram(options)),
+    TE.chainEitherK(() => objectiveFor(options)),
+    TE.bindTo('objective'),
+    TE.bind('setup', () => TE.fromEither(setupFor(options))),
+    TE.chainFirst(({ setup, objective }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.bind('planned', ({ setup, objective }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
+    TE.chainFirst(({ setup: { model }, objective, planned: { staged } }) => {
+      const name = typeof options.model === 'string' ? options.model : model.name
+      return options.out === undefined
+        ? TE.right(undefined)
+        : writePlan(options.out, { name, options: headOptionsOf(options), model }, staged, objective)
+    }),
+    TE.chainFirst(({ planned: { staged } }) => writeProgram(options.program, staged.program)),
+    TE.map(({ planned }) => planned)
+  )
+)
+
+/**
+ * Plans a training step, or the forward pass of `predict`, and runs no step: how it is cut into
+ * segments and tiles, and what it will cost, in bytes and milliseconds. Fails with code `budget`
+ * where nothing fits (with the smallest budget that would do), `input` where an option or the model
+ * is wrong, `interrupted` (by `signal`, while it measures).
+ */
+export const plan = (options: PlanOptions): Outcome<PlanReport> => pipe(makePlan(options), TE.map(planReport))

@@ -1,45 +1,178 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { largest } from '../extremes'
-import { type PredictOptions, predict } from '../library/predict'
-import type { PredictReport } from '../predict'
-import { printable } from '../printable'
-import { percent, table } from '../report'
-import { formatBytes, formatMilliseconds } from '../sizes'
-import { type CommandResult, interruptible, sayKernel, sayNotice } from './command-result'
+import type { Model, Plan } from '../../dsl'
+import { type Objective, objectiveText } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { checkWritable } from '../files/atomic-write'
+import { checkPaths, namedPaths } from '../files/paths'
+import { type Extent2, type DecodedImage, decodeImage, readHeader } from '../images/decode-image'
+import { imageNotices } from '../images/image-notices'
+import { checkDiskSpace, removeLeftovers } from '../images/mapped-image-file'
+import { checkMaskName, writeMask } from '../images/masks'
+import { frozenModel } from '../model/model-layers'
+import { pixelLossOf } from '../running/pixel-loss'
+import { largest } from '../numbers/extremes'
+import { type PredictOptions, predictOptions } from '../options/command-options'
+import { libraryFunction } from '../options/decode-options'
+import type { DecodedOptions } from '../options/option'
+import { measureFirst } from '../plans/measure-kernels'
+import { type Planned, imageSource, planNetwork } from '../plans/plan-network'
+import { resolveSetupWithoutInput, requireLocalDevice } from '../plans/resolve-setup'
+import type { RunnableSetup } from '../plans/setup'
+import { setupReads } from '../plans/setup-files'
+import { watchingOf } from '../plans/watching'
+import { type RunningNetwork, withAbort, withNetwork } from '../running/running-network'
+import { partBytes } from '../running/step-io'
+import { tap } from '../tasks/tap'
+import { centreCrop } from '../training/batches'
 
-const shown = 5
-
-/** The highest scores, as probabilities too (softmax). */
-const scoresText = (scores: readonly number[]): string => {
-  const highest = largest(scores)
-  const sum = scores.reduce((total, score) => total + Math.exp(score - highest), 0)
-  const ranked = [...scores.entries()].sort(([, a], [, b]) => b - a).slice(0, shown)
-  return table(
-    ['class', 'score', 'probability'],
-    ranked.map(([index, score]) => [`${index}`, score.toFixed(4), percent(Math.exp(score - highest) / sum)])
-  )
+export interface PredictReport {
+  readonly height: number
+  readonly width: number
+  readonly strategy: string
+  readonly milliseconds: number
+  readonly peakDeviceBytes: number
+  readonly predictedPeakBytes: number
+  /** Scores of a model that scores images: one a class, before softmax. */
+  readonly scores?: readonly number[]
+  /** The index of the highest score. */
+  readonly class?: number
+  /** Number of pixels of each class, of a model that scores pixels. */
+  readonly pixels?: readonly number[]
 }
 
-const pixelsText = (pixels: readonly number[], { height, width }: PredictReport): string =>
-  table(
-    ['class', 'share of pixels'],
-    [...pixels.entries()].filter(([, count]) => count > 0).map(([index, count]) => [`${index}`, percent(count / (height * width))])
+type Options = DecodedOptions<typeof predictOptions>
+
+const objective: Objective = { kind: 'evaluate' }
+
+type Result = Pick<PredictReport, 'scores' | 'class' | 'pixels'>
+
+const notFiniteFailure = (what: string): Failure => ({
+  code: 'loss',
+  message: `${what} not finite: look at the weights, or compute in float32`
+})
+
+const scoresOf = (network: RunningNetwork): E.Either<Failure, Result> => {
+  const scores = Array.from(network.io.view('scores'))
+  const wrong = scores.findIndex((score) => !Number.isFinite(score))
+  return wrong === -1
+    ? E.right({ scores, class: scores.indexOf(largest(scores)) })
+    : E.left(notFiniteFailure(`the score of class ${wrong} is ${scores[wrong]}, which is`))
+}
+
+/** In place of a class, of a pixel that has a score that is not finite. */
+const noClass = 255
+
+/** Writes the classes of pixels, or answers with scores. */
+const writeResult = ({ out }: Options, { height, width }: DecodedImage, planned: Planned, network: RunningNetwork): Outcome<Result> => {
+  const loss = pixelLossOf(planned)
+  if (loss === undefined) return TE.fromEither(scoresOf(network))
+  const classes = network.io.parts('classes')
+  const counted = new Array<number>(noClass + 1).fill(0)
+  for (const part of classes) for (const one of part) counted[one]! += 1
+  if (counted[noClass]! > 0) return TE.left(notFiniteFailure(`${counted[noClass]} of ${height * width} pixels have scores that are`))
+  const counts = counted.slice(0, loss.classes)
+  return TE.map(() => ({ pixels: counts }))(writeMask(out!, { height, width }, classes))
+}
+
+/**
+ * The result goes to a file where the model scores pixels, and only then; a mask in several parts
+ * needs room on the way.
+ */
+const checkOut = ({ out }: Options, { height, width }: Extent2, planned: Planned): Outcome<unknown> => {
+  const { model, nodes } = planned.staged.graph
+  const { op, input } = nodes.at(-1)!
+  if (op === 'meanSquaredError') return TE.left(inputFailure(`${model} makes no scores of classes, which predict is for`))
+  if (op === 'pixelCrossEntropy' && out === undefined)
+    return TE.left(inputFailure(`${model} scores every pixel: give --out, *.tif or *.png`))
+  if (op === 'pixelCrossEntropy' && input[1] > noClass)
+    return TE.left(inputFailure(`${model} tells ${input[1]} classes apart, but a mask holds ${noClass} at most: ${noClass} is no class`))
+  if (op === 'softmaxCrossEntropy' && out !== undefined)
+    return TE.left(inputFailure(`${model} scores whole images, which are printed: leave out --out`))
+  return out !== undefined && height * width > partBytes ? checkDiskSpace(`the mask ${out}`, height * width) : TE.right(undefined)
+}
+
+/**
+ * A plan's decisions for a forward pass alone: what a training plan swaps out is for its backward
+ * pass.
+ */
+const planOfForward = ({ residence: _, ...decisions }: Plan): Plan => decisions
+
+/**
+ * The model by its running statistics, as plans for evaluation know it; a training plan is of the
+ * model as it is trained.
+ */
+const evaluatedModel = ({ model, plan }: RunnableSetup): Model =>
+  plan === undefined || plan.objective === objectiveText(objective) ? frozenModel(model) : model
+
+const setupFor = (setup: RunnableSetup, { height, width, channels }: DecodedImage): RunnableSetup => ({
+  ...setup,
+  ...(setup.plan && { plan: planOfForward(setup.plan) }),
+  model: evaluatedModel(setup),
+  input: [1, channels, height, width]
+})
+
+const checkMaskFile = (out: string | undefined): Outcome<void> =>
+  out === undefined
+    ? TE.right(undefined)
+    : pipe(
+        TE.fromEither(checkMaskName(out)),
+        TE.chain(() => checkWritable(out))
+      )
+
+/** The image, whole, after a sentence on each thing in its file that is not read. */
+const readImage = ({ image, onNotice }: Options): Outcome<DecodedImage> =>
+  pipe(
+    readHeader(image),
+    tap((header) => imageNotices([{ path: image, header }]).forEach((sentence) => onNotice?.(sentence))),
+    TE.chain(() => decodeImage(image, { height: 1, width: 1 }))
   )
 
-/** Every command takes a seed; here nothing is drawn. */
-export const predictCommand = ({ seed: _, ...options }: PredictOptions & { readonly seed?: number }): CommandResult =>
-  interruptible((signal) =>
+const run = (options: Options, { device }: RunnableSetup, decoded: DecodedImage, planned: Planned): Outcome<PredictReport> =>
+  withNetwork({ planned, device, weights: options.weights, seed: 0 }, (network) =>
     pipe(
-      predict({ ...options, onKernel: sayKernel, onNotice: sayNotice, signal }),
-      TE.map((report) => {
-        const { height, width, milliseconds, peakDeviceBytes, predictedPeakBytes, scores, pixels = [] } = report
-        const run = `${height}x${width} in ${formatMilliseconds(milliseconds)}, peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
-        const text =
-          scores === undefined
-            ? `${pixelsText(pixels, report)}\n${run}; classes are in ${printable(options.out ?? '')}`
-            : `${scoresText(scores)}\n${run}`
-        return { json: report, text }
-      })
+      network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...decoded, ...centreCrop(decoded)(decoded) }]),
+      (step) => withAbort(options.signal, network, step),
+      TE.bindTo('milliseconds'),
+      TE.bind('result', () => writeResult(options, decoded, planned, network)),
+      TE.map(({ milliseconds, result }) => ({
+        height: decoded.height,
+        width: decoded.width,
+        strategy: planned.staged.plan.strategy,
+        milliseconds,
+        peakDeviceBytes: network.measuredPeakBytes(),
+        predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+        ...result
+      }))
     )
   )
+
+/**
+ * One forward pass over a whole image of any size, normalised by running statistics and without
+ * dropout, in tiles as the plan says: the result is that of the image untiled, and the device's
+ * memory stays within the budget. The mask is in host memory beside it, and so is an image of up to
+ * a gibibyte. A model that scores pixels writes the class of each to `out`, *.tif (in tiles) or
+ * *.png, 8-bit grey; one that scores images answers with `scores`. Fails with code `input`,
+ * `budget` or `interrupted`.
+ */
+export const predict: (options: PredictOptions) => Outcome<PredictReport> = libraryFunction('predict', predictOptions, (options) => {
+  const { weights, image, out, onPlan } = options
+  return pipe(
+    checkPaths({
+      reads: [...setupReads(options), ...namedPaths('--weights', weights), ...namedPaths('--image', image)],
+      writes: namedPaths('--out', out)
+    }),
+    TE.chainEitherK(() => E.chain(requireLocalDevice)(resolveSetupWithoutInput(options))),
+    TE.bindTo('asked'),
+    TE.chainFirstTaskK(() => removeLeftovers),
+    TE.chainFirst(() => checkMaskFile(out)),
+    TE.bind('decoded', () => readImage(options)),
+    TE.let('setup', ({ asked, decoded }) => setupFor(asked, decoded)),
+    TE.chainFirst(({ setup }) => measureFirst({ ...setup, ...watchingOf(options) }, objective, imageSource)),
+    TE.bind('planned', ({ setup }) => TE.fromEither(planNetwork(setup, objective, imageSource))),
+    TE.chainFirst(({ decoded, planned }) => checkOut(options, decoded, planned)),
+    tap(({ planned }) => onPlan?.(planned)),
+    TE.chain(({ setup, decoded, planned }) => run(options, setup, decoded, planned))
+  )
+})

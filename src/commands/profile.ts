@@ -1,19 +1,56 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type ProfileOptions, profile } from '../library/profile'
-import { type CommandResult, interruptible, sayKernel } from './command-result'
+import type { Profile } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { checkWritable } from '../files/atomic-write'
+import { checkPaths, namedPaths } from '../files/paths'
+import { type ProfileOptions, profileOptions } from '../options/command-options'
+import { libraryFunction } from '../options/decode-options'
+import type { DecodedOptions } from '../options/option'
+import { measureModel } from '../plans/measure-kernels'
+import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
+import type { RunnableSetup } from '../plans/setup'
+import { setupReads } from '../plans/setup-files'
+import { watchingOf } from '../plans/watching'
+import { trainingObjective } from '../training/training-objective'
 
-export const profileCommand = (options: ProfileOptions): CommandResult =>
-  interruptible((signal) =>
-    pipe(
-      profile({
-        ...options,
-        onKernel: sayKernel,
-        signal
-      }),
-      TE.map((report) => ({
-        json: report,
-        text: `measured ${report.measured} kernels, ${report.kernels.length} in all; the link moves ${(report.linkBytesPerSecond.toDevice / 1e9).toFixed(1)} GB/s; ${report.path}`
-      }))
-    )
+/** All that is known of the device, where it is kept, and how many kernels this run measured. */
+export interface ProfileReport extends Profile {
+  readonly path: string
+  readonly measured: number
+}
+
+type Options = DecodedOptions<typeof profileOptions>
+
+const checkOut = ({ out }: Options, { device }: RunnableSetup): Outcome<void> => {
+  const check = (): E.Either<Failure, void> => {
+    if (out !== undefined && device !== 'cuda')
+      return E.left(inputFailure(`--out: what the ${device} device answers is not recorded; take --device cuda, or leave --out out`))
+    return out === undefined || out.endsWith('.json')
+      ? E.right(undefined)
+      : E.left(inputFailure(`--out: ${out}: a device file is named *.json`))
+  }
+  return pipe(
+    TE.fromEither(check()),
+    TE.chain(() => (out === undefined ? TE.right(undefined) : checkWritable(out)))
   )
+}
+
+/**
+ * Measures the kernels of a model's plans on this machine (milliseconds each) and the link (bytes a
+ * second), and keeps them in the user's cache folder, where every later plan finds them: of
+ * `plain`, and of the strategy under the budget, or under usual ones. Fails with code `input` (the
+ * reference device, or one of a file; `out` of another device than cuda) or `interrupted`.
+ */
+export const profile: (options: ProfileOptions) => Outcome<ProfileReport> = libraryFunction('profile', profileOptions, (options) =>
+  pipe(
+    checkPaths({ reads: setupReads(options), writes: namedPaths('--out', options.out) }),
+    TE.chainEitherK(() => trainingObjective(options)),
+    TE.bindTo('objective'),
+    TE.bind('setup', () => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options)))),
+    TE.chainFirst(({ setup }) => checkOut(options, setup)),
+    TE.chain(({ setup, objective }) => measureModel({ setup, objective, out: options.out, ...watchingOf(options) })),
+    TE.map(({ profile, path, measured }) => ({ ...profile, path, measured }))
+  )
+)

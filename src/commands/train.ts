@@ -1,66 +1,146 @@
+import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type TrainOptions, type TrainReport, train } from '../library/train'
-import { trainingProgress } from '../progress'
-import { planText } from '../report'
-import { formatBytes, formatMilliseconds } from '../sizes'
-import type { Quality } from '../training/scores'
-import { type CommandResult, interruptible, say, sayChange, sayKernel, sayNotice } from './command-result'
+import type { Outcome } from '../failure'
+import { checkCanWrite, removeTraces } from '../files/atomic-write'
+import { withLocks } from '../files/write-locks'
+import { checkPaths, namedPaths } from '../files/paths'
+import { type Dataset, loadDataset } from '../images/dataset'
+import { removeLeftovers } from '../images/mapped-image-file'
+import { libraryFunction } from '../options/decode-options'
+import { present } from '../options/present'
+import { type DecodedTrainOptions, type TrainOptions, trainOptions } from '../options/train-options'
+import { resolveSetup, requireLocalDevice } from '../plans/resolve-setup'
+import { setupReads } from '../plans/setup-files'
+import { tap } from '../tasks/tap'
+import { printable } from '../text/printable'
+import type { Best, Validation } from '../training/best'
+import { checkWrittenFiles, claimedPlaces, writtenPaths } from '../training/check-files'
+import { checkOptions } from '../training/check-options'
+import type { TrainedRecord } from '../training/loop'
+import { trainingObjective } from '../training/training-objective'
+import { defaultLearningRate } from '../training/optimizer'
+import { type PreparedTraining, prepareTraining } from '../training/prepare'
+import { bestSoFar } from '../training/record'
+import type { TrainingRequest } from '../training/request'
+import { runPrepared } from '../training/run'
+import { makeStateFolder } from '../training/state'
+import { datasetsOf } from '../training/validation-split'
 
-const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
-  [
-    `loss ${loss.toFixed(4)}, accuracy ${accuracy.toFixed(3)}`,
-    ...(auc === undefined || auc === null ? [] : [`AUC ${auc.toFixed(3)}`]),
-    ...(iou === undefined || iou === null ? [] : [`mean IoU ${iou.toFixed(3)}`])
-  ].join(', ')
-
-const reportText = ({ steps, loss, stepMs, best, peakDeviceBytes, predictedPeakBytes }: TrainReport): string => {
-  const time = stepMs.reduce((sum, milliseconds) => sum + milliseconds, 0)
-  const peak = `peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
-  const validated = best === undefined ? [] : [`best validation after step ${best.step} (${qualityText(best)})`]
-  return [
-    `${steps} steps in ${formatMilliseconds(time)}`,
-    `loss ${loss[0]?.toFixed(4)} to ${loss.at(-1)?.toFixed(4)}`,
-    ...validated,
-    peak
-  ].join(', ')
+export interface TrainReport {
+  /**
+   * Complete updates of the weights, those before a resumption included; `loss` and `stepMs` have a
+   * value each.
+   */
+  readonly steps: number
+  readonly loss: readonly number[]
+  readonly stepMs: readonly number[]
+  /** Highest byte that was changed, plus one. */
+  readonly peakDeviceBytes: number
+  readonly predictedPeakBytes: number
+  /** Where validation was asked for. */
+  readonly validations?: readonly Validation[]
+  readonly best?: Best
 }
 
-const betweenSentences = 2000
+/**
+ * Weights may go on in the file that they came from: it is read before the first step, and replaced
+ * whole in the end.
+ */
+const checkFiles = (options: DecodedTrainOptions): Outcome<void> => {
+  const { data, validation, weights, signal } = options
+  const reads = [...setupReads(options), ...namedPaths('--data', data), ...namedPaths('--validation', validation)]
+  return pipe(
+    TE.fromTask(() => writtenPaths(options)),
+    TE.chainFirst((writes) => checkPaths({ reads, writes }, signal)),
+    TE.chain((writes) =>
+      checkPaths({ reads: namedPaths('--weights', weights), writes: writes.filter(({ name }) => name !== '--save') }, signal)
+    )
+  )
+}
 
-/** Says on standard error now and then how far reading the data is. */
-const sayChecked = (): ((done: number, total: number) => void) => {
-  let said = performance.now()
-  return (done, total) => {
-    if (performance.now() - said < betweenSentences && done !== total) return
-    said = performance.now()
-    process.stderr.write(`${done}/${total} images read whole\n`)
+const datasetOf = (data: string | Dataset, option: string, signal: AbortSignal | undefined): Outcome<Dataset> =>
+  typeof data === 'string' ? loadDataset(data, option, signal) : TE.right(data)
+
+const validationOf = ({ validation, signal }: DecodedTrainOptions): Outcome<Dataset | number | undefined> =>
+  validation === undefined || typeof validation === 'number' ? TE.right(validation) : datasetOf(validation, '--validation', signal)
+
+/** Reads the data, and loads the model for their classes. */
+const resolveRequest = (options: DecodedTrainOptions): Outcome<TrainingRequest> =>
+  pipe(
+    TE.fromEither(trainingObjective(options)),
+    TE.bindTo('objective'),
+    TE.chainFirstEitherK(() => checkOptions(options)),
+    TE.chainFirst(() => checkFiles(options)),
+    TE.bind('dataset', () => datasetOf(options.data, '--data', options.signal)),
+    TE.bind('validation', () => validationOf(options)),
+    TE.bind('setup', ({ dataset }) => TE.fromEither(E.chain(requireLocalDevice)(resolveSetup(options, dataset.classes)))),
+    TE.map((found) => ({
+      options,
+      ...found,
+      learningRate: options.lr ?? defaultLearningRate(options.optimizer),
+      notify: (sentence) => options.onNotice?.(printable(sentence))
+    }))
+  )
+
+const weightFilesOf = ({ save, best }: DecodedTrainOptions): readonly string[] => [save, best].filter((path) => path !== undefined)
+
+/**
+ * Whether results can be written where they are wanted: over nothing that is read, and nobody
+ * else's.
+ */
+const checkPlaces = ({ options, ...request }: TrainingRequest): Outcome<void> =>
+  pipe(
+    TE.fromEither(datasetsOf(request, options.seed)),
+    TE.chain((split) => checkWrittenFiles(options, split)),
+    TE.chain(() => TE.traverseSeqArray(checkCanWrite)(weightFilesOf(options))),
+    TE.chain(() => (options.state === undefined ? TE.right(undefined) : makeStateFolder(options.state)))
+  )
+
+const reportOf = ({ request, planned }: PreparedTraining, trained: TrainedRecord): TrainReport => {
+  const { loss, stepMs, validations, peakDeviceBytes } = trained
+  const best = bestSoFar(trained, request.options.bestBy ?? 'loss')
+  return {
+    steps: loss.length,
+    loss,
+    stepMs,
+    peakDeviceBytes,
+    predictedPeakBytes: planned.staged.plan.predicted.peakDeviceBytes,
+    ...(validations.length === 0 ? {} : { validations, ...present({ best }) })
   }
 }
 
-export const trainCommand = (options: TrainOptions, json = false): CommandResult => {
-  const warn = (text: string): void => void process.stderr.write(`${text}\n`)
-  return interruptible((signal, keep) => {
-    const progress = trainingProgress()
-    const training = train({
-      ...options,
-      onPlan: (planned) => {
-        sayChange(planned)
-        say(json ? process.stderr : process.stdout, planText(planned))
-      },
-      onStep: (report) => {
-        keep()
-        progress.onStep(report)
-      },
-      onValidation: (validation) => warn(`validation after step ${validation.step}: ${qualityText(validation)}`),
-      onNotice: sayNotice,
-      onCheck: sayChecked(),
-      onKernel: sayKernel,
-      signal
-    })
-    return pipe(
-      () => training().finally(progress.stop),
-      TE.map((report) => ({ json: report, text: reportText(report) }))
+/** Plans and trains, where nobody else writes to the same files. */
+const trainLocked = (request: TrainingRequest): Outcome<TrainReport> => {
+  const { options, notify } = request
+  return withLocks(
+    claimedPlaces(options),
+    notify,
+    pipe(
+      TE.traverseSeqArray(removeTraces)(weightFilesOf(options)),
+      TE.chain(() => prepareTraining(request)),
+      tap(({ planned }) => options.onPlan?.(planned)),
+      TE.chain((prepared) =>
+        pipe(
+          runPrepared(prepared),
+          TE.map((trained) => reportOf(prepared, trained))
+        )
+      )
     )
-  })
+  )
 }
+
+/**
+ * Plans and trains: mean softmax cross-entropy over random crops of labelled images, or of pixels
+ * with masks. The same options and seed give the same bits on the same machine, whether the
+ * training ran through or was resumed. Fails with code `input`, `budget` (does not fit), `loss`
+ * (not finite) or `interrupted` (by `signal`).
+ */
+export const train: (options: TrainOptions) => Outcome<TrainReport> = libraryFunction('train', trainOptions, (options) =>
+  pipe(
+    resolveRequest(options),
+    TE.chainFirstTaskK(() => removeLeftovers),
+    TE.chainFirst(checkPlaces),
+    TE.chain(trainLocked)
+  )
+)

@@ -1,7 +1,10 @@
 import * as E from 'fp-ts/Either'
-import { stream } from '../random'
+import { randomStream } from '../numbers/random'
 
-/** How far colours vary: factors from [1 - x, 1 + x] of brightness, contrast and saturation; turns of the hue from [-x, x]. */
+/**
+ * How far colours vary: factors from [1 - x, 1 + x] of brightness, contrast and saturation; turns
+ * of the hue from [-x, x].
+ */
 export interface ColourJitter {
   readonly brightness: number
   readonly contrast: number
@@ -48,17 +51,19 @@ const grey = [0.299, 0.587, 0.114] as const
 
 const channels = [0, 1, 2] as const
 
-const scaled = (factor: number, offset: number): Affine =>
+const scaleMatrix = (factor: number, offset: number): Affine =>
   channels.map((channel) => [channel === 0 ? factor : 0, channel === 1 ? factor : 0, channel === 2 ? factor : 0, offset])
 
 /** Between the colour's grey (0) and the colour (1). */
-const saturated = (factor: number): Affine =>
+const saturationMatrix = (factor: number): Affine =>
   channels.map((channel) => {
     const entry = (of: 0 | 1 | 2): number => (1 - factor) * grey[of] + (channel === of ? factor : 0)
     return [entry(0), entry(1), entry(2), 0]
   })
 
-/** RGB to YIQ and back (NTSC); a turn of the plane (I, Q) changes the hue and keeps the grey value. */
+/**
+ * RGB to YIQ and back (NTSC); a turn of the plane (I, Q) changes the hue and keeps the grey value.
+ */
 const toYiq: Affine = [
   [...grey, 0],
   [0.595716, -0.274453, -0.321263, 0],
@@ -70,9 +75,9 @@ const fromYiq: Affine = [
   [1, -1.107, 1.7046, 0]
 ]
 
-const turnedHue = (turns: number): Affine => {
+const hueMatrix = (turns: number): Affine => {
   // Constants of four digits are no exact inverse: without a turn, colours stay as they are.
-  if (turns === 0) return scaled(1, 0)
+  if (turns === 0) return scaleMatrix(1, 0)
   const [cosine, sine] = [Math.cos(2 * Math.PI * turns), Math.sin(2 * Math.PI * turns)]
   const turn: Affine = [
     [1, 0, 0, 0],
@@ -83,20 +88,26 @@ const turnedHue = (turns: number): Affine => {
 }
 
 /**
- * The colour map of torchvision's ColorJitter with these factors, in the order brightness, contrast, saturation, hue. To be one affine
- * map it departs in three ways: contrast pivots on mid-grey rather than on the image's mean, the hue turns in the plane of YIQ
- * (linear) rather than of HSV, and values are clamped once, in the end.
+ * The colour map of torchvision's ColorJitter with these factors, in the order brightness,
+ * contrast, saturation, hue. To be one affine map it departs in three ways: contrast pivots on
+ * mid-grey rather than on the image's mean, the hue turns in the plane of YIQ (linear) rather than
+ * of HSV, and values are clamped once, in the end.
  */
 export const colourMatrix = ({ brightness, contrast, saturation, hue }: ColourJitter): Float32Array => {
-  const steps = [scaled(contrast, (1 - contrast) / 2), saturated(saturation), turnedHue(hue)]
-  return Float32Array.from(steps.reduce((sofar, next) => compose(next, sofar), scaled(brightness, 0)).flat())
+  const steps = [scaleMatrix(contrast, (1 - contrast) / 2), saturationMatrix(saturation), hueMatrix(hue)]
+  return Float32Array.from(steps.reduce((sofar, next) => compose(next, sofar), scaleMatrix(brightness, 0)).flat())
 }
 
 /** The augmentations of a step's rows as a function of (seed, step) alone. */
-export const augmenter = ({ seed, batch, rotate, colourJitter }: AugmentationOptions): ((step: number) => readonly Augmentation[]) => {
+export const createAugmenter = ({
+  seed,
+  batch,
+  rotate,
+  colourJitter
+}: AugmentationOptions): ((step: number) => readonly Augmentation[]) => {
   const around = (centre: number, spread: number, uniform: number): number => centre + spread * (2 * uniform - 1)
   return (step) => {
-    const [turns, colours] = [stream(seed, `rotate.${step}`), stream(seed, `colour.${step}`)]
+    const [turns, colours] = [randomStream(seed, `rotate.${step}`), randomStream(seed, `colour.${step}`)]
     return Array.from({ length: batch }, (_, row) => {
       const quarterTurns = (rotate ? Math.floor(4 * turns.uniform(row)) : 0) as Augmentation['quarterTurns']
       if (colourJitter === undefined) return { quarterTurns }

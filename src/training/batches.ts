@@ -2,18 +2,18 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import type { Image } from '../../native'
-import type { Dataset, Example } from '../dataset'
+import type { Dataset, Example } from '../images/dataset'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { type Extent2, type Picture, enlarged } from '../images'
-import type { ClassMap, Mask } from '../masks'
-import { maskCache, pictureCache } from '../picture-cache'
-import { cropCorner, sampler } from '../sampling'
-import { type ColourJitter, augmenter } from './augmentation'
-import { type Placing, cropMask } from './crop-mask'
+import { type Extent2, type DecodedImage, upscaledExtent } from '../images/decode-image'
+import type { ClassMap, Mask } from '../images/masks'
+import { maskCache, imageCache } from '../images/image-cache'
+import { cropCorner, createSampler } from './sampling'
+import { type ColourJitter, createAugmenter } from './augmentation'
+import { type CropPlacement, cropMask } from './crop-mask'
 
 /** Decoded images and masks, each at least as large as the network's input. */
-export interface Pictures {
-  readonly image: (example: Example) => Outcome<Picture>
+export interface ImageLoader {
+  readonly image: (example: Example) => Outcome<DecodedImage>
   readonly mask: (mask: Mask) => Outcome<ClassMap>
 }
 
@@ -38,19 +38,22 @@ export interface BatchOptions {
   readonly flip: boolean
   readonly rotate: boolean
   readonly colourJitter: ColourJitter | undefined
-  readonly pictures: Pictures
+  readonly loader: ImageLoader
 }
 
-/** What an image must hold, so that a crop fits into it however it is turned. */
+/** The least size of an image into which a crop fits however it is turned. */
 export const leastExtent = ({ height, width }: Extent2, rotate: boolean): Extent2 =>
   rotate ? { height: Math.max(height, width), width: Math.max(height, width) } : { height, width }
 
-/** An image and its mask lie pixel on pixel: a file that has another size by now would belong to other pixels. */
-const sizedAs =
+/**
+ * An image and its mask lie pixel on pixel: a file that has another size by now would belong to
+ * other pixels.
+ */
+const checkSize =
   (what: string, mask: Mask, least: Extent2) =>
   <F extends Extent2>(found: F): E.Either<Failure, F> =>
     pipe(
-      enlarged(what, mask, least),
+      upscaledExtent(what, mask, least),
       E.filterOrElse(
         ({ height, width }) => found.height === height && found.width === width,
         () =>
@@ -61,22 +64,22 @@ const sizedAs =
       E.map(() => found)
     )
 
-export const picturesFor = (crop: Extent2, rotate: boolean): Pictures => {
+export const createImageLoader = (crop: Extent2, rotate: boolean): ImageLoader => {
   const least = leastExtent(crop, rotate)
-  const [image, mask] = [pictureCache(least), maskCache(least)]
+  const [image, mask] = [imageCache(least), maskCache(least)]
   return {
     image: ({ path, label }) =>
-      typeof label === 'number' ? image(path) : TE.chainEitherK(sizedAs(`the image ${path}`, label, least))(image(path)),
-    mask: (label) => TE.chainEitherK(sizedAs(`the mask ${label.path}`, label, least))(mask(label.path))
+      typeof label === 'number' ? image(path) : TE.chainEitherK(checkSize(`the image ${path}`, label, least))(image(path)),
+    mask: (label) => TE.chainEitherK(checkSize(`the mask ${label.path}`, label, least))(mask(label.path))
   }
 }
 
 /** The labels of some examples, each of which lies in its image as `place` says. */
-const targetOf = (
+const loadTarget = (
   examples: readonly Example[],
-  { mask }: Pictures,
+  { mask }: ImageLoader,
   crop: Extent2,
-  place: (row: number, image: Extent2) => Placing
+  place: (row: number, image: Extent2) => CropPlacement
 ): Outcome<Batch['target']> =>
   pipe(
     examples,
@@ -100,12 +103,15 @@ const targetOf = (
     })
   )
 
-/** Random crops of the training images, flipped, turned and coloured as was asked; their masks are cropped, flipped and turned alike. */
-export const trainingBatches = ({ dataset, crop, pictures, ...options }: BatchOptions): Batches => {
+/**
+ * Random crops of the training images, flipped, turned and coloured as was asked; their masks are
+ * cropped, flipped and turned alike.
+ */
+export const createBatches = ({ dataset, crop, loader, ...options }: BatchOptions): Batches => {
   const { examples } = dataset
-  const draws = sampler({ ...options, examples: examples.length })
-  const augmentations = augmenter(options)
-  const placed = (microStep: number): ((row: number, image: Extent2) => Placing) => {
+  const draws = createSampler({ ...options, examples: examples.length })
+  const augmentations = createAugmenter(options)
+  const placed = (microStep: number): ((row: number, image: Extent2) => CropPlacement) => {
     const [drawn, augmented] = [draws(microStep), augmentations(microStep)]
     return (row, image) => {
       const [draw, { quarterTurns }] = [drawn[row]!, augmented[row]!]
@@ -122,11 +128,11 @@ export const trainingBatches = ({ dataset, crop, pictures, ...options }: BatchOp
     return pipe(
       drawnExamples(microStep),
       TE.traverseSeqArrayWithIndex((row, example) =>
-        TE.map((image: Picture) => ({ ...image, ...augmented[row]!, ...place(row, image) }))(pictures.image(example))
+        TE.map((image: DecodedImage) => ({ ...image, ...augmented[row]!, ...place(row, image) }))(loader.image(example))
       )
     )
   }
-  const target = (microStep: number): Outcome<Batch['target']> => targetOf(drawnExamples(microStep), pictures, crop, placed(microStep))
+  const target = (microStep: number): Outcome<Batch['target']> => loadTarget(drawnExamples(microStep), loader, crop, placed(microStep))
   return {
     target,
     load: (microStep) =>
@@ -139,9 +145,9 @@ export const trainingBatches = ({ dataset, crop, pictures, ...options }: BatchOp
 }
 
 /** The middle of an image. */
-export const centred =
+export const centreCrop =
   (crop: Extent2) =>
-  (image: Extent2): Placing => ({
+  (image: Extent2): CropPlacement => ({
     cropTop: Math.floor((image.height - crop.height) / 2),
     cropLeft: Math.floor((image.width - crop.width) / 2),
     flipHorizontal: false,
@@ -150,21 +156,21 @@ export const centred =
   })
 
 /** The middles of images, with their labels. */
-export const middles = (examples: readonly Example[], crop: Extent2, pictures: Pictures): Outcome<Batch> => {
-  const place = centred(crop)
+export const centreBatch = (examples: readonly Example[], crop: Extent2, loader: ImageLoader): Outcome<Batch> => {
+  const place = centreCrop(crop)
   return pipe(
     TE.Do,
     TE.bind('images', () =>
       TE.traverseSeqArray((example: Example) =>
-        TE.map((image: Picture): Image => ({ ...image, ...place(image) }))(pictures.image(example))
+        TE.map((image: DecodedImage): Image => ({ ...image, ...place(image) }))(loader.image(example))
       )(examples)
     ),
-    TE.bind('target', () => targetOf(examples, pictures, crop, (_, image) => place(image)))
+    TE.bind('target', () => loadTarget(examples, loader, crop, (_, image) => place(image)))
   )
 }
 
 /** Consecutive examples, `batch` at a time; the last batch is filled up with its last example. */
-export const inBatches = (examples: readonly Example[], batch: number): readonly (readonly Example[])[] =>
+export const splitIntoBatches = (examples: readonly Example[], batch: number): readonly (readonly Example[])[] =>
   Array.from({ length: Math.ceil(examples.length / batch) }, (_, index) =>
     Array.from({ length: batch }, (_, row) => examples[Math.min(index * batch + row, examples.length - 1)]!)
   )

@@ -5,7 +5,10 @@ export interface Validation extends Quality {
   readonly step: number
 }
 
-/** What says that one validation is better than another: a lower loss, or a higher accuracy, AUC or IoU. */
+/**
+ * The measure by which one validation is better than another: a lower loss, or a higher accuracy,
+ * AUC or IoU.
+ */
 export type BestBy = keyof Quality
 
 export interface Best extends Validation {
@@ -20,7 +23,7 @@ const isBetter = (by: BestBy, candidate: Quality, than: Quality): boolean => {
 }
 
 /** The best of the validations in turn; of equals the first. */
-export const bestOf = (by: BestBy, validations: readonly Validation[]): Best | undefined => {
+export const findBest = (by: BestBy, validations: readonly Validation[]): Best | undefined => {
   const index = validations.reduce((best, candidate, at) => (isBetter(by, candidate, validations[best]!) ? at : best), 0)
   const best = validations[index]
   return best && { ...best, since: validations.length - 1 - index }

@@ -2,27 +2,27 @@ import { basename, dirname } from 'node:path'
 import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import { type Dataset } from '../dataset'
+import { type Dataset } from '../images/dataset'
 import { type Outcome, inputFailure } from '../failure'
-import { type Claimed, locksOf } from '../locks'
-import { type NamedPath, checkPaths, liesIn, named } from '../paths'
-import type { TrainOptions } from './options'
+import { type Claimed, locksOf } from '../files/write-locks'
+import { type NamedPath, checkPaths, isInside, namedPaths } from '../files/paths'
+import type { TrainOptions } from '../options/train-options'
 import { isStateName } from './state'
 import type { Split } from './validation-split'
 
 type Files = Pick<TrainOptions, 'save' | 'best' | 'metrics' | 'state' | 'signal'>
 
-/** What a training alone may write to. */
-export const claimedBy = ({ save, best, metrics, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
-  ...named('--save', save),
-  ...named('--best', best),
-  ...named('--metrics', metrics),
-  ...named('--state', state).map((folder) => ({ ...folder, isFolder: true as const }))
+/** The places that one training alone may write to. */
+export const claimedPlaces = ({ save, best, metrics, state }: Omit<Files, 'signal'>): readonly Claimed[] => [
+  ...namedPaths('--save', save),
+  ...namedPaths('--best', best),
+  ...namedPaths('--metrics', metrics),
+  ...namedPaths('--state', state).map((folder) => ({ ...folder, isFolder: true as const }))
 ]
 
-/** What a training writes, the locks of it included. */
-export const writtenBy = async (files: Omit<Files, 'signal'>): Promise<readonly NamedPath[]> => {
-  const claimed = claimedBy(files)
+/** The files that a training writes, its locks included. */
+export const writtenPaths = async (files: Omit<Files, 'signal'>): Promise<readonly NamedPath[]> => {
+  const claimed = claimedPlaces(files)
   return [...claimed, ...(await locksOf(claimed))]
 }
 
@@ -41,31 +41,36 @@ const filesOf = (option: string, { examples }: Dataset): readonly NamedPath[] =>
 const isAside = async (path: string, metrics: string): Promise<boolean> =>
   basename(path).startsWith(`${basename(metrics)}.`) &&
   /^\d+$/.test(basename(path).slice(basename(metrics).length + 1)) &&
-  (await liesIn(dirname(path), dirname(metrics))) &&
-  (await liesIn(dirname(metrics), dirname(path)))
+  (await isInside(dirname(path), dirname(metrics))) &&
+  (await isInside(dirname(metrics), dirname(path)))
 
-/** A folder among folders of classes would be a class the next time, and a file among states one of them. */
+/**
+ * A folder among folders of classes would be a class the next time, and a file among states one of
+ * them.
+ */
 const checkFolders =
   (files: Files, split: Split): Outcome<void> =>
   async () => {
     const { state, metrics } = files
-    for (const { name, path } of claimedBy(files))
+    for (const { name, path } of claimedPlaces(files))
       if (metrics !== undefined && (await isAside(path, metrics)))
         return E.left(inputFailure(`${name} ${path} is named as metrics that --metrics ${metrics} sets aside: name another file`))
     if (state === undefined) return E.right(undefined)
     for (const [, { source, names }] of datasetsIn(split))
-      if (source !== undefined && names !== undefined && (await liesIn(state, source)))
+      if (source !== undefined && names !== undefined && (await isInside(state, source)))
         return E.left(inputFailure(`--state ${state} lies in ${source}, where each folder is a class: name another place`))
-    for (const { name, path } of claimedBy(files))
-      if (isStateName(basename(path)) && (await liesIn(dirname(path), state)))
+    for (const { name, path } of claimedPlaces(files))
+      if (isStateName(basename(path)) && (await isInside(dirname(path), state)))
         return E.left(inputFailure(`${name} ${path} is named as the states in --state ${state} are: name another file`))
     return E.right(undefined)
   }
 
-/** Refuses to write over images or masks, and states where they would be taken for something else. */
+/**
+ * Refuses to write over images or masks, and states where they would be taken for something else.
+ */
 export const checkWrittenFiles = (files: Files, split: Split): Outcome<void> =>
   pipe(
-    TE.fromTask(() => writtenBy(files)),
+    TE.fromTask(() => writtenPaths(files)),
     TE.chain((writes) =>
       checkPaths({ reads: datasetsIn(split).flatMap(([option, dataset]) => filesOf(option, dataset)), writes }, files.signal)
     ),

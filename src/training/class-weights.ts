@@ -1,8 +1,11 @@
 import * as E from 'fp-ts/Either'
-import type { Dataset } from '../dataset'
+import type { Dataset } from '../images/dataset'
 import { type Failure, inputFailure } from '../failure'
 
-/** `balanced`: images / (classes that have images x images of the class), as scikit-learn's, or the same of pixels; or one weight a class. */
+/**
+ * `balanced`: images / (classes that have images x images of the class), as scikit-learn's, or the
+ * same of pixels; or one weight a class.
+ */
 export type ClassWeights = 'balanced' | readonly number[]
 
 export const parseClassWeights = (text: string): E.Either<string, ClassWeights> => {
@@ -14,7 +17,7 @@ export const parseClassWeights = (text: string): E.Either<string, ClassWeights> 
 }
 
 /** Images, or pixels, of each class. */
-export const classCounts = ({ examples }: Dataset, classes: number): readonly number[] => {
+export const countClasses = ({ examples }: Dataset, classes: number): readonly number[] => {
   const counts = new Array<number>(classes).fill(0)
   for (const { label } of examples)
     if (typeof label === 'number') counts[label]! += 1
@@ -22,18 +25,18 @@ export const classCounts = ({ examples }: Dataset, classes: number): readonly nu
   return counts
 }
 
-const balanced = (counts: readonly number[]): readonly number[] => {
+const balanceWeights = (counts: readonly number[]): readonly number[] => {
   const total = counts.reduce((sum, count) => sum + count, 0)
   const present = counts.filter((count) => count > 0).length
   return counts.map((count) => (count === 0 ? 0 : total / (present * count)))
 }
 
 /** One weight a class, by what there is of each. */
-export const weightsOfClasses = (wanted: ClassWeights, counts: readonly number[]): E.Either<Failure, readonly number[]> => {
+export const resolveClassWeights = (wanted: ClassWeights, counts: readonly number[]): E.Either<Failure, readonly number[]> => {
   const classes = counts.length
   if (wanted === 'balanced')
     return counts.some((count) => count > 0)
-      ? E.right(balanced(counts))
+      ? E.right(balanceWeights(counts))
       : E.left(inputFailure('--class-weights balanced: no pixel of the training masks counts: leave it out, or label some'))
   if (wanted.length !== classes)
     return E.left(inputFailure(`--class-weights gives ${wanted.length} weights but the model has ${classes} classes: give one a class`))
@@ -41,8 +44,9 @@ export const weightsOfClasses = (wanted: ClassWeights, counts: readonly number[]
 }
 
 /**
- * What the loss of each row of an update is multiplied by, so that their mean is the weighted mean of the rows' losses (as in
- * torch.nn.CrossEntropyLoss). Zero for all where no row's class has a weight.
+ * The factors of the losses of the rows of an update, so that their mean is the weighted mean
+ * of the rows' losses (as in torch.nn.CrossEntropyLoss). Zero for all where no row's class has a
+ * weight.
  */
 export const rowWeights = (weights: readonly number[], labels: readonly number[]): readonly number[] => {
   const ofRows = labels.map((label) => weights[label] ?? 0)

@@ -1,15 +1,16 @@
 import type { Image } from '../../native'
-import type { Extent2 } from '../images'
-import type { ClassMap } from '../masks'
+import type { Extent2 } from '../images/decode-image'
+import type { ClassMap } from '../images/masks'
 
 /** Where a crop lies in an image, and what is done to it. */
-export type Placing = Pick<Image, 'cropTop' | 'cropLeft' | 'flipHorizontal' | 'flipVertical' | 'quarterTurns'>
+export type CropPlacement = Pick<Image, 'cropTop' | 'cropLeft' | 'flipHorizontal' | 'flipVertical' | 'quarterTurns'>
 
 /**
- * The classes of a crop [H, W], flipped and then turned counter-clockwise as devices do it to the image (see Image): pixel (row, column)
- * lies at origin + row * rowStep + column * columnStep of the mask.
+ * The classes of a crop [H, W], flipped and then turned counter-clockwise as devices do it to the
+ * image (see Image): pixel (row, column) lies at origin + row * rowStep + column * columnStep of
+ * the mask.
  */
-export const cropMask = ({ pixels, width: maskWidth }: ClassMap, placing: Placing, { height, width }: Extent2): Uint8Array => {
+export const cropMask = ({ pixels, width: maskWidth }: ClassMap, placing: CropPlacement, { height, width }: Extent2): Uint8Array => {
   const { cropTop, cropLeft, flipHorizontal, flipVertical, quarterTurns } = placing
   const across = quarterTurns % 2 === 1
   let [high, wide] = across ? [width, height] : [height, width]

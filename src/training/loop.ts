@@ -1,37 +1,35 @@
 import * as E from 'fp-ts/Either'
 import { type Failure, type Outcome, interrupted, reasonOf } from '../failure'
-import { learningRate } from '../schedule'
-import type { RunningNetwork } from '../session'
-import { unlessAborted } from '../unless-aborted'
+import { learningRate } from './learning-rate'
+import type { RunningNetwork } from '../running/running-network'
+import { unlessAborted } from '../tasks/unless-aborted'
 import type { Batches } from './batches'
-import { type Validation } from './best'
+import type { BestBy, Validation } from './best'
 import type { StateWriter } from './state-writer'
 import type { MetricsFile } from './metrics-file'
-import type { TrainOptions } from './options'
 import { type TrainingRecord, bestSoFar, isExhausted } from './record'
 import type { Quality } from './scores'
 import type { LossWeights } from './loss-weights'
+import type { TrainingRequest } from './request'
 
 /** All that steps need, made ready. */
-export interface Training {
-  readonly options: TrainOptions
+export interface TrainingRun {
+  readonly request: TrainingRequest
   readonly network: RunningNetwork
   readonly batches: Batches
   /** Updates in all. */
   readonly steps: number
-  /** Micro-batches an update. */
-  readonly accumulate: number
   /** Steps that end an epoch. */
   readonly isEpochEnd: (steps: number) => boolean
   readonly weights: LossWeights
   readonly validate: Outcome<Quality> | undefined
   readonly metrics: MetricsFile | undefined
-  readonly keeping: StateWriter
-  /** What went before, where training is resumed. */
+  readonly stateWriter: StateWriter
+  /** The record of the steps before, where training is resumed. */
   readonly before: TrainingRecord
 }
 
-const notFinite = (loss: number, step: number, rate: number): Failure => ({
+const notFiniteFailure = (loss: number, step: number, rate: number): Failure => ({
   code: 'loss',
   message:
     step === 0
@@ -48,7 +46,7 @@ interface Update {
   readonly gradientNorm: number | undefined
 }
 
-/** What runs update after update. */
+/** Runs update after update. */
 interface Updates {
   readonly update: (step: number, rate: number) => Promise<E.Either<Failure, Update>>
   /** Whether the device holds the weights and statistics of the last complete update. */
@@ -56,8 +54,8 @@ interface Updates {
 }
 
 /** Runs update after update; the next micro-batch is decoded while the current one runs. */
-const updates = ({ options, network, batches, steps, accumulate, weights, before }: Training): Updates => {
-  const { seed, signal, clipNorm } = options
+const createUpdates = ({ request: { options }, network, batches, steps, weights, before }: TrainingRun): Updates => {
+  const { seed, signal, clipNorm, accumulate } = options
   let isBetweenSteps = true
   let next = batches.load(before.loss.length * accumulate)()
   const update = async (step: number, rate: number): Promise<E.Either<Failure, Update>> => {
@@ -71,28 +69,28 @@ const updates = ({ options, network, batches, steps, accumulate, weights, before
       if (E.isLeft(batch)) return batch
       if (signal?.aborted) return E.left(interrupted(step, steps))
       const { images, target } = batch.right
-      network.exchange.view('target').set(target)
-      weighted.right(index, network.exchange)
+      network.io.view('target').set(target)
+      weighted.right(index, network.io)
       isBetweenSteps = false
       const running = network.step({ ...parameters, step: microStep }, images)()
       if (microStep + 1 < steps * accumulate) next = batches.load(microStep + 1)()
       const ran = await running
       if (E.isLeft(ran)) return ran
-      loss += network.exchange.view('loss')[0]!
+      loss += network.io.view('loss')[0]!
       milliseconds += ran.right
     }
-    if (!Number.isFinite(loss)) return E.left(notFinite(loss, step, rate))
+    if (!Number.isFinite(loss)) return E.left(notFiniteFailure(loss, step, rate))
     const updated = await network.update({ ...parameters, step })()
     if (E.isLeft(updated)) return updated
     isBetweenSteps = true
-    const gradientNorm = clipNorm === undefined ? undefined : network.updateExchange?.view('gradientNorm')[0]
+    const gradientNorm = clipNorm === undefined ? undefined : network.updateIo?.view('gradientNorm')[0]
     return E.right({ loss, milliseconds: milliseconds + updated.right, gradientNorm })
   }
   return { update, isBetweenSteps: () => isBetweenSteps }
 }
 
 /** The record while it grows. */
-interface Growing extends TrainingRecord {
+interface GrowingRecord extends TrainingRecord {
   readonly loss: number[]
   readonly stepMs: number[]
   readonly validations: Validation[]
@@ -100,9 +98,9 @@ interface Growing extends TrainingRecord {
 
 /** Validates, and keeps the weights where they are the best so far. */
 const validateAfter = async (
-  { options, metrics, keeping }: Training,
+  { request: { options }, metrics, stateWriter }: TrainingRun,
   validate: Outcome<Quality>,
-  record: Growing
+  record: GrowingRecord
 ): Promise<E.Either<Failure, void>> => {
   const step = record.loss.length
   const quality = await validate()
@@ -115,14 +113,18 @@ const validateAfter = async (
   const written = await metrics?.validation(validation)()
   if (written !== undefined && E.isLeft(written)) return written
   options.onValidation?.(validation)
-  return bestSoFar(record, options.bestBy ?? 'loss')?.since === 0 ? keeping.best(step)() : E.right(undefined)
+  return bestSoFar(record, options.bestBy ?? 'loss')?.since === 0 ? stateWriter.best(step)() : E.right(undefined)
 }
 
 const isDue = (every: number | undefined, steps: number): boolean => every !== undefined && steps % every === 0
 
-/** Everything after a complete step: its metrics, a validation and a state where they are due. In this order, so that a state vouches for the rest. */
-const completeStep = async (training: Training, record: Growing): Promise<E.Either<Failure, void>> => {
-  const { options, steps, isEpochEnd, validate, metrics, keeping } = training
+/**
+ * Everything after a complete step: its metrics, a validation and a state where they are due. In
+ * this order, so that a state vouches for the rest.
+ */
+const completeStep = async (training: TrainingRun, record: GrowingRecord): Promise<E.Either<Failure, void>> => {
+  const { steps, isEpochEnd, validate, metrics, stateWriter } = training
+  const { options } = training.request
   const done = record.loss.length
   const endsEpoch = isEpochEnd(done)
   const isValidationDue = done === steps || (options.validateEvery === undefined ? endsEpoch : isDue(options.validateEvery, done))
@@ -135,21 +137,21 @@ const completeStep = async (training: Training, record: Growing): Promise<E.Eith
     const synced = await metrics.sync()
     if (E.isLeft(synced)) return synced
   }
-  return keeping.afterStep(record, isStateDue)()
+  return stateWriter.afterStep(record, isStateDue)()
 }
 
-const stopText = (record: TrainingRecord, { bestBy = 'loss' }: TrainOptions): string => {
+const stopText = (record: TrainingRecord, bestBy: BestBy): string => {
   const best = bestSoFar(record, bestBy)
   return `training stops after step ${record.loss.length}: the last ${best?.since} validations brought no better ${bestBy} than step ${best?.step}'s`
 }
 
-const runSteps = async (training: Training, { update }: Updates, record: Growing): Promise<E.Either<Failure, number>> => {
-  const { options, network, steps, metrics } = training
-  const { bestBy = 'loss', earlyStop } = options
+const runSteps = async (training: TrainingRun, { update }: Updates, record: GrowingRecord): Promise<E.Either<Failure, number>> => {
+  const { network, steps, metrics, request } = training
+  const { bestBy = 'loss', earlyStop, schedule, warmup, onStep } = request.options
   let peakDeviceBytes: number | undefined
   while (record.loss.length < steps && !isExhausted(record, bestBy, earlyStop)) {
     const step = record.loss.length
-    const rate = learningRate(options.schedule, options.learningRate, step, steps, options.warmup)
+    const rate = learningRate(schedule, request.learningRate, step, steps, warmup)
     const updated = await update(step, rate)
     if (E.isLeft(updated)) return updated
     const { loss, milliseconds, gradientNorm } = updated.right
@@ -159,33 +161,36 @@ const runSteps = async (training: Training, { update }: Updates, record: Growing
     const written = await metrics?.step(line)()
     if (written !== undefined && E.isLeft(written)) return written
     peakDeviceBytes ??= network.measuredPeakBytes()
-    options.onStep?.({ step, steps, loss, milliseconds, peakDeviceBytes })
+    onStep?.({ step, steps, loss, milliseconds, peakDeviceBytes })
     const completed = await completeStep(training, record)
     if (E.isLeft(completed)) return completed
   }
-  if (record.loss.length < steps) options.onNotice?.(stopText(record, options))
+  if (record.loss.length < steps) request.notify(stopText(record, bestBy))
   return E.right(network.measuredPeakBytes())
 }
 
-export interface Trained extends TrainingRecord {
+export interface TrainedRecord extends TrainingRecord {
   readonly peakDeviceBytes: number
 }
 
-/** All steps in turn, and what is left of them on disk: where they end early, what was learnt until then. */
-export const runTraining =
-  (training: Training): Outcome<Trained> =>
+/**
+ * All steps in turn, and what is left of them on disk: where they end early, what was learnt until
+ * then.
+ */
+export const runUpdates =
+  (training: TrainingRun): Outcome<TrainedRecord> =>
   async () => {
-    const { before, steps, keeping } = training
-    const record: Growing = { loss: [...before.loss], stepMs: [...before.stepMs], validations: [...before.validations] }
-    const run = updates(training)
+    const { before, steps, stateWriter } = training
+    const record: GrowingRecord = { loss: [...before.loss], stepMs: [...before.stepMs], validations: [...before.validations] }
+    const run = createUpdates(training)
     const keepAfter = (failure: Failure) => {
       // A device that has failed hands nothing out any more.
-      return keeping.afterFailure(record, failure, run.isBetweenSteps() && failure.code !== 'device')()
+      return stateWriter.afterFailure(record, failure, run.isBetweenSteps() && failure.code !== 'device')()
     }
     try {
       const ran = await runSteps(training, run, record)
       if (E.isLeft(ran)) return keepAfter(ran.left.code === 'interrupted' ? interrupted(record.loss.length, steps) : ran.left)
-      const finished = await keeping.finish(record)()
+      const finished = await stateWriter.finish(record)()
       return E.isLeft(finished) ? keepAfter(finished.left) : E.right({ ...record, peakDeviceBytes: ran.right })
     } catch (thrown) {
       await keepAfter({ code: 'bug', message: reasonOf(thrown) })

@@ -1,13 +1,16 @@
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Exchange } from '../exchange'
+import type { StepIo } from '../running/step-io'
 import type { Outcome } from '../failure'
-import { type PixelLoss, setPixelWeights, weightOfPixels } from '../pixel-loss'
+import { type PixelLoss, setPixelWeights, weightOfPixels } from '../running/pixel-loss'
 import type { Batches } from './batches'
 import { rowWeights } from './class-weights'
 
-/** What must be known of all micro-steps of an update before the first one: fills the weights of the one at `index` into the step's exchange. */
-export type LossWeights = (microSteps: readonly number[]) => Outcome<(index: number, exchange: Exchange) => void>
+/**
+ * Learns what must be known of all micro-steps of an update before the first one, and answers with
+ * a function that fills the weights of the one at `index` into the step's I/O buffer.
+ */
+export type LossWeights = (microSteps: readonly number[]) => Outcome<(index: number, io: StepIo) => void>
 
 /** Each row counts alike. */
 export const uniformLossWeights: LossWeights = () => TE.right(() => undefined)
@@ -25,7 +28,7 @@ export const lossWeightsByClass =
           targets.flatMap((labels) => Array.from(labels))
         )
         const rows = targets[0]!.length
-        return (index, exchange) => exchange.view('rowWeights').set(weights.slice(index * rows, (index + 1) * rows))
+        return (index, io) => io.view('rowWeights').set(weights.slice(index * rows, (index + 1) * rows))
       })
     )
 
@@ -38,6 +41,6 @@ export const lossWeightsByPixel =
       TE.traverseSeqArray((microStep) => TE.map((labels: ArrayLike<number>) => weightOfPixels(loss, labels))(target(microStep))),
       TE.map((weights) => {
         const weight = weights.reduce((sum, one) => sum + one, 0)
-        return (_, exchange) => setPixelWeights(loss, weight, exchange)
+        return (_, io) => setPixelWeights(loss, weight, io)
       })
     )

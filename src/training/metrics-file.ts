@@ -3,7 +3,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
 import { type Outcome, inputFailure } from '../failure'
-import { replaceable, unwritable } from '../atomic-write'
+import { findReplaced, writeFailure } from '../files/atomic-write'
 import type { Validation } from './best'
 
 /** One step's line. */
@@ -17,7 +17,10 @@ export interface StepMetrics {
   readonly gradientNorm?: number
 }
 
-/** JSON lines: one object a step, and one `{step, validation: {loss, accuracy, auc}}` (of masks `iou` in place of `auc`) a validation. */
+/**
+ * JSON lines: one object a step, and one `{step, validation: {loss, accuracy, auc}}` (of masks
+ * `iou` in place of `auc`) a validation.
+ */
 export interface MetricsFile {
   readonly step: (metrics: StepMetrics) => Outcome<void>
   readonly validation: (validation: Validation) => Outcome<void>
@@ -49,16 +52,18 @@ const lineOf = (text: string): Line | undefined => {
 const beginning = '{"step":'
 const isTorn = (text: string): boolean => text.startsWith(beginning) || beginning.startsWith(text)
 
-/** What of a file goes on with a training. */
+/** The part of a metrics file that goes on with a training. */
 interface Kept {
-  /** Of the leading lines that are whole and belong to its steps so far. */
+  /** Bytes of the leading lines that are whole and belong to the steps so far. */
   readonly bytes: number
-  /** Whether all that follows is later steps of a training, which are made anew, or torn by a crash. */
+  /**
+   * Whether all that follows is later steps of a training, which are made anew, or torn by a crash.
+   */
   readonly isAll: boolean
 }
 
 /** undefined where the file is none of ours. */
-const keptOf = (text: string, { steps, loss }: MetricsOptions): Kept | undefined => {
+const findKept = (text: string, { steps, loss }: MetricsOptions): Kept | undefined => {
   const texts = text.split('\n')
   const torn = texts.pop()!
   const lines = texts.map(lineOf)
@@ -90,30 +95,37 @@ const setAside = async (path: string, number = 1): Promise<string> => {
 export interface MetricsOptions {
   readonly path: string
   /**
-   * Steps after which training goes on: what was written of later ones, and a line that a crash has torn, is cut off. Where it begins, at 0,
-   * the metrics of another training are set aside, and where it goes on, a file that holds anything else.
+   * Steps after which training goes on: what was written of later ones, and a line that a crash has
+   * torn, is cut off. Where it begins, at 0, the metrics of another training are set aside, and
+   * where it goes on, a file that holds anything else.
    */
   readonly steps: number
-  /** Of each of these steps, where it is known: a file that says otherwise is another training's. */
+  /**
+   * Loss of each of these steps, where it is known: a file that says otherwise is another
+   * training's.
+   */
   readonly loss?: readonly number[]
   readonly notice?: (sentence: string) => void
 }
 
-const linesTo = (path: string, file: FileHandle): MetricsFile => {
-  const append = (value: object): Outcome<void> => TE.tryCatch(() => write(file, value), unwritable(path))
+const appendLines = (path: string, file: FileHandle): MetricsFile => {
+  const append = (value: object): Outcome<void> => TE.tryCatch(() => write(file, value), writeFailure(path))
   return {
     step: append,
     validation: ({ step, ...validation }: Validation) => append({ step, validation }),
-    sync: TE.tryCatch(() => file.sync(), unwritable(path)),
+    sync: TE.tryCatch(() => file.sync(), writeFailure(path)),
     close: () => file.close()
   }
 }
 
-/** Cuts the file to what is kept of it; says whether it is none of ours, which is then left as it is. */
-const cut = async (file: FileHandle, options: MetricsOptions): Promise<'cut' | 'foreign'> => {
+/**
+ * Cuts the file to what is kept of it; says whether it is none of ours, which is then left as it
+ * is.
+ */
+const truncateToKept = async (file: FileHandle, options: MetricsOptions): Promise<'cut' | 'foreign'> => {
   const { path, steps, notice } = options
   const text = await file.readFile('utf8')
-  const kept = keptOf(text, options)
+  const kept = findKept(text, options)
   if (kept === undefined) return 'foreign'
   if (steps === 0 ? text !== '' : !kept.isAll) {
     const aside = await setAside(path)
@@ -127,23 +139,26 @@ const cut = async (file: FileHandle, options: MetricsOptions): Promise<'cut' | '
   return 'cut'
 }
 
-/** Opens the file, or refuses one of something else. Each line is handed to the system at once, so that it outlives the process. */
+/**
+ * Opens the file, or refuses one of something else. Each line is handed to the system at once, so
+ * that it outlives the process.
+ */
 export const openMetrics = (options: MetricsOptions): Outcome<MetricsFile> => {
   const { path } = options
   const foreign = `${path}: cannot be written (it holds something else than the metrics of a training): name another file, or remove it`
   return pipe(
     TE.tryCatch(async () => {
-      await replaceable(path)
+      await findReplaced(path)
       return open(path, 'a+')
-    }, unwritable(path)),
+    }, writeFailure(path)),
     TE.chain((file) =>
       pipe(
-        TE.tryCatch(() => cut(file, options), unwritable(path)),
+        TE.tryCatch(() => truncateToKept(file, options), writeFailure(path)),
         TE.filterOrElse(
           (is) => is === 'cut',
           () => inputFailure(foreign)
         ),
-        TE.map(() => linesTo(path, file)),
+        TE.map(() => appendLines(path, file)),
         TE.orElseFirstTaskK(() => () => file.close())
       )
     )

@@ -6,7 +6,9 @@ const fields: Readonly<Record<string, 'rate' | 'weightDecay'>> = { rate: 'rate',
 const notAGroup = (text: string): string =>
   `"${text}" is not a group of parameters: write PREFIX:rate=FACTOR, PREFIX:decay=VALUE or both, such as classifier:rate=10,decay=0`
 
-/** `PREFIX:rate=0.1,decay=0`: times the learning rate, and the weight decay; otherwise a sentence. */
+/**
+ * `PREFIX:rate=0.1,decay=0`: times the learning rate, and the weight decay; otherwise a sentence.
+ */
 export const parseGroup = (text: string): E.Either<string, ParameterGroup> => {
   const [, prefix, list] = /^([^:]*):(.+)$/.exec(text) ?? []
   if (prefix === undefined || list === undefined) return E.left(notAGroup(text))

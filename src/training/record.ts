@@ -1,6 +1,6 @@
-import { type Best, type BestBy, type Validation, bestOf } from './best'
+import { type Best, type BestBy, type Validation, findBest } from './best'
 
-/** What a training has been so far; its length in steps is `loss.length`. */
+/** The record of a training so far; its length in steps is `loss.length`. */
 export interface TrainingRecord {
   /** Mean loss of each step. */
   readonly loss: readonly number[]
@@ -19,6 +19,6 @@ export const recordAfter = ({ loss, stepMs, validations }: TrainingRecord, steps
 
 /** Whether the last `patience` validations brought nothing better. */
 export const isExhausted = ({ validations }: TrainingRecord, by: BestBy, patience: number | undefined): boolean =>
-  patience !== undefined && (bestOf(by, validations)?.since ?? 0) >= patience
+  patience !== undefined && (findBest(by, validations)?.since ?? 0) >= patience
 
-export const bestSoFar = ({ validations }: TrainingRecord, by: BestBy): Best | undefined => bestOf(by, validations)
+export const bestSoFar = ({ validations }: TrainingRecord, by: BestBy): Best | undefined => findBest(by, validations)

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
-import type { Dataset } from '../dataset'
-import { type Planned } from '../planning'
-import { scheduleText } from '../schedule'
-import type { TrainOptions } from './options'
+import type { Dataset } from '../images/dataset'
+import { type Planned } from '../plans/plan-network'
+import { scheduleText } from './learning-rate'
+import type { TrainingRequest } from './request'
 import type { Split } from './validation-split'
 
 /** Choices by the option that makes them, as texts. */
@@ -28,23 +28,30 @@ const dataText = ({ examples }: Dataset): string =>
 const given = (choices: Readonly<Record<string, string | undefined>>): ResumeFingerprint =>
   Object.fromEntries(Object.entries(choices).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
-/** What a state and the training that goes on from it must have in common: all that numbers depend on, apart from rates. */
-export const resumeFingerprint = (options: TrainOptions, { staged }: Planned, { training, validation }: Split): ResumeFingerprint => {
+/**
+ * The choices that a state and the training that goes on from it must have in common: all that
+ * numbers depend on, apart from rates.
+ */
+export const resumeFingerprint = (
+  { options, objective }: TrainingRequest,
+  { staged }: Planned,
+  { training, validation }: Split
+): ResumeFingerprint => {
   const { graph, plan } = staged
-  const { optimizer, accumulate, clipNorm, freeze, group, classWeights, colourJitter } = options
+  const { accumulate, clipNorm, freeze, paramGroup, classWeights, colourJitter } = options
   const list = (values: readonly unknown[] | undefined): string | undefined => (values?.length ? JSON.stringify(values) : undefined)
   return given({
     model: graph.model,
     input: graph.input.join('x'),
     layers: plan.graphHash.slice(0, 12),
-    optimizer: fieldsText(optimizer),
+    optimizer: fieldsText(objective.optimizer),
     seed: `${options.seed}`,
     data: dataText(training),
     validation: validation && dataText(validation),
-    accumulate: (accumulate ?? 1) === 1 ? undefined : `${accumulate}`,
+    accumulate: accumulate === 1 ? undefined : `${accumulate}`,
     'clip-norm': clipNorm === undefined ? undefined : `${clipNorm}`,
     freeze: list(freeze),
-    group: list(group),
+    group: list(paramGroup),
     'class-weights': classWeights === undefined ? undefined : `${classWeights}`,
     flip: options.flip ? 'on' : undefined,
     rotate: options.rotate ? 'on' : undefined,
@@ -52,14 +59,17 @@ export const resumeFingerprint = (options: TrainOptions, { staged }: Planned, { 
   })
 }
 
-/** What may be chosen anew for the steps to come. */
-export const rates = ({ learningRate, schedule, warmup }: TrainOptions, steps: number): ResumeFingerprint => ({
+/** The choices that may be made anew for the steps to come. */
+export const rateFingerprint = ({ options: { schedule, warmup }, learningRate }: TrainingRequest, steps: number): ResumeFingerprint => ({
   lr: `${learningRate}`,
   schedule: schedule.kind === 'cosine' ? `cosine over ${steps} steps` : scheduleText(schedule),
-  warmup: `${warmup ?? 0}`
+  warmup: `${warmup}`
 })
 
-/** Of each choice that differs: its name, what it was and what it is; `none` where it is not made. */
+/**
+ * The name of each choice that differs, with what it was and what it is; `none` where it is not
+ * made.
+ */
 export const fingerprintDifferences = (
   stored: ResumeFingerprint,
   now: ResumeFingerprint

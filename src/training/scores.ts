@@ -1,12 +1,15 @@
-/** What scores of a validation set are worth. */
+/** The quality of the scores of a validation set. */
 export interface Quality {
   /** Mean softmax cross-entropy, each image, or pixel that is not ignored, counted alike. */
   readonly loss: number
   /** Share of images, or pixels, whose highest score is their class's. */
   readonly accuracy: number
-  /** Of masks: mean intersection over union of the classes; null where no pixel counts. */
+  /** Mean intersection over union of the classes of masks; null where no pixel counts. */
   readonly iou?: number | null
-  /** Of labels: area under the ROC curve: of class 1 with two classes, else the mean over classes of one against the rest; null where all are of one class. */
+  /**
+   * Area under the ROC curve of labelled images: of class 1 with two classes, else the mean over
+   * classes of one against the rest; null where all are of one class.
+   */
   readonly auc?: number | null
 }
 
@@ -31,8 +34,8 @@ const logSumExp = (row: Float64Array, without = -1): number => {
 }
 
 /**
- * Area under the ROC curve as the rank statistic of Mann and Whitney, ties counted half; undefined where all or none are
- * positive, or a value is NaN, which has no rank.
+ * Area under the ROC curve as the rank statistic of Mann and Whitney, ties counted half; undefined
+ * where all or none are positive, or a value is NaN, which has no rank.
  */
 export const areaUnderCurve = (values: Float64Array, isPositive: (index: number) => boolean): number | undefined => {
   if (values.some(Number.isNaN)) return undefined
@@ -51,18 +54,21 @@ export const areaUnderCurve = (values: Float64Array, isPositive: (index: number)
   return positives === 0 || negatives === 0 ? undefined : (rankSum - (positives * (positives + 1)) / 2) / (positives * negatives)
 }
 
-/** Log-odds of a class for every image: in the order of its softmax probability, but without ties where that rounds to 1. */
+/**
+ * Log-odds of a class for every image: in the order of its softmax probability, but without ties
+ * where that rounds to 1.
+ */
 const logOdds = (scores: Scores, wanted: number): Float64Array =>
   Float64Array.from(scores.labels, (_, image) => rowOf(scores, image)[wanted]! - logSumExp(rowOf(scores, image), wanted))
 
-const aucOf = (scores: Scores): number | null => {
+const meanAuc = (scores: Scores): number | null => {
   const { classes, labels } = scores
   const wanted = classes === 2 ? [1] : Array.from({ length: classes }, (_, index) => index)
   const areas = wanted.flatMap((of) => areaUnderCurve(logOdds(scores, of), (image) => labels[image] === of) ?? [])
   return areas.length === 0 ? null : areas.reduce((sum, area) => sum + area, 0) / areas.length
 }
 
-export const qualityOf = (scores: Scores): Quality => {
+export const measureQuality = (scores: Scores): Quality => {
   const { labels } = scores
   let [loss, right] = [0, 0]
   for (const [image, label] of labels.entries()) {
@@ -70,5 +76,5 @@ export const qualityOf = (scores: Scores): Quality => {
     loss += logSumExp(row) - row[label]!
     if (largestOf(row) === label) right += 1
   }
-  return { loss: loss / labels.length, accuracy: right / labels.length, auc: aucOf(scores) }
+  return { loss: loss / labels.length, accuracy: right / labels.length, auc: meanAuc(scores) }
 }

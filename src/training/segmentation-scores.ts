@@ -1,6 +1,9 @@
-import { ignoredLabel } from '../masks'
+import { ignoredLabel } from '../images/masks'
 
-/** How often each class was taken for which: row-major [classes of the masks, classes of the network]. */
+/**
+ * How often each class was taken for which: row-major [classes of the masks, classes of the
+ * network].
+ */
 export interface Confusion {
   readonly counts: Float64Array
   readonly classes: number
@@ -8,7 +11,10 @@ export interface Confusion {
 
 export const emptyConfusion = (classes: number): Confusion => ({ counts: new Float64Array(classes * classes), classes })
 
-/** Counts the pixels that are not ignored; says whether each has a class, which one with a score that is not finite has not. */
+/**
+ * Counts the pixels that are not ignored; says whether each has a class, which one with a score
+ * that is not finite has not.
+ */
 export const countPixels = ({ counts, classes }: Confusion, labels: ArrayLike<number>, predicted: ArrayLike<number>): boolean => {
   let allFinite = true
   for (let index = 0; index < labels.length; index += 1) {
@@ -21,8 +27,9 @@ export const countPixels = ({ counts, classes }: Confusion, labels: ArrayLike<nu
 }
 
 /**
- * Mean over classes of intersection over union, |labelled and predicted| / |labelled or predicted|, each over the whole set (as PASCAL
- * VOC's segmentation accuracy: Everingham et al., 2010); classes that neither has are left out. Null where no pixel counts.
+ * Mean over classes of intersection over union, |labelled and predicted| / |labelled or predicted|,
+ * each over the whole set (as PASCAL VOC's segmentation accuracy: Everingham et al., 2010); classes
+ * that neither has are left out. Null where no pixel counts.
  */
 export const meanIntersectionOverUnion = ({ counts, classes }: Confusion): number | null => {
   const all = Array.from({ length: classes }, (_, index) => index)

@@ -2,10 +2,10 @@ import * as E from 'fp-ts/Either'
 import * as T from 'fp-ts/Task'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
-import type { Program } from '../../staging/program'
+import type { Program } from '../../staging/program/program'
 import type { Failure, Outcome } from '../failure'
-import type { RunningNetwork } from '../session'
-import { snapshots } from '../snapshots'
+import type { RunningNetwork } from '../running/running-network'
+import { createSnapshots } from './snapshots'
 import type { ResumeFingerprint } from './resume-fingerprint'
 import { type TrainingRecord, recordAfter } from './record'
 import { removeState, writeState } from './state'
@@ -17,23 +17,30 @@ export interface StateWriterOptions {
   readonly save: string | undefined
   /** File of the best weights. */
   readonly best: string | undefined
-  readonly agreed: ResumeFingerprint
+  readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
   /** Steps after which the state was taken that this training goes on from; 0 where it does not. */
   readonly resumedAfter: number
 }
 
-/** What of a training goes to disk: states as it runs, the best weights, the weights in the end, and what is left when it fails. */
+/**
+ * Writes a training to disk: states as it runs, the best weights, the weights in the end, and what
+ * is left when it fails.
+ */
 export interface StateWriter {
-  /** After a complete step and its validation: a state where one is due, else a copy on the host where copying is cheap. */
+  /**
+   * After a complete step and its validation: a state where one is due, else a copy on the host
+   * where copying is cheap.
+   */
   readonly afterStep: (record: TrainingRecord, isStateDue: boolean) => Outcome<void>
   /** Writes the weights, which are the best so far. */
   readonly best: (steps: number) => Outcome<void>
   /** The last state and the weights. */
   readonly finish: (record: TrainingRecord) => Outcome<void>
   /**
-   * Writes what a training that ends early has learnt, unless its loss has diverged, and says in the failure what is there to go on from:
-   * the last finished step's where the device holds it still, else the last copy's.
+   * Writes what a training that ends early has learnt, unless its loss has diverged, and says in
+   * the failure what is there to go on from: the last finished step's where the device holds it
+   * still, else the last copy's.
    */
   readonly afterFailure: (record: TrainingRecord, failure: Failure, isBetweenSteps: boolean) => Outcome<never>
 }
@@ -41,9 +48,9 @@ export interface StateWriter {
 const nothing: Outcome<void> = TE.right(undefined)
 
 export const createStateWriter = (network: RunningNetwork, program: Program, options: StateWriterOptions): StateWriter => {
-  const { state, save, best, agreed, rates, resumedAfter } = options
+  const { state, save, best, fingerprint, rates, resumedAfter } = options
   const wanted = state !== undefined || save !== undefined || best !== undefined
-  const copies = wanted ? snapshots(network, program.save) : undefined
+  const copies = wanted ? createSnapshots(network, program.save) : undefined
   /** Steps of the states in the folder, oldest first. */
   let states: readonly number[] = resumedAfter > 0 ? [resumedAfter] : []
 
@@ -52,10 +59,10 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
     if (copies === undefined || state === undefined) return nothing
     const steps = copies.lastStep()
     if (steps === 0 || steps === states.at(-1)) return nothing
-    const { exchange } = copies
+    const { io } = copies
     return pipe(
       copies.check,
-      TE.chain(() => writeState(state, { section: program.save, exchange, record: recordAfter(record, steps), agreed, rates })),
+      TE.chain(() => writeState(state, { section: program.save, io, record: recordAfter(record, steps), fingerprint, rates })),
       TE.map(() => void (states = [...states, steps]))
     )
   }
@@ -74,7 +81,10 @@ export const createStateWriter = (network: RunningNetwork, program: Program, opt
     return TE.map(() => void (states = states.slice(0, -1)))(removeState(state, steps))
   }
 
-  /** Nothing that was learnt is lost because something else cannot be written: what is kept, and what is not, in sentences. */
+  /**
+   * Nothing that was learnt is lost because something else cannot be written: what is kept, and
+   * what is not, in sentences.
+   */
   const keepLearnt = (record: TrainingRecord, isBetweenSteps: boolean): T.Task<readonly string[]> => {
     if (copies === undefined) return T.of([])
     const saveCopy: T.Task<readonly string[]> = () => {

@@ -4,26 +4,27 @@ import * as E from 'fp-ts/Either'
 import * as TE from 'fp-ts/TaskEither'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import type { Section } from '../../staging/program'
-import type { Exchange } from '../exchange'
+import type { Section } from '../../staging/program/program'
+import type { StepIo } from '../running/step-io'
 import { type Failure, type Outcome, inputFailure } from '../failure'
-import { makeFolder } from '../make-folder'
-import { type TensorFile, openTensorFile, readTensor, writeTensorFile } from '../safetensors'
-import { tensorOf } from '../weights'
-import { couldWrite, removeAbandoned, unwritable } from '../atomic-write'
+import { makeFolder } from '../files/make-folder'
+import { type TensorFile, openTensorFile, readTensor, writeTensors } from '../weights/safetensors'
+import { floatTensor } from '../weights/weights'
+import { checkCanWrite, removeAbandoned, writeFailure } from '../files/atomic-write'
 import { type ResumeFingerprint } from './resume-fingerprint'
 import type { TrainingRecord } from './record'
 
 /**
- * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each holds weights and
- * optimizer state as a plain tensor under its name, `training.loss` and `training.stepMs` (one value a step), and as metadata `tilefold`
- * a JSON object of the rest. A file is written under another name, flushed and renamed, so that none is ever half there.
+ * A folder of states, `step-N.safetensors` for the state after N steps, the newest two kept. Each
+ * holds weights and optimizer state as a plain tensor under its name, `training.loss` and
+ * `training.stepMs` (one value a step), and as metadata `tilefold` a JSON object of the rest. A
+ * file is written under another name, flushed and renamed, so that none is ever half there.
  */
 export interface State {
   readonly file: TensorFile
   readonly record: TrainingRecord
   /** Choices that must be the same when training goes on, and those that may differ. */
-  readonly agreed: ResumeFingerprint
+  readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
 }
 
@@ -50,7 +51,7 @@ export const isStateName = (name: string): boolean => stepOf(name) !== undefined
 export const statePath = (folder: string, step: number): string => join(folder, `step-${step}.safetensors`)
 
 /** Steps of the states in a folder, newest first. */
-const stepsIn = async (folder: string): Promise<readonly number[]> => {
+const listSteps = async (folder: string): Promise<readonly number[]> => {
   const steps = (await readdir(folder)).flatMap((name) => stepOf(name) ?? [])
   return steps.sort((a, b) => b - a)
 }
@@ -58,48 +59,51 @@ const stepsIn = async (folder: string): Promise<readonly number[]> => {
 /** Makes the folder if need be, and sees that it can be written to. */
 export const makeStateFolder = (folder: string): Outcome<void> =>
   pipe(
-    TE.tryCatch(() => makeFolder(folder), unwritable(folder)),
-    TE.chain(() => couldWrite(statePath(folder, 0)))
+    TE.tryCatch(() => makeFolder(folder), writeFailure(folder)),
+    TE.chain(() => checkCanWrite(statePath(folder, 0)))
   )
 
-/** Steps of the states in a folder that nobody else writes to, newest first; what a process that was killed left half written is removed. */
+/**
+ * Steps of the states in a folder that nobody else writes to, newest first; what a process that was
+ * killed left half written is removed.
+ */
 export const openStateFolder = (folder: string): Outcome<readonly number[]> =>
   TE.tryCatch(async () => {
     await removeAbandoned(folder, (name) => stepOf(name) !== undefined)
-    return stepsIn(folder)
-  }, unwritable(folder))
+    return listSteps(folder)
+  }, writeFailure(folder))
 
 export interface StateToWrite {
-  /** The Program's `save`, and its exchange. */
+  /** The Program's `save`, and its I/O buffer. */
   readonly section: Section
-  readonly exchange: Exchange
+  readonly io: StepIo
   readonly record: TrainingRecord
-  readonly agreed: ResumeFingerprint
+  readonly fingerprint: ResumeFingerprint
   readonly rates: ResumeFingerprint
 }
 
 const keptStates = 2
 
-export const writeState = (folder: string, { section, exchange, record, agreed, rates }: StateToWrite): Outcome<void> => {
+export const writeState = (folder: string, { section, io, record, fingerprint, rates }: StateToWrite): Outcome<void> => {
   const steps = record.loss.length
-  const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed, rates, validations: [...record.validations] }
+  const stored: t.TypeOf<typeof Stored> = { version: 1, steps, agreed: fingerprint, rates, validations: [...record.validations] }
   const tensors = [
-    ...section.exchanged.map(({ name, shape }) => tensorOf(name, shape, exchange.view(name))),
-    ...(['loss', 'stepMs'] as const).map((name) => tensorOf(histories[name], [steps], Float64Array.from(record[name])))
+    ...section.exchanged.map(({ name, shape }) => floatTensor(name, shape, io.view(name))),
+    ...(['loss', 'stepMs'] as const).map((name) => floatTensor(histories[name], [steps], Float64Array.from(record[name])))
   ]
   return pipe(
-    writeTensorFile(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored) }),
+    writeTensors(statePath(folder, steps), tensors, { [metadataKey]: JSON.stringify(stored) }),
     TE.chain(() =>
       TE.tryCatch(async () => {
-        const older = (await stepsIn(folder)).filter((step) => step <= steps).slice(keptStates)
+        const older = (await listSteps(folder)).filter((step) => step <= steps).slice(keptStates)
         for (const step of older) await rm(statePath(folder, step))
-      }, unwritable(folder))
+      }, writeFailure(folder))
     )
   )
 }
 
 export const removeState = (folder: string, step: number): Outcome<void> =>
-  TE.tryCatch(() => rm(statePath(folder, step), { force: true }), unwritable(folder))
+  TE.tryCatch(() => rm(statePath(folder, step), { force: true }), writeFailure(folder))
 
 const decodeStored = ({ path, metadata }: TensorFile): E.Either<Failure, t.TypeOf<typeof Stored>> =>
   pipe(
@@ -111,7 +115,10 @@ const decodeStored = ({ path, metadata }: TensorFile): E.Either<Failure, t.TypeO
     E.mapLeft(() => inputFailure(`${path}: is no state of a training; its metadata say something else`))
   )
 
-/** One value a step. What the metadata say is held against the file before so many are made room for. */
+/**
+ * One value a step. What the metadata say is held against the file before so many are made room
+ * for.
+ */
 const readHistory = (file: TensorFile, name: string, steps: number): Outcome<readonly number[]> => {
   const { shape } = file.tensors.get(name) ?? {}
   if (shape?.length !== 1 || shape[0] !== steps)
@@ -130,15 +137,18 @@ export const readState = (path: string): Outcome<State> =>
     TE.map(({ file, stored: { agreed, rates, validations }, loss, stepMs }) => ({
       file,
       record: { loss, stepMs, validations },
-      agreed,
+      fingerprint: agreed,
       rates
     }))
   )
 
-/** Fills the exchange of the Program's `restore`: weights and optimizer state, each under its name. */
-export const readResidents = ({ file }: State, section: Section, exchange: Exchange): Outcome<void> =>
+/**
+ * Fills the I/O buffer of the Program's `restore`: weights and optimizer state, each under its
+ * name.
+ */
+export const restoreState = ({ file }: State, section: Section, io: StepIo): Outcome<void> =>
   pipe(
     section.exchanged,
-    TE.traverseSeqArray(({ name }) => readTensor(file, name, exchange.view(name))),
+    TE.traverseSeqArray(({ name }) => readTensor(file, name, io.view(name))),
     TE.map(() => undefined)
   )

@@ -1,24 +1,21 @@
 import * as E from 'fp-ts/Either'
-import { type Dataset, type Example } from '../dataset'
+import { type Dataset, type Example } from '../images/dataset'
 import { type Failure, inputFailure } from '../failure'
-import { permutation } from '../sampling'
+import type { TrainingRequest } from './request'
+import { permutation } from './sampling'
 
 export interface Split {
   readonly training: Dataset
   readonly validation: Dataset | undefined
 }
 
-/** A share of the images above 0 and below 1, as a number or in percent; undefined where the text is none. */
-export const parseFraction = (text: string): number | undefined => {
-  const [, digits, percent] = /^(\d*\.?\d+)(%?)$/.exec(text) ?? []
-  const fraction = Number(digits) / (percent === '%' ? 100 : 1)
-  return fraction > 0 && fraction < 1 ? fraction : undefined
-}
-
 /** How many of a class's images validate: the fraction, but at least one of two and never all. */
 const share = (fraction: number, count: number): number => Math.min(count - 1, Math.max(count > 1 ? 1 : 0, Math.round(fraction * count)))
 
-/** Sets a fraction of each class, or of all images with masks, aside for validation, drawn from the seed. */
+/**
+ * Sets a fraction of each class, or of all images with masks, aside for validation, drawn from the
+ * seed.
+ */
 export const splitDataset = (dataset: Dataset, fraction: number, seed: number): E.Either<Failure, Split> => {
   const byClass = new Map<number, Example[]>()
   for (const example of dataset.examples) {
@@ -40,7 +37,10 @@ export const splitDataset = (dataset: Dataset, fraction: number, seed: number): 
 
 const areMasked = ({ examples }: Dataset): boolean => typeof examples[0]?.label === 'object'
 
-/** Both have masks or neither; where both are folders with one folder a class, the classes must be the same, for they are numbered by their names. */
+/**
+ * Both have masks or neither; where both are folders with one folder a class, the classes must be
+ * the same, for they are numbered by their names.
+ */
 const sameClasses = (training: Dataset, validation: Dataset): E.Either<Failure, Split> => {
   if (areMasked(training) !== areMasked(validation))
     return E.left(inputFailure(`--data has ${areMasked(training) ? 'masks' : 'labels'} and --validation has not: give it the same`))
@@ -51,15 +51,10 @@ const sameClasses = (training: Dataset, validation: Dataset): E.Either<Failure, 
 }
 
 /** The images to train on, and those to validate on where that is asked for. */
-export const datasetsOf = ({
-  dataset,
-  validation,
-  seed
-}: {
-  readonly dataset: Dataset
-  readonly validation?: Dataset | number
-  readonly seed: number
-}): E.Either<Failure, Split> => {
+export const datasetsOf = (
+  { dataset, validation }: Pick<TrainingRequest, 'dataset' | 'validation'>,
+  seed: number
+): E.Either<Failure, Split> => {
   if (validation === undefined) return E.right({ training: dataset, validation: undefined })
   return typeof validation === 'number' ? splitDataset(dataset, validation, seed) : sameClasses(dataset, validation)
 }

@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/Either'
-import type { Section } from '../../staging/program'
-import type { Dataset } from '../dataset'
-import { type Exchange, exchangeFor } from '../exchange'
+import type { Section } from '../../staging/program/program'
+import type { Dataset } from '../images/dataset'
+import { type StepIo, createStepIo } from '../running/step-io'
 import { type Failure, type Outcome } from '../failure'
-import type { Extent2 } from '../images'
-import { ignoredLabel } from '../masks'
-import { type RunningNetwork, stoppable } from '../session'
-import { unlessAborted } from '../unless-aborted'
-import { type Batch, type Pictures, inBatches, middles } from './batches'
-import { type Quality, qualityOf } from './scores'
+import type { Extent2 } from '../images/decode-image'
+import { ignoredLabel } from '../images/masks'
+import { type RunningNetwork, withAbort } from '../running/running-network'
+import { unlessAborted } from '../tasks/unless-aborted'
+import { type Batch, type ImageLoader, splitIntoBatches, centreBatch } from './batches'
+import { type Quality, measureQuality } from './scores'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from './segmentation-scores'
 
 export interface ValidationRun {
@@ -19,15 +19,15 @@ export interface ValidationRun {
   readonly batch: number
   readonly classes: number
   readonly crop: Extent2
-  readonly pictures: Pictures
+  readonly loader: ImageLoader
   readonly signal: AbortSignal | undefined
 }
 
-/** What is made of the batches of a validation in turn. */
+/** Adds up the batches of a validation in turn. */
 interface Tally {
   /** Before a batch runs, of which so many rows count; the others repeat the last one. */
-  readonly before: (exchange: Exchange, batch: Batch, rows: number) => void
-  readonly after: (exchange: Exchange, batch: Batch, rows: number) => void
+  readonly before: (io: StepIo, batch: Batch, rows: number) => void
+  readonly after: (io: StepIo, batch: Batch, rows: number) => void
   readonly quality: () => Quality
 }
 
@@ -36,11 +36,11 @@ const tallyOfImages = (classes: number, images: number): Tally => {
   const labels: number[] = []
   return {
     before: () => undefined,
-    after: (exchange, { target }, rows) => {
-      values.set(exchange.view('scores').subarray(0, rows * classes), labels.length * classes)
+    after: (io, { target }, rows) => {
+      values.set(io.view('scores').subarray(0, rows * classes), labels.length * classes)
       labels.push(...Array.from(target).slice(0, rows))
     },
-    quality: () => qualityOf({ values, classes, labels })
+    quality: () => measureQuality({ values, classes, labels })
   }
 }
 
@@ -48,18 +48,18 @@ const tallyOfPixels = (classes: number, batch: number): Tally => {
   const confusion = emptyConfusion(classes)
   let [loss, right, counted] = [0, 0, 0]
   return {
-    before: (exchange, { target }, rows) => {
-      const labels = exchange.view('target')
+    before: (io, { target }, rows) => {
+      const labels = io.view('target')
       labels.set(target)
       labels.fill(ignoredLabel, (rows * labels.length) / batch)
       // Losses are added up here, over all batches.
-      exchange.view('normaliser')[0] = 1
+      io.view('normaliser')[0] = 1
     },
-    after: (exchange) => {
-      const labels = exchange.view('target')
-      const [batchLoss, batchRight] = exchange.view('loss')
+    after: (io) => {
+      const labels = io.view('target')
+      const [batchLoss, batchRight] = io.view('loss')
       // A score of -Infinity leaves the loss finite.
-      loss += countPixels(confusion, labels, exchange.view('classes')) ? batchLoss! : NaN
+      loss += countPixels(confusion, labels, io.view('classes')) ? batchLoss! : NaN
       right += batchRight!
       for (const label of labels) if (label !== ignoredLabel) counted += 1
     },
@@ -70,12 +70,15 @@ const tallyOfPixels = (classes: number, batch: number): Tally => {
   }
 }
 
-/** Evaluates the middle of every image, without dropout; the next batch is decoded while the current one runs. */
-export const validate = ({ network, section, dataset, batch, classes, crop, pictures, signal }: ValidationRun): Outcome<Quality> => {
+/**
+ * Evaluates the middle of every image, without dropout; the next batch is decoded while the current
+ * one runs.
+ */
+export const validate = ({ network, section, dataset, batch, classes, crop, loader, signal }: ValidationRun): Outcome<Quality> => {
   const { examples } = dataset
-  const exchange = exchangeFor(section)
-  const batches = inBatches(examples, batch)
-  const load = (index: number): Promise<E.Either<Failure, Batch>> => middles(batches[index] ?? [], crop, pictures)()
+  const io = createStepIo(section)
+  const batches = splitIntoBatches(examples, batch)
+  const load = (index: number): Promise<E.Either<Failure, Batch>> => centreBatch(batches[index] ?? [], crop, loader)()
   return async () => {
     const masked = typeof examples[0]?.label !== 'number'
     const tally = masked ? tallyOfPixels(classes, batch) : tallyOfImages(classes, examples.length)
@@ -84,12 +87,12 @@ export const validate = ({ network, section, dataset, batch, classes, crop, pict
       const loaded = await unlessAborted(signal, next)
       if (E.isLeft(loaded)) return loaded
       const rows = Math.min(batch, examples.length - index * batch)
-      tally.before(exchange, loaded.right, rows)
-      const running = stoppable(signal, network, network.evaluate(exchange, loaded.right.images))()
+      tally.before(io, loaded.right, rows)
+      const running = withAbort(signal, network, network.evaluate(io, loaded.right.images))()
       next = load(index + 1)
       const ran = await running
       if (E.isLeft(ran)) return ran
-      tally.after(exchange, loaded.right, rows)
+      tally.after(io, loaded.right, rows)
     }
     return E.right(tally.quality())
   }

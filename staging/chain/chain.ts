@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import * as t from 'io-ts'
-import { decodeAs } from '../decode'
+import { decodeAs } from '../decoding/decode'
 
 const largest = 1e15
 const mostStages = 10_000

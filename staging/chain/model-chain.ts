@@ -1,19 +1,21 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { StagingError } from '../error'
-import { bindAlone } from '../lowering/bind'
-import type { Context } from '../lowering/context'
-import { createEmitter, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../lowering/emitter'
-import { createContext } from '../lowering/create-context'
-import { learningTensors, stateNames, tensorsOf, updateParameter } from '../lowering/parameters'
-import { emitBackward, emitForward } from '../lowering/segment'
-import { tensorBytes } from '../lowering/tensors'
+import { bindAlone } from '../lowering/segment/bind'
+import type { ModelScope } from '../lowering/scope/scope'
+import { createBuilder, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../lowering/ir/builder'
+import { createModelScope } from '../lowering/segment/create-scope'
+import { learningTensors, stateNames, tensorsOf, updateParameter } from '../lowering/scope/parameters'
+import { emitBackward } from '../lowering/segment/backward'
+import { emitForward } from '../lowering/segment/forward'
+import { forwardPass } from '../lowering/segment/segment-code'
+import { tensorBytes } from '../lowering/scope/regions'
 import { maxLive } from '../placement/placement'
 import { lifetimesOf } from '../placement/lifetimes'
-import { nanoseconds } from '../simulate'
+import { nanoseconds } from '../program/simulate'
 import { loweringFor, type StageRequest } from '../stage'
-import { segmentTiling } from '../tiling'
-import { untiled, type Span } from '../plan'
+import { segmentTiling } from '../graph/tiling'
+import { untiled, type Span } from '../plans/plan'
 import type { Chain, Stage } from './chain'
 import { stageSpans } from './stage-spans'
 
@@ -29,42 +31,44 @@ interface Measured extends Omit<Stage, 'x' | 'y'> {
 }
 
 /** Runs a span by itself, whole, on no device: forward as it is kept for backward, then backward with the parameters' updates. */
-const measure = (context: Context, pool: Pool, { from, to }: Span): Measured => {
-  const emit = createEmitter(pool)
-  const inside: Context = { ...context, emit }
-  const { graph, objective, device } = context
+const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured => {
+  const builder = createBuilder(pool)
+  const inside: ModelScope = { ...scope, builder }
+  const { graph, objective, device } = scope
   const segment = { from, to, grid: untiled, recompute: false, reorder: 'once' } as const
   const code = bindAlone(inside, segment, segmentTiling(graph, segment, untiled)!, new Set())
   const after = code.boundaries.get(to)
-  const kept = emitForward(inside, code)
-  const launched = emit.code().length
+  const kept = emitForward(inside, code, forwardPass(code))
+  const launched = builder.code().length
   emitBackward(inside, code, kept, (parameter, gradient) => {
     if (objective.kind !== 'train' || parameter.gradient !== undefined) return
-    const state = stateNames(objective.optimizer).map((name) => emit.buffer(name, gradient.bytes, 'resident'))
-    updateParameter(emit, objective.optimizer, parameter, gradient, state)
+    const state = stateNames(objective.optimizer).map((name) =>
+      builder.buffer({ kind: 'state', parameter: parameter.name, state: name }, gradient.bytes, 'resident')
+    )
+    updateParameter(builder, objective.optimizer, parameter, gradient, state)
   })
 
   const milliseconds = (instructions: readonly UnplacedInstruction[]): number =>
     instructions.reduce((sum, one) => sum + (one.kind === 'launch' ? nanoseconds(device, pool.kernels[one.kernel]!) : 0), 0) / 1e6
   const first = kept?.[0]?.source.address
   const isInput = (buffer: Buffer): boolean => from === 0 && first?.space === 'arena' && first.buffer === buffer
-  const local = lifetimesOf(emit.code(), []).filter(
-    ({ buffer }) => (buffer.scope === 'local' || buffer.scope === 'unwanted') && !isInput(buffer)
+  const local = lifetimesOf(builder.code(), []).filter(
+    ({ buffer }) => (buffer.role === 'local' || buffer.role === 'unwanted') && !isInput(buffer)
   )
   const forward = local.filter((one) => one.from < launched)
   const backward = local.filter((one) => one.to > launched)
   const keptBytes = forward.filter((one) => one.to > launched).reduce((sum, { bytes }) => sum + bytes, 0)
   return {
     name: graph.nodes[from]!.name,
-    u_F: milliseconds(emit.code().slice(0, launched)),
-    u_B: milliseconds(emit.code().slice(launched)),
+    u_F: milliseconds(builder.code().slice(0, launched)),
+    u_B: milliseconds(builder.code().slice(launched)),
     ex_F: Math.max(0, maxLive(forward).bytes - keptBytes),
     ex_B: Math.max(0, maxLive(backward).bytes - keptBytes),
     output: { x: (after?.tensor.buffer.bytes ?? 0) + keptBytes, y: after?.gradient?.buffer.bytes ?? 0 }
   }
 }
 
-const residentBytesOf = ({ parameters, objective, parameterBytes }: Context): number => {
+const residentBytesOf = ({ parameters, objective, parameterBytes }: ModelScope): number => {
   const bytes = (tensors: readonly { readonly elements: number }[]): number =>
     tensors.reduce((sum, { elements }) => sum + elements * parameterBytes, 0)
   const learning = parameters.flatMap(learningTensors)
@@ -88,10 +92,10 @@ export const chainOf = (
     loweringFor(request),
     E.map((lowering) => {
       const pool = createPool()
-      const context = createContext(lowering, pool)
+      const scope = createModelScope(lowering, pool)
       const { graph, device } = lowering
-      const measured = stageSpans(graph).map((span) => measure(context, pool, span))
-      const input = { x: tensorBytes(context.layouts[0]!, graph.input, context.activationBytes), y: 0 }
+      const measured = stageSpans(graph).map((span) => measure(scope, pool, span))
+      const input = { x: tensorBytes(scope.layouts[0]!, graph.input, scope.activationBytes), y: 0 }
       const outputs = measured.map(({ output }) => output)
       return {
         chain: {
@@ -100,7 +104,7 @@ export const chainOf = (
           output: outputs.at(-1)!,
           beta: Math.min(device.linkBytesPerSecond.toDevice, device.linkBytesPerSecond.toHost)
         },
-        residentBytes: residentBytesOf(context)
+        residentBytes: residentBytesOf(scope)
       }
     })
   )

@@ -1,7 +1,7 @@
-import type { Graph } from '../graph'
+import type { Graph } from '../graph/graph'
 import { loweringOf } from '../lowering/ops'
-import { crossing } from '../tiling'
-import type { Span } from '../plan'
+import { crossing } from '../graph/tiling'
+import type { Span } from '../plans/plan'
 
 /** The stages of a model's chain: each op, with those after it that work in place on its output, and each block of branches. */
 export const stageSpans = (graph: Graph): readonly Span[] => {

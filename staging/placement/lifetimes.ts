@@ -1,4 +1,4 @@
-import type { Buffer, UnplacedInstruction } from '../lowering/emitter'
+import type { Buffer, UnplacedInstruction } from '../lowering/ir/builder'
 import type { Lifetime } from './placement'
 
 export interface BufferLifetime extends Lifetime {

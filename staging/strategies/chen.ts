@@ -1,5 +1,5 @@
-import { asWritten } from '../order'
-import { untiled } from '../plan'
+import { sourceOrder } from '../graph/order'
+import { untiled } from '../plans/plan'
 import type { Segmentation, Strategy } from './strategy'
 import { withVariants } from './variants'
 
@@ -15,8 +15,8 @@ const equalSegments = (ops: number, count: number): Segmentation =>
 
 /** Sequential checkpoints at every ~√n-th op (Chen et al. 2016, as paper 002's baseline). */
 export const chenSquareRoot: Strategy = {
-  obeysMarks: false,
-  order: asWritten,
+  obeysDirectives: false,
+  order: sourceOrder,
   kind: 'fixed',
   all: ({ lowering: { graph }, variants }) =>
     withVariants(variants, equalSegments(graph.nodes.length, Math.round(Math.sqrt(graph.nodes.length))))
@@ -31,8 +31,8 @@ const countsUpTo = (ops: number): readonly number[] => {
 
 /** The best of the numbers of segments s. */
 export const chen: Strategy = {
-  obeysMarks: false,
-  order: asWritten,
+  obeysDirectives: false,
+  order: sourceOrder,
   kind: 'fixed',
   all: ({ lowering: { graph }, variants }) =>
     countsUpTo(graph.nodes.length).flatMap((count) => withVariants(variants, equalSegments(graph.nodes.length, count)))

@@ -1,10 +1,10 @@
 import type { Op } from '../../dsl'
-import { refusedBytes } from '../device-model'
-import type { Graph } from '../graph'
-import type { Timeline } from '../lowering/timeline'
-import { depthFirst } from '../order'
+import { refusedBytes } from '../devices/device-model'
+import type { Graph } from '../graph/graph'
+import type { Timeline } from '../lowering/cost/timeline'
+import { depthFirst } from '../graph/order'
 import { workspacesWithin } from './free-workspace'
-import { freedWhenNeeded, occupancy, targets, withSchedules, withStays, type Schedule, type Stay } from './host-stays'
+import { freedWhenNeeded, occupancy, targets, withSchedules, withStays, type Schedule, type StageInterval } from './swap-intervals'
 import { wholeGraph } from './plain'
 import type { CandidateEstimate, Search, Segmentation, Strategy } from './strategy'
 import { layerOf } from './vdnn'
@@ -34,7 +34,7 @@ const reclaimed: readonly Op[] = ['linear', 'dropout', 'softmaxCrossEntropy', 'p
  * barrier. A layer waits for the oldest only where more than `target` bytes would be live, and what is still in flight at the end of
  * forward is then waited for.
  */
-export const dymemStays = (graph: Graph, timeline: Timeline, target: number): readonly Stay[] => {
+export const dymemStays = (graph: Graph, timeline: Timeline, target: number): readonly StageInterval[] => {
   const upTo = fetchedUpTo(graph, timeline)
   const open = timeline.tensors
     .filter(({ forward, backward }) => forward + 1 < backward && !reclaimed.includes(layerOf(graph, timeline, forward).op))
@@ -43,7 +43,7 @@ export const dymemStays = (graph: Graph, timeline: Timeline, target: number): re
       return { tensor, swapOut: Math.max(tensor.written + 1, tensor.forward), swapIn: Math.max(started, tensor.forward + 1) }
     })
   const needed = new Map(freedWhenNeeded(timeline, open, target).map(({ tensor, freed }) => [tensor, freed]))
-  return open.flatMap((stay): readonly Stay[] => {
+  return open.flatMap((stay): readonly StageInterval[] => {
     const freed = Math.min(needed.get(stay.tensor) ?? timeline.turn, timeline.turn)
     // What is fetched as soon as backward begins does not go before.
     return freed < stay.swapIn ? [{ ...stay, freed }] : []
@@ -60,8 +60,8 @@ const schedulesWithin =
 /** The layer's least of what is free where it runs, forward and backward. */
 const leastFree = ({ stages }: Timeline, nodes: number, free: readonly number[]): ((position: number) => number) => {
   const least = new Array<number>(nodes).fill(Infinity)
-  stages.forEach(({ moment }, stage) => {
-    const position = moment < nodes ? moment : 2 * nodes - 1 - moment
+  stages.forEach(({ timepoint }, stage) => {
+    const position = timepoint < nodes ? timepoint : 2 * nodes - 1 - timepoint
     least[position] = Math.min(least[position]!, free[stage]!)
   })
   return (position) => least[position]!
@@ -91,7 +91,7 @@ const withFreeWorkspace = (search: Search): readonly CandidateEstimate[] => {
 
 /** Besides, one limit for all layers, which takes no boundaries between segments. */
 export const dymem: Strategy = {
-  obeysMarks: false,
+  obeysDirectives: false,
   order: depthFirst,
   kind: 'swapping',
   all: (search) => {

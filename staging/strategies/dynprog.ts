@@ -2,12 +2,12 @@ import type { Chain } from '../chain/chain'
 import { dynprog as offloadSet } from '../chain/dynprog'
 import { leastBytes, peakBytes } from '../chain/memory'
 import { stageSpans } from '../chain/stage-spans'
-import type { DeviceModel } from '../device-model'
-import type { SwappableTensor, Timeline } from '../lowering/timeline'
+import type { DeviceModel } from '../devices/device-model'
+import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
 import { lazy } from '../memoize'
-import type { Span } from '../plan'
+import type { Span } from '../plans/plan'
 import { greedySchedules, greedyStays, targetCount } from './greedy'
-import { noWait, occupancy, targets, type Stay } from './host-stays'
+import { noWait, occupancy, targets, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
@@ -26,8 +26,10 @@ const sum = (values: readonly number[]): number => values.reduce((all, value) =>
 export const stepChain = (timeline: Timeline, spans: readonly Span[], link: DeviceModel['linkBytesPerSecond']): StepChain => {
   const { stages, tensors, turn, residentBytes } = timeline
   const nodes = spans.at(-1)!.to
-  const spanOf = stages.map(({ moment }) => spans.findIndex(({ to }) => (moment < nodes ? moment : 2 * nodes - 1 - moment) < to))
-  const activationOf = ({ name, written }: SwappableTensor): number => (name.startsWith('input of ') ? 0 : spanOf[written]! + 1)
+  const spanOf = stages.map(({ timepoint }) =>
+    spans.findIndex(({ to }) => (timepoint < nodes ? timepoint : 2 * nodes - 1 - timepoint) < to)
+  )
+  const activationOf = ({ identity, written }: SwappableTensor): number => (identity.kind === 'input' ? 0 : spanOf[written]! + 1)
   const activations = [...spans.keys(), spans.length].map((i) => tensors.filter((tensor) => activationOf(tensor) === i))
   const sizes = activations.map((made) => sum(made.map(({ bytes }) => bytes)))
 
@@ -70,7 +72,7 @@ const slots = 500
  * DYNPROG (Beaumont et al. 2020, paper 004, section 5.3): the no-wait, ordered schedule of the set of activations that is best where
  * transfers free memory byte by byte. GREEDY's where the chain has none.
  */
-export const dynprogStays = (timeline: Timeline, { chain, activations }: StepChain, target: number): readonly Stay[] => {
+export const dynprogStays = (timeline: Timeline, { chain, activations }: StepChain, target: number): readonly StageInterval[] => {
   const memory = target - timeline.residentBytes
   if (memory >= peakBytes(chain)) return []
   // A step's tensors are smaller than a chain's activations, so that a set may fit where no operation of the chain does.

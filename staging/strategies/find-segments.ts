@@ -1,17 +1,17 @@
-import { activationElements } from '../layout'
-import type { Context } from '../lowering/context'
-import { isLoss, type Graph } from '../graph'
-import { checkpointsAsked, tilesAsked } from '../marks'
-import { gathersMoments } from '../normalisation'
-import { crossing } from '../tiling'
-import type { Span } from '../plan'
+import { activationElements } from '../kernels/layout'
+import type { ModelScope } from '../lowering/scope/scope'
+import { isLoss, type Graph } from '../graph/graph'
+import { requestedCheckpoints, requestedTiles } from '../graph/directives'
+import { gathersMoments } from '../graph/statistics'
+import { crossing } from '../graph/tiling'
+import type { Span } from '../plans/plan'
 
 /** Bytes of the output of each node, in the device's layouts. */
 export const outputBytes = ({
   graph,
   layouts,
   activationBytes
-}: Pick<Context, 'graph' | 'layouts' | 'activationBytes'>): readonly number[] =>
+}: Pick<ModelScope, 'graph' | 'layouts' | 'activationBytes'>): readonly number[] =>
   graph.nodes.map(({ output }, index) => activationElements(layouts[index + 1]!, output) * activationBytes)
 
 /**
@@ -61,8 +61,8 @@ export const checkpointPositions = (
   budget: number,
   onHost: ReadonlySet<number> = new Set()
 ): readonly number[] => {
-  const asked = checkpointsAsked(graph)
-  const tiled = tilesAsked(graph)
+  const asked = requestedCheckpoints(graph)
+  const tiled = requestedTiles(graph)
   const onDevice = sizes.map((size, position) => (onHost.has(position + 1) ? 0 : size))
   return findSegments(onDevice, budget)
     .map(({ to }) => to)

@@ -1,5 +1,5 @@
-import type { Timeline } from '../lowering/timeline'
-import { noWait, occupancy, targets, type Schedule, type Stay } from './host-stays'
+import type { Timeline } from '../lowering/cost/timeline'
+import { noWait, occupancy, targets, type Schedule, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
@@ -7,7 +7,7 @@ import { swappingWhole } from './whole-model'
  * GREEDY (Beaumont et al. 2020, paper 004, section 4.2): the no-wait, ordered schedule that offloads the first k activations, for the
  * smallest k whose bytes bring the peak down to `target`.
  */
-export const greedyStays = (timeline: Timeline, target: number): readonly Stay[] => {
+export const greedyStays = (timeline: Timeline, target: number): readonly StageInterval[] => {
   let excess = Math.max(...occupancy(timeline, [])) - target
   const first = timeline.tensors.filter(({ bytes }) => {
     const isNeeded = excess > 0

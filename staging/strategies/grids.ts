@@ -1,9 +1,9 @@
-import type { Graph, Node } from '../graph'
-import type { TileAxis } from '../program'
-import { inputInterval } from '../region'
-import { tilesMade, type Interval } from '../interval'
-import { fusedTiledAxes, ownedExtent } from '../tiling'
-import { tileCount, type Grid, type Span } from '../plan'
+import type { Graph, Node } from '../graph/graph'
+import type { TileAxis } from '../program/program'
+import { inputInterval } from '../graph/region'
+import { tilesMade, type Interval } from '../graph/interval'
+import { fusedTiledAxes, ownedExtent } from '../graph/tiling'
+import { tileCount, type Grid, type Span } from '../plans/plan'
 
 /** Tile counts tried along one dimension: every one up to 16, then about an eighth apart. */
 const counts = Array.from({ length: 52 }).reduce<readonly number[]>(

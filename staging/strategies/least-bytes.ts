@@ -1,16 +1,16 @@
-import { extentsOfTensor } from '../graph'
-import { activationElements } from '../layout'
-import type { Context } from '../lowering/context'
-import { createPool } from '../lowering/emitter'
-import { createContext, type Lowering } from '../lowering/create-context'
-import { passOf } from '../lowering/pass'
+import { extentsOfTensor } from '../graph/graph'
+import { activationElements } from '../kernels/layout'
+import type { ModelScope } from '../lowering/scope/scope'
+import { createPool } from '../lowering/ir/builder'
+import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
+import { createPasses } from '../lowering/tile/pass'
 import { aligned } from '../placement/placement'
-import { endsOf, segmentTiling } from '../tiling'
-import { untiled } from '../plan'
+import { endsOf, segmentTiling } from '../graph/tiling'
+import { untiled } from '../plans/plan'
 import type { Segmentation } from './strategy'
 
 /** Bytes of each tensor as a step without tiles holds it: where strides leave something out, it need not be there. */
-const heldBytes = ({ graph, layouts, activationBytes }: Context): readonly number[] => {
+const heldBytes = ({ graph, layouts, activationBytes }: ModelScope): readonly number[] => {
   const { B, H, W } = segmentTiling(graph, { from: 0, to: graph.nodes.length }, untiled)!
   return layouts.map((layout, tensor) => {
     const [b, h, w] = [B, H, W].map(([run]) => run!.held.get(tensor)!).map(({ from, to }) => to - from)
@@ -19,23 +19,23 @@ const heldBytes = ({ graph, layouts, activationBytes }: Context): readonly numbe
 }
 
 /** Of a step without tiles. */
-export const largestTensorBytes = (lowering: Lowering): number => Math.max(...heldBytes(createContext(lowering, createPool())))
+export const largestTensorBytes = (lowering: Lowering): number => Math.max(...heldBytes(createModelScope(lowering, createPool())))
 
 /**
  * Bytes that a segmentation without tiles cannot do without, whatever runs it and wherever buffers lie: when a segment's backward begins,
  * all that it reads of what the segment makes is there, and all that is still to be computed again is computed from.
  */
 export const leastBytesOf = (lowering: Lowering, residentBytes: number): ((segments: Segmentation) => number) => {
-  const context = createContext(lowering, createPool())
-  const { graph } = context
-  const sizes = heldBytes(context)
+  const scope = createModelScope(lowering, createPool())
+  const { graph } = scope
+  const sizes = heldBytes(scope)
   const sum = (tensors: Iterable<number>): number => [...tensors].reduce((bytes, tensor) => bytes + aligned(sizes[tensor]!), 0)
   return (segments) => {
     const again = new Set<number>()
     let least = 0
     for (const segment of segments) {
       const { from, to, recompute } = segment
-      const pass = passOf(context, { segment }, recompute ? 'recompute' : 'keep')
+      const pass = createPasses(scope, segment)(recompute ? 'recompute' : 'keep')
       const readsItself = (tensor: number): boolean =>
         graph.readers[tensor]!.some((reader) => from <= reader && reader < to && pass.readsInput(reader))
       const inside = Array.from({ length: to - from }, (_, index) => from + 1 + index).filter(readsItself)

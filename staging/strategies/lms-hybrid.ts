@@ -1,7 +1,7 @@
-import type { Graph } from '../graph'
-import { asWritten, isRectifier } from '../order'
-import { untiled, type Span } from '../plan'
-import { withStays } from './host-stays'
+import type { Graph } from '../graph/graph'
+import { sourceOrder, isRectifier } from '../graph/order'
+import { untiled, type Span } from '../plans/plan'
+import { withStays } from './swap-intervals'
 import { lmsSchedules } from './lms'
 import { wholeGraph } from './plain'
 import type { Search, Segmentation, Strategy } from './strategy'
@@ -61,8 +61,8 @@ const coarsely = { mostThresholds: 16, aheadFactor: 2.5 }
  * kept. The list is tuned too, which the paper leaves open: from none, which is LMS, on.
  */
 export const lmsHybrid: Strategy = {
-  obeysMarks: false,
-  order: asWritten,
+  obeysDirectives: false,
+  order: sourceOrder,
   kind: 'swapping',
   all: (search) => [
     ...withStays(search, wholeGraph(search.lowering.graph), (seen) => lmsSchedules(seen)),

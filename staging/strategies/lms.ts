@@ -1,5 +1,5 @@
-import type { SwappableTensor, Timeline } from '../lowering/timeline'
-import { freedWhenNeeded, peakOf, type OpenStay, type Schedule, type Stay } from './host-stays'
+import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
+import { freedWhenNeeded, peakOf, type UnfreedInterval, type Schedule, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
@@ -14,8 +14,8 @@ export interface LmsParameters {
 }
 
 /** What is made once more of a tensor between two groups of layers that read it in backward. */
-const laterStays = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }: LmsParameters): readonly Stay[] => {
-  const stays: Stay[] = []
+const laterStays = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }: LmsParameters): readonly StageInterval[] => {
+  const stays: StageInterval[] = []
   let [first, last] = [tensor.backward, tensor.backward]
   for (const { stage, nanosecondsBefore } of tensor.reads) {
     const [freed, swapIn] = [last + 1, Math.max(last + 1, stage - swapinAhead)]
@@ -36,7 +36,10 @@ const laterStays = (tensor: SwappableTensor, { swapinAhead, swapinGroupby }: Lms
 }
 
 /** A stay of each tensor that the threshold lets go. */
-const openStays = ({ tensors }: Timeline, { swapoutThreshold, swapinAhead }: Omit<LmsParameters, 'swapinGroupby'>): readonly OpenStay[] =>
+const openStays = (
+  { tensors }: Timeline,
+  { swapoutThreshold, swapinAhead }: Omit<LmsParameters, 'swapinGroupby'>
+): readonly UnfreedInterval[] =>
   tensors
     .filter(({ written, forward, backward }) => backward - forward >= 2 && backward - written >= swapoutThreshold)
     .map((tensor) => {
@@ -44,10 +47,11 @@ const openStays = ({ tensors }: Timeline, { swapoutThreshold, swapinAhead }: Omi
       return { tensor, swapOut: written + 1, swapIn: Math.max(forward + 1, backward - swapinAhead) }
     })
 
-const freedSoon = (open: readonly OpenStay[]): readonly Stay[] => open.map((stay) => ({ ...stay, freed: stay.tensor.forward + 1 }))
+const freedSoon = (open: readonly UnfreedInterval[]): readonly StageInterval[] =>
+  open.map((stay) => ({ ...stay, freed: stay.tensor.forward + 1 }))
 
 /** TFLMS's swaps: bytes are given up as soon as can be. */
-export const lmsStays = (timeline: Timeline, parameters: LmsParameters): readonly Stay[] => {
+export const lmsStays = (timeline: Timeline, parameters: LmsParameters): readonly StageInterval[] => {
   const open = openStays(timeline, parameters)
   return [...freedSoon(open), ...open.flatMap(({ tensor }) => laterStays(tensor, parameters))]
 }
@@ -56,7 +60,7 @@ export const lmsStays = (timeline: Timeline, parameters: LmsParameters): readonl
  * The same, each tensor swapped in once, and bytes given up as late as that leaves the peak as it is: then computing waits less, but what
  * lies where is less tidy.
  */
-export const lateStays = (timeline: Timeline, parameters: Omit<LmsParameters, 'swapinGroupby'>): readonly Stay[] => {
+export const lateStays = (timeline: Timeline, parameters: Omit<LmsParameters, 'swapinGroupby'>): readonly StageInterval[] => {
   const open = openStays(timeline, parameters)
   return freedWhenNeeded(timeline, open, peakOf(timeline, freedSoon(open)))
 }

@@ -1,6 +1,6 @@
-import type { Graph } from '../graph'
-import { asWritten } from '../order'
-import { untiled } from '../plan'
+import type { Graph } from '../graph/graph'
+import { sourceOrder } from '../graph/order'
+import { untiled } from '../plans/plan'
 import type { Segmentation, Strategy } from './strategy'
 import { withVariants } from './variants'
 
@@ -11,8 +11,8 @@ export const wholeGraph = (graph: Graph): Segmentation => [
 
 /** Everything kept, nothing tiled; with direct kernels the yardstick for memory (DESIGN §6). */
 export const plain: Strategy = {
-  obeysMarks: false,
-  order: asWritten,
+  obeysDirectives: false,
+  order: sourceOrder,
   kind: 'fixed',
   all: ({ lowering, variants }) => withVariants(variants, wholeGraph(lowering.graph))
 }

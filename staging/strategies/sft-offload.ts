@@ -1,13 +1,13 @@
-import type { Graph } from '../graph'
-import { createPool } from '../lowering/emitter'
-import { createContext } from '../lowering/create-context'
-import { tilesAsked } from '../marks'
+import type { Graph } from '../graph/graph'
+import { createPool } from '../lowering/ir/builder'
+import { createModelScope } from '../lowering/segment/create-scope'
+import { requestedTiles } from '../graph/directives'
 import { aligned } from '../placement/placement'
-import { poolBeforeRectifying } from '../order'
+import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
-import { noWait, peakOf, targets, withSchedules } from './host-stays'
+import { noWait, peakOf, targets, withSchedules } from './swap-intervals'
 import { wholeGraph } from './plain'
-import { withRepeats } from './repeats'
+import { withRepeats } from './rematerialize'
 import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
@@ -29,7 +29,7 @@ const mostOnDevice = (bytes: number): number => 2 ** Math.floor(Math.log2(bytes 
 /** Tensors of more than so many bytes that can pass in bands of rows. */
 const streamable = (graph: Graph, sizes: readonly number[], bytes: number): ReadonlySet<number> =>
   new Set(
-    tilesAsked(graph).length > 0
+    requestedTiles(graph).length > 0
       ? []
       : graph.nodes.flatMap(({ access, output }, position) =>
           sizes[position]! > bytes && output[2] > 1 && access.H.kind !== 'reduce' ? [position + 1] : []
@@ -45,13 +45,13 @@ const scheduleCount = 12
  * transfers are decided together.
  */
 export const sftOffload: Strategy = {
-  order: poolBeforeRectifying,
-  obeysMarks: true,
+  order: hoistPoolAboveRelu,
+  obeysDirectives: true,
   kind: 'swapping',
   tiles: true,
   all: (search) => {
     const { lowering } = search
-    const sizes = outputBytes(createContext(lowering, createPool()))
+    const sizes = outputBytes(createModelScope(lowering, createPool()))
     const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(lowering.graph))
     const onHostFor = (bytes: number): ReadonlySet<number> => streamable(lowering.graph, sizes, mostOnDevice(bytes - search.residentBytes))

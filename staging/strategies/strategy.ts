@@ -1,9 +1,9 @@
-import type { Graph } from '../graph'
-import type { Lowering } from '../lowering/create-context'
-import type { SegmentEstimate } from '../lowering/estimate'
-import type { Order } from '../order'
-import type { Timeline } from '../lowering/timeline'
-import type { Residence, Segment, Span } from '../plan'
+import type { Graph } from '../graph/graph'
+import type { Lowering } from '../lowering/segment/create-scope'
+import type { SegmentEstimate } from '../lowering/cost/estimate'
+import type { Order } from '../graph/order'
+import type { Timeline } from '../lowering/cost/timeline'
+import type { Plan, Segment, Span } from '../plans/plan'
 import type { StrategyName } from '../../dsl'
 
 /** How the convolutions of a segment are computed. */
@@ -25,11 +25,8 @@ export interface Search {
 
 export type Segmentation = readonly Segment[]
 
-/** Segments, and what of all that they keep waits on the host. */
-export interface Decisions {
-  readonly segments: Segmentation
-  readonly residence: Residence
-}
+/** What of a plan a strategy decides for an order: segments, and what of all that they keep waits on the host. */
+export type Decisions = Pick<Plan, 'segments' | 'residence'>
 
 /** Decisions that may be worth a look, with what they take at least: bytes on the device and on the host, nanoseconds of a step. */
 export interface CandidateEstimate {
@@ -43,7 +40,7 @@ export interface CandidateEstimate {
 export type Strategy = {
   readonly order: (graph: Graph) => Order
   /** Whether `checkpoint` and `tile` in the model decide, where they stand. */
-  readonly obeysMarks: boolean
+  readonly obeysDirectives: boolean
   /** Another strategy, which decides among all that this one does and more. */
   readonly partOf?: StrategyName
 } & (

@@ -1,5 +1,5 @@
-import type { Lowering } from '../lowering/create-context'
-import type { Segment } from '../plan'
+import type { Lowering } from '../lowering/segment/create-scope'
+import type { Segment } from '../plans/plan'
 import type { Segmentation, Variants } from './strategy'
 import { winogradVariants } from './winograd'
 import { workspaceVariants } from './workspace'

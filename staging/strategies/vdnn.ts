@@ -1,13 +1,13 @@
-import type { Timeline } from '../lowering/timeline'
-import type { Graph } from '../graph'
-import type { Stay } from './host-stays'
+import type { Timeline } from '../lowering/cost/timeline'
+import type { Graph } from '../graph/graph'
+import type { StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
 /** The layer that runs in a stage, forward or backward. */
 export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): Graph['nodes'][number] => {
-  const { moment } = stages[stage]!
-  return nodes[moment < nodes.length ? moment : 2 * nodes.length - 1 - moment]!
+  const { timepoint } = stages[stage]!
+  return nodes[timepoint < nodes.length ? timepoint : 2 * nodes.length - 1 - timepoint]!
 }
 
 /**
@@ -15,7 +15,7 @@ export const layerOf = ({ nodes }: Graph, { stages }: Timeline, stage: number): 
  * In backward each layer starts one swap-in, of the nearest layer that misses something, no further ahead than the next convolution
  * (their findPrefetchLayer).
  */
-export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: string) => boolean): readonly Stay[] => {
+export const vdnnStays = (graph: Graph, timeline: Timeline, offloads: (op: string) => boolean): readonly StageInterval[] => {
   const isConvolution = (stage: number): boolean => layerOf(graph, timeline, stage).op === 'conv2d'
   const offloaded = timeline.tensors.filter(
     ({ forward, backward }) => forward + 1 < backward && offloads(layerOf(graph, timeline, forward).op)

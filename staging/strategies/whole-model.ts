@@ -1,8 +1,8 @@
-import type { DeviceModel } from '../device-model'
-import type { Graph } from '../graph'
-import type { Timeline } from '../lowering/timeline'
-import { asWritten } from '../order'
-import { withStays, type Schedule } from './host-stays'
+import type { DeviceModel } from '../devices/device-model'
+import type { Graph } from '../graph/graph'
+import type { Timeline } from '../lowering/cost/timeline'
+import { sourceOrder } from '../graph/order'
+import { withStays, type Schedule } from './swap-intervals'
 import { wholeGraph } from './plain'
 import type { Strategy } from './strategy'
 
@@ -10,8 +10,8 @@ import type { Strategy } from './strategy'
 export const swappingWhole = (
   schedulesOf: (timeline: Timeline, graph: Graph, link: DeviceModel['linkBytesPerSecond']) => readonly Schedule[]
 ): Strategy => ({
-  obeysMarks: false,
-  order: asWritten,
+  obeysDirectives: false,
+  order: sourceOrder,
   kind: 'swapping',
   all: (search) => {
     const { graph, device } = search.lowering

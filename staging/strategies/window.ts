@@ -1,5 +1,5 @@
-import type { SwappableTensor, Timeline } from '../lowering/timeline'
-import { occupancy, targets, type Stay } from './host-stays'
+import type { SwappableTensor, Timeline } from '../lowering/cost/timeline'
+import { occupancy, targets, type StageInterval } from './swap-intervals'
 import type { Strategy } from './strategy'
 import { swappingWhole } from './whole-model'
 
@@ -24,11 +24,11 @@ const windowEnds = ({ stages, tensors, residentBytes }: Timeline, bytes: number)
  * swapped in; (b) the oldest swap-outs are completed where more than `target` bytes would be live; (c) what the layer has used is swapped
  * out, unless the window has it again or nothing reads it any more (Fig. 2d).
  */
-export const windowStays = (timeline: Timeline, target: number, windowBytes: number): readonly Stay[] => {
+export const windowStays = (timeline: Timeline, target: number, windowBytes: number): readonly StageInterval[] => {
   const ends = windowEnds(timeline, windowBytes)
   const live = [...occupancy(timeline, [])]
   const leaving: { readonly tensor: SwappableTensor; readonly swapOut: number; readonly freed?: number }[] = []
-  const stays: Stay[] = []
+  const stays: StageInterval[] = []
   timeline.stages.forEach((_, stage) => {
     const entering = leaving.filter(({ tensor: { backward } }) => backward <= ends[stage]!)
     for (const stay of entering) {

@@ -1,11 +1,11 @@
-import type { Graph } from '../graph'
-import { weightElements } from '../layout'
-import { segmentTimer } from '../lowering/estimate'
-import { createContext, type Lowering } from '../lowering/create-context'
-import { createPool } from '../lowering/emitter'
-import { transformablePositions } from '../lowering/winograd'
-import { segmentTiling, type SegmentTiling } from '../tiling'
-import { untiled } from '../plan'
+import type { Graph } from '../graph/graph'
+import { weightElements } from '../kernels/layout'
+import { segmentTimer } from '../lowering/cost/estimate'
+import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
+import { createPool } from '../lowering/ir/builder'
+import { transformablePositions } from '../lowering/segment/winograd'
+import { segmentTiling, type SegmentTiling } from '../graph/tiling'
+import { untiled } from '../plans/plan'
 import type { Variant, Variants } from './strategy'
 
 /** A convolution that is faster by Winograd on the whole image, and the bytes of its transformed weights. */
@@ -34,7 +34,7 @@ const readsAll = ({ nodes }: Graph, tiling: SegmentTiling, from: number): boolea
 
 /** From all convolutions that gain by Winograd down to none, none of them slower than the next. */
 export const winogradVariants = (lowering: Lowering): Variants => {
-  const { parameters, parameterBytes } = createContext(lowering, createPool())
+  const { parameters, parameterBytes } = createModelScope(lowering, createPool())
   const timer = segmentTimer(lowering)
   const gains = transformablePositions({ parameters })
     .filter((position) => isFaster(timer, parameters.length, position))

@@ -1,7 +1,7 @@
-import { refusedBytes } from '../device-model'
-import { segmentScratch } from '../lowering/estimate'
-import type { Lowering } from '../lowering/create-context'
-import { untiled } from '../plan'
+import { refusedBytes } from '../devices/device-model'
+import { segmentScratch } from '../lowering/cost/estimate'
+import type { Lowering } from '../lowering/segment/create-scope'
+import { untiled } from '../plans/plan'
 import type { Variants } from './strategy'
 
 /** Limits tried, as shares of the largest scratch that any kernel of the whole segment would take. */

@@ -10,11 +10,11 @@ import {
   type Instruction,
   type Offset,
   type Program
-} from '../program'
+} from '../program/program'
 import { coordinatesOf, type Coordinates } from './boxes'
 import { fail, instructionFault, operandFault, proving, rangeText, type Place, type VerifierFault } from './fault'
 import { operandRegions, type OperandRegion, type Repeat } from './operand-regions'
-import { isOptional, type Kernel } from '../kernels'
+import { isOptional, type Kernel } from '../kernels/kernels'
 import { sectionsOf } from './sections'
 
 /** Something that holds bytes: a buffer of the arena or of the host pool, or one value of a section's exchange buffer. */

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
-import type { Program } from '../program'
+import type { Program } from '../program/program'
 import { programEvents, type Event, type ProgramEvents } from './accesses'
 import { proveExchanged } from './exchange'
 import { fail, proving, type VerifierFault } from './fault'

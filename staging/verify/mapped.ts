@@ -1,4 +1,4 @@
-import type { Program } from '../program'
+import type { Program } from '../program/program'
 import type { Event, Mapping, ProgramEvents, SectionEvents } from './accesses'
 import { fail, instructionFault, operandFault, rangeText } from './fault'
 

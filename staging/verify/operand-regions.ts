@@ -1,6 +1,6 @@
-import { kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf, type Use } from '../kernels'
-import { activationElements, channelsAreApart, layouts, weightElements } from '../layout'
-import type { ElementSizes } from '../program'
+import { kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf, type Use } from '../kernels/kernels'
+import { activationElements, channelsAreApart, layouts, weightElements } from '../kernels/layout'
+import type { ElementSizes } from '../program/program'
 
 /** `count` times, `stride` bytes apart. */
 export interface Repeat {
@@ -98,6 +98,13 @@ const linear = ({ batch, inFeatures, outFeatures }: Record<'batch' | 'inFeatures
   weightGradient: contiguous(outFeatures * inFeatures * p),
   bias: contiguous(outFeatures * p),
   destination: contiguous(batch * outFeatures * e)
+})
+
+/** What an expression reads beside its input. */
+const pointwiseOperands = (k: Tile & Record<'broadcast' | 'weightPerChannel' | 'biasPerChannel', number>, e: number, p: number) => ({
+  second: k.broadcast === 1 ? contiguous(k.batch * k.channels * e) : tile(k, e),
+  weight: contiguous((k.weightPerChannel === 1 ? k.channels : 1) * p),
+  bias: contiguous((k.biasPerChannel === 1 ? k.channels : 1) * p)
 })
 
 const labelBytes = 4
@@ -309,8 +316,19 @@ const rows: Rows = {
     source: activation(k.sourceLayout, [k.batch, k.sourceChannels, k.height, k.width], e),
     destination: copiedChannels(k, e)
   }),
-  activationForward: (k, e) => ({ source: tile(k, e), destination: tile(k, e) }),
-  activationBackward: (k, e) => ({ kept: tile(k, e), destinationGradient: tile(k, e), sourceGradient: tile(k, e) }),
+  pointwiseForward: (k, e, p) => ({ source: tile(k, e), ...pointwiseOperands(k, e, p), destination: tile(k, e) }),
+  pointwiseBackward: (k, e, p) => ({
+    kept: tile(k, e),
+    ...pointwiseOperands(k, e, p),
+    destinationGradient: tile(k, e),
+    sourceGradient: tile(k, e)
+  }),
+  pointwiseSum: (k, e, p) => ({
+    kept: tile(k, e),
+    ...pointwiseOperands(k, e, p),
+    destinationGradient: tile(k, e),
+    sum: contiguous([p, k.channels * p, k.batch * k.channels * e][k.rows] ?? NaN)
+  }),
   copyBox: (k, activationBytes, parameterBytes) => {
     const e = k.ofParameters === 1 ? parameterBytes : activationBytes
     const box = (strides: readonly [number, number, number]): Region => ({

@@ -2,7 +2,7 @@ import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, 
 import { accessBoxes } from './access-boxes'
 import { meet, repeatBoxes, type Box } from './boxes'
 import { fail, instructionFault, operandFault, rangeText, type Place, type VerifierFault } from './fault'
-import { worksInPlace } from '../kernels'
+import { worksInPlace } from '../kernels/kernels'
 
 /** Times of use in program order, half-open. */
 interface Life {

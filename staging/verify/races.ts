@@ -1,4 +1,4 @@
-import { engines, type Engine } from '../program'
+import { engines, type Engine } from '../program/program'
 import type { Access, Event, OpenLoop, ProgramEvents, SectionEvents, Store } from './accesses'
 import { accessBoxes } from './access-boxes'
 import { meet, repeatBoxes, type Box } from './boxes'

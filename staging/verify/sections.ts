@@ -1,4 +1,4 @@
-import type { Program, Section } from '../program'
+import type { Program, Section } from '../program/program'
 
 const isSection = (value: unknown): value is Section => typeof value === 'object' && value !== null && 'code' in value
 

@@ -1,4 +1,4 @@
-import type { Kernel, KernelKind } from '../kernels'
+import type { Kernel, KernelKind } from '../kernels/kernels'
 import { sameBytes, type Access, type Event, type OpenLoop, type ProgramEvents, type SectionEvents } from './accesses'
 import { accessBoxes } from './access-boxes'
 import { bytesOfBox, subtract, type Box } from './boxes'

@@ -81,7 +81,9 @@ editor("only a layer's own options are offered, alone and in a list, with words"
 editor('every option of every layer has words', () => {
   const checker = service.getProgram()!.getTypeChecker()
   const files = ['dsl/arguments.ts', 'dsl/ops/index.ts'].map((file) => service.getProgram()!.getSourceFile(join(root, file))!)
-  const rows = files.flatMap(({ statements }) => statements.filter(ts.isInterfaceDeclaration)).filter(({ name }) => ['OpArguments', 'MarkArguments'].includes(name.text))
+  const rows = files
+    .flatMap(({ statements }) => statements.filter(ts.isInterfaceDeclaration))
+    .filter(({ name }) => ['OpArguments', 'MarkArguments'].includes(name.text))
   const options = rows.flatMap((row) =>
     checker
       .getTypeAtLocation(row)

@@ -6,9 +6,9 @@ import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { bytesOf, shapeRules, trace, windowCount, windowExtent, type AnyLayer, type Op, type ShapeRule } from '../../dsl'
 import { buildGraph } from '../../staging'
-import { checkTiles } from '../../staging/check-segments'
-import { inOrder } from '../../staging/order'
-import { gridMistake } from '../../staging/tiling'
+import { checkTiles } from '../../staging/plans/check-plan'
+import { inOrder } from '../../staging/graph/order'
+import { validateGrid } from '../../staging/graph/tiling'
 import { must } from '../golden/execute'
 import { compile, exportedTypes } from './compile'
 import { planned } from './planned-model'
@@ -133,10 +133,7 @@ types('every op: the same shape, or the same sentence', () => {
     batchNorm: options({ ...statistical, momentum: fc.constantFrom(0, 0.1, 1e-7, 1, 1.5, -0.5), frozen: fc.boolean() }, []),
     groupNorm: options({ ...statistical, groups: fc.integer({ min: 0, max: 4 }) }, ['groups']),
     instanceNorm: options(statistical, []),
-    sigmoid: fc.constant({}),
-    tanh: fc.constant({}),
-    silu: fc.constant({}),
-    gelu: fc.constant({}),
+    pointwise: fc.constant({ function: 'silu', expression: [['input']] }),
     resize: fc.oneof(
       fc.record({ mode, size: pair(0, 9) }),
       fc.record({ mode, scale: pair(0, 3) }),
@@ -148,6 +145,7 @@ types('every op: the same shape, or the same sentence', () => {
     pixelUnshuffle: fc.record({ factor: fc.constantFrom(0, 1, 1.5, 2, 2, 3, -2) }),
     pad: options({ p: padding, mode: fc.constantFrom('zeros', 'reflect', 'replicate') }, ['p']),
     add: fc.constant({}),
+    mul: fc.constant({}),
     concat: fc.constant({}),
     softmaxCrossEntropy: fc.constant({}),
     pixelCrossEntropy: options(
@@ -184,7 +182,7 @@ types('every op: the same shape, or the same sentence', () => {
 types('joins: the same shape, or the same sentence', () => {
   const size = fc.constantFrom(1, 1, 1, 2)
   const shape = fc.oneof({ weight: 8, arbitrary: fc.tuple(size, fc.nat(9), size, size) }, fc.tuple(size, size), fc.constant([]))
-  const cases = sample(fc.tuple(fc.constantFrom('add', 'concat'), fc.array(shape, { maxLength: 4 })), 200)
+  const cases = sample(fc.tuple(fc.constantFrom('add', 'mul', 'concat'), fc.array(shape, { maxLength: 4 })), 200)
   const literal = (inputs: readonly (readonly number[])[]): string => JSON.stringify(inputs).replace(/\[/g, 'readonly [')
   const found = answers(
     `import type { OutputShape } from '../../dsl/ops'
@@ -192,7 +190,7 @@ types('joins: the same shape, or the same sentence', () => {
     cases.map(([op, inputs]) => `OutputShape<'${op}', Shape, {}, Shape, ${literal(inputs)}>`)
   )
   const expected = cases.map(([op, inputs]) => {
-    const result = shapeRules[op as 'add' | 'concat']({}, inputs, [])
+    const result = shapeRules[op as 'add' | 'mul' | 'concat']({}, inputs, [])
     return E.isLeft(result) ? `"${result.left}"` : `readonly [${result.right.join(', ')}]`
   })
   cases.forEach((example, index) => assert.is(found[index], expected[index], JSON.stringify(example)))
@@ -407,7 +405,7 @@ types('plans: right, or the same sentence', () => {
   const tooFine = ({ order, segments }: dsl.Plan): string | undefined => {
     const running = inOrder(graph, order)
     return segments.flatMap((segment) => {
-      const mistake = gridMistake(running, segment, segment.grid)
+      const mistake = validateGrid(running, segment, segment.grid)
       return mistake === undefined ? [] : [`segment ${segment.from}..${segment.to}: ${mistake}`]
     })[0]
   }

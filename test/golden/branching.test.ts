@@ -3,7 +3,7 @@ import { isRight } from 'fp-ts/Either'
 import { suite } from 'uvu'
 import { equal, ok } from 'uvu/assert'
 import { type AnyLayer, type Model, model } from '../../dsl'
-import { stream } from '../../src/random'
+import { randomStream } from '../../src/numbers/random'
 import { buildGraph, type Graph } from '../../staging'
 import { fastDevices, testsDevice } from '../devices'
 import { drawsOf } from '../staging/random-nets'
@@ -11,6 +11,7 @@ import { randomSegments } from '../staging/random-segments'
 import { distance, norm } from './errors'
 import { type Execution, type Gradients, gradients } from './execute'
 import { goldenJson, goldenTensors } from './files'
+import { withFunctions } from './functions'
 import { sampled } from './sampled'
 
 /** One small net of branching_cases.py; branching.py's docstring says what is known of it. */
@@ -33,14 +34,15 @@ const product = (shape: readonly number[]): number => shape.reduce((all, extent)
 /** draw.py's normal(), rounded to float32. */
 const normal = (name: string, count: number, deviation: number): Float32Array => {
   const values = new Float32Array(count)
-  stream(seed, name).fillNormal(values, deviation)
+  randomStream(seed, name).fillNormal(values, deviation)
   return values
 }
 
 /** draw.py's spread(). */
 const spread = (name: string, shape: readonly number[]): Float32Array => {
   const count = product(shape)
-  if (name.endsWith('.running_var')) return Float32Array.from({ length: count }, (_, index) => 0.5 + stream(seed, name).uniform(index))
+  if (name.endsWith('.running_var'))
+    return Float32Array.from({ length: count }, (_, index) => 0.5 + randomStream(seed, name).uniform(index))
   if (shape.length > 1) return normal(name, count, product(shape.slice(1)) ** -0.5)
   const around = name.endsWith('.weight') ? 1 : 0
   return normal(name, count, 0.3).map((value) => around + value)
@@ -49,9 +51,9 @@ const spread = (name: string, shape: readonly number[]): Float32Array => {
 /** draw.py's labels(). */
 const labels = (prefix: string, count: number, classes: number, ignored?: number): readonly number[] =>
   Array.from({ length: count }, (_, index) =>
-    ignored !== undefined && stream(seed, `${prefix}ignored`).uniform(index) < 0.2
+    ignored !== undefined && randomStream(seed, `${prefix}ignored`).uniform(index) < 0.2
       ? ignored
-      : Math.floor(stream(seed, `${prefix}target`).uniform(index) * classes)
+      : Math.floor(randomStream(seed, `${prefix}target`).uniform(index) * classes)
   )
 
 const targetOf = (prefix: string, { nodes }: Graph): ArrayLike<number> => {
@@ -69,7 +71,7 @@ interface Drawn {
 }
 
 const drawn = ({ name, input, layers }: Case): Drawn => {
-  const net = model({ name, input, layers })
+  const net = model({ name, input, layers: withFunctions(layers) })
   const built = buildGraph(net, input)
   if (!isRight(built)) throw new Error(built.left.message)
   const graph = built.right

@@ -1,4 +1,4 @@
-"""The streams of src/random.ts in NumPy, and the weights and images that the networks' goldens draw from them."""
+"""The streams of src/numbers/random.ts in NumPy, and the weights and images that the networks' goldens draw from them."""
 
 import hashlib
 import math
@@ -42,7 +42,7 @@ def image(seed, shape):
 
 
 def parameter(seed, name, shape):
-    """As src/initialise.ts: convolutions He et al. (2015) by fan out, linear layers of deviation 0.01, biases zero."""
+    """As src/weights/initialise.ts: convolutions He et al. (2015) by fan out, linear layers of deviation 0.01, biases zero."""
     if len(shape) == 1:
         return np.zeros(shape, np.float32)
     deviation = math.sqrt(2 / (shape[0] * shape[2] * shape[3])) if len(shape) == 4 else 0.01

@@ -1,20 +1,20 @@
 import * as E from 'fp-ts/Either'
 import type { Model } from '../../dsl'
 import { deviceModel, openSession, type DeviceName } from '../../native'
-import { exchangeFor, type Exchange, type Numbers } from '../../src/exchange'
+import { createStepIo, type StepIo, type Numbers } from '../../src/running/step-io'
 import {
   stage,
   type PlanOverride,
   type Objective,
   type Optimizer,
   type PlacementChoice,
-  type Residence,
+  type SwapSchedule,
   type Segment,
   type Staged,
   type StageRequest,
   type StrategyName
 } from '../../staging'
-import type { Precision } from '../../staging/program'
+import type { Precision } from '../../staging/program/program'
 
 /** A net, where and how it runs, and one batch of plain numbers. */
 export interface Execution {
@@ -30,7 +30,7 @@ export interface Execution {
   /** With segments: positions in the order in which they run, as written where absent. */
   readonly order?: readonly number[]
   /** With segments: what waits on the host. */
-  readonly residence?: Residence
+  readonly residence?: SwapSchedule
   /** Bytes; unlimited where absent. */
   readonly budget?: number
   readonly hostBudget?: number
@@ -91,8 +91,8 @@ export const requestFor = (execution: Execution, objective: Objective): StageReq
   ...(execution.exactKernels && { exactKernels: true as const }),
   ...(execution.placement && { placement: execution.placement }),
   ...(execution.input === undefined ? {} : { input: execution.input }),
-  ...(execution.budget === undefined ? {} : { budget: execution.budget }),
-  ...(execution.hostBudget === undefined ? {} : { hostBudget: execution.hostBudget })
+  ...(execution.budget === undefined ? {} : { budget: { bytes: execution.budget } }),
+  ...(execution.hostBudget === undefined ? {} : { hostBudget: { bytes: execution.hostBudget } })
 })
 
 /** Stages for an execution; a budget may not fit, so this is a value. */
@@ -102,7 +102,7 @@ const precisionOf = ({ device, precision = device === 'reference' ? 'float64' : 
 
 interface Stepper {
   /** One step from the batch; its exchange is overwritten by the next. */
-  readonly step: (index: number, learningRate: number) => Promise<Exchange>
+  readonly step: (index: number, learningRate: number) => Promise<StepIo>
   readonly save: () => Promise<Tensors>
   readonly measuredPeakBytes: () => number
   readonly measuredHostPeakBytes: () => number
@@ -112,13 +112,13 @@ interface Stepper {
 const withSession = async <A>(execution: Execution, staged: Staged, use: (stepper: Stepper) => Promise<A>): Promise<A> => {
   const { program } = staged
   const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes }))
-  const run = async (section: 'step' | 'restore' | 'save', exchange: Exchange, step = 0, learningRate = 0): Promise<Exchange> => {
+  const run = async (section: 'step' | 'restore' | 'save', exchange: StepIo, step = 0, learningRate = 0): Promise<StepIo> => {
     must(await session.run(section, exchange.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
     return exchange
   }
-  const restored = exchangeFor(program.restore)
+  const restored = createStepIo(program.restore)
   execution.weights.forEach((values, name) => restored.view(name).set(values))
-  const batch = exchangeFor(program.step)
+  const batch = createStepIo(program.step)
   batch.view('input').set(execution.batch.input)
   const isExchanged = (wanted: string): boolean => program.step.exchanged.some(({ name }) => name === wanted)
   if (isExchanged('target')) batch.view('target').set(execution.batch.target)
@@ -133,7 +133,7 @@ const withSession = async <A>(execution: Execution, staged: Staged, use: (steppe
     await run('restore', restored)
     return await use({
       step: (index, learningRate) => run('step', batch, index, learningRate),
-      save: async () => tensorsOf(await run('save', exchangeFor(program.save)), program.save.exchanged),
+      save: async () => tensorsOf(await run('save', createStepIo(program.save)), program.save.exchanged),
       measuredPeakBytes: () => session.measuredPeakBytes(),
       measuredHostPeakBytes: () => session.measuredHostPeakBytes()
     })
@@ -142,7 +142,7 @@ const withSession = async <A>(execution: Execution, staged: Staged, use: (steppe
   }
 }
 
-const tensorsOf = (exchange: Exchange, entries: readonly { readonly name: string }[]): Tensors =>
+const tensorsOf = (exchange: StepIo, entries: readonly { readonly name: string }[]): Tensors =>
   new Map(entries.map(({ name }) => [name, exchange.view(name)]))
 
 /** Loss and every gradient of one forward and backward run. */

@@ -4,8 +4,8 @@ import { equal, ok } from 'uvu/assert'
 import type { Model } from '../../dsl'
 import { builtIn } from '../../models'
 import { deviceModel, type DeviceName } from '../../native'
-import { initialise } from '../../src/initialise'
-import { stream } from '../../src/random'
+import { initialise } from '../../src/weights/initialise'
+import { randomStream } from '../../src/numbers/random'
 import type { Segment } from '../../staging'
 import { fastDevices, testsDevice } from '../devices'
 import { distance, median, norm } from './errors'
@@ -47,7 +47,7 @@ const sha256 = (values: Float32Array): string => createHash('sha256').update(val
 
 const batchOf = (input: readonly number[], { seed, target }: Seed): Execution['batch'] => {
   const image = new Float32Array(input.reduce((product, extent) => product * extent))
-  stream(seed, 'input').fillNormal(image, 1)
+  randomStream(seed, 'input').fillNormal(image, 1)
   return { input: image, target }
 }
 

@@ -1,11 +1,11 @@
 import { suite } from 'uvu'
 import { equal, ok } from 'uvu/assert'
-import type { AnyLayer, ArgsOf, Layers, Model } from '../../dsl'
+import { silu, type AnyLayer, type ArgsOf, type Layers, type Model } from '../../dsl'
 import { builtIn } from '../../models'
 import { deviceModel, type DeviceName } from '../../native'
 import { buildGraph, fusedTiledAxes, type Graph, type Segment } from '../../staging'
-import type { Parameter } from '../../staging/graph'
-import { ownedExtent, segmentTiling } from '../../staging/tiling'
+import type { Parameter } from '../../staging/graph/graph'
+import { ownedExtent, segmentTiling } from '../../staging/graph/tiling'
 import { fastDevices, testsDevice } from '../devices'
 import { distance, median, norm } from './errors'
 import { type Execution, type Gradients, gradients, must, stageFor, type Tensors } from './execute'
@@ -62,7 +62,7 @@ const changed =
   ({ op, args }: AnyLayer): AnyLayer => {
     const all = (layers: Layers): Layers => layers.map(changed(smooth))
     if (op === 'dropout') return { op, args: { rate: 0 } }
-    if (op === 'relu') return smooth ? { op: 'silu', args } : { op, args }
+    if (op === 'relu') return smooth ? { op: silu.op, args: silu.args } : { op, args }
     if (op === 'maxPool2d') return { op: smooth ? 'avgPool2d' : op, args }
     if (op === 'named') return { op, args: { ...(args as ArgsOf<'named'>), layer: changed(smooth)((args as ArgsOf<'named'>).layer) } }
     if (op === 'seq') return { op, args: { ...args, layers: all((args as ArgsOf<'seq'>).layers) } }

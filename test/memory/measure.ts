@@ -1,8 +1,8 @@
 import { openSync, readSync, writeSync } from 'node:fs'
 import { builtIn } from '../../models'
 import { deviceModel, openSession } from '../../native'
-import { exchangeFor } from '../../src/exchange'
-import { initialise } from '../../src/initialise'
+import { createStepIo } from '../../src/running/step-io'
+import { initialise } from '../../src/weights/initialise'
 import { asWritten, must } from '../golden/execute'
 import { stage, type PlacementChoice, type Segment, type StrategyName, type Training } from '../../staging'
 
@@ -22,18 +22,18 @@ export interface Wanted {
   readonly training?: Partial<Training>
 }
 
-/** Of real training steps in this process; bytes. */
+/** What real training steps in this process took, in bytes. */
 export interface Measured {
   readonly tiles: number
   readonly plannedPeakBytes: number
   readonly measuredPeakBytes: number
   readonly arenaBytes: number
-  /** The same two of the host pool. */
+  /** Predicted and measured peak bytes of the host pool. */
   readonly plannedHostBytes: number
   readonly measuredHostBytes: number
   /** Highest growth of the heap during each step. */
   readonly heapBytes: readonly number[]
-  /** The same counter while 4 MiB were allocated on purpose: what it says when something does allocate. */
+  /** What the malloc counter says while 4 MiB are allocated on purpose: it must see them. */
   readonly controlBytes: number
 }
 
@@ -73,8 +73,8 @@ const measure = async ({
     input,
     device: must(deviceModel(device, 'float32', threads)),
     strategy,
-    ...(budget === undefined ? {} : { budget }),
-    ...(hostBudget === undefined ? {} : { hostBudget }),
+    ...(budget === undefined ? {} : { budget: { bytes: budget } }),
+    ...(hostBudget === undefined ? {} : { hostBudget: { bytes: hostBudget } }),
     ...(segments === undefined ? {} : { given: asWritten(segments) }),
     ...(placement && { placement }),
     objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 5e-4 }, ...training },
@@ -83,7 +83,7 @@ const measure = async ({
   const { program, graph, plan } = must(stage(request))
   const arenaBytes = program.peakBytes + slackBytes
   const session = must(openSession({ device, program, arenaBytes }))
-  const restored = exchangeFor(program.restore)
+  const restored = createStepIo(program.restore)
   graph.parameters.forEach(({ name, role, shape }) => {
     const values = restored.view(name) as Float32Array
     // Normalisation starts as the identity.
@@ -103,9 +103,9 @@ const measure = async ({
     quarterTurns: 0 as const
   }))
   must(await session.run('restore', restored.buffer, { learningRate: 0, step: 0, seed: 1 }, [])())
-  const exchange = exchangeFor(program.step)
-  const updated = program.update && exchangeFor(program.update)
-  const evaluated = program.evaluate && exchangeFor(program.evaluate)
+  const exchange = createStepIo(program.step)
+  const updated = program.update && createStepIo(program.update)
+  const evaluated = program.evaluate && createStepIo(program.evaluate)
   const heapBytes: number[] = []
   for (let step = 0; step < 3; step += 1)
     heapBytes.push(

@@ -40,7 +40,7 @@ const byHand: readonly Segment[] = [
   { from: 42, to: 44, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
 ]
 
-/** The same with the images' tiles loaded ahead. */
+/** The segments by hand, with the images' tiles loaded ahead. */
 const loadedAhead = byHand.map((segment): Segment => (segment.from === 0 ? { ...segment, loadsAhead: true } : segment))
 
 /** Segments of ResNet-18 that end at each statistics barrier, in tiles but for the head. */

@@ -2,7 +2,7 @@
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { openSession, type DeviceName } from '../../native'
-import type { Instruction } from '../../staging/program'
+import type { Instruction } from '../../staging/program/program'
 import {
   arena,
   at,

@@ -2,7 +2,7 @@ import { isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
-import { layoutCode } from '../../staging/layout'
+import { layoutCode } from '../../staging/kernels/layout'
 
 test('the cpu answers for whole convolutions of any size: oneDNN 2.6 divides by the elements of an image, which it counts in 32 bits', () => {
   const model = deviceModel('cpu', 'float32', 2)

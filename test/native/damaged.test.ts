@@ -2,8 +2,8 @@ import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { encodeProgram } from '../../native/encode'
 import { openEncoded, type EncodedSessionOptions } from '../../native/session'
-import type { Kernel } from '../../staging/kernels'
-import type { Address, Program } from '../../staging/program'
+import type { Kernel } from '../../staging/kernels/kernels'
+import type { Address, Program } from '../../staging/program/program'
 import { arena, convolution, copy, exchange, index, launch, left, loop, none, open, programOf, right, type Written } from './program'
 
 const sound: Written = {

@@ -3,8 +3,8 @@ import * as E from 'fp-ts/Either'
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import type { DeviceError, Session } from '../../native'
-import type { Kernel } from '../../staging/kernels'
-import type { Copy, Instruction } from '../../staging/program'
+import type { Kernel } from '../../staging/kernels/kernels'
+import type { Copy, Instruction } from '../../staging/program/program'
 import {
   arena,
   at,

@@ -1,7 +1,9 @@
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
-import type { Kernel } from '../../staging/kernels'
-import { activationElements, channelBlock, layoutCode, type Layout } from '../../staging/layout'
+import type { Kernel } from '../../staging/kernels/kernels'
+import { gelu, sigmoid, silu, tanh } from '../../dsl'
+import { functionsOf } from '../../staging/pointwise/functions'
+import { activationElements, channelBlock, layoutCode, type Layout } from '../../staging/kernels/layout'
 import { operandRegions } from '../../staging/verify/operand-regions'
 import { close, runKernel, targets, type Target } from './program'
 
@@ -209,10 +211,20 @@ for (const target of targets) {
       [0, 0.7310585786300049, -0.2384058440442351],
       [0, 0.8413447460685429, -0.04550026389635842]
     ]
-    for (const [code, expected] of values.entries())
-      test(`activation function ${code} and its gradient, ${name} ${layout}`, async () => {
+    const functions = [sigmoid, tanh, silu, gelu].map(({ args }) => ({ ...args, ...functionsOf(args) }))
+    const shared = { broadcast: 0, weightPerChannel: 0, biasPerChannel: 0 }
+    const absent = [undefined, undefined, undefined]
+    for (const [index, { function: called, ...own }] of functions.entries())
+      test(`${called} and its gradient, ${name} ${layout}`, async () => {
+        const [expected, keepsOutput] = [values[index]!, 'derivativeOfOutput' in own]
         const forward = async (at: readonly number[]): Promise<readonly number[]> =>
-          (await runKernel({ kind: 'activationForward', ...tile, function: code }, [laidOut(at, layout), laidOut(at, layout)], target))[1]!
+          (
+            await runKernel(
+              { kind: 'pointwiseForward', ...tile, ...shared, expression: own.forward },
+              [laidOut(at, layout), ...absent, laidOut(at, layout)],
+              target
+            )
+          )[4]!
         const known = await forward(x.map((_, i) => [0, 1, -2][i % 3]!))
         close(
           known,
@@ -222,18 +234,18 @@ for (const target of targets) {
           ),
           target
         )
-        const kept = code < 2 ? await forward(x) : laidOut(x, layout)
-        const [, , found] = await runKernel(
-          { kind: 'activationBackward', ...tile, function: code },
-          [kept, laidOut(gradient, layout), laidOut(gradient, layout)],
+        const kept = keepsOutput ? await forward(x) : laidOut(x, layout)
+        const [, , , , , found] = await runKernel(
+          { kind: 'pointwiseBackward', ...tile, ...shared, expression: own.backward('input') },
+          [kept, ...absent, laidOut(gradient, layout), laidOut(gradient, layout)],
           target
         )
         // Differences of float64 values, whatever the target's own precision.
         const [double, h] = [targets[0], 1e-5]
         const at = async (shift: number): Promise<readonly number[]> => {
-          const plain = { ...tile, layout: 0, function: code }
+          const plain = { ...tile, ...shared, layout: 0, expression: own.forward }
           const moved = x.map((value) => value + shift)
-          return (await runKernel({ kind: 'activationForward', ...plain }, [moved, moved], double))[1]!
+          return (await runKernel({ kind: 'pointwiseForward', ...plain }, [moved, ...absent, moved], double))[4]!
         }
         const [above, below] = [await at(h), await at(-h)]
         const slope = laidOut(

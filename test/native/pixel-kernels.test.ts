@@ -1,7 +1,7 @@
 // Resizing, adaptive pooling and the loss of pixels against PyTorch (test/golden/pixel_kernels.py).
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Kernel } from '../../staging/kernels'
+import type { Kernel } from '../../staging/kernels/kernels'
 import { goldenJson } from '../golden/files'
 import { close, runKernel, targets } from './program'
 

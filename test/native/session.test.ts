@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { openSession, type Image } from '../../native'
-import type { Kernel } from '../../staging/kernels'
+import type { Kernel } from '../../staging/kernels/kernels'
 import { arena, convolution, copy, exchange, index, launch, left, loop, none, open, parameters, programOf, right, runStep } from './program'
 
 test('copies rows in a loop, there and back', async () => {

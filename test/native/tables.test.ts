@@ -1,8 +1,8 @@
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
 import { loadAddon } from '../../native/addon'
-import { kernelKinds, rowOf } from '../../staging/kernels'
-import { channelBlock, layouts, weightElements } from '../../staging/layout'
+import { kernelKinds, rowOf } from '../../staging/kernels/kernels'
+import { channelBlock, layouts, weightElements } from '../../staging/kernels/layout'
 import { right } from './program'
 
 test('kernels, their fields and operands are the same in both languages', () => {

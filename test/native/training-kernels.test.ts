@@ -1,6 +1,6 @@
 import * as assert from 'uvu/assert'
 import { test } from 'uvu'
-import type { Kernel } from '../../staging/kernels'
+import type { Kernel } from '../../staging/kernels/kernels'
 import { close, runKernel, targets } from './program'
 
 const wave = (count: number, phase: number): readonly number[] => Array.from({ length: count }, (_, i) => Math.sin(3 * i + phase))

@@ -31,10 +31,7 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
   batchNorm: [dsl.silu, dsl.batchNorm({ eps: 0.01 }), dsl.tanh, dsl.meanSquaredError],
   groupNorm: [dsl.silu, dsl.groupNorm({ groups: 2 }), dsl.tanh, dsl.meanSquaredError],
   instanceNorm: [dsl.silu, dsl.instanceNorm({ affine: true }), dsl.tanh, dsl.meanSquaredError],
-  sigmoid: [dsl.sigmoid, dsl.meanSquaredError],
-  tanh: [dsl.tanh, dsl.meanSquaredError],
-  silu: [dsl.silu, dsl.meanSquaredError],
-  gelu: [dsl.gelu, dsl.meanSquaredError],
+  pointwise: [dsl.silu, dsl.gelu, dsl.sigmoid, dsl.tanh, dsl.meanSquaredError],
   resize: [dsl.resize({ mode: 'bilinear', size: [5, 11] }), dsl.meanSquaredError],
   adaptiveAvgPool2d: [dsl.adaptiveAvgPool2d({ out: [3, 5] }), dsl.meanSquaredError],
   pixelShuffle: [dsl.conv2d({ out: 18, k: 1 }), dsl.pixelShuffle({ factor: 3 }), dsl.tanh, dsl.meanSquaredError],
@@ -47,6 +44,7 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
     dsl.meanSquaredError
   ],
   add: [dsl.residual([dsl.conv2d({ out: 6, k: 3, p: 1 }), dsl.tanh]), dsl.meanSquaredError],
+  mul: [dsl.gated([dsl.conv2d({ out: 6, k: 3, p: 1 })], [dsl.sigmoid]), dsl.meanSquaredError],
   concat: [dsl.parallel([[], [dsl.conv2d({ out: 5, k: 3, p: 1 })], [dsl.avgPool2d({ k: 3, s: 1, p: 1 })]]), dsl.meanSquaredError],
   pixelCrossEntropy: [dsl.pixelCrossEntropy({ ignore: 2, classWeights: [1, 2, 0.5, 3, 0.25, 1] })],
   meanSquaredError: [dsl.meanSquaredError]
@@ -54,6 +52,25 @@ const layersOf: { readonly [P in dsl.Op]: readonly dsl.AnyLayer[] } = {
 
 /** Other forms of ops, and ops that meet. */
 const others: Readonly<Record<string, readonly dsl.AnyLayer[]>> = {
+  'squeeze and excitation': [
+    dsl.gated([dsl.tanh], [dsl.adaptiveAvgPool2d({ out: 1 }), dsl.conv2d({ out: 6, k: 1 }), dsl.hardsigmoid]),
+    dsl.meanSquaredError
+  ],
+  'a sum that is broadcast': [
+    dsl.residual([dsl.tanh], [dsl.adaptiveAvgPool2d({ out: 1 }), dsl.conv2d({ out: 6, k: 1 })]),
+    dsl.meanSquaredError
+  ],
+  'pointwise functions with parameters': [
+    dsl.prelu({ perChannel: true }),
+    dsl.tanh,
+    dsl.prelu(),
+    dsl.pointwise('affine', (x, { weight, bias }) => x.mul(weight).add(bias), {
+      weight: { initial: 1, perChannel: true },
+      bias: { initial: 0.1, perChannel: true }
+    }),
+    dsl.pointwise('swish', (x, { weight }) => x.mul(x.mul(weight).sigmoid()), { weight: { initial: 0.7 } }),
+    dsl.meanSquaredError
+  ],
   'frozen batchNorm': [dsl.batchNorm({ frozen: true }), dsl.meanSquaredError],
   'batchNorm without weights': [dsl.silu, dsl.batchNorm({ affine: false }), dsl.tanh, dsl.meanSquaredError],
   'instanceNorm without weights': [dsl.silu, dsl.instanceNorm(), dsl.tanh, dsl.meanSquaredError],

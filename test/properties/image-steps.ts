@@ -1,5 +1,5 @@
 import { openSession, type DeviceName, type Image } from '../../native'
-import { exchangeFor } from '../../src/exchange'
+import { createStepIo } from '../../src/running/step-io'
 import type { Objective, Program, SectionName } from '../../staging'
 import { must } from '../golden/execute'
 import type { RandomExecution } from './random-execution'
@@ -33,21 +33,21 @@ export const outcome = async (
   program: Program
 ) => {
   const session = must(openSession({ device: device.name, program, arenaBytes: program.peakBytes + 8192 }))
-  const run = async (section: SectionName, exchange: ReturnType<typeof exchangeFor>, step = 0): Promise<ArrayBuffer> => {
+  const run = async (section: SectionName, exchange: ReturnType<typeof createStepIo>, step = 0): Promise<ArrayBuffer> => {
     const loads = section === 'step' || section === 'evaluate'
     must(await session.run(section, exchange.buffer, { learningRate: 0.1, step, seed: 5 }, loads ? images : [])())
     return exchange.buffer
   }
-  const restored = exchangeFor(program.restore)
+  const restored = createStepIo(program.restore)
   weights.forEach((values, name) => restored.view(name).set(values))
   await run('restore', restored)
-  const step = exchangeFor(program.step)
+  const step = createStepIo(program.step)
   step.view('target').set(batch.target)
   const found = [
     (await run('step', step, 0)).slice(0),
     (await run('step', step, 1)).slice(0),
-    await run('evaluate', exchangeFor(program.evaluate!)),
-    await run('save', exchangeFor(program.save))
+    await run('evaluate', createStepIo(program.evaluate!)),
+    await run('save', createStepIo(program.save))
   ]
   const measuredPeakBytes = session.measuredPeakBytes()
   session.close()

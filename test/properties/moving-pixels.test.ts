@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import * as dsl from '../../dsl'
 import { createKernelTimer } from '../../native'
 import { buildGraph, fusedTiledAxes, keyOfKernel, verify, type Graph, type Grid, type Segment } from '../../staging'
-import { gridMistake, segmentTiling } from '../../staging/tiling'
+import { validateGrid, segmentTiling } from '../../staging/graph/tiling'
 import { bf16Devices, fastDevices, onFastDevices, testsDevice } from '../devices'
 import { gradients, must, outputs, stageFor, type Execution } from '../golden/execute'
 import { drawsOf } from '../staging/random-nets'
@@ -66,7 +66,7 @@ const tilings = (graph: Graph, end: number): readonly (readonly Segment[])[] => 
   const axes = fusedTiledAxes(graph, span)
   return grids
     .filter((grid) => (['B', 'H', 'W'] as const).every((axis) => grid[axis] === 1 || axes.includes(axis)))
-    .filter((grid) => gridMistake(graph, span, grid) === undefined && segmentTiling(graph, span, grid) !== undefined)
+    .filter((grid) => validateGrid(graph, span, grid) === undefined && segmentTiling(graph, span, grid) !== undefined)
     .map((grid) => [
       { ...span, grid, recompute: true, reorder: 'once' },
       ...graph.nodes.slice(end).map((_, index): Segment => ({

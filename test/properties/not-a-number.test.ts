@@ -19,7 +19,7 @@ import {
 import { bf16Devices, fastDevices, testsDevice } from '../devices'
 import { deviceModel } from '../../native'
 import { buildGraph, type Segment } from '../../staging'
-import { fusedTiledAxes } from '../../staging/tiling'
+import { fusedTiledAxes } from '../../staging/graph/tiling'
 import { classes, gradients, must } from '../golden/execute'
 
 const layers: readonly AnyLayer[] = [

@@ -71,7 +71,7 @@ export const assertTensorsClose = (actual: Tensors, expected: Tensors, tolerance
   }
 }
 
-/** The same, and the loss relative to itself or 1. */
+/** Fails unless every tensor is close, as assertTensorsClose has it, and the loss is within `lossTolerance`, relative to itself or 1. */
 export const assertClose = (actual: Gradients, expected: Gradients, tolerance: number, lossTolerance = tolerance): void => {
   const { loss } = expected
   assert.ok(Math.abs(actual.loss - loss) <= lossTolerance * Math.max(1, Math.abs(loss)), `loss ${actual.loss} is not ${loss}`)

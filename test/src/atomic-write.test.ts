@@ -16,11 +16,11 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { cacheFolder } from '../../src/cache-folder'
-import { makeFolder } from '../../src/make-folder'
-import { checkPaths, liesIn } from '../../src/paths'
-import { freeBytes, removeLeftovers } from '../../src/mapped-image-file'
-import { checkWritable, writeFileAtomic } from '../../src/atomic-write'
+import { cacheFolder } from '../../src/files/cache-folder'
+import { makeFolder } from '../../src/files/make-folder'
+import { checkPaths, isInside } from '../../src/files/paths'
+import { freeBytes, removeLeftovers } from '../../src/images/mapped-image-file'
+import { checkWritable, writeFileAtomic } from '../../src/files/atomic-write'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
 
@@ -180,11 +180,11 @@ test('files are known by what they are: links, hard links, other ways to write a
 })
 
 test('a path that is not there yet lies in a folder or not', async () => {
-  assert.ok(await liesIn(at('paths', 'folder', 'x', 'y'), at('paths', 'sub')))
-  assert.ok(await liesIn(at('paths', 'sub'), at('paths', 'sub')))
-  assert.not(await liesIn(at('paths', 'subway'), at('paths', 'sub')))
-  assert.not(await liesIn(at('paths'), at('paths', 'sub')))
-  assert.not(await liesIn(at('paths'), at('paths', 'absent')))
+  assert.ok(await isInside(at('paths', 'folder', 'x', 'y'), at('paths', 'sub')))
+  assert.ok(await isInside(at('paths', 'sub'), at('paths', 'sub')))
+  assert.not(await isInside(at('paths', 'subway'), at('paths', 'sub')))
+  assert.not(await isInside(at('paths'), at('paths', 'sub')))
+  assert.not(await isInside(at('paths'), at('paths', 'absent')))
 })
 
 test.run()

@@ -7,7 +7,7 @@ import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
-import { type TensorData, writeTensorFile } from '../../src/safetensors'
+import { type TensorData, writeTensors } from '../../src/weights/safetensors'
 import { overriding, root, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { valueOf } from './outcome'
@@ -40,17 +40,17 @@ test.before(async () => {
   writeFileSync(at('absent.csv'), 'path,label\nnowhere.png,0\n')
   writeFileSync(at('huge-label.csv'), 'path,label\nwhole.png,99999999999\n')
   writeFileSync(at('empty.safetensors'), '')
-  await valueOf(writeTensorFile(at('missing.safetensors'), parameters.slice(0, 3)))
-  await valueOf(writeTensorFile(at('extra.safetensors'), [...parameters, tensor('5.weight', [1])]))
-  await valueOf(writeTensorFile(at('misshapen.safetensors'), [tensor('0.weight', [4, 3, 5, 5]), ...parameters.slice(1)]))
+  await valueOf(writeTensors(at('missing.safetensors'), parameters.slice(0, 3)))
+  await valueOf(writeTensors(at('extra.safetensors'), [...parameters, tensor('5.weight', [1])]))
+  await valueOf(writeTensors(at('misshapen.safetensors'), [tensor('0.weight', [4, 3, 5, 5]), ...parameters.slice(1)]))
   const { data, ...first } = tensor('0.weight', [4, 3, 3, 3])
   await valueOf(
-    writeTensorFile(at('integer.safetensors'), [
+    writeTensors(at('integer.safetensors'), [
       { ...first, type: 'I64', data: new BigInt64Array(data.byteLength / 4) },
       ...parameters.slice(1)
     ])
   )
-  await valueOf(writeTensorFile(at('weights.safetensors'), parameters))
+  await valueOf(writeTensors(at('weights.safetensors'), parameters))
   const input = tensor('input', [2, 3, 32, 32])
   const target = (...labels: readonly number[]): TensorData => ({
     name: 'target',
@@ -59,11 +59,11 @@ test.before(async () => {
     data: BigInt64Array.from(labels, BigInt)
   })
   const fractions: TensorData = { name: 'target', type: 'F32', shape: [2], data: Float32Array.of(0, 0.5) }
-  await valueOf(writeTensorFile(at('no-target.safetensors'), [input]))
-  await valueOf(writeTensorFile(at('wrong-target.safetensors'), [input, target(0, 2)]))
-  await valueOf(writeTensorFile(at('short-target.safetensors'), [input, target(0)]))
-  await valueOf(writeTensorFile(at('wide-target.safetensors'), [input, target(0, 2 ** 32)]))
-  await valueOf(writeTensorFile(at('float-target.safetensors'), [input, fractions]))
+  await valueOf(writeTensors(at('no-target.safetensors'), [input]))
+  await valueOf(writeTensors(at('wrong-target.safetensors'), [input, target(0, 2)]))
+  await valueOf(writeTensors(at('short-target.safetensors'), [input, target(0)]))
+  await valueOf(writeTensors(at('wide-target.safetensors'), [input, target(0, 2 ** 32)]))
+  await valueOf(writeTensors(at('float-target.safetensors'), [input, fractions]))
   const dsl = JSON.stringify(join(root, 'dsl'))
   writeFileSync(
     at('ill-typed.ts'),
@@ -213,7 +213,7 @@ const cases: readonly (readonly [name: string, args: readonly string[], status: 
   ],
   ['class weights that are none', train('good.csv', '--class-weights', 'fair'), 2, /^--class-weights: "fair" is not class weights/],
   ['a colour jitter of two numbers', train('good.csv', '--colour-jitter', '1,1'), 2, /^--colour-jitter: "1,1" is not brightness,contrast/],
-  ['a group without a rate', train('good.csv', '--group', 'features'), 2, /^--group: "features" is not a group of parameters/],
+  ['a group without a rate', train('good.csv', '--param-group', 'features'), 2, /^--param-group: "features" is not a group of parameters/],
   ['a prefix that no parameter has', train('good.csv', '--freeze', 'head'), 2, /head/],
   ['a clip norm of zero', train('good.csv', '--clip-norm', '0'), 2, /^--clip-norm: "0" is not a number above zero/],
   [
@@ -314,11 +314,7 @@ test('no command', async () => {
   const { status, stdout, stderr } = await tilefold([])
   assert.equal(
     [status, stdout, stderr],
-    [
-      2,
-      '',
-      'give a command: plan, explain, compare, train, predict, gradients, bench, place, profile, chain or offload; --help says more.\n'
-    ]
+    [2, '', 'give a command: plan, explain, compare, train, predict, gradients, bench, profile or research; --help says more.\n']
   )
 })
 

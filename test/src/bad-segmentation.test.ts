@@ -7,7 +7,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
 import { buildGraph } from '../../staging'
-import { writeTensorFile } from '../../src/safetensors'
+import { writeTensors } from '../../src/weights/safetensors'
 import { compiledCommand } from './compiled-command'
 import { valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
@@ -26,7 +26,7 @@ const writeZeros = async (name: string): Promise<void> => {
     shape,
     data: new Float32Array(shape.reduce((product, extent) => product * extent, 1))
   }))
-  await valueOf(writeTensorFile(at(`${name}.safetensors`), tensors))
+  await valueOf(writeTensors(at(`${name}.safetensors`), tensors))
 }
 
 test.before(async () => {

@@ -1,22 +1,55 @@
-/** The linter sees to DESIGN's table of imports: what a folder may not import is an error, what it may is none. */
+/**
+ * The linter sees to the table of folders in docs/architecture.md, and to the layers of lowering: what may not be imported is an error,
+ * what may is none.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { ESLint } from 'eslint'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { root } from './command-line'
 
-const cases: readonly (readonly [file: string, imported: string, allowed: boolean])[] = [
-  ['dsl/new.ts', '../staging', false],
+/** What the table says that each folder may import of ours. */
+const mayImport = new Map(
+  [...readFileSync(join(root, 'docs', 'architecture.md'), 'utf8').matchAll(/^\| `(\w+)` +\|[^|]*\|([^|]*)\|$/gm)].map(
+    ([, folder, imports]) => [folder!, [...imports!.matchAll(/`(\w+)`/g)].map(([, imported]) => imported!)] as const
+  )
+)
+
+/** A module of each folder that has no index. */
+const modules: { readonly [F in string]?: string } = { examples: 'own-model', bench: 'median', test: 'property-runs' }
+
+/** Files, beside one in each folder: deeper ones, and packages. */
+const deeper: readonly (readonly [file: string, imported: string, allowed: boolean])[] = [
   ['staging/new.ts', '../src/failure', false],
   ['staging/strategies/new.ts', '../../native', false],
-  ['native/new.ts', '../models', false],
-  ['models/new.ts', '../staging', false],
   ['src/commands/new.ts', '../../test/dsl/compile', false],
   ['staging/strategies/new.ts', '../../dsl', true],
-  ['native/new.ts', '../staging/program', true],
   ['src/commands/new.ts', '../../native', true],
-  ['test/native/new.ts', '../../src', true],
-  ['dsl/new.ts', 'fp-ts/function', true]
+  ['dsl/new.ts', 'fp-ts/function', true],
+  ['staging/lowering/scope/new.ts', '../ops', false],
+  ['staging/lowering/ops/new.ts', '../tile/pass', false],
+  ['staging/lowering/tile/new.ts', '../segment/bind', false],
+  ['staging/lowering/segment/new.ts', '../step/step', false],
+  ['staging/lowering/step/new.ts', '../cost/estimate', false],
+  ['staging/lowering/cost/new.ts', '../step/step', true],
+  ['staging/lowering/ops/new.ts', '../scope/scope', true],
+  ['staging/lowering/ops/new.ts', '../../program', true],
+  ['staging/strategies/new.ts', '../lowering/cost/estimate', true],
+  ['test/staging/new.ts', '../../staging/lowering/cost/timeline', true]
 ]
+
+const cases = [
+  ...[...mayImport].flatMap(([folder, imports]) =>
+    [...mayImport.keys()]
+      .filter((other) => other !== folder)
+      .map((other) => [`${folder}/new.ts`, `../${join(other, modules[other] ?? '')}`, imports.includes(other)] as const)
+  ),
+  ...deeper
+]
+
+test('the table has every folder with code', () =>
+  assert.equal([...mayImport.keys()], ['dsl', 'models', 'staging', 'native', 'src', 'examples', 'bench', 'test']))
 
 test('imports across the folders', async () => {
   const eslint = new ESLint({ cwd: root })

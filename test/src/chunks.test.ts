@@ -1,4 +1,4 @@
-/** Virtual addressing through the real command: --placement virtual, --chunk, plan files that say so. */
+/** Virtual addressing through the real command: --placement virtual, --page-size, plan files that say so. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -12,7 +12,7 @@ const { run } = compiledCommand()
 const at = (name: string): string => join(folder, name)
 const net = ['vgg11', '--classes', '2', '--input', '1x3x128x128', '--threads', '2'] as const
 const swapping = ['--strategy', 'greedy', '--budget', '95%'] as const
-const chunks = ['--placement', 'virtual', '--chunk', '128KiB'] as const
+const chunks = ['--placement', 'virtual', '--page-size', '128KiB'] as const
 
 const json = async (...args: readonly string[]) => {
   const { status, stdout, stderr } = await run([...args, '--json'])
@@ -48,13 +48,13 @@ test('what is wrong is one sentence with its exit status', async () => {
   }
   for (const [status, sentence, ...args] of [
     [2, /^--placement: Allowed choices are static, virtual\.$/, '--placement', 'gtbm'],
-    [2, /^--chunk: "much" is not a size/, '--placement', 'virtual', '--chunk', 'much'],
-    [2, /^--chunk: give a multiple of 4096 bytes, which is a page, such as 64KiB\.$/, '--placement', 'virtual', '--chunk', '5000'],
-    [2, /^--chunk: give a multiple of 4096/, '--placement', 'virtual', '--chunk', '20%'],
-    [2, /^--chunk: static has no chunks of memory; leave it out, or take --placement virtual\.$/, '--chunk', '64KiB'],
+    [2, /^--page-size: "much" is not a size/, '--placement', 'virtual', '--page-size', 'much'],
+    [2, /^--page-size: give a multiple of 4096 bytes, which is a page, such as 64KiB\.$/, '--placement', 'virtual', '--page-size', '5000'],
+    [2, /^--page-size: give a multiple of 4096/, '--placement', 'virtual', '--page-size', '20%'],
+    [2, /^--page-size: static has no pages of memory; leave it out, or take --placement virtual\.$/, '--page-size', '64KiB'],
     [
       2,
-      /^--chunk: give a multiple of 2097152 bytes, which is the least that an NVIDIA GPU maps, such as 2MiB\.$/,
+      /^--page-size: give a multiple of 2097152 bytes, which is the least that an NVIDIA GPU maps, such as 2MiB\.$/,
       ...chunks,
       '--device',
       'cuda'

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { BenchReport } from '../../src/bench'
-import type { KernelTime } from '../../src/breakdown'
-import { openTensorFile, readTensor, writeTensorFile } from '../../src/safetensors'
+import type { BenchReport } from '../../src/commands/bench'
+import type { KernelTime } from '../../src/running/breakdown'
+import { openTensorFile, readTensor, writeTensors } from '../../src/weights/safetensors'
 import { root, smallModel as typescriptModel, tilefold } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { valueOf } from './outcome'
@@ -114,9 +114,9 @@ test('explain refuses a budget that nothing fits as plan does, with status 3', a
   assert.is(JSON.parse(explanation.stdout).feasible, false)
 })
 
-test("README's network is the example, and fits the budget that README gives it", async () => {
+test("README's and the guide's network is the example, and fits the budget that they give it", async () => {
   const example = readFileSync(join(root, 'examples', 'own-model.ts'), 'utf8')
-  assert.ok(readFileSync(join(root, 'README.md'), 'utf8').includes(example))
+  for (const document of ['README.md', 'docs/guide.md']) assert.ok(readFileSync(join(root, document), 'utf8').includes(example), document)
   const plan = await json('plan', join(root, 'examples', 'own-model.ts'), '--budget', '512MiB')
   assert.ok(
     plan.peakDeviceBytes <= 512 * 2 ** 20 && plan.segments.some(({ grid }: { grid: object }) => Object.values(grid).join() === '1,4,4')
@@ -126,6 +126,21 @@ test("README's network is the example, and fits the budget that README gives it"
 test('a budget in percent is of what plain needs', async () => {
   const plan = await json('plan', smallModel, '--budget', '70%')
   assert.is(plan.budgetBytes, Math.floor(0.7 * plan.plainPeakBytes))
+})
+
+test('plan --program writes what the plan runs, with the buffers of its predicted peak', async () => {
+  const program = at('program.txt')
+  const plan = await json('plan', smallModel, '--program', program)
+  const [, arena, , ...lines] = readFileSync(program, 'utf8').split('\n')
+  assert.is(arena, `arena: ${plan.peakDeviceBytes} bytes; host pool: 0 bytes`)
+  for (const start of ['  0.weight: ', '  convolutionForward ', 'step: ', 'save: '])
+    assert.ok(
+      lines.some((line) => line.startsWith(start)),
+      start
+    )
+  const { status, stderr } = await run(['plan', smallModel, '--program', program, '--out', program])
+  assert.is(status, 2)
+  assert.match(stderr, /--program .* would be written over/)
 })
 
 test('training lowers the loss within the predicted bytes, with the same bits each time', async () => {
@@ -177,7 +192,7 @@ test('gradients writes the loss and a gradient for every parameter and the input
   await json(...training('--steps', '1', '--save', at('weights.safetensors')))
   const values = Float32Array.from({ length: 2 * 3 * 32 * 32 }, (_, index) => Math.sin(index))
   await valueOf(
-    writeTensorFile(at('batch.safetensors'), [
+    writeTensors(at('batch.safetensors'), [
       { name: 'input', type: 'F32', shape: [2, 3, 32, 32], data: values },
       { name: 'target', type: 'I64', shape: [2], data: BigInt64Array.of(1n, 0n) }
     ])

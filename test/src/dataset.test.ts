@@ -6,10 +6,11 @@ import * as E from 'fp-ts/Either'
 import sharp from 'sharp'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { checkLabels, readDataset } from '../../src/dataset'
-import { type Picture, decodeImage } from '../../src/images'
+import { checkLabels } from '../../src/images/dataset'
+import { readDataset } from '../../src/images/read-dataset'
+import { type DecodedImage, decodeImage } from '../../src/images/decode-image'
 import { failureOf, valueOf } from './outcome'
-import { pictureCache } from '../../src/picture-cache'
+import { imageCache } from '../../src/images/image-cache'
 import { temporaryFolder } from './temporary-folder'
 
 const folder = temporaryFolder()
@@ -102,7 +103,7 @@ test('labels must fit the classes', async () => {
 })
 
 /** Of an image in memory. */
-const bytesOf = ({ pixels }: Picture): Uint8Array => (assert.instance(pixels, Uint8Array), pixels as Uint8Array)
+const bytesOf = ({ pixels }: DecodedImage): Uint8Array => (assert.instance(pixels, Uint8Array), pixels as Uint8Array)
 
 test('images become RGB of 8 bits, without transparency', async () => {
   const image = await valueOf(decodeImage(at('tree/cats/a.png'), { height: 1, width: 1 }))
@@ -144,7 +145,7 @@ test('the cache decodes an image once while it fits, and stays within its bytes'
   const [small, other] = [at('small.png'), at('other.png')]
   await blank(10, 10).png().toFile(small)
   await blank(10, 10).png().toFile(other)
-  const cached = pictureCache({ height: 1, width: 1 }, 500)
+  const cached = imageCache({ height: 1, width: 1 }, 500)
   const first = await valueOf(cached(small))
   assert.is(await valueOf(cached(small)), first)
   await valueOf(cached(other))
@@ -155,7 +156,7 @@ test('an image that is decoded twice at once is held once', async () => {
   const [twice, other] = [at('twice.png'), at('beside.png')]
   await blank(10, 10).png().toFile(twice)
   await blank(10, 10).png().toFile(other)
-  const cached = pictureCache({ height: 1, width: 1 }, 600)
+  const cached = imageCache({ height: 1, width: 1 }, 600)
   const decoded = await Promise.all([valueOf(cached(twice)), valueOf(cached(twice))])
   await valueOf(cached(other))
   assert.ok(decoded.includes(await valueOf(cached(twice))))
@@ -164,7 +165,7 @@ test('an image that is decoded twice at once is held once', async () => {
 test('an image that is too large for memory waits on disk, in a file without a name', async () => {
   const image = at('large.png')
   await blank(10, 10).png().toFile(image)
-  const cached = pictureCache({ height: 1, width: 1 }, 299)
+  const cached = imageCache({ height: 1, width: 1 }, 299)
   const first = await valueOf(cached(image))
   assert.ok(types.isExternal(first.pixels))
   assert.is(await valueOf(cached(image)), first)

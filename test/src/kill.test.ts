@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { stream } from '../../src/random'
-import { openTensorFile } from '../../src/safetensors'
+import { randomStream } from '../../src/numbers/random'
+import { openTensorFile } from '../../src/weights/safetensors'
 import { readState } from '../../src/training/state'
 import { type Ended, runScript } from './command-line'
 import { compiledCommand } from './compiled-command'
@@ -82,7 +82,7 @@ test(`${kills} kills at random moments: the same bits as undisturbed, no file da
   let [killed, finished, lives, inSteps] = [0, 0, 0, 0]
   const seed = Number(process.env['TILEFOLD_TEST_SEED'] ?? Date.now())
   console.log(`kill moments of seed ${seed}`)
-  const moments = stream(seed, 'kills')
+  const moments = randomStream(seed, 'kills')
 
   const survive = async (): Promise<void> => {
     let place = newLife(`life-${(lives += 1)}`)

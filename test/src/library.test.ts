@@ -23,7 +23,7 @@ const examplesOf = (document: string): readonly { readonly name: string; readonl
     text: block[1]!
   }))
 }
-const examples = ['README.md', 'src/README.md'].flatMap(examplesOf)
+const examples = ['README.md', 'src/README.md', 'docs/guide.md', 'docs/layers.md'].flatMap(examplesOf)
 
 test.before(async () => {
   mkdirSync(at('node_modules'))
@@ -43,11 +43,15 @@ test('there is an example of every function', () => {
   for (const name of ['plan', 'explain', 'train', 'predict', 'gradients', 'bench', 'place', 'profile']) assert.ok(called(name), name)
 })
 
-test('the examples compile in a folder where the package is linked', () => {
+test('the examples compile in a folder where the package is linked, and an option that is none does not', () => {
   const { config } = typescript.readConfigFile(join(root, 'tsconfig.json'), typescript.sys.readFile)
   const { options } = typescript.parseJsonConfigFileContent({ compilerOptions: config.compilerOptions }, typescript.sys, root)
   const paths = examples.map(({ name }) => at(`${name}.ts`))
-  const program = typescript.createProgram(paths, { ...options, typeRoots: [join(root, 'node_modules', '@types')] })
+  writeFileSync(at('unknown-option.ts'), `import { train } from 'tilefold'\nvoid train({ model: 'vgg16', data: 'images', stepz: 3 })\n`)
+  const program = typescript.createProgram([...paths, at('unknown-option.ts')], {
+    ...options,
+    typeRoots: [join(root, 'node_modules', '@types')]
+  })
   const faults = paths.flatMap((path) => [
     ...program.getSyntacticDiagnostics(program.getSourceFile(path)),
     ...program.getSemanticDiagnostics(program.getSourceFile(path))
@@ -55,6 +59,11 @@ test('the examples compile in a folder where the package is linked', () => {
   assert.equal(
     faults.map(({ file, messageText }) => `${file?.fileName}: ${typescript.flattenDiagnosticMessageText(messageText, ' ')}`),
     []
+  )
+  const [unknown] = program.getSemanticDiagnostics(program.getSourceFile(at('unknown-option.ts')))
+  assert.match(
+    typescript.flattenDiagnosticMessageText(unknown!.messageText, ' '),
+    "'stepz' does not exist in type 'TrainOptions'. Did you mean to write 'steps'?"
   )
 })
 
@@ -111,7 +120,7 @@ test('a value that is none is one sentence with the code input', async () => {
     [{ input: [1, 3, 64] }, /^input is \[1,3,64\], not 4 whole numbers above zero/],
     [{ device: 'abacus' as 'cpu' }, /^device is "abacus", not one of cpu, cuda, reference, or the path of a \*\.json file$/],
     [{ clipNorm: -1 }, /^clipNorm is -1, not a number above zero$/],
-    [{ group: ['features'] }, /^group\[0\]: "features" is not a group of parameters/],
+    [{ paramGroup: ['features'] }, /^paramGroup\[0\]: "features" is not a group of parameters/],
     [{ model: 'vgg99' }, /^there is no model vgg99/]
   ] as const) {
     const { code, message } = await failureOf(plan({ model: small, ...options }))

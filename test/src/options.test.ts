@@ -149,9 +149,9 @@ test('every option of every function is looked at: none takes what it cannot use
       [{ kind: 'bytes', byte: 1 }, /^budget: a size has no field byte; did you mean bytes\?$/]
     ],
     hostBudget: [[true, /^hostBudget: give a size/]],
-    link: [
-      [0, /^link is 0, not a rate such as 2GB\/s/],
-      ['fast', /^link: "fast" is not a rate/]
+    hostBandwidth: [
+      [0, /^hostBandwidth is 0, not a rate such as 2GB\/s/],
+      ['fast', /^hostBandwidth: "fast" is not a rate/]
     ],
     device: [
       [7, /^device is 7, not one of cpu, cuda, reference, or the path of a \*\.json file$/],
@@ -171,7 +171,7 @@ test('every option of every function is looked at: none takes what it cannot use
       [2 ** 53, /^seed is 9007199254740992, not/]
     ],
     placement: [['gtbm', /^placement is "gtbm", not one of static, virtual$/]],
-    chunk: [[[], /^chunk is \[\], not a size/]],
+    pageSize: [[[], /^pageSize is \[\], not a size/]],
     optimizer: [['lion', /^optimizer is "lion", not one of sgd, adam, adamw$/]],
     momentum: [[1, /^momentum is 1, not a number from 0 up to, but not including, 1$/]],
     weightDecay: [['0', /^weightDecay is "0", not a number from 0 upwards$/]],
@@ -184,9 +184,9 @@ test('every option of every function is looked at: none takes what it cannot use
       ['x', /^freeze is "x", not a list of a text$/],
       [[3], /^freeze\[0\] is 3, not a text$/]
     ],
-    group: [
-      [['features'], /^group\[0\]: "features" is not a group of parameters/],
-      [[{ prefix: 'a', rat: 1 }], /^group\[0\]: a group of parameters has no field rat; did you mean rate\?$/]
+    paramGroup: [
+      [['features'], /^paramGroup\[0\]: "features" is not a group of parameters/],
+      [[{ prefix: 'a', rat: 1 }], /^paramGroup\[0\]: a group of parameters has no field rat; did you mean rate\?$/]
     ],
     onKernel: [[3, /^onKernel is 3, not a function$/]],
     signal: [[{}, /^signal is \{\}, not an AbortSignal$/]]
@@ -195,13 +195,13 @@ test('every option of every function is looked at: none takes what it cannot use
   const known: Readonly<Record<string, readonly string[]>> = {
     plan: Object.keys(wrongs),
     explain: Object.keys(wrongs),
-    profile: Object.keys(wrongs),
+    profile: Object.keys(wrongs).filter((option) => option !== 'measure'),
     bench: Object.keys(wrongs),
     train: Object.keys(wrongs),
     gradients: ['model', 'input', 'budget', 'device', 'plan', 'signal'],
     predict: ['model', 'budget', 'device', 'plan', 'signal'],
     compare: ['model', 'input', 'hostBudget', 'accumulate', 'freeze', 'signal'],
-    chain: ['model', 'input', 'device', 'freeze', 'link']
+    chain: ['model', 'input', 'device', 'freeze', 'hostBandwidth']
   }
   for (const [name, options] of Object.entries(known))
     for (const [option, value, sentence] of ofAll.filter(([option]) => options.includes(option)))
@@ -272,7 +272,7 @@ test('options of one function or two', async () => {
     ['offload', { slots: 1e9 }, /^slots is 1000000000, not a whole number from 1 to 10000$/],
     ['place', { capacity: '1GiB' }, /^capacity is "1GiB", not a whole number from 1 upwards$/],
     ['place', { placement: 'luck' }, /^placement is "luck", not one of static/],
-    ['place', { placement: 'virtual', chunk: '4KiB' }, /^chunk is "4KiB", not a whole number from 1 upwards$/]
+    ['place', { placement: 'virtual', pageSize: '4KiB' }, /^pageSize is "4KiB", not a whole number from 1 upwards$/]
   ]
   for (const [name, options, sentence] of cases) await input(failed(name, { ...needed[name], ...options }), sentence)
 })
@@ -399,8 +399,8 @@ test('numbers in files that no device or chain has', async () => {
     await input(failed('plan', { model: small, device }), sentence)
   writeFileSync(at('three.csv'), 'a,0,2,100\nb,1,4,90\nc,1,3,50\n')
   await input(
-    failed('place', { file: at('three.csv'), placement: 'virtual', chunk: 2 ** 53 - 1 }),
-    /^--chunk: in chunks of 9007199254740991 bytes the buffers take more than 2\^53 addresses; give a smaller one$/
+    failed('place', { file: at('three.csv'), placement: 'virtual', pageSize: 2 ** 53 - 1 }),
+    /^--page-size: in pages of 9007199254740991 bytes the buffers take more than 2\^53 addresses; give a smaller one$/
   )
   await input(failed('plan', { model: small, budget: `${'9'.repeat(400)}%` }), /^budget: "9+%" is not a size/)
 })

@@ -62,7 +62,7 @@ test('what exceeds the capacity is exit 3 with the figures all the same, and not
 test('each placement is there, and in words too', async () => {
   const heights = { static: 90, 'best-fit': 110, gtbm: 90, virtual: 98 }
   for (const [placement, height] of Object.entries(heights)) {
-    const chunk = placement === 'virtual' ? ['--chunk', '7'] : []
+    const chunk = placement === 'virtual' ? ['--page-size', '7'] : []
     const { status, stdout } = await run(['place', csv('parted.csv', ...parted), '--placement', placement, ...chunk])
     assert.is(status, 0)
     assert.match(stdout, new RegExp(`^${placement}: 3 buffers in ${height} bytes, [\\d.]+ of the 90 live at once`))
@@ -71,7 +71,7 @@ test('each placement is there, and in words too', async () => {
 
 test('capacity and chunk are sizes', async () => {
   const args = ['place', csv('parted.csv', ...parted), '--placement', 'virtual', '--json']
-  const { status, stdout, stderr } = await run([...args, '--capacity', '12KiB', '--chunk', '2KB'])
+  const { status, stdout, stderr } = await run([...args, '--capacity', '12KiB', '--page-size', '2KB'])
   assert.is(status, 0, stderr)
   const { capacity, height } = JSON.parse(stdout)
   assert.equal([capacity, height], [12288, 4000])
@@ -105,7 +105,7 @@ const wrong: readonly (readonly [name: string, args: () => readonly string[], se
     () => [hardest, '--capacity', '20%'],
     /^--capacity: "20%" is not a size: write bytes, KiB MiB GiB, or KB MB GB\.$/m
   ],
-  ['chunks of what has none', () => [hardest, '--chunk', '7'], /^--chunk: static has no chunks of memory; .*--placement virtual/],
+  ['chunks of what has none', () => [hardest, '--page-size', '7'], /^--page-size: static has no pages of memory; .*--placement virtual/],
   ['an unknown placement', () => [hardest, '--placement', 'luck'], /^--placement: Allowed choices are static, best-fit, gtbm, virtual/],
   ['nowhere to write', () => [hardest, '--out', at('nowhere/o.csv')], /nowhere\/o\.csv: cannot be written \(no such file or directory\)/]
 ]

@@ -7,10 +7,10 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Plan } from '../../dsl'
 import { deviceModel } from '../../native'
-import { type PlanOptions, plan as planWith } from '../../src/library/plan'
-import { loadPlan } from '../../src/plan-file'
-import { planNetwork } from '../../src/planning'
-import { writeTensorFile } from '../../src/safetensors'
+import { type PlanOptions, plan as planWith } from '../../src'
+import { loadPlan } from '../../src/plans/plan-file'
+import { planNetwork } from '../../src/plans/plan-network'
+import { writeTensors } from '../../src/weights/safetensors'
 import { objectiveText } from '../../staging'
 import { root, smallModel as typescriptModel } from './command-line'
 import { compiledCommand } from './compiled-command'
@@ -158,13 +158,13 @@ test('a plan for another device or another purpose is staged anew, and that is s
     data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, index) => Math.sin(index))
   })
   await valueOf(
-    writeTensorFile(
+    writeTensors(
       at('weights.safetensors'),
       Object.entries(shapes).map(([name, shape]) => tensor(name, shape))
     )
   )
   await valueOf(
-    writeTensorFile(at('batch.safetensors'), [
+    writeTensors(at('batch.safetensors'), [
       tensor('input', [2, 3, 32, 32]),
       { name: 'target', type: 'I64', shape: [2], data: BigInt64Array.of(1n, 0n) }
     ])

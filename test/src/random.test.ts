@@ -1,7 +1,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { initialise } from '../../src/initialise'
-import { stream } from '../../src/random'
+import { initialise } from '../../src/weights/initialise'
+import { randomStream } from '../../src/numbers/random'
 
 /** The docstring's definition in BigInt, word for word. */
 const reference = (seed: number, name: string): ((index: number) => number) => {
@@ -24,18 +24,18 @@ test('uniform numbers are splitmix64 under (seed, name)', () => {
     [7, 'features.0.weight'],
     [2 ** 53 - 1, 'größe']
   ] as const) {
-    const { uniform } = stream(seed, name)
+    const { uniform } = randomStream(seed, name)
     const expected = reference(seed, name)
     for (const index of [0, 1, 2, 1000, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 3]) assert.is(uniform(index), expected(index))
   }
 })
 
 test('the values that every mirror of the generator must give', () => {
-  const { uniform } = stream(7, 'features.0.weight')
+  const { uniform } = randomStream(7, 'features.0.weight')
   assert.is(uniform(0), 0.6101556349100475)
   assert.is(uniform(2 ** 40), 0.7498007438361304)
   const normal = new Float64Array(3)
-  stream(7, 'features.0.weight').fillNormal(normal, 1)
+  randomStream(7, 'features.0.weight').fillNormal(normal, 1)
   for (const [index, expected] of [-1.0359418441718848, -0.900466469252927, 0.064302847615965].entries())
     assert.ok(Math.abs(normal[index]! - expected) < 1e-14)
 })

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { plan, profile } from '../../src'
-import { planned } from '../../src/library/plan'
-import { imageSource, stageRequest } from '../../src/planning'
+import { makePlan } from '../../src/commands/plan'
+import { imageSource, stageRequest } from '../../src/plans/plan-network'
 import {
   type Objective,
   type RecordedDevice,
@@ -21,7 +21,7 @@ import {
   unrecorded,
   verify
 } from '../../staging'
-import { gpuModel } from '../../staging/gpu-model'
+import { gpuModel } from '../../staging/devices/gpu-model'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { must } from '../golden/execute'
 import { gpuDouble } from '../staging/gpu-answers'
@@ -83,7 +83,7 @@ test('a GPU that was recorded in bf16 is planned for in bf16, byte for byte', as
   const asked = recording(answers)
   const device = profiled(gpuModel(asked, { threads: 1, linkBytesPerSecond }), { kernels: [], linkBytesPerSecond })
   const inBf16 = must(stage(must(stageRequest(setup, objective, imageSource, device))))
-  const { staged } = await valueOf(planned({ ...here, device: { ...file, precision: 'bf16', ...asked.recorded(), kernels: [] } }))
+  const { staged } = await valueOf(makePlan({ ...here, device: { ...file, precision: 'bf16', ...asked.recorded(), kernels: [] } }))
   assert.is(staged.program.precision, 'bf16')
   assert.equal(planFileOf(staged, objective), planFileOf(inBf16, objective))
   assert.ok(staged.plan.predicted.plainPeakBytes < 0.6 * there.plan.predicted.plainPeakBytes)
@@ -92,7 +92,7 @@ test('a GPU that was recorded in bf16 is planned for in bf16, byte for byte', as
 test('other sizes take what the nearest recorded convolutions take, and at least as much scratch where they are larger', async () => {
   const options = { ...here, input: [1, 3, 500, 380] }
   const model = fileModel(file, 'float32')
-  const { staged } = await valueOf(planned(options))
+  const { staged } = await valueOf(makePlan(options))
   const convolutions = staged.program.kernels.filter(isConvolution)
   const guessed = unrecorded(file, convolutions)
   assert.ok(guessed.length > 0)
@@ -139,7 +139,7 @@ test('a file that is damaged, of another version, or used for what it is not is 
     assert.is(stderr, `the device ${at('damaged.json')}: ${sentence}${remedy}`)
   }
   const uses: readonly (readonly [args: readonly string[], sentence: RegExp])[] = [
-    [['plan', '--placement', 'virtual', '--chunk', '64KiB'], /^--chunk: give a multiple of 2097152 bytes, /],
+    [['plan', '--placement', 'virtual', '--page-size', '64KiB'], /^--page-size: give a multiple of 2097152 bytes, /],
     [
       ['plan', '--precision', 'bf16'],
       /^--precision bf16: the described device stand-in computes in float32; take --device cuda or reference\.\n$/

@@ -3,9 +3,9 @@ import { copyFileSync, cpSync, existsSync, readFileSync, readdirSync, truncateSy
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readDataset } from '../../src/dataset'
-import { openTensorFile } from '../../src/safetensors'
-import { type TrainOptions, train } from '../../src/train'
+import { readDataset } from '../../src/images/read-dataset'
+import { openTensorFile } from '../../src/weights/safetensors'
+import { type Planned, type TrainOptions, train } from '../../src'
 import { overriding, runScript } from './command-line'
 import { compiledCommand } from './compiled-command'
 import { writeImages } from './example-images'
@@ -28,7 +28,7 @@ const training = (...more: readonly string[]): readonly string[] =>
 /** All that changes what a step does. */
 const everything = [
   ...['--optimizer', 'adam', '--accumulate', '2', '--clip-norm', '0.5', '--class-weights', '1,2', '--rotate'],
-  ...['--colour-jitter', '0.2,0.2,0.2,0.1', '--validation', '0.34', '--validate-every', '3', '--group', '5:rate=2,decay=0.01']
+  ...['--colour-jitter', '0.2,0.2,0.2,0.1', '--validation', '0.34', '--validate-every', '3', '--param-group', '5:rate=2,decay=0.01']
 ]
 
 const states = (name: string): readonly string[] => readdirSync(at(name)).sort()
@@ -133,7 +133,7 @@ test('where the disk has lost the newest state, the one before is taken; with no
   assert.match(lost.stderr, /step-6\.safetensors: its header claims .*\n$/)
 })
 
-/** The same file with other words in its header; tensors stay where they are. */
+/** A safetensors file again, with other words in its header; tensors stay where they are. */
 const withHeader = (path: string, change: (header: string) => string): void => {
   const bytes = readFileSync(path)
   const end = 8 + Number(bytes.readBigUInt64LE())
@@ -182,10 +182,9 @@ test('under another budget, strategy and tiling, and on another device, training
     device: 'reference',
     threads: 1,
     strategy: 'plain',
-    dataset: await valueOf(readDataset(at('images'))),
-    optimizer: { kind: 'adam', beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0 },
-    learningRate: 0.01,
-    schedule: { kind: 'constant' },
+    data: await valueOf(readDataset(at('images'))),
+    optimizer: 'adam',
+    lr: 0.01,
     seed: 3,
     flip: true,
     steps: 8
@@ -199,10 +198,12 @@ test('under another budget, strategy and tiling, and on another device, training
     ['cpu', { device: 'cpu', strategy: 'sft' }, 1e-4]
   ] as const) {
     cpSync(at('moved'), at(`moved-${name}`), { recursive: true })
-    const { planned, loss } = await valueOf(
-      train({ ...options, ...other, state: at(`moved-${name}`), resume: true, save: at(`${name}.out`) })
+    let planned: Planned | undefined
+    const onPlan = (made: Planned) => void (planned = made)
+    const { loss } = await valueOf(
+      train({ ...options, ...other, onPlan, state: at(`moved-${name}`), resume: true, save: at(`${name}.out`) })
     )
-    if (name === 'sft') assert.ok(planned.staged.plan.segments.some(({ grid }) => grid.H * grid.W > 1))
+    if (name === 'sft') assert.ok(planned!.staged.plan.segments.some(({ grid }) => grid.H * grid.W > 1))
     assert.is(loss.length, 8)
     const difference = largestDifference(whole, await weightsOf(at(`${name}.out`)))
     assert.ok(difference < tolerance, `${name}: ${difference}`)

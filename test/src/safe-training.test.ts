@@ -34,8 +34,8 @@ import {
   writeTensorFile
 } from '../../src'
 import { conv2d, model } from '../../dsl'
-import { openTensorFile } from '../../src/safetensors'
-import { type TrainOptions } from '../../src/library/train'
+import { openTensorFile } from '../../src/weights/safetensors'
+import { type TrainOptions } from '../../src'
 import { compiledCommand } from './compiled-command'
 import { runScript } from './command-line'
 import { writeImages, writeMasks } from './example-images'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type TensorData, openTensorFile, readTensor, writeTensorFile } from '../../src/safetensors'
+import { type TensorData, openTensorFile, readTensor, writeTensors } from '../../src/weights/safetensors'
 import { propertyRuns } from '../property-runs'
 import { failureOf, valueOf } from './outcome'
 import { temporaryFolder } from './temporary-folder'
@@ -39,7 +39,7 @@ test('what is written is read back, names, shapes and bits', async () => {
           shape: [1, values.length],
           data: wide ? Float64Array.from(values) : Float32Array.from(values)
         }))
-      await valueOf(writeTensorFile(path, written))
+      await valueOf(writeTensors(path, written))
       const file = await valueOf(openTensorFile(path))
       assert.is(file.tensors.size, written.length)
       for (const { name, shape, data } of written) {
@@ -54,7 +54,7 @@ test('what is written is read back, names, shapes and bits', async () => {
 })
 
 test('the layout on disk is the format: length, header, bytes', async () => {
-  await valueOf(writeTensorFile(path, [{ name: 'a', type: 'F32', shape: [2], data: Float32Array.of(1, -2) }]))
+  await valueOf(writeTensors(path, [{ name: 'a', type: 'F32', shape: [2], data: Float32Array.of(1, -2) }]))
   const bytes = readFileSync(path)
   const headerBytes = Number(bytes.readBigUInt64LE())
   assert.is(headerBytes % 8, 0)
@@ -121,14 +121,14 @@ for (const [name, write, sentence] of rejected) {
 }
 
 test('a tensor that is absent or has another size is a failure', async () => {
-  await valueOf(writeTensorFile(path, [{ name: 'a', type: 'F32', shape: [2], data: Float32Array.of(1, 2) }]))
+  await valueOf(writeTensors(path, [{ name: 'a', type: 'F32', shape: [2], data: Float32Array.of(1, 2) }]))
   const file = await valueOf(openTensorFile(path))
   assert.match((await failureOf(readTensor(file, 'b', new Float32Array(2)))).message, 'has no tensor b')
   assert.match((await failureOf(readTensor(file, 'a', new Float32Array(3)))).message, 'a has 2 elements where 3 are wanted')
 })
 
 test('a write that fails leaves the old file and nothing beside it', async () => {
-  await valueOf(writeTensorFile(path, [{ name: 'a', type: 'F32', shape: [1], data: Float32Array.of(7) }]))
+  await valueOf(writeTensors(path, [{ name: 'a', type: 'F32', shape: [1], data: Float32Array.of(7) }]))
   const before = readFileSync(path)
   const detached = Float32Array.of(1, 2)
   structuredClone(detached, { transfer: [detached.buffer] })
@@ -140,11 +140,11 @@ test('a write that fails leaves the old file and nothing beside it', async () =>
       throw new Error('gone')
     }
   } as const
-  const failure = await failureOf(writeTensorFile(path, [broken]))
+  const failure = await failureOf(writeTensors(path, [broken]))
   assert.match(failure.message, 'cannot be written (gone)')
   assert.equal(readFileSync(path), before)
   assert.equal(readdirSync(folder), ['weights.safetensors'])
-  assert.match((await failureOf(writeTensorFile(join(folder, 'no', 'w.safetensors'), []))).message, 'cannot be written')
+  assert.match((await failureOf(writeTensors(join(folder, 'no', 'w.safetensors'), []))).message, 'cannot be written')
 })
 
 test.run()

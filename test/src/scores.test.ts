@@ -1,8 +1,8 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { stream } from '../../src/random'
-import { bestOf } from '../../src/training/best'
-import { areaUnderCurve, qualityOf } from '../../src/training/scores'
+import { randomStream } from '../../src/numbers/random'
+import { findBest } from '../../src/training/best'
+import { areaUnderCurve, measureQuality } from '../../src/training/scores'
 
 /** The definition: how often a positive outranks a negative, ties counted half. */
 const byPairs = (values: Float64Array, positive: readonly boolean[]): number => {
@@ -18,7 +18,7 @@ const byPairs = (values: Float64Array, positive: readonly boolean[]): number => 
 
 test('the area under the curve is the share of pairs in order, however many are tied', () => {
   for (let seed = 0; seed < 50; seed += 1) {
-    const { uniform } = stream(seed, 'scores')
+    const { uniform } = randomStream(seed, 'scores')
     const count = 2 + Math.floor(30 * uniform(0))
     const levels = 1 + Math.floor(10 * uniform(1))
     const values = Float64Array.from({ length: count }, (_, index) => Math.floor(levels * uniform(2 + index)))
@@ -32,19 +32,19 @@ test('where all are of one class there is no area', () => {
     areaUnderCurve(Float64Array.of(1, 2), () => true),
     undefined
   )
-  assert.is(qualityOf({ values: Float64Array.of(1, 2, 0, 3), classes: 2, labels: [1, 1] }).auc, null)
+  assert.is(measureQuality({ values: Float64Array.of(1, 2, 0, 3), classes: 2, labels: [1, 1] }).auc, null)
 })
 
 test('scores that are not finite have no area, and their loss says so', () => {
   for (const wrong of [NaN, Infinity]) {
-    const { loss, auc } = qualityOf({ values: Float64Array.of(0, wrong, 2, 0, wrong, wrong, 1, 0), classes: 2, labels: [1, 0, 0, 1] })
+    const { loss, auc } = measureQuality({ values: Float64Array.of(0, wrong, 2, 0, wrong, wrong, 1, 0), classes: 2, labels: [1, 0, 0, 1] })
     assert.ok(Number.isNaN(loss))
     assert.is(auc, null)
   }
 })
 
 test('loss, accuracy and AUC of two classes', () => {
-  const { loss, accuracy, auc } = qualityOf({ values: Float64Array.of(0, 1, 2, 0, 0, 3, 1, 0), classes: 2, labels: [1, 0, 0, 1] })
+  const { loss, accuracy, auc } = measureQuality({ values: Float64Array.of(0, 1, 2, 0, 0, 3, 1, 0), classes: 2, labels: [1, 0, 0, 1] })
   const terms = [1, 2, -3, -1].map((margin) => Math.log(1 + Math.exp(-margin)))
   assert.ok(Math.abs(loss - terms.reduce((sum, term) => sum + term) / 4) < 1e-12)
   assert.is(accuracy, 0.5)
@@ -65,11 +65,11 @@ test('of more classes, the AUC is the mean of one against the rest, absent class
       labels.map((label) => label === wanted)
     )
   )
-  assert.ok(Math.abs(qualityOf({ values, classes: 3, labels }).auc! - (expected[0]! + expected[1]!) / 2) < 1e-12)
+  assert.ok(Math.abs(measureQuality({ values, classes: 3, labels }).auc! - (expected[0]! + expected[1]!) / 2) < 1e-12)
 })
 
 test('scores far apart neither overflow nor tie', () => {
-  const { loss, auc } = qualityOf({ values: Float64Array.of(0, 1000, 0, 900, 1000, 0), classes: 2, labels: [1, 0, 0] })
+  const { loss, auc } = measureQuality({ values: Float64Array.of(0, 1000, 0, 900, 1000, 0), classes: 2, labels: [1, 0, 0] })
   assert.is(loss, 300)
   assert.is(auc, 1)
 })
@@ -77,10 +77,10 @@ test('scores far apart neither overflow nor tie', () => {
 test('the best validation is the first of the best; those since are counted', () => {
   const of = (step: number, loss: number, accuracy: number, auc: number | null) => ({ step, loss, accuracy, auc })
   const validations = [of(1, 0.7, 0.5, null), of(2, 0.4, 0.6, 0.8), of(3, 0.5, 0.9, 0.8), of(4, 0.4, 0.9, 0.7)]
-  assert.equal(bestOf('loss', validations), { ...validations[1]!, since: 2 })
-  assert.equal(bestOf('accuracy', validations), { ...validations[2]!, since: 1 })
-  assert.equal(bestOf('auc', validations), { ...validations[1]!, since: 2 })
-  assert.is(bestOf('loss', []), undefined)
+  assert.equal(findBest('loss', validations), { ...validations[1]!, since: 2 })
+  assert.equal(findBest('accuracy', validations), { ...validations[2]!, since: 1 })
+  assert.equal(findBest('auc', validations), { ...validations[1]!, since: 2 })
+  assert.is(findBest('loss', []), undefined)
 })
 
 test.run()

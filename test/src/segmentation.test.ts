@@ -20,14 +20,14 @@ import {
   type TensorData,
   writeTensorFile
 } from '../../src'
-import { checkLabels } from '../../src/dataset'
-import { decodeMask, writeMask } from '../../src/masks'
-import { frozenModel } from '../../src/model-layers'
-import { imageSource, planNetwork } from '../../src/planning'
-import type { Setup } from '../../src/run-setup'
-import { openTensorFile } from '../../src/safetensors'
-import { withNetwork } from '../../src/session'
-import { centred } from '../../src/training/batches'
+import { checkLabels } from '../../src/images/dataset'
+import { decodeMask, writeMask } from '../../src/images/masks'
+import { frozenModel } from '../../src/model/model-layers'
+import { imageSource, planNetwork } from '../../src/plans/plan-network'
+import type { Setup } from '../../src/plans/setup'
+import { openTensorFile } from '../../src/weights/safetensors'
+import { withNetwork } from '../../src/running/running-network'
+import { centreCrop } from '../../src/training/batches'
 import { cropMask } from '../../src/training/crop-mask'
 import { countPixels, emptyConfusion, meanIntersectionOverUnion } from '../../src/training/segmentation-scores'
 import { propertyRuns } from '../property-runs'
@@ -333,7 +333,7 @@ test('the command predicts within its budget, and writes a TIFF in tiles', async
 /** What predict takes the best of, from a network that ends in the scores themselves. */
 const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' | 'strategy'>): Promise<Float64Array> => {
   const model: Model = { name: 'scores', layers: [...frozenModel(segmenting).layers, meanSquaredError] }
-  const picture = { pixels: Uint8Array.from({ length: 117 * 93 * 3 }, (_, index) => (index * 7919) % 251), height: 117, width: 93 }
+  const image = { pixels: Uint8Array.from({ length: 117 * 93 * 3 }, (_, index) => (index * 7919) % 251), height: 117, width: 93 }
   return valueOf(
     pipe(
       planNetwork({ model, device, threads: 1, input: [1, 3, 117, 93], ...decisions }, { kind: 'evaluate' }, imageSource),
@@ -349,8 +349,8 @@ const scoresOf = (device: 'cpu' | 'reference', decisions: Pick<Setup, 'budget' |
       TE.chain((planned) =>
         withNetwork({ planned, device, weights: at('w.safetensors'), seed: 0 }, (network) =>
           pipe(
-            network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...picture, channels: 3, ...centred(picture)(picture) }]),
-            TE.map(() => Float64Array.from(network.exchange.view('scores') as Float32Array))
+            network.step({ learningRate: 0, step: 0, seed: 0 }, [{ ...image, channels: 3, ...centreCrop(image)(image) }]),
+            TE.map(() => Float64Array.from(network.io.view('scores') as Float32Array))
           )
         )
       )

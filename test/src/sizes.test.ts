@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { formatBytes, formatMilliseconds, parseSize, parseSizeOrZero } from '../../src/sizes'
+import { parseSize, parseSizeOrZero } from '../../src/options/sizes'
+import { formatBytes, formatMilliseconds } from '../../src/text/format'
 
 const bytes = (value: number) => E.right({ kind: 'bytes', bytes: value })
 

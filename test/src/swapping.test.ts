@@ -43,7 +43,7 @@ test('a plan says what waits on the host, and its file does the same again', asy
 test('bench measures on the host what was planned, over a link that is as slow as asked for', async () => {
   const fast = await json('bench', ...net, ...swapping, '--steps', '1')
   assert.is(fast.predictedPeakHostBytes - fast.peakHostBytes < 4096 && fast.peakHostBytes <= fast.predictedPeakHostBytes, true)
-  const slow = await json('bench', ...net, ...swapping, '--steps', '1', '--link', '5MB/s', '--host-budget', '1GB')
+  const slow = await json('bench', ...net, ...swapping, '--steps', '1', '--host-bandwidth', '5MB/s', '--host-budget', '1GB')
   assert.ok(slow.peakHostBytes > 0)
   // Whatever the machine is busy with, the bytes cannot cross the link sooner.
   const seconds = (2 * slow.peakHostBytes) / 5e6
@@ -81,8 +81,8 @@ test('what is wrong is one sentence with its exit status', async () => {
       '1000'
     ],
     [2, /^--host-budget: "much" is not a size/, '--host-budget', 'much'],
-    [2, /^--link: "2GB" is not a rate: write 2GB\/s, or another size with \/s\.$/, '--link', '2GB'],
-    [2, /^--link: "20%\/s" is not a rate/, '--link', '20%/s'],
+    [2, /^--host-bandwidth: "2GB" is not a rate: write 2GB\/s, or another size with \/s\.$/, '--host-bandwidth', '2GB'],
+    [2, /^--host-bandwidth: "20%\/s" is not a rate/, '--host-bandwidth', '20%/s'],
     [2, /^residence: .* is not there yet before forward features\.0; it must be swapped out later\.$/, '--plan', early],
     [2, /^residence: there is no moment forward features\.99\.$/, '--plan', missing],
     [2, /mistyped\.json: residence\[0\]\.swapIn is 3, not a string\.$/, '--plan', mistyped]

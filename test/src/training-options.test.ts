@@ -2,12 +2,13 @@
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Dataset } from '../../src/dataset'
-import { augmenter, colourMatrix, parseColourJitter } from '../../src/training/augmentation'
-import { inBatches } from '../../src/training/batches'
-import { classCounts, parseClassWeights, rowWeights, weightsOfClasses } from '../../src/training/class-weights'
+import type { Dataset } from '../../src/images/dataset'
+import { createAugmenter, colourMatrix, parseColourJitter } from '../../src/training/augmentation'
+import { splitIntoBatches } from '../../src/training/batches'
+import { countClasses, parseClassWeights, rowWeights, resolveClassWeights } from '../../src/training/class-weights'
 import { parseGroup } from '../../src/training/parameter-groups'
-import { datasetsOf, parseFraction, splitDataset } from '../../src/training/validation-split'
+import { parseFraction } from '../../src/options/sizes'
+import { datasetsOf, splitDataset } from '../../src/training/validation-split'
 
 const rightOf = <A>(result: E.Either<unknown, A>): A => {
   if (E.isLeft(result)) throw new Error(JSON.stringify(result.left))
@@ -58,19 +59,19 @@ test('a share of each class is set aside, the same each time, another under anot
 
 test('folders of validation must be those of training, for classes are numbered by their names', () => {
   const named = (...names: readonly string[]): Dataset => ({ ...dataset(0, 1), names })
-  const result = datasetsOf({ dataset: named('cat', 'dog'), validation: named('cat', 'horse'), seed: 0 })
+  const result = datasetsOf({ dataset: named('cat', 'dog'), validation: named('cat', 'horse') }, 0)
   assert.match((result as E.Left<{ message: string }>).left.message, /^--validation has the folders cat, horse but --data has cat, dog/)
 })
 
 test('balanced weights are those of scikit-learn; row weights make the weighted mean of torch', () => {
   // sklearn.utils.class_weight.compute_class_weight('balanced', classes=[0, 1, 2], y=[0, 0, 0, 1, 1, 2])
-  assert.equal(rightOf(weightsOfClasses('balanced', classCounts(dataset(0, 0, 0, 1, 1, 2), 3))), [6 / 9, 1, 2])
-  assert.equal(rightOf(weightsOfClasses('balanced', classCounts(dataset(0, 0, 2), 3))), [0.75, 0, 1.5])
+  assert.equal(rightOf(resolveClassWeights('balanced', countClasses(dataset(0, 0, 0, 1, 1, 2), 3))), [6 / 9, 1, 2])
+  assert.equal(rightOf(resolveClassWeights('balanced', countClasses(dataset(0, 0, 2), 3))), [0.75, 0, 1.5])
   assert.match(
-    (weightsOfClasses([1, 2], [1, 1, 1]) as E.Left<{ message: string }>).left.message,
+    (resolveClassWeights([1, 2], [1, 1, 1]) as E.Left<{ message: string }>).left.message,
     /gives 2 weights but the model has 3 classes/
   )
-  assert.match((weightsOfClasses([0, 0], [1, 1]) as E.Left<{ message: string }>).left.message, /are all 0/)
+  assert.match((resolveClassWeights([0, 0], [1, 1]) as E.Left<{ message: string }>).left.message, /are all 0/)
   const [weights, labels, losses] = [
     [1, 3],
     [0, 1, 1, 0],
@@ -111,18 +112,18 @@ test('colour maps: brightness, contrast about mid-grey, saturation towards grey,
 test('turns and colours are drawn from the seed and the step alone, over all they may be', () => {
   const jitter = { brightness: 0.2, contrast: 0.2, saturation: 0.2, hue: 0.1 }
   const options = { seed: 3, batch: 4, rotate: true, colourJitter: jitter }
-  const draws = augmenter(options)
+  const draws = createAugmenter(options)
   const many = Array.from({ length: 20 }, (_, step) => draws(step)).flat()
   assert.equal([...new Set(many.map(({ quarterTurns }) => quarterTurns))].sort(), [0, 1, 2, 3])
   assert.is(new Set(many.map(({ colour }) => String(colour))).size, 80)
-  assert.equal(augmenter(options)(7), draws(7))
-  assert.equal(augmenter({ ...options, rotate: false, colourJitter: undefined })(7), new Array(4).fill({ quarterTurns: 0 }))
+  assert.equal(createAugmenter(options)(7), draws(7))
+  assert.equal(createAugmenter({ ...options, rotate: false, colourJitter: undefined })(7), new Array(4).fill({ quarterTurns: 0 }))
 })
 
 test('the last batch is filled up with its last example', () => {
   const { examples } = dataset(0, 1, 0, 1, 0)
   assert.equal(
-    inBatches(examples, 2).map((batch) => batch.map(({ path }) => path[0])),
+    splitIntoBatches(examples, 2).map((batch) => batch.map(({ path }) => path[0])),
     [
       ['0', '1'],
       ['2', '3'],

@@ -3,8 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Dataset, readDataset } from '../../src/dataset'
-import { type TrainOptions, train } from '../../src/train'
+import type { Dataset } from '../../src/images/dataset'
+import { readDataset } from '../../src/images/read-dataset'
+import { type TrainOptions, train } from '../../src'
 import type { Validation } from '../../src/training/best'
 import { runScript } from './command-line'
 import { compiledCommand } from './compiled-command'
@@ -30,12 +31,9 @@ const options = (): TrainOptions => ({
   device: 'reference',
   threads: 1,
   strategy: 'plain',
-  dataset,
-  optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 },
-  learningRate: 0.05,
-  schedule: { kind: 'constant' },
+  data: dataset,
+  lr: 0.05,
   seed: 3,
-  flip: false,
   steps: 6
 })
 
@@ -62,8 +60,8 @@ test('two micro-batches of two make the update of one batch of four', async () =
 
 test('gradients are clipped to the norm that was asked for, and their norm before is told', async () => {
   const metrics = at('clipped.jsonl')
-  const changes: Partial<TrainOptions> = { optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 }, learningRate: 1, steps: 1 }
-  const [before, free] = [await trained({ ...changes, learningRate: 1e-300 }), await trained(changes)]
+  const changes: Partial<TrainOptions> = { momentum: 0, lr: 1, steps: 1 }
+  const [before, free] = [await trained({ ...changes, lr: 1e-300 }), await trained(changes)]
   const clipped = await trained({ ...changes, clipNorm: 0.25, metrics })
   const distance = (a: Weights): number =>
     Math.sqrt([...a].reduce((sum, [name, values]) => sum + values.reduce((s, v, i) => s + (v - before.get(name)![i]!) ** 2, 0), 0))
@@ -74,11 +72,11 @@ test('gradients are clipped to the norm that was asked for, and their norm befor
 })
 
 test('frozen parameters stay as they are; groups have rates of their own', async () => {
-  const start = await trained({ learningRate: 1e-300, steps: 1, freeze: ['0'] })
+  const start = await trained({ lr: 1e-300, steps: 1, freeze: ['0'] })
   const frozen = differences(start, await trained({ freeze: ['0'] }))
   assert.equal([frozen.get('0.weight'), frozen.get('0.bias')], [0, 0])
   assert.ok(frozen.get('4.weight')! > 1e-3)
-  const grouped = differences(start, await trained({ group: [{ prefix: '4', rate: 1e-300 }] }))
+  const grouped = differences(start, await trained({ paramGroup: [{ prefix: '4', rate: 1e-300 }] }))
   assert.ok(grouped.get('4.weight')! < 1e-200 && grouped.get('0.weight')! > 1e-4)
   assert.match((await failureOf(train({ ...options(), freeze: ['nowhere'] }))).message, /nowhere/)
 })
@@ -86,14 +84,14 @@ test('frozen parameters stay as they are; groups have rates of their own', async
 test('class weights are those of a dataset in which the heavier class stands more often', async () => {
   const [light, heavy] = [dataset.examples[0]!, dataset.examples.at(-1)!]
   const of = (...examples: Dataset['examples'][number][]): Dataset => ({ ...dataset, examples })
-  const weighted = await trained({ dataset: of(light, heavy), classWeights: [1, 3], steps: 4 })
-  const repeated = await trained({ dataset: of(light, heavy, heavy, heavy), input: [4, 3, 24, 40], steps: 4 })
+  const weighted = await trained({ data: of(light, heavy), classWeights: [1, 3], steps: 4 })
+  const repeated = await trained({ data: of(light, heavy, heavy, heavy), input: [4, 3, 24, 40], steps: 4 })
   assert.ok(largest(differences(weighted, repeated)) < 1e-12)
   const classWeights = [1, 3]
   const parts = await trained({ classWeights, accumulate: 2 })
   assert.ok(largest(differences(parts, await trained({ classWeights, input: [4, 3, 24, 40] }))) < 1e-12)
-  const even = await trained({ dataset: of(light, heavy), classWeights: 'balanced', steps: 4 })
-  assert.ok(largest(differences(even, await trained({ dataset: of(light, heavy), steps: 4 }))) < 1e-12)
+  const even = await trained({ data: of(light, heavy), classWeights: 'balanced', steps: 4 })
+  assert.ok(largest(differences(even, await trained({ data: of(light, heavy), steps: 4 }))) < 1e-12)
 })
 
 test('turns and colours change what is learnt, alike each time', async () => {
@@ -109,7 +107,7 @@ test('turns and colours change what is learnt, alike each time', async () => {
 test('a validation is of the middle of every image, the last batch filled up; the best weights are kept', async () => {
   const validations: Validation[] = []
   const [best, save] = [at('best'), at('last')]
-  const changes: Partial<TrainOptions> = { validation: 0.25, validateEvery: 2, steps: 7, learningRate: 0.4, best, save }
+  const changes: Partial<TrainOptions> = { validation: 0.25, validateEvery: 2, steps: 7, lr: 0.4, best, save }
   const report = await valueOf(train({ ...options(), ...changes, onValidation: (validation) => validations.push(validation) }))
   assert.equal(
     validations.map(({ step }) => step),
@@ -122,21 +120,17 @@ test('a validation is of the middle of every image, the last batch filled up; th
   const again = at('again')
   await valueOf(train({ ...options(), ...changes, best: at('unused'), save: again, steps: lowest.step }))
   assert.is(largest(differences(await weightsOf(best), await weightsOf(again))), 0)
-  const whole = await valueOf(
-    train({ ...options(), weights: again, steps: 1, learningRate: 1e-300, validation: dataset, input: [8, 3, 24, 40] })
-  )
-  const padded = await valueOf(
-    train({ ...options(), weights: again, steps: 1, learningRate: 1e-300, validation: dataset, input: [3, 3, 24, 40] })
-  )
-  assert.ok(Math.abs(whole.validations[0]!.loss - padded.validations[0]!.loss) < 1e-12)
+  const whole = await valueOf(train({ ...options(), weights: again, steps: 1, lr: 1e-300, validation: dataset, input: [8, 3, 24, 40] }))
+  const padded = await valueOf(train({ ...options(), weights: again, steps: 1, lr: 1e-300, validation: dataset, input: [3, 3, 24, 40] }))
+  assert.ok(Math.abs(whole.validations![0]!.loss - padded.validations![0]!.loss) < 1e-12)
   // One step of all images has the loss that validation found.
-  assert.ok(Math.abs(whole.loss[0]! - whole.validations[0]!.loss) < 1e-12)
-  assert.is(whole.validations[0]!.accuracy, padded.validations[0]!.accuracy)
+  assert.ok(Math.abs(whole.loss[0]! - whole.validations![0]!.loss) < 1e-12)
+  assert.is(whole.validations![0]!.accuracy, padded.validations![0]!.accuracy)
 })
 
 test('training stops after so many validations without a better one', async () => {
   const notices: string[] = []
-  const changes: Partial<TrainOptions> = { validation: 0.25, validateEvery: 1, steps: 50, learningRate: 1e-300, earlyStop: 3 }
+  const changes: Partial<TrainOptions> = { validation: 0.25, validateEvery: 1, steps: 50, lr: 1e-300, earlyStop: 3 }
   const report = await valueOf(train({ ...options(), ...changes, onNotice: (sentence) => notices.push(sentence) }))
   assert.is(report.steps, 4)
   assert.equal([report.best!.step, report.best!.since], [1, 3])
@@ -147,13 +141,13 @@ test('data of one class are a warning, not an error', async () => {
   const notices: string[] = []
   const one = { ...dataset, examples: dataset.examples.slice(0, 4) }
   const report = await valueOf(
-    train({ ...options(), dataset: one, validation: one, steps: 1, onNotice: (sentence) => notices.push(sentence) })
+    train({ ...options(), data: one, validation: one, steps: 1, onNotice: (sentence) => notices.push(sentence) })
   )
   assert.equal(notices, [
     'all 4 training images are of class 0: nothing can be told apart',
     'all 4 validation images are of class 0: there is no AUC'
   ])
-  assert.is(report.validations[0]!.auc, null)
+  assert.is(report.validations![0]!.auc, null)
 })
 
 test('the command has it all, plan and bench know what changes bytes', async () => {
@@ -175,7 +169,7 @@ test('the command has it all, plan and bench know what changes bytes', async () 
   const report = await run(
     ...['train', model, '--data', at('images'), '--epochs', '3', '--validation', at('more/validation.csv'), '--best-by', 'auc'],
     ...['--early-stop', '9', '--class-weights', 'balanced', '--flip', '--rotate', '--colour-jitter', '0.1,0.1,0.1,0.02', '--warmup', '2'],
-    ...['--schedule', 'cosine', '--group', '5.bias:rate=2,decay=0', ...update, ...files]
+    ...['--schedule', 'cosine', '--param-group', '5.bias:rate=2,decay=0', ...update, ...files]
   )
   // Eight images, four an update.
   assert.is(report.steps, 6)

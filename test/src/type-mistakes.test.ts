@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { plan } from '../../src/library/plan'
+import { plan } from '../../src/commands/plan'
 import { root } from './command-line'
 
 mkdirSync(join(root, 'out'), { recursive: true })

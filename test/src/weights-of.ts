@@ -1,4 +1,4 @@
-import { openTensorFile, readTensor } from '../../src/safetensors'
+import { openTensorFile, readTensor } from '../../src/weights/safetensors'
 import { valueOf } from './outcome'
 
 export type Weights = ReadonlyMap<string, Float64Array>

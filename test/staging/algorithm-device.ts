@@ -1,5 +1,5 @@
 import { isConvolution, layoutCode, referenceModel, type ConvolutionKernel, type DeviceModel } from '../../staging'
-import { cudnnAlgorithm } from '../../staging/algorithms'
+import { cudnnAlgorithm } from '../../staging/devices/algorithms'
 
 /** cuDNN's numbers by kind of convolution; the share of algorithm 0's time; bytes of scratch, in any case and an output element. */
 const choices = [

@@ -18,8 +18,8 @@ import {
   type Staged,
   type StageRequest
 } from '../../staging'
-import { withFastestFirst } from '../../staging/algorithms'
-import { refusedBytes } from '../../staging/device-model'
+import { withFastestFirst } from '../../staging/devices/algorithms'
+import { refusedBytes } from '../../staging/devices/device-model'
 import { algorithmDevice, nhwc } from './algorithm-device'
 import { drawsOf, netKind, randomNet } from './random-nets'
 import { must } from '../golden/execute'
@@ -45,7 +45,7 @@ const algorithms = (plan: Staged): readonly number[] =>
 
 const unlimited = staged()
 const budgets = [0.1, 0.25, 0.6].map((share) => Math.floor(share * unlimited.plan.predicted.peakDeviceBytes))
-const plans = budgets.map((budget) => staged({ budget }))
+const plans = budgets.map((budget) => staged({ budget: { bytes: budget } }))
 
 test('without a limit every convolution takes the fastest algorithm, whatever its scratch', () => {
   assert.equal(algorithms(unlimited), [16 + 3, 16 + 5, 16 + 6])
@@ -126,7 +126,7 @@ test('Programs with channels innermost are proven, whole and in tiles, and tiles
     fc.property(fc.nat({ max: 2 ** 31 - 1 }), fc.double({ min: 0.3, max: 1.1, noNaN: true }), (seed, share) => {
       const request = { ...base, ...randomNet(drawsOf(seed), netKind(seed)) }
       const { plan } = must(stage({ ...request, strategy: 'plain' }))
-      const tight = stage({ ...request, strategy: 'sft', budget: Math.floor(share * plan.predicted.peakDeviceBytes) })
+      const tight = stage({ ...request, strategy: 'sft', budget: { bytes: Math.floor(share * plan.predicted.peakDeviceBytes) } })
       if (E.isLeft(tight)) return
       const { program } = tight.right
       must(verify(program))

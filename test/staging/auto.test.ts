@@ -1,3 +1,4 @@
+import { createPlan } from '../../staging/plans/plan'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
@@ -14,8 +15,8 @@ import {
   type StageRequest,
   type StrategyName
 } from '../../staging'
-import { segmentEstimator } from '../../staging/lowering/estimate'
-import { asWritten } from '../../staging/order'
+import { segmentEstimator } from '../../staging/lowering/cost/estimate'
+import { sourceOrder } from '../../staging/graph/order'
 import { candidateOf } from '../../staging/search'
 import { propertyRuns } from '../property-runs'
 import { algorithmDevice } from './algorithm-device'
@@ -55,14 +56,14 @@ const randomCase = (seed: number, net = randomNet(drawsOf(seed), netKind(seed)) 
     objective,
     source: seed % 3 === 0 ? { kind: 'float' } : source,
     // With room on the host auto swaps too, as the strategies do that swap.
-    hostBudget: 2 ** 40
+    hostBudget: { bytes: 2 ** 40 }
   }
   return (strategy: StrategyName, budget?: number, hostBudget?: number) =>
     stage({
       ...request,
       strategy,
-      ...(budget === undefined ? {} : { budget }),
-      ...(hostBudget === undefined ? {} : { hostBudget })
+      ...(budget === undefined ? {} : { budget: { bytes: budget } }),
+      ...(hostBudget === undefined ? {} : { hostBudget: { bytes: hostBudget } })
     } as StageRequest)
 }
 
@@ -229,7 +230,7 @@ test("segments' estimated times add up to what the simulator says, but for what 
       const common = [1, 2, 3].map(() => {
         const segments = randomSegments(draw, built.right)
         const estimated = segments.reduce((sum, segment) => sum + estimate(segment)!.nanoseconds(), 0)
-        return Math.round(1e6 * candidateOf(lowering, asWritten(built.right), segments).milliseconds()) - estimated
+        return Math.round(1e6 * candidateOf(lowering, createPlan(sourceOrder(built.right), segments)).milliseconds()) - estimated
       })
       assert.ok(common[0]! > 0)
       assert.equal(common, [common[0], common[0], common[0]])
@@ -246,7 +247,7 @@ test('auto says its name, and what is kept of a plan says the rest', () => {
     strategy: 'auto',
     objective: training,
     source,
-    budget: 90e6
+    budget: { bytes: 90e6 }
   })
   assert.ok(isRight(staged) && staged.right.plan.strategy === 'auto' && staged.right.plan.segments.length > 1)
 })

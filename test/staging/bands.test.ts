@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, model, relu } from '../../dsl'
 import { referenceModel, stage, verify, type Segment, type Staged, type StageRequest } from '../../staging'
-import type { LinkRates } from '../../staging/device-model'
+import type { LinkRates } from '../../staging/devices/device-model'
 
 const net = model({
   name: 'rows',
@@ -59,7 +59,13 @@ test('sft-offload lets bands pass beside computing where that is faster', () => 
   const deep = model({ name: 'deep', layers: [...normalised(), ...normalised(), ...normalised(), globalAvgPool, linear({ out: 2 })] })
   const activation = 4 * 8 * 96 * 64
   const planOn = (device: StageRequest['device']) => {
-    const { plan } = staged({ model: deep, strategy: 'sft-offload', budget: activation, hostBudget: Infinity, device })
+    const { plan } = staged({
+      model: deep,
+      strategy: 'sft-offload',
+      budget: { bytes: activation },
+      hostBudget: { bytes: Infinity },
+      device
+    })
     assert.ok(plan.segments.some(({ streams }) => streams !== undefined))
     return { loads: plan.segments.some(({ loadsAhead }) => loadsAhead), milliseconds: plan.predicted.stepMilliseconds }
   }

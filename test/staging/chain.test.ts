@@ -1,4 +1,4 @@
-/** Paper 004: chains, their bound, schedules and strategies, against an oracle that tries everything. */
+/** Beaumont 2020 (docs/papers.md): chains, their bound, schedules and strategies, against an oracle that tries everything. */
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'

@@ -1,16 +1,17 @@
-/** Paper 003: Algorithm 1's order, what is offloaded, and workspaces by what is free. */
+/** Yang 2020 (docs/papers.md): Algorithm 1's order, what is offloaded, and workspaces by what is free. */
+import { createPlan } from '../../staging/plans/plan'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, parallel, relu, residual } from '../../dsl'
 import { builtIn } from '../../models'
 import { buildGraph, isConvolution, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
-import type { Graph } from '../../staging/graph'
-import type { Lowering } from '../../staging/lowering/create-context'
-import { timelineOf } from '../../staging/lowering/timeline'
-import { asWritten, depthFirst, inOrder, type Order } from '../../staging/order'
+import type { Graph } from '../../staging/graph/graph'
+import type { Lowering } from '../../staging/lowering/segment/create-scope'
+import { timelineOf } from '../../staging/lowering/cost/timeline'
+import { sourceOrder, depthFirst, inOrder, type Order } from '../../staging/graph/order'
 import { candidateOf, type Candidate } from '../../staging/search'
-import { withFastestFirst } from '../../staging/algorithms'
+import { withFastestFirst } from '../../staging/devices/algorithms'
 import { workspacesWithin } from '../../staging/strategies/free-workspace'
 import { dymem } from '../../staging/strategies/dymem'
 import { wholeGraph } from '../../staging/strategies/plain'
@@ -30,7 +31,7 @@ const leastOf = (written: Lowering, order: Order): Candidate => {
   if (dymem.kind !== 'swapping') throw new Error('dymem swaps')
   const [least] = [...dymem.all(searchIn(written, order))].sort((a, b) => a.deviceBytes - b.deviceBytes)
   const { segments, residence } = least!.decisions()
-  return candidateOf(written, order, segments, residence)
+  return candidateOf(written, createPlan(order, segments, { residence }))
 }
 
 /** All branches one layer further at a time. */
@@ -53,23 +54,23 @@ test('one branch to its end before the next: models and random nets are written 
       return must(buildGraph(net, input))
     })
   ]
-  assert.ok(graphs.filter((graph) => breadthFirst(graph).join() !== asWritten(graph).join()).length > 10)
-  for (const graph of graphs) assert.equal(depthFirst(graph), asWritten(graph), graph.model)
+  assert.ok(graphs.filter((graph) => breadthFirst(graph).join() !== sourceOrder(graph).join()).length > 10)
+  for (const graph of graphs) assert.equal(depthFirst(graph), sourceOrder(graph), graph.model)
 })
 
 test('depth first needs less than breadth first, forward alone and with what Dymem moves', () => {
   const graph = must(buildGraph(branching, [1, 3, 64, 64]))
   const wide = inOrder(graph, breadthFirst(graph))
   const order = depthFirst(wide)
-  assert.not.equal(order, asWritten(wide))
+  assert.not.equal(order, sourceOrder(wide))
   const names = ({ nodes }: Graph): readonly string[] => nodes.map(({ name }) => name)
   assert.equal(names(inOrder(wide, order)), names(graph))
 
   const forward: Lowering = { ...base, graph: wide, objective: { kind: 'evaluate' } }
-  const [deep, broad] = [order, asWritten(wide)].map((one) => candidateOf(forward, one, wholeGraph(wide)))
+  const [deep, broad] = [order, sourceOrder(wide)].map((one) => candidateOf(forward, createPlan(one, wholeGraph(wide))))
   assert.ok(deep!.liveBytes() < 0.8 * broad!.liveBytes(), `${deep!.liveBytes()} and ${broad!.liveBytes()}`)
 
-  const [swapped, moved] = [order, asWritten(wide)].map((one) => leastOf({ ...base, graph: wide }, one))
+  const [swapped, moved] = [order, sourceOrder(wide)].map((one) => leastOf({ ...base, graph: wide }, one))
   assert.ok(swapped!.liveBytes() < moved!.liveBytes(), `${swapped!.liveBytes()} and ${moved!.liveBytes()}`)
   for (const { program } of [swapped!, moved!]) must(verify(program()))
 })
@@ -91,13 +92,13 @@ test('each convolution takes the workspace that is free where it runs', () => {
   const { smallestFeasibleBudgetBytes: least } = E.match(
     (error: { readonly smallestFeasibleBudgetBytes?: number }) => error,
     () => ({ smallestFeasibleBudgetBytes: 0 })
-  )(stage({ ...wanted, budget: 4096 }))
+  )(stage({ ...wanted, budget: { bytes: 4096 } }))
   const most = must(stage(wanted))
   const algorithmOf = ({ segments }: Staged['plan']): readonly (number | undefined)[] => segments.map(({ workspace }) => workspace)
   assert.is(new Set(algorithmOf(most.plan)).size, 1)
 
   const budgets = [0, 0.15, 0.3, 0.5, 0.75].map((share) => Math.floor(least! + share * (most.program.peakBytes - least!)))
-  const plans = budgets.map((budget) => must(stage({ ...wanted, budget })))
+  const plans = budgets.map((budget) => must(stage({ ...wanted, budget: { bytes: budget } })))
   for (const { program, plan } of plans) {
     must(verify(program))
     const limit = Math.max(...plan.segments.map(({ workspace = 0 }) => workspace))
@@ -111,9 +112,11 @@ test('each convolution takes the workspace that is free where it runs', () => {
     const uniform = algorithmOf(plan).map((workspace) =>
       candidateOf(
         lowering,
-        plan.order,
-        wholeGraph(graph).map((segment) => ({ ...segment, ...(workspace !== undefined && { workspace }) })),
-        plan.residence
+        createPlan(
+          plan.order,
+          wholeGraph(graph).map((segment) => ({ ...segment, ...(workspace !== undefined && { workspace }) })),
+          { residence: plan.residence }
+        )
       )
     )
     const fitting = uniform.filter((one) => one.peakBytes() <= program.peakBytes)
@@ -126,9 +129,9 @@ test('Programs with a workspace by layer are proven on random nets', () => {
   for (let seed = 0; seed < 24; seed++) {
     const request: StageRequest = { ...wanted, ...randomNet(drawsOf(seed), netKind(seed)) }
     const most = must(stage(request)).program.peakBytes
-    const refused = stage({ ...request, budget: 1024 })
+    const refused = stage({ ...request, budget: { bytes: 1024 } })
     const least = E.isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : most
-    const { plan, program } = must(stage({ ...request, budget: Math.floor(least + ((seed % 4) * (most - least)) / 4) }))
+    const { plan, program } = must(stage({ ...request, budget: { bytes: Math.floor(least + ((seed % 4) * (most - least)) / 4) } }))
     must(verify(program))
     differing += Number(new Set(plan.segments.map(({ workspace }) => workspace)).size > 1)
   }
@@ -144,7 +147,7 @@ test('segments for workspaces take next to nothing of their own', () => {
     assert.ok(cut.length > 5, `${name}: ${cut.length}`)
     const alike = cut.map((segment) => ({ ...segment, workspace: 0 }))
     const whole = wholeGraph(graph).map((segment) => ({ ...segment, workspace: 0 }))
-    const [apart, together] = [alike, whole].map((segments) => candidateOf(lowering, asWritten(graph), segments))
+    const [apart, together] = [alike, whole].map((segments) => candidateOf(lowering, createPlan(sourceOrder(graph), segments)))
     // Boundaries keep a shortcut's gradient apart.
     assert.ok(apart!.liveBytes() <= 1.005 * together!.liveBytes(), `${name}: ${apart!.liveBytes()} and ${together!.liveBytes()}`)
     assert.ok(apart!.milliseconds() <= 1.001 * together!.milliseconds(), name)

@@ -5,7 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
 import { stage, type StageRequest, type StrategyName } from '../../staging'
-import { type DescribedDevice, decodeDeviceFile, fileModel } from '../../staging/file-model'
+import { type DescribedDevice, decodeDeviceFile, fileModel } from '../../staging/devices/file-model'
 
 const must = <L, A>(result: E.Either<L, A>): A => {
   if (E.isLeft(result)) throw new Error(JSON.stringify(result.left))
@@ -21,7 +21,7 @@ const request = (model: string, strategy: StrategyName, budget: number): StageRe
   input: [8, 3, 512, 512],
   device: fileModel(v100, 'float32'),
   strategy,
-  budget,
+  budget: { bytes: budget },
   objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
   source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
 })

@@ -1,6 +1,6 @@
 // Changes to Programs, for tests that break sound ones.
 import type { Kernel } from '../../staging'
-import type { Address, Instruction, Program, Section } from '../../staging/program'
+import type { Address, Instruction, Program, Section } from '../../staging/program/program'
 
 type Path = readonly number[]
 type Launch = Extract<Instruction, { readonly kind: 'launch' }>

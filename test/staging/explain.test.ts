@@ -1,3 +1,4 @@
+import { createPlan } from '../../staging/plans/plan'
 import fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/Either'
 import { test } from 'uvu'
@@ -15,12 +16,14 @@ const common = {
   source: { kind: 'image', mean: [0, 0, 0, 0], deviation: [1, 1, 1, 1] }
 } as const
 
+const presentBytes = 2_000_000
+
 const request: StageRequest = {
   ...common,
   model: model({ name: 'net', layers: convolutions }),
   input: [1, 3, 256, 192],
   strategy: 'auto',
-  budget: 2_000_000
+  budget: { bytes: presentBytes }
 }
 
 const explained = (wanted: StageRequest): Explanation => {
@@ -58,12 +61,12 @@ test('more memory buys what is said, and less costs what is said', () => {
   assert.ok(larger.length > 1 && smaller !== undefined)
   let before = plan.predicted.stepMilliseconds
   for (const { budgetBytes, peakDeviceBytes, stepMilliseconds, differenceMilliseconds } of [...larger, smaller!]) {
-    const staged = stage({ ...request, budget: budgetBytes })
+    const staged = stage({ ...request, budget: { bytes: budgetBytes } })
     if (isLeft(staged)) throw new Error(staged.left.message)
     assert.is(staged.right.plan.predicted.stepMilliseconds, stepMilliseconds)
     assert.is(staged.right.plan.predicted.peakDeviceBytes, peakDeviceBytes)
     assert.is(stepMilliseconds - plan.predicted.stepMilliseconds, differenceMilliseconds)
-    if (budgetBytes > request.budget!) {
+    if (budgetBytes > presentBytes) {
       assert.ok(stepMilliseconds < before)
       before = stepMilliseconds
     }
@@ -85,14 +88,14 @@ test("a decision's cost is what the simulator says of the plan with it and with 
         const wanted: StageRequest = { ...accumulating, ...randomNet(drawsOf(seed), netKind(seed)), strategy }
         const plain = stage({ ...wanted, strategy: 'plain' })
         if (isLeft(plain)) throw new Error(plain.left.message)
-        const result = explain({ ...wanted, budget: Math.floor(share * plain.right.program.peakBytes) })
+        const result = explain({ ...wanted, budget: { bytes: Math.floor(share * plain.right.program.peakBytes) } })
         if (isLeft(result)) return
         const { plan, graph, segments, live, liveBytes, waitingMilliseconds } = result.right
         assert.ok(liveBytes <= plan.predicted.peakDeviceBytes && live.length > 0)
         const whole = ({ repeats: _, ...segment }: Segment): Segment => ({ ...segment, grid: untiled, recompute: false, reorder: 'once' })
         const millisecondsWith = (index: number): number => {
           const changed = plan.segments.map((segment, at) => (at === index ? whole(segment) : segment))
-          return candidateOf({ ...accumulating, graph }, plan.order, changed).milliseconds()
+          return candidateOf({ ...accumulating, graph }, createPlan(plan.order, changed)).milliseconds()
         }
         segments.forEach((segment, index) => {
           const { milliseconds, wholeMilliseconds, recomputationMilliseconds, haloMilliseconds, tileMilliseconds } = segment
@@ -109,7 +112,7 @@ test("a decision's cost is what the simulator says of the plan with it and with 
 })
 
 test('a budget that nothing fits is refused as in staging', () => {
-  const [explanation, staged] = [explain({ ...request, budget: 4096 }), stage({ ...request, budget: 4096 })]
+  const [explanation, staged] = [explain({ ...request, budget: { bytes: 4096 } }), stage({ ...request, budget: { bytes: 4096 } })]
   assert.ok(isLeft(explanation) && isLeft(staged))
   assert.equal(explanation, staged)
 })

@@ -8,13 +8,13 @@ import {
   layoutCode,
   profiled,
   stage,
-  turnedAlgorithm,
+  rotated180Algorithm,
   verify,
   type ConvolutionKernel,
   type DeviceModel
 } from '../../staging'
-import { isTurned, withExactKernels, withFastestFirst } from '../../staging/algorithms'
-import { gpuModel, representative } from '../../staging/gpu-model'
+import { isRotated180, withExactKernels, withFastestFirst } from '../../staging/devices/algorithms'
+import { gpuModel, representative } from '../../staging/devices/gpu-model'
 import { gpuDouble } from './gpu-answers'
 import { must } from '../golden/execute'
 
@@ -90,7 +90,7 @@ test("planning VGG-16 at 4096x4096 asks a GPU some thousand questions, and takes
       input: [1, 3, 4096, 4096],
       device: gpuModel(answers, { threads: 1, linkBytesPerSecond }),
       strategy: 'auto',
-      budget: 11 * 2 ** 30,
+      budget: { bytes: 11 * 2 ** 30 },
       objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0.9, weightDecay: 0 } },
       source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
     })
@@ -154,7 +154,7 @@ test('a convolution of what is pooled to one pixel reads channels innermost, whe
 
 test('turned weights are taken where a measurement says so, and nowhere else', () => {
   const { answers } = gpuDouble()
-  const turned = (n: number) => ({ algorithm: turnedAlgorithm(n), scratchBytes: 2 ** 20 })
+  const turned = (n: number) => ({ algorithm: rotated180Algorithm(n), scratchBytes: 2 ** 20 })
   const model = gpuModel(
     { ...answers, algorithms: (kernel) => [turned(1), ...answers.algorithms(kernel), turned(7)] },
     { threads: 1, linkBytesPerSecond }
@@ -163,15 +163,15 @@ test('turned weights are taken where a measurement says so, and nowhere else', (
   const kernel: ConvolutionKernel = { ...fields, kind: 'convolutionBackwardData', strideHeight: 1, strideWidth: 1 }
   const order = (device: DeviceModel): readonly number[] => withFastestFirst(device).algorithms!(kernel).map(({ algorithm }) => algorithm)
   const unmeasured = order(model)
-  assert.equal(unmeasured.slice(-3), [0, turnedAlgorithm(1), turnedAlgorithm(7)])
+  assert.equal(unmeasured.slice(-3), [0, rotated180Algorithm(1), rotated180Algorithm(7)])
   const kernels = unmeasured.map((algorithm) => ({
     kernel: { ...kernel, algorithm },
-    milliseconds: algorithm === turnedAlgorithm(7) ? 1 : 2
+    milliseconds: algorithm === rotated180Algorithm(7) ? 1 : 2
   }))
-  assert.is(order(profiled(model, { kernels, linkBytesPerSecond }))[0], turnedAlgorithm(7))
+  assert.is(order(profiled(model, { kernels, linkBytesPerSecond }))[0], rotated180Algorithm(7))
   assert.equal(
-    order(withExactKernels(model)).filter((algorithm) => isTurned({ algorithm, scratchBytes: 0 })),
-    [turnedAlgorithm(1)]
+    order(withExactKernels(model)).filter((algorithm) => isRotated180({ algorithm, scratchBytes: 0 })),
+    [rotated180Algorithm(1)]
   )
 })
 

@@ -4,11 +4,11 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtIn } from '../../models'
 import { buildGraph, fusedTiledAxes, referenceModel, type Graph, type Objective } from '../../staging'
-import type { Source } from '../../staging/lowering/context'
-import { segmentEstimator } from '../../staging/lowering/estimate'
-import { createContext } from '../../staging/lowering/create-context'
-import { createPool } from '../../staging/lowering/emitter'
-import { structuralHashes } from '../../staging/lowering/structural-hash'
+import type { Source } from '../../staging/lowering/scope/scope'
+import { segmentEstimator } from '../../staging/lowering/cost/estimate'
+import { createModelScope } from '../../staging/lowering/segment/create-scope'
+import { createPool } from '../../staging/lowering/ir/builder'
+import { structuralHashes } from '../../staging/lowering/cost/structural-hash'
 import { propertyRuns } from '../property-runs'
 import { drawsOf } from './random-nets'
 
@@ -34,7 +34,7 @@ test('segments that are alike are estimated as each would be by itself', () => {
     fc.property(fc.nat({ max: 2 ** 31 - 1 }), fc.constantFrom(...graphs), fc.constantFrom(...objectives), (seed, graph, objective) => {
       const draw = drawsOf(seed)
       const lowering = { graph, device: referenceModel('float32'), objective, source: image }
-      const likeness = structuralHashes(createContext(lowering, createPool()))
+      const likeness = structuralHashes(createModelScope(lowering, createPool()))
       const estimate = segmentEstimator(lowering)
       const length = draw(1, 14)
       const spans = Array.from({ length: graph.nodes.length - length + 1 }, (_, from) => ({ from, to: from + length }))

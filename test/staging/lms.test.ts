@@ -1,15 +1,16 @@
-/** Paper 001: what each of TFLMS's three parameters changes, and which checkpoints the hybrid computes from. */
+/** Imai 2019 (docs/papers.md): what each of TFLMS's three parameters changes, and which checkpoints the hybrid computes from. */
+import { createPlan } from '../../staging/plans/plan'
 import * as E from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { batchNorm, conv2d, globalAvgPool, linear, maxPool2d, model, parallel, relu } from '../../dsl'
 import { builtIn } from '../../models'
 import { buildGraph, referenceModel, stage, verify, type Staged, type StageRequest } from '../../staging'
-import type { Lowering } from '../../staging/lowering/create-context'
-import { timelineOf } from '../../staging/lowering/timeline'
-import { asWritten } from '../../staging/order'
+import type { Lowering } from '../../staging/lowering/segment/create-scope'
+import { timelineOf } from '../../staging/lowering/cost/timeline'
+import { sourceOrder } from '../../staging/graph/order'
 import { candidateOf, type Candidate } from '../../staging/search'
-import { peakOf, residenceOf, type Stay } from '../../staging/strategies/host-stays'
+import { peakOf, createSwapSchedule, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lmsSchedules, lmsStays, type LmsParameters } from '../../staging/strategies/lms'
 import { wholeGraph } from '../../staging/strategies/plain'
 import { must } from '../golden/execute'
@@ -30,8 +31,9 @@ const graph = must(buildGraph(network, input))
 const lowering: Lowering = { ...base, graph }
 const whole = wholeGraph(graph)
 const timeline = timelineOf(lowering, whole)
-const lowered = (stays: readonly Stay[]): Candidate => candidateOf(lowering, asWritten(graph), whole, residenceOf(timeline, stays))
-const stays = (parameters: Partial<LmsParameters>): readonly Stay[] =>
+const lowered = (stays: readonly StageInterval[]): Candidate =>
+  candidateOf(lowering, createPlan(sourceOrder(graph), whole, { residence: createSwapSchedule(timeline, stays) }))
+const stays = (parameters: Partial<LmsParameters>): readonly StageInterval[] =>
   lmsStays(timeline, { swapoutThreshold: 2, swapinAhead: 0, swapinGroupby: Infinity, ...parameters })
 const copies = (candidate: Candidate, engine: string): number =>
   candidate.program().step.code.filter((one) => one.kind === 'copy' && one.engine === engine).length
@@ -69,7 +71,7 @@ test('all three are tuned', () => {
 
 test('in the least memory a plan swaps the input of a block in for each branch', () => {
   const planned = (budget: number) =>
-    stage({ ...base, model: builtIn['resnet18']!({ classes: 2 }), input: [1, 3, 128, 128], strategy: 'lms', budget })
+    stage({ ...base, model: builtIn['resnet18']!({ classes: 2 }), input: [1, 3, 128, 128], strategy: 'lms', budget: { bytes: budget } })
   const refused = planned(4096)
   const { plan, program } = must(planned(E.isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0))
   assert.ok(new Set(plan.residence.map(({ tensor }) => tensor)).size < plan.residence.length)
@@ -90,7 +92,7 @@ test('the hybrid keeps the outputs of convolutions, and computes none of them ag
   const convolved = ({ program: { kernels, step } }: Staged): number =>
     step.code.filter((one) => one.kind === 'launch' && kernels[one.kernel]!.kind === 'convolutionForward').length
   const plans = [0.9, 0.8, 0.75].map((share) =>
-    must(stage(request('lms-hybrid', { device, budget: Math.floor(share * plain.program.peakBytes) })))
+    must(stage(request('lms-hybrid', { device, budget: { bytes: Math.floor(share * plain.program.peakBytes) } })))
   )
   const lists = plans.map(({ plan }) => plan.segments.filter(({ recompute }) => recompute).length)
   assert.ok(lists.every((count) => count > 0) && new Set(lists).size > 1, `${lists}`)

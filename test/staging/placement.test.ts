@@ -221,7 +221,7 @@ for (const network of ['vgg16', 'vgg19', 'darknet19'])
   })
 
 test('small buffers that lie in the way of large ones cost nothing', () => {
-  const decided = decide({ ...requestFor('vgg16'), strategy: 'greedy', budget: 342 * 2 ** 20 })
+  const decided = decide({ ...requestFor('vgg16'), strategy: 'greedy', budget: { bytes: 342 * 2 ** 20 } })
   assert.ok(isRight(decided) && decided.right.chosen.peakBytes() <= 1.01 * decided.right.chosen.liveBytes())
 })
 

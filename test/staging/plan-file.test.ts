@@ -53,11 +53,11 @@ test('random nets and strategies: a plan that is written and read again is the s
           device: referenceModel('float32'),
           objective,
           source: { kind: 'float' },
-          hostBudget: 2 ** 40,
+          hostBudget: { bytes: 2 ** 40 },
           placement
         }
         const { plainPeakBytes } = must(stage({ ...request, strategy: 'plain' })).plan.predicted
-        const staged = stage({ ...request, budget: Math.floor(share * plainPeakBytes) })
+        const staged = stage({ ...request, budget: { bytes: Math.floor(share * plainPeakBytes) } })
         if (E.isLeft(staged)) return
         assertReadAgain(request, staged.right)
         const { segments, residence } = staged.right.plan

@@ -1,9 +1,10 @@
+import { createPlan } from '../../staging/plans/plan'
 import fc from 'fast-check'
 import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { buildGraph, referenceModel, type Objective, type StageRequest } from '../../staging'
-import type { Lowering } from '../../staging/lowering/create-context'
+import type { Lowering } from '../../staging/lowering/segment/create-scope'
 import { candidateOf } from '../../staging/search'
 import { strategies } from '../../staging/strategies'
 import { leastBytesOf } from '../../staging/strategies/least-bytes'
@@ -35,7 +36,7 @@ test('no prospect of a strategy that swaps takes less, in time or in memory, tha
       const search = searchIn(written, order(written.graph))
       for (const { decisions, deviceBytes, hostBytes, nanoseconds } of some(all(search), 12)) {
         const { segments, residence } = decisions()
-        const lowered = candidateOf(written, order(written.graph), segments, residence)
+        const lowered = candidateOf(written, createPlan(order(written.graph), segments, { residence }))
         assert.ok(deviceBytes <= lowered.liveBytes(), `${deviceBytes} bytes, but ${lowered.liveBytes()}`)
         assert.ok(hostBytes <= lowered.liveHostBytes(), `${hostBytes} bytes on the host, but ${lowered.liveHostBytes()}`)
         const simulated = Math.round(1e6 * lowered.milliseconds())
@@ -56,7 +57,7 @@ test('no segmentation without tiles lives in less than is said of it', () => {
       const search = searchIn(written, order(written.graph))
       const bytesOf = leastBytesOf(search.lowering, search.residentBytes)
       for (const segments of some(all(search), 12))
-        assert.ok(bytesOf(segments) <= candidateOf(written, order(written.graph), segments).liveBytes())
+        assert.ok(bytesOf(segments) <= candidateOf(written, createPlan(order(written.graph), segments)).liveBytes())
     }),
     propertyRuns(80)
   )

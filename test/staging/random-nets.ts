@@ -78,7 +78,21 @@ const randomNormalisation = (draw: Draw, channels: number): dsl.AnyLayer => {
   }
 }
 
-const activations = [dsl.relu, dsl.relu, dsl.silu, dsl.sigmoid, dsl.tanh, dsl.gelu]
+const activations = [
+  dsl.relu,
+  dsl.relu,
+  dsl.silu,
+  dsl.sigmoid,
+  dsl.tanh,
+  dsl.gelu,
+  dsl.hardswish,
+  dsl.elu({ alpha: 0.5 }),
+  dsl.prelu({ perChannel: true }),
+  dsl.pointwise('swish', (x, { weight, bias }) => x.mul(x.mul(weight).add(bias).sigmoid()), {
+    weight: { initial: 0.7, perChannel: true },
+    bias: { initial: 0.1 }
+  })
+]
 
 const randomActivation = (draw: Draw): dsl.AnyLayer => activations[draw(0, activations.length - 1)]!
 
@@ -95,7 +109,15 @@ const randomBranch = (draw: Draw, channels: number, out: number, depth: number):
 /** Branches that meet again, and what may follow or precede them. */
 const randomBlock = (draw: Draw, [, channels, height, width]: readonly number[], depth: number): dsl.AnyLayer => {
   const out = draw(1, 5)
-  switch (draw(0, 5)) {
+  switch (draw(0, 7)) {
+    case 6: {
+      // Squeeze and excitation, or a sum that is broadcast.
+      const gate = [dsl.adaptiveAvgPool2d({ out: 1 }), dsl.conv2d({ out, k: 1 }), randomActivation(draw)]
+      const main = randomBranch(draw, channels!, out, depth)
+      return draw(0, 2) === 0 ? dsl.residual(main, gate) : dsl.gated(main, gate)
+    }
+    case 7:
+      return dsl.gated(randomBranch(draw, channels!, out, depth), randomBranch(draw, channels!, out, 0))
     case 0:
       return dsl.residual(randomBranch(draw, channels!, channels!, depth), [])
     case 1:

@@ -1,8 +1,8 @@
 import type { Graph, Grid, Segment } from '../../staging'
 import { fusedTiledAxes } from '../../staging'
-import type { TileAxis } from '../../staging/program'
-import { loadMistake, repeatMistake, streamMistake } from '../../staging/streams'
-import { endsOf, gridMade, ownedExtent, segmentTiling } from '../../staging/tiling'
+import type { TileAxis } from '../../staging/program/program'
+import { validatePrefetch, validateRematerialize, validateHostTensor } from '../../staging/plans/host-tensors'
+import { endsOf, gridMade, ownedExtent, segmentTiling } from '../../staging/graph/tiling'
 import type { Draw } from './random-nets'
 
 const randomGrid = (draw: Draw, graph: Graph, from: number, to: number, axes: readonly TileAxis[]): Grid => {
@@ -37,27 +37,27 @@ export const randomSegments = (
   return segments
 }
 
-/** The same, some of them forward once more before backward. */
+/** These segments, of which some now run forward once more before backward. */
 export const withRepeats = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.reduceRight<readonly Segment[]>((after, segment, place) => {
     const repeating: Segment = { ...segment, repeats: true }
     const all = [...segments.slice(0, place), repeating, ...after]
-    return [draw(0, 2) > 0 && repeatMistake(graph, all, place) === undefined ? repeating : segment, ...after]
+    return [draw(0, 2) > 0 && validateRematerialize(graph, all, place) === undefined ? repeating : segment, ...after]
   }, [])
 
-/** The same, some of the tensors between them on the host. */
+/** These segments, with some of the tensors between them on the host. */
 export const withStreams = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.map((segment) => {
     const positions = endsOf(graph, segment).outputs.map((tensor) => tensor - 1)
-    const streams = positions.filter((position) => streamMistake(graph, segments, segment, position) === undefined && draw(0, 3) > 0)
+    const streams = positions.filter((position) => validateHostTensor(graph, segments, segment, position) === undefined && draw(0, 3) > 0)
     return streams.length === 0 ? segment : { ...segment, streams }
   })
 
-/** The same, some of those in tiles with what they bring and take beside computing. */
+/** These segments, of which some tiled ones now load what a tile brings while the tile before it is computed. */
 export const withLoading = (draw: Draw, graph: Graph, segments: readonly Segment[]): readonly Segment[] =>
   segments.map((segment): Segment => {
     const { loadsAhead: _, ...inTurn } = segment
     const isTiled = Object.values(segment.grid).some((count) => count > 1)
     const loading: Segment = { ...inTurn, loadsAhead: true }
-    return isTiled && loadMistake(graph, segments, loading) === undefined && draw(0, 2) > 0 ? loading : inTurn
+    return isTiled && validatePrefetch(graph, segments, loading) === undefined && draw(0, 2) > 0 ? loading : inTurn
   })

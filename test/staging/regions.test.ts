@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { padModes, type PadMode } from '../../dsl'
-import type { Access } from '../../staging/access'
-import { inputInterval } from '../../staging/region'
-import { partition } from '../../staging/interval'
+import type { Access } from '../../staging/graph/access'
+import { inputInterval } from '../../staging/graph/region'
+import { partition } from '../../staging/graph/interval'
 import { propertyRuns } from '../property-runs'
 
 const windows = fc.record({
@@ -53,7 +53,7 @@ test('a window reads exactly the coordinates that its outputs touch, and pads wh
   )
 })
 
-test('paper 002: a slice of T outputs needs sigma T + delta inputs', () => {
+test('Xu 2022, Table 4: a slice of T outputs needs sigma T + delta inputs', () => {
   const convolution: Access = { kind: 'window', kernel: 3, stride: 1, dilation: 1, padBefore: 1, padAfter: 1 }
   const pool: Access = { kind: 'window', kernel: 2, stride: 2, dilation: 1, padBefore: 0, padAfter: 0 }
   const inner = inputInterval(convolution, { from: 64, to: 128 }, 1024).interval

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Interval } from '../../staging/interval'
-import { adaptiveInterval, resizeInterval, type ResizedAxis } from '../../staging/resampling'
+import type { Interval } from '../../staging/graph/interval'
+import { adaptiveInterval, resizeInterval, type ResizedAxis } from '../../staging/graph/resampling'
 import { propertyRuns } from '../property-runs'
 
 /** The inputs of weight above 0 of one output, by PyTorch's formulas in floating point. */

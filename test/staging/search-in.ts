@@ -1,7 +1,8 @@
-import { segmentEstimator } from '../../staging/lowering/estimate'
-import type { Lowering } from '../../staging/lowering/create-context'
-import { timelineOf } from '../../staging/lowering/timeline'
-import { inOrder, type Order } from '../../staging/order'
+import { createPlan } from '../../staging/plans/plan'
+import { segmentEstimator } from '../../staging/lowering/cost/estimate'
+import type { Lowering } from '../../staging/lowering/segment/create-scope'
+import { timelineOf } from '../../staging/lowering/cost/timeline'
+import { inOrder, type Order } from '../../staging/graph/order'
 import { candidateOf } from '../../staging/search'
 import { wholeGraph } from '../../staging/strategies/plain'
 import type { Search } from '../../staging/strategies/strategy'
@@ -12,7 +13,7 @@ export const searchIn = (written: Lowering, order: Order): Search => {
   const lowering = { ...written, graph: inOrder(written.graph, order) }
   return {
     lowering,
-    residentBytes: candidateOf(written, order, wholeGraph(written.graph)).residentBytes,
+    residentBytes: candidateOf(written, createPlan(order, wholeGraph(written.graph))).residentBytes,
     variants: variantsOf(lowering),
     estimate: segmentEstimator(lowering),
     timeline: (segments) => timelineOf(lowering, segments)

@@ -18,9 +18,9 @@ import {
 } from '../../dsl'
 import { builtIn } from '../../models'
 import { buildGraph, fusedTiledAxes, referenceModel, stage, type Segment, type Staged, type StageRequest } from '../../staging'
-import { inOrder, poolBeforeRectifying } from '../../staging/order'
+import { inOrder, hoistPoolAboveRelu } from '../../staging/graph/order'
 import { checkpointPositions, findSegments } from '../../staging/strategies/find-segments'
-import { segmentTiling } from '../../staging/tiling'
+import { segmentTiling } from '../../staging/graph/tiling'
 import { convolutions } from './convolutions'
 
 const request = (layers: readonly AnyLayer[], input: readonly number[], rest: Partial<StageRequest> = {}): StageRequest => ({
@@ -54,15 +54,15 @@ test('a smaller budget gives a smaller peak, never over the budget, down to the 
   const plain = staged(request(convolutions, image, { strategy: 'plain' })).plan.predicted
   for (const fraction of [1, 0.6, 0.4, 0.25]) {
     const budget = Math.ceil(plain.plainPeakBytes * fraction)
-    const { plan, program } = staged(request(convolutions, image, { budget }))
+    const { plan, program } = staged(request(convolutions, image, { budget: { bytes: budget } }))
     assert.ok(program.peakBytes <= budget)
     assert.is(plan.predicted.peakDeviceBytes, program.peakBytes)
     assert.ok(plan.predicted.stepMilliseconds >= plan.predicted.lowerBoundMilliseconds)
   }
-  const refused = stage(request(convolutions, image, { budget: 4096 }))
+  const refused = stage(request(convolutions, image, { budget: { bytes: 4096 } }))
   assert.ok(isLeft(refused) && refused.left.code === 'budget')
   const smallest = isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0
-  assert.ok(staged(request(convolutions, image, { budget: smallest })).program.peakBytes <= smallest)
+  assert.ok(staged(request(convolutions, image, { budget: { bytes: smallest } })).program.peakBytes <= smallest)
 })
 
 test('sft pools before it rectifies, and needs less for it; a checkpoint between the two keeps them as written', () => {
@@ -76,7 +76,7 @@ test('sft pools before it rectifies, and needs less for it; a checkpoint between
 test('no segment ends between what changed places, not even where an image is one pixel', () => {
   const built = buildGraph(model({ name: 'net', layers: [conv2d({ out: 4, k: 1 }), relu, maxPool2d({ k: 8 }), flatten] }), [1, 3, 8, 8])
   if (!isRight(built)) throw new Error(built.left.message)
-  const graph = inOrder(built.right, poolBeforeRectifying(built.right))
+  const graph = inOrder(built.right, hoistPoolAboveRelu(built.right))
   const sizes = [1024, 16, 16, 16, 0]
   assert.equal(
     graph.nodes.map(({ op }) => op),
@@ -86,13 +86,13 @@ test('no segment ends between what changed places, not even where an image is on
 })
 
 test('plans are deterministic', () => {
-  const wanted = request(convolutions, image, { budget: 2_000_000 })
+  const wanted = request(convolutions, image, { budget: { bytes: 2_000_000 } })
   assert.equal(JSON.stringify(staged(wanted)), JSON.stringify(staged(wanted)))
 })
 
 test('chen recomputes every segment but the last, and needs less than plain', () => {
   const plain = staged(request(convolutions, image, { strategy: 'plain' }))
-  const { plan } = staged(request(convolutions, image, { strategy: 'chen', budget: plain.program.peakBytes - 1 }))
+  const { plan } = staged(request(convolutions, image, { strategy: 'chen', budget: { bytes: plain.program.peakBytes - 1 } }))
   assert.ok(plan.segments.length > 1)
   assert.equal(
     plan.segments.map(({ recompute }) => recompute),
@@ -142,7 +142,7 @@ test('tiles asked for twice in a segment are asked for together, and a plan says
   // 7 rows in 5 tiles are 2, 2, 2 and 1.
   assert.equal(plan.segments[0]!.grid, { B: 1, H: 4, W: 2 })
   const planned = staged({
-    ...request([], [1, 3, 2080, 2080], { budget: 230_000_000 }),
+    ...request([], [1, 3, 2080, 2080], { budget: { bytes: 230_000_000 } }),
     model: builtIn.vgg16!({ classes: 2, head: 'gap' })
   })
   for (const segment of planned.plan.segments) {
@@ -235,7 +235,7 @@ test('halo overhead counts the multiply-adds of all weights: of convolutions, tr
 
 test('a segment may end in a sum over pixels, whatever follows it', () => {
   const layers = [...convolutions.slice(0, 8), dropout({ rate: 0.2 }), relu, linear({ out: 2 })]
-  const { plan } = staged(request(layers, image, { budget: 900_000 }))
+  const { plan } = staged(request(layers, image, { budget: { bytes: 900_000 } }))
   assert.ok(plan.segments.some(({ to, grid }) => to === 8 && grid.H * grid.W > 1))
 })
 
@@ -312,14 +312,17 @@ test('a given order may exchange any of the pools with the rectifiers before the
   for (const order of [[1, 0, ...written.slice(2)], [0, 1, 2, 3, 5, 4, ...written.slice(6)], written.slice(1), written.fill(0, 3)])
     assert.ok(isLeft(planned(order)), order.join())
   const small = stage(
-    request(layers, image, { given: { order: layers.concat(relu).map((_, position) => position), segments }, budget: 1e6 })
+    request(layers, image, { given: { order: layers.concat(relu).map((_, position) => position), segments }, budget: { bytes: 1e6 } })
   )
   assert.ok(isLeft(small) && small.left.code === 'budget')
   if (isLeft(small)) assert.match(small.left.message, /1000000 bytes: the given plan needs at least \d+ bytes/)
 })
 
 test('whole VGG-16 at 20480 x 20480 is planned in 1 GiB, most of it one tiled segment that ends in a vector', () => {
-  const wanted = { ...request([], [1, 3, 20480, 20480], { budget: 2 ** 30 }), model: builtIn.vgg16!({ classes: 2, head: 'gap' }) }
+  const wanted = {
+    ...request([], [1, 3, 20480, 20480], { budget: { bytes: 2 ** 30 } }),
+    model: builtIn.vgg16!({ classes: 2, head: 'gap' })
+  }
   const { plan, program } = staged(wanted)
   assert.ok(program.peakBytes <= 2 ** 30)
   assert.ok(plan.segments[0]!.grid.H > 8)

@@ -9,19 +9,19 @@ import {
   referenceModel,
   stage,
   verify,
-  type HostStay,
+  type SwapInterval,
   type Staged,
   type StageRequest,
   type StrategyName
 } from '../../staging'
 import { stageSpans } from '../../staging/chain/stage-spans'
-import type { Graph } from '../../staging/graph'
-import { timelineOf, type Timeline } from '../../staging/lowering/timeline'
-import type { Instruction } from '../../staging/program'
+import type { Graph } from '../../staging/graph/graph'
+import { timelineOf, type Timeline } from '../../staging/lowering/cost/timeline'
+import type { Instruction } from '../../staging/program/program'
 import { dymemStays } from '../../staging/strategies/dymem'
 import { dynprogStays, stepChain } from '../../staging/strategies/dynprog'
 import { greedyStays } from '../../staging/strategies/greedy'
-import { estimatedNanoseconds, occupancy, peakOf, type Stay } from '../../staging/strategies/host-stays'
+import { estimatedNanoseconds, occupancy, peakOf, type StageInterval } from '../../staging/strategies/swap-intervals'
 import { lateStays, lmsStays } from '../../staging/strategies/lms'
 import { vdnnStays } from '../../staging/strategies/vdnn'
 import { windowStays } from '../../staging/strategies/window'
@@ -31,13 +31,14 @@ import { convolutions } from './convolutions'
 const layersOf = (...outputs: readonly number[]): Timeline => {
   const last = 2 * outputs.length + 1
   return {
-    stages: Array.from({ length: last + 1 }, (_, moment) => {
-      return { moment, bytes: 5, liveBytes: 5, hostBytes: 0, nanoseconds: 1e9, busyNanoseconds: 1e9 }
+    stages: Array.from({ length: last + 1 }, (_, timepoint) => {
+      return { timepoint, bytes: 5, liveBytes: 5, hostBytes: 0, nanoseconds: 1e9, busyNanoseconds: 1e9 }
     }),
     turn: outputs.length + 1,
     residentBytes: 0,
     tensors: outputs.map((bytes, made) => ({
       name: `output of ${made}`,
+      identity: { kind: 'output', node: `${made}`, form: 'tile' },
       bytes,
       movedBytes: bytes,
       from: made,
@@ -54,7 +55,7 @@ const layersOf = (...outputs: readonly number[]): Timeline => {
 const seen = layersOf(10, 10, 10)
 const graphOf = (...ops: readonly string[]): Graph => ({ nodes: ops.map((op) => ({ op })) }) as unknown as Graph
 const allConvolutions = graphOf('conv2d', 'conv2d', 'conv2d', 'conv2d')
-const figures = (stays: readonly Stay[]): readonly (readonly [string, number, number, number])[] =>
+const figures = (stays: readonly StageInterval[]): readonly (readonly [string, number, number, number])[] =>
   stays.map(({ tensor, swapOut, freed, swapIn }) => [tensor.name, swapOut, freed, swapIn])
 
 test('what is on the host takes no bytes between its being freed and its swap-in', () => {
@@ -180,7 +181,7 @@ const refused = (wanted: StageRequest): string => {
   return isLeft(result) ? result.left.message : 'staged'
 }
 const least = (strategy: StrategyName): number => {
-  const result = stage(request(strategy, { budget: 4096 }))
+  const result = stage(request(strategy, { budget: { bytes: 4096 } }))
   return isLeft(result) ? result.left.smallestFeasibleBudgetBytes! : 0
 }
 const plainPeak = staged(request('plain')).program.peakBytes
@@ -190,7 +191,7 @@ for (const strategy of swapping)
   test(`${strategy} needs less than plain, by two copies for each tensor on the host, and what it says on the host`, () => {
     const budget = least(strategy)
     assert.ok(budget < 0.75 * plainPeak, `${budget} of ${plainPeak}`)
-    const { plan, program } = staged(request(strategy, { budget }))
+    const { plan, program } = staged(request(strategy, { budget: { bytes: budget } }))
     assert.is(program.peakBytes, budget)
     assert.ok(plan.residence.length > 0)
     assert.is(copies(program.step.code), 2 * plan.residence.length)
@@ -203,7 +204,7 @@ for (const strategy of swapping)
 test('a slower link never makes a plan faster', () => {
   const at = (rate: number): number => {
     const device = { ...referenceModel('float32'), linkBytesPerSecond: { toDevice: rate, toHost: rate } }
-    return staged(request('greedy', { device, budget: least('greedy') })).plan.predicted.stepMilliseconds
+    return staged(request('greedy', { device, budget: { bytes: least('greedy') } })).plan.predicted.stepMilliseconds
   }
   const times = [1e11, 1e9, 1e8, 1e7].map(at)
   assert.equal(
@@ -218,7 +219,7 @@ test('over a slow link lms-hybrid computes again what lms would swap', () => {
   const layers = [conv2d({ out: 16, k: 3, p: 1 }), relu, conv2d({ out: 16, k: 3, p: 1 }), relu, maxPool2d({ k: 2 }), ...deep]
   const at = (strategy: StrategyName): Staged['plan'] => {
     const peak = staged(request('plain', {}, layers)).program.peakBytes
-    return staged(request(strategy, { device: slow, budget: Math.floor(0.9 * peak) }, layers)).plan
+    return staged(request(strategy, { device: slow, budget: { bytes: Math.floor(0.9 * peak) } }, layers)).plan
   }
   const [swapped, both] = [at('lms'), at('lms-hybrid')]
   assert.ok(both.segments.some(({ recompute }) => recompute))
@@ -228,12 +229,12 @@ test('over a slow link lms-hybrid computes again what lms would swap', () => {
 test('auto swaps only where it is given room on the host, and is never slower for it', () => {
   for (const share of [1, 0.8, 0.7, 0.6]) {
     const budget = Math.floor(share * plainPeak)
-    const alone = staged(request('auto', { budget }))
+    const alone = staged(request('auto', { budget: { bytes: budget } }))
     assert.equal(alone.plan.residence, [])
-    const together = staged(request('auto', { budget, hostBudget: plainPeak }))
+    const together = staged(request('auto', { budget: { bytes: budget }, hostBudget: { bytes: plainPeak } }))
     assert.ok(together.plan.predicted.stepMilliseconds <= alone.plan.predicted.stepMilliseconds)
     for (const strategy of swapping) {
-      const one = stage(request(strategy, { budget, hostBudget: plainPeak }))
+      const one = stage(request(strategy, { budget: { bytes: budget }, hostBudget: { bytes: plainPeak } }))
       if (isRight(one)) assert.ok(together.plan.predicted.stepMilliseconds <= one.right.plan.predicted.stepMilliseconds, strategy)
     }
   }
@@ -241,25 +242,36 @@ test('auto swaps only where it is given room on the host, and is never slower fo
 
 test('a host budget that is too small is refused with what would do', () => {
   const budget = least('greedy')
-  const sentence = refused(request('greedy', { budget, hostBudget: 1000 }))
+  const sentence = refused(request('greedy', { budget: { bytes: budget }, hostBudget: { bytes: 1000 } }))
   const [, needed] =
     /^net on 1x3x128x96 does not fit the host budget of 1000 bytes: strategy greedy needs at least (\d+) bytes.* there; raise --host-budget or --budget\.$/.exec(
       sentence
     ) ?? []
   assert.ok(needed !== undefined, sentence)
-  assert.is(staged(request('greedy', { budget, hostBudget: Number(needed) })).program.hostBytes, Number(needed))
-  assert.match(refused(request('greedy', { budget: 4096, hostBudget: 1000 })), /does not fit the budget of 4096 bytes/)
+  assert.is(
+    staged(request('greedy', { budget: { bytes: budget }, hostBudget: { bytes: Number(needed) } })).program.hostBytes,
+    Number(needed)
+  )
+  assert.match(
+    refused(request('greedy', { budget: { bytes: 4096 }, hostBudget: { bytes: 1000 } })),
+    /does not fit the budget of 4096 bytes/
+  )
 })
 
 test('given stays that cannot be are refused with the tensor and the reason', () => {
   const layers = [...Array.from({ length: 3 }, () => conv2d({ out: 3, k: 3, p: 1 })), ...convolutions.slice(-2)]
   const count = layers.length + 1
   const whole = { from: 0, to: count, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' } as const
-  const given = (...residence: readonly HostStay[]): string =>
+  const given = (...residence: readonly SwapInterval[]): string =>
     refused(
       request('plain', { given: { order: Array.from({ length: count }, (_, position) => position), segments: [whole], residence } }, layers)
     )
-  const stay = (swapOut: number, freed: number, swapIn: number, tensor = 'output of 0'): HostStay => ({ tensor, swapOut, freed, swapIn })
+  const stay = (swapOut: number, freed: number, swapIn: number, tensor = 'output of 0'): SwapInterval => ({
+    tensor,
+    swapOut,
+    freed,
+    swapIn
+  })
   const backward = (layer: number): number => 2 * count - 1 - layer
   assert.is(given(stay(1, 2, backward(1))), 'staged')
   for (const [residence, sentence] of [
@@ -306,7 +318,7 @@ test('a tensor may wait while tiled segments run, and what tiles share waits as 
     { from: 5, to: 10, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
   ] as const
   const order = Array.from({ length: 10 }, (_, position) => position)
-  const boundary: HostStay = { tensor: 'output of 4', swapOut: 5, freed: 6, swapIn: 12 }
+  const boundary: SwapInterval = { tensor: 'output of 4', swapOut: 5, freed: 6, swapIn: 12 }
   const { program } = staged(request('plain', { given: { order, segments, residence: [boundary] } }, convolutions))
   assert.ok(isRight(verify(program)))
   assert.is(copies(program.step.code), 2)
@@ -315,7 +327,7 @@ test('a tensor may wait while tiled segments run, and what tiles share waits as 
 test('VGG-16, VGG-19 and DarkNet-19: every strategy at budgets from its least to plain is verified', () => {
   for (const name of ['vgg16', 'vgg19', 'darknet19'] as const) {
     const wanted = (strategy: StrategyName, budget?: number): StageRequest => ({
-      ...request(strategy, { input: [1, 3, 224, 192], ...(budget === undefined ? {} : { budget }) }),
+      ...request(strategy, { input: [1, 3, 224, 192], ...(budget === undefined ? {} : { budget: { bytes: budget } }) }),
       model: builtIn[name]!({ classes: 2, head: 'gap' })
     })
     const plain = staged(wanted('plain')).program.peakBytes

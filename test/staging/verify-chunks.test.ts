@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
 import { referenceModel, stage, verify, type Program, type VerifierFault } from '../../staging'
-import type { Instruction } from '../../staging/program'
+import type { Instruction } from '../../staging/program/program'
 import { must } from '../golden/execute'
 import { drop, replaceAt } from './edit-program'
 

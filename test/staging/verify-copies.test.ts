@@ -2,7 +2,7 @@ import { isLeft } from 'fp-ts/Either'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verify, type Kernel } from '../../staging'
-import type { Address, Copy, Engine, Instruction, Offset, Program } from '../../staging/program'
+import type { Address, Copy, Engine, Instruction, Offset, Program } from '../../staging/program/program'
 import { copy, exchange, launch, loop, programOf } from '../native/program'
 
 /** Four arena buffers of 256 bytes, of which the last takes the place of the first once that is on the host, or lies beside it. */

@@ -247,7 +247,11 @@ test('every Program that staging makes is sound: random nets, devices of all pre
     const whole = stage({ ...request, strategy: 'plain' })
     if (isLeft(whole)) throw new Error(whole.left.message)
     const budget = Math.floor((whole.right.program.peakBytes * draw(30, 100)) / 100)
-    for (const staged of [whole, stage({ ...request, given: asWritten(randomSegments(draw, graph.right)) }), stage({ ...request, budget })])
+    for (const staged of [
+      whole,
+      stage({ ...request, given: asWritten(randomSegments(draw, graph.right)) }),
+      stage({ ...request, budget: { bytes: budget } })
+    ])
       if (isRight(staged)) assert.is(refusal(staged.right.program), '', `seed ${seed}`)
   }
 })
@@ -262,7 +266,7 @@ test('VGG-16 of 20480 and of 80000 pixels squared is verified in a moment, whate
       input: [1, 3, pixels, pixels],
       device: referenceModel('float32'),
       strategy: 'sft',
-      budget,
+      budget: { bytes: budget },
       objective: momentum,
       source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
     })

@@ -1,6 +1,6 @@
 import type { ArgsOf } from '../../dsl'
 import { openSession } from '../../native'
-import { exchangeFor, type Exchange } from '../../src/exchange'
+import { createStepIo, type StepIo } from '../../src/running/step-io'
 import type { SectionName, Staged, Training } from '../../staging'
 import { must, stageFor, type Execution, type Tensors } from '../golden/execute'
 
@@ -45,7 +45,7 @@ export const runSections = async (execution: Execution, objective: Training, act
   const { program, graph } = staged
   const loss = graph.nodes.at(-1)!
   const session = must(openSession({ device: execution.device, program, arenaBytes: execution.budget ?? program.peakBytes }))
-  const run = async (section: SectionName, exchange: Exchange, step: number, learningRate = 0): Promise<Exchange> => {
+  const run = async (section: SectionName, exchange: StepIo, step: number, learningRate = 0): Promise<StepIo> => {
     must(await session.run(section, exchange.buffer, { learningRate, step, seed: execution.seed ?? 1 }, [])())
     return exchange
   }
@@ -54,12 +54,12 @@ export const runSections = async (execution: Execution, objective: Training, act
   const scores: ArrayLike<number>[] = []
   let [steps, updates] = [0, 0]
   try {
-    const restored = exchangeFor(program.restore)
+    const restored = createStepIo(program.restore)
     execution.weights.forEach((values, name) => restored.view(name).set(values))
     await run('restore', restored, 0)
     for (const [index, action] of actions.entries())
       if (action.section === 'step') {
-        const exchange = exchangeFor(program.step)
+        const exchange = createStepIo(program.step)
         exchange.view('input').set(action.batch.input)
         exchange.view('target').set(action.batch.target)
         if (action.batch.rowWeights !== undefined) exchange.view('rowWeights').set(action.batch.rowWeights)
@@ -72,15 +72,15 @@ export const runSections = async (execution: Execution, objective: Training, act
         losses.push(exchange.view('loss')[0]!)
       } else if (action.section === 'update') {
         if (program.update === undefined) continue
-        const exchange = await run('update', exchangeFor(program.update), updates++, action.learningRate)
+        const exchange = await run('update', createStepIo(program.update), updates++, action.learningRate)
         if (objective.clipNorm !== undefined) norms.push(exchange.view('gradientNorm')[0]!)
       } else {
-        const exchange = exchangeFor(program.evaluate!)
+        const exchange = createStepIo(program.evaluate!)
         exchange.view('input').set(action.input)
         await run('evaluate', exchange, steps)
         scores.push(exchange.view(loss.op === 'pixelCrossEntropy' ? 'classes' : 'scores'))
       }
-    const saved = await run('save', exchangeFor(program.save), 0)
+    const saved = await run('save', createStepIo(program.save), 0)
     const tensors = new Map(program.save.exchanged.map(({ name }) => [name, saved.view(name)]))
     return { losses, norms, scores, tensors, staged, measuredPeakBytes: session.measuredPeakBytes() }
   } finally {

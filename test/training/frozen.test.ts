@@ -85,13 +85,13 @@ for (const strategy of strategyNames)
 
 test('where features are frozen, plans are found for budgets that their training does not fit', () => {
   const least = (groups: readonly ParameterGroup[]): number => {
-    const refused = stage(request('sft', groups, { budget: 1 << 20 }))
+    const refused = stage(request('sft', groups, { budget: { bytes: 1 << 20 } }))
     assert.ok(isLeft(refused))
     return isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0
   }
   const needed = least(features)
   assert.ok(needed < least([]) / 1.9)
-  const { program, plan } = staged(request('sft', features, { budget: needed }))
+  const { program, plan } = staged(request('sft', features, { budget: { bytes: needed } }))
   assert.ok(program.peakBytes <= needed)
   assert.ok(plan.segments.some(({ grid }) => grid.H * grid.W > 1))
 })

@@ -1,7 +1,7 @@
 import { isRight } from 'fp-ts/Either'
 import type { AnyLayer, Layers } from '../../dsl'
 import { buildGraph, type Graph, type Node, type Optimizer } from '../../staging'
-import { isLearnable } from '../../staging/graph'
+import { isLearnable } from '../../staging/graph/graph'
 import type { Execution } from '../golden/execute'
 import { drawsOf, netKind, randomNet, type Draw } from '../staging/random-nets'
 import type { Batch } from './execute'

@@ -12,7 +12,7 @@ import { joined, learnable, norm, optimize, optimizers, randomTraining } from '.
 const seeds = fc.nat({ max: 2 ** 31 - 1 })
 const train = (optimizer: Optimizer, rest: Partial<Training> = {}): Training => ({ kind: 'train', optimizer, ...rest })
 
-/** The same updates from the gradients that staging hands out, with the arithmetic of torch.optim and torch.nn.utils written out. */
+/** The updates that a step must make, from the gradients that staging hands out, with the arithmetic of torch.optim and torch.nn.utils written out. */
 const byHand = async (
   execution: Execution,
   { optimizer, clipNorm, groups = [] }: Training,

@@ -7,11 +7,11 @@
 #include "../reference/device.hpp"
 #include "../reference/pooling.hpp"
 #include "bias.hpp"
-#include "activation.hpp"
 #include "clipping.hpp"
 #include "convolution.hpp"
 #include "copy_box.hpp"
 #include "copy_channels.hpp"
+#include "expression.hpp"
 #include "linear.hpp"
 #include "max_pool.hpp"
 #include "normalisation.hpp"
@@ -105,10 +105,12 @@ cpu::Implementation implement(const Kernel& kernel, int threads) {
       return {cpu::addForward(decode<Rectifier>(kernel)), "tilefold"};
     case KernelKind::copyChannels:
       return {cpu::copyChannels(decode<CopyChannels>(kernel)), "tilefold"};
-    case KernelKind::activationForward:
-      return {cpu::activationForward(decode<Activation>(kernel)), "tilefold"};
-    case KernelKind::activationBackward:
-      return {cpu::activationBackward(decode<Activation>(kernel)), "tilefold"};
+    case KernelKind::pointwiseForward:
+      return {cpu::pointwiseForward(decode<Pointwise>(kernel)), "tilefold"};
+    case KernelKind::pointwiseBackward:
+      return {cpu::pointwiseBackward(decode<Pointwise>(kernel)), "tilefold"};
+    case KernelKind::pointwiseSum:
+      return {cpu::pointwiseSum(decode<PointwiseSum>(kernel)), "tilefold"};
     case KernelKind::copyBox:
       return {cpu::copyBox(decode<CopyBox>(kernel)), "tilefold"};
     case KernelKind::zero:

@@ -3,10 +3,10 @@
 #include "../bfloat16.hpp"
 #include "../kernel_fields.hpp"
 #include "../reference/pooling.hpp"
-#include "activation_functions.hpp"
 #include "average_pool.hpp"
 #include "clipping.hpp"
 #include "copy_rows.hpp"
+#include "expression.hpp"
 #include "image.hpp"
 #include "loss.hpp"
 #include "max_pool.hpp"
@@ -34,6 +34,11 @@ struct Arguments {
   }
   // Of a kernel that maps coordinates between whole tensors.
   ResampledAt places() const { return {operands[2].index, operands[3].index, operands[4].index, operands[5].index}; }
+  // What an expression reads: the first four operands, and the gradient.
+  template <class T>
+  PointwiseOperands<T> leaves(const T* gradient) const {
+    return {at<T>(0), at<T>(1), at(2), at(3), gradient};
+  }
   TileOrigin originInPlane(std::size_t first) const { return {0, operands[first].index, operands[first + 1].index}; }
   TileOrigin origin(std::size_t first) const { return {operands[first].index, operands[first + 1].index, operands[first + 2].index}; }
 };
@@ -170,11 +175,16 @@ std::unique_ptr<CompiledKernel> compileFor(const Kernel& kernel, const Context& 
       return compiled([r = decode<Rectifier>(kernel)](const A& a) { addForward<T>(a.context, r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::copyChannels:
       return compiled([c = betweenTiles<CopyChannels>(kernel)](const A& a) { copyChannels<T>(a.context, c, a.at<T>(0), a.at<T>(1)); });
-    case KernelKind::activationForward:
-      return compiled([f = tiled<Activation>(kernel)](const A& a) { activationForward<T>(a.context, f, a.at<T>(0), a.at<T>(1)); });
-    case KernelKind::activationBackward:
-      return compiled(
-          [f = tiled<Activation>(kernel)](const A& a) { activationBackward<T>(a.context, f, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::pointwiseForward:
+      return compiled([p = tiled<Pointwise>(kernel)](const A& a) { pointwise<T>(a.context, p, a.leaves<T>(nullptr), a.at<T>(4)); });
+    case KernelKind::pointwiseBackward:
+      return compiled([p = tiled<Pointwise>(kernel)](const A& a) { pointwise<T>(a.context, p, a.leaves<T>(a.at<T>(4)), a.at<T>(5)); });
+    case KernelKind::pointwiseSum: {
+      const auto s = tiled<PointwiseSum>(kernel);
+      if (rowsOf(s) == SumRows::imageChannels)
+        return compiled([s](const A& a) { pointwiseSum<T, T>(a.context, s, a.leaves<T>(a.at<T>(4)), a.at<T>(5)); });
+      return compiled([s](const A& a) { pointwiseSum<T, float>(a.context, s, a.leaves<T>(a.at<T>(4)), a.at(5)); });
+    }
     case KernelKind::resizeForward:
       return compiled([r = tiled<Resize>(kernel)](const A& a) {
         resampleForward<T>(a.context, r, resamplingOf(r), a.places(), a.at<T>(0), a.at<T>(1));

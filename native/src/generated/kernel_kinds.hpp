@@ -1,4 +1,4 @@
-// Written by "npm run generate" from staging/kernels.ts and staging/kernel-fields.ts.
+// Written by "npm run generate" from staging/kernels and dsl/expression.
 #pragma once
 
 namespace tilefold {
@@ -35,8 +35,8 @@ enum class KernelKind : int {
   normaliseBackward,
   addForward,
   copyChannels,
-  activationForward,
-  activationBackward,
+  pointwiseForward,
+  pointwiseBackward,
   resizeForward,
   resizeBackward,
   adaptivePoolForward,
@@ -61,7 +61,8 @@ enum class KernelKind : int {
   sumSquares,
   clipGradient,
   squareRoot,
-  roundWeights
+  roundWeights,
+  pointwiseSum
 };
 
 }  // namespace tilefold

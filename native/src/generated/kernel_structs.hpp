@@ -1,6 +1,7 @@
-// Written by "npm run generate" from staging/kernels.ts and staging/kernel-fields.ts.
+// Written by "npm run generate" from staging/kernels and dsl/expression.
 #pragma once
 #include <array>
+#include <vector>
 
 #include "../field_reader.hpp"
 
@@ -223,11 +224,31 @@ struct Tile {
   Layout layout;
 };
 
-struct Activation : Tile {
-  explicit Activation(FieldReader& f)
+struct PointwiseTile : Tile {
+  explicit PointwiseTile(FieldReader& f)
       : Tile(f),
-        function(f.integer()) {}
-  std::int64_t function;
+        broadcast(f.flag()),
+        weightPerChannel(f.flag()),
+        biasPerChannel(f.flag()) {}
+  bool broadcast;
+  bool weightPerChannel;
+  bool biasPerChannel;
+};
+
+struct Pointwise : PointwiseTile {
+  explicit Pointwise(FieldReader& f)
+      : PointwiseTile(f),
+        expression(f.numbers()) {}
+  std::vector<double> expression;
+};
+
+struct PointwiseSum : PointwiseTile {
+  explicit PointwiseSum(FieldReader& f)
+      : PointwiseTile(f),
+        rows(f.integer()),
+        expression(f.numbers()) {}
+  std::int64_t rows;
+  std::vector<double> expression;
 };
 
 struct SumPixels : Tile {

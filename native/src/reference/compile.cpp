@@ -3,10 +3,10 @@
 
 #include "bias.hpp"
 #include "block_loop.hpp"
-#include "activation.hpp"
 #include "clipping.hpp"
 #include "convolution.hpp"
 #include "device.hpp"
+#include "expression.hpp"
 #include "image.hpp"
 #include "linear.hpp"
 #include "loss.hpp"
@@ -31,6 +31,11 @@ struct Arguments {
     return reinterpret_cast<T*>(operands[i].address);
   }
   ResampledAt resampledAt() const { return {operands[2].index, operands[3].index, operands[4].index, operands[5].index}; }
+  // What an expression reads: the first four operands, and the gradient.
+  template <class T>
+  PointwiseOperands<T> leaves(const T* gradient) const {
+    return {at<T>(0), at<T>(1), at<ParameterOf<T>>(2), at<ParameterOf<T>>(3), gradient};
+  }
   TileOrigin originInPlane(std::size_t first) const { return {0, operands[first].index, operands[first + 1].index}; }
   TileOrigin origin(std::size_t first) const { return {operands[first].index, operands[first + 1].index, operands[first + 2].index}; }
 };
@@ -212,10 +217,16 @@ std::unique_ptr<CompiledKernel> compile(const Kernel& kernel) {
       return compiled([r = decode<Rectifier>(kernel)](const A& a) { addForward<T>(r, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
     case KernelKind::copyChannels:
       return compiled([c = decode<CopyChannels>(kernel)](const A& a) { copyChannels<T>(c, a.at<T>(0), a.at<T>(1)); });
-    case KernelKind::activationForward:
-      return compiled([f = decode<Activation>(kernel)](const A& a) { activationForward<T>(f, a.at<T>(0), a.at<T>(1)); });
-    case KernelKind::activationBackward:
-      return compiled([f = decode<Activation>(kernel)](const A& a) { activationBackward<T>(f, a.at<T>(0), a.at<T>(1), a.at<T>(2)); });
+    case KernelKind::pointwiseForward:
+      return compiled([p = inBlocks<Pointwise>(kernel)](const A& a) { pointwise<T>(p, a.template leaves<T>(nullptr), a.at<T>(4)); });
+    case KernelKind::pointwiseBackward:
+      return compiled([p = inBlocks<Pointwise>(kernel)](const A& a) { pointwise<T>(p, a.template leaves<T>(a.at<T>(4)), a.at<T>(5)); });
+    case KernelKind::pointwiseSum: {
+      const auto s = inBlocks<PointwiseSum>(kernel);
+      if (rowsOf(s) == SumRows::imageChannels)
+        return compiled([s](const A& a) { pointwiseSum<T, T>(s, a.template leaves<T>(a.at<T>(4)), a.at<T>(5)); });
+      return compiled([s](const A& a) { pointwiseSum<T, P>(s, a.template leaves<T>(a.at<T>(4)), a.at<P>(5)); });
+    }
     case KernelKind::copyBox:
       return copyingBox<T>(decode<CopyBox>(kernel));
     case KernelKind::gather:

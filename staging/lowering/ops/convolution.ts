@@ -1,12 +1,15 @@
 import { windowOf, type ArgsOf } from '../../../dsl'
-import { imageAccess, type AccessMap } from '../../access'
-import type { Node } from '../../graph'
-import { layoutCode, type Layout } from '../../layout'
-import type { ConvolutionKernel } from '../../kernels'
-import { algorithmWithin, scratchFor, windowFields, type Context, type NodeParameters, type ParameterTensor, type Step } from '../context'
-import { at, none } from '../emitter'
-import { weightsIn } from '../parameters'
+import { imageAccess, type AccessMap } from '../../graph/access'
+import type { Node } from '../../graph/graph'
+import { layoutCode, type Layout } from '../../kernels/layout'
+import type { ConvolutionKernel } from '../../kernels/kernels'
+import { algorithmWithin, scratchFor } from '../scope/workspace'
+import { windowFields, type Step } from '../scope/op-step'
+import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
+import { at, none } from '../ir/builder'
+import { weightsIn } from '../scope/parameters'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
+import type { TileScope } from '../scope/scope'
 
 /** Of an op that slides a window. */
 export const windowAccess = (args: ArgsOf<'conv2d' | 'maxPool2d' | 'avgPool2d'>): AccessMap => {
@@ -38,10 +41,10 @@ const fields = (step: Step<NodeFor<'conv2d'>>, sourceLayout: Layout, weightLayou
 })
 
 /** The kernel by Winograd, where the weights are transformed for it, or by the algorithm that the workspace allows. */
-const chosen = <K extends ConvolutionKernel>(context: Context, isTransformed: boolean, kernelBy: (algorithm: number) => K): K => {
+const chosen = <K extends ConvolutionKernel>(scope: TileScope, isTransformed: boolean, kernelBy: (algorithm: number) => K): K => {
   if (isTransformed) return kernelBy(1)
   const direct = kernelBy(0)
-  const algorithm = algorithmWithin(context, direct)
+  const algorithm = algorithmWithin(scope, direct)
   return algorithm === 0 ? direct : kernelBy(algorithm)
 }
 
@@ -60,54 +63,54 @@ export const conv2d: OpLowering<'conv2d'> = {
   multiplyAdds: productsPerOutput,
   saves: { input: 'for-weights' },
   inPlace: false,
-  fusesRectifier: true,
+  fusesRectifier: 'forward',
   outputLayout: ({ device }, _, { args }) => device.activationLayout(args.out, false),
-  forward: (context, step) => {
+  forward: (scope, step) => {
     const { weight, bias } = weighted(step.parameters)
-    const transformed = context.winograd?.get(weight)
+    const transformed = scope.winograd.get(weight)
     const layout = transformed === undefined ? weight.layout : 'winogradForward'
-    const kernel = chosen(context, transformed !== undefined, (algorithm) => ({
+    const kernel = chosen(scope, transformed !== undefined, (algorithm) => ({
       kind: 'convolutionForward' as const,
       slope: step.slope,
       ...fields(step, step.source.layout, layout, algorithm)
     }))
-    context.emit.launch<'convolutionForward'>(kernel, {
+    scope.builder.launch<'convolutionForward'>(kernel, {
       source: step.source.address,
-      weights: transformed?.winogradForward() ?? weightsIn(context, weight, weight.layout),
+      weights: transformed?.winogradForward() ?? weightsIn(scope, weight, weight.layout),
       bias: bias === undefined ? none : at(bias.buffer),
       destination: step.destination.address,
-      scratch: scratchFor(context, kernel)
+      scratch: scratchFor(scope, kernel)
     })
   },
-  backward: (context, step, gradients) => {
+  backward: (scope, step, gradients) => {
     const { weight } = weighted(step.parameters)
     const { address: destinationGradient } = gradients.destination!
-    const transformed = context.winograd?.get(weight)
+    const transformed = scope.winograd.get(weight)
     if (gradients.weight !== none) {
-      const weights = chosen(context, transformed !== undefined, (algorithm) => ({
+      const weights = chosen(scope, transformed !== undefined, (algorithm) => ({
         kind: 'convolutionBackwardWeights' as const,
         ...fields(step, step.source.layout, weight.layout, algorithm)
       }))
-      context.emit.launch<'convolutionBackwardWeights'>(weights, {
+      scope.builder.launch<'convolutionBackwardWeights'>(weights, {
         source: step.source.address,
         destinationGradient,
         weightGradient: gradients.weight,
         biasGradient: gradients.bias,
-        scratch: scratchFor(context, weights)
+        scratch: scratchFor(scope, weights)
       })
     }
     if (gradients.source === undefined) return
     const { layout: sourceLayout, address: sourceGradient } = gradients.source
     const layout = transformed === undefined ? weight.backwardLayout : 'winogradBackward'
-    const data = chosen(context, transformed !== undefined, (algorithm) => ({
+    const data = chosen(scope, transformed !== undefined, (algorithm) => ({
       kind: 'convolutionBackwardData' as const,
       ...fields(step, sourceLayout, layout, algorithm)
     }))
-    context.emit.launch<'convolutionBackwardData'>(data, {
+    scope.builder.launch<'convolutionBackwardData'>(data, {
       destinationGradient,
       weights: transformed?.winogradBackward() ?? gradients.backwardWeights(),
       sourceGradient,
-      scratch: scratchFor(context, data)
+      scratch: scratchFor(scope, data)
     })
   }
 }

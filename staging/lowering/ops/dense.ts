@@ -1,8 +1,8 @@
-import { sameAccess, wholeImageAccess } from '../../access'
-import { layoutCode } from '../../layout'
-import { at, none } from '../emitter'
-import { weightsIn } from '../parameters'
-import type { TileTensor } from '../tile-tensor'
+import { sameAccess, wholeImageAccess } from '../../graph/access'
+import { layoutCode } from '../../kernels/layout'
+import { at, none } from '../ir/builder'
+import { weightsIn } from '../scope/parameters'
+import type { TileTensor } from '../ir/tile-tensor'
 import { productsPerOutput, weighted } from './convolution'
 import { plainLayout, weightAndBias, type OpLowering } from './op-lowering'
 
@@ -14,8 +14,8 @@ export const flatten: OpLowering<'flatten'> = {
   saves: {},
   inPlace: false,
   outputLayout: plainLayout,
-  forward: ({ emit }, { source, destination }) =>
-    emit.launch<'reorderActivation'>(
+  forward: ({ builder }, { source, destination }) =>
+    builder.launch<'reorderActivation'>(
       {
         kind: 'reorderActivation',
         ...reorderFields(source),
@@ -24,8 +24,8 @@ export const flatten: OpLowering<'flatten'> = {
       },
       { source: source.address, destination: destination.address }
     ),
-  backward: ({ emit }, _, { destination, source }) =>
-    emit.launch<'reorderActivation'>(
+  backward: ({ builder }, _, { destination, source }) =>
+    builder.launch<'reorderActivation'>(
       {
         kind: 'reorderActivation',
         ...reorderFields(source!),
@@ -43,28 +43,28 @@ export const linear: OpLowering<'linear'> = {
   saves: { input: 'for-weights' },
   inPlace: false,
   outputLayout: plainLayout,
-  forward: (context, { source, destination, parameters, node }) => {
+  forward: (scope, { source, destination, parameters, node }) => {
     const { weight, bias } = weighted(parameters)
-    context.emit.launch<'linearForward'>(
+    scope.builder.launch<'linearForward'>(
       { kind: 'linearForward', batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] },
       {
         source: source.address,
-        weights: weightsIn(context, weight, weight.layout),
+        weights: weightsIn(scope, weight, weight.layout),
         bias: bias === undefined ? none : at(bias.buffer),
         destination: destination.address
       }
     )
   },
-  backward: ({ emit }, { source, node }, gradients) => {
+  backward: ({ builder }, { source, node }, gradients) => {
     const fields = { batch: source.extents[0], inFeatures: node.input[1], outFeatures: node.output[1] }
     const { address: destinationGradient } = gradients.destination!
     if (gradients.weight !== none)
-      emit.launch<'linearBackwardWeights'>(
+      builder.launch<'linearBackwardWeights'>(
         { kind: 'linearBackwardWeights', ...fields },
         { source: source.address, destinationGradient, weightGradient: gradients.weight, biasGradient: gradients.bias }
       )
     if (gradients.source === undefined) return
-    emit.launch<'linearBackwardData'>(
+    builder.launch<'linearBackwardData'>(
       { kind: 'linearBackwardData', ...fields },
       { destinationGradient, weights: gradients.backwardWeights(), sourceGradient: gradients.source.address }
     )

@@ -1,15 +1,17 @@
 import type { Op } from '../../../dsl'
-import type { Node } from '../../graph'
-import { gelu, sigmoid, silu, tanh } from './activations'
+import type { Node } from '../../graph/graph'
 import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
-import { add, concat } from './joins'
+import { add, broadcastAdd, concat, mul } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
 import { pad, pixelShuffle, pixelUnshuffle } from './movement'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
 import type { OpLowering } from './op-lowering'
+import type { Step, StepGradients } from '../scope/op-step'
+import type { TileScope } from '../scope/scope'
 import { pixelCrossEntropy } from './pixel-loss'
-import { dropout, leakyRelu, relu } from './pointwise'
+import { dropout, leakyRelu, relu } from './elementwise'
+import { pointwise, pointwiseOfOutput } from './pointwise'
 import { avgPool2d, globalAvgPool, globalMaxPool, maxPool2d } from './pooling'
 import { adaptiveAvgPool2d, resize } from './resampling'
 import { convTranspose2d } from './transposed-convolution'
@@ -21,16 +23,14 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
   batchNorm,
   groupNorm,
   instanceNorm,
-  sigmoid,
-  tanh,
-  silu,
-  gelu,
+  pointwise,
   resize,
   adaptiveAvgPool2d,
   pixelShuffle,
   pixelUnshuffle,
   pad,
   add,
+  mul,
   concat,
   pixelCrossEntropy,
   relu,
@@ -50,4 +50,16 @@ const opLowerings: { readonly [P in Op]: OpLowering<P> } = {
 export const recordOf = (op: Op): OpLowering<Op> => opLowerings[op] as unknown as OpLowering<Op>
 
 /** The row of a node, its own type forgotten: a node is only ever handed to its own row. */
-export const loweringOf = (node: Node): OpLowering<Op> => recordOf(node.op)
+export const loweringOf = (node: Node): OpLowering<Op> => {
+  if (node.op === 'pointwise' && node.args.derivativeOfOutput !== undefined) return pointwiseOfOutput as unknown as OpLowering<Op>
+  return node.op === 'add' && node.broadcast ? (broadcastAdd as unknown as OpLowering<Op>) : recordOf(node.op)
+}
+
+/** Emits an op forward. */
+export const runForward = (scope: TileScope, step: Step): void => loweringOf(step.node).forward(scope, step as never)
+
+/** Emits the backward of an op that has one of its own. */
+export const runBackward = (scope: TileScope, step: Step, gradients: StepGradients): void => {
+  const { backward } = loweringOf(step.node)
+  if (typeof backward === 'function') backward(scope, step as never, gradients)
+}

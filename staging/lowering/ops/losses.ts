@@ -1,22 +1,23 @@
-import { reductionAccess, rowReductionAccess } from '../../access'
-import { elementsOf } from '../../extents'
-import { microBatches } from '../../objective'
-import type { Context, Step } from '../context'
-import { exchanged, none } from '../emitter'
-import { inExchange } from '../tensors'
+import { reductionAccess, rowReductionAccess } from '../../graph/access'
+import { elementsOf } from '../../graph/extents'
+import { microBatches } from '../../graph/objective'
+import type { Step } from '../scope/op-step'
+import { exchanged, none } from '../ir/builder'
+import { inExchange } from '../scope/regions'
+import type { TileScope } from '../scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4
 
 const rowsOf = (
-  { exchange, objective, parameterBytes }: Context,
+  { stepIo, objective, parameterBytes }: TileScope,
   { source, node, sourceRegion: { from, advance } }: Step<NodeFor<'softmaxCrossEntropy'>>
 ) => {
   const ofRows = (offset: number, bytes: number) => exchanged(offset + from[0] * bytes, [advance[0] * bytes, 0, 0])
   return {
     fields: { batch: source.extents[0], classes: node.input[1], fullBatch: node.input[0] * microBatches(objective) },
-    labels: ofRows(exchange.target, labelBytes),
-    rowWeights: objective.kind === 'train' && objective.rowWeights === true ? ofRows(exchange.rowWeights, parameterBytes) : none
+    labels: ofRows(stepIo.target, labelBytes),
+    rowWeights: objective.kind === 'train' && objective.rowWeights === true ? ofRows(stepIo.rowWeights, parameterBytes) : none
   }
 }
 
@@ -26,24 +27,24 @@ export const softmaxCrossEntropy: OpLowering<'softmaxCrossEntropy'> = {
   saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,
-  forward: (context, step) => {
-    const { fields, labels, rowWeights } = rowsOf(context, step)
-    context.emit.launch<'softmaxCrossEntropyForward'>(
+  forward: (scope, step) => {
+    const { fields, labels, rowWeights } = rowsOf(scope, step)
+    scope.builder.launch<'softmaxCrossEntropyForward'>(
       { kind: 'softmaxCrossEntropyForward', ...fields },
-      { source: step.source.address, labels, rowWeights, loss: exchanged(context.exchange.loss) }
+      { source: step.source.address, labels, rowWeights, loss: exchanged(scope.stepIo.loss) }
     )
   },
-  backward: (context, step, { source }) => {
-    const { fields, labels, rowWeights } = rowsOf(context, step)
-    context.emit.launch<'softmaxCrossEntropyBackward'>(
+  backward: (scope, step, { source }) => {
+    const { fields, labels, rowWeights } = rowsOf(scope, step)
+    scope.builder.launch<'softmaxCrossEntropyBackward'>(
       { kind: 'softmaxCrossEntropyBackward', ...fields },
       { source: step.source.address, labels, rowWeights, sourceGradient: source!.address }
     )
   }
 }
 
-const targetOf = ({ exchange, parameterBytes, objective }: Context, { source, node, sourceRegion }: Step<NodeFor<'meanSquaredError'>>) => {
-  const { fields, address } = inExchange(source, node.input, sourceRegion, exchange.target, parameterBytes)
+const targetOf = ({ stepIo, parameterBytes, objective }: TileScope, { source, node, sourceRegion }: Step<NodeFor<'meanSquaredError'>>) => {
+  const { fields, address } = inExchange(source, node.input, sourceRegion, stepIo.target, parameterBytes)
   return { fields: { ...fields, count: elementsOf(node.input) * microBatches(objective) }, target: address }
 }
 
@@ -53,16 +54,16 @@ export const meanSquaredError: OpLowering<'meanSquaredError'> = {
   saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,
-  forward: (context, step) => {
-    const { fields, target } = targetOf(context, step)
-    context.emit.launch<'meanSquaredErrorForward'>(
+  forward: (scope, step) => {
+    const { fields, target } = targetOf(scope, step)
+    scope.builder.launch<'meanSquaredErrorForward'>(
       { kind: 'meanSquaredErrorForward', ...fields },
-      { source: step.source.address, target, loss: exchanged(context.exchange.loss) }
+      { source: step.source.address, target, loss: exchanged(scope.stepIo.loss) }
     )
   },
-  backward: (context, step, { source }) => {
-    const { fields, target } = targetOf(context, step)
-    context.emit.launch<'meanSquaredErrorBackward'>(
+  backward: (scope, step, { source }) => {
+    const { fields, target } = targetOf(scope, step)
+    scope.builder.launch<'meanSquaredErrorBackward'>(
       { kind: 'meanSquaredErrorBackward', ...fields },
       { source: step.source.address, target, sourceGradient: source!.address }
     )

@@ -1,8 +1,9 @@
 import { padModes, windowOf } from '../../../dsl'
-import { imageAccess } from '../../access'
-import { layoutCode } from '../../layout'
-import type { Context, Step } from '../context'
-import type { TileTensor } from '../tile-tensor'
+import { imageAccess } from '../../graph/access'
+import { layoutCode } from '../../kernels/layout'
+import type { TileTensor } from '../ir/tile-tensor'
+import type { Step } from '../scope/op-step'
+import type { TileScope } from '../scope/scope'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 import { resampledFields, resampledPlaces } from './resampling'
 
@@ -14,10 +15,10 @@ interface Shuffled {
   readonly before: readonly [rows: number, columns: number]
 }
 
-const shuffle = ({ emit }: Context, { fine, coarse, factor, before }: Shuffled, inverse: 0 | 1): void => {
+const shuffle = ({ builder }: TileScope, { fine, coarse, factor, before }: Shuffled, inverse: 0 | 1): void => {
   const [batch, channels, height, width] = fine.extents
   const [source, destination] = inverse === 1 ? [fine, coarse] : [coarse, fine]
-  emit.launch<'pixelShuffle'>(
+  builder.launch<'pixelShuffle'>(
     {
       kind: 'pixelShuffle',
       ...{ batch, channels, height, width, factor, inverse },
@@ -39,10 +40,10 @@ export const pixelShuffle: OpLowering<'pixelShuffle'> = {
   saves: {},
   inPlace: false,
   outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
-  forward: (context, { node: { args }, source, destination, rows, columns }) =>
-    shuffle(context, { fine: destination, coarse: source, ...args, before: [rows.padBefore, columns.padBefore] }, 0),
-  backward: (context, { node: { args }, rows, columns }, { destination, source }) =>
-    shuffle(context, { fine: destination!, coarse: source!, ...args, before: [rows.padBefore, columns.padBefore] }, 1)
+  forward: (scope, { node: { args }, source, destination, rows, columns }) =>
+    shuffle(scope, { fine: destination, coarse: source, ...args, before: [rows.padBefore, columns.padBefore] }, 0),
+  backward: (scope, { node: { args }, rows, columns }, { destination, source }) =>
+    shuffle(scope, { fine: destination!, coarse: source!, ...args, before: [rows.padBefore, columns.padBefore] }, 1)
 }
 
 export const pixelUnshuffle: OpLowering<'pixelUnshuffle'> = {
@@ -50,10 +51,10 @@ export const pixelUnshuffle: OpLowering<'pixelUnshuffle'> = {
   saves: {},
   inPlace: false,
   outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
-  forward: (context, { node: { args }, source, destination }) =>
-    shuffle(context, { fine: source, coarse: destination, ...args, before: [0, 0] }, 1),
-  backward: (context, { node: { args } }, { destination, source }) =>
-    shuffle(context, { fine: source!, coarse: destination!, ...args, before: [0, 0] }, 0)
+  forward: (scope, { node: { args }, source, destination }) =>
+    shuffle(scope, { fine: source, coarse: destination, ...args, before: [0, 0] }, 1),
+  backward: (scope, { node: { args } }, { destination, source }) =>
+    shuffle(scope, { fine: source!, coarse: destination!, ...args, before: [0, 0] }, 0)
 }
 
 const padFields = (step: Step<NodeFor<'pad'>>) => {
@@ -71,13 +72,13 @@ export const pad: OpLowering<'pad'> = {
   saves: {},
   inPlace: false,
   outputLayout: sameLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'padForward'>(
+  forward: ({ builder }, step) =>
+    builder.launch<'padForward'>(
       { kind: 'padForward', ...padFields(step) },
       { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
     ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'padBackward'>(
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'padBackward'>(
       { kind: 'padBackward', ...padFields(step) },
       { destinationGradient: destination!.address, sourceGradient: source!.address, ...resampledPlaces(step) }
     )

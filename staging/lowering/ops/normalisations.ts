@@ -1,35 +1,52 @@
-import { sameAccess } from '../../access'
-import type { Parameter } from '../../graph'
-import type { Normalisation } from '../../normalisation'
-import type { Context, Step } from '../context'
-import { normalisationKernel } from '../normalisation-kernel'
+import { sameAccess } from '../../graph/access'
+import type { Parameter, Statistics } from '../../graph/graph'
+import type { Normalisation } from '../../graph/statistics'
+import type { Step } from '../scope/op-step'
+import { normalisationKernel } from './normalisation-kernel'
 import { sameLayout, weightAndBias, type OpLowering } from './op-lowering'
+import type { TileScope } from '../scope/scope'
 
-/** Moments are gathered where the input is made, and backward takes two passes (see ../backward.ts). */
+/** Moments are gathered where the input is made, and backward takes two passes (see reduction-backward.ts). */
 const normalisation = <P extends 'batchNorm' | 'groupNorm' | 'instanceNorm'>(
+  own: Pick<OpLowering<P>, 'statistics' | 'inEvaluation'>,
   affineByDefault: boolean,
-  statistics: readonly Parameter['role'][] = []
+  running: readonly Parameter['role'][] = []
 ): OpLowering<P> => ({
+  ...own,
   access: sameAccess,
   parameters: ({ affine = affineByDefault }, channels) => [
     ...(affine ? weightAndBias([channels], channels) : []),
-    ...statistics.map((role) => ({ role, shape: [channels] }))
+    ...running.map((role) => ({ role, shape: [channels] }))
   ],
   multiplyAdds: () => 1,
   saves: { input: 'always' },
   inPlace: true,
-  fusesRectifier: true,
+  fusesRectifier: 'both',
   outputLayout: sameLayout,
-  forward: (context: Context, step: Step) => {
+  forward: (scope: TileScope, step: Step) => {
     const { node, position, source, sourceRegion, slope, destination } = step
-    const { fields, operands } = normalisationKernel(context, node as Normalisation, position, source, sourceRegion, slope)
-    context.emit.launch<'normaliseForward'>({ kind: 'normaliseForward', ...fields }, { ...operands, destination: destination.address })
+    const { fields, operands } = normalisationKernel(scope, node as Normalisation, position, source, sourceRegion, slope)
+    scope.builder.launch<'normaliseForward'>({ kind: 'normaliseForward', ...fields }, { ...operands, destination: destination.address })
   },
-  backward: () => {
-    throw new Error('backward of a normalisation is not a step of its own')
-  }
+  backward: 'reduction'
 })
 
-export const batchNorm = normalisation<'batchNorm'>(true, ['runningMean', 'runningVariance'])
-export const groupNorm = normalisation<'groupNorm'>(true)
-export const instanceNorm = normalisation<'instanceNorm'>(false)
+/** Of each image by itself. */
+const ofImages = (groups: number, eps = 1e-5): Statistics => ({ groups, perImage: 1, epsilon: eps, gathered: true, momentum: undefined })
+
+export const batchNorm = normalisation<'batchNorm'>(
+  {
+    statistics: ({ eps = 1e-5, momentum = 0.1, frozen = false }, channels) => ({
+      groups: channels,
+      perImage: 0,
+      epsilon: eps,
+      gathered: !frozen,
+      momentum
+    }),
+    inEvaluation: (args) => ({ ...args, frozen: true })
+  },
+  true,
+  ['runningMean', 'runningVariance']
+)
+export const groupNorm = normalisation<'groupNorm'>({ statistics: ({ groups, eps }) => ofImages(groups, eps) }, true)
+export const instanceNorm = normalisation<'instanceNorm'>({ statistics: ({ eps }, channels) => ofImages(channels, eps) }, false)

@@ -1,8 +1,10 @@
 import type { ArgsOf, Op } from '../../../dsl'
-import type { AccessRule } from '../../access'
-import type { Node, Parameter } from '../../graph'
-import type { Layout } from '../../layout'
-import type { Context, Step, StepGradients } from '../context'
+import type { AccessRule } from '../../graph/access'
+import type { Node, Parameter } from '../../graph/graph'
+import type { Statistics } from '../../graph/graph'
+import type { Layout } from '../../kernels/layout'
+import type { Step, StepGradients } from '../scope/op-step'
+import type { ModelScope, TileScope } from '../scope/scope'
 
 export type NodeFor<P extends Op> = Extract<Node, { readonly op: P }>
 
@@ -14,21 +16,27 @@ export interface OpLowering<P extends Op> {
   readonly parameters?: (args: ArgsOf<P>, inChannels: number) => readonly Omit<Parameter, 'name'>[]
   /** Of forward, per element of its output, on average; 0 where it is absent. */
   readonly multiplyAdds?: (node: NodeFor<P>) => number
+  /** By what the op normalises its input; absent where it does not. */
+  readonly statistics?: (args: ArgsOf<P>, channels: number) => Statistics
+  /** Its arguments where a network is evaluated; absent where they are the same. */
+  readonly inEvaluation?: (args: ArgsOf<P>) => ArgsOf<P>
   /** What backward reads besides the output's gradient, the input perhaps for weights that learn only; the rest need not be kept. */
-  readonly saves: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly winners?: true }
+  readonly saves: { readonly input?: 'always' | 'for-weights'; readonly output?: true; readonly indices?: true }
   /** Forward may overwrite its first input, and backward its output's gradient. */
   readonly inPlace: boolean
   /** Whether forward adds to its output, which is zeroed first. */
   readonly accumulates?: (args: ArgsOf<P>) => boolean
   /** A rectifier that backward knows by its output's sign: an op before it that can applies it. */
   readonly slope?: (args: ArgsOf<P>) => number
-  /** Applies the rectifier that is its only reader, in the same go. */
-  readonly fusesRectifier?: true
-  /** The gradient of every input is that of the output. */
-  readonly passesGradient?: true
-  readonly outputLayout: (context: Pick<Context, 'device'>, source: Layout, node: NodeFor<P>) => Layout
-  readonly forward: (context: Context, step: Step<NodeFor<P>>) => void
-  readonly backward: (context: Context, step: Step<NodeFor<P>>, gradients: StepGradients) => void
+  /** Applies the rectifier that is its only reader in the same go: forward alone, or its backward too. */
+  readonly fusesRectifier?: 'forward' | 'both'
+  readonly outputLayout: (scope: Pick<ModelScope, 'device'>, source: Layout, node: NodeFor<P>) => Layout
+  readonly forward: (scope: TileScope, step: Step<NodeFor<P>>) => void
+  /**
+   * The gradients of a step's inputs and parameters. `identity`: that of every input is that of the output. `reduction`: those of an op
+   * that normalises need sums over all of the output's gradient (see reduction-backward.ts).
+   */
+  readonly backward: ((scope: TileScope, step: Step<NodeFor<P>>, gradients: StepGradients) => void) | 'identity' | 'reduction'
 }
 
 export const sameLayout = (_: unknown, source: Layout): Layout => source

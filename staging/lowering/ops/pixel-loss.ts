@@ -1,13 +1,14 @@
-import { reductionAccess } from '../../access'
-import type { Context, Step } from '../context'
-import { exchanged, none } from '../emitter'
-import { inExchange, tileFields } from '../tensors'
+import { reductionAccess } from '../../graph/access'
+import type { Step } from '../scope/op-step'
+import { exchanged, none } from '../ir/builder'
+import { inExchange, tileFields } from '../scope/regions'
+import type { TileScope } from '../scope/scope'
 import { plainLayout, type NodeFor, type OpLowering } from './op-lowering'
 
 const labelBytes = 4
 
 const readOf = (
-  { exchange }: Context,
+  { stepIo }: TileScope,
   { node, source, sourceRegion }: Pick<Step<NodeFor<'pixelCrossEntropy'>>, 'node' | 'source' | 'sourceRegion'>
 ) => {
   const [batch, , height, width] = node.input
@@ -15,9 +16,9 @@ const readOf = (
     fields: { ignored: node.args.ignore ?? 255, fullHeight: height, fullWidth: width, ...tileFields(source) },
     operands: {
       source: source.address,
-      labels: inExchange(source, [batch, 1, height, width], sourceRegion, exchange.target, labelBytes).address,
-      classWeights: node.args.classWeights === undefined ? none : exchanged(exchange.classWeights),
-      normaliser: exchanged(exchange.normaliser)
+      labels: inExchange(source, [batch, 1, height, width], sourceRegion, stepIo.target, labelBytes).address,
+      classWeights: node.args.classWeights === undefined ? none : exchanged(stepIo.classWeights),
+      normaliser: exchanged(stepIo.normaliser)
     }
   }
 }
@@ -25,19 +26,20 @@ const readOf = (
 /** Divided by what comes with the step: the weights of all pixels that count, of all micro-batches of an update. */
 export const pixelCrossEntropy: OpLowering<'pixelCrossEntropy'> = {
   access: reductionAccess,
+  inEvaluation: ({ ignore = 255 }) => ({ ignore }),
   saves: { input: 'always' },
   inPlace: false,
   outputLayout: plainLayout,
-  forward: (context, step) => {
-    const { fields, operands } = readOf(context, step)
-    context.emit.launch<'pixelCrossEntropyForward'>(
+  forward: (scope, step) => {
+    const { fields, operands } = readOf(scope, step)
+    scope.builder.launch<'pixelCrossEntropyForward'>(
       { kind: 'pixelCrossEntropyForward', ...fields },
-      { ...operands, loss: exchanged(context.exchange.loss) }
+      { ...operands, loss: exchanged(scope.stepIo.loss) }
     )
   },
-  backward: (context, step, { source }) => {
-    const { fields, operands } = readOf(context, step)
-    context.emit.launch<'pixelCrossEntropyBackward'>(
+  backward: (scope, step, { source }) => {
+    const { fields, operands } = readOf(scope, step)
+    scope.builder.launch<'pixelCrossEntropyBackward'>(
       { kind: 'pixelCrossEntropyBackward', ...fields },
       { ...operands, sourceGradient: source!.address }
     )

@@ -1,61 +1,72 @@
-import type { ArgsOf } from '../../../dsl'
-import { sameAccess } from '../../access'
-import { activationElements } from '../../layout'
-import type { Context, Step } from '../context'
-import { originOf, tileFields } from '../tensors'
+import { sameAccess } from '../../graph/access'
+import type { Parameter } from '../../graph/graph'
+import { functionsOf } from '../../pointwise/functions'
+import { at, none } from '../ir/builder'
+import type { TileTensor } from '../ir/tile-tensor'
+import type { NodeParameters } from '../scope/parameter-tensor'
+import type { Step } from '../scope/op-step'
+import { tileFields } from '../scope/regions'
 import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
-/** relu and leakyRelu; backward reads the output's sign, so that forward may overwrite its input. */
-const rectifier = <P extends 'relu' | 'leakyRelu'>(slopeOf: (args: ArgsOf<P>) => number): OpLowering<P> => {
-  const fields = ({ source, node }: Step) => ({
-    count: activationElements(source.layout, source.extents),
-    slope: slopeOf(node.args as ArgsOf<P>)
-  })
-  return {
-    access: sameAccess,
-    saves: { output: true },
-    inPlace: true,
-    slope: slopeOf,
-    outputLayout: sameLayout,
-    forward: ({ emit }, step) =>
-      emit.launch<'rectifierForward'>(
-        { kind: 'rectifierForward', ...fields(step) },
-        { source: step.source.address, destination: step.destination.address }
-      ),
-    backward: ({ emit }, step, { destination, source }) =>
-      emit.launch<'rectifierBackward'>(
-        { kind: 'rectifierBackward', ...fields(step) },
-        { destination: step.destination.address, destinationGradient: destination!.address, sourceGradient: source!.address }
-      )
-  }
-}
+type PointwiseStep = Step<NodeFor<'pointwise'>>
 
-export const relu = rectifier<'relu'>(() => 0)
-export const leakyRelu = rectifier<'leakyRelu'>(({ slope = 0.01 }) => slope)
+const declared = ({ weight, bias }: NodeFor<'pointwise'>['args'], channels: number): readonly Omit<Parameter, 'name'>[] =>
+  ([['weight', weight] as const, ['bias', bias] as const] as const).flatMap(([role, parameter]) =>
+    parameter === undefined ? [] : [{ role, shape: [parameter.perChannel === true ? channels : 1], initial: parameter.initial }]
+  )
 
-const dropoutFields = ({ graph }: Context, { node, source }: Step<NodeFor<'dropout'>>) => ({
-  ...tileFields(source),
-  fullChannels: node.input[1],
-  fullHeight: node.input[2],
-  fullWidth: node.input[3],
-  layerKey: graph.nodes.indexOf(node),
-  rate: node.args.rate
+const fields = ({ node: { args } }: PointwiseStep, tile: TileTensor) => ({
+  ...tileFields(tile),
+  broadcast: 0,
+  weightPerChannel: args.weight?.perChannel === true ? 1 : 0,
+  biasPerChannel: args.bias?.perChannel === true ? 1 : 0
 })
 
-/** The mask is drawn again in backward from absolute coordinates, so nothing is kept and tiles agree where they overlap. */
-export const dropout: OpLowering<'dropout'> = {
+const parametersOf = (parameters: NodeParameters | undefined) => ({
+  weight: parameters?.weight === undefined ? none : at(parameters.weight.buffer),
+  bias: parameters?.bias === undefined ? none : at(parameters.bias.buffer)
+})
+
+/** An expression runs forward, and its derivatives, found from it, run back. */
+const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'pointwise'> => ({
   access: sameAccess,
-  saves: {},
+  parameters: declared,
+  saves,
   inPlace: true,
   outputLayout: sameLayout,
-  forward: (context, step) =>
-    context.emit.launch<'dropout'>(
-      { kind: 'dropout', ...dropoutFields(context, step) },
-      { source: step.source.address, destination: step.destination.address, ...originOf(step.sourceRegion) }
+  forward: ({ builder }, step) =>
+    builder.launch<'pointwiseForward'>(
+      { kind: 'pointwiseForward', ...fields(step, step.source), expression: functionsOf(step.node.args).forward },
+      { source: step.source.address, second: none, ...parametersOf(step.parameters), destination: step.destination.address }
     ),
-  backward: (context, step, { destination, source }) =>
-    context.emit.launch<'dropout'>(
-      { kind: 'dropout', ...dropoutFields(context, step) },
-      { source: destination!.address, destination: source!.address, ...originOf(step.sourceRegion) }
-    )
-}
+  backward: ({ builder }, step, gradients) => {
+    const { backward } = functionsOf(step.node.args)
+    const read = {
+      kept: saves.output === true ? step.destination.address : step.source.address,
+      second: none,
+      ...parametersOf(step.parameters),
+      destinationGradient: gradients.destination!.address
+    }
+    // Before the gradient of the input, which may take the place of the output's.
+    for (const role of ['weight', 'bias'] as const)
+      if (gradients[role] !== none)
+        builder.launch<'pointwiseSum'>(
+          {
+            kind: 'pointwiseSum',
+            ...fields(step, step.source),
+            rows: step.node.args[role]?.perChannel === true ? 1 : 0,
+            expression: backward(role)
+          },
+          { ...read, sum: gradients[role] }
+        )
+    if (gradients.source !== undefined)
+      builder.launch<'pointwiseBackward'>(
+        { kind: 'pointwiseBackward', ...fields(step, gradients.source), expression: backward('input') },
+        { ...read, sourceGradient: gradients.source.address }
+      )
+  }
+})
+
+export const pointwise = pointwiseWith({ input: 'always' })
+/** One whose derivative is known from its output. */
+export const pointwiseOfOutput = pointwiseWith({ output: true })

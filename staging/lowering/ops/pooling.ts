@@ -1,9 +1,10 @@
 import { windowOf } from '../../../dsl'
-import { pixelReductionAccess } from '../../access'
-import { layoutCode } from '../../layout'
-import { windowFields, type Context, type Step } from '../context'
-import { maximaAt } from '../moments'
-import { originOf, tileFields } from '../tensors'
+import { pixelReductionAccess } from '../../graph/access'
+import { layoutCode } from '../../kernels/layout'
+import { windowFields, type Step, type StepGradients } from '../scope/op-step'
+import type { TileScope } from '../scope/scope'
+import { originOf, tileFields } from '../scope/regions'
+import { maximaAt } from './moment-addresses'
 import { windowAccess } from './convolution'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
 
@@ -14,18 +15,18 @@ const fields = (step: Step<NodeFor<'maxPool2d' | 'avgPool2d'>>) => ({
 
 export const maxPool2d: OpLowering<'maxPool2d'> = {
   access: windowAccess,
-  saves: { winners: true },
+  saves: { indices: true },
   inPlace: false,
   outputLayout: sameLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'maxPoolForward'>(
+  forward: ({ builder }, step) =>
+    builder.launch<'maxPoolForward'>(
       { kind: 'maxPoolForward', ...fields(step) },
-      { source: step.source.address, destination: step.destination.address, winners: step.winners }
+      { source: step.source.address, destination: step.destination.address, winners: step.indices }
     ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'maxPoolBackward'>(
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'maxPoolBackward'>(
       { kind: 'maxPoolBackward', ...fields(step) },
-      { destinationGradient: destination!.address, winners: step.winners, sourceGradient: source!.address }
+      { destinationGradient: destination!.address, winners: step.indices, sourceGradient: source!.address }
     )
 }
 
@@ -41,35 +42,47 @@ export const avgPool2d: OpLowering<'avgPool2d'> = {
   saves: {},
   inPlace: false,
   outputLayout: sameLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'averagePoolForward'>(
+  forward: ({ builder }, step) =>
+    builder.launch<'averagePoolForward'>(
       { kind: 'averagePoolForward', ...averageFields(step) },
       { source: step.source.address, destination: step.destination.address }
     ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'averagePoolBackward'>(
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'averagePoolBackward'>(
       { kind: 'averagePoolBackward', ...averageFields(step) },
       { destinationGradient: destination!.address, sourceGradient: source!.address }
     )
 }
 
+const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): number => 1 / (input[2] * input[3])
+
 /** A sum over pixels: each tile adds its owned part, scaled by one over the whole tensor's pixels. */
+export const sumPixels = ({ builder }: Pick<TileScope, 'builder'>, step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>): void =>
+  builder.launch<'sumPixelsForward'>(
+    { kind: 'sumPixelsForward', ...tileFields(step.source), scale: scaleOf(step) },
+    { source: step.source.address, sum: step.destination.address }
+  )
+
+/** Backward of `sumPixels`: each pixel has the same part of the mean's gradient. */
+export const spreadGradient = (
+  { builder }: Pick<TileScope, 'builder'>,
+  step: Step<NodeFor<'globalAvgPool' | 'adaptiveAvgPool2d'>>,
+  { destination, source }: StepGradients
+): void =>
+  builder.launch<'sumPixelsBackward'>(
+    { kind: 'sumPixelsBackward', ...tileFields(source!), scale: scaleOf(step) },
+    { sumGradient: destination!.address, sourceGradient: source!.address }
+  )
+
+/** The mean over all pixels, to which tiles add. */
 export const globalAvgPool: OpLowering<'globalAvgPool'> = {
   access: pixelReductionAccess,
   saves: {},
   inPlace: false,
   accumulates: () => true,
   outputLayout: plainLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'sumPixelsForward'>(
-      { kind: 'sumPixelsForward', ...tileFields(step.source), scale: scaleOf(step) },
-      { source: step.source.address, sum: step.destination.address }
-    ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'sumPixelsBackward'>(
-      { kind: 'sumPixelsBackward', ...tileFields(source!), scale: scaleOf(step) },
-      { sumGradient: destination!.address, sourceGradient: source!.address }
-    )
+  forward: sumPixels,
+  backward: spreadGradient
 }
 
 /** A merge over pixels: the maxima, with their places, stay until backward, so that each tile knows whether it holds one. */
@@ -78,15 +91,15 @@ export const globalMaxPool: OpLowering<'globalMaxPool'> = {
   saves: {},
   inPlace: false,
   outputLayout: plainLayout,
-  forward: (context, step) =>
-    context.emit.launch<'globalMaxPoolForward'>(
+  forward: (scope, step) =>
+    scope.builder.launch<'globalMaxPoolForward'>(
       { kind: 'globalMaxPoolForward', ...placedFields(step) },
-      { source: step.source.address, destination: step.destination.address, ...placesOf(context, step) }
+      { source: step.source.address, destination: step.destination.address, ...placesOf(scope, step) }
     ),
-  backward: (context, step, { destination, source }) =>
-    context.emit.launch<'globalMaxPoolBackward'>(
+  backward: (scope, step, { destination, source }) =>
+    scope.builder.launch<'globalMaxPoolBackward'>(
       { kind: 'globalMaxPoolBackward', ...placedFields(step), layout: layoutCode(source!.layout) },
-      { destinationGradient: destination!.address, sourceGradient: source!.address, ...placesOf(context, step) }
+      { destinationGradient: destination!.address, sourceGradient: source!.address, ...placesOf(scope, step) }
     )
 }
 
@@ -96,9 +109,7 @@ const placedFields = ({ node: { input }, source }: Step<NodeFor<'globalMaxPool'>
   fullWidth: input[3]
 })
 
-const placesOf = (context: Context, step: Step<NodeFor<'globalMaxPool'>>) => {
+const placesOf = (scope: TileScope, step: Step<NodeFor<'globalMaxPool'>>) => {
   const { rowOrigin, columnOrigin } = originOf(step.sourceRegion)
-  return { maxima: maximaAt(context, step), rowOrigin, columnOrigin }
+  return { maxima: maximaAt(scope, step), rowOrigin, columnOrigin }
 }
-
-const scaleOf = ({ node: { input } }: Step<NodeFor<'globalAvgPool'>>): number => 1 / (input[2] * input[3])

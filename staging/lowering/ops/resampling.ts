@@ -1,23 +1,19 @@
-import { imageAccess, pixelReductionAccess } from '../../access'
-import { layoutCode } from '../../layout'
-import type { Step } from '../context'
-import { index } from '../emitter'
+import { imageAccess, pixelReductionAccess } from '../../graph/access'
+import { layoutCode } from '../../kernels/layout'
+import { extentFields, type Step } from '../scope/op-step'
+import { index } from '../ir/builder'
 import { plainLayout, sameLayout, type NodeFor, type OpLowering } from './op-lowering'
-import { globalAvgPool } from './pooling'
+import { spreadGradient, sumPixels } from './pooling'
 
 /** The tiles of input and output, and the whole tensors. */
 export const resampledFields = ({ node, source, destination }: Step) => ({
-  batch: source.extents[0],
   channels: source.extents[1],
-  inHeight: source.extents[2],
-  inWidth: source.extents[3],
-  outHeight: destination.extents[2],
-  outWidth: destination.extents[3],
   layout: layoutCode(source.layout),
   fullInHeight: node.input[2],
   fullInWidth: node.input[3],
   fullOutHeight: node.output[2],
-  fullOutWidth: node.output[3]
+  fullOutWidth: node.output[3],
+  ...extentFields({ source, destination })
 })
 
 /** Absolute coordinates of the tiles' first rows and columns. */
@@ -46,13 +42,13 @@ export const resize: OpLowering<'resize'> = {
   saves: {},
   inPlace: false,
   outputLayout: sameLayout,
-  forward: ({ emit }, step) =>
-    emit.launch<'resizeForward'>(
+  forward: ({ builder }, step) =>
+    builder.launch<'resizeForward'>(
       { kind: 'resizeForward', ...resizeFields(step) },
       { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
     ),
-  backward: ({ emit }, step, { destination, source }) =>
-    emit.launch<'resizeBackward'>(
+  backward: ({ builder }, step, { destination, source }) =>
+    builder.launch<'resizeBackward'>(
       { kind: 'resizeBackward', ...resizeFields(step) },
       { destinationGradient: destination!.address, sourceGradient: source!.address, ...resampledPlaces(step) }
     )
@@ -73,17 +69,17 @@ export const adaptiveAvgPool2d: OpLowering<'adaptiveAvgPool2d'> = {
   accumulates: isGlobal,
   // One pixel is the same bytes in either; convolutions read channels innermost where they wrote them so.
   outputLayout: (_, source, { args }) => (isGlobal(args) && source !== 'nhwc' ? plainLayout() : source),
-  forward: (context, step: AdaptiveStep) =>
+  forward: (scope, step: AdaptiveStep) =>
     isGlobal(step.node.args)
-      ? globalAvgPool.forward(context, step as never)
-      : context.emit.launch<'adaptivePoolForward'>(
+      ? sumPixels(scope, step)
+      : scope.builder.launch<'adaptivePoolForward'>(
           { kind: 'adaptivePoolForward', ...resampledFields(step) },
           { source: step.source.address, destination: step.destination.address, ...resampledPlaces(step) }
         ),
-  backward: (context, step: AdaptiveStep, gradients) =>
+  backward: (scope, step: AdaptiveStep, gradients) =>
     isGlobal(step.node.args)
-      ? globalAvgPool.backward(context, step as never, gradients)
-      : context.emit.launch<'adaptivePoolBackward'>(
+      ? spreadGradient(scope, step, gradients)
+      : scope.builder.launch<'adaptivePoolBackward'>(
           { kind: 'adaptivePoolBackward', ...resampledFields(step) },
           { destinationGradient: gradients.destination!.address, sourceGradient: gradients.source!.address, ...resampledPlaces(step) }
         )

@@ -1,4 +1,4 @@
-import { tileCount, type Grid, type Segment } from '../../plan'
+import { tileCount, type Grid, type Segment } from '../../plans/plan'
 
 /** A way to run the nodes between two positions. */
 export interface Option {

@@ -1,16 +1,23 @@
-import { createPool } from '../../lowering/emitter'
-import { createContext } from '../../lowering/create-context'
-import { isRounded } from '../../lowering/parameters'
-import { checkpointsAsked } from '../../marks'
-import { gathersMoments } from '../../normalisation'
-import { poolBeforeRectifying } from '../../order'
+import type { ModelScope } from '../../lowering/scope/scope'
+import { createPool } from '../../lowering/ir/builder'
+import { createModelScope } from '../../lowering/segment/create-scope'
+import { isCast } from '../../lowering/scope/parameters'
+import { requestedCheckpoints } from '../../graph/directives'
+import { gathersMoments } from '../../graph/statistics'
+import { hoistPoolAboveRelu } from '../../graph/order'
 import { aligned } from '../../placement/placement'
-import type { Span } from '../../plan'
+import type { Span } from '../../plans/plan'
 import { checkpointPositions, isCut, outputBytes } from '../find-segments'
 import { joined } from './join-segments'
 import { insert, rounded, segmentsOf, type Label } from './labels'
 import type { Search, Segmentation, Strategy } from '../strategy'
 import { segmentOptionsOf } from './segment-options'
+
+/** Where backward ends: the first node whose output's gradient is wanted, -1 where the input's is, one past the last where none is. */
+const firstTrainable = ({ requiresGrad }: Pick<ModelScope, 'requiresGrad'>): number => {
+  const tensor = requiresGrad.indexOf(true)
+  return (tensor === -1 ? requiresGrad.length : tensor) - 1
+}
 
 /** Blocks between statistics that are computed again as one, at most. */
 const mostBlocks = 8
@@ -33,23 +40,23 @@ interface Spans {
 export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((target: number) => readonly Segmentation[]) => {
   const { lowering, residentBytes } = search
   const { graph } = lowering
-  const context = createContext(lowering, createPool())
-  const sizes = outputBytes(context)
+  const scope = createModelScope(lowering, createPool())
+  const sizes = outputBytes(scope)
   const end = graph.nodes.length
-  const asked = checkpointsAsked(graph)
+  const asked = requestedCheckpoints(graph)
   const tensorBytes = (tensor: number): number => (onHost?.has(tensor) === true ? 0 : aligned(sizes[tensor - 1]!))
-  const hasGradient = (tensor: number): boolean => context.gradients[tensor]!
+  const hasGradient = (tensor: number): boolean => scope.requiresGrad[tensor]!
   const reorders = ({ from, to }: Span): boolean =>
-    context.parameters
+    scope.parameters
       .slice(from, to)
-      .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isRounded(context, both.weight)))
+      .some((both) => both?.weight !== undefined && (both.weight.layout !== both.weight.backwardLayout || isCast(scope, both.weight)))
   const statistics = new Set(graph.nodes.flatMap((node, position) => (gathersMoments(node) ? [position] : [])))
   const positionsWithin = (target: number): readonly number[] => [0, ...checkpointPositions(graph, sizes, target, onHost), end]
   const ways = segmentOptionsOf(search, positionsWithin(Infinity), {
     tensorBytes,
     hasGradient,
     onHost: onHost ?? new Set(),
-    firstLearning: context.firstLearning,
+    firstTrainable: firstTrainable(scope),
     reorders
   })
 
@@ -107,8 +114,8 @@ export const fastestWithin = (search: Search, onHost?: ReadonlySet<number>): ((t
 }
 
 export const sft: Strategy = {
-  order: poolBeforeRectifying,
-  obeysMarks: true,
+  order: hoistPoolAboveRelu,
+  obeysDirectives: true,
   kind: 'targeted',
   within: (search) => fastestWithin(search)
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { tileCount, type Segment } from '../../plan'
+import { tileCount, type Segment } from '../../plans/plan'
 import type { Search, Segmentation } from '../strategy'
 
 const isKeptWhole = ({ grid, recompute }: Segment): boolean => !recompute && tileCount(grid) === 1

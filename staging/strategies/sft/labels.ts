@@ -1,4 +1,4 @@
-import type { Segment } from '../../plan'
+import type { Segment } from '../../plans/plan'
 
 /** A plan of everything before a position: what it leaves in memory, what it costs in all. */
 export interface Label {

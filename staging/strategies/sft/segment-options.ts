@@ -1,10 +1,10 @@
-import { copiesBeside } from '../../device-model'
+import { copiesBeside } from '../../devices/device-model'
 import { lazy, memoizeByNumber } from '../../memoize'
-import type { SegmentEstimate } from '../../lowering/estimate'
-import { tilesAsked } from '../../marks'
-import { tileCount, untiled, type Grid, type Segment, type Span } from '../../plan'
-import { endsOnHost } from '../../streams'
-import { crossing, endsOf } from '../../tiling'
+import type { SegmentEstimate } from '../../lowering/cost/estimate'
+import { requestedTiles } from '../../graph/directives'
+import { tileCount, untiled, type Grid, type Segment, type Span } from '../../plans/plan'
+import { endsOnHost } from '../../plans/host-tensors'
+import { crossing, endsOf } from '../../graph/tiling'
 import { coarsestFitting, fastestAhead, firstFitting, type Option } from './grid-search'
 import { candidateGrids } from '../grids'
 import type { Search } from '../strategy'
@@ -23,7 +23,7 @@ export interface Boundaries {
   readonly hasGradient: (tensor: number) => boolean
   readonly onHost: ReadonlySet<number>
   /** Nothing before this node has gradients, nor a use for its tensors once the next segment has run. */
-  readonly firstLearning: number
+  readonly firstTrainable: number
   /** Whether backward reads weights of these nodes in another layout than forward. */
   readonly reorders: (span: Span) => boolean
 }
@@ -41,11 +41,11 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
 export const segmentOptionsOf = (
   { lowering: { graph, source, device }, estimate, variants: variantsOf }: Search,
   positions: readonly number[],
-  { tensorBytes, hasGradient, onHost, firstLearning, reorders }: Boundaries
+  { tensorBytes, hasGradient, onHost, firstTrainable, reorders }: Boundaries
 ): ((span: Span) => SegmentOptions) => {
   const end = graph.nodes.length
-  const tiled = tilesAsked(graph)
-  const isFrozen = ({ to }: Span): boolean => to <= firstLearning
+  const tiled = requestedTiles(graph)
+  const isFrozen = ({ to }: Span): boolean => to <= firstTrainable
   const bytesOf = (tensors: Iterable<number>): number => [...tensors].reduce((sum, tensor) => sum + tensorBytes(tensor), 0)
   const crossingAt = memoizeByNumber((position: number) => (position === end ? [] : crossing(graph, position)))
   const outputBytesOf = (span: Span): number => bytesOf(endsOf(graph, span).outputs)

@@ -1,0 +1,71 @@
+/** What an expression is made of, in the order of the codes in a Program. */
+export const operations = [
+  // Leaves.
+  'input',
+  'second',
+  'gradient',
+  'weight',
+  'bias',
+  'constant',
+  // Of one value.
+  'neg',
+  'exp',
+  'expm1',
+  'log',
+  'log1p',
+  'sqrt',
+  'tanh',
+  'erf',
+  'sigmoid',
+  'detach',
+  // Of two.
+  'add',
+  'sub',
+  'mul',
+  'div',
+  'minimum',
+  'maximum',
+  'less',
+  'lessEqual',
+  // Of a condition and two.
+  'where'
+] as const
+
+export type Operation = (typeof operations)[number]
+export type Leaf = 'input' | 'second' | 'gradient' | 'weight' | 'bias'
+
+/** How many earlier results each operation takes. */
+export const operandCount = (operation: Operation): number => {
+  const place = operations.indexOf(operation)
+  const from = (first: Operation): boolean => place >= operations.indexOf(first)
+  return from('where') ? 3 : from('add') ? 2 : from('neg') ? 1 : 0
+}
+
+/** One step of an expression: its operands are the places of earlier steps; a constant has its value. */
+export type Step = readonly [operation: Operation, ...operands: readonly number[]]
+
+/** A function of single elements as data: steps in order, the last one its result. Comparisons are 1 or 0. */
+export type Expression = readonly Step[]
+
+/** Steps of an expression at most: what the compiled code of devices may have. */
+export const mostSteps = 256
+
+/** Whether an expression reads this leaf. */
+export const reads = (expression: Expression, leaf: Leaf): boolean => expression.some(([operation]) => operation === leaf)
+
+/** Why this is no expression; undefined where it is one. */
+export const validateExpression = (steps: readonly (readonly unknown[])[]): string | undefined => {
+  if (steps.length === 0) return 'has no steps'
+  if (steps.length > mostSteps) return `has ${steps.length} steps, over the ${mostSteps} that devices take`
+  for (const [place, [operation, ...operands]] of steps.entries()) {
+    if (!operations.includes(operation as Operation)) return `step ${place}: there is no operation ${String(operation)}`
+    if (operation === 'constant') {
+      if (operands.length !== 1 || !Number.isFinite(operands[0])) return `step ${place}: a constant is one finite number`
+      continue
+    }
+    const isEarlier = (operand: unknown): boolean => Number.isInteger(operand) && (operand as number) >= 0 && (operand as number) < place
+    if (operands.length !== operandCount(operation as Operation) || !operands.every(isEarlier))
+      return `step ${place}: ${operation as Operation} takes ${operandCount(operation as Operation)} earlier steps`
+  }
+  return undefined
+}

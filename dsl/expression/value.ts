@@ -1,0 +1,127 @@
+import type { Expression, Leaf, Operation, Step } from './expression'
+
+/**
+ * The value of one element while a pointwise function is written down: what its methods make is another one. They are named as PyTorch's
+ * functions, and are differentiated as these are. A number stands for a constant.
+ */
+export class Value {
+  constructor(
+    readonly operation: Operation,
+    readonly operands: readonly (Value | Condition)[],
+    readonly number?: number
+  ) {}
+
+  add(other: Operand): Value {
+    return new Value('add', [this, valueOf(other)])
+  }
+  sub(other: Operand): Value {
+    return new Value('sub', [this, valueOf(other)])
+  }
+  mul(other: Operand): Value {
+    return new Value('mul', [this, valueOf(other)])
+  }
+  div(other: Operand): Value {
+    return new Value('div', [this, valueOf(other)])
+  }
+  neg(): Value {
+    return new Value('neg', [this])
+  }
+  /** The smaller one, NaN where either is; where they are equal, each has half of the gradient. */
+  minimum(other: Operand): Value {
+    return new Value('minimum', [this, valueOf(other)])
+  }
+  /** The larger one, NaN where either is; where they are equal, each has half of the gradient. */
+  maximum(other: Operand): Value {
+    return new Value('maximum', [this, valueOf(other)])
+  }
+  /** Not below `min` nor above `max`; the gradient passes from `min` to `max`, both included. NaN stays NaN, without a gradient. */
+  clamp(min: number, max: number): Value {
+    const clipped = this.maximum(min).minimum(max).detach()
+    return where(this.ge(min), where(this.le(max), this, clipped), clipped)
+  }
+  exp(): Value {
+    return new Value('exp', [this])
+  }
+  /** exp(x) - 1, exact near 0. */
+  expm1(): Value {
+    return new Value('expm1', [this])
+  }
+  /** The natural logarithm. */
+  log(): Value {
+    return new Value('log', [this])
+  }
+  /** log(1 + x), exact near 0. */
+  log1p(): Value {
+    return new Value('log1p', [this])
+  }
+  sqrt(): Value {
+    return new Value('sqrt', [this])
+  }
+  tanh(): Value {
+    return new Value('tanh', [this])
+  }
+  /** The error function. */
+  erf(): Value {
+    return new Value('erf', [this])
+  }
+  /** 1 / (1 + exp(-x)). */
+  sigmoid(): Value {
+    return new Value('sigmoid', [this])
+  }
+  /** The same value, whose gradient is not passed on. */
+  detach(): Value {
+    return new Value('detach', [this])
+  }
+  lt(other: Operand): Condition {
+    return new Condition('less', [this, valueOf(other)])
+  }
+  le(other: Operand): Condition {
+    return new Condition('lessEqual', [this, valueOf(other)])
+  }
+  gt(other: Operand): Condition {
+    return new Condition('less', [valueOf(other), this])
+  }
+  ge(other: Operand): Condition {
+    return new Condition('lessEqual', [valueOf(other), this])
+  }
+}
+
+/** What compares two values, for `where`; false where either is NaN. */
+export class Condition {
+  constructor(
+    readonly operation: 'less' | 'lessEqual',
+    readonly operands: readonly [Value, Value]
+  ) {}
+}
+
+export type Operand = Value | number
+
+export const constant = (value: number): Value => new Value('constant', [], value)
+const valueOf = (operand: Operand): Value => (typeof operand === 'number' ? constant(operand) : operand)
+
+/** `then` where the condition holds, else `otherwise`; the gradient is that of the one that is taken. */
+export const where = (condition: Condition, then: Operand, otherwise: Operand): Value =>
+  new Value('where', [condition, valueOf(then), valueOf(otherwise)])
+
+export const leaf = (name: Leaf): Value => new Value(name, [])
+
+/** The steps that compute a value, each distinct one once. */
+export const expressionOf = (result: Value): Expression => {
+  const steps: Step[] = []
+  const places = new Map<string, number>()
+  const known = new Map<Value | Condition, number>()
+  const place = (value: Value | Condition): number => {
+    const before = known.get(value)
+    if (before !== undefined) return before
+    const operands = value instanceof Value && value.number !== undefined ? [value.number] : value.operands.map(place)
+    const step: Step = [value.operation, ...operands]
+    // -0 is another constant than 0.
+    const key = `${step.join()}${Object.is(operands[0], -0) ? '-' : ''}`
+    const made = places.get(key) ?? steps.push(step) - 1
+    places.set(key, made)
+    known.set(value, made)
+    return made
+  }
+  place(result)
+  return steps
+}

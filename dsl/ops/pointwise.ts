@@ -1,0 +1,63 @@
+import * as E from 'fp-ts/Either'
+import { reads, validateExpression, type Expression } from '../expression/expression'
+import type { Shape, UnaryRule } from '../shape'
+import { elementwise, type Elementwise } from './elementwise'
+import { local, unary, type OpRecord } from './op-record'
+
+/** A parameter of a pointwise function. */
+export interface PointwiseParameter {
+  /** The value with which it starts. */
+  readonly initial: number
+  /** Whether each channel has one; false by default. */
+  readonly perChannel?: boolean
+}
+
+export interface PointwiseArguments {
+  /** What plans and messages call it: a name, and options that it was made with, such as "elu 0.5". */
+  readonly function: string
+  /** Its value, by its `input`. */
+  readonly expression: Expression
+  /** Its derivative by its output, which is this expression's `input`; where it is given, the input need not be kept. */
+  readonly derivativeOfOutput?: Expression
+  /** PyTorch's weight, which the expression reads. */
+  readonly weight?: PointwiseParameter
+  /** PyTorch's bias, which the expression reads. */
+  readonly bias?: PointwiseParameter
+}
+
+/** The name without options. */
+const nameOf = (text: string): string => text.split(' ')[0]!
+
+const pointwiseShape: UnaryRule<PointwiseArguments> = (args, shape) => {
+  const { expression, derivativeOfOutput, weight, bias } = args
+  const name = nameOf(args.function)
+  const mistake = validateExpression(expression) ?? (derivativeOfOutput && validateExpression(derivativeOfOutput))
+  if (mistake !== undefined) return E.left(`${name}: its expression ${mistake}`)
+  for (const [parameter, declared] of [['weight', weight] as const, ['bias', bias] as const]) {
+    if (reads(expression, parameter) !== (declared !== undefined))
+      return E.left(
+        `${name}: ${declared === undefined ? `reads a ${parameter} that it does not declare` : `declares a ${parameter} that it does not read`}`
+      )
+    if (declared !== undefined && !Number.isFinite(declared.initial))
+      return E.left(`${name}: the initial ${parameter} must be a finite number`)
+  }
+  return elementwise(name)({}, shape, shape)
+}
+
+export const pointwise = {
+  options: [
+    ['function', ''],
+    ['expression', ''],
+    ['derivativeOfOutput', ''],
+    ['weight', ''],
+    ['bias', '']
+  ],
+  required: ['function', 'expression'],
+  segment: local,
+  shape: unary(pointwiseShape)
+} as const satisfies OpRecord<PointwiseArguments>
+
+/** The type of what the rule of pointwise returns. */
+export type PointwiseShape<S extends Shape, A> = A extends { readonly function: infer Text extends string }
+  ? Elementwise<Text extends `${infer Name} ${string}` ? Name : Text, S>
+  : Elementwise<'pointwise', S>

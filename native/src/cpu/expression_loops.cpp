@@ -1,0 +1,189 @@
+#include "expression_loops.hpp"
+
+#include <math.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "lanes.hpp"
+
+// The C library has vectors of these functions, but declares them under -ffast-math only, which would take infinities and NaN away.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__GLIBC__)
+#if __GLIBC_PREREQ(2, 35)
+extern "C" {
+__attribute__((simd("notinbranch"))) float expf(float) noexcept;
+__attribute__((simd("notinbranch"))) float expm1f(float) noexcept;
+__attribute__((simd("notinbranch"))) float logf(float) noexcept;
+__attribute__((simd("notinbranch"))) float log1pf(float) noexcept;
+__attribute__((simd("notinbranch"))) float tanhf(float) noexcept;
+__attribute__((simd("notinbranch"))) float erff(float) noexcept;
+}
+#endif
+#endif
+
+#include "../generated/expressions.hpp"
+
+namespace tilefold::cpu {
+namespace {
+
+int knownPlace(const std::vector<double>& code) {
+  int place = 0;
+#define TILEFOLD_COMPARE(Known)                                                                           \
+  if (std::equal(code.begin(), code.end(), std::begin(Known::code), std::end(Known::code))) return place; \
+  ++place;
+  TILEFOLD_EXPRESSIONS(TILEFOLD_COMPARE)
+#undef TILEFOLD_COMPARE
+  return -1;
+}
+
+// result[i] = element(i) for a block.
+template <class Element>
+TILEFOLD_INLINE void forBlock(float* result, const Element& element) {
+#pragma omp simd simdlen(16)
+  for (std::int64_t i = 0; i < expressionBlock; ++i) result[i] = element(i);
+}
+
+// A compiled expression of a tile's elements alone.
+template <class Known>
+TILEFOLD_INLINE void evaluateKnown(const LeafBlocks& leaves, float* destination) {
+  const float* const input = leaves.input;
+  const float* const gradient = leaves.gradient == nullptr ? input : leaves.gradient;
+#pragma omp simd simdlen(16)
+  for (std::int64_t i = 0; i < expressionBlock; ++i) destination[i] = Known::evaluate(input[i], gradient[i]);
+}
+
+TILEFOLD_CLONES void evaluateKnownBlock(int known, const LeafBlocks& leaves, float* destination) {
+  int place = 0;
+#define TILEFOLD_EVALUATE(Known) \
+  if (known == place++) return evaluateKnown<Known>(leaves, destination);
+  TILEFOLD_EXPRESSIONS(TILEFOLD_EVALUATE)
+#undef TILEFOLD_EVALUATE
+}
+
+TILEFOLD_CLONES void evaluateSteps(const std::vector<Instruction>& instructions, const LeafBlocks& leaves, float* destination) {
+  alignas(64) float registers[registerCount][expressionBlock];
+  const float* values[registerCount] = {};
+  const Instruction* const last = &instructions.back();
+  for (const Instruction& step : instructions) {
+    const float* const a = values[step.a];
+    const float* const b = values[step.b];
+    const float* const c = values[step.c];
+    float* const result = &step == last ? destination : registers[step.destination];
+    values[step.destination] = result;
+    switch (step.operation) {
+      case Operation::input:
+        values[step.destination] = leaves.input;
+        break;
+      case Operation::second:
+        values[step.destination] = leaves.second;
+        break;
+      case Operation::gradient:
+        values[step.destination] = leaves.gradient;
+        break;
+      case Operation::weight:
+        values[step.destination] = leaves.weight;
+        break;
+      case Operation::bias:
+        values[step.destination] = leaves.bias;
+        break;
+      case Operation::constant:
+        forBlock(result, [&](std::int64_t) { return step.constant; });
+        break;
+      case Operation::neg:
+        forBlock(result, [&](std::int64_t i) { return -a[i]; });
+        break;
+      case Operation::exp:
+        forBlock(result, [&](std::int64_t i) { return expf(a[i]); });
+        break;
+      case Operation::expm1:
+        forBlock(result, [&](std::int64_t i) { return expm1f(a[i]); });
+        break;
+      case Operation::log:
+        forBlock(result, [&](std::int64_t i) { return logf(a[i]); });
+        break;
+      case Operation::log1p:
+        forBlock(result, [&](std::int64_t i) { return log1pf(a[i]); });
+        break;
+      case Operation::sqrt:
+        forBlock(result, [&](std::int64_t i) { return sqrtf(a[i]); });
+        break;
+      case Operation::tanh:
+        forBlock(result, [&](std::int64_t i) { return tanhf(a[i]); });
+        break;
+      case Operation::erf:
+        forBlock(result, [&](std::int64_t i) { return erff(a[i]); });
+        break;
+      case Operation::sigmoid:
+        forBlock(result, [&](std::int64_t i) { return 1 / (1 + expf(-a[i])); });
+        break;
+      case Operation::detach:
+        forBlock(result, [&](std::int64_t i) { return a[i]; });
+        break;
+      case Operation::add:
+        forBlock(result, [&](std::int64_t i) { return a[i] + b[i]; });
+        break;
+      case Operation::sub:
+        forBlock(result, [&](std::int64_t i) { return a[i] - b[i]; });
+        break;
+      case Operation::mul:
+        forBlock(result, [&](std::int64_t i) { return a[i] * b[i]; });
+        break;
+      case Operation::div:
+        forBlock(result, [&](std::int64_t i) { return a[i] / b[i]; });
+        break;
+      case Operation::minimum:
+        forBlock(result, [&](std::int64_t i) {
+          const float left = a[i], right = b[i];
+          return left < right || left != left ? left : right;
+        });
+        break;
+      case Operation::maximum:
+        forBlock(result, [&](std::int64_t i) {
+          const float left = a[i], right = b[i];
+          return left > right || left != left ? left : right;
+        });
+        break;
+      case Operation::less:
+        forBlock(result, [&](std::int64_t i) { return a[i] < b[i] ? 1.0F : 0.0F; });
+        break;
+      case Operation::lessEqual:
+        forBlock(result, [&](std::int64_t i) { return a[i] <= b[i] ? 1.0F : 0.0F; });
+        break;
+      case Operation::where:
+        forBlock(result, [&](std::int64_t i) {
+          const float then = b[i], otherwise = c[i];
+          return a[i] != 0 ? then : otherwise;
+        });
+        break;
+    }
+  }
+  const float* const value = values[last->destination];
+  if (value != destination) std::copy_n(value, expressionBlock, destination);
+}
+
+}  // namespace
+
+BlockExpression::BlockExpression(const std::vector<double>& code) : instructions(instructionsOf(code)), known(knownPlace(code)) {}
+
+void evaluateBlock(const BlockExpression& expression, const LeafBlocks& leaves, float* destination) {
+  if (expression.known >= 0)
+    evaluateKnownBlock(expression.known, leaves, destination);
+  else
+    evaluateSteps(expression.instructions, leaves, destination);
+}
+
+TILEFOLD_CLONES void addToLanes(const float* values, std::int64_t count, double* sums, std::int64_t lanes) {
+  if (lanes == 1) {
+    double total[16] = {};
+    const std::int64_t whole = count / 16 * 16;
+    for (std::int64_t i = 0; i < whole; i += 16)
+      for (std::int64_t k = 0; k < 16; ++k) total[k] += static_cast<double>(values[i + k]);
+    for (std::int64_t i = whole; i < count; ++i) total[i - whole] += static_cast<double>(values[i]);
+    for (const double one : total) sums[0] += one;
+    return;
+  }
+  for (std::int64_t i = 0; i < count; i += lanes)
+    for (std::int64_t k = 0; k < lanes && i + k < count; ++k) sums[k] += static_cast<double>(values[i + k]);
+}
+
+}  // namespace tilefold::cpu

@@ -1,0 +1,192 @@
+#include "expression.hpp"
+
+#include "../expression.hpp"
+#include "../generated/expressions.hpp"
+#include "activation.cuh"
+#include "element_loop.cuh"
+#include "statistics_sums.cuh"
+
+namespace tilefold::cuda {
+namespace {
+
+// An expression that is not compiled: every thread goes through its steps, which come with the launch.
+class Interpreted {
+ public:
+  explicit Interpreted(const std::vector<double>& code) {
+    for (const Instruction& step : instructionsOf(code))
+      steps_[count_++] = {static_cast<std::uint8_t>(step.operation), step.destination, step.a, step.b, step.c, step.constant};
+  }
+
+  __device__ float operator()(const Leaves<float>& leaves) const {
+    float registers[registerCount];
+    float result = 0;
+    for (int i = 0; i < count_; ++i) {
+      const Step& step = steps_[i];
+      const float a = registers[step.a], b = registers[step.b], c = registers[step.c];
+      result = compute(step, a, b, c, leaves);
+      registers[step.destination] = result;
+    }
+    return result;
+  }
+
+ private:
+  struct Step {
+    std::uint8_t operation, destination, a, b, c;
+    float constant;
+  };
+
+  __device__ static float compute(const Step& step, float a, float b, float c, const Leaves<float>& leaves) {
+    switch (static_cast<Operation>(step.operation)) {
+      case Operation::input:
+        return leaves.input;
+      case Operation::second:
+        return leaves.second;
+      case Operation::gradient:
+        return leaves.gradient;
+      case Operation::weight:
+        return leaves.weight;
+      case Operation::bias:
+        return leaves.bias;
+      case Operation::constant:
+        return step.constant;
+      case Operation::neg:
+        return -a;
+      case Operation::exp:
+        return expf(a);
+      case Operation::expm1:
+        return expm1f(a);
+      case Operation::log:
+        return logf(a);
+      case Operation::log1p:
+        return log1pf(a);
+      case Operation::sqrt:
+        return sqrtf(a);
+      case Operation::tanh:
+        return tanhf(a);
+      case Operation::erf:
+        return erff(a);
+      case Operation::sigmoid:
+        return 1 / (1 + expf(-a));
+      case Operation::detach:
+        return a;
+      case Operation::add:
+        return a + b;
+      case Operation::sub:
+        return a - b;
+      case Operation::mul:
+        return a * b;
+      case Operation::div:
+        return a / b;
+      case Operation::minimum:
+        return a < b || a != a ? a : b;
+      case Operation::maximum:
+        return a > b || a != a ? a : b;
+      case Operation::less:
+        return a < b ? 1.0F : 0.0F;
+      case Operation::lessEqual:
+        return a <= b ? 1.0F : 0.0F;
+      case Operation::where:
+        return a != 0 ? b : c;
+    }
+    return 0;
+  }
+
+  int count_ = 0;
+  Step steps_[mostSteps] = {};
+};
+
+// One that the compiler knows.
+template <class Known>
+struct Compiled {
+  __device__ float operator()(const Leaves<float>& leaves) const { return Known::evaluate(leaves.input, leaves.gradient); }
+};
+
+// visit(the function of an expression).
+template <class Visit>
+void withFunction(const std::vector<double>& code, const Visit& visit) {
+#define TILEFOLD_VISIT(Known) \
+  if (std::equal(code.begin(), code.end(), std::begin(Known::code), std::end(Known::code))) return visit(Compiled<Known>{});
+  TILEFOLD_EXPRESSIONS(TILEFOLD_VISIT)
+#undef TILEFOLD_VISIT
+  visit(Interpreted(code));
+}
+
+// The leaves of single elements.
+template <class T>
+struct ElementLeaves {
+  ElementLeaves(const PointwiseTile& p, const PointwiseOperands<T>& read)
+      : operands(read),
+        tile(p.layout, p.channels, p.height, p.width),
+        channels(p.channels),
+        broadcast(p.broadcast && read.second != nullptr),
+        weightPerChannel(p.weightPerChannel && read.weight != nullptr),
+        biasPerChannel(p.biasPerChannel && read.bias != nullptr) {}
+
+  __device__ static float at(const T* values, std::int64_t i) { return values == nullptr ? 0.0F : static_cast<float>(values[i]); }
+  __device__ Leaves<float> operator()(std::int64_t i) const {
+    Place place{};
+    if (broadcast || weightPerChannel || biasPerChannel) place = tile.place(i);
+    return {at(operands.input, i), at(operands.second, broadcast ? place.image * channels + place.channel : i), at(operands.gradient, i),
+            operands.weight == nullptr ? 0.0F : operands.weight[weightPerChannel ? place.channel : 0],
+            operands.bias == nullptr ? 0.0F : operands.bias[biasPerChannel ? place.channel : 0]};
+  }
+
+  PointwiseOperands<T> operands;
+  Activation tile;
+  std::int64_t channels;
+  bool broadcast, weightPerChannel, biasPerChannel;
+};
+
+std::int64_t elements(const Tile& t) { return t.batch * t.channels * t.height * t.width; }
+
+// Of an expression that reads nothing but elements of tiles.
+template <class Function, class T>
+void ofTiles(const Context& context, std::int64_t count, const PointwiseOperands<T>& operands, const Function& function, T* destination) {
+  forEachPack<T>(context, "pointwise", count, {operands.input, operands.second, operands.gradient, destination},
+                 [=] __device__(auto input, std::int64_t i) {
+                   auto second = input;
+                   auto gradient = input;
+                   if (operands.input != nullptr) input.load(operands.input + i);
+                   if (operands.second != nullptr) second.load(operands.second + i);
+                   if (operands.gradient != nullptr) gradient.load(operands.gradient + i);
+                   for (int k = 0; k < input.width; ++k) input[k] = function({input[k], second[k], gradient[k], 0.0F, 0.0F});
+                   input.store(destination + i);
+                 });
+}
+
+}  // namespace
+
+template <class T>
+void pointwise(const Context& context, const Pointwise& p, const PointwiseOperands<T>& operands, T* destination) {
+  const bool broadcasts = (p.broadcast && operands.second != nullptr) || operands.weight != nullptr || operands.bias != nullptr;
+  if (!broadcasts)
+    return withFunction(p.expression, [&](const auto& function) { ofTiles(context, elements(p), operands, function, destination); });
+  const ElementLeaves<T> leaves(p, operands);
+  const Interpreted function(p.expression);
+  forEach(context, "pointwise", elements(p),
+          [=] __device__(std::int64_t i) { destination[i] = static_cast<T>(function(leaves(i))); });
+}
+
+template <class T, class Sum>
+void pointwiseSum(const Context& context, const PointwiseSum& s, const PointwiseOperands<T>& operands, Sum* sums) {
+  const ElementLeaves<T> leaves(s, operands);
+  const Interpreted function(s.expression);
+  const SumRows rows = rowsOf(s);
+  forEachRowSum(
+      context, "pointwiseSum", StatisticsRows(s, rows == SumRows::one ? 1 : s.channels, rows == SumRows::imageChannels), {operands.gradient},
+      [] __device__(const StatisticsRow& row) { return row.row; },
+      [=] __device__(auto values, std::int64_t i, const auto&, const auto& add) {
+        for (int k = 0; k < values.width; ++k) add(k, static_cast<double>(function(leaves(i + k))), 0.0);
+      },
+      [=] __device__(const StatisticsRow& row, double sum, double) { sums[row.row] = static_cast<Sum>(sum); });
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                                                                      \
+  template void pointwise<T>(const Context&, const Pointwise&, const PointwiseOperands<T>&, T*);                     \
+  template void pointwiseSum<T, float>(const Context&, const PointwiseSum&, const PointwiseOperands<T>&, float*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
+template void pointwiseSum<Bfloat16, Bfloat16>(const Context&, const PointwiseSum&, const PointwiseOperands<Bfloat16>&, Bfloat16*);
+
+}  // namespace tilefold::cuda

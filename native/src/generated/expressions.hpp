@@ -1,0 +1,279 @@
+// Written by "npm run generate" from staging/kernels and dsl/expression.
+#pragma once
+#include "../expression.hpp"
+
+namespace tilefold {
+
+struct SigmoidForward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 14.0, 0.0, 0.0, 0.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = 1 / (1 + expf(-v0));
+    return v1;
+  }
+};
+
+struct SigmoidBackward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 1.0, 0.0, 0.0, 17.0, 1.0, 1.0, 0.0, 0.0, 18.0, 1.0, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 18.0, 1.0, 0.0, 1.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = static_cast<float>(1.0);
+    const float v2 = v1 - v0;
+    const float v3 = v0 * v2;
+    const float v4 = gradient;
+    const float v5 = v4 * v3;
+    return v5;
+  }
+};
+
+struct TanhForward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 12.0, 0.0, 0.0, 0.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = tanhf(v0);
+    return v1;
+  }
+};
+
+struct TanhBackward {
+  static constexpr double code[] = {5.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 18.0, 1.0, 1.0, 1.0, 0.0, 17.0, 1.0, 0.0, 1.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 18.0, 1.0, 0.0, 1.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = static_cast<float>(1.0);
+    const float v1 = input;
+    const float v2 = v1 * v1;
+    const float v3 = v0 - v2;
+    const float v4 = gradient;
+    const float v5 = v4 * v3;
+    return v5;
+  }
+};
+
+struct SiluForward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 14.0, 1.0, 0.0, 0.0, 0.0, 18.0, 1.0, 0.0, 1.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = 1 / (1 + expf(-v0));
+    const float v2 = v0 * v1;
+    return v2;
+  }
+};
+
+struct SiluBackward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 1.0, 0.0, 0.0, 14.0, 2.0, 0.0, 0.0, 0.0, 17.0, 1.0, 1.0, 2.0, 0.0, 18.0, 1.0, 2.0, 1.0, 0.0, 18.0, 0.0, 1.0, 0.0, 0.0, 16.0, 0.0, 2.0, 0.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 18.0, 0.0, 2.0, 0.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = static_cast<float>(1.0);
+    const float v2 = 1 / (1 + expf(-v0));
+    const float v3 = v1 - v2;
+    const float v4 = v2 * v3;
+    const float v5 = v4 * v0;
+    const float v6 = v2 + v5;
+    const float v7 = gradient;
+    const float v8 = v7 * v6;
+    return v8;
+  }
+};
+
+struct GeluForward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 0.7071067811865476, 0.0, 0.0, 18.0, 1.0, 0.0, 1.0, 0.0, 13.0, 1.0, 1.0, 0.0, 0.0, 5.0, 2.0, 1.0, 0.0, 0.0, 16.0, 2.0, 1.0, 2.0, 0.0, 5.0, 1.0, 0.5, 0.0, 0.0, 18.0, 1.0, 2.0, 1.0, 0.0, 18.0, 1.0, 0.0, 1.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = static_cast<float>(0.7071067811865476);
+    const float v2 = v0 * v1;
+    const float v3 = erff(v2);
+    const float v4 = static_cast<float>(1.0);
+    const float v5 = v3 + v4;
+    const float v6 = static_cast<float>(0.5);
+    const float v7 = v5 * v6;
+    const float v8 = v0 * v7;
+    return v8;
+  }
+};
+
+struct GeluBackward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 1.0, 0.0, 0.0, 5.0, 2.0, 0.7071067811865476, 0.0, 0.0, 18.0, 2.0, 2.0, 0.0, 0.0, 13.0, 3.0, 2.0, 0.0, 0.0, 18.0, 2.0, 2.0, 2.0, 0.0, 6.0, 2.0, 2.0, 0.0, 0.0, 7.0, 2.0, 2.0, 0.0, 0.0, 16.0, 1.0, 3.0, 1.0, 0.0, 5.0, 3.0, 0.5, 0.0, 0.0, 18.0, 1.0, 3.0, 1.0, 0.0, 5.0, 3.0, 0.3989422804014327, 0.0, 0.0, 18.0, 2.0, 3.0, 2.0, 0.0, 18.0, 0.0, 2.0, 0.0, 0.0, 16.0, 0.0, 1.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 0.0, 18.0, 0.0, 1.0, 0.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = static_cast<float>(1.0);
+    const float v2 = static_cast<float>(0.7071067811865476);
+    const float v3 = v2 * v0;
+    const float v4 = erff(v3);
+    const float v5 = v3 * v3;
+    const float v6 = -v5;
+    const float v7 = expf(v6);
+    const float v8 = v4 + v1;
+    const float v9 = static_cast<float>(0.5);
+    const float v10 = v9 * v8;
+    const float v11 = static_cast<float>(0.3989422804014327);
+    const float v12 = v11 * v7;
+    const float v13 = v12 * v0;
+    const float v14 = v10 + v13;
+    const float v15 = gradient;
+    const float v16 = v15 * v14;
+    return v16;
+  }
+};
+
+struct HardswishForward {
+  static constexpr double code[] = {5.0, 0.0, 3.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 23.0, 2.0, 0.0, 1.0, 0.0, 5.0, 3.0, -3.0, 0.0, 0.0, 23.0, 3.0, 1.0, 3.0, 0.0, 5.0, 4.0, 0.0, 0.0, 0.0, 18.0, 4.0, 1.0, 4.0, 0.0, 15.0, 4.0, 4.0, 0.0, 0.0, 16.0, 0.0, 1.0, 0.0, 0.0, 18.0, 0.0, 1.0, 0.0, 0.0, 5.0, 5.0, 6.0, 0.0, 0.0, 19.0, 5.0, 0.0, 5.0, 0.0, 24.0, 5.0, 3.0, 4.0, 5.0, 24.0, 5.0, 2.0, 1.0, 5.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = static_cast<float>(3.0);
+    const float v1 = input;
+    const float v2 = v0 <= v1 ? 1.0F : 0.0F;
+    const float v3 = static_cast<float>(-3.0);
+    const float v4 = v1 <= v3 ? 1.0F : 0.0F;
+    const float v5 = static_cast<float>(0.0);
+    const float v6 = v1 * v5;
+    const float v7 = v6;
+    const float v8 = v1 + v0;
+    const float v9 = v1 * v8;
+    const float v10 = static_cast<float>(6.0);
+    const float v11 = v9 / v10;
+    const float v12 = v4 != 0 ? v7 : v11;
+    const float v13 = v2 != 0 ? v1 : v12;
+    return v13;
+  }
+};
+
+struct HardswishBackward {
+  static constexpr double code[] = {5.0, 0.0, 3.0, 0.0, 0.0, 5.0, 1.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 5.0, 3.0, 1.0, 0.0, 0.0, 23.0, 4.0, 0.0, 2.0, 0.0, 5.0, 5.0, -3.0, 0.0, 0.0, 23.0, 5.0, 2.0, 5.0, 0.0, 16.0, 0.0, 2.0, 0.0, 0.0, 16.0, 2.0, 0.0, 2.0, 0.0, 5.0, 0.0, 6.0, 0.0, 0.0, 19.0, 0.0, 2.0, 0.0, 0.0, 24.0, 0.0, 5.0, 1.0, 0.0, 24.0, 0.0, 4.0, 3.0, 0.0, 2.0, 3.0, 0.0, 0.0, 0.0, 18.0, 0.0, 3.0, 0.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = static_cast<float>(3.0);
+    const float v1 = static_cast<float>(0.0);
+    const float v2 = input;
+    const float v3 = static_cast<float>(1.0);
+    const float v4 = v0 <= v2 ? 1.0F : 0.0F;
+    const float v5 = static_cast<float>(-3.0);
+    const float v6 = v2 <= v5 ? 1.0F : 0.0F;
+    const float v7 = v2 + v0;
+    const float v8 = v7 + v2;
+    const float v9 = static_cast<float>(6.0);
+    const float v10 = v8 / v9;
+    const float v11 = v6 != 0 ? v1 : v10;
+    const float v12 = v4 != 0 ? v3 : v11;
+    const float v13 = gradient;
+    const float v14 = v13 * v12;
+    return v14;
+  }
+};
+
+struct Relu6Forward {
+  static constexpr double code[] = {5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 22.0, 2.0, 0.0, 1.0, 0.0, 5.0, 3.0, 6.0, 0.0, 0.0, 22.0, 4.0, 1.0, 3.0, 0.0, 21.0, 0.0, 1.0, 0.0, 0.0, 20.0, 3.0, 0.0, 3.0, 0.0, 15.0, 3.0, 3.0, 0.0, 0.0, 24.0, 1.0, 4.0, 1.0, 3.0, 24.0, 3.0, 2.0, 1.0, 3.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = static_cast<float>(0.0);
+    const float v1 = input;
+    const float v2 = v0 < v1 ? 1.0F : 0.0F;
+    const float v3 = static_cast<float>(6.0);
+    const float v4 = v1 < v3 ? 1.0F : 0.0F;
+    const float v5 = v1 > v0 || v1 != v1 ? v1 : v0;
+    const float v6 = v5 < v3 || v5 != v5 ? v5 : v3;
+    const float v7 = v6;
+    const float v8 = v4 != 0 ? v1 : v7;
+    const float v9 = v2 != 0 ? v8 : v7;
+    return v9;
+  }
+};
+
+struct Relu6Backward {
+  static constexpr double code[] = {5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 5.0, 2.0, 1.0, 0.0, 0.0, 22.0, 3.0, 0.0, 1.0, 0.0, 5.0, 4.0, 6.0, 0.0, 0.0, 22.0, 4.0, 1.0, 4.0, 0.0, 24.0, 2.0, 4.0, 2.0, 0.0, 24.0, 0.0, 3.0, 2.0, 0.0, 2.0, 2.0, 0.0, 0.0, 0.0, 18.0, 0.0, 2.0, 0.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = static_cast<float>(0.0);
+    const float v1 = input;
+    const float v2 = static_cast<float>(1.0);
+    const float v3 = v0 < v1 ? 1.0F : 0.0F;
+    const float v4 = static_cast<float>(6.0);
+    const float v5 = v1 < v4 ? 1.0F : 0.0F;
+    const float v6 = v5 != 0 ? v2 : v0;
+    const float v7 = v3 != 0 ? v6 : v0;
+    const float v8 = gradient;
+    const float v9 = v8 * v7;
+    return v9;
+  }
+};
+
+struct HardsigmoidForward {
+  static constexpr double code[] = {5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 5.0, 2.0, 3.0, 0.0, 0.0, 16.0, 2.0, 1.0, 2.0, 0.0, 22.0, 1.0, 0.0, 2.0, 0.0, 5.0, 3.0, 6.0, 0.0, 0.0, 22.0, 4.0, 2.0, 3.0, 0.0, 21.0, 0.0, 2.0, 0.0, 0.0, 20.0, 0.0, 0.0, 3.0, 0.0, 15.0, 0.0, 0.0, 0.0, 0.0, 24.0, 2.0, 4.0, 2.0, 0.0, 24.0, 0.0, 1.0, 2.0, 0.0, 19.0, 3.0, 0.0, 3.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = static_cast<float>(0.0);
+    const float v1 = input;
+    const float v2 = static_cast<float>(3.0);
+    const float v3 = v1 + v2;
+    const float v4 = v0 < v3 ? 1.0F : 0.0F;
+    const float v5 = static_cast<float>(6.0);
+    const float v6 = v3 < v5 ? 1.0F : 0.0F;
+    const float v7 = v3 > v0 || v3 != v3 ? v3 : v0;
+    const float v8 = v7 < v5 || v7 != v7 ? v7 : v5;
+    const float v9 = v8;
+    const float v10 = v6 != 0 ? v3 : v9;
+    const float v11 = v4 != 0 ? v10 : v9;
+    const float v12 = v11 / v5;
+    return v12;
+  }
+};
+
+struct HardsigmoidBackward {
+  static constexpr double code[] = {5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 5.0, 2.0, 1.0, 0.0, 0.0, 5.0, 3.0, 3.0, 0.0, 0.0, 16.0, 3.0, 1.0, 3.0, 0.0, 22.0, 1.0, 0.0, 3.0, 0.0, 5.0, 4.0, 6.0, 0.0, 0.0, 22.0, 3.0, 3.0, 4.0, 0.0, 24.0, 2.0, 3.0, 2.0, 0.0, 24.0, 0.0, 1.0, 2.0, 0.0, 19.0, 4.0, 0.0, 4.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 18.0, 4.0, 0.0, 4.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = static_cast<float>(0.0);
+    const float v1 = input;
+    const float v2 = static_cast<float>(1.0);
+    const float v3 = static_cast<float>(3.0);
+    const float v4 = v1 + v3;
+    const float v5 = v0 < v4 ? 1.0F : 0.0F;
+    const float v6 = static_cast<float>(6.0);
+    const float v7 = v4 < v6 ? 1.0F : 0.0F;
+    const float v8 = v7 != 0 ? v2 : v0;
+    const float v9 = v5 != 0 ? v8 : v0;
+    const float v10 = v9 / v6;
+    const float v11 = gradient;
+    const float v12 = v11 * v10;
+    return v12;
+  }
+};
+
+struct MishForward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 20.0, 0.0, 0.0, 5.0, 2.0, 1.0, 0.0, 0.0, 18.0, 3.0, 0.0, 2.0, 0.0, 22.0, 1.0, 1.0, 3.0, 0.0, 7.0, 3.0, 3.0, 0.0, 0.0, 10.0, 3.0, 3.0, 0.0, 0.0, 19.0, 2.0, 3.0, 2.0, 0.0, 24.0, 2.0, 1.0, 0.0, 2.0, 12.0, 2.0, 2.0, 0.0, 0.0, 18.0, 2.0, 0.0, 2.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = static_cast<float>(20.0);
+    const float v2 = static_cast<float>(1.0);
+    const float v3 = v0 * v2;
+    const float v4 = v1 < v3 ? 1.0F : 0.0F;
+    const float v5 = expf(v3);
+    const float v6 = log1pf(v5);
+    const float v7 = v6 / v2;
+    const float v8 = v4 != 0 ? v0 : v7;
+    const float v9 = tanhf(v8);
+    const float v10 = v0 * v9;
+    return v10;
+  }
+};
+
+struct MishBackward {
+  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 1.0, 0.0, 0.0, 5.0, 2.0, 20.0, 0.0, 0.0, 22.0, 2.0, 2.0, 0.0, 0.0, 7.0, 3.0, 0.0, 0.0, 0.0, 10.0, 4.0, 3.0, 0.0, 0.0, 16.0, 5.0, 3.0, 1.0, 0.0, 19.0, 5.0, 3.0, 5.0, 0.0, 24.0, 4.0, 2.0, 0.0, 4.0, 24.0, 5.0, 2.0, 1.0, 5.0, 12.0, 4.0, 4.0, 0.0, 0.0, 18.0, 2.0, 4.0, 4.0, 0.0, 17.0, 2.0, 1.0, 2.0, 0.0, 18.0, 2.0, 5.0, 2.0, 0.0, 18.0, 0.0, 2.0, 0.0, 0.0, 16.0, 0.0, 4.0, 0.0, 0.0, 2.0, 4.0, 0.0, 0.0, 0.0, 18.0, 0.0, 4.0, 0.0, 0.0};
+  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
+    const float v0 = input;
+    const float v1 = static_cast<float>(1.0);
+    const float v2 = static_cast<float>(20.0);
+    const float v3 = v2 < v0 ? 1.0F : 0.0F;
+    const float v4 = expf(v0);
+    const float v5 = log1pf(v4);
+    const float v6 = v4 + v1;
+    const float v7 = v4 / v6;
+    const float v8 = v3 != 0 ? v0 : v5;
+    const float v9 = v3 != 0 ? v1 : v7;
+    const float v10 = tanhf(v8);
+    const float v11 = v10 * v10;
+    const float v12 = v1 - v11;
+    const float v13 = v9 * v12;
+    const float v14 = v13 * v0;
+    const float v15 = v10 + v14;
+    const float v16 = gradient;
+    const float v17 = v16 * v15;
+    return v17;
+  }
+};
+
+#define TILEFOLD_EXPRESSIONS(visit) visit(SigmoidForward) visit(SigmoidBackward) visit(TanhForward) visit(TanhBackward) visit(SiluForward) visit(SiluBackward) visit(GeluForward) visit(GeluBackward) visit(HardswishForward) visit(HardswishBackward) visit(Relu6Forward) visit(Relu6Backward) visit(HardsigmoidForward) visit(HardsigmoidBackward) visit(MishForward) visit(MishBackward)
+
+}  // namespace tilefold

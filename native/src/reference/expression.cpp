@@ -1,0 +1,72 @@
+#include "expression.hpp"
+
+#include "../expression.hpp"
+#include "block_loop.hpp"
+
+namespace tilefold::reference {
+namespace {
+
+template <class T>
+double at(const T* values, std::int64_t index) {
+  return values == nullptr ? 0 : static_cast<double>(values[index]);
+}
+
+// The leaves of element `index` of the tile, which is of this image and channel.
+template <class T>
+Leaves<double> leavesOf(const PointwiseTile& p, const PointwiseOperands<T>& operands, std::int64_t index, std::int64_t image,
+                        std::int64_t channel) {
+  return {at(operands.input, index), at(operands.second, p.broadcast ? image * p.channels + channel : index), at(operands.gradient, index),
+          at(operands.weight, p.weightPerChannel ? channel : 0), at(operands.bias, p.biasPerChannel ? channel : 0)};
+}
+
+}  // namespace
+
+template <class T>
+void pointwise(const Pointwise& p, const PointwiseOperands<T>& operands, T* destination) {
+  const std::vector<Instruction> instructions = instructionsOf(p.expression);
+  const Planes planes = planesOf(p);
+  const std::int64_t pixels = p.height * p.width;
+#pragma omp parallel for schedule(static)
+  for (std::int64_t plane = 0; plane < planes.count; ++plane)
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+      for (std::int64_t lane = 0; lane < planes.block; ++lane) {
+        const std::int64_t index = (plane * pixels + pixel) * planes.block + lane;
+        const bool isPadding = lane >= planes.lanes(plane);
+        destination[index] =
+            isPadding ? T(0)
+                      : static_cast<T>(evaluate(instructions,
+                                                leavesOf(p, operands, index, planes.image(plane), planes.firstChannel(plane) + lane)));
+      }
+}
+
+template <class T, class Sum>
+void pointwiseSum(const PointwiseSum& s, const PointwiseOperands<T>& operands, Sum* sums) {
+  const std::vector<Instruction> instructions = instructionsOf(s.expression);
+  const Planes planes = planesOf(s);
+  const std::int64_t pixels = s.height * s.width;
+  std::vector<double> ofChannels(static_cast<std::size_t>(s.batch * s.channels));
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < s.batch * s.channels; ++row) {
+    const std::int64_t image = row / s.channels, channel = row % s.channels;
+    const std::int64_t plane = image * planes.blocks + channel / planes.block;
+    double sum = 0;
+    for (std::int64_t pixel = 0; pixel < pixels; ++pixel)
+      sum += evaluate(instructions,
+                      leavesOf(s, operands, (plane * pixels + pixel) * planes.block + channel % planes.block, image, channel));
+    ofChannels[static_cast<std::size_t>(row)] = sum;
+  }
+  std::vector<double> totals(static_cast<std::size_t>(sumCount(s)));
+  for (std::size_t row = 0; row < ofChannels.size(); ++row) totals[row % totals.size()] += ofChannels[row];
+  for (std::size_t row = 0; row < totals.size(); ++row) sums[row] = static_cast<Sum>(totals[row]);
+}
+
+#define TILEFOLD_INSTANTIATE(T)                                                                                          \
+  template void pointwise<T>(const Pointwise&, const PointwiseOperands<T>&, T*);                                         \
+  template void pointwiseSum<T, ParameterOf<T>>(const PointwiseSum&, const PointwiseOperands<T>&, ParameterOf<T>*);
+TILEFOLD_INSTANTIATE(float)
+TILEFOLD_INSTANTIATE(double)
+TILEFOLD_INSTANTIATE(Bfloat16)
+#undef TILEFOLD_INSTANTIATE
+template void pointwiseSum<Bfloat16, Bfloat16>(const PointwiseSum&, const PointwiseOperands<Bfloat16>&, Bfloat16*);
+
+}  // namespace tilefold::reference

@@ -1,5 +1,0 @@
-/**
- * Of what can be made again, for this user (XDG base directories). In JavaScript, since what loads
- * TypeScript needs it too.
- */
-export const cacheFolder: () => string

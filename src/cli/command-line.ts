@@ -1,0 +1,79 @@
+import { Command, CommanderError, InvalidArgumentError, Option as CommanderOption } from 'commander'
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import { type CommandName, type CommandSpec, commandTable, researchDescription, researchTable } from '../options/command-table'
+import { type OptionTable, type Written, helpLine, optionFlag } from '../options/option'
+import { refuseDoubtful } from './doubtful-options'
+
+type Row = OptionTable[string]
+type Text = Extract<Written<unknown>, { readonly form: 'text' }>
+
+/** A parser for commander, which wants sentences thrown. */
+const parserOf =
+  ({ parse, isRepeatable }: Text) =>
+  (text: string, before: unknown): unknown => {
+    const value = pipe(
+      parse(text),
+      E.getOrElse((sentence): unknown => {
+        throw new InvalidArgumentError(sentence)
+      })
+    )
+    return isRepeatable ? [...((before ?? []) as readonly unknown[]), ...(value as readonly unknown[])] : value
+  }
+
+const addOption = (command: Command, table: OptionTable, name: string, row: Row, isHidden = false): void => {
+  const { kind, presence, conflicts = [] } = row
+  if (kind.written === undefined) return
+  const flag = optionFlag(name)
+  const option = new CommanderOption(kind.written.form === 'flag' ? flag : `${flag} <${kind.written.placeholder}>`, helpLine(row))
+  if (kind.written.form === 'text') option.argParser(parserOf(kind.written))
+  // Of the older name nothing is required: where it is given, the newer one is not.
+  if (presence === 'required' && !isHidden) option.makeOptionMandatory()
+  option.conflicts(conflicts.flatMap((other) => [other, table[other]?.formerly ?? other]))
+  command.addOption(option.hideHelp(isHidden || row.isHidden === true))
+  // After commander's own listener, which parses the text.
+  if (kind.written.form === 'text') refuseDoubtful(command, flag.slice(2), kind.written)
+}
+
+const addOptions = (command: Command, table: OptionTable): Command => {
+  for (const [name, row] of Object.entries(table)) {
+    if (row.isArgument) command.argument(`<${name}>`, row.help)
+    else {
+      addOption(command, table, name, row)
+      if (row.formerly !== undefined) addOption(command, table, row.formerly, row, true)
+    }
+  }
+  return command.option('--json', 'one JSON object on standard output')
+}
+
+/** Runs a command, with its options as the library's function of that name takes them. */
+export type Run = (name: CommandName, options: object, json: boolean) => Promise<void>
+
+const addCommand = (parent: Command, run: Run, name: CommandName, { description, options: table }: CommandSpec, hidden = false): void => {
+  const argument = Object.keys(table).find((option) => table[option]!.isArgument)!
+  addOptions(parent.command(name, { hidden }).description(description), table).action(
+    (value: string, { json, ...options }: { readonly json?: boolean }) => run(name, { ...options, [argument]: value }, json === true)
+  )
+}
+
+const printVersion = (): never => {
+  process.stdout.write(`${(require('../../package.json') as { readonly version: string }).version}\n`)
+  throw new CommanderError(0, 'tilefold.version', '')
+}
+
+/** The whole command line, made from the tables of commands and options. */
+export const commandLine = (run: Run): Command => {
+  const tilefold = new Command('tilefold')
+    .description('Train convolutional networks on images larger than memory, within a budget.')
+    .option('-V, --version', 'print the version')
+    .on('option:version', printVersion)
+  const names = <T extends Readonly<Record<string, CommandSpec>>>(table: T) => Object.keys(table) as (keyof T & CommandName)[]
+  for (const name of names(commandTable)) addCommand(tilefold, run, name, commandTable[name])
+  const research = tilefold.command('research').description(researchDescription)
+  for (const name of names(researchTable)) {
+    addCommand(research, run, name, researchTable[name])
+    // As they were called before there was `research`.
+    addCommand(tilefold, run, name, researchTable[name], true)
+  }
+  return tilefold
+}

@@ -1,0 +1,30 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type CompareRow, compare } from '../commands/compare'
+import type { CompareOptions } from '../options/command-options'
+import { table } from '../text/table'
+import { formatBytes, formatMilliseconds } from '../text/format'
+import { type CommandResult, withInterrupt } from './command-result'
+
+const orNone = (value: number | null, text: (value: number) => string): string => (value === null ? '' : text(value))
+
+const cells = ({ strategy, budgetBytes, feasible, ...row }: CompareRow): readonly string[] => [
+  strategy,
+  formatBytes(budgetBytes),
+  feasible ? orNone(row.predictedStepMs, formatMilliseconds) : 'does not fit',
+  row.predictedStepMs === null || row.lowerBoundMs === null ? '' : (row.predictedStepMs / row.lowerBoundMs).toFixed(2),
+  orNone(row.peakDeviceBytes, formatBytes),
+  orNone(row.peakHostBytes, formatBytes),
+  orNone(row.movedBytes, formatBytes),
+  orNone(row.recomputedFlops, (flops) => `${(flops / 1e9).toFixed(1)} G`)
+]
+
+const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'computed again']
+
+export const compareCommand = (options: CompareOptions): CommandResult =>
+  withInterrupt((signal) =>
+    pipe(
+      compare({ ...options, signal }),
+      TE.map((report) => ({ json: report, text: table(head, report.rows.map(cells)) }))
+    )
+  )

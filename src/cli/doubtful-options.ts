@@ -1,0 +1,30 @@
+import type { Command } from 'commander'
+
+/** Whether an option's values may be several, or empty. */
+interface Usual {
+  readonly isRepeatable?: true
+  readonly mayBeEmpty?: true
+}
+
+/** Why a text is likely no value of the option; undefined where nothing speaks against it. */
+const doubt = ({ isRepeatable, mayBeEmpty }: Usual, value: string, before: string | undefined): string | undefined => {
+  if (value === '' && !mayBeEmpty) return 'its value is empty: give one, or leave the option out'
+  if (/^--?[a-z]/i.test(value)) return `${JSON.stringify(value)} looks like an option: give a value, as ./${value} if that is a file`
+  return before === undefined || before === value || isRepeatable
+    ? undefined
+    : `it is given twice, as ${JSON.stringify(before)} and as ${JSON.stringify(value)}: give it once`
+}
+
+/**
+ * Refuses what commander takes without a word: of an option that is given twice it takes the last,
+ * and any text for a value.
+ */
+export const refuseDoubtful = (command: Command, name: string, usual: Usual): void => {
+  let before: string | undefined
+  command.on(`option:${name}`, (value: string | null | undefined) => {
+    if (typeof value !== 'string') return
+    const found = doubt(usual, value, before)
+    before = value
+    if (found !== undefined) command.error(`--${name}: ${found}`)
+  })
+}

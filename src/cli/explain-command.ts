@@ -1,0 +1,14 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { explanationReport, explanationText } from '../plans/explanation-report'
+import { makeExplanation } from '../commands/explain'
+import type { ExplainOptions } from '../options/command-options'
+import { type CommandResult, withMeasuring } from './command-result'
+
+export const explainCommand = (options: ExplainOptions): CommandResult =>
+  withMeasuring(options, (watched) =>
+    pipe(
+      makeExplanation(watched),
+      TE.map((explanation) => ({ json: explanationReport(explanation), text: explanationText(explanation) }))
+    )
+  )

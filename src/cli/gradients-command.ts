@@ -1,0 +1,17 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { gradients } from '../commands/gradients'
+import type { GradientsOptions } from '../options/command-options'
+import { formatBytes } from '../text/format'
+import { type CommandResult, withInterrupt, sayPlanNotes, sayKernel } from './command-result'
+
+export const gradientsCommand = (options: GradientsOptions): CommandResult =>
+  withInterrupt((signal) =>
+    pipe(
+      gradients({ ...options, onPlan: sayPlanNotes, onKernel: sayKernel, signal }),
+      TE.map((report) => ({
+        json: report,
+        text: `loss ${report.loss}, peak ${formatBytes(report.peakDeviceBytes)} measured, ${formatBytes(report.predictedPeakBytes)} predicted; gradients are in ${options.out}`
+      }))
+    )
+  )

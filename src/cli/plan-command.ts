@@ -1,0 +1,17 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { makePlan } from '../commands/plan'
+import type { PlanOptions } from '../options/command-options'
+import { planReport, planText } from '../plans/plan-report'
+import { type CommandResult, sayPlanNotes, withMeasuring } from './command-result'
+
+export const planCommand = (options: PlanOptions): CommandResult =>
+  withMeasuring(options, (watched) =>
+    pipe(
+      makePlan(watched),
+      TE.map((planned) => {
+        sayPlanNotes(planned)
+        return { json: planReport(planned), text: planText(planned) }
+      })
+    )
+  )

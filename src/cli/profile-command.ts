@@ -1,0 +1,20 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { profile } from '../commands/profile'
+import type { ProfileOptions } from '../options/command-options'
+import { type CommandResult, withInterrupt, sayKernel } from './command-result'
+
+export const profileCommand = (options: ProfileOptions): CommandResult =>
+  withInterrupt((signal) =>
+    pipe(
+      profile({
+        ...options,
+        onKernel: sayKernel,
+        signal
+      }),
+      TE.map((report) => ({
+        json: report,
+        text: `measured ${report.measured} kernels, ${report.kernels.length} in all; the link moves ${(report.linkBytesPerSecond.toDevice / 1e9).toFixed(1)} GB/s; ${report.path}`
+      }))
+    )
+  )

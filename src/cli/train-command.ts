@@ -1,0 +1,67 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type TrainReport, train } from '../commands/train'
+import type { TrainOptions } from '../options/train-options'
+import { trainingProgress } from './progress'
+import { planText } from '../plans/plan-report'
+import { formatBytes, formatMilliseconds } from '../text/format'
+import type { Quality } from '../training/scores'
+import { type CommandResult, withInterrupt, say, sayPlanNotes, sayKernel, sayNotice } from './command-result'
+
+const qualityText = ({ loss, accuracy, auc, iou }: Quality): string =>
+  [
+    `loss ${loss.toFixed(4)}, accuracy ${accuracy.toFixed(3)}`,
+    ...(auc === undefined || auc === null ? [] : [`AUC ${auc.toFixed(3)}`]),
+    ...(iou === undefined || iou === null ? [] : [`mean IoU ${iou.toFixed(3)}`])
+  ].join(', ')
+
+const reportText = ({ steps, loss, stepMs, best, peakDeviceBytes, predictedPeakBytes }: TrainReport): string => {
+  const time = stepMs.reduce((sum, milliseconds) => sum + milliseconds, 0)
+  const peak = `peak ${formatBytes(peakDeviceBytes)} measured, ${formatBytes(predictedPeakBytes)} predicted`
+  const validated = best === undefined ? [] : [`best validation after step ${best.step} (${qualityText(best)})`]
+  return [
+    `${steps} steps in ${formatMilliseconds(time)}`,
+    `loss ${loss[0]?.toFixed(4)} to ${loss.at(-1)?.toFixed(4)}`,
+    ...validated,
+    peak
+  ].join(', ')
+}
+
+const betweenSentences = 2000
+
+/** Says on standard error now and then how far reading the data is. */
+const sayChecked = (): ((done: number, total: number) => void) => {
+  let said = performance.now()
+  return (done, total) => {
+    if (performance.now() - said < betweenSentences && done !== total) return
+    said = performance.now()
+    process.stderr.write(`${done}/${total} images read whole\n`)
+  }
+}
+
+export const trainCommand = (options: TrainOptions, json: boolean): CommandResult => {
+  const warn = (text: string): void => void process.stderr.write(`${text}\n`)
+  return withInterrupt((signal, keep) => {
+    const progress = trainingProgress()
+    const training = train({
+      ...options,
+      onPlan: (planned) => {
+        sayPlanNotes(planned)
+        say(json ? process.stderr : process.stdout, planText(planned))
+      },
+      onStep: (report) => {
+        keep()
+        progress.onStep(report)
+      },
+      onValidation: (validation) => warn(`validation after step ${validation.step}: ${qualityText(validation)}`),
+      onNotice: sayNotice,
+      onCheck: sayChecked(),
+      onKernel: sayKernel,
+      signal
+    })
+    return pipe(
+      () => training().finally(progress.stop),
+      TE.map((report) => ({ json: report, text: reportText(report) }))
+    )
+  })
+}

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
+import { access, constants, open, readdir, readlink, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+
+/** Whether the process that a temporary name belongs to is still at work. */
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
+
+/** Names of temporary files; in folders of ours also without the random part. */
+const temporaryName = /^(.*)\.(\d+)-[0-9a-f]{12}\.tmp$/
+const temporaryNameOfOurs = /^(.*)\.(\d+)(?:-[0-9a-f]+)?\.tmp$/
+
+/**
+ * Removes what processes that were killed while they wrote left in a folder, under the temporary
+ * names of files that are `ours`.
+ */
+export const removeAbandoned = async (folder: string, ours: (name: string) => boolean, temporary = temporaryNameOfOurs): Promise<void> => {
+  for (const entry of await readdir(folder)) {
+    const [, name, pid] = temporary.exec(entry) ?? []
+    if (name !== undefined && ours(name) && !isAlive(Number(pid))) await rm(join(folder, entry), { recursive: true, force: true })
+  }
+}
+
+export const syncFolder = async (path: string): Promise<void> => {
+  const folder = await open(path, 'r')
+  await folder.sync().finally(() => folder.close())
+}
+
+export const writeFailure =
+  (path: string) =>
+  (thrown: unknown): Failure =>
+    inputFailure(`${path}: cannot be written (${reasonOf(thrown)})`)
+
+/** Where a path leads to, links followed, whether or not a file is there. */
+export const resolveDestination = async (path: string): Promise<string> => {
+  if (path === '') throw new Error('the path is empty')
+  try {
+    return await realpath(path)
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'ENOENT') throw thrown
+    const folder = await realpath(dirname(path))
+    const linked = await readlink(path).catch(() => undefined)
+    return linked === undefined ? join(folder, basename(path)) : resolveDestination(resolve(folder, linked))
+  }
+}
+
+/**
+ * The file that would be replaced at a path; undefined where there is none. A folder cannot be
+ * replaced by a file, and a device such as /dev/null must not be.
+ */
+export const findReplaced = async (path: string): Promise<Stats | undefined> => {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined) return undefined
+  if (!found.isFile()) throw new Error(found.isDirectory() ? 'it is a folder' : 'it is no ordinary file')
+  await access(path, constants.W_OK)
+  return found
+}
+
+/**
+ * A new file beside the one that it will replace, under a name of its own. Nobody else may read it
+ * before it has the mode that it will keep.
+ */
+const openTemporary = async (destination: string, replaced: Stats | undefined): Promise<string> => {
+  const temporary = `${destination}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`
+  const file = await open(temporary, 'wx', replaced === undefined ? 0o666 : 0o600)
+  await file.close()
+  return temporary
+}
+
+/**
+ * Whether `writeFileAtomic` could write there now: asked before long work, so that its result is
+ * not lost. Leaves no trace.
+ */
+export const checkCanWrite = (path: string): Outcome<void> =>
+  TE.tryCatch(async () => {
+    const destination = await resolveDestination(path)
+    await rm(await openTemporary(destination, await findReplaced(destination)))
+  }, writeFailure(path))
+
+/** Removes what processes that were killed while they wrote a file have left beside it. */
+export const removeTraces = (path: string): Outcome<void> =>
+  TE.tryCatch(async () => {
+    const destination = await resolveDestination(path)
+    await removeAbandoned(dirname(destination), (name) => name === basename(destination), temporaryName)
+  }, writeFailure(path))
+
+/**
+ * Sees that a file can be written, and removes what killed processes left beside it: where nobody
+ * else can be writing.
+ */
+export const checkWritable = (path: string): Outcome<void> =>
+  pipe(
+    checkCanWrite(path),
+    TE.chain(() => removeTraces(path))
+  )
+
+/**
+ * Flushes the file, and gives it the mode, and as far as that is allowed the owner, of the one that
+ * it replaces.
+ */
+const complete = async (temporary: string, replaced: Stats | undefined): Promise<void> => {
+  const file = await open(temporary, 'r+')
+  try {
+    if (replaced !== undefined) {
+      await file.chown(replaced.uid, replaced.gid).catch(() => undefined)
+      await file.chmod(replaced.mode & 0o7777)
+    }
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Lets `write` fill a file under a temporary name in the same folder, flushes it to disk and
+ * renames it over `path`, so that a crash at any moment leaves the old file or the new one. A link
+ * stays one, and what it leads to is replaced.
+ */
+export const replaceFileAtomic = (path: string, write: (temporary: string) => Promise<void>): Outcome<void> =>
+  TE.tryCatch(async () => {
+    const destination = await resolveDestination(path)
+    const replaced = await findReplaced(destination)
+    const temporary = await openTemporary(destination, replaced)
+    try {
+      await write(temporary)
+      await complete(temporary, replaced)
+      await rename(temporary, destination)
+    } catch (thrown) {
+      await rm(temporary, { force: true })
+      throw thrown
+    }
+    await syncFolder(dirname(destination))
+  }, writeFailure(path))
+
+/** Writes a file whole or not at all. Parts are asked for as they are written. */
+export const writeFileAtomic = (path: string, parts: () => Iterable<Uint8Array>): Outcome<void> =>
+  replaceFileAtomic(path, async (temporary) => {
+    const file = await open(temporary, 'w')
+    try {
+      for (const part of parts()) await file.writeFile(part)
+    } finally {
+      await file.close()
+    }
+  })

@@ -1,0 +1,5 @@
+/**
+ * The folder of what can be made again, for this user (XDG base directories). In JavaScript, since
+ * what loads TypeScript needs it too.
+ */
+export const cacheFolder: () => string

@@ -1,0 +1,71 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { decodeAs } from '../../staging/decoding/decode'
+import { exactly } from '../../staging/decoding/exactly'
+import { predicateCodec, decoderCodec, listOf, objectOr, path, text, whole } from '../options/codecs'
+import { type Dataset, type Example, imageLabels, largestLabel } from './dataset'
+import type { Mask } from './masks'
+import { mostClasses } from '../options/limits'
+import { parseFraction } from '../options/sizes'
+
+const maskCodec = exactly<Mask>('a mask', 'field', { path, height: whole(1), width: whole(1), counts: listOf(whole(0), 256, 256) }, {})
+
+const exampleCodec = exactly<Example>(
+  'an example',
+  'field',
+  {
+    path,
+    label: objectOr<Mask, number>(`a whole number from 0 to ${largestLabel}, or a mask`, maskCodec, whole(0, largestLabel)),
+    origin: text
+  },
+  {}
+)
+
+const fields = exactly<Dataset>(
+  'a dataset',
+  'field',
+  { examples: listOf(exampleCodec, 1), classes: whole(1, mostClasses) },
+  { names: listOf(text), source: path, leftOut: text }
+)
+
+const isMixed = (dataset: Dataset): boolean =>
+  dataset.examples.some(({ label }) => typeof label === 'number') && imageLabels(dataset) === undefined
+
+/** A dataset that `readDataset` gave, or one that was made like it. */
+export const datasetCodec: t.Type<Dataset> = decoderCodec('a dataset', (value) =>
+  pipe(
+    decodeAs('dataset', fields)(value),
+    E.filterOrElse(
+      (dataset) => !isMixed(dataset),
+      () => 'its examples have labels or masks, not both'
+    ),
+    E.filterOrElse(
+      ({ names, classes }) => names === undefined || names.length === classes,
+      ({ names, classes }) => `it has ${names?.length} names for ${classes} classes`
+    )
+  )
+)
+
+/** A path, or a dataset. */
+export const dataCodec = objectOr<Dataset, string>('a path, or what readDataset gives', datasetCodec, path)
+
+const share = predicateCodec<number>('a share', (value) => typeof value === 'number' && value > 0 && value < 1)
+
+/**
+ * A dataset to validate on, or the share of the data that is set aside for it, of which the text is
+ * read.
+ */
+export const validationCodec = objectOr<Dataset, string | number>(
+  'a path, a share above 0 and below 1, or a dataset',
+  datasetCodec,
+  new t.Type<string | number>(
+    'a path or a share',
+    (value): value is string | number => path.is(value) || share.is(value),
+    (value, context) => {
+      if (share.is(value)) return t.success(value)
+      return path.is(value) ? t.success(parseFraction(value) ?? value) : t.failure(value, context)
+    },
+    t.identity
+  )
+)

@@ -1,0 +1,180 @@
+import { stat } from 'node:fs/promises'
+import type Sharp from 'sharp'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { MappedPixels } from '../../native'
+import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { loadSharp } from './load-sharp'
+import { findColourFault } from './tiff-colours'
+import { mapPixelFile, withDiskSpace } from './mapped-image-file'
+
+/**
+ * A decoded image: 8-bit red, green, blue, interleaved; height x width x 3 bytes, in memory or on
+ * disk.
+ */
+export interface DecodedImage {
+  readonly pixels: Uint8Array | MappedPixels
+  readonly height: number
+  readonly width: number
+  readonly channels: 3
+}
+
+export interface Extent2 {
+  readonly height: number
+  readonly width: number
+}
+
+/** The facts about an image that are known without decoding it. */
+export interface ImageHeader extends Extent2 {
+  /** Pages of a TIFF, or frames of a WebP; the first is read. */
+  readonly pages: number
+  /** Whether there is a channel beside the colours, which is dropped. */
+  readonly hasAlpha: boolean
+  /** As in EXIF, 1 where there is none; not applied. */
+  readonly orientation: number
+}
+
+export const imageExtensions: readonly string[] = ['.png', '.jpg', '.jpeg', '.tif', '.tiff', '.webp']
+
+const readFailure =
+  (path: string) =>
+  (thrown: unknown): Failure =>
+    inputFailure(`the image ${path} cannot be read: ${reasonOf(thrown)}`)
+
+const sizeText = ({ height, width }: Extent2): string => `${height}x${width}`
+
+/** Larger images are unpacked on disk. */
+export const mostInMemory = 2 ** 30
+
+export const decodedBytes = ({ height, width }: Extent2): number => height * width * 3
+
+/** Bytes that an image which is upscaled more than twofold may have. */
+const mostUpscaledBytes = 2 ** 28
+
+/**
+ * The size that an image takes so that `least` fits into it, its proportions kept; images that are
+ * large enough stay as they are. A thin one that would grow beyond bounds is refused.
+ */
+export const upscaledExtent = (path: string, image: Extent2, least: Extent2): E.Either<Failure, Extent2> => {
+  const scale = Math.max(1, least.height / image.height, least.width / image.width)
+  if (scale === 1) return E.right(image)
+  const wanted = {
+    height: Math.max(least.height, Math.round(image.height * scale)),
+    width: Math.max(least.width, Math.round(image.width * scale))
+  }
+  return scale <= 2 || decodedBytes(wanted) <= mostUpscaledBytes
+    ? E.right(wanted)
+    : E.left(
+        inputFailure(
+          `${path} is ${sizeText(image)}: to hold a crop of ${sizeText(least)} it would be enlarged to ${sizeText(wanted)}; take a smaller --crop, or leave it out`
+        )
+      )
+}
+
+/** Channels of colours by colour space. */
+const coloursOf: Readonly<Record<string, number>> = { 'b-w': 1, srgb: 3, cmyk: 4 }
+
+const sampleNames: Readonly<Record<string, string>> = {
+  ushort: '16-bit',
+  uint: '32-bit',
+  char: 'signed 8-bit',
+  short: 'signed 16-bit',
+  int: 'signed 32-bit',
+  float: 'floating-point',
+  double: 'floating-point'
+}
+
+/** Refuses what could only be read as something else. */
+const headerOf =
+  (path: string) =>
+  ({ format, depth, space, channels, hasAlpha, ...header }: Sharp.Metadata): E.Either<Failure, ImageHeader> => {
+    const fail = (fault: string): E.Either<Failure, never> => E.left(inputFailure(`the image ${path} ${fault}`))
+    if (!['png', 'jpeg', 'tiff', 'webp'].includes(format)) return fail(`is of the format ${format}: store it as PNG, JPEG, TIFF or WebP`)
+    if (depth !== 'uchar')
+      return fail(`has ${sampleNames[depth] ?? depth} samples, but 8-bit ones are read: convert it, so that its values fill 0 to 255`)
+    const colours = coloursOf[space]
+    if (colours === undefined || channels - colours > 1)
+      return fail(`has ${channels} channels (${space}) where grey, RGB or CMYK are read: store it as RGB`)
+    const { height, width, pages = 1, orientation = 1 } = header
+    return E.right({ height, width, pages, hasAlpha: hasAlpha || channels > colours, orientation })
+  }
+
+const options = { limitInputPixels: false, limitInputChannels: false, failOn: 'error' } as const satisfies Sharp.SharpOptions
+
+const checkColours =
+  (path: string) =>
+  ({ format }: Sharp.Metadata): Outcome<void> =>
+    pipe(
+      TE.tryCatch(async () => (format === 'tiff' ? findColourFault(path) : undefined), readFailure(path)),
+      TE.chainEitherK((fault) =>
+        fault === undefined ? E.right(undefined) : E.left(inputFailure(`the image ${path} ${fault}: store it as RGB`))
+      )
+    )
+
+/**
+ * Reads an image's header and refuses what cannot be decoded exactly, or is no ordinary file, which
+ * is not opened.
+ */
+export const readHeader = (path: string): Outcome<ImageHeader> =>
+  pipe(
+    TE.tryCatch(async () => {
+      if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
+      return loadSharp()(path, options).metadata()
+    }, readFailure(path)),
+    TE.chainFirst(checkColours(path)),
+    TE.chainEitherK(headerOf(path))
+  )
+
+/**
+ * Decodes PNG, JPEG, TIFF or WebP with 8-bit samples: colours by their profile as sRGB, greyscale
+ * made RGB, transparency dropped, and resized up (bicubic) where smaller than `least`. A file that
+ * is cut or damaged is a failure, never a half-grey image.
+ */
+export const decodeImage = (path: string, least: Extent2, inMemory = mostInMemory): Outcome<DecodedImage> => {
+  const open = async (stored: ImageHeader, wanted: Extent2, sequentialRead: boolean): Promise<Sharp.Sharp> => {
+    const image = loadSharp()(path, { ...options, sequentialRead })
+      .removeAlpha()
+      .toColourspace('srgb')
+    if (wanted === stored) return image
+    const size = { height: wanted.height, width: wanted.width, fit: 'fill' } as const
+    if (!stored.hasAlpha) return image.resize(size)
+    // Resizing would weigh the colours by the transparency that is dropped.
+    const { data, info } = await image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
+    return loadSharp()(data, { ...options, raw: info }).resize(size)
+  }
+  const decode = <A>(stored: ImageHeader, wanted: Extent2, to: (image: Sharp.Sharp) => Promise<A>, sequential = false): Outcome<A> =>
+    TE.tryCatch(() => open(stored, wanted, sequential).then(to), readFailure(path))
+  const checked = ({ channels }: Sharp.OutputInfo): E.Either<Failure, void> =>
+    channels === 3
+      ? E.right(undefined)
+      : E.left(inputFailure(`the image ${path} has ${channels} channels after conversion where 3 are wanted; store it as RGB`))
+  return pipe(
+    TE.Do,
+    TE.bind('stored', () => readHeader(path)),
+    TE.bind('wanted', ({ stored }) => TE.fromEither(upscaledExtent(`the image ${path}`, stored, least))),
+    TE.chain(({ stored, wanted }) => {
+      const bytes = decodedBytes(wanted)
+      const pixels: Outcome<DecodedImage['pixels']> =
+        bytes <= inMemory
+          ? pipe(
+              decode(stored, wanted, (image) => image.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })),
+              TE.chainFirstEitherK(({ info }) => checked(info)),
+              TE.map(({ data }) => data)
+            )
+          : withDiskSpace(`the image ${path}`, bytes, (file) =>
+              pipe(
+                decode(stored, wanted, (image) => image.toFile(file), true),
+                TE.chainEitherK(checked),
+                TE.chainEitherK(() => mapPixelFile(file, bytes))
+              )
+            )
+      return TE.map((decoded: DecodedImage['pixels']): DecodedImage => ({
+        pixels: decoded,
+        height: wanted.height,
+        width: wanted.width,
+        channels: 3
+      }))(pixels)
+    })
+  )
+}

@@ -1,0 +1,111 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Outcome } from '../failure'
+import { type Extent2, type DecodedImage, decodeImage, upscaledExtent, mostInMemory, decodedBytes, readHeader } from './decode-image'
+import { tap } from '../tasks/tap'
+import { type ClassMap, decodeMask } from './masks'
+import { freeBytes } from './mapped-image-file'
+
+interface Cache<A> {
+  readonly get: (path: string) => A | undefined
+  /** Drops what must go before so many bytes more. */
+  readonly makeRoom: (bytes: number) => void
+  readonly put: (path: string, bytes: number, value: A) => void
+}
+
+/**
+ * Values by path, the least recently used dropped first when together they exceed `limitBytes`; one
+ * that is larger by itself is not held.
+ */
+const cacheOf = <A>(limitBytes: number): Cache<A> => {
+  const held = new Map<string, { readonly bytes: number; readonly value: A }>()
+  let heldBytes = 0
+  const drop = (path: string): void => {
+    heldBytes -= held.get(path)?.bytes ?? 0
+    held.delete(path)
+  }
+  const makeRoom = (bytes: number): void => {
+    // A Map iterates in order of insertion, so its first entry is the one used longest ago.
+    for (const path of held.keys()) {
+      if (heldBytes + bytes <= limitBytes) break
+      drop(path)
+    }
+  }
+  return {
+    get: (path) => {
+      const found = held.get(path)
+      if (found === undefined) return undefined
+      held.delete(path)
+      held.set(path, found)
+      return found.value
+    },
+    makeRoom,
+    put: (path, bytes, value) => {
+      if (bytes > limitBytes) return
+      // Steps and what is loaded ahead of them may have asked for the same at once.
+      drop(path)
+      makeRoom(bytes)
+      held.set(path, { bytes, value })
+      heldBytes += bytes
+    }
+  }
+}
+
+/** Decoded masks by path, as large as their images. */
+export const maskCache = (least: Extent2, limitBytes = mostInMemory): ((path: string) => Outcome<ClassMap>) => {
+  const cache = cacheOf<ClassMap>(limitBytes)
+  const decode = (path: string): Outcome<ClassMap> =>
+    pipe(
+      decodeMask(path, least),
+      tap((mask) => cache.put(path, mask.pixels.length, mask))
+    )
+  return (path) => async () => {
+    const found = cache.get(path)
+    return found === undefined ? decode(path)() : E.right(found)
+  }
+}
+
+/**
+ * The share of the disk that images take, or one image: what is dropped keeps its place until the
+ * next image has its own.
+ */
+const diskShare = 0.5
+
+/**
+ * Decoded images by path, each at least so large; together up to `limitBytes` in memory, and those
+ * that are larger by themselves on disk.
+ */
+export const imageCache = (least: Extent2, limitBytes = mostInMemory): ((path: string) => Outcome<DecodedImage>) => {
+  const inMemory = cacheOf<DecodedImage>(limitBytes)
+  let onDisk: Cache<DecodedImage> | undefined
+  const openDisk = (bytes: number): Outcome<Cache<DecodedImage>> =>
+    pipe(
+      freeBytes,
+      TE.map((free) => (onDisk ??= cacheOf(Math.max(bytes, diskShare * free))))
+    )
+  const bytesOf = (path: string): Outcome<number> =>
+    pipe(
+      readHeader(path),
+      TE.chainEitherK((header) => upscaledExtent(`the image ${path}`, header, least)),
+      TE.map(decodedBytes)
+    )
+  const decodeInto = (cache: Cache<DecodedImage>, path: string, bytes: number): Outcome<DecodedImage> => {
+    cache.makeRoom(bytes)
+    return pipe(
+      decodeImage(path, least, limitBytes),
+      tap((image) => cache.put(path, bytes, image))
+    )
+  }
+  const decode = (path: string): Outcome<DecodedImage> =>
+    pipe(
+      bytesOf(path),
+      TE.bindTo('bytes'),
+      TE.bind('cache', ({ bytes }) => (bytes <= limitBytes ? TE.right(inMemory) : openDisk(bytes))),
+      TE.chain(({ cache, bytes }) => decodeInto(cache, path, bytes))
+    )
+  return (path) => async () => {
+    const found = inMemory.get(path) ?? onDisk?.get(path)
+    return found === undefined ? decode(path)() : E.right(found)
+  }
+}

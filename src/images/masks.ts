@@ -1,0 +1,147 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { crc32 } from 'node:zlib'
+import type Sharp from 'sharp'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { type Extent2, upscaledExtent } from './decode-image'
+import { loadSharp } from './load-sharp'
+import { greyHeader, withDiskSpace } from './mapped-image-file'
+import { replaceFileAtomic, writeFailure } from '../files/atomic-write'
+
+/** The class of each pixel, row by row; 255 does not count. */
+export interface ClassMap {
+  readonly pixels: Uint8Array
+  readonly height: number
+  readonly width: number
+}
+
+/** A PNG file of an image's size that holds the classes of its pixels. */
+export interface Mask extends Extent2 {
+  readonly path: string
+  /** By value from 0 to 255, how many pixels have it. */
+  readonly counts: readonly number[]
+}
+
+/** The label of pixels that do not count. */
+export const ignoredLabel = 255
+
+const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+
+/**
+ * In the header, of 13 bytes after a length and the name IHDR, as in the PNG specification, 11.2.2.
+ */
+const header = { start: 12, end: 29, bitDepth: 24, colourType: 25 } as const
+const colourTypes = { grey: 0, palette: 3 } as const
+
+interface Samples {
+  readonly png: Buffer
+  readonly bitDepth: number
+}
+
+/**
+ * All but the header: what holds samples. The rest says how they should look (PLTE, tRNS, iCCP,
+ * gAMA), and decoders would heed it.
+ */
+const isSamples = (chunk: string): boolean => chunk === 'IDAT' || chunk === 'IEND'
+
+/** The file as a plain grey image: the stored values, or a palette's indices, are what counts. */
+const toGreyPng = (png: Buffer): E.Either<string, Samples> => {
+  if (png.length < header.end + 4 || !png.subarray(0, signature.length).equals(signature)) return E.left('is no PNG')
+  const [bitDepth, colourType] = [png[header.bitDepth]!, png[header.colourType]!]
+  if ((colourType !== colourTypes.grey && colourType !== colourTypes.palette) || bitDepth > 8)
+    return E.left('has colours or 16 bits: store the class of each pixel as 8-bit grey, or as a palette')
+  if (png.readUInt32BE(header.end) !== crc32(png.subarray(header.start, header.end))) return E.left('is damaged in its header')
+  const parts: Buffer[] = [Buffer.from(png.subarray(0, header.end + 4))]
+  parts[0]![header.colourType] = colourTypes.grey
+  parts[0]!.writeUInt32BE(crc32(parts[0]!.subarray(header.start, header.end)), header.end)
+  for (let at = header.end + 4; at + 12 <= png.length;) {
+    const end = at + 12 + png.readUInt32BE(at)
+    if (isSamples(png.toString('latin1', at + 4, at + 8))) parts.push(png.subarray(at, end))
+    at = end
+  }
+  return E.right({ png: Buffer.concat(parts), bitDepth })
+}
+
+const sharpOptions = { limitInputPixels: false, failOn: 'error' } as const
+
+/**
+ * Decodes a mask: 8-bit grey or palette PNG (fewer bits too), of which the stored values are
+ * classes; resized up (nearest) as its image is.
+ */
+export const decodeMask = (path: string, least: Extent2 = { height: 1, width: 1 }): Outcome<ClassMap> => {
+  const unreadable = (thrown: unknown): Failure => inputFailure(`the mask ${path} cannot be read: ${reasonOf(thrown)}`)
+  return pipe(
+    TE.tryCatch(async () => {
+      if (!(await stat(path)).isFile()) throw new Error('it is no ordinary file')
+      return readFile(path)
+    }, unreadable),
+    TE.chainEitherK((png) => E.mapLeft((fault: string) => inputFailure(`the mask ${path} ${fault}`))(toGreyPng(png))),
+    TE.bind('stored', ({ png }) => TE.tryCatch((): Promise<Extent2> => loadSharp()(png, sharpOptions).metadata(), unreadable)),
+    TE.bind('wanted', ({ stored: { height, width } }) => TE.fromEither(upscaledExtent(`the mask ${path}`, { height, width }, least))),
+    TE.chain(({ png, bitDepth, stored, wanted }) =>
+      TE.tryCatch(async () => {
+        const image = loadSharp()(png, sharpOptions)
+        const isWhole = wanted.height === stored.height && wanted.width === stored.width
+        const sized = isWhole ? image : image.resize({ ...wanted, fit: 'fill', kernel: 'nearest' })
+        const { data } = await sized.toColourspace('b-w').extractChannel(0).raw().toBuffer({ resolveWithObject: true })
+        // Decoders spread fewer bits over 0 .. 255.
+        const step = 255 / (2 ** bitDepth - 1)
+        return { pixels: step === 1 ? data : data.map((value) => value / step), ...wanted }
+      }, unreadable)
+    )
+  )
+}
+
+/** Decodes a mask to see what it holds. */
+export const inspectMask = (path: string): Outcome<Mask> =>
+  pipe(
+    decodeMask(path),
+    TE.map(({ pixels, height, width }) => {
+      const counts = new Array<number>(256).fill(0)
+      for (const value of pixels) counts[value]! += 1
+      return { path, height, width, counts }
+    })
+  )
+
+/** The largest class in a mask; -1 where no pixel counts. */
+export const largestClass = ({ counts }: Mask): number => counts.findLastIndex((count, value) => count > 0 && value !== ignoredLabel)
+
+const writers: Readonly<Record<string, (image: Sharp.Sharp, temporary: string, bytes: number) => Promise<unknown>>> = {
+  '.png': (image, temporary) => image.png({ palette: false }).toFile(temporary),
+  // BigTIFF where a file could come near the 4 GiB that TIFF can address.
+  '.tif': (image, temporary, bytes) =>
+    image.tiff({ compression: 'deflate', tile: true, tileWidth: 256, tileHeight: 256, bigtiff: bytes > 2 ** 31 }).toFile(temporary)
+}
+
+/**
+ * How a mask is written under this name; undefined where it is neither *.png nor *.tif (*.tiff).
+ */
+const writerFor = (path: string) => writers[extname(path).toLowerCase().replace('.tiff', '.tif')]
+
+/** Whether `writeMask` knows the format. */
+export const checkMaskName = (path: string): E.Either<Failure, void> =>
+  writerFor(path) === undefined ? E.left(inputFailure(`${path}: a mask is named *.tif or *.png`)) : E.right(undefined)
+
+/**
+ * Writes classes, row by row in one part or several, as 8-bit grey: a PNG, or a TIFF in tiles of
+ * 256x256. Several go over the disk.
+ */
+export const writeMask = (path: string, { height, width }: Extent2, parts: readonly Uint8Array[]): Outcome<void> => {
+  const bytes = height * width
+  const write = (input: Uint8Array | string): Outcome<void> =>
+    replaceFileAtomic(path, async (temporary) => {
+      const sharp = loadSharp()
+      const raw = typeof input === 'string' ? {} : { raw: { height, width, channels: 1 } as const }
+      await writerFor(path)!(sharp(input, { ...raw, limitInputPixels: false }).toColourspace('b-w'), temporary, bytes)
+    })
+  if (parts.length === 1) return write(parts[0]!)
+  return withDiskSpace(`the mask ${path}`, bytes, (file) =>
+    pipe(
+      TE.tryCatch(() => writeFile(file, [greyHeader(height, width), ...parts]), writeFailure(path)),
+      TE.chain(() => write(file))
+    )
+  )
+}

@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs'
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { Model } from '../../dsl'
+import { builtIn, type HeadOptions } from '../../models'
+import { type Failure, inputFailure, reasonOf } from '../failure'
+import { loadDefault } from '../modules/load-module'
+import { decodeModel, noModel } from './model-codec'
+
+const example = 'write export default model({ name, layers })'
+
+const loadModule = (name: string): E.Either<Failure, Model> =>
+  pipe(
+    loadDefault(name),
+    E.chain((exported) =>
+      pipe(
+        E.tryCatch(() => decodeModel(exported), reasonOf),
+        E.flatten,
+        E.mapLeft((fault) => inputFailure(`the default export of ${name} is not a model: ${fault === noModel ? example : fault}`))
+      )
+    )
+  )
+
+/**
+ * A built-in name, or a TypeScript (or JavaScript) module whose default export is a model. A
+ * TypeScript module is type-checked first, so that what the DSL's types refuse is the compiler's
+ * sentence here.
+ */
+export const loadModel = (name: string, options: HeadOptions): E.Either<Failure, Model> => {
+  const known = Object.hasOwn(builtIn, name) ? builtIn[name] : undefined
+  if (known !== undefined) return E.right(known(options))
+  if (/\.[cm]?[jt]s$/.test(name) && existsSync(name)) return loadModule(name)
+  return E.left(
+    inputFailure(`there is no model ${name}: give ${Object.keys(builtIn).join(', ')}, or the path of a TypeScript module that exists`)
+  )
+}

@@ -1,0 +1,46 @@
+import type { AnyLayer, Layers, Model } from '../../dsl'
+import { withLoss } from '../../staging'
+
+/** The arguments of a container that hold layers. */
+interface Held {
+  readonly layer?: AnyLayer
+  readonly layers?: Layers
+  readonly main?: Layers
+  readonly shortcut?: Layers
+  readonly gate?: Layers
+  readonly branches?: readonly Layers[]
+}
+
+/** The layers with each op replaced by what `change` makes of it. */
+const mapOps = (layers: Layers, change: (op: AnyLayer) => AnyLayer): Layers =>
+  layers.map((layer) => {
+    const all = (inner: Layers): Layers => mapOps(inner, change)
+    const { layer: one, layers: listed, main, shortcut, gate, branches } = layer.args as Held
+    const held = {
+      ...(one && { layer: all([one])[0] }),
+      ...(listed && { layers: all(listed) }),
+      ...(main && { main: all(main) }),
+      ...(shortcut && { shortcut: all(shortcut) }),
+      ...(gate && { gate: all(gate) }),
+      ...(branches && { branches: branches.map(all) })
+    }
+    return Object.keys(held).length === 0 ? change(layer) : { op: layer.op, args: { ...layer.args, ...held } as AnyLayer['args'] }
+  })
+
+const withArguments = (op: AnyLayer['op'], args: object) => (layer: AnyLayer) =>
+  layer.op === op ? { op, args: { ...layer.args, ...args } as AnyLayer['args'] } : layer
+
+/** The model with every batch normalisation by its running statistics. */
+export const frozenModel = ({ name, layers }: Model): Model => ({
+  name,
+  layers: mapOps(layers, withArguments('batchNorm', { frozen: true }))
+})
+
+/**
+ * The model with a factor for each class in its loss over pixels; it gets that loss where it has
+ * none.
+ */
+export const withClassWeights = (model: Model, input: readonly number[], classWeights: readonly number[]): Model => ({
+  ...model,
+  layers: mapOps(withLoss(model, input), withArguments('pixelCrossEntropy', { classWeights }))
+})

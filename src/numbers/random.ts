@@ -1,0 +1,93 @@
+/**
+ * Counter-based random numbers: number `index` of the stream (seed, name) depends on nothing else,
+ * so that any step can be drawn again by itself, in any order and in any language. All arithmetic
+ * is on unsigned 64-bit integers, modulo 2^64:
+ *
+ *   gamma       = 0x9e3779b97f4a7c15
+ *   mix(z)      : z ^= z >> 30; z *= 0xbf58476d1ce4e5b9;
+ *                 z ^= z >> 27; z *= 0x94d049bb133111eb; z ^= z >> 31
+ *                 (splitmix64's finaliser: Steele, Lea, Flood, "Fast splittable pseudorandom number
+ *                 generators", 2014)
+ *   hash(name)  : FNV-1a 64 of the name's UTF-8 bytes: h = 0xcbf29ce484222325;
+ *                 for each byte h = (h ^ byte) * 0x100000001b3
+ *   key         = mix(seed + gamma) ^ hash(name)
+ *   bits(index) = mix(key + (index + 1) * gamma)    (output `index` of splitmix64 started at key)
+ *   uniform     = (bits >> 11) * 2^-53              in [0, 1)
+ *   normal      : Box-Muller on pairs: with p = floor(index / 2), a = 1 - uniform(2 p),
+ *                 b = uniform(2 p + 1), r = sqrt(-2 ln a): r cos(2 pi b) at even indices,
+ *                 r sin(2 pi b) at odd ones, in float64
+ */
+export interface RandomStream {
+  readonly uniform: (index: number) => number
+  /**
+   * Fills `target` with deviation * normal(0), deviation * normal(1), ... rounded to the array's
+   * type.
+   */
+  readonly fillNormal: (target: Float32Array | Float64Array, deviation: number) => void
+}
+
+interface Word {
+  readonly high: number
+  readonly low: number
+}
+
+const gamma: Word = { high: 0x9e3779b9, low: 0x7f4a7c15 }
+
+/** High 32 bits of the 64-bit product of two unsigned 32-bit integers. */
+const multiplyHigh = (a: number, b: number): number => {
+  const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16]
+  const middle = aHigh * bLow + ((aLow * bLow) >>> 16)
+  return (aHigh * bHigh + (middle >>> 16) + (((middle & 0xffff) + aLow * bHigh) >>> 16)) >>> 0
+}
+
+const multiply = (a: Word, b: Word): Word => ({
+  high: (multiplyHigh(a.low, b.low) + Math.imul(a.high, b.low) + Math.imul(a.low, b.high)) >>> 0,
+  low: Math.imul(a.low, b.low) >>> 0
+})
+
+const add = (a: Word, b: Word): Word => {
+  const low = a.low + b.low
+  return { high: (a.high + b.high + (low > 0xffffffff ? 1 : 0)) >>> 0, low: low >>> 0 }
+}
+
+/** z ^ (z >> shift), shift below 32. */
+const foldRight = (z: Word, shift: number): Word => ({
+  high: (z.high ^ (z.high >>> shift)) >>> 0,
+  low: (z.low ^ ((z.low >>> shift) | (z.high << (32 - shift)))) >>> 0
+})
+
+const mix = (z: Word): Word => {
+  const first = multiply(foldRight(z, 30), { high: 0xbf58476d, low: 0x1ce4e5b9 })
+  const second = multiply(foldRight(first, 27), { high: 0x94d049bb, low: 0x133111eb })
+  return foldRight(second, 31)
+}
+
+const wordOf = (integer: number): Word => ({ high: Math.floor(integer / 2 ** 32) >>> 0, low: integer >>> 0 })
+
+const hash = (name: string): Word =>
+  Buffer.from(name, 'utf8').reduce<Word>(
+    (state, byte) => multiply({ high: state.high, low: (state.low ^ byte) >>> 0 }, { high: 0x100, low: 0x1b3 }),
+    { high: 0xcbf29ce4, low: 0x84222325 }
+  )
+
+/** The stream of random numbers of (seed, name); `seed` is an integer from 0 to 2^53 - 1. */
+export const randomStream = (seed: number, name: string): RandomStream => {
+  const mixed = mix(add(wordOf(seed), gamma))
+  const named = hash(name)
+  const key: Word = { high: (mixed.high ^ named.high) >>> 0, low: (mixed.low ^ named.low) >>> 0 }
+  const uniform = (index: number): number => {
+    const { high, low } = mix(add(key, multiply(wordOf(index + 1), gamma)))
+    return (high * 2 ** 21 + (low >>> 11)) * 2 ** -53
+  }
+  return {
+    uniform,
+    fillNormal: (target, deviation) => {
+      for (let index = 0; index < target.length; index += 2) {
+        const radius = deviation * Math.sqrt(-2 * Math.log(1 - uniform(index)))
+        const angle = 2 * Math.PI * uniform(index + 1)
+        target[index] = radius * Math.cos(angle)
+        if (index + 1 < target.length) target[index + 1] = radius * Math.sin(angle)
+      }
+    }
+  }
+}

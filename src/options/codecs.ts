@@ -1,0 +1,148 @@
+import * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
+import type { Failure } from '../failure'
+import { mostElements } from './limits'
+
+/** A codec of the values that a predicate accepts; `expected` says in words what they are. */
+export const predicateCodec = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
+  new t.Type<A>(
+    expected,
+    (value): value is A => accepts(value),
+    (value, context) => (accepts(value) ? t.success(value as A) : t.failure(value, context)),
+    t.identity
+  )
+
+/** A codec by a decoder, which says in its own words what is wrong. */
+export const decoderCodec = <A>(expected: string, decode: (value: unknown) => E.Either<string, A>): t.Type<A> =>
+  new t.Type<A>(
+    expected,
+    (value): value is A => E.isRight(decode(value)),
+    (value, context) => {
+      const decoded = decode(value)
+      return E.isLeft(decoded) ? t.failure(value, context, decoded.left) : t.success(decoded.right)
+    },
+    t.identity
+  )
+
+/** A codec by a function whose failure's sentence stands by itself. */
+export const failureCodec = <A>(expected: string, decode: (value: unknown) => E.Either<Failure, A>): t.Type<A> =>
+  new t.Type<A>(
+    expected,
+    (value): value is A => E.isRight(decode(value)),
+    (value) => {
+      const decoded = decode(value)
+      return E.isLeft(decoded) ? t.failure(value, [], decoded.left.message) : t.success(decoded.right)
+    },
+    t.identity
+  )
+
+/** A value by a codec, or its text, which is parsed to the same. */
+export const textOr = <A>(expected: string, parse: (text: string) => E.Either<string, A>, other: t.Decoder<unknown, A>): t.Type<A> =>
+  new t.Type<A>(
+    expected,
+    (value): value is A => E.isRight(other.decode(value)),
+    (value, context) => {
+      if (typeof value !== 'string') return other.validate(value, context)
+      const parsed = parse(value)
+      return E.isLeft(parsed) ? t.failure(value, context, parsed.left) : t.success(parsed.right)
+    },
+    t.identity
+  )
+
+/**
+ * A codec that is made when it is first used: a table of options should load nothing that not every
+ * command needs.
+ */
+export const lazyCodec = <A>(expected: string, make: () => t.Type<A>): t.Type<A> =>
+  new t.Type<A>(
+    expected,
+    (value): value is A => make().is(value),
+    (value, context) => make().validate(value, context),
+    t.identity
+  )
+
+/**
+ * Objects and lists by one codec, all else by another: unlike a union's, its sentence is about what
+ * was meant.
+ */
+export const objectOr = <A extends object, B>(expected: string, object: t.Type<A>, other: t.Type<B>): t.Type<A | B> =>
+  new t.Type<A | B>(
+    expected,
+    (value): value is A | B => object.is(value) || other.is(value),
+    (value, context) => (typeof value === 'object' && value !== null ? object : other).validate(value, context),
+    t.identity
+  )
+
+const largest = Number.MAX_SAFE_INTEGER
+
+export const whole = (least: number, most = largest): t.Type<number> =>
+  predicateCodec(
+    `a whole number from ${least} ${most === largest ? 'upwards' : `to ${most}`}`,
+    (value) => Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
+  )
+
+export const positive = predicateCodec<number>('a number above zero', (value) => Number.isFinite(value) && Number(value) > 0)
+
+export const fromZero = predicateCodec<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
+
+export const flag = predicateCodec<boolean>('true or false', t.boolean.is)
+
+export const text = predicateCodec<string>('a text', t.string.is)
+
+export const path = predicateCodec<string>('a path', (value) => t.string.is(value) && value !== '')
+
+export const oneOf = <N extends string>(...names: readonly N[]): t.Type<N> =>
+  predicateCodec(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
+
+export const callback = <F extends (...given: never[]) => unknown>(): t.Type<F> =>
+  predicateCodec('a function', (value) => typeof value === 'function')
+
+/** By what is used of it: of another realm it is no instance of AbortSignal. */
+export const abortSignal = predicateCodec<AbortSignal>('an AbortSignal', (value) => {
+  const { aborted, addEventListener } = (value ?? {}) as Partial<AbortSignal>
+  return typeof aborted === 'boolean' && typeof addEventListener === 'function'
+})
+
+const isExtent = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
+
+export const extents = (count: number): t.Type<readonly number[]> =>
+  predicateCodec(
+    `${count} whole numbers above zero whose product is at most 2^40`,
+    (value) =>
+      Array.isArray(value) &&
+      value.length === count &&
+      // Spread: holes are extents too.
+      [...(value as readonly unknown[])].every(isExtent) &&
+      value.reduce((product: number, extent) => product * extent, 1) <= mostElements
+  )
+
+/** A list that is not too long. */
+export const listOf = <A>(decoder: t.Decoder<unknown, A>, least = 0, most = Infinity): t.Type<readonly A[]> => {
+  const item = decoder as t.Type<A>
+  const items = t.readonlyArray(item)
+  const fits = (value: unknown): boolean => Array.isArray(value) && value.length >= least && value.length <= most
+  const name = `a list of ${least === 0 ? '' : most === Infinity ? `at least ${least} ` : `${least} to ${most} `}${item.name}`
+  return new t.Type<readonly A[]>(
+    name,
+    (value): value is readonly A[] => fits(value) && items.is(value),
+    (value, context) => (fits(value) ? items.validate(value, context) : t.failure(value, context)),
+    t.identity
+  )
+}
+
+type Kinds<A extends { readonly kind: string }> = { readonly [K in A['kind']]: t.Type<Extract<A, { readonly kind: K }>> }
+
+/** An object that says by its `kind` what else it holds. */
+export const byKind = <A extends { readonly kind: string }>(expected: string, codecs: Kinds<A>): t.Type<A> => {
+  const kinds: Readonly<Record<string, t.Mixed>> = codecs
+  const codecOf = (value: unknown): t.Mixed | undefined => {
+    const kind: unknown = (value as { readonly kind?: unknown } | null | undefined)?.kind
+    return typeof kind === 'string' && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
+  }
+  return new t.Type<A>(
+    expected,
+    (value): value is A => codecOf(value)?.is(value) ?? false,
+    (value, context) => codecOf(value)?.validate(value, context) ?? t.failure(value, context),
+    t.identity
+  )
+}

@@ -1,0 +1,168 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import * as t from 'io-ts'
+import { exactly } from '../../staging/decoding/exactly'
+import {
+  predicateCodec,
+  byKind,
+  decoderCodec,
+  extents as extentsCodec,
+  flag as flagCodec,
+  fromZero as fromZeroCodec,
+  listOf,
+  objectOr,
+  oneOf as oneOfCodec,
+  path as pathCodec,
+  positive as positiveCodec,
+  text as textCodec,
+  textOr,
+  whole as wholeCodec
+} from './codecs'
+import { mostElements } from './limits'
+import type { Kind } from './option'
+import { type Size, parseBytes, parseRate, parseSize, parseSizeOrZero } from './sizes'
+
+/** A kind of value that the command line writes as one text. */
+export const written = <G, D>(
+  placeholder: string,
+  codec: t.Decoder<unknown, D>,
+  parse: (text: string) => E.Either<string, G>
+): Kind<G, D> => ({ codec, written: { form: 'text', placeholder, parse } })
+
+/** A kind whose option may be given again, for a longer list. */
+export const repeated = <G, D>(
+  placeholder: string,
+  codec: t.Decoder<unknown, D>,
+  parse: (text: string) => E.Either<string, G>,
+  mayBeEmpty?: true
+): Kind<readonly G[], readonly D[]> => ({
+  codec: listOf(codec),
+  written: {
+    form: 'text',
+    placeholder,
+    parse: (text) => E.map((one: G): readonly G[] => [one])(parse(text)),
+    isRepeatable: true,
+    ...(mayBeEmpty && { mayBeEmpty })
+  }
+})
+
+/**
+ * A kind whose text is read as a number, which a codec then takes; the codec's name says in words
+ * what it takes.
+ */
+const numeric = (placeholder: string, codec: t.Type<number>, read: (text: string) => number): Kind<number> =>
+  written(placeholder, codec, (text) => {
+    const value = read(text)
+    return codec.is(value) ? E.right(value) : E.left(`"${text}" is not ${codec.name}`)
+  })
+
+const digits = (text: string): number => (/^\d+$/.test(text) ? Number(text) : NaN)
+const decimal = (text: string): number => (text.trim() === '' ? NaN : Number(text))
+
+export const whole = (least: number, most?: number): Kind<number> => numeric('n', wholeCodec(least, most), digits)
+export const positive = numeric('value', positiveCodec, decimal)
+export const fromZero = numeric('value', fromZeroCodec, decimal)
+
+/** Numbers that a codec of their own takes. */
+export const number = (codec: t.Type<number>): Kind<number> => numeric('value', codec, decimal)
+
+export const flag: Kind<boolean> = { codec: flagCodec, written: { form: 'flag' } }
+
+/** The path of a file, of a folder, or of either. */
+export const path = (placeholder: 'file' | 'folder' | 'path'): Kind<string> => written(placeholder, pathCodec, E.right)
+
+export const prefixes = repeated('prefix', textCodec, (text) => E.right(text), true)
+
+/** The sentence on a text that is none of some choices. */
+export const notAChoice = (choices: readonly string[]): string => `Allowed choices are ${choices.join(', ')}.`
+
+/** One of some names; `placeholder` says what they are names of. */
+export const oneOf = <N extends string>(placeholder: string, names: readonly N[]): Kind<N> => ({
+  codec: oneOfCodec(...names),
+  written: {
+    form: 'text',
+    placeholder,
+    choices: names,
+    parse: (text) =>
+      pipe(
+        names.find((name) => name === text),
+        E.fromNullable(notAChoice(names))
+      )
+  }
+})
+
+/** A value or a text that says it; what comes out is the value. */
+export const textOrValue = <A>(
+  placeholder: string,
+  expected: string,
+  parse: (text: string) => E.Either<string, A>,
+  codec: t.Decoder<unknown, A>
+): Kind<A | string, A> => written(placeholder, textOr(expected, parse, codec), parse)
+
+/** Extents joined by x on the command line, such as 1x3x512x512, and a list in JavaScript. */
+export const extents = (count: number, placeholder: string, example: string): Kind<readonly number[]> =>
+  written(placeholder, extentsCodec(count), (text) => {
+    const values = text.split('x').map((part) => (/^\d+$/.test(part) ? Number(part) : 0))
+    if (values.length !== count || values.some((value) => value === 0))
+      return E.left(`"${text}" is not ${count} whole numbers above zero joined by x, such as ${example}`)
+    return values.reduce((product, value) => product * value, 1) <= mostElements
+      ? E.right(values)
+      : E.left(`"${text}" is larger than anything that can be planned: take a smaller one`)
+  })
+
+const ofPlain = predicateCodec<number>('a number above zero, at most 10000', (value) => positiveCodec.is(value) && value <= 1e4)
+
+const sizeObject = (least: number): t.Type<Size> =>
+  byKind<Size>('a size', {
+    bytes: exactly<Extract<Size, { readonly kind: 'bytes' }>>(
+      'a size',
+      'field',
+      { kind: oneOfCodec('bytes'), bytes: wholeCodec(least) },
+      {}
+    ),
+    ofPlain: exactly<Extract<Size, { readonly kind: 'ofPlain' }>>('a size', 'field', { kind: oneOfCodec('ofPlain'), fraction: ofPlain }, {})
+  })
+
+const aSize = 'a size such as 256MiB, 20% or a number of bytes'
+
+/** Bytes, their text, or a share of what a whole takes: the command line's 20%. */
+export type GivenSize = number | string | Size
+
+const sizeBy = (parse: typeof parseSize, least: number): Kind<GivenSize, Size> =>
+  written(
+    'size',
+    objectOr<Size, Size>(
+      aSize,
+      sizeObject(least),
+      decoderCodec('a size', (value) =>
+        typeof value === 'number' || typeof value === 'string' ? parse(`${value}`) : E.left(`give ${aSize}`)
+      )
+    ),
+    parse
+  )
+
+export const size = sizeBy(parseSize, 1)
+export const sizeOrZero = sizeBy(parseSizeOrZero, 0)
+
+/** Bytes, of which the command line writes a text such as 64KiB. */
+export const bytes: Kind<number> = written('size', wholeCodec(1), parseBytes)
+
+/** Bytes per second, or their text such as 2GB/s. */
+export const rate: Kind<number | string, number> = textOrValue<number>(
+  'rate',
+  'a rate such as 2GB/s, or bytes per second from 1 upwards',
+  parseRate,
+  wholeCodec(1)
+)
+
+/** A list that the command line joins by commas. */
+export const commaList = <G, D>(
+  placeholder: string,
+  codec: t.Decoder<unknown, readonly D[]>,
+  parse: (text: string) => E.Either<string, G>,
+  most: number
+): Kind<readonly G[], readonly D[]> =>
+  written(placeholder, codec, (text) => {
+    const parts = text.split(',')
+    return parts.length > most ? E.left(`it lists ${parts.length}, over the ${most} that it may`) : E.traverseArray(parse)(parts)
+  })

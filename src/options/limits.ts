@@ -1,0 +1,31 @@
+/**
+ * The largest that options and files may ask for: above, nothing makes sense or no machine could do
+ * it.
+ */
+
+/**
+ * The most elements of an input: above, bytes of what networks make of it are no exact numbers any
+ * more, and no machine holds them.
+ */
+export const mostElements = 2 ** 40
+
+/** As many as a device takes. */
+export const mostThreads = 1024
+
+/** The most parts into which offload's dynprog divides the memory: finer than any size is known. */
+export const mostSlots = 10_000
+
+/** A training of so many would take a week at a millisecond each. */
+export const mostSteps = 1e9
+
+/**
+ * An update has a list of its micro-batches; the largest batches that anybody trains with have as
+ * many rows.
+ */
+export const mostMicroBatches = 2 ** 16
+
+/** One weight and one count a class are held: more than anybody tells apart. */
+export const mostClasses = 2 ** 20
+
+/** The most budgets that compare takes: each is planned by every strategy. */
+export const mostBudgets = 1000

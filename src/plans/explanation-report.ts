@@ -1,0 +1,188 @@
+import type { Explanation, LiveBytes, OtherBudget } from '../../staging'
+import { printable } from '../text/printable'
+import { type SegmentReport, segmentReport, spanText, tilesText } from './plan-report'
+import { table } from '../text/table'
+import { percent } from '../text/format'
+import { formatBytes, formatMilliseconds } from '../text/format'
+
+export interface OtherBudgetReport {
+  readonly budgetBytes: number
+  readonly peakDeviceBytes: number
+  readonly predictedStepMs: number
+  /** Against the present budget; below zero where a step gets faster. */
+  readonly differenceMs: number
+}
+
+export interface SegmentCostReport extends SegmentReport {
+  readonly predictedMs: number
+  /**
+   * Time of the same segment whole and with everything kept; the next three add up to the
+   * difference, but for what loading ahead saves.
+   */
+  readonly wholeMs: number
+  readonly recomputationMs: number
+  readonly haloMs: number
+  readonly tileMs: number
+  /** Milliseconds that the segment would take more with direct kernels alone. */
+  readonly winogradSavingMs: number
+  /**
+   * Milliseconds that the segment would take more if no tile were loaded while another is computed.
+   */
+  readonly loadingSavingMs: number
+}
+
+/** The fields of `explain --json`. */
+export interface ExplanationReport {
+  readonly strategy: string
+  /**
+   * Whether a plan was given in place of a strategy: no budget changes it, and `larger` and
+   * `smaller` are empty.
+   */
+  readonly given: boolean
+  readonly feasible: true
+  readonly budgetBytes: number | null
+  readonly peakDeviceBytes: number
+  readonly plainPeakBytes: number
+  readonly predictedStepMs: number
+  readonly lowerBoundMs: number
+  readonly bindingLayer: string | null
+  /** The buffers in memory at the peak; with `unusedBytes` between them they add up to the peak. */
+  readonly peak: readonly LiveBytes[]
+  readonly unusedBytes: number
+  readonly larger: readonly OtherBudgetReport[]
+  readonly smaller: OtherBudgetReport | null
+  readonly segments: readonly SegmentCostReport[]
+  /** How long computing waits for tensors to leave for the host or to come back. */
+  readonly waitingMs: number
+}
+
+const otherReport = ({ budgetBytes, peakDeviceBytes, stepMilliseconds, differenceMilliseconds }: OtherBudget): OtherBudgetReport => ({
+  budgetBytes,
+  peakDeviceBytes,
+  predictedStepMs: stepMilliseconds,
+  differenceMs: differenceMilliseconds
+})
+
+export const explanationReport = (explanation: Explanation): ExplanationReport => {
+  const { plan, graph, isGiven, bindingLayer, live, liveBytes, larger, smaller, segments, waitingMilliseconds } = explanation
+  const { peakDeviceBytes, plainPeakBytes, stepMilliseconds, lowerBoundMilliseconds } = plan.predicted
+  return {
+    strategy: plan.strategy,
+    given: isGiven,
+    feasible: true,
+    budgetBytes: plan.budget,
+    peakDeviceBytes,
+    plainPeakBytes,
+    predictedStepMs: stepMilliseconds,
+    lowerBoundMs: lowerBoundMilliseconds,
+    bindingLayer: bindingLayer ?? null,
+    peak: live,
+    unusedBytes: peakDeviceBytes - liveBytes,
+    larger: larger.map(otherReport),
+    smaller: smaller === undefined ? null : otherReport(smaller),
+    waitingMs: waitingMilliseconds,
+    segments: segments.map((cost) => ({
+      ...segmentReport(graph, plan.order, cost.segment),
+      predictedMs: cost.milliseconds,
+      wholeMs: cost.wholeMilliseconds,
+      recomputationMs: cost.recomputationMilliseconds,
+      haloMs: cost.haloMilliseconds,
+      tileMs: cost.tileMilliseconds,
+      winogradSavingMs: cost.winogradSavingMilliseconds,
+      loadingSavingMs: cost.loadingSavingMilliseconds
+    }))
+  }
+}
+
+/** Rows of what is in memory at the peak; the smallest are added up. */
+const shownRows = 8
+
+const peakRows = ({ peak, unusedBytes, peakDeviceBytes }: ExplanationReport): readonly (readonly string[])[] => {
+  const row = (what: string, bytes: number, largest: string): readonly string[] => [
+    what,
+    formatBytes(bytes),
+    percent(bytes / peakDeviceBytes),
+    largest
+  ]
+  const rest = peak.slice(shownRows)
+  const restBytes = rest.reduce((sum, { bytes }) => sum + bytes, 0)
+  return [
+    ...peak
+      .slice(0, shownRows)
+      .map(({ what, layer, bytes, largest, largestBytes }) =>
+        row(layer === undefined ? what : `${what} of ${layer}`, bytes, `${largest}, ${formatBytes(largestBytes)}`)
+      ),
+    ...(rest.length === 0 ? [] : [row(`${rest.length} more`, restBytes, '')]),
+    ...(unusedBytes === 0 ? [] : [row('between buffers', unusedBytes, '')])
+  ]
+}
+
+const budgetRows = ({ larger, smaller, ...present }: ExplanationReport): readonly (readonly string[])[] => {
+  const row = ({ budgetBytes, predictedStepMs, differenceMs }: OtherBudgetReport): readonly string[] => [
+    formatBytes(budgetBytes),
+    formatMilliseconds(predictedStepMs),
+    `${formatMilliseconds(Math.abs(differenceMs))} ${differenceMs < 0 ? 'less' : 'more'}`
+  ]
+  const now = [
+    present.budgetBytes === null ? 'no limit' : formatBytes(present.budgetBytes),
+    formatMilliseconds(present.predictedStepMs),
+    'the plan at hand'
+  ]
+  return [...(smaller === null ? [] : [row(smaller)]), now, ...larger.map(row)]
+}
+
+const segmentRows = ({ segments }: ExplanationReport): readonly (readonly string[])[] => {
+  const cost = (milliseconds: number): string => (milliseconds === 0 ? '' : formatMilliseconds(milliseconds))
+  return segments.map((segment) => [
+    spanText(segment),
+    `${tilesText(segment.grid)}, ${segment.recompute ? 'computed again' : 'kept'}`,
+    formatMilliseconds(segment.predictedMs),
+    ...[segment.recomputationMs, segment.haloMs, segment.tileMs, segment.winogradSavingMs, segment.loadingSavingMs].map(cost)
+  ])
+}
+
+const sentences = (report: ExplanationReport): readonly string[] => {
+  const { given, bindingLayer, larger, smaller, predictedStepMs, lowerBoundMs, budgetBytes } = report
+  const [next, last] = [larger[0], larger[larger.length - 1]]
+  const binding =
+    bindingLayer === null
+      ? `At the peak of ${formatBytes(report.peakDeviceBytes)} no layer's tensors are in memory.`
+      : `${printable(bindingLayer)} binds: it has the most in memory at the peak of ${formatBytes(report.peakDeviceBytes)}.`
+  const more =
+    next === undefined || last === undefined
+      ? 'More memory would not make a step faster.'
+      : `With ${formatBytes(next.budgetBytes)} a step would take ${formatMilliseconds(-next.differenceMs)} less` +
+        (last === next
+          ? '.'
+          : `, with ${formatBytes(last.budgetBytes)} ${formatMilliseconds(-last.differenceMs)} less; beyond that nothing.`)
+  const less =
+    smaller === null
+      ? `Strategy ${report.strategy} fits nothing into less than ${formatBytes(report.peakDeviceBytes)}.`
+      : `With less than ${formatBytes(report.peakDeviceBytes)} a step would take ${formatMilliseconds(smaller.differenceMs)} more.`
+  const beyond = predictedStepMs - lowerBoundMs
+  const price =
+    beyond <= 0
+      ? 'The plan computes nothing twice and copies nothing.'
+      : `${given || budgetBytes === null ? 'The plan' : 'The budget'} costs ${formatMilliseconds(beyond)} of the ${formatMilliseconds(predictedStepMs)} that a step takes.`
+  const waiting = report.waitingMs > 0 ? [`Computing waits ${formatMilliseconds(report.waitingMs)} for tensors on the host.`] : []
+  return [binding, ...(given ? ['The plan was given: it stays as it is in every budget that it fits.'] : [more, less]), price, ...waiting]
+}
+
+/**
+ * An explanation in words and tables: the layer that binds, what more memory would buy, and what
+ * each decision costs.
+ */
+export const explanationText = (explanation: Explanation): string => {
+  const report = explanationReport(explanation)
+  const title = `${printable(explanation.graph.model)}, input ${explanation.graph.input.join('x')}, strategy ${report.strategy}`
+  return [
+    title,
+    ...sentences(report),
+    table(['at the peak', 'bytes', 'share', 'the largest of it'], peakRows(report)),
+    table(['budget', 'time of a step', 'against now'], budgetRows(report)),
+    table(
+      ['segment', 'decision', 'time', 'computing again', 'halos', "tiles' copies", 'saved by Winograd', 'by loading ahead'],
+      segmentRows(report)
+    )
+  ].join('\n')
+}

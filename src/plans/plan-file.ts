@@ -1,0 +1,141 @@
+import { realpathSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Model, Plan } from '../../dsl'
+import { builtIn, type HeadOptions } from '../../models'
+import { type Objective, type PlanFileForm, type Staged, decodePlanFile, planFileOf, planFileText } from '../../staging'
+import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
+import { loadDefault } from '../modules/load-module'
+import { readJson, readText } from '../files/read-file'
+import { decoderCodec } from '../options/codecs'
+import { writeFileAtomic } from '../files/atomic-write'
+
+/** A plan that JavaScript gives, or one that casts may have got past the compiler. */
+export const planCodec = decoderCodec('a plan', decodePlanFile)
+
+const nameFailure = (path: string): Failure => inputFailure(`${path}: a plan file is named *.plan.ts or *.json`)
+
+/** A plan from a JSON file, or from a TypeScript module, which the compiler checks first. */
+export const loadPlan = (path: string): E.Either<Failure, Plan> =>
+  pipe(
+    /\.(ts|json)$/.test(path) ? readText('plan', path) : E.left(nameFailure(path)),
+    E.chain(() => (path.endsWith('.json') ? readJson('plan', path) : loadDefault(path))),
+    E.chain((value) => E.mapLeft((fault: string) => inputFailure(`the plan ${path}: ${fault}`))(decodePlanFile(value)))
+  )
+
+/**
+ * Where a plan says less than this share of what its decisions need, it is wrong: other processors
+ * need a little more or less.
+ */
+const leastShare = 0.5
+
+/**
+ * Why a plan's peaks cannot be true of its decisions; `needed` is the same plan as it comes out
+ * here.
+ */
+const findPeakError = (plan: Plan, needed: Plan): string | undefined => {
+  const [claimed, host] = [plan.predicted.peakHostBytes ?? Infinity, needed.predicted.peakHostBytes ?? 0]
+  if (plan.peak < leastShare * needed.peak)
+    return `the plan's peak is ${plan.peak} bytes, but its decisions need ${needed.peak}; write that, or give --budget`
+  return claimed < leastShare * host
+    ? `the plan's predicted.peakHostBytes are ${claimed}, but its decisions need ${host}; write that, or give --budget`
+    : undefined
+}
+
+/**
+ * Describes what a plan was made for, where that differs from what it is used for now: the same
+ * decisions are then staged anew. Fails where its peaks cannot be true, and `budgeted` does not put
+ * a limit in their place.
+ */
+export const describePlanChange = (
+  plan: Plan,
+  staged: Staged,
+  objective: Objective,
+  budgeted: boolean
+): E.Either<Failure, string | undefined> => {
+  const needed = planFileOf(staged, objective)
+  const { peak } = needed
+  const purpose = (made: Pick<Plan, 'device' | 'objective'>): string =>
+    `${made.device.name} in ${made.device.precision} on ${made.device.threads} threads (${made.objective})`
+  const [then, now] = [purpose(plan), purpose(needed)]
+  if (then !== now)
+    return E.right(
+      `the plan was made for ${then}; its decisions are staged anew for ${now}, and peak at ` +
+        (peak === plan.peak ? `the same ${peak} bytes` : `${peak} bytes instead of ${plan.peak}`)
+    )
+  const mistake = budgeted ? undefined : findPeakError(plan, needed)
+  if (mistake !== undefined) return E.left(inputFailure(mistake))
+  return E.right(peak === plan.peak ? undefined : `the plan's decisions peak at ${peak} bytes, not at the ${plan.peak} that it says`)
+}
+
+const root = realpathSync(join(__dirname, '..', '..'))
+
+const pathFrom = (folder: string, to: string): string => {
+  const path = relative(folder, to).split(sep).join('/')
+  return path.startsWith('.') ? path : `./${path}`
+}
+
+/** `tilefold/dsl` where the package can be found from the folder, else the way to this clone. */
+const importPath = (part: 'dsl' | 'models', folder: string): string =>
+  pipe(
+    E.tryCatch(() => createRequire(join(folder, 'plan.js')).resolve(`tilefold/${part}`), String),
+    E.match(
+      () => pathFrom(folder, join(root, part)),
+      () => `tilefold/${part}`
+    )
+  )
+
+/** The model that a plan is for, as the command line names it. */
+export interface PlannedModel {
+  /** A built-in name, or a path. */
+  readonly name: string
+  readonly options: HeadOptions
+  readonly model: Model
+}
+
+/** The module's imports and its name for the model; `path` is the plan file's. */
+const moduleForm = (path: string, { name, options, model }: PlannedModel, { graph }: Staged): E.Either<Failure, PlanFileForm> =>
+  pipe(
+    E.tryCatch(
+      () => realpathSync(dirname(resolve(path))),
+      (thrown) => inputFailure(`${path}: cannot be written (${reasonOf(thrown)})`)
+    ),
+    E.chain((folder) => {
+      const form = (from: string, imported: string, expression: string): E.Either<Failure, PlanFileForm> =>
+        E.right({
+          kind: 'typescript',
+          imports: [`import { planFor } from '${importPath('dsl', folder)}'`, `import ${imported} from '${from}'`],
+          model: expression,
+          names: graph.nodes.map((node) => node.name)
+        })
+      if (Object.hasOwn(builtIn, name))
+        return form(
+          importPath('models', folder),
+          `{ ${name} }`,
+          `${name}({ classes: ${options.classes}, head: '${options.head ?? 'gap'}' })`
+        )
+      if (!name.endsWith('.ts'))
+        return E.left(inputFailure(`${path}: the compiler knows no types of ${basename(name)}; name a *.json file`))
+      const isOwnInput = model.input === undefined || model.input.join() === graph.input.join()
+      const file = realpathSync(resolve(name)).replace(/\.ts$/, '')
+      return form(pathFrom(folder, file), 'model', isOwnInput ? 'model' : `{ ...model, input: [${graph.input.join(', ')}] }`)
+    })
+  )
+
+/**
+ * How a plan would be written to a file of this name: asked before planning, which may take long.
+ */
+export const checkPlanName = (path: string): E.Either<Failure, void> =>
+  /\.(json|plan\.ts)$/.test(path) ? E.right(undefined) : E.left(nameFailure(path))
+
+/** Writes a plan to *.plan.ts or *.json, whole or not at all. */
+export const writePlan = (path: string, made: PlannedModel, staged: Staged, objective: Objective): Outcome<void> =>
+  pipe(
+    checkPlanName(path),
+    E.chain(() => (path.endsWith('.json') ? E.right<Failure, PlanFileForm>({ kind: 'json' }) : moduleForm(path, made, staged))),
+    TE.fromEither,
+    TE.chain((form) => writeFileAtomic(path, () => [Buffer.from(planFileText(planFileOf(staged, objective), form))]))
+  )

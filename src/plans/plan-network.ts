@@ -1,0 +1,212 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { Plan } from '../../dsl'
+import { type MathMode, libraryName, mathOf } from '../../native'
+import {
+  type Budget,
+  type PlanOverride,
+  type Graph,
+  type Kernel,
+  type Objective,
+  type Profile,
+  type ProfiledModel,
+  type Source,
+  type Staged,
+  type StageRequest,
+  type StagingError,
+  checkPlanFile,
+  deviceFileName,
+  graphOf,
+  isConvolution,
+  isProfile,
+  isRecorded,
+  stage,
+  unrecorded,
+  verify
+} from '../../staging'
+import { loadDeviceModel } from './device'
+import { type TimeShares, timeShares } from './program-statistics'
+import type { Failure } from '../failure'
+import { describePlanChange } from './plan-file'
+import type { Setup } from './setup'
+import type { Size } from '../options/sizes'
+
+export interface Planned {
+  readonly staged: Staged
+  readonly device: Setup['device']
+  /** The arithmetic that products are computed in. */
+  readonly math: MathMode
+  readonly threads: number
+  /** Bytes of the arena: the budget, or where there is none just what the plan needs. */
+  readonly arenaBytes: number
+  /**
+   * Bytes per second of either direction between the device and the host pool, where they are
+   * limited.
+   */
+  readonly linkBytesPerSecond?: number
+  readonly planningMilliseconds: number
+  /** Milliseconds of the proof that the Program may run. */
+  readonly verifiedMilliseconds: number
+  /** Where the predicted time comes from. */
+  readonly timeShares: TimeShares
+  /** Milliseconds that a launch of a kernel is predicted to take. */
+  readonly predictedMilliseconds: (kernel: Kernel) => number
+  /** Where a given plan was made for something else than it runs as now: a sentence for people. */
+  readonly change?: string
+  /**
+   * Where a recorded GPU was not asked about all of the plan's convolutions, or a profile is of
+   * another cpu: a sentence for people.
+   */
+  readonly guess?: string
+}
+
+/** Per channel of an RGB image in [0, 1]: ImageNet's, as torchvision's weights expect. */
+export const imageSource: Source = { kind: 'image', mean: [0.485, 0.456, 0.406], deviation: [0.229, 0.224, 0.225] }
+
+export const stagingFailure = ({ code, message, smallestFeasibleBudgetBytes }: StagingError): Failure => ({
+  code,
+  message,
+  ...(smallestFeasibleBudgetBytes === undefined ? {} : { smallestFeasibleBudgetBytes })
+})
+
+const asBudget = (size: Size): Budget => (size.kind === 'bytes' ? { bytes: size.bytes } : { fractionOfPlain: size.fraction })
+
+/**
+ * The memory that a setup allows: a described device has its own, and no more; what was recorded of
+ * a GPU plans as that GPU does, without a limit where none is given.
+ */
+const limitsOf = ({ device, plan, ...setup }: Setup): Pick<StageRequest, 'budget' | 'memory' | 'hostBudget'> => {
+  const size = setup.budget ?? planBudget(plan)
+  const host = setup.hostBudget === undefined ? {} : { hostBudget: asBudget(setup.hostBudget) }
+  const asked = size === undefined ? {} : { budget: asBudget(size) }
+  if (typeof device === 'string' || isProfile(device)) return { ...asked, ...host }
+  const { name, memoryBytes } = device
+  return { ...(isRecorded(device) ? {} : { budget: { bytes: memoryBytes } }), ...asked, ...host, memory: { name, bytes: memoryBytes } }
+}
+
+const planBudget = (plan: Plan | undefined): Size | undefined =>
+  plan === undefined || plan.budget === null ? undefined : { kind: 'bytes', bytes: plan.budget }
+
+const describeChange = ({ plan, budget }: Setup, staged: Staged, objective: Objective): E.Either<Failure, Pick<Planned, 'change'>> =>
+  plan === undefined
+    ? E.right({})
+    : E.map((change: string | undefined) => (change === undefined ? {} : { change }))(
+        describePlanChange(plan, staged, objective, budget !== undefined)
+      )
+
+const guessOfOtherCpu = (profile: Profile): Pick<Planned, 'guess'> => {
+  const library = libraryName({ device: 'cpu', precision: 'float32', threads: profile.threads })
+  if (E.isLeft(library) || library.right === profile.library) return {}
+  return { guess: `${deviceFileName(profile)} gave the times alone: layouts and scratch are those of ${library.right} on this machine` }
+}
+
+const describeGuess = ({ device }: Setup, { program }: Staged): Pick<Planned, 'guess'> => {
+  if (typeof device === 'string') return {}
+  if (isProfile(device)) return guessOfOtherCpu(device)
+  if (!isRecorded(device)) return {}
+  const missing = unrecorded(device, program.kernels).length
+  if (missing === 0) return {}
+  const guess =
+    `${device.name} was not asked about ${missing} of the plan's ${program.kernels.filter(isConvolution).length} convolutions: ` +
+    `their scratch is taken from others of their kind; record this plan there with tilefold profile --device cuda --out`
+  return { guess }
+}
+
+/** The device with a link no faster than its limit. */
+const withBandwidth = (device: ProfiledModel, limit: number | undefined): ProfiledModel => {
+  const { toDevice, toHost } = device.linkBytesPerSecond
+  const slower = (rate: number): number => Math.min(rate, limit ?? rate)
+  return { ...device, linkBytesPerSecond: { toDevice: slower(toDevice), toHost: slower(toHost) } }
+}
+
+/**
+ * The plan's decisions, once it is known to be for this model and input. Its own peak matters only
+ * under its own budget.
+ */
+const resolveOverride = ({ model, input, plan, budget }: Setup): E.Either<Failure, PlanOverride | undefined> =>
+  plan === undefined
+    ? E.right(undefined)
+    : pipe(
+        checkPlanFile(
+          { ...model, ...(input === undefined ? {} : { input }) },
+          budget === undefined ? plan : { ...plan, budget: null, peak: Number.MAX_SAFE_INTEGER }
+        ),
+        E.mapLeft(stagingFailure)
+      )
+
+/** Milliseconds of the proof that a Program may run; one that may not is a bug of the planner's. */
+const verifyProgram = ({ graph, program }: Staged): E.Either<Failure, number> => {
+  const started = performance.now()
+  return pipe(
+    verify(program),
+    E.bimap(
+      ({ message }): Failure => ({ code: 'bug', message: `the Program of ${graph.model} is refused before it runs: ${message}` }),
+      () => performance.now() - started
+    )
+  )
+}
+
+/** The graph of a setup, before anything is planned. */
+export const buildSetupGraph = (setup: Setup, objective: Objective): E.Either<Failure, Graph> => {
+  const input = setup.input ?? setup.plan?.input
+  return E.mapLeft(stagingFailure)(graphOf({ model: setup.model, objective, ...(input === undefined ? {} : { input }) }))
+}
+
+interface Request extends StageRequest {
+  readonly device: ProfiledModel
+}
+
+/** What staging is asked for a setup: its device as it was measured, or as `known`, and its limits. */
+export const stageRequest = (setup: Setup, objective: Objective, source: Source, known?: ProfiledModel): E.Either<Failure, Request> =>
+  pipe(
+    E.Do,
+    E.bind('device', () =>
+      pipe(
+        known === undefined ? loadDeviceModel(setup) : E.right(known),
+        E.map((device) => withBandwidth(device, setup.hostBandwidth))
+      )
+    ),
+    E.bind('given', () => resolveOverride(setup)),
+    E.map(({ device, given }): Request => {
+      const input = setup.input ?? setup.plan?.input
+      return {
+        model: setup.model,
+        device,
+        strategy: setup.strategy ?? 'auto',
+        objective,
+        source,
+        ...(input === undefined ? {} : { input }),
+        ...(given === undefined ? {} : { given }),
+        ...(setup.exactKernels && { exactKernels: true }),
+        ...(setup.placement && { placement: setup.placement }),
+        ...limitsOf(setup)
+      }
+    })
+  )
+
+/** Stages the setup for an objective and verifies its Program. */
+export const planNetwork = (setup: Setup, objective: Objective, source: Source): E.Either<Failure, Planned> => {
+  const started = performance.now()
+  return pipe(
+    E.Do,
+    E.bind('request', () => stageRequest(setup, objective, source)),
+    E.bind('staged', ({ request }) => E.mapLeft(stagingFailure)(stage(request))),
+    E.bind('change', ({ staged }) => describeChange(setup, staged, objective)),
+    E.bind('planningMilliseconds', () => E.right(performance.now() - started)),
+    E.bind('verifiedMilliseconds', ({ staged }) => verifyProgram(staged)),
+    E.map(({ request: { device }, staged, change, planningMilliseconds, verifiedMilliseconds }) => ({
+      staged,
+      device: setup.device,
+      math: mathOf(setup.precision),
+      threads: device.threads,
+      arenaBytes: staged.plan.budget ?? staged.program.peakBytes,
+      ...(setup.hostBandwidth === undefined ? {} : { linkBytesPerSecond: setup.hostBandwidth }),
+      planningMilliseconds,
+      verifiedMilliseconds,
+      timeShares: timeShares(staged.program, device),
+      predictedMilliseconds: device.milliseconds,
+      ...change,
+      ...describeGuess(setup, staged)
+    }))
+  )
+}

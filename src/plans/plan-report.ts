@@ -1,0 +1,168 @@
+import { percent } from '../text/format'
+import { table } from '../text/table'
+import type { PlanHostStay } from '../../dsl'
+import { type Graph, type MemoryPlan, type Segment, deviceFileName, isProfile, isRecorded, swapScheduleTexts } from '../../staging'
+import type { Planned } from './plan-network'
+import { printable } from '../text/printable'
+import { formatBytes, formatMilliseconds } from '../text/format'
+
+export interface SegmentReport {
+  /** Half-open range over the model's flattened layers. */
+  readonly from: number
+  readonly to: number
+  /** Names of the segment's first and last layer. */
+  readonly fromName: string
+  readonly toName: string
+  readonly grid: { readonly B: number; readonly H: number; readonly W: number }
+  readonly recompute: boolean
+  /** Names of the convolutions that run by Winograd. */
+  readonly winograd: readonly string[]
+  /** Bytes of scratch that a convolution's algorithm may take; null where all run directly. */
+  readonly workspaceBytes: number | null
+  /** Whether each tile of the images is loaded while the one before it is computed. */
+  readonly loadsAhead: boolean
+  /**
+   * Names of layers whose outputs leave for the host, where they and their gradients stay: bands of
+   * rows come and go.
+   */
+  readonly streams: readonly string[]
+  /**
+   * Whether nothing that leaves the segment is kept: it runs forward again before the backward that
+   * reads it.
+   */
+  readonly repeats: boolean
+}
+
+/** The fields of `plan --json`. */
+export interface PlanReport {
+  readonly strategy: string
+  readonly feasible: true
+  readonly budgetBytes: number | null
+  readonly peakDeviceBytes: number
+  readonly peakHostBytes: number
+  readonly plainPeakBytes: number
+  readonly predictedStepMs: number
+  readonly lowerBoundMs: number
+  readonly haloOverhead: number
+  readonly planningMs: number
+  /** Milliseconds of the proof that the Program may run. */
+  readonly verifiedMs: number
+  /** Shares of the predicted time by where it comes from. */
+  readonly timesFrom: Planned['timeShares']
+  readonly segments: readonly SegmentReport[]
+  /** The tensors that wait on the host from forward to backward, and when they are moved. */
+  readonly residence: readonly PlanHostStay[]
+  /** How buffers get their memory, with the bytes of a chunk under `virtual`. */
+  readonly placement: MemoryPlan['placement']
+}
+
+export const planReport = ({ staged, planningMilliseconds, verifiedMilliseconds, timeShares }: Planned): PlanReport => {
+  const { plan, graph } = staged
+  const { stepMilliseconds, lowerBoundMilliseconds, ...bytes } = plan.predicted
+  return {
+    strategy: plan.strategy,
+    feasible: true,
+    budgetBytes: plan.budget,
+    ...bytes,
+    predictedStepMs: stepMilliseconds,
+    lowerBoundMs: lowerBoundMilliseconds,
+    planningMs: planningMilliseconds,
+    verifiedMs: verifiedMilliseconds,
+    timesFrom: timeShares,
+    segments: plan.segments.map((segment) => segmentReport(graph, plan.order, segment)),
+    residence: swapScheduleTexts(graph, plan.order, plan.residence),
+    placement: plan.placement
+  }
+}
+
+export const segmentReport = (
+  graph: Graph,
+  order: MemoryPlan['order'],
+  { from, to, grid, recompute, winograd = [], workspace, loadsAhead, streams = [], repeats }: Segment
+): SegmentReport => ({
+  from,
+  to,
+  fromName: graph.nodes[from]?.name ?? '',
+  toName: graph.nodes[to - 1]?.name ?? '',
+  grid,
+  recompute,
+  winograd: winograd.map((position) => graph.nodes[order[position]!]!.name),
+  workspaceBytes: workspace ?? null,
+  loadsAhead: loadsAhead === true,
+  streams: streams.map((position) => graph.nodes[order[position]!]!.name),
+  repeats: repeats === true
+})
+
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/** How many of a plan's convolutions run by Winograd; nothing where the model has none. */
+const convolutionRows = ({ nodes }: Graph, segments: readonly SegmentReport[]): readonly (readonly string[])[] => {
+  const convolutions = nodes.filter(({ op }) => op === 'conv2d').length
+  const byWinograd = segments.reduce((sum, { winograd }) => sum + winograd.length, 0)
+  return convolutions === 0 ? [] : [['by Winograd', `${byWinograd} of ${plural(convolutions, 'convolution')}`]]
+}
+
+export const spanText = ({ fromName, toName }: SegmentReport): string => (fromName === toName ? fromName : `${fromName} to ${toName}`)
+
+export const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
+  const along = Object.entries({ 'the batch': B, height: H, width: W }).filter(([, count]) => count > 1)
+  if (along.length === 0) return 'whole'
+  const counts = along.map(([axis, count]) => `${count} along ${axis}`).join(', ')
+  return along.length === 1 ? `tiles: ${counts}` : `${B * H * W} tiles: ${counts}`
+}
+
+/** From where the predicted time comes, the largest share first. */
+const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom'], device: Planned['device']): string => {
+  const measurable = typeof device === 'string' || isProfile(device) || (isRecorded(device) && device.kernels.length > 0)
+  if (!measurable) return `by the rates of ${deviceFileName(device)}`
+  const known = measured + near + far
+  return roofline >= 0.9995
+    ? 'by a rough model of this machine; tilefold profile measures it'
+    : [
+        `${percent(measured + near)} as measured`,
+        ...(far < 0.0005 ? [] : [`${percent(far)} from other sizes`]),
+        ...(known > 0.9995 ? [] : [`${percent(roofline)} by a rough model`])
+      ].join(', ')
+}
+
+const hostText = ({ peakHostBytes, residence }: PlanReport): string =>
+  residence.length === 0
+    ? formatBytes(peakHostBytes)
+    : `${formatBytes(peakHostBytes)}, ${plural(new Set(residence.map(({ tensor }) => tensor)).size, 'tensor')}`
+
+/** The plan in words: its segments, then what is predicted of it. */
+export const planText = (planned: Planned): string => {
+  const report = planReport(planned)
+  const hasWorkspace = report.segments.some(({ workspaceBytes }) => workspaceBytes !== null)
+  const segments = report.segments.map((segment) => [
+    spanText(segment),
+    `${tilesText(segment.grid)}${segment.loadsAhead ? ', loaded ahead' : ''}${segment.streams.length === 0 ? '' : ', to the host in bands'}`,
+    segment.repeats ? 'forward again, then computed again' : segment.recompute ? 'computed again' : 'kept',
+    segment.winograd.length === 0 ? '' : plural(segment.winograd.length, 'convolution'),
+    ...(hasWorkspace ? [segment.workspaceBytes === null ? '' : formatBytes(segment.workspaceBytes)] : [])
+  ])
+  const budget = report.budgetBytes === null ? 'none' : formatBytes(report.budgetBytes)
+  const figures = [
+    ['budget', budget],
+    [
+      'peak on the device',
+      `${formatBytes(report.peakDeviceBytes)}, ${percent(report.peakDeviceBytes / report.plainPeakBytes)} of plain's ${formatBytes(report.plainPeakBytes)}`
+    ],
+    ...(report.placement.allocator === 'static'
+      ? []
+      : [['placement', `virtual, in chunks of ${formatBytes(report.placement.chunkBytes)}`]]),
+    ['peak on the host', hostText(report)],
+    ['time of a step', `${formatMilliseconds(report.predictedStepMs)}, at least ${formatMilliseconds(report.lowerBoundMs)} in any plan`],
+    ['times', timesText(report.timesFrom, planned.device)],
+    ['halo overhead', percent(report.haloOverhead)],
+    ...convolutionRows(planned.staged.graph, report.segments)
+  ]
+  const title = `${printable(planned.staged.graph.model)}, input ${planned.staged.graph.input.join('x')}, strategy ${report.strategy}, planned in ${formatMilliseconds(report.planningMs)}, verified in ${formatMilliseconds(planned.verifiedMilliseconds)}`
+  const stays = report.residence.map(({ tensor, swapOut, freed, swapIn }) => [tensor, swapOut, freed, swapIn])
+  return [
+    title,
+    table(['segment', 'forward', 'for backward', 'by Winograd', ...(hasWorkspace ? ['workspace'] : [])], segments),
+    ...(stays.length === 0 ? [] : [table(['waits on the host', 'moves there from', 'there before', 'comes back from'], stays)]),
+    table(['predicted', ''], figures)
+  ].join('\n')
+}

@@ -1,0 +1,57 @@
+import * as E from 'fp-ts/Either'
+import type { Plan } from '../../dsl'
+import type { DeviceName } from '../../native'
+import { type DeviceFile, type PlacementChoice, isRecorded, leastCudaChunk } from '../../staging'
+import { type Failure, inputFailure } from '../failure'
+import type { DecodedOptions } from '../options/option'
+import type { planningOptions } from '../options/setup-options'
+import type { Size } from '../options/sizes'
+
+/**
+ * The pages that a device maps: the least one, of which all are multiples, and the one that is
+ * taken where none is asked for.
+ */
+interface Pages {
+  readonly least: number
+  readonly usual: number
+  readonly name: string
+}
+
+/**
+ * Smaller ones than 16 of the CPU's take more calls, larger ones waste more of each buffer's last
+ * (bench/README.md).
+ */
+const cpuPages: Pages = { least: 4096, usual: 2 ** 16, name: 'a page, such as 64KiB' }
+const gpuPages: Pages = { least: leastCudaChunk, usual: leastCudaChunk, name: 'the least that an NVIDIA GPU maps, such as 2MiB' }
+
+const mostPageBytes = 2 ** 40
+
+const pageBytes = (size: Size | undefined, { least, usual, name }: Pages): E.Either<Failure, number> => {
+  if (size === undefined) return E.right(usual)
+  const isWhole = size.kind === 'bytes' && size.bytes % least === 0 && size.bytes <= mostPageBytes
+  return isWhole ? E.right(size.bytes) : E.left(inputFailure(`--page-size: give a multiple of ${least} bytes, which is ${name}`))
+}
+
+export const noPages = (placement: string): Failure =>
+  inputFailure(`--page-size: ${placement} has no pages of memory; leave it out, or take --placement virtual`)
+
+/**
+ * How buffers get their memory on a device; fails for pages without `virtual`, and for those that
+ * the device does not map.
+ */
+export const resolvePlacement = (
+  { placement, pageSize }: DecodedOptions<typeof planningOptions>,
+  device: DeviceName | DeviceFile,
+  plan: Plan | undefined
+): E.Either<Failure, PlacementChoice | undefined> => {
+  const isCuda = typeof device === 'string' ? device === 'cuda' : isRecorded(device)
+  const planned = plan?.placement?.chunkBytes
+  if (isCuda && planned !== undefined && planned % leastCudaChunk !== 0)
+    return E.left(
+      inputFailure(`--plan: its chunks of ${planned} bytes are no multiple of the ${leastCudaChunk} that an NVIDIA GPU maps; plan for cuda`)
+    )
+  if (placement !== 'virtual') return pageSize === undefined ? E.right(undefined) : E.left(noPages('static'))
+  return E.map((bytes: number): PlacementChoice => ({ allocator: 'virtual', chunkBytes: bytes }))(
+    pageBytes(pageSize, isCuda ? gpuPages : cpuPages)
+  )
+}

@@ -1,0 +1,123 @@
+import * as E from 'fp-ts/Either'
+import { pipe } from 'fp-ts/function'
+import type { Model, Plan } from '../../dsl'
+import type { HeadOptions } from '../../models'
+import { type DevicePrecision, deviceFileName } from '../../staging'
+import { type Failure, inputFailure } from '../failure'
+import { loadModel } from '../model/load-model'
+import { deviceNames, devicesOf, isDeviceName } from '../options/devices'
+import { mostElements } from '../options/limits'
+import type { DecodedOptions } from '../options/option'
+import type { budgetOptions, measureOption, modelOptions, planningOptions } from '../options/setup-options'
+import { alternatives } from '../text/alternatives'
+import { present } from '../options/present'
+import { precisionsOf } from './device'
+import { loadDevice } from './device-file'
+import { loadPlan } from './plan-file'
+import { resolvePlacement } from './resolve-placement'
+import type { RunnableSetup, Setup } from './setup'
+
+/** The options of a setup as they were decoded: of some functions not all. */
+export interface SetupChoices
+  extends
+    DecodedOptions<typeof modelOptions>,
+    DecodedOptions<typeof planningOptions>,
+    DecodedOptions<typeof budgetOptions>,
+    DecodedOptions<typeof measureOption> {
+  readonly crop?: readonly number[]
+}
+
+const defaultClasses = 1000
+
+/** The end of a built-in model; `classesOfData` is what the data say, where there are data. */
+export const headOptionsOf = ({ classes, head }: Pick<SetupChoices, 'classes' | 'head'>, classesOfData = defaultClasses): HeadOptions => ({
+  classes: classes ?? classesOfData,
+  head
+})
+
+/**
+ * --crop sets height and width of what the network sees; batch and channels are --input's, the
+ * model's, or 1 and 3.
+ */
+const croppedInput = ({ input, crop }: SetupChoices, model: Model, plan: Plan | undefined): readonly number[] | undefined => {
+  const whole = input ?? model.input ?? plan?.input
+  return crop === undefined ? whole : [...(whole ?? [1, 3]).slice(0, 2), ...crop]
+}
+
+const checkPrecision = (device: Setup['device'], precision: DevicePrecision | undefined): E.Either<Failure, void> => {
+  const known = precisionsOf(device)
+  if (precision === undefined || known.includes(precision)) return E.right(undefined)
+  const name = typeof device === 'string' ? `${device} device` : `described device ${deviceFileName(device)}`
+  const others = devicesOf(precision).join(' or ')
+  return E.left(inputFailure(`--precision ${precision}: the ${name} computes in ${known.join(' or ')}; take --device ${others}`))
+}
+
+interface Parts {
+  readonly model: Model
+  readonly plan: Plan | undefined
+  readonly fields: Omit<Setup, 'model'>
+}
+
+const loadParts = (options: SetupChoices, classesOfData?: number): E.Either<Failure, Parts> =>
+  pipe(
+    E.Do,
+    E.bind('model', () =>
+      typeof options.model === 'string' ? loadModel(options.model, headOptionsOf(options, classesOfData)) : E.right(options.model)
+    ),
+    E.bind('plan', () => (typeof options.plan === 'string' ? loadPlan(options.plan) : E.right(options.plan))),
+    E.bind('device', () => resolveDevice(options.device)),
+    E.chainFirst(({ device }) => checkPrecision(device, options.precision)),
+    E.bind('placement', ({ device, plan }) => resolvePlacement(options, device, plan)),
+    E.map(({ model, plan, device, placement }) => {
+      const { precision, strategy, threads, budget, hostBudget, hostBandwidth } = options
+      const [exactKernels, measure] = [options.exactKernels, options.measure].map((one) => (one === true ? (true as const) : undefined))
+      const fields = {
+        device,
+        ...present({ precision, strategy, threads, exactKernels, measure, plan, budget, hostBudget, hostBandwidth, placement })
+      }
+      return { model, plan, fields }
+    })
+  )
+
+const resolveDevice = (device: SetupChoices['device']): E.Either<Failure, Setup['device']> =>
+  isDeviceName(device) ? E.right(device) : loadDevice(device)
+
+const product = (extents: readonly number[]): number => extents.reduce((all, extent) => all * extent, 1)
+
+/**
+ * Loads the model, the plan and the device that options name, and settles the input;
+ * `classesOfData` is what the data say, where there are data.
+ */
+export const resolveSetup = (options: SetupChoices, classesOfData?: number): E.Either<Failure, Setup> =>
+  pipe(
+    loadParts(options, classesOfData),
+    E.chain(({ model, plan, fields }) => {
+      const input = croppedInput(options, model, plan)
+      if (input === undefined)
+        return E.left(inputFailure(`${model.name} has no input of its own: give --input, such as --input 1x3x1024x1024`))
+      // A batch and a crop may each be small enough.
+      return product(input) <= mostElements
+        ? E.right({ ...fields, model, input })
+        : E.left(inputFailure(`the input ${input.join('x')} is larger than anything that can be planned: take a smaller one`))
+    })
+  )
+
+/**
+ * Loads the model, the plan and the device that options name, where the data bring the input's
+ * shape.
+ */
+export const resolveSetupWithoutInput = (options: SetupChoices): E.Either<Failure, Setup> =>
+  pipe(
+    loadParts(options),
+    E.map(({ model, fields }) => ({ ...fields, model, ...present({ input: options.input }) }))
+  )
+
+/** Refuses a device that is elsewhere. */
+export const requireLocalDevice = ({ device, ...setup }: Setup): E.Either<Failure, RunnableSetup> =>
+  typeof device === 'string'
+    ? E.right({ ...setup, device })
+    : E.left(
+        inputFailure(
+          `--device: ${deviceFileName(device)} is known from a file and can only be planned for; give ${alternatives(deviceNames)} to run`
+        )
+      )

@@ -1,0 +1,52 @@
+import type { Model, Plan } from '../../dsl'
+import type { DeviceName } from '../../native'
+import type { DeviceFile, DevicePrecision, PlacementChoice, StrategyName } from '../../staging'
+import type { Size } from '../options/sizes'
+
+/** What is trained, where, and within how much memory. */
+export interface Setup {
+  readonly model: Model
+  /** [B, C, H, W]; the model's own where absent. */
+  readonly input?: readonly number[]
+  /** A device of this machine, or one that a file describes, which can be planned for. */
+  readonly device: DeviceName | DeviceFile
+  /** One of `precisionsOf` the device; the first of them where absent. */
+  readonly precision?: DevicePrecision
+  /** `auto` where absent. */
+  readonly strategy?: StrategyName
+  /**
+   * Decisions to take in place of a strategy's; the plan's input and budget count where none are
+   * given here.
+   */
+  readonly plan?: Plan
+  /** Unlimited where absent. */
+  readonly budget?: Size
+  /**
+   * Size of the host pool, through which tensors are swapped; `auto` swaps only where it is given.
+   * Unlimited where absent.
+   */
+  readonly hostBudget?: Size
+  /**
+   * Bytes per second of either direction between the device and the host pool; as fast as memory
+   * where absent.
+   */
+  readonly hostBandwidth?: number
+  /** All of the machine's where absent. */
+  readonly threads?: number
+  /**
+   * No kernels that round differently than the others: no convolution runs by Winograd or Fourier
+   * transforms.
+   */
+  readonly exactKernels?: true
+  /**
+   * Whether kernels of the plan that this machine's profile lacks are measured before it is made.
+   */
+  readonly measure?: true
+  /** How buffers get their memory, where no plan says it; `static` where absent. */
+  readonly placement?: PlacementChoice
+}
+
+/** A setup whose device is here. */
+export interface RunnableSetup extends Setup {
+  readonly device: DeviceName
+}

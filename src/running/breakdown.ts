@@ -1,0 +1,83 @@
+import { cudnnAlgorithm, isConvolution, rotated180Algorithm, type Kernel } from '../../staging'
+import { launchCounts } from '../plans/program-statistics'
+import type { Planned } from '../plans/plan-network'
+import { table } from '../text/table'
+import { percent } from '../text/format'
+import { formatMilliseconds } from '../text/format'
+
+/**
+ * All launches of one kind of kernel in a step; convolutions by algorithm too, and forward ones by
+ * whether a rectifier runs with them.
+ */
+export interface KernelTime {
+  readonly kernel: string
+  /** Launched on the engine that loads images, while others compute. */
+  readonly beside: boolean
+  readonly launches: number
+  readonly measuredMs: number
+  readonly predictedMs: number
+}
+
+const algorithmName = (algorithm: number): string => {
+  if (algorithm === 0) return 'direct'
+  if (algorithm === 1) return 'Winograd'
+  const turned = algorithm - rotated180Algorithm(0)
+  return turned >= 0 ? `cuDNN's forward ${turned}` : `cuDNN's ${algorithm - cudnnAlgorithm(0)}`
+}
+
+const nameOf = (kernel: Kernel): string => {
+  if (!isConvolution(kernel)) return kernel.kind
+  const rectifies = kernel.kind === 'convolutionForward' && kernel.slope !== 1
+  return `${kernel.kind}, ${algorithmName(kernel.algorithm)}${rectifies ? ', rectified' : ''}`
+}
+
+/**
+ * Where a step's time went, the most first. `measured`: milliseconds by kernel of the Program, over
+ * all micro-steps and the update.
+ */
+export const breakdownOf = (
+  { staged: { program }, predictedMilliseconds }: Planned,
+  measured: readonly number[],
+  microSteps: number
+): readonly KernelTime[] => {
+  const step = launchCounts(program.step)
+  const update = program.update && launchCounts(program.update)
+  const loading = launchCounts(program.step, ({ engine }) => engine === 'to-device')
+  const rows = new Map<string, KernelTime>()
+  program.kernels.forEach((kernel, index) => {
+    const launches = microSteps * (step.get(index) ?? 0) + (update?.get(index) ?? 0)
+    if (launches === 0) return
+    const beside = loading.has(index)
+    const name = `${nameOf(kernel)}${beside ? ', beside computing' : ''}`
+    const row = rows.get(name) ?? { kernel: name, beside, launches: 0, measuredMs: 0, predictedMs: 0 }
+    rows.set(name, {
+      ...row,
+      launches: row.launches + launches,
+      measuredMs: row.measuredMs + measured[index]!,
+      predictedMs: row.predictedMs + launches * predictedMilliseconds(kernel)
+    })
+  })
+  return [...rows.values()].sort((a, b) => b.measuredMs - a.measuredMs)
+}
+
+/**
+ * A breakdown as a table, with each kernel's share of the step's milliseconds, and what passed
+ * outside of launches that compute: waits for transfers too.
+ */
+export const breakdownText = (breakdown: readonly KernelTime[], stepMilliseconds: number): string => {
+  const sum = breakdown.reduce((total, { beside, measuredMs }) => total + (beside ? 0 : measuredMs), 0)
+  const share = (milliseconds: number): string => percent(milliseconds / stepMilliseconds)
+  return table(
+    ['kernel', 'launches', 'measured', 'predicted', 'share'],
+    [
+      ...breakdown.map(({ kernel, launches, measuredMs, predictedMs }) => [
+        kernel,
+        `${launches}`,
+        formatMilliseconds(measuredMs),
+        formatMilliseconds(predictedMs),
+        share(measuredMs)
+      ]),
+      ['between launches', '', formatMilliseconds(stepMilliseconds - sum), '', share(stepMilliseconds - sum)]
+    ]
+  )
+}

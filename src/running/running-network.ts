@@ -1,0 +1,175 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import {
+  type DeviceName,
+  type Image,
+  type SectionName,
+  type Session,
+  type StepParameters,
+  availableMemory,
+  openSession
+} from '../../native'
+import type { Parameter } from '../../staging/graph/graph'
+import { withResource } from '../tasks/with-resource'
+import { type StepIo, createStepIo } from './step-io'
+import { type Failure, type Outcome, deviceFailure, inputFailure } from '../failure'
+import { initialise } from '../weights/initialise'
+import type { Planned } from '../plans/plan-network'
+import { readWeights } from '../weights/weights'
+
+/**
+ * A network on its device, ready to run: a session of the native interpreter with its I/O buffer
+ * buffers.
+ */
+export interface RunningNetwork {
+  readonly parameters: readonly Parameter[]
+  /** The I/O buffer of the step section: fill in `target`, run a step, read `loss`. */
+  readonly io: StepIo
+  /** Runs one step; milliseconds that it took. */
+  readonly step: (parameters: StepParameters, images: readonly Image[]) => Outcome<number>
+  /** The I/O buffer of the update section, where the Program has one. */
+  readonly updateIo: StepIo | undefined
+  /**
+   * Updates the weights from gradients that steps have added up; nothing where a step does that
+   * itself.
+   */
+  readonly update: (parameters: StepParameters) => Outcome<number>
+  /** Forward alone; the scores are left in the given I/O buffer of the evaluate section. */
+  readonly evaluate: (io: StepIo, images: readonly Image[]) => Outcome<number>
+  /** Weights and optimizer state, copied out into the given I/O buffer of the save section. */
+  readonly save: (io: StepIo) => Outcome<void>
+  readonly interrupt: () => void
+  readonly measuredPeakBytes: () => number
+  readonly measuredHostPeakBytes: () => number
+  /** By kernel of the Program: milliseconds of all its launches so far, where they are timed. */
+  readonly kernelMilliseconds: () => readonly number[]
+  readonly close: () => void
+}
+
+const noStep: StepParameters = { learningRate: 0, step: 0, seed: 0 }
+
+/**
+ * Fills the restore I/O buffer: weights from a file or drawn from the seed, and optimizer state
+ * zero; or all as it was saved.
+ */
+const fillWeights = ({ planned, weights, state, seed }: NetworkOptions, io: StepIo): Outcome<void> => {
+  const { model, parameters } = planned.staged.graph
+  if (state !== undefined) return state(io)
+  if (weights !== undefined) return readWeights(weights, model, parameters, io)
+  return TE.fromIO(() => {
+    const last = parameters.findLast(({ role, initial }) => role === 'weight' && initial === undefined)
+    for (const parameter of parameters) {
+      const target = io.view(parameter.name) as Float32Array | Float64Array
+      if (parameter.initial === undefined) initialise(seed, parameter.name, parameter.shape, target, parameter === last)
+      else target.fill(parameter.initial)
+    }
+  })
+}
+
+const runSection =
+  (session: Session) =>
+  (section: SectionName, { buffer }: StepIo, parameters: StepParameters, images: readonly Image[]): Outcome<number> =>
+    TE.mapLeft(deviceFailure)(session.run(section, buffer, parameters, images))
+
+export interface NetworkOptions {
+  readonly planned: Planned
+  readonly device: DeviceName
+  /** A safetensors file; drawn from the seed where absent. */
+  readonly weights?: string | undefined
+  /** Instead of weights: fills the restore I/O buffer with all that an earlier training left. */
+  readonly state?: ((io: StepIo) => Outcome<void>) | undefined
+  readonly seed: number
+  /** Whether the time of each launch is measured. */
+  readonly timesKernels?: boolean
+}
+
+/** Room on the host for all weights, before they are copied into the arena. */
+const allocateWeights = ({ device, planned: { arenaBytes, staged } }: NetworkOptions): E.Either<Failure, StepIo> => {
+  const { graph, program } = staged
+  const bytes = program.restore.exchangeBytes
+  const weights = `the weights of ${graph.model} take ${bytes} bytes`
+  const beside = program.hostBytes + (device === 'cuda' ? 0 : arenaBytes)
+  return pipe(
+    E.mapLeft(deviceFailure)(availableMemory()),
+    E.filterOrElse(
+      // What is too large by itself is refused by the device, which knows more of it.
+      (available) => available === null || bytes + beside <= available.bytes || beside > available.bytes,
+      (available) =>
+        inputFailure(
+          `${weights} beside ${beside} of activations, more than the ${available?.bytes} of memory that are ${available?.bound}: give a smaller --budget`
+        )
+    ),
+    E.chain(() =>
+      E.tryCatch(
+        () => createStepIo(program.restore),
+        () => inputFailure(`${weights}, more than Node can allocate; take fewer classes or channels`)
+      )
+    )
+  )
+}
+
+const openNetwork = (opening: NetworkOptions): Outcome<RunningNetwork> => {
+  const { planned } = opening
+  const { program, graph } = planned.staged
+  return pipe(
+    TE.Do,
+    TE.bind('restored', () => TE.fromEither(allocateWeights(opening))),
+    TE.chainFirst(({ restored }) => fillWeights(opening, restored)),
+    TE.bind('session', () =>
+      pipe(
+        openSession({
+          device: opening.device,
+          math: planned.math,
+          program,
+          arenaBytes: planned.arenaBytes,
+          timesKernels: opening.timesKernels ?? false,
+          ...(planned.linkBytesPerSecond === undefined ? {} : { linkBytesPerSecond: planned.linkBytesPerSecond })
+        }),
+        E.mapLeft(deviceFailure),
+        TE.fromEither
+      )
+    ),
+    TE.chain(({ restored, session }) =>
+      pipe(
+        runSection(session)('restore', restored, noStep, []),
+        TE.mapLeft((failure) => (session.close(), failure)),
+        TE.map(() => toRunningNetwork(session, planned, graph.parameters))
+      )
+    )
+  )
+}
+
+const toRunningNetwork = (session: Session, { staged }: Planned, parameters: readonly Parameter[]): RunningNetwork => {
+  const { step, update } = staged.program
+  const io = createStepIo(step)
+  const updateIo = update && createStepIo(update)
+  return {
+    parameters,
+    io,
+    step: (values, images) => runSection(session)('step', io, values, images),
+    updateIo,
+    update: (values) => (updateIo === undefined ? TE.right(0) : runSection(session)('update', updateIo, values, [])),
+    evaluate: (scores, images) => runSection(session)('evaluate', scores, noStep, images),
+    save: (saved) => TE.map(() => undefined)(runSection(session)('save', saved, noStep, [])),
+    interrupt: () => session.interrupt(),
+    measuredPeakBytes: () => session.measuredPeakBytes(),
+    measuredHostPeakBytes: () => session.measuredHostPeakBytes(),
+    kernelMilliseconds: () => session.kernelMilliseconds(),
+    close: () => session.close()
+  }
+}
+
+/** One run of a section that aborting the signal ends, or prevents where it was aborted before. */
+export const withAbort =
+  <A>(signal: AbortSignal | undefined, network: RunningNetwork, run: Outcome<A>): Outcome<A> =>
+  async () => {
+    if (signal?.aborted) return E.left({ code: 'interrupted', message: 'interrupted before the step began' })
+    const stop = (): void => network.interrupt()
+    signal?.addEventListener('abort', stop)
+    return run().finally(() => signal?.removeEventListener('abort', stop))
+  }
+
+/** Opens the network, hands it to `use`, and closes it whatever happens. */
+export const withNetwork = <A>(opening: NetworkOptions, use: (network: RunningNetwork) => Outcome<A>): Outcome<A> =>
+  withResource(openNetwork(opening), use, (network) => network.close())

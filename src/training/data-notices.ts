@@ -1,0 +1,56 @@
+import { type Dataset, imageLabels } from '../images/dataset'
+import { type Mask, ignoredLabel } from '../images/masks'
+import type { Split } from './validation-split'
+
+/** Values that count in any of the masks. */
+const classesIn = (masks: readonly Mask[]): readonly number[] =>
+  Array.from({ length: ignoredLabel }, (_, value) => value).filter((value) => masks.some(({ counts }) => counts[value]! > 0))
+
+const maskNotices = (name: 'training' | 'validation', { examples }: Dataset): readonly string[] => {
+  const masks = examples.flatMap(({ label }) => (typeof label === 'number' ? [] : [label]))
+  const classes = classesIn(masks)
+  if (classes.length === 0)
+    return [
+      `all pixels of the ${masks.length} ${name} masks are ${ignoredLabel}, which does not count: nothing is ${name === 'training' ? 'learnt' : 'measured'}`
+    ]
+  return classes.length === 1 && name === 'training'
+    ? [`all pixels of the ${masks.length} training masks that count are of class ${classes[0]}: nothing can be told apart`]
+    : []
+}
+
+const labelNotices = (name: 'training' | 'validation', labels: readonly number[]): readonly string[] =>
+  new Set(labels).size === 1
+    ? [
+        `all ${labels.length} ${name} images are of class ${labels[0]}: ${name === 'training' ? 'nothing can be told apart' : 'there is no AUC'}`
+      ]
+    : []
+
+/** Folders of classes that no image is in: wrongly named, or still to be filled. */
+const classNotices = (names: readonly string[], labels: readonly number[]): readonly string[] => {
+  const there = new Set(labels)
+  const absent = names.filter((_, label) => !there.has(label))
+  // Of one class alone more is said.
+  return absent.length === 0 || there.size === 1
+    ? []
+    : [
+        `no training image is of ${absent.length} of the ${names.length} classes (${absent.slice(0, 3).join(', ')}${absent.length > 3 ? ', …' : ''})`
+      ]
+}
+
+const datasetNotices = (name: 'training' | 'validation', dataset: Dataset | undefined): readonly string[] => {
+  if (dataset === undefined) return []
+  const labels = imageLabels(dataset)
+  return [
+    ...(dataset.leftOut === undefined ? [] : [dataset.leftOut]),
+    ...(labels === undefined ? maskNotices(name, dataset) : labelNotices(name, labels)),
+    ...(labels === undefined || name === 'validation' || dataset.names === undefined ? [] : classNotices(dataset.names, labels))
+  ]
+}
+
+/**
+ * Sentences on data that teach or measure less than they seem to, and on what was left out of them.
+ */
+export const dataNotices = ({ training, validation }: Split): readonly string[] => [
+  // A share of the data that validates was read with them.
+  ...new Set([...datasetNotices('training', training), ...datasetNotices('validation', validation)])
+]

@@ -1,0 +1,71 @@
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type ResumeFingerprint, fingerprintDifferences } from './resume-fingerprint'
+import { type State, openStateFolder, readState, statePath } from './state'
+
+export interface ResumeRequest {
+  readonly folder: string
+  readonly resume: boolean
+  readonly fingerprint: ResumeFingerprint
+  readonly rates: ResumeFingerprint
+  readonly notice: (sentence: string) => void
+}
+
+const words: Readonly<Record<string, string>> = { model: 'the model', layers: 'the hash of the layers', group: '--param-group' }
+
+const optionOf = (name: string): string => words[name] ?? `--${name}`
+
+const checkFingerprint =
+  ({ folder, fingerprint }: ResumeRequest) =>
+  (state: State): Outcome<State> => {
+    const [first] = fingerprintDifferences(state.fingerprint, fingerprint)
+    if (first === undefined) return TE.right(state)
+    const [name, was, is] = first
+    return TE.left(
+      inputFailure(
+        `${folder}: ${optionOf(name)} was ${was} in the training that it holds and is ${is} now: give the same, or another folder`
+      )
+    )
+  }
+
+/** The newest state that is whole; an older one where the disk has lost it. */
+const readNewest = (folder: string, steps: readonly number[], notice: ResumeRequest['notice']): Outcome<State> => {
+  const [first, ...older] = steps
+  const found = readState(statePath(folder, first!))
+  return older.length === 0
+    ? found
+    : TE.orElse((failure: Failure) => {
+        notice(`${failure.message}; the state after step ${older[0]} is taken`)
+        return readNewest(folder, older, notice)
+      })(found)
+}
+
+/**
+ * The state to go on from, or undefined where training starts afresh: the folder holds none.
+ * Without --resume a folder that holds one is refused, lest it be written over.
+ */
+export const findStateToResume = (resuming: ResumeRequest): Outcome<State | undefined> => {
+  const { folder, resume, rates, notice } = resuming
+  return pipe(
+    openStateFolder(folder),
+    TE.chain((steps): Outcome<State | undefined> => {
+      if (!resume)
+        return steps[0] === undefined
+          ? TE.right(undefined)
+          : TE.left(inputFailure(`${folder} holds the state after step ${steps[0]}: give --resume to go on from it, or another folder`))
+      if (steps.length === 0) {
+        notice(`${folder} holds no state: training starts afresh`)
+        return TE.right(undefined)
+      }
+      return pipe(
+        readNewest(folder, steps, notice),
+        TE.chain(checkFingerprint(resuming)),
+        TE.chainFirstIOK((state) => () => {
+          notice(`training goes on after step ${state.record.loss.length}, from ${state.file.path}`)
+          for (const [name, was, is] of fingerprintDifferences(state.rates, rates)) notice(`--${name} is ${is} from here on; it was ${was}`)
+        })
+      )
+    })
+  )
+}

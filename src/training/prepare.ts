@@ -1,0 +1,144 @@
+import * as E from 'fp-ts/Either'
+import * as TE from 'fp-ts/TaskEither'
+import { pipe } from 'fp-ts/function'
+import type { Graph } from '../../staging'
+import { type Failure, type Outcome, inputFailure } from '../failure'
+import { type Dataset, checkLabels, imageLabels } from '../images/dataset'
+import type { Extent2 } from '../images/decode-image'
+import { withClassWeights } from '../model/model-layers'
+import { mostSteps } from '../options/limits'
+import { measureFirst } from '../plans/measure-kernels'
+import { type Planned, buildSetupGraph, imageSource, planNetwork } from '../plans/plan-network'
+import type { RunnableSetup } from '../plans/setup'
+import { watchingOf } from '../plans/watching'
+import { tap } from '../tasks/tap'
+import { leastExtent } from './batches'
+import { checkImages } from './check-images'
+import { countClasses, resolveClassWeights } from './class-weights'
+import { dataNotices } from './data-notices'
+import type { TrainingObjective } from './training-objective'
+import type { TrainingRequest } from './request'
+import { findStateToResume } from './find-state'
+import { type ResumeFingerprint, rateFingerprint, resumeFingerprint } from './resume-fingerprint'
+import type { State } from './state'
+import { type Split, datasetsOf } from './validation-split'
+
+/**
+ * Classes that the loss tells apart, or a sentence where the model cannot be trained on such labels
+ * of RGB images.
+ */
+const classesOf = ({ nodes, input, model }: Graph, { training }: Split): E.Either<Failure, number> => {
+  const { op, input: scores } = nodes.at(-1)!
+  const [wanted, labelled] =
+    imageLabels(training) === undefined
+      ? (['scores of each class for every pixel, which masks train; end it in [B, classes, H, W]', op === 'pixelCrossEntropy'] as const)
+      : ([
+          'scores of one class an image, which labelled images train; end it in [B, classes]',
+          op === 'softmaxCrossEntropy' && scores[2] * scores[3] === 1
+        ] as const)
+  if (!labelled) return E.left(inputFailure(`${model} does not end in ${wanted}`))
+  return input[1] === 3
+    ? E.right(scores[1])
+    : E.left(inputFailure(`images are read with 3 channels but the input of ${model} has ${input[1]}`))
+}
+
+/**
+ * A training that can begin: planned, its data looked at, and the state found that it goes on from.
+ */
+export interface PreparedTraining extends Split {
+  readonly request: TrainingRequest
+  readonly planned: Planned
+  readonly classes: number
+  readonly classWeights: readonly number[] | undefined
+  readonly steps: number
+  readonly fingerprint: ResumeFingerprint
+  readonly rates: ResumeFingerprint
+  readonly state: State | undefined
+}
+
+/** Rows of an update. */
+export const rowsOfUpdate = ({ staged }: Planned, { options }: TrainingRequest): number => staged.program.input[0] * options.accumulate
+
+const stepsOf = ({ options: { steps, epochs = 1 } }: TrainingRequest, training: Dataset, rows: number): E.Either<Failure, number> => {
+  const wanted = steps ?? Math.ceil((epochs * training.examples.length) / rows)
+  return wanted <= mostSteps
+    ? E.right(wanted)
+    : E.left(inputFailure(`--epochs ${epochs} are ${wanted} steps, over the ${mostSteps} that a training may have: give fewer`))
+}
+
+const objectiveFor = ({ objective, options }: TrainingRequest, { training }: Split): TrainingObjective => ({
+  ...objective,
+  ...(options.classWeights === undefined || imageLabels(training) === undefined ? {} : { rowWeights: true as const }),
+  ...(options.validation === undefined ? {} : { evaluate: true as const })
+})
+
+/** The class weights of pixels are a part of the model. */
+const setupFor = (
+  { setup }: TrainingRequest,
+  { training }: Split,
+  { input }: Graph,
+  weights: readonly number[] | undefined
+): RunnableSetup =>
+  weights === undefined || imageLabels(training) !== undefined ? setup : { ...setup, model: withClassWeights(setup.model, input, weights) }
+
+const findState = (
+  { options: { state, resume }, notify }: TrainingRequest,
+  choices: Pick<PreparedTraining, 'fingerprint' | 'rates'>
+): Outcome<State | undefined> =>
+  state === undefined ? TE.right(undefined) : findStateToResume({ folder: state, resume, ...choices, notice: notify })
+
+/** Refuses a measure of the best that such data do not have. */
+const checkMeasure = ({ options: { bestBy } }: TrainingRequest, { training }: Split): E.Either<Failure, void> => {
+  const [absent, instead] = imageLabels(training) === undefined ? ['auc', 'iou'] : ['iou', 'auc']
+  return bestBy === absent
+    ? E.left(inputFailure(`--best-by ${absent} is not measured on such data; take loss, accuracy or ${instead}`))
+    : E.right(undefined)
+}
+
+/** The size of the crop that a step sees of each image. */
+export const cropOf = ({ input: [, , height, width] }: Pick<Graph, 'input'>): Extent2 => ({ height, width })
+
+/**
+ * Refuses, before anything runs, all that can be refused; plans, and finds the state to go on from.
+ */
+export const prepareTraining = (request: TrainingRequest): Outcome<PreparedTraining> => {
+  const { options, setup, notify } = request
+  return pipe(
+    TE.fromEither(datasetsOf(request, options.seed)),
+    TE.bindTo('split'),
+    TE.chainFirstEitherK(({ split }) => checkMeasure(request, split)),
+    TE.let('objective', ({ split }) => objectiveFor(request, split)),
+    TE.bind('graph', ({ objective }) => TE.fromEither(buildSetupGraph(setup, objective))),
+    TE.bind('classes', ({ graph, split }) => TE.fromEither(classesOf(graph, split))),
+    TE.chainFirstEitherK(({ classes, split: { training, validation } }) =>
+      E.traverseArray(checkLabels(classes))(validation === undefined ? [training] : [training, validation])
+    ),
+    TE.bind('classWeights', ({ classes, split }) =>
+      TE.fromEither(
+        options.classWeights === undefined
+          ? E.right(undefined)
+          : resolveClassWeights(options.classWeights, countClasses(split.training, classes))
+      )
+    ),
+    TE.chainFirst(({ split, graph }) => checkImages(split, leastExtent(cropOf(graph), options.rotate), request)),
+    tap(({ split }) => dataNotices(split).forEach(notify)),
+    TE.let('weightedSetup', ({ split, graph, classWeights }) => setupFor(request, split, graph, classWeights)),
+    TE.chainFirst(({ weightedSetup, objective }) => measureFirst({ ...weightedSetup, ...watchingOf(options) }, objective, imageSource)),
+    TE.bind('planned', ({ weightedSetup, objective }) => TE.fromEither(planNetwork(weightedSetup, objective, imageSource))),
+    TE.bind('steps', ({ planned, split }) => TE.fromEither(stepsOf(request, split.training, rowsOfUpdate(planned, request)))),
+    TE.let('fingerprint', ({ planned, split }) => resumeFingerprint(request, planned, split)),
+    TE.let('rates', ({ steps }) => rateFingerprint(request, steps)),
+    TE.bind('state', (choices) => findState(request, choices)),
+    TE.map(({ split, planned, classes, classWeights, steps, fingerprint, rates, state }) => ({
+      request,
+      ...split,
+      planned,
+      classes,
+      classWeights,
+      steps,
+      fingerprint,
+      rates,
+      state
+    }))
+  )
+}

@@ -1,0 +1,78 @@
+import type { Outcome } from '../failure'
+import { pixelLossOf } from '../running/pixel-loss'
+import { type NetworkOptions, type RunningNetwork, withNetwork } from '../running/running-network'
+import { withResource } from '../tasks/with-resource'
+import { type Batches, createImageLoader, createBatches } from './batches'
+import { type TrainedRecord, runUpdates } from './loop'
+import { type LossWeights, lossWeightsByClass, lossWeightsByPixel, uniformLossWeights } from './loss-weights'
+import { type MetricsFile, openMetrics } from './metrics-file'
+import { type PreparedTraining, cropOf, rowsOfUpdate } from './prepare'
+import { emptyRecord } from './record'
+import { restoreState } from './state'
+import { createStateWriter } from './state-writer'
+import { validate } from './validation'
+
+/** How rows, or pixels, count. */
+const weightsFor = ({ planned, classWeights }: PreparedTraining, batches: Batches): LossWeights => {
+  const pixels = pixelLossOf(planned)
+  if (pixels !== undefined) return lossWeightsByPixel(pixels, batches)
+  return classWeights === undefined ? uniformLossWeights : lossWeightsByClass(classWeights, batches)
+}
+
+const trainOn =
+  (prepared: PreparedTraining, metrics: MetricsFile | undefined) =>
+  (network: RunningNetwork): Outcome<TrainedRecord> => {
+    const { request, planned, training, validation, classes, steps, fingerprint, state } = prepared
+    const { seed, flip, rotate, colourJitter, signal, save, best } = request.options
+    const { program } = planned.staged
+    const [batch] = program.input
+    const rows = rowsOfUpdate(planned, request)
+    const epochs = (done: number): number => Math.floor((done * rows) / training.examples.length)
+    const [crop, { evaluate }] = [cropOf(program), program]
+    const loader = createImageLoader(crop, rotate)
+    const batches = createBatches({ dataset: training, seed, batch, crop, flip, rotate, colourJitter, loader })
+    const stop = () => network.interrupt()
+    signal?.addEventListener('abort', stop)
+    const run = runUpdates({
+      request,
+      network,
+      batches,
+      steps,
+      isEpochEnd: (done) => epochs(done) > epochs(done - 1),
+      weights: weightsFor(prepared, batches),
+      validate:
+        validation && evaluate && validate({ network, section: evaluate, dataset: validation, batch, classes, crop, loader, signal }),
+      metrics,
+      stateWriter: createStateWriter(network, program, {
+        state: request.options.state,
+        save,
+        best,
+        fingerprint,
+        rates: prepared.rates,
+        resumedAfter: state?.record.loss.length ?? 0
+      }),
+      before: state?.record ?? emptyRecord
+    })
+    return () => run().finally(() => signal?.removeEventListener('abort', stop))
+  }
+
+const withMetrics = <A>({ request, state }: PreparedTraining, use: (metrics: MetricsFile | undefined) => Outcome<A>): Outcome<A> => {
+  const { metrics: path } = request.options
+  if (path === undefined) return use(undefined)
+  const { loss } = state?.record ?? emptyRecord
+  const opening = openMetrics({ path, steps: loss.length, loss, notice: request.notify })
+  return withResource(opening, use, (metrics) => metrics.close())
+}
+
+/** Opens the network and the metrics, and trains; both are closed whatever happens. */
+export const runPrepared = (prepared: PreparedTraining): Outcome<TrainedRecord> => {
+  const { request, planned, state } = prepared
+  const opening: NetworkOptions = {
+    planned,
+    device: request.setup.device,
+    weights: request.options.weights,
+    state: state && ((io) => restoreState(state, planned.staged.program.restore, io)),
+    seed: request.options.seed
+  }
+  return withMetrics(prepared, (metrics) => withNetwork(opening, trainOn(prepared, metrics)))
+}

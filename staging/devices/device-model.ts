@@ -1,0 +1,68 @@
+import type { ConvolutionKernel, Kernel } from '../kernels/kernels'
+import type { Layout } from '../kernels/layout'
+import type { Precision } from '../program/program'
+
+/** What a convolution's weight layouts may depend on. */
+export interface ConvolutionShape {
+  readonly inChannels: number
+  readonly outChannels: number
+  readonly groups: number
+  readonly kernel: readonly [number, number]
+  readonly stride: readonly [number, number]
+  readonly dilation: readonly [number, number]
+  /** Of the whole input; a tile has less. */
+  readonly padding: { readonly top: number; readonly bottom: number; readonly left: number; readonly right: number }
+  /** The network's input is read as it is loaded, all else in the device's activation layout. */
+  readonly sourceLayout: Layout
+}
+
+/** A way to compute a convolution, and about the bytes of its scratch operand: just them, of a device that answers at once. */
+export interface ConvolutionAlgorithm {
+  /** Field `algorithm` of the kernel. */
+  readonly algorithm: number
+  readonly scratchBytes: number
+}
+
+/** Scratch of a kernel that the device refuses, as cuDNN does tensors of 2^31 elements: more than any budget, so that plans tile. */
+export const refusedBytes = 2 ** 46
+
+/** All that staging knows of a device; `native/` implements it by asking the addon, `staging/devices/reference-model.ts` by itself. */
+export interface DeviceModel {
+  readonly name: string
+  readonly precision: Precision
+  readonly threads: number
+  /** Layout of an activation [B, C, H, W], or of the network's input (`input` true). Other ranks are plain. */
+  readonly activationLayout: (channels: number, input: boolean) => Layout
+  /** `forward` is how weights and their gradients are stored; `backwardData` what the gradient of the input reads. */
+  readonly weightLayouts: (convolution: ConvolutionShape) => { readonly forward: Layout; readonly backwardData: Layout }
+  /** Whether the device has this convolution by Winograd too (algorithm 1, which rounds differently), forward and backward. */
+  readonly winograd: (convolution: ConvolutionShape) => boolean
+  /**
+   * What computes this kernel (given with algorithm 0) from the same layouts, fastest first by the device's own heuristics; 0 need not
+   * be among them. Absent where there is never a choice.
+   */
+  readonly algorithms?: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
+  /** Bytes of the scratch operand (0: absent; `refusedBytes`: the device does not have the kernel). */
+  readonly scratchBytes: (kernel: Kernel) => number
+  /** Bytes of `winners` of a maxPoolForward. */
+  readonly winnersBytes: (kernel: Kernel) => number
+  /** Predicted time of one launch. */
+  readonly milliseconds: (kernel: Kernel) => number
+  /** Bytes at multiples of which kernels want tensors to begin; a tile that does not is copied. Absent where any place will do. */
+  readonly viewAlignment?: number
+  readonly linkBytesPerSecond: LinkRates
+  /**
+   * Where the threads that compute copy too: how fast, when they do nothing else. However slow the link, a copy takes so much from
+   * computing. Absent where copies leave computing alone.
+   */
+  readonly copyBytesPerSecond?: LinkRates
+}
+
+export interface LinkRates {
+  readonly toDevice: number
+  readonly toHost: number
+}
+
+/** Whether copies and computing beside each other take less time than one after the other. */
+export const copiesBeside = ({ linkBytesPerSecond: link, copyBytesPerSecond: copy }: DeviceModel): boolean =>
+  copy === undefined || link.toDevice < copy.toDevice || link.toHost < copy.toHost

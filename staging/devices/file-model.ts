@@ -1,0 +1,70 @@
+import type * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
+import { decodeAs } from '../decoding/decode'
+import type { DeviceModel } from './device-model'
+import { rate, seconds } from '../decoding/magnitudes'
+import { profile, type Profile } from './profile'
+import { elementSizes } from '../program/program'
+import { recordedDevice, recordedModel, type RecordedDevice } from './recorded-device'
+import { referenceModel } from './reference-model'
+import { roofline } from '../kernels/roofline'
+
+const bytes = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number of bytes above 0')
+const name = t.refinement(t.string, (value) => value !== '', 'a name')
+
+/** By the figures of its data sheet or of a measurement. */
+const deviceSheet = t.readonly(
+  t.type({
+    name,
+    memoryBytes: bytes,
+    /** Floating-point operations that its kernels sustain, by precision. */
+    flopsPerSecond: t.readonly(t.type({ float32: rate, float64: rate })),
+    /** Of its own memory. */
+    bytesPerSecond: rate,
+    launchSeconds: seconds,
+    linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate }))
+  })
+)
+
+type DeviceSheet = t.TypeOf<typeof deviceSheet>
+
+/** A device that is elsewhere: by its rates, or by all that it answered there. */
+export type DescribedDevice = DeviceSheet | RecordedDevice
+
+/** One that can be planned for: described, or a cpu with the times of its profile. */
+export type DeviceFile = DescribedDevice | Profile
+
+/** Of what a file holds, right or wrong: a profile alone says which `device` it is of. */
+export const deviceFileKind = (value: unknown): 'recorded' | 'profile' | 'sheet' => {
+  if (!t.UnknownRecord.is(value)) return 'sheet'
+  return 'recorded' in value ? 'recorded' : typeof value.device === 'string' ? 'profile' : 'sheet'
+}
+
+export const isRecorded = (file: DeviceFile): file is RecordedDevice => deviceFileKind(file) === 'recorded'
+
+export const isProfile = (file: DeviceFile): file is Profile => deviceFileKind(file) === 'profile'
+
+/** For people. */
+export const deviceFileName = (file: DeviceFile): string => (isProfile(file) ? `${file.device} (${file.library})` : file.name)
+
+const cpuProfile = t.intersection([t.type({ device: t.literal('cpu', 'cpu') }), profile])
+
+const decoders = {
+  recorded: decodeAs('device', recordedDevice),
+  profile: decodeAs('device', cpuProfile),
+  sheet: decodeAs('device', deviceSheet)
+} as const
+
+/** A device from what JSON holds, or words on the first place that is wrong. */
+export const decodeDeviceFile = (value: unknown): E.Either<string, DeviceFile> => decoders[deviceFileKind(value)](value)
+
+/** Of a sheet: plain layouts and no scratch, as the reference device, and the roofline's times at the sheet's rates. Recorded: as there. */
+export const fileModel = (file: DescribedDevice, precision: 'float32' | 'float64', threads = 1): DeviceModel =>
+  isRecorded(file)
+    ? recordedModel(file, threads)
+    : {
+        ...referenceModel(precision),
+        name: file.name,
+        milliseconds: (kernel) => roofline(kernel, elementSizes(precision), { ...file, flopsPerSecond: file.flopsPerSecond[precision] }),
+        linkBytesPerSecond: file.linkBytesPerSecond
+      }

@@ -1,0 +1,115 @@
+import { isFourier, isRotated180 } from './algorithms'
+import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
+import { memoize } from '../memoize'
+import { isConvolution, keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
+import type { Layout } from '../kernels/layout'
+import { elementSizes, storedPrecision, type DevicePrecision } from '../program/program'
+import { referenceModel } from './reference-model'
+import { roofline, type Rates } from '../kernels/roofline'
+
+/** Of all activations, and of the weights of all convolutions. */
+export interface GpuLayouts {
+  readonly input: Layout
+  readonly activation: Layout
+  readonly weights: { readonly forward: Layout; readonly backwardData: Layout }
+}
+
+export type GpuPrecision = Exclude<DevicePrecision, 'float64'>
+
+/** What staging asks of a GPU: cuDNN's heuristics and workspaces, of one convolution at a time. */
+export interface GpuAnswers {
+  readonly precision: GpuPrecision
+  readonly rates: Rates
+  readonly layouts: GpuLayouts
+  /** What computes a convolution (given with algorithm 0) beside that, fastest first; nothing where it is refused. */
+  readonly algorithms: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
+  /** Of a convolution by its algorithm; undefined where it is refused. */
+  readonly scratchBytes: (kernel: ConvolutionKernel) => number | undefined
+}
+
+/** Each place further down in cuDNN's list of what is fastest, which has no times, is taken to cost this much more. */
+const perPlace = 0.15
+
+/** Of cuDNN's loads: it refuses tensors that begin elsewhere than at multiples. */
+const vectorBytes = 16
+
+/** An extent down to its three leading binary digits: of every four sizes of an octave, one stands for all up to the next. */
+const coarse = (extent: number): number => extent - (extent % 2 ** Math.max(0, Math.floor(Math.log2(extent)) - 2))
+
+/** One axis of a convolution with a coarse output; padding that differs on both sides is in a copy of the source. */
+const coarseAxis = (extent: number, window: number, stride: number, before: number, after: number) => {
+  const out = coarse(extent)
+  const reach = (out - 1) * stride + window
+  const padding = before === after && 2 * before < reach ? before : 0
+  return { out, padding, in: reach - 2 * padding }
+}
+
+/** The convolution whose algorithms serve for this one and all of about its size: cuDNN takes a millisecond to list them, and tiles have thousands of sizes. */
+export const representative = (kernel: ConvolutionKernel): ConvolutionKernel => {
+  const { outHeight, outWidth, kernelHeight, kernelWidth, dilationHeight, dilationWidth, strideHeight, strideWidth } = kernel
+  const rows = coarseAxis(outHeight, (kernelHeight - 1) * dilationHeight + 1, strideHeight, kernel.padTop, kernel.padBottom)
+  const columns = coarseAxis(outWidth, (kernelWidth - 1) * dilationWidth + 1, strideWidth, kernel.padLeft, kernel.padRight)
+  return {
+    ...kernel,
+    ...('slope' in kernel && { slope: 1 }),
+    algorithm: 0,
+    batch: coarse(kernel.batch),
+    inHeight: rows.in,
+    inWidth: columns.in,
+    outHeight: rows.out,
+    outWidth: columns.out,
+    padTop: rows.padding,
+    padBottom: rows.padding,
+    padLeft: columns.padding,
+    padRight: columns.padding
+  }
+}
+
+/** Bytes of scratch do not depend on a rectifier in the same go. */
+export const unrectified = (kernel: ConvolutionKernel): ConvolutionKernel => ('slope' in kernel ? { ...kernel, slope: 1 } : kernel)
+
+/**
+ * The cuda device by what its addon, or a recording, answers. Which algorithms a convolution has is asked of its representative, whose
+ * bytes of scratch decide what fits a workspace; what a kernel then takes is asked of itself.
+ */
+export const gpuModel = (
+  { precision: computed, rates, layouts, ...ask }: GpuAnswers,
+  { threads, linkBytesPerSecond }: { readonly threads: number; readonly linkBytesPerSecond: LinkRates }
+): DeviceModel => {
+  const precision = storedPrecision(computed)
+  const exact = memoize(keyOfKernel, ask.scratchBytes)
+  const scratchBytes = (kernel: ConvolutionKernel): number => exact(unrectified(kernel)) ?? refusedBytes
+  const listed = memoize(keyOfKernel, (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
+    const found = ask.algorithms(kernel)
+    const direct = { algorithm: 0, scratchBytes: scratchBytes(kernel) }
+    // A measurement alone tells where turned weights are faster.
+    const [own, turned] = [found.filter((one) => !isRotated180(one)), found.filter(isRotated180)]
+    // By Fourier transforms: far slower on an H200 than their places in cuDNN's list say.
+    const [others, late] = [own.filter((one) => !isFourier(kernel.kind, one)), own.filter((one) => isFourier(kernel.kind, one))]
+    return [...others, ...late, direct, ...turned]
+  })
+  const algorithms = memoize(keyOfKernel, (kernel: ConvolutionKernel) => listed(representative(kernel)))
+  /** How much longer a convolution takes than the fastest for its shape. */
+  const slowness = (kernel: ConvolutionKernel): number => {
+    const all = algorithms({ ...unrectified(kernel), algorithm: 0 })
+    const place = all.findIndex(({ algorithm }) => algorithm === kernel.algorithm)
+    return 1 + perPlace * (place === -1 ? all.length : place)
+  }
+  return {
+    name: 'cuda',
+    precision,
+    threads,
+    activationLayout: (_, input) => (input ? layouts.input : layouts.activation),
+    weightLayouts: () => layouts.weights,
+    winograd: () => false,
+    winnersBytes: referenceModel(precision).winnersBytes,
+    viewAlignment: vectorBytes,
+    algorithms,
+    scratchBytes: (kernel) => (isConvolution(kernel) ? scratchBytes(kernel) : 0),
+    milliseconds: (kernel) => {
+      const fastest = roofline(kernel, elementSizes(precision), rates)
+      return isConvolution(kernel) ? fastest * slowness(kernel) : fastest
+    },
+    linkBytesPerSecond
+  }
+}

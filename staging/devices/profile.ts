@@ -1,0 +1,135 @@
+import * as t from 'io-ts'
+import type { DeviceModel } from './device-model'
+import { familyOf } from '../kernels/kernel-family'
+import { fieldType } from '../kernels/kernel-fields'
+import { kernelTable, keyOfKernel, type Kernel, type KernelKind } from '../kernels/kernels'
+import { milliseconds, rate } from '../decoding/magnitudes'
+
+const count = t.refinement(t.number, (value) => Number.isSafeInteger(value) && value > 0, 'a whole number above 0')
+
+/** Of single launches. `kernel`: its kind and its fields by name. */
+export const profileTimes = t.readonlyArray(
+  t.readonly(t.type({ kernel: t.readonly(t.record(t.string, t.union([t.string, t.number, t.readonlyArray(t.number)]))), milliseconds }))
+)
+
+/** What a device was measured to take: milliseconds of single launches, and the link's bytes a second. */
+export const profile = t.readonly(
+  t.type({
+    device: t.string,
+    /** What the times depend on beside the kernel: library, version and instruction set, in one string. */
+    library: t.string,
+    threads: count,
+    linkBytesPerSecond: t.readonly(t.type({ toDevice: rate, toHost: rate })),
+    kernels: profileTimes
+  })
+)
+
+export type Profile = t.TypeOf<typeof profile>
+
+/** How a kernel's time was found: measured; from others of its family, of about its size (near) or not (far); by the roofline alone. */
+export type TimeSource = 'measured' | 'near' | 'far' | 'roofline'
+
+/** Sizes this close, as a logarithm of modelled times, run at the same rate. */
+const nearSize = 0.1
+
+/** A kernel is measured for all of its family whose sizes are this close: between measured ones lie factors of 1.14 to 1.3. */
+const sampledSize = Math.log(1.3) / 2
+
+interface Point {
+  /** Logarithm of the time that the base model gives: how large the kernel is. */
+  readonly size: number
+  /** Measured over modelled time. */
+  readonly ratio: number
+}
+
+/** Between two sizes the ratio changes evenly; beyond the ends it stays. */
+const interpolate = (points: readonly Point[], size: number): number => {
+  const after = points.findIndex((point) => point.size >= size)
+  if (after === -1) return points[points.length - 1]!.ratio
+  if (after === 0) return points[0]!.ratio
+  const [low, high] = [points[after - 1]!, points[after]!]
+  const share = (size - low.size) / (high.size - low.size)
+  return low.ratio + share * (high.ratio - low.ratio)
+}
+
+const grouped = <A>(items: readonly A[], keyOf: (item: A) => string): ReadonlyMap<string, readonly A[]> => {
+  const groups = new Map<string, A[]>()
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
+  return groups
+}
+
+export interface ProfiledModel extends DeviceModel {
+  readonly sourceOf: (kernel: Kernel) => TimeSource
+  /** Of kernels, those that matter most first, which ones to measure so that the others' times follow from them and what was measured. */
+  readonly sample: <K extends Kernel>(kernels: readonly K[]) => readonly K[]
+}
+
+/** Refuses fields of another version's kernels. */
+export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => {
+  const { kind, ...fields } = kernel
+  const known = typeof kind === 'string' && Object.hasOwn(kernelTable, kind) ? kernelTable[kind as KernelKind].fields : undefined
+  const isField = (field: string): boolean =>
+    fieldType(field) === 'numbers' ? Array.isArray(fields[field]) : typeof fields[field] === 'number'
+  return known !== undefined && known.length === Object.keys(fields).length && known.every(isField)
+}
+
+/**
+ * The base model with measured times. A kernel that was not measured takes what the base model (a roofline) says, times the
+ * ratio of measured to modelled time of its family at its size, or of all kernels of its kind where none of its family was measured.
+ */
+export const profiled = (
+  base: DeviceModel,
+  { kernels, linkBytesPerSecond }: Pick<Profile, 'kernels' | 'linkBytesPerSecond'>
+): ProfiledModel => {
+  const measured = kernels
+    .filter(({ kernel }) => isKernel(kernel))
+    .map(({ kernel: fields, milliseconds }) => {
+      const kernel = fields as unknown as Kernel
+      const modelled = base.milliseconds(kernel)
+      return { kernel, milliseconds, point: { size: Math.log(modelled), ratio: milliseconds / modelled } }
+    })
+    // A file may hold kernels of sizes that no time can be told for.
+    .filter(({ point: { size, ratio } }) => Number.isFinite(size) && Number.isFinite(ratio))
+  const exact = new Map(measured.map(({ kernel, milliseconds }) => [keyOfKernel(kernel), milliseconds]))
+  const pointsBy = (keyOf: (kernel: Kernel) => string): ReadonlyMap<string, readonly Point[]> =>
+    new Map(
+      [...grouped(measured, ({ kernel }) => keyOf(kernel))].map(([key, group]) => [
+        key,
+        group.map(({ point }) => point).sort((a, b) => a.size - b.size)
+      ])
+    )
+  const [families, kinds] = [pointsBy(familyOf), pointsBy(({ kind }) => kind)]
+  const known = new Map<string, number>()
+  const nearTime = (kernel: Kernel): number => {
+    const modelled = base.milliseconds(kernel)
+    const points = families.get(familyOf(kernel)) ?? kinds.get(kernel.kind)
+    return points === undefined ? modelled : modelled * interpolate(points, Math.log(modelled))
+  }
+  return {
+    ...base,
+    linkBytesPerSecond,
+    ...(base.copyBytesPerSecond !== undefined && { copyBytesPerSecond: linkBytesPerSecond }),
+    milliseconds: (kernel) => {
+      const key = keyOfKernel(kernel)
+      const time = exact.get(key) ?? known.get(key) ?? nearTime(kernel)
+      known.set(key, time)
+      return time
+    },
+    sourceOf: (kernel) => {
+      if (exact.has(keyOfKernel(kernel))) return 'measured'
+      const points = families.get(familyOf(kernel))
+      const size = Math.log(base.milliseconds(kernel))
+      return points === undefined ? 'roofline' : points.some((point) => Math.abs(point.size - size) < nearSize) ? 'near' : 'far'
+    },
+    sample: (kernels) => {
+      const covered = new Map([...families].map(([family, points]) => [family, points.map(({ size }) => size)]))
+      return kernels.filter((kernel) => {
+        const [family, size] = [familyOf(kernel), Math.log(base.milliseconds(kernel))]
+        const sizes = covered.get(family) ?? []
+        if (sizes.some((other) => Math.abs(other - size) <= sampledSize)) return false
+        covered.set(family, [...sizes, size])
+        return true
+      })
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import type { DeviceModel } from './device-model'
+import { elementSizes, type Precision } from '../program/program'
+import { roofline } from '../kernels/roofline'
+
+/** The reference device: plain layouts, no scratch, one int32 a pooled element for the winners; plain loops on one core. */
+export const referenceModel = (precision: Precision): DeviceModel => ({
+  name: 'reference',
+  precision,
+  threads: 1,
+  activationLayout: () => 'plain',
+  weightLayouts: () => ({ forward: 'plain', backwardData: 'plain' }),
+  winograd: () => false,
+  scratchBytes: () => 0,
+  winnersBytes: (kernel) =>
+    kernel.kind === 'maxPoolForward' ? 4 * kernel.batch * kernel.inChannels * kernel.outHeight * kernel.outWidth : 0,
+  milliseconds: (kernel) => roofline(kernel, elementSizes(precision), { flopsPerSecond: 2e9, bytesPerSecond: 5e9, launchSeconds: 1e-6 }),
+  linkBytesPerSecond: { toDevice: 5e9, toHost: 5e9 }
+})

@@ -1,0 +1,37 @@
+import type { Graph } from './graph'
+import type { TileAxis } from '../program/program'
+import { gridMade } from './tiling'
+import type { Grid, Span } from '../plans/plan'
+
+/** Where the model asks for a checkpoint: before these nodes. */
+export const requestedCheckpoints = (graph: Graph): readonly number[] =>
+  graph.directives.flatMap(({ kind, at }) => (kind === 'checkpoint' ? [at] : []))
+
+/** A segment whose tiles the model asks for. */
+export interface RequestedTiles extends Span {
+  /** As it is written. */
+  readonly wanted: Grid
+  /** As many as there can be. */
+  readonly grid: Grid
+}
+
+/** What the `tile` directives of one segment ask for together; where two name the same axis, the later one counts. */
+const gridWanted = (graph: Graph, { from, to }: Span): Grid => {
+  const grids = graph.directives.flatMap((directive) =>
+    directive.kind === 'tile' && from <= directive.at && directive.at < to ? [directive.grid] : []
+  )
+  const count = (axis: TileAxis): number => grids.reduce((tiles, grid) => grid[axis] ?? tiles, 1)
+  return { B: count('B'), H: count('H'), W: count('W') }
+}
+
+/** A `tile` directive wants all between the checkpoints around it in one segment. */
+export const requestedTiles = (graph: Graph): readonly RequestedTiles[] => {
+  const bounds = [...new Set([0, ...requestedCheckpoints(graph), graph.nodes.length])].sort((a, b) => a - b)
+  const spans = bounds.slice(1).map((to, index): Span => ({ from: bounds[index]!, to }))
+  return spans
+    .filter(({ from, to }) => graph.directives.some(({ kind, at }) => kind === 'tile' && from <= at && at < to))
+    .map((span) => {
+      const wanted = gridWanted(graph, span)
+      return { ...span, wanted, grid: gridMade(graph, span, wanted) }
+    })
+}

@@ -1,0 +1,94 @@
+import type { Extents } from './extents'
+import { createHash } from 'node:crypto'
+import { isBuiltIn, isLoss, type ArgsOf, type Op } from '../../dsl'
+import type { AccessMap } from './access'
+import type { TileAxis } from '../program/program'
+
+export { isLoss }
+
+/** What a layer has beside its arguments: what learns, and batchNorm's running statistics, which training updates by itself. */
+export interface Parameter {
+  readonly name: string
+  readonly role: 'weight' | 'bias' | 'runningMean' | 'runningVariance'
+  readonly shape: readonly number[]
+  /** The value with which all of it starts; absent where the op's kind decides. */
+  readonly initial?: number
+}
+
+export const isLearnable = ({ role }: Parameter): boolean => role === 'weight' || role === 'bias'
+
+/** How an op normalises its input: by a mean and a variance of each group of channels. */
+export interface Statistics {
+  readonly groups: number
+  /** 1 where each image has its own, 0 where all images share them. */
+  readonly perImage: 0 | 1
+  /** Added to the variance. */
+  readonly epsilon: number
+  /** Whether they are gathered from the input; else they are running statistics, as they are. */
+  readonly gathered: boolean
+  /** How much running statistics take in of those gathered; undefined where there are none. */
+  readonly momentum: number | undefined
+}
+
+/** One op of the network with its tensors known. Tensor 0 is the network's input, tensor k the output of node k - 1. */
+interface NodeOf<P extends Op> {
+  readonly name: string
+  readonly op: P
+  readonly args: ArgsOf<P>
+  /** The tensors that it reads, in the order of its operands. */
+  readonly inputs: readonly number[]
+  /** Of the first of them; others have the same height and width, or are broadcast. */
+  readonly input: Extents
+  /** Whether the second of them is one value for each image and channel. */
+  readonly broadcast: boolean
+  readonly output: Extents
+  readonly access: AccessMap
+  readonly parameters: readonly Parameter[]
+  /** Of forward, per element of its output; on average, where these differ. */
+  readonly multiplyAdds: number
+  /** By what it normalises its input; undefined where it does not. */
+  readonly statistics: Statistics | undefined
+}
+export type Node = { [P in Op]: NodeOf<P> }[Op]
+
+/** What a person wrote between layers: a segment must end before node `at`, or the segment that holds node `at` has this grid. */
+export type Directive =
+  | { readonly kind: 'checkpoint'; readonly at: number }
+  | { readonly kind: 'tile'; readonly at: number; readonly grid: { readonly [A in TileAxis]?: number } }
+
+export interface Graph {
+  readonly model: string
+  readonly input: Extents
+  /** In execution order; the last one is the loss. */
+  readonly nodes: readonly Node[]
+  /** Of each tensor: the positions of the nodes that read it, in order. */
+  readonly readers: readonly (readonly number[])[]
+  readonly directives: readonly Directive[]
+  /** Of all nodes, in order. */
+  readonly parameters: readonly Parameter[]
+}
+
+export const extentsOfTensor = ({ input, nodes }: Pick<Graph, 'input' | 'nodes'>, tensor: number): Extents =>
+  tensor === 0 ? input : nodes[tensor - 1]!.output
+
+/** Who reads each tensor of a list of nodes. */
+export const readersOf = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['readers'] => {
+  const readers: number[][] = Array.from({ length: nodes.length + 1 }, () => [])
+  nodes.forEach(({ inputs }, position) => new Set(inputs).forEach((tensor) => readers[tensor]!.push(position)))
+  return readers
+}
+
+/** The same function every time; nodes stay where they are. */
+export const withoutDropout = (graph: Graph): Graph => ({
+  ...graph,
+  nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))
+})
+
+/** A pointwise function of ours goes by its name, whichever way its expression is written. */
+const identityOf = ({ op, args }: Node): readonly unknown[] => (op === 'pointwise' && isBuiltIn(args) ? [args.function, {}] : [op, args])
+
+/** Identifies a graph in a plan: 64 hexadecimal digits over names, ops, arguments and shapes. */
+export const graphHash = (graph: Graph): string =>
+  createHash('sha256')
+    .update(JSON.stringify([graph.input, graph.nodes.map((node) => [node.name, ...identityOf(node), node.inputs, node.output])]))
+    .digest('hex')

@@ -1,0 +1,108 @@
+import * as E from 'fp-ts/Either'
+import { inputError, type StagingError } from '../error'
+import { isLearnable, type Graph } from './graph'
+
+export type Optimizer =
+  | { readonly kind: 'sgd'; readonly momentum: number; readonly weightDecay: number }
+  | {
+      readonly kind: 'adam' | 'adamw'
+      readonly beta1: number
+      readonly beta2: number
+      readonly epsilon: number
+      readonly weightDecay: number
+    }
+
+/** How the parameters with a prefix are trained; the group with the longest prefix decides. */
+export interface ParameterGroup {
+  /** Of parameter names, whole dotted parts: 'features', 'features.0.weight'; '' for all. */
+  readonly prefix: string
+  /** Times the learning rate; 1 where absent. */
+  readonly rate?: number
+  /** The optimizer's where absent. */
+  readonly weightDecay?: number
+  /** Neither gradient nor optimizer state; backward ends at the first parameter that is not frozen. */
+  readonly frozen?: true
+}
+
+export interface Training {
+  readonly kind: 'train'
+  readonly optimizer: Optimizer
+  /** Micro-batches whose gradients are added in the arena before the section `update` uses them; losses are divided by all their rows. */
+  readonly accumulate?: number
+  /** The section `update` scales all gradients together to this norm at most (Pascanu et al. 2013, as torch.nn.utils.clip_grad_norm_). */
+  readonly clipNorm?: number
+  readonly groups?: readonly ParameterGroup[]
+  /** A factor for each row's loss comes with the step, [B] `rowWeights`. */
+  readonly rowWeights?: true
+  /** A section `evaluate` is wanted: forward alone as for the objective `evaluate`, and of pixels with a `target` their `loss` too. */
+  readonly evaluate?: true
+}
+
+/**
+ * What a step is for: training with an optimizer, handing out every gradient, or forward alone, without dropout and by running
+ * statistics, which hands out the loss layer's input as `scores`, or of pixels the best class as `classes`.
+ */
+export type Objective = Training | { readonly kind: 'gradients' } | { readonly kind: 'evaluate' }
+
+/** Micro-batches whose gradients are added before an update. */
+export const microBatches = (objective: Objective): number => (objective.kind === 'train' ? (objective.accumulate ?? 1) : 1)
+
+/** Whether gradients are kept over the step and parameters updated in a section of their own. */
+export const updatesLater = (objective: Objective): boolean =>
+  objective.kind === 'train' && (microBatches(objective) > 1 || objective.clipNorm !== undefined)
+
+/** Prefixes are whole dotted parts of a parameter's name. */
+const matches =
+  (parameter: string) =>
+  ({ prefix }: ParameterGroup): boolean =>
+    prefix === '' || parameter === prefix || parameter.startsWith(`${prefix}.`)
+
+/** How a parameter is trained: by its group of the longest prefix (of equals, the last). */
+export interface Learning {
+  /** Times the step's learning rate. */
+  readonly rate: number
+  readonly weightDecay: number
+}
+
+/** Undefined for a frozen parameter; where gradients are handed out, every parameter learns, and where a step evaluates, none. */
+export const learningOf = (objective: Objective, parameter: string): Learning | undefined => {
+  if (objective.kind === 'gradients') return { rate: 1, weightDecay: 0 }
+  if (objective.kind === 'evaluate') return undefined
+  const group = (objective.groups ?? [])
+    .filter(matches(parameter))
+    .reduce<ParameterGroup>((longest, one) => (one.prefix.length >= longest.prefix.length ? one : longest), { prefix: '' })
+  if (group.frozen === true) return undefined
+  return { rate: group.rate ?? 1, weightDecay: group.weightDecay ?? objective.optimizer.weightDecay }
+}
+
+const isNegative = (value: number | undefined): boolean => value !== undefined && !(value >= 0 && Number.isFinite(value))
+
+const firstAndLast = (names: readonly string[]): string =>
+  names.length === 0 ? 'there is none' : `the first is ${names[0]}, the last ${names[names.length - 1]}`
+
+const reasonAgainst = (graph: Graph, objective: Objective): string | undefined => {
+  if (objective.kind !== 'train') return undefined
+  const { accumulate = 1, clipNorm = 1, groups = [], rowWeights } = objective
+  const names = graph.parameters.filter(isLearnable).map(({ name }) => name)
+  const loss = graph.nodes[graph.nodes.length - 1]!
+  if (!Number.isSafeInteger(accumulate) || accumulate < 1)
+    return `gradients cannot be accumulated over ${accumulate} micro-batches; take a whole number above zero`
+  if (!(clipNorm > 0 && Number.isFinite(clipNorm))) return `gradients cannot be clipped to a norm of ${clipNorm}; take one above zero`
+  if (rowWeights === true && loss.op !== 'softmaxCrossEntropy')
+    return `rows are weighted in softmaxCrossEntropy only, but the loss is ${loss.op}; leave out the weights`
+  const unmatched = groups.find((group) => !names.some((name) => matches(name)(group)))
+  if (unmatched !== undefined)
+    return `no parameter's name starts with ${unmatched.prefix}, as a parameter group asks; ${firstAndLast(names)}`
+  const negative = groups.find(({ rate, weightDecay }) => isNegative(rate) || isNegative(weightDecay))
+  if (negative !== undefined)
+    return `the parameter group ${negative.prefix === '' ? 'of all' : negative.prefix} has a rate of ${negative.rate ?? 1} and a weight decay of ${negative.weightDecay ?? objective.optimizer.weightDecay}; take numbers from 0 upwards`
+  if (names.length > 0 && names.every((name) => learningOf(objective, name) === undefined))
+    return 'every parameter is frozen, so there is nothing to train; leave at least one out of the frozen groups'
+  return undefined
+}
+
+/** An objective that the graph can be trained for; otherwise one sentence. */
+export const checkObjective = (graph: Graph, objective: Objective): E.Either<StagingError, Graph> => {
+  const reason = reasonAgainst(graph, objective)
+  return reason === undefined ? E.right(graph) : E.left(inputError(`${graph.model}: ${reason}.`))
+}

@@ -1,0 +1,78 @@
+import { readersOf, type Graph, type Node } from './graph'
+import { requestedCheckpoints } from './directives'
+
+/** The order in which the model's ops run: positions in its flattened list. */
+export type Order = readonly number[]
+
+export const sourceOrder = (graph: Graph): Order => graph.nodes.map((_, position) => position)
+
+/**
+ * Algorithm 1 of "Efficient GPU memory management for nonlinear DNNs" (Dymem, paper 003): an op runs as soon as all that it reads is
+ * there, and after it what reads it; so each branch of a block runs to its end before the next one begins. Models are written branch after
+ * branch, and run as written.
+ */
+export const depthFirst = ({ nodes, readers }: Graph): Order => {
+  const order: number[] = []
+  const missing = nodes.map(({ inputs }) => new Set(inputs).size)
+  const visitReaders = (tensor: number): void =>
+    readers[tensor]!.forEach((reader) => {
+      if (--missing[reader]! > 0) return
+      order.push(reader)
+      visitReaders(reader + 1)
+    })
+  visitReaders(0)
+  return order
+}
+
+export const isRectifier = (node: Node): boolean => node.op === 'relu' || node.op === 'leakyRelu'
+
+/**
+ * Max pooling moves before the rectifier that it follows. Both are monotone, so values stay the same, bit for bit, and so do
+ * gradients: where the largest of a window is not above zero, the same element wins or no gradient passes. (Unless a leaky
+ * slope rounds two negative elements to the same number, of which the first wins.) But the rectifier then works on the pooled
+ * tensor, and the large one, which pooling does not need in backward, is not kept. Not where the model puts a checkpoint
+ * between the two, where something else reads the rectifier's output, nor after a normalisation, which rectifies by itself.
+ */
+export const hoistPoolAboveRelu = (graph: Graph): Order => {
+  const checkpoints = new Set(requestedCheckpoints(graph))
+  const order = [...sourceOrder(graph)]
+  for (let position = 0; position + 1 < order.length; position++) {
+    const [first, second] = [graph.nodes[order[position]!]!, graph.nodes[order[position + 1]!]!]
+    const alone = graph.readers[position + 1]!.length === 1 && second.inputs[0] === position + 1
+    const before = first.inputs[0]! === 0 ? undefined : graph.nodes[first.inputs[0]! - 1]
+    const isFused = before?.statistics !== undefined
+    if (isRectifier(first) && second.op === 'maxPool2d' && alone && !isFused && !checkpoints.has(position + 1)) {
+      ;[order[position], order[position + 1]] = [order[position + 1]!, order[position]!]
+      position++
+    }
+  }
+  return order
+}
+
+/** Exchanges neighbours, of which the first is pointwise and the second its only reader. */
+const exchanged = (graph: Graph, order: Order): readonly Node[] =>
+  order.map((position, at): Node => {
+    const node = graph.nodes[position]!
+    if (position > at) return { ...node, inputs: graph.nodes[at]!.inputs }
+    if (position === at) return node
+    const { output } = graph.nodes[at]!
+    return { ...node, inputs: [at], input: output, output }
+  })
+
+/** The same ops on the same tensors, which are numbered as they are made. */
+const renumbered = ({ nodes }: Graph, order: Order, places: readonly number[]): readonly Node[] =>
+  order.map((position) => {
+    const node = nodes[position]!
+    return { ...node, inputs: node.inputs.map((tensor) => (tensor === 0 ? 0 : places[tensor - 1]! + 1)) }
+  })
+
+/** The graph as it runs in an order: each op after what it reads, or else with neighbours exchanged as `poolBeforeRectifying` does. */
+export const inOrder = (graph: Graph, order: Order): Graph => {
+  const places: number[] = []
+  order.forEach((position, at) => (places[position] = at))
+  const isAfterInputs = graph.nodes.every(({ inputs }, position) =>
+    inputs.every((tensor) => tensor === 0 || places[tensor - 1]! < places[position]!)
+  )
+  const nodes = isAfterInputs ? renumbered(graph, order, places) : exchanged(graph, order)
+  return { ...graph, nodes, readers: readersOf(nodes) }
+}

@@ -1,0 +1,29 @@
+import type { Grid, Span } from '../plans/plan'
+import { tileAxes, type TileAxis } from '../program/program'
+import type { Graph, Node, Statistics } from './graph'
+
+/** An op that normalises its input. */
+export type Normalisation = Node & { readonly statistics: Statistics }
+
+/** Whether an op normalises by statistics of its input, which are complete only when all of that is made. */
+export const gathersMoments = ({ statistics }: Pick<Node, 'statistics'>): boolean => statistics?.gathered === true
+
+/** The dimensions over which statistics go. */
+const reducedAxes = ({ perImage }: Statistics): readonly TileAxis[] => (perImage === 1 ? ['H', 'W'] : tileAxes)
+
+/** Whether a tile of a segment with this grid has all that the statistics are taken of. */
+export const isWithinTile = (statistics: Statistics, grid: Grid): boolean => reducedAxes(statistics).every((axis) => grid[axis] === 1)
+
+/**
+ * Dimensions along which a span cannot be tiled, because one of its ops gathers statistics of a tensor that the span makes itself, or
+ * that it loads: statistics are a barrier between segments.
+ */
+export const barriers = ({ nodes }: Graph, { from, to }: Span): readonly TileAxis[] =>
+  tileAxes.filter((axis) =>
+    nodes
+      .slice(from, to)
+      .some(
+        ({ statistics, inputs }) =>
+          statistics?.gathered === true && reducedAxes(statistics).includes(axis) && (inputs[0]! > from || inputs[0] === 0)
+      )
+  )

@@ -1,0 +1,205 @@
+import { operations } from '../../dsl'
+import { activationElements, layouts, weightElements, type Layout } from './layout'
+import type { Kernel, KernelOf } from './kernels'
+import { stepNumbers } from '../pointwise/encode'
+import type { ElementSizes } from '../program/program'
+
+/** Rates of a device: floating-point operations and bytes a second, and the fixed cost of a launch in seconds. */
+export interface Rates {
+  readonly flopsPerSecond: number
+  readonly bytesPerSecond: number
+  readonly launchSeconds: number
+}
+
+interface Work {
+  /** Floating-point operations. */
+  readonly flops: number
+  /** Elements of activations read and written, and of the weights that products read. */
+  readonly elements: number
+  /** Elements of parameters, and of what else has their type. */
+  readonly parameters?: number
+}
+
+const layoutOf = (code: number): Layout => layouts[code]!
+
+type Convolution = Omit<KernelOf<'convolutionBackwardData'>, 'kind'>
+type Pool = Omit<KernelOf<'maxPoolForward'>, 'kind'>
+type Tile = { readonly batch: number; readonly channels: number; readonly height: number; readonly width: number; readonly layout: number }
+type Resampled = Omit<KernelOf<'adaptivePoolForward'>, 'kind'>
+type Linear = KernelOf<'linearForward' | 'linearBackwardData' | 'linearBackwardWeights'>
+
+/** F(4x4, 3x3) has a quarter of the products; its transforms leave about this of the gain (native/test/winograd_bench.cpp). */
+const winogradGain = 2.8
+
+const convolution = (k: Convolution): Work => {
+  const weights = weightElements(
+    layoutOf(k.weightLayout),
+    [k.outChannels, k.inChannels / k.groups, k.kernelHeight, k.kernelWidth],
+    k.groups
+  )
+  const outputs = k.batch * k.outChannels * k.outHeight * k.outWidth
+  return {
+    flops: (2 * outputs * (k.inChannels / k.groups) * k.kernelHeight * k.kernelWidth) / (k.algorithm === 1 ? winogradGain : 1),
+    elements: k.batch * k.inChannels * k.inHeight * k.inWidth + weights + outputs
+  }
+}
+
+const pool = (k: Pool): Work => {
+  const outputs = k.batch * k.inChannels * k.outHeight * k.outWidth
+  return { flops: outputs * k.kernelHeight * k.kernelWidth, elements: k.batch * k.inChannels * k.inHeight * k.inWidth + outputs }
+}
+
+const tile =
+  (passes: number) =>
+  (k: Tile): Work => {
+    const elements = activationElements(layoutOf(k.layout), [k.batch, k.channels, k.height, k.width])
+    return { flops: elements, elements: passes * elements }
+  }
+
+/** An exponential takes about as many operations. */
+const exponential = 20
+const smooth =
+  (passes: number) =>
+  (k: Tile): Work => {
+    const { elements } = tile(1)(k)
+    return { flops: exponential * elements, elements: passes * elements }
+  }
+
+/** Of operations of an expression: those of the mathematics library cost about as much as an exponential, and others one each. */
+const operationFlops = operations.map((operation) =>
+  ['exp', 'expm1', 'log', 'log1p', 'tanh', 'erf', 'sigmoid'].includes(operation) ? exponential : 1
+)
+const expressed =
+  (passes: number) =>
+  (k: Tile & { readonly expression: readonly number[] }): Work => {
+    const { elements } = tile(1)(k)
+    const perElement = k.expression.reduce((sum, code, place) => sum + (place % stepNumbers === 0 ? operationFlops[code]! : 0), 0)
+    return { flops: perElement * elements, elements: passes * elements }
+  }
+
+const linear = (k: Linear): Work => ({
+  flops: 2 * k.batch * k.inFeatures * k.outFeatures,
+  elements: k.inFeatures * k.outFeatures + k.batch * (k.inFeatures + k.outFeatures)
+})
+
+const counted =
+  (passes: number) =>
+  ({ count }: { readonly count: number }): Work => ({ flops: passes * count, elements: passes * count })
+
+const ofParameters =
+  (passes: number) =>
+  ({ count }: { readonly count: number }): Work => ({ flops: passes * count, elements: 0, parameters: passes * count })
+
+const rows =
+  (passes: number) =>
+  (k: { readonly batch: number; readonly classes: number }): Work => ({
+    flops: 4 * k.batch * k.classes,
+    elements: passes * k.batch * k.classes
+  })
+
+/** `taps`: inputs that an output is made of. */
+const resampled =
+  (taps: (k: Resampled) => number) =>
+  (k: Resampled): Work => {
+    const outputs = k.batch * k.channels * k.outHeight * k.outWidth
+    return { flops: 2 * taps(k) * outputs, elements: k.batch * k.channels * k.inHeight * k.inWidth + outputs }
+  }
+const resized = (k: Resampled & { readonly bilinear: number }): Work => resampled(() => (k.bilinear === 1 ? 4 : 1))(k)
+const padded = resampled(() => 1)
+const adaptive = resampled((k) => (Math.ceil(k.fullInHeight / k.fullOutHeight) + 1) * (Math.ceil(k.fullInWidth / k.fullOutWidth) + 1))
+
+/** One row a kernel: what it computes and moves. */
+const work: { readonly [P in Kernel['kind']]: (kernel: KernelOf<P>) => Work } = {
+  convolutionForward: convolution,
+  convolutionBackwardData: convolution,
+  convolutionBackwardWeights: convolution,
+  reorderWeights: (k) => ({
+    flops: 0,
+    elements: 0,
+    parameters: (2 * k.outChannels * k.inChannels * k.kernelHeight * k.kernelWidth) / k.groups
+  }),
+  reorderActivation: (k) => ({ flops: 0, elements: 2 * k.batch * k.channels * k.height * k.width }),
+  rectifierForward: counted(2),
+  rectifierBackward: counted(3),
+  maxPoolForward: pool,
+  maxPoolBackward: pool,
+  averagePoolForward: pool,
+  averagePoolBackward: pool,
+  sumPixelsForward: tile(1),
+  sumPixelsBackward: tile(1),
+  linearForward: linear,
+  linearBackwardData: linear,
+  linearBackwardWeights: linear,
+  dropout: tile(2),
+  softmaxCrossEntropyForward: rows(1),
+  softmaxCrossEntropyBackward: rows(2),
+  meanSquaredErrorForward: tile(2),
+  meanSquaredErrorBackward: tile(3),
+  resizeForward: resized,
+  resizeBackward: resized,
+  adaptivePoolForward: adaptive,
+  adaptivePoolBackward: adaptive,
+  padForward: padded,
+  padBackward: padded,
+  pixelShuffle: (k) => ({
+    flops: 0,
+    elements: k.batch * k.channels * (k.height * k.width + k.factor ** 2 * k.coarseHeight * k.coarseWidth)
+  }),
+  globalMaxPoolForward: tile(1),
+  globalMaxPoolBackward: tile(1),
+  addBias: tile(2),
+  sumBias: tile(1),
+  pixelCrossEntropyForward: smooth(1),
+  pixelCrossEntropyBackward: smooth(2),
+  classesOfPixels: tile(1),
+  momentsForward: tile(1),
+  momentsOfRunning: ({ channels }) => ({ flops: 0, elements: 0, parameters: 8 * channels }),
+  updateRunning: ({ channels }) => ({ flops: 0, elements: 0, parameters: 10 * channels }),
+  normaliseForward: tile(2),
+  normaliseSums: tile(2),
+  normaliseParameters: ({ images, channels }) => ({ flops: 0, elements: 0, parameters: (4 * images + 2) * channels }),
+  normaliseBackward: (k) => tile(k.add === 1 ? 4 : 3)(k),
+  addForward: counted(3),
+  copyChannels: (k) => ({ flops: 0, elements: (k.add === 1 ? 3 : 2) * k.batch * k.count * k.height * k.width }),
+  pointwiseForward: expressed(2),
+  pointwiseBackward: expressed(3),
+  pointwiseSum: expressed(2),
+  copyBox: (k) => {
+    const moved = (k.add === 1 ? 3 : 2) * k.n0 * k.n1 * k.n2 * k.n3
+    return k.ofParameters === 1 ? { flops: 0, elements: 0, parameters: moved } : { flops: 0, elements: moved }
+  },
+  gather: tile(2),
+  scatterAdd: tile(3),
+  zero: ({ bytes }) => ({ flops: 0, elements: 0, parameters: bytes / 4 }),
+  loadImage: tile(2),
+  sgd: ofParameters(5),
+  adam: ofParameters(7),
+  sumSquares: ofParameters(1),
+  clipGradient: ofParameters(2),
+  squareRoot: ofParameters(2),
+  roundWeights: ({ count }) => ({ flops: 0, elements: count, parameters: count })
+}
+
+/** Floating-point operations of a convolution or a linear layer by direct kernels; none of anything else. */
+export const productFlops = (kernel: Kernel): number => {
+  switch (kernel.kind) {
+    case 'convolutionForward':
+    case 'convolutionBackwardData':
+    case 'convolutionBackwardWeights':
+      return convolution({ ...kernel, algorithm: 0 }).flops
+    case 'linearForward':
+    case 'linearBackwardData':
+    case 'linearBackwardWeights':
+      return linear(kernel).flops
+    default:
+      return 0
+  }
+}
+
+/** Milliseconds of one launch: the slower of arithmetic and memory traffic, plus the launch itself (the roofline model). */
+export const roofline = (kernel: Kernel, { activationBytes, parameterBytes }: ElementSizes, rates: Rates): number => {
+  const { flops, elements, parameters = 0 } = (work[kernel.kind] as (kernel: Kernel) => Work)(kernel)
+  const bytes = elements * activationBytes + parameters * parameterBytes
+  const seconds = Math.max(flops / rates.flopsPerSecond, bytes / rates.bytesPerSecond)
+  return 1000 * (seconds + rates.launchSeconds)
+}

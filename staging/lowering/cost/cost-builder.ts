@@ -1,0 +1,39 @@
+import type { DeviceModel } from '../../devices/device-model'
+import type { KernelKind } from '../../kernels/kernels'
+import { nanoseconds } from '../../program/simulate'
+import type { Builder } from '../ir/builder'
+
+/** An emitter that keeps nothing but the time of what it is told to emit. */
+export interface CostBuilder extends Builder {
+  /** Of all launches, or of those of a kind of kernel. */
+  readonly nanoseconds: (kind?: KernelKind) => number
+}
+
+export const createCostBuilder = (device: DeviceModel): CostBuilder => {
+  const totals = new Map<KernelKind, number>()
+  let [times, buffers] = [1, 0]
+  const launch = (kernel: { readonly kind: KernelKind }): void => {
+    totals.set(kernel.kind, (totals.get(kernel.kind) ?? 0) + times * nanoseconds(device, kernel as never))
+  }
+  const loop = (count: number, body: () => void): void => {
+    times *= count
+    body()
+    times /= count
+  }
+  return {
+    buffer: (identity, bytes, role = 'local') => ({ id: buffers++, identity, bytes, role }),
+    launch,
+    load: launch,
+    copy: () => undefined,
+    freshEvent: () => 0,
+    record: () => undefined,
+    wait: () => undefined,
+    loop: (_, count, body) => loop(count, body),
+    pairs: (_, count, body) => loop(count, () => body(0)),
+    seed: () => undefined,
+    code: () => [],
+    timepoint: () => undefined,
+    timepoints: () => new Map(),
+    nanoseconds: (kind) => (kind === undefined ? [...totals.values()].reduce((sum, one) => sum + one, 0) : (totals.get(kind) ?? 0))
+  }
+}

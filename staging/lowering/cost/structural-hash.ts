@@ -1,0 +1,60 @@
+import { gathersMoments } from '../../graph/statistics'
+import { endsOf } from '../../graph/tiling'
+import type { Span } from '../../plans/plan'
+import type { ModelScope } from '../scope/scope'
+
+/**
+ * Numbers spans of nodes. Those with the same number are lowered to the same kernels over buffers of the same sizes: deep networks repeat
+ * their blocks.
+ */
+export const structuralHashes = ({ graph, layouts, parameters, requiresGrad }: ModelScope): ((span: Span) => number) => {
+  const [ofNodes, ofSpans] = [numbering(), numbering()]
+  const ofTensor = (tensor: number): readonly unknown[] => [layouts[tensor], requiresGrad[tensor]]
+  const nodes = graph.nodes.map(({ op, args, input, output }, position) => {
+    const { weight, bias } = parameters[position] ?? {}
+    const ofParameters = [weight, bias].map(
+      (one) => one && [one.shape, one.layout, one.backwardLayout, one.transformable, one.learning !== undefined, one.gradient !== undefined]
+    )
+    // Masks are drawn by the layer's position.
+    const own = op === 'dropout' ? position : 0
+    return ofNodes(JSON.stringify([op, args, input, output, ofParameters, ofTensor(position + 1), own]))
+  })
+  const { length } = nodes
+  const keyOf = (span: Span): string => {
+    const { from, to } = span
+    /** Beyond the span only who gathers moments of a tensor matters, and whether anybody reads it. */
+    const readers = (tensor: number): string =>
+      graph.readers[tensor]!.map((reader) => {
+        if (from <= reader && reader < to) return reader - from
+        const side = reader < from ? '<' : '>'
+        return gathersMoments(graph.nodes[reader]!) ? `${side}${nodes[reader]!}` : side
+      }).join()
+    const inputs = endsOf(graph, span).inputs.map((tensor) => {
+      const extents = tensor === 0 ? graph.input : graph.nodes[tensor - 1]!.output
+      return [from - tensor, tensor === 0, ...ofTensor(tensor), extents, readers(tensor)].join()
+    })
+    const inside = nodes
+      .slice(from, to)
+      .map(
+        (node, index) => `${node}:${graph.nodes[from + index]!.inputs.map((tensor) => from - tensor).join()}:${readers(from + index + 1)}`
+      )
+    return [from === 0, to === length, ...inputs, '', ...inside].join(';')
+  }
+  const known = new Map<number, number>()
+  return (span) => {
+    const place = span.from * (length + 1) + span.to
+    const found = known.get(place) ?? ofSpans(keyOf(span))
+    known.set(place, found)
+    return found
+  }
+}
+
+/** Gives each new key the next number. */
+const numbering = (): ((key: string) => number) => {
+  const known = new Map<string, number>()
+  return (key) => {
+    const number = known.get(key) ?? known.size
+    known.set(key, number)
+    return number
+  }
+}

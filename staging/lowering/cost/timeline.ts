@@ -1,0 +1,156 @@
+import type { NodeBuffer } from '../ir/buffer-identity'
+import { aligned } from '../../placement/placement'
+import { lifetimesOf } from '../../placement/lifetimes'
+import type { Segment } from '../../plans/plan'
+import { memoizeByNumber } from '../../memoize'
+import { computingNanoseconds, nanoseconds } from '../../program/simulate'
+import type { UnplacedInstruction } from '../ir/builder'
+import { savedTensors } from '../step/saved-tensors'
+import type { Lowering } from '../segment/create-scope'
+import { persistentBytes } from '../scope/persistent-tensors'
+import { stepOf } from '../step/step'
+
+/** A tensor that may wait on the host between forward and backward; its uses as positions in the timeline's stages. */
+export interface SwappableTensor {
+  /** As plans name it. */
+  readonly name: string
+  /** Of which layer it is what. */
+  readonly identity: NodeBuffer
+  /** In the arena; what is moved may be a few less. */
+  readonly bytes: number
+  readonly movedBytes: number
+  /** First and last stage that uses it. */
+  readonly from: number
+  readonly to: number
+  /** The last stage of forward that writes it, and the last that uses it; the first one of backward that does. */
+  readonly written: number
+  readonly forward: number
+  readonly backward: number
+  /** Nanoseconds of that stage before it does. */
+  readonly nanosecondsBefore: number
+  /** All stages of backward that use it, that one first. */
+  readonly reads: readonly Read[]
+}
+
+export interface Read {
+  readonly stage: number
+  /** Of the stage, before it reads. */
+  readonly nanosecondsBefore: number
+}
+
+/** What runs from a timepoint (see SwapInterval in plan.ts) to the next one: a layer forward or backward, or a segment where it is tiled. */
+export interface Stage {
+  readonly timepoint: number
+  /** The most that lives beside the swappable tensors, parameters and workspaces included. */
+  readonly bytes: number
+  /** The most that lives at all. */
+  readonly liveBytes: number
+  /** The most that lives on the host, of what passes in bands of rows. */
+  readonly hostBytes: number
+  /** Of what computes. */
+  readonly nanoseconds: number
+  /** The same with the images and bands of rows that it waits for. */
+  readonly busyNanoseconds: number
+}
+
+/** A step as strategies that swap see it: how long each stage takes, and what is in memory. */
+export interface Timeline {
+  readonly stages: readonly Stage[]
+  /** The first stage of backward. */
+  readonly turn: number
+  /** Parameters and optimizer state. */
+  readonly residentBytes: number
+  /** In the order in which they are made. */
+  readonly tensors: readonly SwappableTensor[]
+}
+
+/** The timeline of a step in which nothing is swapped. */
+export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Timeline => {
+  const { pool, residents, step } = stepOf(lowering, segments)
+  const { code, nodes } = step
+  const begins = [...step.timepoints].sort(([a], [b]) => a - b)
+  /** Stages without code of their own are passed over. */
+  const stages = begins.filter(([, position], index) => position < (begins[index + 1]?.[1] ?? code.length))
+  const stageAt = (position: number): number =>
+    Math.max(
+      0,
+      stages.findLastIndex(([, begin]) => begin <= position)
+    )
+  const kept = savedTensors(step, pool)
+
+  const launch = memoizeByNumber((kernel: number) => nanoseconds(lowering.device, pool.kernels[kernel]!))
+  const timeOf = (list: readonly UnplacedInstruction[]): number =>
+    list.reduce((sum, one) => {
+      if (one.kind === 'loop') return sum + one.count * timeOf(one.body)
+      return one.kind === 'launch' && one.engine === undefined ? sum + launch(one.kernel) : sum
+    }, 0)
+  const swappable = new Set(kept.map(({ buffer }) => buffer.id))
+  const lifetimes = lifetimesOf(
+    code,
+    residents.map(({ buffer }) => buffer)
+  )
+  const others = liveBytes(
+    lifetimes.filter(({ buffer }) => !swappable.has(buffer.id)),
+    code
+  )
+  const all = liveBytes(lifetimes, code)
+  const onHost = liveBytes(lifetimesOf(code, [], 'host'), code)
+  const between = (index: number): readonly [number, number] => [index === 0 ? 0 : stages[index]![1], stages[index + 1]?.[1] ?? code.length]
+  return {
+    stages: stages.map(([timepoint], index): Stage => {
+      const [from, to] = between(index)
+      return {
+        timepoint,
+        bytes: Math.max(...others.slice(from, to)),
+        liveBytes: Math.max(...all.slice(from, to)),
+        hostBytes: Math.max(...onHost.slice(from, to)),
+        nanoseconds: timeOf(code.slice(from, to)),
+        busyNanoseconds: computingNanoseconds(code.slice(from, to), launch, lowering.device)
+      }
+    }),
+    turn: stages.findIndex(([timepoint]) => timepoint >= nodes),
+    residentBytes: persistentBytes(residents),
+    tensors: kept.map(({ name, identity, buffer, from, to, written, forward, reads }): SwappableTensor => {
+      const firstReads = reads.filter((position, index) => index === 0 || stageAt(reads[index - 1]!) !== stageAt(position))
+      const inStages = firstReads.map((position): Read => {
+        const stage = stageAt(position)
+        return { stage, nanosecondsBefore: timeOf(code.slice(between(stage)[0], position)) }
+      })
+      return {
+        name,
+        identity,
+        bytes: aligned(buffer.bytes),
+        movedBytes: buffer.bytes,
+        from: stageAt(from),
+        to: stageAt(to),
+        written: stageAt(written),
+        forward: stageAt(forward),
+        backward: inStages[0]!.stage,
+        nanosecondsBefore: inStages[0]!.nanosecondsBefore,
+        reads: inStages
+      }
+    })
+  }
+}
+
+/** The most bytes that live during each instruction outside of loops. */
+const liveBytes = (
+  lifetimes: readonly { readonly bytes: number; readonly from: number; readonly to: number }[],
+  code: readonly UnplacedInstruction[]
+): readonly number[] => {
+  const count = (one: UnplacedInstruction): number => (one.kind === 'loop' ? one.body.reduce((sum, inner) => sum + count(inner), 0) : 1)
+  const change = new Map<number, number>()
+  for (const { bytes, from, to } of lifetimes) {
+    change.set(from, (change.get(from) ?? 0) + aligned(bytes))
+    change.set(to, (change.get(to) ?? 0) - aligned(bytes))
+  }
+  let [time, bytes] = [0, 0]
+  return code.map((one) => {
+    let most = 0
+    for (let left = count(one); left > 0; left--) {
+      bytes += change.get(time++) ?? 0
+      most = Math.max(most, bytes)
+    }
+    return most
+  })
+}

@@ -1,0 +1,143 @@
+import { bufferText } from './ir/buffer-identity'
+import { lazy } from '../memoize'
+import { microBatches } from '../graph/objective'
+import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
+import { maxLive } from '../placement/placement'
+import { inOrder } from '../graph/order'
+import type { Graph } from '../graph/graph'
+import type { Plan } from '../plans/plan'
+import type { Instruction, Program, Resident, Section } from '../program/program'
+import { simulate } from '../program/simulate'
+import type { Insertions } from './placement/chunks'
+import { createPool, type Buffer } from './ir/builder'
+import { createModelScope, type Lowering } from './segment/create-scope'
+import { place, placeBuffers } from './placement/place'
+import { persistentBytes, createPersistentTensors } from './scope/persistent-tensors'
+import { resolve, type Placed } from './placement/resolve'
+import { bindSegments, emitSections, type UnplacedSection } from './step/step'
+import { transferSection } from './step/transfer'
+
+const largestOf = (live: readonly Buffer[]): string => {
+  const largest = live
+    .filter(({ role }) => role !== 'resident')
+    .reduce<Buffer | undefined>((most, buffer) => (buffer.bytes > (most?.bytes ?? 0) ? buffer : most), undefined)
+  return largest === undefined ? 'the parameters' : bufferText(largest.identity)
+}
+
+const buffersOf = (lifetimes: readonly BufferLifetime[], offsets: readonly number[]): Program['buffers'] =>
+  lifetimes.map(({ buffer: { identity, bytes, role } }, index) => ({ name: bufferText(identity), offset: offsets[index]!, bytes, role }))
+
+/** What a search looks at: of many only the most promising are placed, and fewer still become Programs. Each answer is found when asked for. */
+export interface Lowered {
+  /** The graph in the order in which it runs. */
+  readonly graph: Graph
+  /** Parameters and optimizer state. */
+  readonly residentBytes: number
+  /** The most bytes that are live at once, in the arena and in the host pool: but for the padding of one buffer no placement is lower. */
+  readonly liveBytes: () => number
+  readonly liveHostBytes: () => number
+  /** Highest byte that any section touches in the arena, plus one. */
+  readonly peakBytes: () => number
+  /** The same of the host pool. */
+  readonly hostBytes: () => number
+  /** The largest buffer that is live where the most bytes are: what to make smaller. */
+  readonly largestAtPeak: () => string
+  /** Of all buffers, in the order of the Program's. */
+  readonly lifetimes: () => readonly BufferLifetime[]
+  /** What is live where the most bytes are. */
+  readonly liveAtPeak: () => readonly Buffer[]
+  /** Predicted time of a step, all micro-batches of an update. */
+  readonly milliseconds: () => number
+  readonly program: () => Program
+}
+
+/** The same code with what stands before instructions at its top, and at its end. */
+const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readonly (A | Instruction)[] => [
+  ...code.flatMap((one, position) => [...(before.get(position) ?? []), one]),
+  ...(before.get(code.length) ?? [])
+]
+
+/**
+ * Lowers a plan for a graph as written, on a device: instructions for every tile, with their buffers placed; sections never run at the
+ * same time. The plan's tiles must see more than padding, and its residence must be possible (see check-plan.ts).
+ */
+export const lower = (source: Lowering, { order, segments, residence, placement: choice }: Plan): Lowered => {
+  const lowering: Lowering = { ...source, graph: inOrder(source.graph, order) }
+  const pool = createPool()
+  const scope = createModelScope(lowering, pool)
+  const residents = createPersistentTensors(scope)
+  const sections = emitSections(scope, pool, bindSegments(scope, segments), residents, residence)
+  const all = sections.flatMap(({ code }) => code)
+  const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
+    const lifetimes = lazy(() => lifetimesOf(all, always, side))
+    return { lifetimes, live: lazy(() => maxLive(lifetimes())), placement: lazy(() => placed(lifetimes())) }
+  }
+  const codes = sections.map(({ code }) => code)
+  const onDevice = placedOn(
+    'device',
+    residents.map(({ buffer }) => buffer),
+    (lifetimes) => placeBuffers(choice, codes, lifetimes, pool)
+  )
+  const onHost = placedOn('host', [], place)
+  const liveAtPeak = (): readonly Buffer[] => {
+    const { time } = onDevice.live()
+    return onDevice.lifetimes().flatMap(({ from, to, buffer }) => (from <= time && time < to ? [buffer] : []))
+  }
+  const program = (): Program => {
+    const lifetimes = onDevice.lifetimes()
+    const { offsets, peakBytes, chunks, before } = onDevice.placement()
+    const { offsets: hostOffsets, peakBytes: hostBytes } = onHost.placement()
+    const placed: Placed = new Map([
+      ...lifetimes.map(({ buffer }, index) => [buffer.id, { offset: offsets[index]!, buffer: index }] as const),
+      ...onHost.lifetimes().map(({ buffer }, index) => [buffer.id, { offset: hostOffsets[index]!, buffer: index }] as const)
+    ])
+    const resolved = sections.map(({ name, code, exchange: { bytes, entries } }, index): readonly [string, Section] => [
+      name,
+      { code: inserted(resolve(code, placed), before[index]), exchangeBytes: bytes, exchanged: entries }
+    ])
+    return {
+      precision: lowering.device.precision,
+      threads: lowering.device.threads,
+      hostBytes,
+      peakBytes,
+      ...(chunks && { chunks }),
+      input: lowering.graph.input,
+      buffers: buffersOf(lifetimes, offsets),
+      hostBuffers: buffersOf(onHost.lifetimes(), hostOffsets),
+      residents: residents.map(({ name, role, parameter: { shape, layout, groups }, buffer }): Resident => {
+        return { name, role, shape, layout, groups, offset: placed.get(buffer.id)!.offset, bytes: buffer.bytes }
+      }),
+      ...(Object.fromEntries(resolved) as Pick<Program, UnplacedSection['name']>),
+      restore: transferSection(scope, pool, residents, placed, 'restore'),
+      save: transferSection(scope, pool, residents, placed, 'save'),
+      kernels: pool.kernels
+    }
+  }
+  /** Maps take time; without them nothing need be placed to know it. */
+  const codeOf = (name: UnplacedSection['name']) => {
+    const index = sections.findIndex((section) => section.name === name)
+    if (index === -1) return undefined
+    return {
+      code: choice.allocator === 'virtual' ? inserted(codes[index]!, onDevice.placement().before[index]) : codes[index]!
+    }
+  }
+  return {
+    graph: lowering.graph,
+    residentBytes: persistentBytes(residents),
+    liveBytes: () => onDevice.live().bytes,
+    liveHostBytes: () => onHost.live().bytes,
+    peakBytes: () => onDevice.placement().peakBytes,
+    hostBytes: () => onHost.placement().peakBytes,
+    largestAtPeak: () => largestOf(liveAtPeak()),
+    lifetimes: onDevice.lifetimes,
+    liveAtPeak,
+    milliseconds: lazy(() =>
+      simulate(
+        { step: codeOf('step')!, update: codeOf('update'), kernels: pool.kernels },
+        lowering.device,
+        microBatches(lowering.objective)
+      )
+    ),
+    program: lazy(program)
+  }
+}

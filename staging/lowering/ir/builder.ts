@@ -1,0 +1,185 @@
+import type { BufferIdentity } from './buffer-identity'
+import { encodeKernel, kernelTable, type Kernel, type KernelKind, type KernelOf, type OperandsOf } from '../../kernels/kernels'
+import { tileAxes, type BufferRole, type Copy, type Engine, type TileAxis } from '../../program/program'
+
+/** A range of the arena that placement has yet to give an address. */
+export interface Buffer {
+  readonly id: number
+  readonly identity: BufferIdentity
+  readonly bytes: number
+  readonly role: BufferRole
+}
+
+export type Strides = readonly [number, number, number]
+
+/** An operand before placement: bytes into a buffer or the exchange buffer, or an index; strides per tile along B, H, W. */
+export type UnplacedOperand =
+  | { readonly space: 'none' }
+  | { readonly space: 'arena'; readonly buffer: Buffer; readonly base: number; readonly strides: Strides }
+  | { readonly space: 'exchange' | 'index'; readonly base: number; readonly strides: Strides }
+
+/** Bytes in a buffer of the arena, or of the host pool. */
+export type InBuffer = Extract<UnplacedOperand, { readonly space: 'arena' }>
+
+/** A copy between the arena and the host pool before placement (see Copy in program.ts). */
+export interface UnplacedCopy extends Omit<Copy, 'device' | 'host'> {
+  readonly device: InBuffer
+  readonly host: InBuffer
+}
+
+export type UnplacedInstruction =
+  | {
+      readonly kind: 'launch'
+      readonly kernel: number
+      readonly operands: readonly UnplacedOperand[]
+      readonly engine?: 'to-device'
+      readonly seed?: number
+    }
+  | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly UnplacedInstruction[] }
+  | UnplacedCopy
+  /** A wait may end a transfer: what that read, on the device or on the host, must stay until here. */
+  | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number; readonly device?: Buffer; readonly host?: Buffer }
+
+export const still: Strides = [0, 0, 0]
+export const none: UnplacedOperand = { space: 'none' }
+export const at = (buffer: Buffer, base = 0, strides: Strides = still): InBuffer => ({ space: 'arena', buffer, base, strides })
+export const exchanged = (base: number, strides: Strides = still): UnplacedOperand => ({ space: 'exchange', base, strides })
+export const index = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
+
+/** The same operand further on. */
+export const moved = (operand: UnplacedOperand, bytes: number, [b, h, w]: Strides): UnplacedOperand =>
+  operand.space === 'none'
+    ? operand
+    : { ...operand, base: operand.base + bytes, strides: [operand.strides[0] + b, operand.strides[1] + h, operand.strides[2] + w] }
+
+/** Distinct kernels in order of first use, and buffer identities, shared by all that is emitted for one graph. */
+export interface Pool {
+  readonly kernels: readonly Kernel[]
+  readonly intern: (kernel: Kernel) => number
+  readonly freshBuffer: () => number
+  readonly freshEvent: () => number
+}
+
+export const createPool = (): Pool => {
+  const kernels: Kernel[] = []
+  const indices = new Map<string, number>()
+  let [buffers, events] = [0, 0]
+  return {
+    kernels,
+    freshBuffer: () => buffers++,
+    freshEvent: () => events++,
+    intern: (kernel) => {
+      const key = encodeKernel(kernel).join(' ')
+      const known = indices.get(key)
+      if (known !== undefined) return known
+      indices.set(key, kernels.length)
+      return kernels.push(kernel) - 1
+    }
+  }
+}
+
+/** Collects instructions in program order; the one place of staging that grows a list as it goes. */
+export interface Builder {
+  readonly buffer: (identity: BufferIdentity, bytes: number, role?: Buffer['role']) => Buffer
+  /** The next launch that reads this output gradient begins a tile's backward. */
+  readonly seed: (gradient: Buffer) => void
+  readonly launch: <K extends KernelKind>(kernel: KernelOf<K>, operands: { readonly [O in OperandsOf<K>]: UnplacedOperand }) => void
+  /** The same on the to-device engine. */
+  readonly load: (kernel: KernelOf<'loadImage'>, operands: { readonly [O in OperandsOf<'loadImage'>]: UnplacedOperand }) => void
+  readonly copy: (copy: Omit<UnplacedCopy, 'kind'>) => void
+  readonly freshEvent: () => number
+  readonly record: (engine: Engine, event: number, device?: Buffer) => void
+  readonly wait: (engine: Engine, event: number, device?: Buffer) => void
+  /** Runs `body` for tile indices 0 .. count - 1 of `axis`; a single tile needs no loop. */
+  readonly loop: (axis: TileAxis, count: number, body: () => void) => void
+  /** The same with a body for even indices and one for odd ones, 0 and 1; of an odd number the last runs by itself. */
+  readonly pairs: (axis: TileAxis, count: number, body: (index: 0 | 1) => void) => void
+  readonly code: () => readonly UnplacedInstruction[]
+  /** A moment of the step begins (see SwapInterval in plan.ts); only its first time outside of loops counts. */
+  readonly timepoint: (moment: number) => void
+  /** The position in `code` at which each moment that came begins. */
+  readonly timepoints: () => ReadonlyMap<number, number>
+}
+
+/** Which indices of an axis a loop's index k stands for: first + step * k. */
+interface Stepping {
+  readonly axis: number
+  readonly first: number
+  readonly step: number
+}
+
+const stepped = (operand: UnplacedOperand, { axis, first, step }: Stepping): UnplacedOperand => {
+  if (operand.space === 'none') return operand
+  const stride = operand.strides[axis]!
+  const [b, h, w] = operand.strides.map((own, k) => (k === axis ? step * own : own))
+  return { ...operand, base: operand.base + first * stride, strides: [b!, h!, w!] }
+}
+
+export const createBuilder = (pool: Pool): Builder => {
+  let current: UnplacedInstruction[] = []
+  let seeding: Buffer | undefined
+  let stepping: Stepping | undefined
+  let depth = 0
+  const moments = new Map<number, number>()
+  const loop = (axis: TileAxis, count: number, body: () => void): void => {
+    if (count === 1) return body()
+    const outer = current
+    current = []
+    depth++
+    body()
+    depth--
+    outer.push({ kind: 'loop', axis, count, body: current })
+    current = outer
+  }
+  const emitLaunch = (kernel: Kernel, named: Readonly<Record<string, UnplacedOperand>>, engine?: 'to-device'): void => {
+    const uses = Object.entries(kernelTable[kernel.kind].operands)
+    const inOrder = uses.map(([name]) => (stepping === undefined ? named[name]! : stepped(named[name]!, stepping)))
+    const reads = (operand: UnplacedOperand, position: number): boolean =>
+      operand.space === 'arena' && operand.buffer === seeding && uses[position]![1] === 'read'
+    const seed = seeding === undefined ? -1 : inOrder.findIndex(reads)
+    if (seed !== -1) seeding = undefined
+    current.push({
+      kind: 'launch',
+      kernel: pool.intern(kernel),
+      operands: inOrder,
+      ...(engine === undefined ? {} : { engine }),
+      ...(seed === -1 ? {} : { seed })
+    })
+  }
+  const synchronise =
+    (kind: 'record' | 'wait') =>
+    (engine: Engine, event: number, device?: Buffer): void => {
+      current.push({ kind, engine, event, ...(device === undefined ? {} : { device }) })
+    }
+  return {
+    buffer: (identity, bytes, role = 'local') => ({ id: pool.freshBuffer(), identity, bytes, role }),
+    seed: (gradient) => {
+      seeding = gradient
+    },
+    launch: (kernel, operands) => emitLaunch(kernel as unknown as Kernel, operands),
+    load: (kernel, operands) => emitLaunch(kernel as unknown as Kernel, operands, 'to-device'),
+    copy: ({ device, host, ...copy }) => {
+      const side = (address: InBuffer): InBuffer => (stepping === undefined ? address : (stepped(address, stepping) as InBuffer))
+      current.push({ kind: 'copy', ...copy, device: side(device), host: side(host) })
+    },
+    freshEvent: pool.freshEvent,
+    record: synchronise('record'),
+    wait: synchronise('wait'),
+    loop,
+    pairs: (name, count, body) => {
+      const axis = tileAxes.indexOf(name)
+      const runAt = (first: number, step: number): void => {
+        stepping = { axis, first, step }
+        body(first % 2 === 0 ? 0 : 1)
+        stepping = undefined
+      }
+      loop(name, count >> 1, () => [0, 1].forEach((first) => runAt(first, 2)))
+      if (count % 2 === 1) runAt(count - 1, 0)
+    },
+    code: () => current,
+    timepoint: (moment) => {
+      if (depth === 0 && !moments.has(moment)) moments.set(moment, current.length)
+    },
+    timepoints: () => moments
+  }
+}

@@ -1,0 +1,53 @@
+import type { NodeBuffer } from './buffer-identity'
+import type { Extents } from '../../graph/extents'
+import type { Layout } from '../../kernels/layout'
+import type { TileRun } from '../../graph/tiling'
+import type { Buffer, Strides, UnplacedOperand } from './builder'
+
+/** Where a tile's part of a tensor lies: first coordinates, sizes, and the advance from tile to tile, along B, H, W. */
+export interface Region {
+  readonly from: Strides
+  readonly size: Strides
+  readonly advance: Strides
+}
+
+/** A tile of a tensor (or a whole one), densely packed in `layout`. */
+export interface TileTensor {
+  readonly address: UnplacedOperand
+  readonly extents: Extents
+  readonly layout: Layout
+}
+
+/** A tensor between segments, all of it in the arena, or in the host pool. */
+export interface WholeTensor extends TileTensor {
+  readonly buffer: Buffer
+  readonly identity: NodeBuffer
+}
+
+/** The runs along B, H, W of which each combination of tiles is one body of a Program. */
+export interface Body {
+  readonly runs: readonly [TileRun, TileRun, TileRun]
+}
+
+/** A part of a tensor. */
+export interface Part {
+  readonly tensor: TileTensor
+  readonly region: Region
+}
+
+/** What tiles bring from beyond the device: a part of the images, or of a tensor on the host. */
+export type Origin = 'images' | WholeTensor
+
+/**
+ * One of the two turns that tiles take. What a tile brings has places of its turn, and comes while the tile before it is computed; what it
+ * takes to the host goes while the next one is.
+ */
+export interface BufferSlot {
+  readonly places: ReadonlyMap<Origin, Buffer>
+  /** Recorded by who computes, once a tile is computed. */
+  readonly computed: number
+  /** Recorded by the to-host engine, once all is gone that a tile takes. */
+  readonly gone: number
+  /** What is on its way to the host. */
+  readonly leaving: Buffer[]
+}

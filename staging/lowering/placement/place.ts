@@ -1,0 +1,28 @@
+import type { BufferLifetime } from '../../placement/lifetimes'
+import { alignment, type Lifetime, type Placement } from '../../placement/placement'
+import { placeStatic } from '../../placement/static'
+import type { PlacementChoice } from '../../plans/plan'
+import type { Pool, UnplacedInstruction } from '../ir/builder'
+import { placeInChunks, type PlacedInChunks } from './chunks'
+
+/**
+ * Of the search for a placement: a descent without a wrong turn takes one step a buffer, and what a plan leaves seldom needs more. Of
+ * many buffers a step takes longer.
+ */
+const stepLimitOf = (buffers: number): number => Math.max(2 * buffers, 4800)
+
+/** Where a Program's buffers lie by `static`. */
+export const place = (lifetimes: readonly Lifetime[]): Placement =>
+  placeStatic(lifetimes, { alignment, stepLimit: stepLimitOf(lifetimes.length) })
+
+/** Where the buffers of a Program's sections lie, and what must be mapped for them, when. */
+export const placeBuffers = (
+  choice: PlacementChoice,
+  sections: readonly (readonly UnplacedInstruction[])[],
+  lifetimes: readonly BufferLifetime[],
+  pool: Pick<Pool, 'freshEvent'>
+): Omit<PlacedInChunks, 'chunks'> & Partial<Pick<PlacedInChunks, 'chunks'>> => {
+  if (choice.allocator === 'virtual') return placeInChunks(sections, lifetimes, choice.chunkBytes, place, pool)
+  const { offsets, peakBytes } = place(lifetimes)
+  return { offsets, peakBytes, before: [] }
+}

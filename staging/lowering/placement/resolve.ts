@@ -1,0 +1,32 @@
+import type { Address, Instruction, Offset } from '../../program/program'
+import type { InBuffer, UnplacedOperand, UnplacedInstruction } from '../ir/builder'
+
+/** Where each virtual buffer lies, and its index in the Program's list, by its id. */
+export type Placed = ReadonlyMap<number, { readonly offset: number; readonly buffer: number }>
+
+export const resolve = (code: readonly UnplacedInstruction[], placed: Placed): readonly Instruction[] => {
+  const address = (operand: UnplacedOperand): Address => {
+    if (operand.space === 'none') return { space: 'none', base: 0, strides: [0, 0, 0] }
+    if (operand.space !== 'arena') return { space: operand.space, base: operand.base, strides: operand.strides }
+    const { offset, ...buffer } = placed.get(operand.buffer.id)!
+    return { space: 'arena', base: offset + operand.base, strides: operand.strides, ...buffer }
+  }
+  const side = ({ buffer: { id }, base, strides }: InBuffer): Offset => {
+    const { offset, ...buffer } = placed.get(id)!
+    return { base: offset + base, strides, ...buffer }
+  }
+  return code.map((instruction): Instruction => {
+    switch (instruction.kind) {
+      case 'launch':
+        return { ...instruction, operands: instruction.operands.map(address) }
+      case 'loop':
+        return { ...instruction, body: resolve(instruction.body, placed) }
+      case 'copy':
+        return { ...instruction, device: side(instruction.device), host: side(instruction.host) }
+      default: {
+        const { kind, engine, event } = instruction
+        return { kind, engine, event }
+      }
+    }
+  })
+}

@@ -1,0 +1,115 @@
+import type { BufferIdentity, NodeBuffer } from '../ir/buffer-identity'
+import type { Extents } from '../../graph/extents'
+import { extentsOfTensor } from '../../graph/graph'
+import { channelBlock, layoutCode, type Layout } from '../../kernels/layout'
+import type { BufferRole } from '../../program/program'
+import { at, type Builder, type UnplacedOperand } from '../ir/builder'
+import type { Part, TileTensor, WholeTensor } from '../ir/tile-tensor'
+import { boxStrides, addressOf, tensorBytes, tileFields } from './regions'
+import type { ModelScope } from './scope'
+
+/** Copies a part of one tensor to a part of another of the same layout, or adds it there. */
+export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, elementBytes: number): void => {
+  const { layout, extents } = from.tensor
+  const block = channelBlock(layout, extents[1])
+  const [batch, rows, columns] = from.region.size
+  const [source, destination] = [boxStrides(from.tensor), boxStrides(to.tensor)]
+  builder.launch<'copyBox'>(
+    {
+      kind: 'copyBox',
+      n0: batch,
+      n1: Math.ceil(extents[1] / block),
+      n2: rows,
+      n3: columns * block,
+      sourceStride0: source[0],
+      sourceStride1: source[1],
+      sourceStride2: source[2],
+      destinationStride0: destination[0],
+      destinationStride1: destination[1],
+      destinationStride2: destination[2],
+      add,
+      ofParameters: 0
+    },
+    { source: addressOf(from.tensor, from.region, elementBytes), destination: addressOf(to.tensor, to.region, elementBytes) }
+  )
+}
+
+/** Zeroes all of a tile. */
+export const zeroTile = (builder: Builder, { address, layout, extents }: TileTensor, elementBytes: number): void =>
+  builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: address })
+
+/** The same tile in another layout. */
+export const reorderTile = (builder: Builder, source: TileTensor, destination: TileTensor): void => {
+  const [batch, channels, height, width] = source.extents
+  builder.launch<'reorderActivation'>(
+    {
+      kind: 'reorderActivation',
+      ...{ batch, channels, height, width },
+      sourceLayout: layoutCode(source.layout),
+      destinationLayout: layoutCode(destination.layout)
+    },
+    { source: source.address, destination: destination.address }
+  )
+}
+
+export const freshTile = (scope: ModelScope, identity: BufferIdentity, extents: Extents, layout: Layout): TileTensor => ({
+  address: at(scope.builder.buffer(identity, tensorBytes(layout, extents, scope.activationBytes))),
+  extents,
+  layout
+})
+
+/** The tile itself where it has this layout, else a copy. */
+export const inLayout = (
+  scope: ModelScope,
+  tile: TileTensor,
+  layout: Layout,
+  identity: BufferIdentity = { kind: 'reordered-operand' }
+): TileTensor => {
+  if (tile.layout === layout) return tile
+  const copy = freshTile(scope, identity, tile.extents, layout)
+  reorderTile(scope.builder, tile, copy)
+  return copy
+}
+
+/** `count` contiguous elements of a parameter from one place to another, copied or added. */
+export const copyElements = (builder: Builder, count: number, source: UnplacedOperand, destination: UnplacedOperand, add: 0 | 1): void =>
+  builder.launch<'copyBox'>(
+    {
+      kind: 'copyBox',
+      n0: 1,
+      n1: 1,
+      n2: 1,
+      n3: count,
+      sourceStride0: count,
+      sourceStride1: count,
+      sourceStride2: count,
+      destinationStride0: count,
+      destinationStride1: count,
+      destinationStride2: count,
+      add,
+      ofParameters: 1
+    },
+    { source, destination }
+  )
+
+/** A plain tensor of the parameters' type to one of the activations'. */
+export const castTile = (builder: Builder, source: TileTensor, destination: TileTensor): void => {
+  const [, channels, height, width] = source.extents
+  const strides = { strideBatch: channels * height * width, strideChannel: height * width, strideHeight: width }
+  builder.launch<'gather'>(
+    { kind: 'gather', ...strides, ...tileFields(destination) },
+    { source: source.address, destination: destination.address }
+  )
+}
+
+/** A place for all of a tensor of the graph. */
+export const wholeTensor = (
+  { graph, layouts, builder, activationBytes }: Pick<ModelScope, 'graph' | 'layouts' | 'builder' | 'activationBytes'>,
+  tensor: number,
+  identity: NodeBuffer,
+  role: BufferRole
+): WholeTensor => {
+  const [layout, extents] = [layouts[tensor]!, extentsOfTensor(graph, tensor)]
+  const buffer = builder.buffer(identity, tensorBytes(layout, extents, activationBytes), role)
+  return { buffer, identity, address: at(buffer), extents, layout }
+}

@@ -1,0 +1,30 @@
+import type { Learning } from '../../graph/objective'
+import type { Layout } from '../../kernels/layout'
+import type { Buffer } from '../ir/builder'
+
+/** A parameter in the arena; its gradient and optimizer state have the same layout and bytes. */
+export interface ParameterTensor {
+  readonly name: string
+  readonly buffer: Buffer
+  readonly shape: readonly number[]
+  readonly layout: Layout
+  /** What the gradient of the layer's input reads instead, where it differs. */
+  readonly backwardLayout: Layout
+  readonly groups: number
+  readonly elements: number
+  /** Whether they are the weights of a convolution that the device also has by Winograd. */
+  readonly transformable: boolean
+  /** Undefined where it is frozen. */
+  readonly learning: Learning | undefined
+  /** Its gradient over the micro-batches of an update, where the update has a section of its own. */
+  readonly gradient: Buffer | undefined
+}
+
+/** Convolutions and linear layers have a weight; normalisations may have none. */
+export interface NodeParameters {
+  readonly weight: ParameterTensor | undefined
+  readonly bias: ParameterTensor | undefined
+  /** Running statistics. */
+  readonly mean: ParameterTensor | undefined
+  readonly variance: ParameterTensor | undefined
+}

@@ -1,0 +1,183 @@
+import type { BufferIdentity } from '../ir/buffer-identity'
+import { transposedWindowOf, windowOf } from '../../../dsl'
+import type { ConvolutionShape } from '../../devices/device-model'
+import { isLearnable, type Node, type Parameter } from '../../graph/graph'
+import { layoutCode, weightElements, type Layout } from '../../kernels/layout'
+import { learningOf, updatesLater, type Optimizer } from '../../graph/objective'
+import { tileCount, type Segment } from '../../plans/plan'
+import { isMixedPrecision, type ModelScope, type SegmentScope } from './scope'
+import type { NodeParameters, ParameterTensor } from './parameter-tensor'
+import { at, none, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
+import { copyElements } from './copies'
+
+/** How a node's weights are stored, and as what the gradient of its input reads them. */
+const weightForms = (node: Node, sourceLayout: Layout, { device }: Pick<ModelScope, 'device'>) => {
+  if (node.op !== 'conv2d' && node.op !== 'convTranspose2d')
+    return { forward: 'plain', backwardData: 'plain', transformable: false } as const
+  const convolution = convolutionOf(node)
+  if (node.op === 'convTranspose2d') {
+    const { forward, backwardData } = device.weightLayouts({
+      ...convolution,
+      sourceLayout: device.activationLayout(convolution.inChannels, false)
+    })
+    return { forward, backwardData, transformable: false }
+  }
+  const shape = { ...convolution, sourceLayout }
+  return { ...device.weightLayouts(shape), transformable: device.winograd(shape) }
+}
+
+/** Of a transposed convolution, the convolution from its output to its input. */
+const convolutionOf = (node: Extract<Node, { readonly op: 'conv2d' | 'convTranspose2d' }>): Omit<ConvolutionShape, 'sourceLayout'> => {
+  const groups = node.args.groups ?? 1
+  if (node.op === 'conv2d') {
+    const { kernel, stride, dilation, padding } = windowOf(node.args)
+    return { inChannels: node.input[1], outChannels: node.output[1], groups, kernel, stride, dilation, padding }
+  }
+  const { kernel, stride, dilation, padding } = transposedWindowOf(node.args)
+  const [vertical, horizontal] = padding
+  const sides = { top: vertical, bottom: vertical, left: horizontal, right: horizontal }
+  return { inChannels: node.output[1], outChannels: node.input[1], groups, kernel, stride, dilation, padding: sides }
+}
+
+/** A node's parameters in the arena, where they live across steps; undefined for an op that has none. */
+export const parameterTensors = (
+  node: Node,
+  sourceLayout: Layout,
+  { device, builder, parameterBytes, objective }: Pick<ModelScope, 'device' | 'builder' | 'parameterBytes' | 'objective'>
+): NodeParameters | undefined => {
+  if (node.parameters.length === 0) return undefined
+  const groups = node.op === 'conv2d' || node.op === 'convTranspose2d' ? (node.args.groups ?? 1) : 1
+  const { forward, backwardData, transformable } = weightForms(node, sourceLayout, { device })
+  const tensor = (role: Parameter['role']): ParameterTensor | undefined => {
+    const parameter = node.parameters.find((one) => one.role === role)
+    if (parameter === undefined) return undefined
+    const { name, shape } = parameter
+    const [out, inPerGroup = 1, height = 1, width = 1] = shape as readonly [number, number?, number?, number?]
+    const learning = isLearnable(parameter) ? learningOf(objective, name) : undefined
+    const isWeight = role === 'weight'
+    const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
+    const resident = (identity: BufferIdentity) => builder.buffer(identity, elements * parameterBytes, 'resident')
+    return {
+      name,
+      shape,
+      layout: isWeight ? forward : 'plain',
+      backwardLayout: isWeight ? backwardData : 'plain',
+      groups,
+      elements,
+      transformable: isWeight && transformable,
+      learning,
+      buffer: resident({ kind: 'parameter', parameter: name }),
+      gradient:
+        learning !== undefined && updatesLater(objective) ? resident({ kind: 'state', parameter: name, state: 'gradient' }) : undefined
+    }
+  }
+  return { weight: tensor('weight'), bias: tensor('bias'), mean: tensor('runningMean'), variance: tensor('runningVariance') }
+}
+
+/** In the order of the graph's parameters. */
+export const tensorsOf = ({ weight, bias, mean, variance }: NodeParameters): readonly ParameterTensor[] =>
+  [weight, bias, mean, variance].filter((tensor) => tensor !== undefined)
+
+/** Those of a node's parameters that are not frozen. */
+export const learningTensors = (parameters: NodeParameters | undefined): readonly ParameterTensor[] =>
+  parameters === undefined ? [] : tensorsOf(parameters).filter(({ learning }) => learning !== undefined)
+
+/** Copies a parameter (or a tensor of its form) from one layout to another. */
+export const reorderParameter = (
+  builder: Builder,
+  { shape, groups, elements }: ParameterTensor,
+  [source, sourceLayout]: readonly [UnplacedOperand, Layout],
+  [destination, destinationLayout]: readonly [UnplacedOperand, Layout]
+): void => {
+  if (sourceLayout === destinationLayout) return copyElements(builder, elements, source, destination, 0)
+  const [outChannels, inPerGroup, kernelHeight, kernelWidth] = shape as readonly [number, number, number, number]
+  builder.launch<'reorderWeights'>(
+    {
+      kind: 'reorderWeights',
+      outChannels,
+      inChannels: inPerGroup * groups,
+      kernelHeight,
+      kernelWidth,
+      groups,
+      sourceLayout: layoutCode(sourceLayout),
+      destinationLayout: layoutCode(destinationLayout)
+    },
+    { source, destination }
+  )
+}
+
+/** Whether products read a copy of these weights that is rounded; those of normalisations are read as they are. */
+export const isCast = (scope: Pick<ModelScope, 'activationBytes' | 'parameterBytes'>, { shape }: ParameterTensor): boolean =>
+  isMixedPrecision(scope) && shape.length > 1
+
+/** Weights as a product reads them: as they are stored, or a copy in another layout or rounded to the activations' type. */
+export const weightsIn = (scope: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
+  const isStored = weight.layout === layout
+  if (!isCast(scope, weight)) return isStored ? at(weight.buffer) : reordered(scope, weight, layout)
+  const shared = isStored ? scope.castWeights.get(weight) : undefined
+  if (shared !== undefined) return shared
+  const { builder, activationBytes } = scope
+  const count = elementsIn(weight, layout)
+  const copy = at(builder.buffer({ kind: 'cast-weights', parameter: weight.name }, count * activationBytes))
+  const source = isStored ? at(weight.buffer) : reordered(scope, weight, layout)
+  builder.launch<'roundWeights'>({ kind: 'roundWeights', count }, { source, destination: copy })
+  return copy
+}
+
+type WeightScope = Pick<SegmentScope, 'builder' | 'activationBytes' | 'parameterBytes' | 'castWeights'>
+
+const elementsIn = ({ shape, groups }: ParameterTensor, layout: Layout): number => {
+  const [out, inPerGroup, height = 1, width = 1] = shape as readonly [number, number, number?, number?]
+  return weightElements(layout, [out, inPerGroup, height, width], groups)
+}
+
+const reordered = ({ builder, parameterBytes }: WeightScope, weight: ParameterTensor, layout: Layout): UnplacedOperand => {
+  const copy = at(
+    builder.buffer({ kind: 'reordered-weights', parameter: weight.name, layout }, elementsIn(weight, layout) * parameterBytes)
+  )
+  reorderParameter(builder, weight, [at(weight.buffer), weight.layout], [copy, layout])
+  return copy
+}
+
+/** Before the tiles of a segment: the weights of these layers that its tiles share, cast to the activations' type. */
+export const castSharedWeights = (
+  scope: ModelScope,
+  { grid, reorder }: Segment,
+  layers: readonly (NodeParameters | undefined)[]
+): SegmentScope['castWeights'] => {
+  if (!isMixedPrecision(scope) || tileCount(grid) === 1 || reorder !== 'once') return new Map()
+  const weights = new Set(layers.flatMap((both) => (both?.weight !== undefined && isCast(scope, both.weight) ? [both.weight] : [])))
+  const notYetCast = { ...scope, castWeights: new Map() }
+  return new Map([...weights].map((weight) => [weight, weightsIn(notYetCast, weight, weight.layout)]))
+}
+
+/** Names of an optimizer's buffers; each has the form of its parameter and starts at zero. */
+export const stateNames = (optimizer: Optimizer): readonly string[] =>
+  optimizer.kind === 'sgd' ? (optimizer.momentum === 0 ? [] : ['velocity']) : ['firstMoment', 'secondMoment']
+
+/** One optimizer update of a parameter that learns from its complete gradient. */
+export const updateParameter = (
+  builder: Builder,
+  optimizer: Optimizer,
+  { buffer, elements, learning }: ParameterTensor,
+  gradient: Buffer,
+  state: readonly Buffer[]
+): void => {
+  const operands = { weights: at(buffer), gradient: at(gradient) }
+  const fields = { count: elements, ...learning! }
+  const [first = none, second = none] = state.map((part) => at(part))
+  if (optimizer.kind === 'sgd')
+    builder.launch<'sgd'>({ kind: 'sgd', ...fields, momentum: optimizer.momentum }, { ...operands, velocity: first })
+  else
+    builder.launch<'adam'>(
+      {
+        kind: 'adam',
+        ...fields,
+        beta1: optimizer.beta1,
+        beta2: optimizer.beta2,
+        epsilon: optimizer.epsilon,
+        decoupled: optimizer.kind === 'adamw' ? 1 : 0
+      },
+      { ...operands, firstMoment: first, secondMoment: second }
+    )
+}

@@ -1,0 +1,58 @@
+import { bufferText } from '../ir/buffer-identity'
+import { aligned } from '../../placement/placement'
+import type { ModelScope } from './scope'
+import type { ParameterTensor } from './parameter-tensor'
+import type { Buffer } from '../ir/builder'
+import { stateNames, tensorsOf } from './parameters'
+
+/** What of a parameter lives across sections: itself, a state of the optimizer or a gradient that is kept. */
+export interface PersistentTensor {
+  readonly name: string
+  readonly role: string
+  readonly parameter: ParameterTensor
+  readonly buffer: Buffer
+}
+
+/** Parameters, then optimizer state, then gradients that are kept: all that outlives a section. */
+export const createPersistentTensors = ({
+  parameters,
+  objective,
+  builder,
+  parameterBytes,
+  graph
+}: ModelScope): readonly PersistentTensor[] => {
+  const tensors = parameters.flatMap((both, index) =>
+    both === undefined ? [] : tensorsOf(both).map((parameter, which) => ({ parameter, role: graph.nodes[index]!.parameters[which]!.role }))
+  )
+  const names = objective.kind === 'train' ? stateNames(objective.optimizer) : []
+  return [
+    ...tensors.map(({ parameter, role }) => ({ name: parameter.name, role, parameter, buffer: parameter.buffer })),
+    ...tensors.flatMap(({ parameter }) =>
+      (parameter.learning === undefined ? [] : names).map((role) => {
+        const name = `${role}.${parameter.name}`
+        return {
+          name,
+          role,
+          parameter,
+          buffer: builder.buffer({ kind: 'state', parameter: parameter.name, state: role }, parameter.elements * parameterBytes, 'resident')
+        }
+      })
+    ),
+    ...tensors.flatMap(({ parameter }) =>
+      parameter.gradient === undefined
+        ? []
+        : [{ name: bufferText(parameter.gradient.identity), role: 'gradient', parameter, buffer: parameter.gradient }]
+    )
+  ]
+}
+
+export const persistentBytes = (residents: readonly PersistentTensor[]): number =>
+  residents.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0)
+
+/** The optimizer's buffers of a parameter, in the order of `stateNames`. */
+export const statesOf = (residents: readonly PersistentTensor[]): ((parameter: ParameterTensor) => readonly Buffer[]) => {
+  const states = new Map<ParameterTensor, Buffer[]>()
+  for (const { parameter, buffer } of residents)
+    if (buffer !== parameter.buffer && buffer !== parameter.gradient) states.set(parameter, [...(states.get(parameter) ?? []), buffer])
+  return (parameter) => states.get(parameter) ?? []
+}

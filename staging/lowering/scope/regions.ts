@@ -1,0 +1,131 @@
+import type { Region, TileTensor, Body, Part } from '../ir/tile-tensor'
+import type { Extents } from '../../graph/extents'
+import { activationElements, channelBlock, layoutCode, type Layout } from '../../kernels/layout'
+import type { KernelOf } from '../../kernels/kernels'
+import type { TileRun } from '../../graph/tiling'
+import type { ModelScope } from './scope'
+import { exchanged, index, moved, still, type Strides, type UnplacedOperand } from '../ir/builder'
+import type { Interval } from '../../graph/interval'
+import { readInterval } from '../../graph/region'
+
+const triple = <T>(body: Body, pick: (run: TileRun) => T): readonly [T, T, T] => [
+  pick(body.runs[0]),
+  pick(body.runs[1]),
+  pick(body.runs[2])
+]
+
+const regionBy = (body: Body, tensor: number, interval: (run: TileRun) => Interval): Region => ({
+  from: triple(body, (run) => interval(run).from),
+  size: triple(body, (run) => interval(run).to - interval(run).from),
+  advance: triple(body, (run) => run.advances.get(tensor)!)
+})
+
+/** What a tile holds of a tensor. */
+export const regionOf = (body: Body, tensor: number): Region => regionBy(body, tensor, (run) => run.held.get(tensor)!)
+
+/** What of a tensor a tile owns. */
+export const ownedRegionOf = (body: Body, tensor: number): Region => regionBy(body, tensor, (run) => run.owned.get(tensor)!)
+
+/** What the segment's op `index` reads of a tensor. */
+export const readRegionOf = (body: Body, index: number, tensor: number): Region =>
+  regionBy(body, tensor, (run) => readInterval(run.readings[index]!, tensor))
+
+export const isSameRegion = (a: Region, b: Region): boolean =>
+  [0, 1, 2].every((axis) => a.from[axis] === b.from[axis] && a.size[axis] === b.size[axis])
+
+/** Where a region lies in the tile that holds it. */
+export const within = (outer: Region, { from, size }: Region): Region => ({
+  from: [from[0] - outer.from[0], from[1] - outer.from[1], from[2] - outer.from[2]],
+  size,
+  advance: still
+})
+
+/** A region with all columns of its rows. */
+export const wholeRows = ({ extents }: TileTensor, { from, size, advance }: Region): Region => ({
+  from: [from[0], from[1], 0],
+  size: [size[0], size[1], extents[3]],
+  advance
+})
+
+export const regionExtents = (region: Region, channels: number): Extents => [region.size[0], channels, region.size[1], region.size[2]]
+
+export const tensorBytes = (layout: Layout, extents: Extents, elementBytes: number): number =>
+  activationElements(layout, extents) * elementBytes
+
+/** Elements from one batch element, row, and column to the next. */
+const elementStrides = ({ layout, extents: [, channels, height, width] }: Pick<TileTensor, 'layout' | 'extents'>): Strides => {
+  const block = channelBlock(layout, channels)
+  return [activationElements(layout, [1, channels, height, width]), width * block, block]
+}
+
+const dot = (a: Strides, b: Strides): number => a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+const scaled = (a: Strides, b: Strides, factor: number): Strides => [a[0] * b[0] * factor, a[1] * b[1] * factor, a[2] * b[2] * factor]
+
+/** Where a region of a tensor begins. */
+export const addressOf = (whole: TileTensor, region: Region, elementBytes: number): UnplacedOperand => {
+  const strides = elementStrides(whole)
+  return moved(whole.address, dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+}
+
+/** The tile as it lies in a larger one, when it is contiguous there: all rows and columns of some batch elements. */
+export const sliceOf = (whole: TileTensor, region: Region, elementBytes: number): TileTensor | undefined => {
+  const [, channels, height, width] = whole.extents
+  return region.size[1] === height && region.size[2] === width
+    ? { address: addressOf(whole, region, elementBytes), extents: regionExtents(region, channels), layout: whole.layout }
+    : undefined
+}
+
+/** A slice of activations that any kernel of the device can read and write, as it begins where that wants it. */
+export const viewOf = (
+  { device: { viewAlignment = 1 }, activationBytes }: Pick<ModelScope, 'device' | 'activationBytes'>,
+  whole: TileTensor,
+  region: Region
+): TileTensor | undefined => {
+  const slice = sliceOf(whole, region, activationBytes)
+  if (slice === undefined || slice.address.space === 'none') return slice
+  return [slice.address.base, ...slice.address.strides].every((bytes) => bytes % viewAlignment === 0) ? slice : undefined
+}
+
+export const coversAll = (whole: TileTensor, region: Region): boolean =>
+  region.size[0] === whole.extents[0] && region.size[1] === whole.extents[2] && region.size[2] === whole.extents[3]
+
+/** Strides in elements from one batch element, block of channels and row to the next. */
+export const boxStrides = ({ layout, extents: [, channels, height, width] }: TileTensor): Strides => {
+  const block = channelBlock(layout, channels)
+  return [Math.ceil(channels / block) * height * width * block, height * width * block, width * block]
+}
+
+export const allOf = (tensor: TileTensor): Part => {
+  const [batch, , height, width] = tensor.extents
+  return { tensor, region: { from: still, size: [batch, height, width], advance: still } }
+}
+
+export const tileFields = ({ extents: [batch, channels, height, width], layout }: TileTensor) => ({
+  batch,
+  channels,
+  height,
+  width,
+  layout: layoutCode(layout)
+})
+
+/** Fields and address of a tile's place in a plain tensor of `extents` at byte `offset` of the exchange buffer. */
+export const inExchange = (
+  tile: TileTensor,
+  [, channels, height, width]: Extents,
+  region: Region,
+  offset: number,
+  elementBytes: number
+): { readonly fields: Omit<KernelOf<'gather'>, 'kind'>; readonly address: UnplacedOperand } => {
+  const strides: Strides = [channels * height * width, width, 1]
+  return {
+    fields: { strideBatch: strides[0], strideChannel: height * width, strideHeight: width, ...tileFields(tile) },
+    address: exchanged(offset + dot(region.from, strides) * elementBytes, scaled(region.advance, strides, elementBytes))
+  }
+}
+
+/** Absolute coordinates of a tile's first element, as index operands. */
+export const originOf = ({ from, advance }: Region) => ({
+  batchOrigin: index(from[0], [advance[0], 0, 0]),
+  rowOrigin: index(from[1], [0, advance[1], 0]),
+  columnOrigin: index(from[2], [0, 0, advance[2]])
+})

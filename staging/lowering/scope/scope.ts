@@ -1,0 +1,74 @@
+import type { DeviceModel } from '../../devices/device-model'
+import type { Graph } from '../../graph/graph'
+import type { Objective } from '../../graph/objective'
+import type { Layout } from '../../kernels/layout'
+import type { Buffer, Builder, UnplacedOperand } from '../ir/builder'
+import type { BufferSlot, TileTensor } from '../ir/tile-tensor'
+import type { NodeParameters, ParameterTensor } from './parameter-tensor'
+
+/** How a step's input arrives: uint8 images, normalised as tiles are loaded, or float values from the exchange buffer. */
+export type Source =
+  { readonly kind: 'image'; readonly mean: readonly number[]; readonly deviation: readonly number[] } | { readonly kind: 'float' }
+
+/** Byte offsets in the exchange buffer of a step, or of an evaluation. */
+export interface StepIo {
+  readonly target: number
+  readonly rowWeights: number
+  readonly classWeights: number
+  readonly normaliser: number
+  readonly classes: number
+  readonly scores: number
+  readonly loss: number
+  readonly input: number
+  readonly inputGradient: number
+  readonly gradient: (parameter: string) => number
+}
+
+/** What lowering a graph on a device needs everywhere. */
+export interface ModelScope {
+  readonly graph: Graph
+  readonly device: DeviceModel
+  readonly objective: Objective
+  readonly source: Source
+  /** Of an element of an activation or of its gradient. */
+  readonly activationBytes: number
+  /** Of an element of a parameter, its gradient and its optimizer state, and of what a step exchanges. */
+  readonly parameterBytes: number
+  readonly builder: Builder
+  /** By tensor. */
+  readonly layouts: readonly Layout[]
+  /** By node. */
+  readonly parameters: readonly (NodeParameters | undefined)[]
+  /** By tensor: whether its gradient is wanted, because something that it is made of learns (or it is the input, whose own is wanted). */
+  readonly requiresGrad: readonly boolean[]
+  /** By node: the moments with which it normalises; of a segment also those made of its frozen normalisations' running statistics. */
+  readonly moments: ReadonlyMap<number, Buffer>
+  readonly stepIo: StepIo
+}
+
+export type TransformedLayout = 'winogradForward' | 'winogradBackward'
+
+/** Weights transformed for Winograd, each asked for just before it is read. */
+export type WinogradWeights = { readonly [L in TransformedLayout]: () => UnplacedOperand }
+
+/** What one pass over a segment needs beside: how its ops are computed, and what its tiles share. */
+export interface SegmentScope extends ModelScope {
+  /** Of the convolutions that run by Winograd. */
+  readonly winograd: ReadonlyMap<ParameterTensor, WinogradWeights>
+  /** Weights cast to the activations' type once for all tiles. */
+  readonly castWeights: ReadonlyMap<ParameterTensor, UnplacedOperand>
+  /** By tensor: where the tiles add up an output that is cast to the activations' type when they are done. */
+  readonly sums: ReadonlyMap<number, TileTensor>
+  /** Bytes of scratch that a convolution's algorithm may take; undefined where all run directly. */
+  readonly workspace: number | undefined
+}
+
+/** What an op on one tile needs beside. */
+export interface TileScope extends SegmentScope {
+  /** The places and events of the tile's turn; undefined where no tile is loaded while the one before it is computed. */
+  readonly slot: BufferSlot | undefined
+}
+
+/** Whether activations keep fewer bits than parameters. */
+export const isMixedPrecision = ({ activationBytes, parameterBytes }: Pick<ModelScope, 'activationBytes' | 'parameterBytes'>): boolean =>
+  activationBytes !== parameterBytes

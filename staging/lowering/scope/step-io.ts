@@ -1,0 +1,112 @@
+import { isLearnable, type Graph } from '../../graph/graph'
+import { elementsOf, type Extents } from '../../graph/extents'
+import { exchangedBytes, parameterType, type Exchanged } from '../../program/program'
+import { aligned } from '../../placement/placement'
+import type { Objective } from '../../graph/objective'
+import type { ModelScope, Source, StepIo } from './scope'
+import type { DeviceModel } from '../../devices/device-model'
+
+interface Exchanging {
+  readonly graph: Graph
+  readonly device: DeviceModel
+  readonly objective: Objective
+  readonly source: Source
+}
+
+export interface IoLayout {
+  readonly bytes: number
+  readonly entries: readonly Exchanged[]
+  readonly offsets: StepIo
+}
+
+/** What a step's exchange buffer holds: the target and the loss; for gradients, them too, and a float input with its own. */
+export const layoutStepIo = ({ graph, device, objective, source }: Exchanging): IoLayout => {
+  const type = parameterType(device.precision)
+  const loss = graph.nodes[graph.nodes.length - 1]!
+  const [batch, classes, height, width] = loss.input
+  const target =
+    loss.op === 'softmaxCrossEntropy'
+      ? ({ type: 'int32', shape: [batch] } as const)
+      : loss.op === 'pixelCrossEntropy'
+        ? ({ type: 'int32', shape: [batch, height, width] } as const)
+        : { type, shape: flat(loss.input) }
+  const float = source.kind === 'float'
+  return layOut([
+    { name: 'target', ...target },
+    ...(objective.kind === 'train' && objective.rowWeights ? [{ name: 'rowWeights', type, shape: [loss.input[0]] }] : []),
+    ...(loss.op === 'pixelCrossEntropy'
+      ? [
+          { name: 'normaliser', type: 'float64' as const, shape: [1] },
+          ...(loss.args.classWeights === undefined ? [] : [{ name: 'classWeights', type, shape: [classes] }])
+        ]
+      : []),
+    { name: 'loss', type: 'float64', shape: [2] },
+    ...(float ? [{ name: 'input', type, shape: graph.input }] : []),
+    ...(objective.kind === 'gradients'
+      ? [
+          ...(float ? [{ name: 'grad.input', type, shape: graph.input }] : []),
+          ...graph.parameters.filter(isLearnable).map(({ name, shape }) => ({ name: `grad.${name}`, type, shape }))
+        ]
+      : [])
+  ])
+}
+
+/** Whether an evaluation is given the classes of pixels and hands out their loss: beside training, where it validates. */
+export const exportsLoss = ({ graph, objective }: Pick<Exchanging, 'graph' | 'objective'>): boolean =>
+  objective.kind === 'train' && graph.nodes.at(-1)?.op === 'pixelCrossEntropy'
+
+/** What an evaluation's holds: the scores, or the best class of each pixel and what their loss takes, and a float input. */
+export const layoutEvaluationIo = (exchanging: Exchanging): IoLayout => {
+  const { graph, device, source } = exchanging
+  const type = parameterType(device.precision)
+  const loss = graph.nodes[graph.nodes.length - 1]!
+  const [batch, , height, width] = loss.input
+  return layOut([
+    loss.op === 'pixelCrossEntropy'
+      ? { name: 'classes', type: 'uint8', shape: [batch, height, width] }
+      : { name: 'scores', type, shape: flat(loss.input) },
+    ...(exportsLoss(exchanging)
+      ? [
+          { name: 'target', type: 'int32' as const, shape: [batch, height, width] },
+          { name: 'normaliser', type: 'float64' as const, shape: [1] },
+          { name: 'loss', type: 'float64' as const, shape: [2] }
+        ]
+      : []),
+    ...(source.kind === 'float' ? [{ name: 'input', type, shape: graph.input }] : [])
+  ])
+}
+
+const layOut = (wanted: readonly Omit<Exchanged, 'offset'>[]): IoLayout => {
+  const entries: Exchanged[] = []
+  let bytes = 0
+  for (const entry of wanted) {
+    entries.push({ ...entry, offset: bytes })
+    bytes += aligned(entry.shape.reduce((product, extent) => product * extent, exchangedBytes(entry.type)))
+  }
+  const offsets = new Map(entries.map(({ name, offset }) => [name, offset]))
+  const offsetOf = (name: string): number => offsets.get(name) ?? 0
+  return {
+    bytes,
+    entries,
+    offsets: {
+      target: offsetOf('target'),
+      rowWeights: offsetOf('rowWeights'),
+      classWeights: offsetOf('classWeights'),
+      normaliser: offsetOf('normaliser'),
+      classes: offsetOf('classes'),
+      scores: offsetOf('scores'),
+      loss: offsetOf('loss'),
+      input: offsetOf('input'),
+      inputGradient: offsetOf('grad.input'),
+      gradient: (parameter) => offsetOf(`grad.${parameter}`)
+    }
+  }
+}
+
+/** A prediction's shape as it was declared: without the height and width of a flat tensor. */
+const flat = (extents: Extents): readonly number[] =>
+  extents[2] === 1 && extents[3] === 1 && elementsOf(extents) === extents[0] * extents[1] ? [extents[0], extents[1]] : extents
+
+/** Where the gradient of the network's input is handed out. */
+export const exportsInput = ({ objective, source }: Pick<ModelScope, 'objective' | 'source'>): boolean =>
+  objective.kind === 'gradients' && source.kind === 'float'

@@ -1,0 +1,22 @@
+import { refusedBytes } from '../../devices/device-model'
+import type { ConvolutionKernel, Kernel } from '../../kernels/kernels'
+import { at, none, type UnplacedOperand } from '../ir/builder'
+import type { ModelScope, SegmentScope } from './scope'
+
+/**
+ * The algorithm of a convolution, given with algorithm 0: the first of the device's within the workspace that it does not refuse, as it
+ * may one that is listed for all kernels of about this size; else 0.
+ */
+export const algorithmWithin = ({ device, workspace }: Pick<SegmentScope, 'device' | 'workspace'>, kernel: ConvolutionKernel): number =>
+  workspace === undefined
+    ? 0
+    : (device
+        .algorithms?.(kernel)
+        .find(({ algorithm, scratchBytes }) => scratchBytes <= workspace && device.scratchBytes({ ...kernel, algorithm }) < refusedBytes)
+        ?.algorithm ?? 0)
+
+/** A fresh scratch operand for a kernel, or none where the device needs none. */
+export const scratchFor = ({ device, builder }: Pick<ModelScope, 'device' | 'builder'>, kernel: Kernel): UnplacedOperand => {
+  const bytes = device.scratchBytes(kernel)
+  return bytes === 0 ? none : at(builder.buffer({ kind: 'scratch', kernel: kernel.kind }, bytes))
+}

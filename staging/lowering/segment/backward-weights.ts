@@ -1,0 +1,45 @@
+import type { UnplacedOperand } from '../ir/builder'
+import type { ParameterTensor } from '../scope/parameter-tensor'
+import { castSharedWeights, weightsIn } from '../scope/parameters'
+import type { SegmentScope } from '../scope/scope'
+import { parametersWhere, type SegmentBackward } from './segment-backward'
+import { createSegmentScope } from './segment-scope'
+import { winogradWeights } from './winograd'
+
+/** How the weights of a segment are read in its backward. */
+export interface BackwardWeights {
+  readonly inside: SegmentScope
+  /** Weights as the gradient of the input reads them. */
+  readonly backwardWeights: (weight: ParameterTensor) => UnplacedOperand
+}
+
+/** Before the tiles: the copies of weights that they share, and the scope in which they run. `isKept`: forward need not run again. */
+export const prepareWeights = (backward: SegmentBackward, isKept: boolean): BackwardWeights => {
+  const { scope, code, pass, isTiled } = backward
+  const { requiresGrad, graph } = scope
+  const { segment } = code
+  // The gradient of a transposed convolution's input is a convolution, with the weights as they are stored.
+  const withSourceGradient = parametersWhere(backward, (position) => {
+    const { inputs, op } = graph.nodes[position]!
+    return requiresGrad[inputs[0]!]! && op !== 'convTranspose2d'
+  })
+  const transformed = winogradWeights(scope, segment)
+  // What backward does not read is not run forward again.
+  const again = isKept ? [] : parametersWhere(backward, pass.runs)
+  const castWeights = castSharedWeights(scope, segment, [...again, ...withSourceGradient])
+  const forBackward = (weight: ParameterTensor): UnplacedOperand => weightsIn({ ...scope, castWeights }, weight, weight.backwardLayout)
+  const shared = new Map(
+    isTiled && segment.reorder === 'once'
+      ? withSourceGradient.flatMap((both) =>
+          both?.weight === undefined || transformed.has(both.weight) ? [] : [[both.weight, forBackward(both.weight)] as const]
+        )
+      : []
+  )
+  const inside = createSegmentScope(scope, segment, {
+    sums: new Map(),
+    castWeights,
+    transforms: { winogradForward: again, winogradBackward: withSourceGradient },
+    runs: () => true
+  })
+  return { inside, backwardWeights: (weight) => shared.get(weight) ?? forBackward(weight) }
+}

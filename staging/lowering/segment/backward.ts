@@ -1,0 +1,107 @@
+import { tileCount } from '../../plans/plan'
+import type { Buffer } from '../ir/builder'
+import type { Body } from '../ir/tile-tensor'
+import type { Step } from '../scope/op-step'
+import type { ParameterTensor } from '../scope/parameter-tensor'
+import { learningTensors } from '../scope/parameters'
+import type { ModelScope, TileScope } from '../scope/scope'
+import { emitTileBackward } from '../tile/backward'
+import type { BoundGradients } from '../tile/bound-gradients'
+import { emitTileForward } from '../tile/forward'
+import type { HostGradient } from '../tile/host-gradients'
+import { updateRunning, zeroMoments } from '../tile/moments'
+import { prepareWeights, type BackwardWeights } from './backward-weights'
+import { emitTiles } from './double-buffering'
+import { broughtGradients, createHostGradients, leaveToHost } from './host-gradients'
+import { zeroInputGradients } from './input-gradients'
+import { finishReductions, prepareReductions, sumsAt, type Reductions } from './reductions'
+import {
+  createParameterSums,
+  inputGradientOf,
+  isFirstToContribute,
+  summedByTiles,
+  zeroParameterSums,
+  type SegmentBackward
+} from './segment-backward'
+import type { SegmentCode } from './segment-code'
+
+/** What a complete gradient of a parameter is for. */
+export type FinishGradient = (parameter: ParameterTensor, gradient: Buffer) => void
+
+/** Where all gradients go that leave a tile. */
+const bindGradients = (
+  backward: SegmentBackward,
+  { backwardWeights }: BackwardWeights,
+  reductions: Reductions,
+  hostGradients: readonly HostGradient[]
+): BoundGradients => {
+  const { isTiled, sumOf, finish } = backward
+  const mustAdd = new Set(reductions.pending.map(({ tensor }) => tensor))
+  return {
+    inputOf: (tensor) => inputGradientOf(backward, tensor),
+    isFirst: (tensor) => isFirstToContribute(backward, tensor) && !mustAdd.has(tensor),
+    pendingOf: (position) =>
+      reductions.waiting.includes(position) ? 'host' : reductions.pending.find((one) => one.position === position)?.dy,
+    hostGradients,
+    sumsAt: (position, region) => sumsAt(backward, reductions, position, region),
+    sumOf,
+    partial: isTiled,
+    backwardWeights,
+    done: (parameters) => (isTiled ? undefined : finish(learningTensors(parameters)))
+  }
+}
+
+/** One tile forward, unless that was kept, and back. */
+const emitTile = (
+  { code, pass, isLast, isTiled }: SegmentBackward,
+  scope: TileScope,
+  body: Body,
+  kept: readonly Step[] | undefined,
+  gradients: BoundGradients
+): void => {
+  const steps = kept ?? emitTileForward({ scope, bound: code, body, pass })
+  if (isLast && !isTiled) updateRunning(scope, code.segment)
+  emitTileBackward({ scope, bound: code, body }, steps, gradients)
+}
+
+const createBackward = (scope: ModelScope, code: SegmentCode, finish: FinishGradient): SegmentBackward => {
+  const { from, to, grid } = code.segment
+  const isLast = to === scope.graph.nodes.length
+  const positions = Array.from({ length: to - from }, (_, index) => from + index)
+  const sums = createParameterSums(scope, positions)
+  const sumOf = (parameter: ParameterTensor): Buffer => sums.get(parameter)!
+  return {
+    ...{ scope, code, isLast, positions, sumOf },
+    pass: code.passIn(isLast ? 'keep' : 'recompute'),
+    isTiled: tileCount(grid) > 1,
+    finish: (parameters) => parameters.forEach((parameter) => finish(parameter, sumOf(parameter)))
+  }
+}
+
+/**
+ * Backward of a segment. `kept` are the steps of a forward that was kept; otherwise each tile runs forward again first
+ * (for the last segment, whose forward pass this is, for the first time). Then its parameters are updated or handed out, or their
+ * gradients left in the arena for the section `update`, which also zeroes them. Nothing runs where nothing is to be learnt.
+ */
+export const emitBackward = (scope: ModelScope, code: SegmentCode, kept: readonly Step[] | undefined, finish: FinishGradient): void => {
+  const { segment, ends, hostTensors } = code
+  if (segment.to < scope.graph.nodes.length && !scope.requiresGrad.slice(segment.from + 1, segment.to + 1).some((wanted) => wanted)) return
+  const backward = createBackward(scope, code, finish)
+  const { isLast, isTiled } = backward
+  // A last segment without tiles runs forward first.
+  if (isTiled || !isLast) scope.builder.timepoint(2 * scope.graph.nodes.length - segment.to)
+  if (isLast) zeroMoments(scope, segment)
+  zeroParameterSums(backward)
+  const weights = prepareWeights(backward, kept !== undefined)
+  const reductions = prepareReductions(backward)
+  zeroInputGradients(backward, reductions)
+  const hostGradients = createHostGradients(backward, reductions)
+  const gradients = bindGradients(backward, weights, reductions, hostGradients)
+  const { inside } = weights
+  const runTile = (body: Body, slot: TileScope['slot']): void => emitTile(backward, { ...inside, slot }, body, kept, gradients)
+  emitTiles(scope, code, backward.pass, runTile, broughtGradients(backward, hostGradients))
+  if (isTiled) backward.finish(summedByTiles(backward))
+  leaveToHost(backward, hostGradients, reductions, inside)
+  for (const tensor of ends.outputs) hostTensors.get(tensor)?.pending.forEach((one) => one.finish())
+  finishReductions(backward, reductions, inside)
+}

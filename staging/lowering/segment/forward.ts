@@ -1,0 +1,66 @@
+import type { TileTensor } from '../ir/tile-tensor'
+import { castTile, zeroTile } from '../scope/copies'
+import type { Step } from '../scope/op-step'
+import { castSharedWeights } from '../scope/parameters'
+import { isMixedPrecision, type ModelScope } from '../scope/scope'
+import { accumulates, isSummedByTiles, sumTensor } from '../tile/accumulate'
+import type { Pass } from '../tile/bound-segment'
+import { emitTileForward } from '../tile/forward'
+import { gatherMomentsOfSum, updateRunning, zeroMoments } from '../tile/moments'
+import { emitTiles } from './double-buffering'
+import { zeroBuffer, type SegmentCode } from './segment-code'
+import { createSegmentScope } from './segment-scope'
+
+/** Zeroes the outputs to which tiles add; where those are cast when they are done, what the tiles add to instead. */
+const createSums = (scope: ModelScope, { segment: { grid }, ends, boundaries }: SegmentCode): ReadonlyMap<number, TileTensor> => {
+  const { builder, graph, parameterBytes } = scope
+  const added = ends.outputs.filter((tensor) => accumulates(graph.nodes[tensor - 1]!))
+  if (!isMixedPrecision(scope)) {
+    added.forEach((tensor) => zeroBuffer(scope, boundaries.get(tensor)!.tensor.buffer))
+    return new Map()
+  }
+  if (grid.H === 1 && grid.W === 1) return new Map()
+  return new Map(
+    added.map((tensor) => {
+      const { name, output } = graph.nodes[tensor - 1]!
+      const sum = sumTensor(scope, name, output)
+      zeroTile(builder, sum, parameterBytes)
+      return [tensor, sum]
+    })
+  )
+}
+
+/** Casts the outputs to which all tiles have added, and gathers their moments. */
+const completeSums = (
+  scope: ModelScope,
+  { segment, ends, boundaries }: SegmentCode,
+  pass: Pass,
+  sums: ReadonlyMap<number, TileTensor>
+): void => {
+  const wholeOf = (tensor: number): TileTensor => boundaries.get(tensor)!.tensor
+  sums.forEach((sum, tensor) => castTile(scope.builder, sum, wholeOf(tensor)))
+  for (const tensor of ends.outputs)
+    if (isSummedByTiles(scope.graph.nodes[tensor - 1]!, segment)) gatherMomentsOfSum(scope, segment, pass, tensor, wholeOf(tensor))
+}
+
+/** Forward of a segment: every tile writes its owned part of the outputs. Returns what was kept. The last one's belongs to its backward. */
+export const emitForward = (scope: ModelScope, code: SegmentCode, pass: Pass): readonly Step[] | undefined => {
+  const { segment } = code
+  scope.builder.timepoint(segment.from)
+  const sums = createSums(scope, code)
+  if (pass.mode !== 'rematerialize') zeroMoments(scope, segment)
+  const shared = scope.parameters.slice(segment.from, segment.to)
+  const inside = createSegmentScope(scope, segment, {
+    sums,
+    castWeights: castSharedWeights(scope, segment, shared),
+    transforms: { winogradForward: shared, winogradBackward: [] },
+    runs: pass.runs
+  })
+  let kept: readonly Step[] | undefined
+  emitTiles(scope, code, pass, (body, slot) => {
+    kept = emitTileForward({ scope: { ...inside, slot }, bound: code, body, pass })
+  })
+  completeSums(scope, code, pass, sums)
+  if (pass.mode !== 'evaluate' && pass.mode !== 'rematerialize') updateRunning(scope, segment)
+  return pass.mode === 'keep' ? kept : undefined
+}

@@ -1,0 +1,105 @@
+import { tileIdentity, wholeIdentity } from '../ir/buffer-identity'
+import type { Normalisation } from '../../graph/statistics'
+import { at, none, type Buffer, type UnplacedOperand } from '../ir/builder'
+import type { Region, WholeTensor } from '../ir/tile-tensor'
+import { imagesApart, rowsOfTile, sumBytes } from '../ops/moment-addresses'
+import { learningTensors } from '../scope/parameters'
+import type { SegmentScope } from '../scope/scope'
+import { isPending } from '../tile/moments'
+import { emitPendingGradient, emitReductionParameters } from '../tile/reduction-backward'
+import { inputGradientOf, type SegmentBackward } from './segment-backward'
+import { zeroBuffer } from './segment-code'
+
+/** The gradient of a normalisation's output that is not complete before all tiles are done, and of which tensor it is the input's then. */
+export interface PendingOutput {
+  readonly position: number
+  readonly tensor: number
+  readonly dy: WholeTensor
+}
+
+/** The normalisations whose backward a segment runs. */
+export interface Reductions {
+  readonly positions: readonly number[]
+  /** By position: sums for the gradients of parameters and input, where either is wanted. */
+  readonly sums: ReadonlyMap<number, Buffer>
+  /** Those whose input's gradient is made after the tiles. */
+  readonly pending: readonly PendingOutput[]
+  /** Positions of those whose output's gradient waits on the host. */
+  readonly waiting: readonly number[]
+}
+
+const nodeAt = ({ scope }: Pick<SegmentBackward, 'scope'>, position: number): Normalisation => scope.graph.nodes[position] as Normalisation
+
+const createSums = (backward: SegmentBackward, positions: readonly number[]): ReadonlyMap<number, Buffer> => {
+  const { scope } = backward
+  return new Map(
+    positions.flatMap((position) => {
+      const node = nodeAt(backward, position)
+      const { name, inputs, input, statistics } = node
+      const isWanted = learningTensors(scope.parameters[position]).length > 0 || (statistics.gathered && scope.requiresGrad[inputs[0]!]!)
+      return isWanted
+        ? [[position, scope.builder.buffer(tileIdentity('sums', name), imagesApart(node) * input[1] * sumBytes)] as const]
+        : []
+    })
+  )
+}
+
+/** The gradient of an output takes the place of the input's where nothing else reads that. */
+const createPending = (backward: SegmentBackward, position: number): readonly PendingOutput[] => {
+  const { scope, code } = backward
+  const node = nodeAt(backward, position)
+  const tensor = node.inputs[0]!
+  if (!isPending(code.segment, node)) return []
+  const whole = inputGradientOf(backward, tensor)
+  if (whole === undefined || whole === 'exchange') return []
+  if (scope.graph.readers[tensor]!.length === 1) return [{ position, tensor, dy: whole }]
+  const identity = wholeIdentity('output-gradient', node.name)
+  const buffer = scope.builder.buffer(identity, whole.buffer.bytes)
+  return [{ position, tensor, dy: { ...whole, buffer, identity, address: at(buffer) } }]
+}
+
+/** Before the tiles: zeroed places for what they add up. */
+export const prepareReductions = (backward: SegmentBackward): Reductions => {
+  const { scope, code } = backward
+  const positions = backward.positions.filter(
+    (position) => scope.graph.nodes[position]!.statistics !== undefined && scope.requiresGrad[position + 1]!
+  )
+  const sums = createSums(backward, positions)
+  sums.forEach((buffer) => zeroBuffer(scope, buffer))
+  const pending = positions.flatMap((position) => createPending(backward, position))
+  pending.forEach(({ dy }) => zeroBuffer(scope, dy.buffer))
+  const waiting = positions.filter((position) => {
+    const node = nodeAt(backward, position)
+    return isPending(code.segment, node) && code.hostTensors.get(node.inputs[0]!)?.gradient !== undefined
+  })
+  return { positions, sums, pending, waiting }
+}
+
+/** Where a tile of a normalisation's input adds to its sums; nowhere where none are wanted. */
+export const sumsAt = (backward: SegmentBackward, { sums }: Reductions, position: number, region: Region): UnplacedOperand => {
+  const buffer = sums.get(position)
+  const { statistics, input } = nodeAt(backward, position)
+  return buffer === undefined ? none : rowsOfTile(at(buffer), statistics, region, input[1] * sumBytes)
+}
+
+/** The gradients of a normalisation's parameters, once its sums are complete. */
+export const finishReduction = ({ scope, sumOf, finish }: SegmentBackward, { sums }: Reductions, position: number): void => {
+  emitReductionParameters(scope, position, at(sums.get(position)!), { sumOf })
+  finish(learningTensors(scope.parameters[position]))
+}
+
+/** After the tiles: what waited for all of them, but for what waits on the host still. */
+export const finishReductions = (backward: SegmentBackward, reductions: Reductions, inside: SegmentScope): void => {
+  const { code, pass } = backward
+  for (const position of reductions.positions) {
+    const buffer = reductions.sums.get(position)
+    if (buffer === undefined || reductions.waiting.includes(position)) continue
+    const wait = reductions.pending.find((one) => one.position === position)
+    if (wait !== undefined) {
+      const { tensor, gradient } = code.boundaries.get(wait.tensor)!
+      const slope = pass.negativeSlopeOf(position)
+      emitPendingGradient(inside, position, { source: tensor, dy: wait.dy, gradient: gradient!, sums: at(buffer), slope })
+    }
+    finishReduction(backward, reductions, position)
+  }
+}

@@ -1,0 +1,65 @@
+import type { Buffer } from '../ir/builder'
+import type { WholeTensor } from '../ir/tile-tensor'
+import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
+import { learningTensors } from '../scope/parameters'
+import type { ModelScope } from '../scope/scope'
+import type { Pass } from '../tile/bound-segment'
+import { zeroBuffer, type SegmentCode } from './segment-code'
+
+/** The backward of a segment: what all of its parts share. */
+export interface SegmentBackward {
+  readonly scope: ModelScope
+  readonly code: SegmentCode
+  /** How its tiles run forward where nothing was kept, and what was done where it was. */
+  readonly pass: Pass
+  /** Whether the segment is the last, whose forward pass this is too. */
+  readonly isLast: boolean
+  readonly isTiled: boolean
+  readonly positions: readonly number[]
+  /** Where a parameter's gradient is summed. */
+  readonly sumOf: (parameter: ParameterTensor) => Buffer
+  /** Told when the gradients of these are complete. */
+  readonly finish: (parameters: readonly ParameterTensor[]) => void
+}
+
+/** By position in the segment: parameters of the nodes that `wanted` picks. */
+export const parametersWhere = (
+  { scope, positions }: Pick<SegmentBackward, 'scope' | 'positions'>,
+  wanted: (position: number) => boolean
+): readonly (NodeParameters | undefined)[] => positions.map((position) => (wanted(position) ? scope.parameters[position] : undefined))
+
+/** Those parameters whose gradients are complete once all tiles have added to them; of normalisations they come from sums. */
+export const summedByTiles = (backward: SegmentBackward): readonly ParameterTensor[] =>
+  parametersWhere(backward, (position) => backward.scope.graph.nodes[position]!.statistics === undefined).flatMap(learningTensors)
+
+/** A place for the sum of each parameter's gradient that has none across sections. */
+export const createParameterSums = (
+  { builder, parameters, parameterBytes }: ModelScope,
+  positions: readonly number[]
+): ReadonlyMap<ParameterTensor, Buffer> =>
+  new Map(
+    positions
+      .flatMap((position) => learningTensors(parameters[position]))
+      .map((tensor) => [
+        tensor,
+        tensor.gradient ?? builder.buffer({ kind: 'gradient', parameter: tensor.name }, tensor.elements * parameterBytes)
+      ])
+  )
+
+/** Before tiles add to them. */
+export const zeroParameterSums = (backward: SegmentBackward): void => {
+  if (backward.isTiled)
+    summedByTiles(backward)
+      .filter(({ gradient }) => gradient === undefined)
+      .forEach((tensor) => zeroBuffer(backward.scope, backward.sumOf(tensor)))
+}
+
+/** The whole gradient of an input of the segment, 'exchange' for the network's own; undefined where none is wanted. */
+export const inputGradientOf = ({ scope, code }: SegmentBackward, tensor: number): WholeTensor | 'exchange' | undefined => {
+  if (!scope.requiresGrad[tensor]!) return undefined
+  return tensor === 0 ? 'exchange' : code.boundaries.get(tensor)?.gradient
+}
+
+/** Whether no segment's backward before this one contributes to the gradient of an input. */
+export const isFirstToContribute = ({ scope, code }: SegmentBackward, tensor: number): boolean =>
+  scope.graph.readers[tensor]!.every((reader) => reader < code.segment.to)

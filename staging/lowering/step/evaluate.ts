@@ -1,0 +1,36 @@
+import { forEvaluation } from '../../graph/build-graph'
+import { elementsOf } from '../../graph/extents'
+import { allBetween } from '../segment/bind'
+import type { ModelScope } from '../scope/scope'
+import { exchanged, type Builder } from '../ir/builder'
+import { layoutEvaluationIo, exportsLoss } from '../scope/step-io'
+import { createMoments } from '../ops/moment-addresses'
+import { emitForward } from '../segment/forward'
+import type { SegmentCode } from '../segment/segment-code'
+import { createPasses } from '../tile/pass'
+
+/**
+ * Forward alone through a step's segments, in tensors of its own: nothing is kept, dropout is off, batches are normalised by running
+ * statistics, and the loss's input is handed out, of pixels the best class, beside their loss where there is a target for them.
+ */
+export const emitEvaluation = (training: ModelScope, builder: Builder, codes: readonly SegmentCode[]): void => {
+  const stepIo = layoutEvaluationIo(training).offsets
+  const graph = forEvaluation(training.graph)
+  const scope: ModelScope = { ...training, builder, stepIo, graph, moments: createMoments({ graph, builder }) }
+  const loss = graph.nodes[graph.nodes.length - 1]!
+  const between = allBetween(
+    scope,
+    codes.map(({ segment }) => segment)
+  )
+  if (exportsLoss(training)) builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(stepIo.loss) })
+  // Tiles add their scores.
+  if (loss.op !== 'pixelCrossEntropy')
+    builder.launch<'zero'>(
+      { kind: 'zero', bytes: elementsOf(loss.input) * scope.parameterBytes },
+      { destination: exchanged(stepIo.scores) }
+    )
+  codes.forEach((code) => {
+    const passIn = createPasses(scope, code.segment)
+    emitForward(scope, { ...code, ...between, passIn }, passIn('evaluate'))
+  })
+}

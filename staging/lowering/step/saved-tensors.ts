@@ -1,0 +1,82 @@
+import { tensorText, type BufferIdentity, type NodeBuffer } from '../ir/buffer-identity'
+import { kernelTable } from '../../kernels/kernels'
+import type { Buffer, Pool, UnplacedInstruction } from '../ir/builder'
+
+/** A step's code with the positions at which its timepoints begin (see SwapInterval in plan.ts). */
+export interface StepCode {
+  readonly code: readonly UnplacedInstruction[]
+  /** Of the graph; there are twice as many timepoints. */
+  readonly nodes: number
+  readonly timepoints: ReadonlyMap<number, number>
+}
+
+/** Position of the first instruction of a timepoint, or of the next one that comes: what a tiled segment runs has one timepoint in all. */
+export const positionOf = ({ code, timepoints }: StepCode, timepoint: number): number => {
+  let [found, position] = [Infinity, code.length]
+  for (const [at, start] of timepoints) if (at >= timepoint && at < found) [found, position] = [at, start]
+  return position
+}
+
+/** A tensor that backward reads and forward made; positions in the step's code. */
+export interface SavedTensor {
+  /** As plans name it. */
+  readonly name: string
+  readonly identity: NodeBuffer
+  readonly buffer: Buffer
+  /** First and last instruction that touches it. */
+  readonly from: number
+  readonly to: number
+  /** The last that writes it, and that uses it at all, in forward; the first that uses it in backward. */
+  readonly written: number
+  readonly forward: number
+  readonly backward: number
+  /** All that use it in backward. */
+  readonly reads: readonly number[]
+}
+
+interface Uses {
+  readonly buffer: Buffer
+  readonly at: number[]
+  written: number
+}
+
+const usesOf = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'kernels'>): readonly Uses[] => {
+  const known = new Map<number, Uses>()
+  const walk = (list: readonly UnplacedInstruction[], position: number | undefined): void =>
+    list.forEach((one, index) => {
+      const at = position ?? index
+      if (one.kind === 'loop') return walk(one.body, at)
+      const use = (buffer: Buffer, writes: boolean): void => {
+        const uses = known.get(buffer.id) ?? { buffer, at: [], written: -1 }
+        known.set(buffer.id, uses)
+        uses.at.push(at)
+        if (writes) uses.written = at
+      }
+      if (one.kind === 'copy') return use(one.device.buffer, one.engine === 'to-device')
+      if (one.kind !== 'launch') return
+      const operands = Object.values(kernelTable[kernels[one.kernel]!.kind].operands)
+      one.operands.forEach((operand, place) => {
+        if (operand.space === 'arena') use(operand.buffer, operands[place] !== 'read')
+      })
+    })
+  walk(code, undefined)
+  return [...known.values()]
+}
+
+/** What a residence can name (see SwapInterval in plan.ts); statistics and copies of parts stay on the device. */
+const savedKinds: readonly BufferIdentity['kind'][] = ['output', 'indices', 'input']
+
+const isSwappable = (identity: BufferIdentity): identity is NodeBuffer =>
+  savedKinds.includes(identity.kind) && 'node' in identity && (identity.form === 'tile' || identity.form === 'whole')
+
+/** What a step keeps from forward to backward, in the order in which it is made: all that may wait on the host between. */
+export const savedTensors = (step: StepCode, pool: Pick<Pool, 'kernels'>): readonly SavedTensor[] => {
+  const turn = positionOf(step, step.nodes)
+  return usesOf(step.code, pool).flatMap(({ buffer, at, written }): readonly SavedTensor[] => {
+    const reads = [...new Set(at.filter((position) => position >= turn))]
+    const [forward, backward] = [at.findLast((position) => position < turn), reads[0]]
+    const { identity } = buffer
+    if (!isSwappable(identity) || forward === undefined || backward === undefined || written >= turn) return []
+    return [{ name: tensorText(identity), identity, buffer, from: at[0]!, to: at.at(-1)!, written, forward, backward, reads }]
+  })
+}

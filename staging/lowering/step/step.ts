@@ -1,0 +1,104 @@
+import { elementsOf } from '../../graph/extents'
+import { updatesLater } from '../../graph/objective'
+import type { SwapSchedule, Segment } from '../../plans/plan'
+import type { Exchanged } from '../../program/program'
+import { segmentTiling } from '../../graph/tiling'
+import { allBetween, bindSegment, rematerialize } from '../segment/bind'
+import type { ModelScope } from '../scope/scope'
+import type { ParameterTensor } from '../scope/parameter-tensor'
+import { at, createBuilder, exchanged, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
+import { emitEvaluation } from './evaluate'
+import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
+import type { StepCode } from './saved-tensors'
+import { createModelScope, type Lowering } from '../segment/create-scope'
+import { learningTensors, reorderParameter, updateParameter } from '../scope/parameters'
+import { createPersistentTensors, statesOf, type PersistentTensor } from '../scope/persistent-tensors'
+import { emitBackward } from '../segment/backward'
+import { emitForward } from '../segment/forward'
+import { forwardPass, type SegmentCode } from '../segment/segment-code'
+import { withSwaps } from './swap'
+import { emitUpdate, updateExchange } from './update'
+
+/** A section before placement. */
+export interface UnplacedSection {
+  readonly name: 'step' | 'update' | 'evaluate'
+  readonly code: readonly UnplacedInstruction[]
+  readonly exchange: { readonly bytes: number; readonly entries: readonly Exchanged[] }
+}
+
+/** The segments of a step, with what stands between them. */
+export interface Bound {
+  readonly segments: readonly SegmentCode[]
+  /** Runs segments forward once more, for the backward of the one that follows them. */
+  readonly rematerialize: (codes: readonly SegmentCode[], before: SegmentCode) => void
+}
+
+/** Segments with their tiles and the boundaries between them. */
+export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): Bound => {
+  const between = allBetween(scope, segments)
+  const bound = segments.map((segment) => {
+    const tiling = segmentTiling(scope.graph, segment, segment.grid)
+    if (tiling === undefined) throw new Error(`segment ${segment.from}..${segment.to} has a tile that sees only padding`)
+    return bindSegment(scope, segment, tiling, between)
+  })
+  return { segments: bound, rematerialize: (codes, before) => rematerialize(scope, codes, before, between) }
+}
+
+/** Forward through the segments, then backward; the last segment does both at once, for nothing stands between. */
+const emitStep = (scope: ModelScope, { segments, rematerialize }: Bound, residents: readonly PersistentTensor[]): StepCode => {
+  const { builder, objective, stepIo, graph, parameterBytes } = scope
+  const stateOf = statesOf(residents)
+  const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
+    if (objective.kind === 'gradients')
+      return reorderParameter(builder, parameter, [at(gradient), parameter.layout], [exchanged(stepIo.gradient(parameter.name)), 'plain'])
+    if (objective.kind === 'train' && parameter.gradient === undefined)
+      updateParameter(builder, objective.optimizer, parameter, gradient, stateOf(parameter))
+  }
+  builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(stepIo.loss) })
+  if (scope.requiresGrad[0]!)
+    builder.launch<'zero'>(
+      { kind: 'zero', bytes: elementsOf(graph.input) * parameterBytes },
+      { destination: exchanged(stepIo.inputGradient) }
+    )
+  const kept = segments.slice(0, -1).map((code) => emitForward(scope, code, forwardPass(code)))
+  for (const [index, code] of [...segments.entries()].reverse()) {
+    const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.repeats !== true)
+    if (code.segment.repeats !== true) rematerialize(segments.slice(first, index), code)
+    emitBackward(scope, code, kept[index], finish)
+  }
+  return { code: builder.code(), nodes: graph.nodes.length, timepoints: builder.timepoints() }
+}
+
+/** The sections that compute: the step, and what else the objective asks for. */
+export const emitSections = (
+  scope: ModelScope,
+  pool: Pool,
+  bound: Bound,
+  residents: readonly PersistentTensor[],
+  residence: SwapSchedule
+): readonly UnplacedSection[] => {
+  const { objective } = scope
+  const evaluation = (name: 'step' | 'evaluate'): UnplacedSection => {
+    const evaluate = createBuilder(pool)
+    emitEvaluation(scope, evaluate, bound.segments)
+    return { name, code: evaluate.code(), exchange: layoutEvaluationIo(scope) }
+  }
+  if (objective.kind === 'evaluate') return [evaluation('step')]
+  const step = emitStep(scope, bound, residents)
+  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: layoutStepIo(scope) }]
+  if (objective.kind !== 'train') return sections
+  if (updatesLater(objective)) {
+    const update = createBuilder(pool)
+    emitUpdate(update, objective, scope.parameters.flatMap(learningTensors), statesOf(residents))
+    sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
+  }
+  return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
+}
+
+/** The step without transfers, and what is in the arena beside what its code makes. */
+export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
+  const pool = createPool()
+  const scope = createModelScope(lowering, pool)
+  const residents = createPersistentTensors(scope)
+  return { pool, residents, step: emitStep(scope, bindSegments(scope, segments), residents) }
+}

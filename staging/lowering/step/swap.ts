@@ -1,0 +1,139 @@
+import type { SwapSchedule } from '../../plans/plan'
+import type { Engine } from '../../program/program'
+import { at, type Buffer, type Pool, type UnplacedOperand, type UnplacedInstruction } from '../ir/builder'
+import { savedTensors, positionOf, type SavedTensor, type StepCode } from './saved-tensors'
+
+/** Why a tensor cannot wait on the host as decided; `momentText` says a timepoint in words. */
+export const validateSwapIntervals = (
+  step: StepCode,
+  pool: Pick<Pool, 'kernels'>,
+  residence: SwapSchedule,
+  momentText: (timepoint: number) => string
+): string | undefined => {
+  const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
+  /** Where each tensor is read first after its last interval. */
+  const back = new Map<string, number>()
+  for (const { tensor, swapOut, freed, swapIn } of residence) {
+    const found = kept.get(tensor)
+    if (found === undefined) return `residence: no ${tensor} is kept from forward to backward`
+    const [out, free, into] = [swapOut, freed, swapIn].map((timepoint) => positionOf(step, timepoint))
+    const before = back.get(tensor)
+    const used = before ?? found.forward
+    if (before !== undefined && out !== free)
+      return `residence: ${tensor} is listed again, so that the host has it; its swapOut must be its freed`
+    if (before === undefined && out! <= found.written)
+      return `residence: ${tensor} is not there yet before ${momentText(swapOut)}; it must be swapped out later`
+    if (free! <= used) return `residence: ${tensor} is still read from ${momentText(freed)} on; it must be freed later`
+    if (free! < out!) return `residence: ${tensor} is freed before it is swapped out`
+    if (into! < free!) return `residence: ${tensor} is swapped in before it is freed`
+    if (found.reads.some((read) => free! <= read && read < into!))
+      return `residence: ${tensor} is read before ${momentText(swapIn)}; it must be swapped in earlier`
+    const next = found.reads.find((read) => read >= into!)
+    if (next === undefined) return `residence: nothing reads ${tensor} from ${momentText(swapIn)} on; leave this stay out`
+    back.set(tensor, next)
+  }
+  return undefined
+}
+
+/** A stay on the host in the step's code: each transfer begins, and each wait stands, right before its position. */
+interface PlacedInterval {
+  readonly tensor: SavedTensor
+  readonly swapOut: number
+  readonly freed: number
+  readonly swapIn: number
+  /** Where it is read first after that. */
+  readonly wanted: number
+  readonly host: Buffer
+  /** What comes back. */
+  readonly again: Buffer
+  /** Absent where the host has it from the interval before. */
+  readonly left: number | undefined
+  readonly arrived: number
+}
+
+/** What stands before the instruction at `position`. */
+const insertedAt = (position: number, intervals: readonly PlacedInterval[], freshEvent: () => number): readonly UnplacedInstruction[] => {
+  /** Copies that begin once computing has come here. */
+  const started = (
+    engine: Exclude<Engine, 'compute'>,
+    starting: readonly PlacedInterval[],
+    ends: (interval: PlacedInterval) => { readonly device: Buffer; readonly event: number }
+  ): readonly UnplacedInstruction[] => {
+    if (starting.length === 0) return []
+    const here = freshEvent()
+    const copies = starting.flatMap((interval): readonly UnplacedInstruction[] => {
+      const { device, event } = ends(interval)
+      const { bytes } = device
+      return [
+        {
+          kind: 'copy',
+          engine,
+          rows: 1,
+          rowBytes: bytes,
+          deviceRowStride: bytes,
+          hostRowStride: bytes,
+          device: at(device),
+          host: at(interval.host)
+        },
+        { kind: 'record', engine, event }
+      ]
+    })
+    return [{ kind: 'record', engine: 'compute', event: here }, { kind: 'wait', engine, event: here }, ...copies]
+  }
+  const moved = intervals.filter(({ left }) => left !== undefined)
+  const leaving = moved.filter(({ swapOut }) => swapOut === position)
+  const freed = moved.filter((interval) => interval.freed === position)
+  const entering = intervals.filter(({ swapIn }) => swapIn === position).sort((a, b) => a.wanted - b.wanted)
+  const wanted = intervals.filter((interval) => interval.wanted === position)
+  return [
+    ...started('to-host', leaving, ({ tensor, left }) => ({ device: tensor.buffer, event: left! })),
+    ...freed.map(({ tensor, left }) => ({ kind: 'wait', engine: 'compute', event: left!, device: tensor.buffer }) as const),
+    // After what is freed here: its place may be theirs.
+    ...started('to-device', entering, ({ again, arrived }) => ({ device: again, event: arrived })),
+    ...wanted.map(({ host, arrived }) => ({ kind: 'wait', engine: 'compute', event: arrived, host }) as const)
+  ]
+}
+
+/** The step with the transfers of a residence that has no mistake. What comes back has a buffer of its own (see ProgramBuffer). */
+export const withSwaps = (step: StepCode, pool: Pool, residence: SwapSchedule): readonly UnplacedInstruction[] => {
+  if (residence.length === 0) return step.code
+  const kept = new Map(savedTensors(step, pool).map((tensor) => [tensor.name, tensor]))
+  const hosts = new Map<string, Buffer>()
+  const intervals = residence.map(({ tensor: name, ...timepoints }): PlacedInterval => {
+    const tensor = kept.get(name)!
+    const copyOf = (form: 'swapped-out' | 'swapped-in'): Buffer => ({
+      ...tensor.buffer,
+      id: pool.freshBuffer(),
+      identity: { ...tensor.identity, form }
+    })
+    const [swapOut, freed, swapIn] = [timepoints.swapOut, timepoints.freed, timepoints.swapIn].map((timepoint) =>
+      positionOf(step, timepoint)
+    )
+    const before = hosts.get(name)
+    const host = before ?? copyOf('swapped-out')
+    hosts.set(name, host)
+    return {
+      tensor,
+      swapOut: swapOut!,
+      freed: freed!,
+      swapIn: swapIn!,
+      wanted: tensor.reads.find((read) => read >= swapIn!)!,
+      host,
+      again: copyOf('swapped-in'),
+      left: before === undefined ? pool.freshEvent() : undefined,
+      arrived: pool.freshEvent()
+    }
+  })
+  const returns = new Map<number, readonly PlacedInterval[]>()
+  for (const interval of intervals) returns.set(interval.tensor.buffer.id, [...(returns.get(interval.tensor.buffer.id) ?? []), interval])
+  const renamed = (one: UnplacedInstruction, position: number): UnplacedInstruction => {
+    if (one.kind === 'loop') return { ...one, body: one.body.map((inner) => renamed(inner, position)) }
+    const operand = <V extends UnplacedOperand>(each: V): V => {
+      const back = each.space === 'arena' ? returns.get(each.buffer.id)?.findLast(({ wanted }) => position >= wanted) : undefined
+      return back === undefined ? each : { ...each, buffer: back.again }
+    }
+    if (one.kind === 'copy') return { ...one, device: operand(one.device) }
+    return one.kind === 'launch' ? { ...one, operands: one.operands.map(operand) } : one
+  }
+  return step.code.flatMap((one, position) => [...insertedAt(position, intervals, pool.freshEvent), renamed(one, position)])
+}

@@ -1,0 +1,31 @@
+import { parameterType, type Exchanged, type Section } from '../../program/program'
+import type { ModelScope } from '../scope/scope'
+import { at, createBuilder, exchanged, type Builder, type Pool } from '../ir/builder'
+import { reorderParameter } from '../scope/parameters'
+import type { PersistentTensor } from '../scope/persistent-tensors'
+import { resolve, type Placed } from '../placement/resolve'
+
+/** Weights and optimizer state between the arena and plain tensors, one after the other in the exchange buffer. */
+export const transferSection = (
+  { parameterBytes, device }: ModelScope,
+  pool: Pool,
+  residents: readonly PersistentTensor[],
+  placed: Placed,
+  direction: 'restore' | 'save'
+): Section => {
+  const builder: Builder = createBuilder(pool)
+  const entries: Exchanged[] = []
+  let offset = 0
+  for (const { name, role, parameter, buffer } of residents) {
+    if (role === 'gradient') {
+      if (direction === 'restore') builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
+      continue
+    }
+    const [inside, outside] = [[at(buffer), parameter.layout] as const, [exchanged(offset), 'plain'] as const]
+    if (direction === 'restore') reorderParameter(builder, parameter, outside, inside)
+    else reorderParameter(builder, parameter, inside, outside)
+    entries.push({ name, type: parameterType(device.precision), shape: parameter.shape, offset })
+    offset += parameter.shape.reduce((product, extent) => product * extent, parameterBytes)
+  }
+  return { code: resolve(builder.code(), placed), exchangeBytes: offset, exchanged: entries }
+}

@@ -1,0 +1,47 @@
+import { tileIdentity } from '../ir/buffer-identity'
+import type { Node } from '../../graph/graph'
+import type { Segment } from '../../plans/plan'
+import { at } from '../ir/builder'
+import type { TileTensor } from '../ir/tile-tensor'
+import { runForward, loweringOf } from '../ops'
+import { castTile, zeroTile } from '../scope/copies'
+import type { Step } from '../scope/op-step'
+import { sliceOf, tensorBytes } from '../scope/regions'
+import { isMixedPrecision, type ModelScope, type TileScope } from '../scope/scope'
+import type { Pass } from './bound-segment'
+
+/** Whether an op adds to its output, which is zeroed first. */
+export const accumulates = (node: Node): boolean => loweringOf(node).accumulates?.(node.args as never) === true
+
+/** Whether an op's output is complete only when all tiles of a segment have added to it. */
+export const isSummedByTiles = (node: Node, { grid }: Segment): boolean => (grid.H > 1 || grid.W > 1) && reducesPixels(node)
+
+/** Whether the tiles of an image make an op's output together. */
+export const reducesPixels = ({ access }: Node): boolean => access.H.kind === 'reduce'
+
+/** Where an op adds to its output in the parameters' type. */
+export const sumTensor = (
+  { builder, parameterBytes }: Pick<ModelScope, 'builder' | 'parameterBytes'>,
+  name: string,
+  extents: TileTensor['extents']
+): TileTensor => ({
+  address: at(builder.buffer(tileIdentity('sums', name), tensorBytes('plain', extents, parameterBytes))),
+  extents,
+  layout: 'plain'
+})
+
+/** Runs an op that adds to its output: what tiles add to together was zeroed before them, and is cast after them. */
+export const accumulate = (scope: TileScope, step: Step, pass: Pass): void => {
+  const { builder, activationBytes, parameterBytes } = scope
+  const { node, destination, destinationRegion, position } = step
+  const together = scope.sums.get(position + 1)
+  if (together !== undefined) return runForward(scope, { ...step, destination: sliceOf(together, destinationRegion, parameterBytes)! })
+  if (!isMixedPrecision(scope)) {
+    if (!pass.writes(position + 1)) zeroTile(builder, destination, activationBytes)
+    return runForward(scope, step)
+  }
+  const sum = sumTensor(scope, node.name, destination.extents)
+  zeroTile(builder, sum, parameterBytes)
+  runForward(scope, { ...step, destination: sum })
+  castTile(builder, sum, destination)
+}

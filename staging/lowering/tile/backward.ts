@@ -1,0 +1,75 @@
+import { tileCount } from '../../plans/plan'
+import type { TileTensor } from '../ir/tile-tensor'
+import { loweringOf, runBackward } from '../ops'
+import type { Step } from '../scope/op-step'
+import type { BackwardTile, BoundGradients } from './bound-gradients'
+import { flushRows } from './host-gradients'
+import { contribute, createInputGradient, inGradientLayout, readRegion } from './input-gradients'
+import { outputGradient } from './output-gradient'
+import { parameterTargets } from './parameter-gradients'
+import { emitReduction } from './reduction-backward'
+import type { TilePass } from './tile-pass'
+
+/** The gradient of each input is that of the output. */
+const passGradientOn = (tile: BackwardTile, step: Step, destination: TileTensor): void => {
+  // The first operand may take the tile itself, so it comes last.
+  for (const [operand, tensor] of [...step.node.inputs.entries()].reverse())
+    if (tile.scope.requiresGrad[tensor]!)
+      contribute(tile, tensor, readRegion(tile, step, tensor), inGradientLayout(tile, step, operand, destination), operand === 0)
+}
+
+/** The gradients of a step's inputs and parameters, made by the op's own backward. */
+const differentiate = (tile: BackwardTile, step: Step, destination: TileTensor | undefined): void => {
+  const { scope, gradients, targetOf } = tile
+  const { node, parameters } = step
+  const sources = node.inputs.map((tensor, operand) =>
+    scope.requiresGrad[tensor]! ? createInputGradient(tile, step, operand, destination) : undefined
+  )
+  const [weight, bias] = [targetOf(parameters, 'weight'), targetOf(parameters, 'bias')]
+  runBackward(scope, step, {
+    destination,
+    sources,
+    source: sources[0],
+    weight: weight.address,
+    bias: bias.address,
+    backwardWeights: () => gradients.backwardWeights(parameters!.weight!)
+  })
+  weight.add()
+  bias.add()
+  if (parameters !== undefined) gradients.done(parameters)
+  sources.forEach((source, operand) => {
+    const tensor = node.inputs[operand]!
+    if (source !== undefined) contribute(tile, tensor, readRegion(tile, step, tensor), source, true)
+  })
+}
+
+const emitStepBackward = (tile: BackwardTile, step: Step): void => {
+  const destination = outputGradient(tile, step.position + 1)
+  const { backward } = loweringOf(step.node)
+  if (backward === 'reduction') return emitReduction(tile, step, destination!)
+  if (step.fusedIntoPrevious || backward === 'identity') return passGradientOn(tile, step, destination!)
+  differentiate(tile, step, destination)
+}
+
+/** Gradients of one tile: ordinary backward of a small network, seeded with the owned parts of the outputs' gradients. */
+export const emitTileBackward = (
+  { scope, bound, body }: Omit<TilePass, 'pass'>,
+  steps: readonly Step[],
+  gradients: BoundGradients
+): void => {
+  const { builder, graph, requiresGrad } = scope
+  const tile: BackwardTile = {
+    ...{ scope, bound, body, gradients },
+    targetOf: parameterTargets(scope, gradients),
+    received: new Map(),
+    waiting: new Map(),
+    given: new Set()
+  }
+  for (const step of [...steps].reverse()) {
+    if (!requiresGrad[step.position + 1]!) continue
+    if (tileCount(bound.segment.grid) === 1) builder.timepoint(2 * graph.nodes.length - 1 - step.position)
+    emitStepBackward(tile, step)
+  }
+  for (const one of gradients.hostGradients)
+    flushRows(scope, one, body, one.position === undefined ? tile.received.get(one.tensor)! : tile.waiting.get(one.position)!)
+}

@@ -1,0 +1,72 @@
+import type { Segment } from '../../plans/plan'
+import type { Ends } from '../../graph/tiling'
+import type { ModelScope } from '../scope/scope'
+import type { UnplacedOperand } from '../ir/builder'
+import type { WholeTensor } from '../ir/tile-tensor'
+
+/** A tensor between two segments, and its gradient unless nothing before it learns. */
+export interface Boundary {
+  readonly tensor: WholeTensor
+  readonly gradient: WholeTensor | undefined
+}
+
+/** A segment with the whole tensors at its ends, by tensor; the network's input and a loss have none. */
+export interface BoundSegment {
+  readonly segment: Segment
+  readonly ends: Ends
+  readonly boundaries: ReadonlyMap<number, Boundary>
+  /** Those of them that are on the host instead. */
+  readonly hostTensors: ReadonlyMap<number, HostTensor>
+  /** A pass over it, in any mode but that of making outputs once more, which depends on what is wanted of them. */
+  readonly passIn: (mode: Exclude<ForwardMode, 'rematerialize'>) => Pass
+}
+
+/** The gradient of a normalisation's input where it waits for all of that of its output: it is made where it seeds (DESIGN §3). */
+export interface PendingGradient {
+  readonly position: number
+  /** On the host; the gradient of the tensor itself where nothing else reads that. */
+  readonly dy: WholeTensor
+  readonly sums: UnplacedOperand
+  readonly slope: number
+  readonly scope: Pick<ModelScope, 'parameters' | 'moments'>
+  /** Updates the normalisation's parameters, which this still reads. */
+  readonly finish: () => void
+}
+
+/** A tensor between segments that is on the host, as is its gradient: tiles take and bring bands of rows. */
+export interface HostTensor {
+  tensor: WholeTensor
+  readonly gradient: WholeTensor | undefined
+  /** Takes a new place for the tensor, which is made once more. */
+  readonly reopen: () => void
+  /** What backward has come across so far. */
+  readonly pending: PendingGradient[]
+  /** Whether a segment's backward has written to the gradient. */
+  isWritten: boolean
+}
+
+/**
+ * `discard` computes the segment's output and keeps nothing; `keep` keeps what backward reads; `recompute` keeps it and writes no
+ * output; `rematerialize` computes outputs once more and keeps nothing; `evaluate` keeps nothing and hands out the loss's input in place of the loss.
+ */
+export type ForwardMode = 'discard' | 'keep' | 'recompute' | 'rematerialize' | 'evaluate'
+
+/** What each op of a segment does in a pass over it, whatever the tile. Positions are those of nodes in the graph. */
+export interface Pass {
+  readonly mode: ForwardMode
+  readonly runs: (position: number) => boolean
+  /** Whether the op's backward reads its input as this pass leaves it. */
+  readonly readsInput: (position: number) => boolean
+  /** Whether the pass reads a tensor at all. */
+  readonly isRead: (tensor: number) => boolean
+  /** Whether a tensor is written to where it lies between segments. */
+  readonly writes: (tensor: number) => boolean
+  /** The op that may overwrite a tensor with its own output. */
+  readonly inPlaceConsumerOf: (tensor: number) => number | undefined
+  /** Whether a rectifier is applied by the op before it. */
+  readonly fuses: (position: number) => boolean
+  /** Whether it is one of which a normalisation before it does all the work, forward and backward. */
+  readonly isFusedIntoPrevious: (position: number) => boolean
+  /** What the op multiplies negative results by, for the rectifier after it; 1 where there is none. */
+  readonly negativeSlopeOf: (position: number) => number
+}

@@ -1,0 +1,26 @@
+import { runForward } from '../ops'
+import type { Step } from '../scope/op-step'
+import { inExchange } from '../scope/regions'
+import type { TileScope } from '../scope/scope'
+import { exportsLoss } from '../scope/step-io'
+
+/** Hands out the best class of each of a tile's pixels, and adds their loss where there is a target. */
+const exportClasses = (scope: TileScope, step: Step): void => {
+  const { node, source, sourceRegion } = step
+  const [images, channels, fullHeight, fullWidth] = node.input
+  const { fields, address } = inExchange(source, [images, 1, fullHeight, fullWidth], sourceRegion, scope.stepIo.classes, 1)
+  const { batch, height, width, layout } = fields
+  scope.builder.launch<'classesOfPixels'>(
+    { kind: 'classesOfPixels', batch, channels, height, width, layout, fullHeight, fullWidth },
+    { source: source.address, classes: address }
+  )
+  if (exportsLoss(scope)) runForward(scope, step)
+}
+
+/** In place of a loss, in an evaluation: hands out what it reads, of pixels the best class. */
+export const exportPrediction = (scope: TileScope, step: Step): void => {
+  const { node, source, sourceRegion } = step
+  if (node.op === 'pixelCrossEntropy') return exportClasses(scope, step)
+  const { fields, address } = inExchange(source, node.input, sourceRegion, scope.stepIo.scores, scope.parameterBytes)
+  scope.builder.launch<'scatterAdd'>({ kind: 'scatterAdd', ...fields }, { source: source.address, destination: address })
+}

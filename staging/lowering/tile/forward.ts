@@ -1,0 +1,88 @@
+import { tileIdentity } from '../ir/buffer-identity'
+import { windowOf } from '../../../dsl'
+import { isLoss, type Node } from '../../graph/graph'
+import type { Kernel } from '../../kernels/kernels'
+import { layoutCode } from '../../kernels/layout'
+import { tileCount } from '../../plans/plan'
+import { at, none, type UnplacedOperand } from '../ir/builder'
+import { runForward } from '../ops'
+import { windowFields, type Step } from '../scope/op-step'
+import { readRegionOf, regionExtents, regionOf } from '../scope/regions'
+import type { TileScope } from '../scope/scope'
+import { accumulate, accumulates, isSummedByTiles } from './accumulate'
+import { exportPrediction } from './export-prediction'
+import { operandTiles, storeOutput, type ForwardTile } from './forward-tile'
+import { gatherMoments } from './moments'
+import { createOutputBuffers } from './output-buffers'
+import type { TilePass } from './tile-pass'
+
+/** A place for which input wins each window of a max pool. */
+const createIndices = (
+  { builder, device }: TileScope,
+  node: Node,
+  step: Pick<Step, 'source' | 'destination' | 'rows' | 'columns'>
+): UnplacedOperand => {
+  if (node.op !== 'maxPool2d') return none
+  const kernel: Kernel = { kind: 'maxPoolForward', layout: layoutCode(step.source.layout), ...windowFields(windowOf(node.args), step) }
+  return at(builder.buffer(tileIdentity('indices', node.name), device.winnersBytes(kernel)))
+}
+
+/** The op at a position, its operands fetched and its output given a place. */
+const createStep = (tile: ForwardTile, position: number): Step => {
+  const { scope, bound, body, pass, outputBuffers } = tile
+  const [node, tensor, index] = [scope.graph.nodes[position]!, position + 1, position - bound.segment.from]
+  const destinationRegion = regionOf(body, tensor)
+  const sources = operandTiles(tile, position)
+  const made = {
+    node,
+    position,
+    sources,
+    source: sources[0]!,
+    destination: pass.fuses(position)
+      ? sources[0]!
+      : { address: outputBuffers.get(tensor)!, extents: regionExtents(destinationRegion, node.output[1]), layout: scope.layouts[tensor]! },
+    rows: body.runs[1].readings[index]!,
+    columns: body.runs[2].readings[index]!,
+    sourceRegion: readRegionOf(body, index, node.inputs[0]!),
+    destinationRegion,
+    parameters: scope.parameters[position]
+  }
+  return {
+    ...made,
+    indices: createIndices(scope, node, made),
+    slope: pass.negativeSlopeOf(position),
+    fusedIntoPrevious: pass.isFusedIntoPrevious(position)
+  }
+}
+
+/** Emits one op, and what is to be done with its output. */
+const runStep = (tile: ForwardTile, step: Step): void => {
+  const { scope, bound, pass } = tile
+  const { node, position, destination } = step
+  const tensor = position + 1
+  if (pass.mode === 'evaluate' && isLoss(node.op)) return exportPrediction(scope, step)
+  if (!pass.fuses(position)) {
+    if (accumulates(node)) accumulate(scope, step, pass)
+    else runForward(scope, step)
+  }
+  if (!isSummedByTiles(node, bound.segment)) gatherMoments(tile, tensor, destination)
+  if (pass.writes(tensor)) storeOutput(tile, tensor, destination)
+}
+
+/**
+ * Runs one tile forward. Returns each op's step, for backward. An op works in place where nothing that backward reads, and nothing outside
+ * the tile, would be overwritten.
+ */
+export const emitTileForward = (tilePass: TilePass): readonly Step[] => {
+  const { scope, bound, pass } = tilePass
+  const { from, to, grid } = bound.segment
+  const tile: ForwardTile = { ...tilePass, outputBuffers: createOutputBuffers(tilePass), tiles: new Map() }
+  return scope.graph.nodes.slice(from, to).map((_, index) => {
+    const position = from + index
+    if (tileCount(grid) === 1) scope.builder.timepoint(position)
+    const step = createStep(tile, position)
+    tile.tiles.set(position + 1, step.destination)
+    if (pass.runs(position)) runStep(tile, step)
+    return step
+  })
+}

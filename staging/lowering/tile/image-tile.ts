@@ -1,0 +1,44 @@
+import type { TileScope } from '../scope/scope'
+import { at } from '../ir/builder'
+import { inExchange, originOf, regionExtents, tileFields } from '../scope/regions'
+import type { Region, TileTensor } from '../ir/tile-tensor'
+
+/**
+ * A tile of the network's input: gathered from float values, or loaded from the images to where `allocate` says or, while the tile before it is computed,
+ * to its turn's place; left empty unless `wanted`.
+ */
+export const createImageTile = (
+  { builder, source, stepIo, parameterBytes, graph, layouts, slot }: TileScope,
+  region: Region,
+  allocate: () => TileTensor,
+  wanted: boolean
+): TileTensor => {
+  const place = slot?.places.get('images')
+  const tile: TileTensor =
+    place === undefined ? allocate() : { address: at(place), extents: regionExtents(region, graph.input[1]), layout: layouts[0]! }
+  if (!wanted) return tile
+  if (source.kind === 'float') {
+    const { fields, address } = inExchange(tile, graph.input, region, stepIo.input, parameterBytes)
+    builder.launch<'gather'>({ kind: 'gather', ...fields }, { source: address, destination: tile.address })
+    return tile
+  }
+  const constants = (values: readonly number[], fallback: number) => [0, 1, 2, 3].map((channel) => values[channel] ?? fallback)
+  const [mean0, mean1, mean2, mean3] = constants(source.mean, 0) as [number, number, number, number]
+  const [deviation0, deviation1, deviation2, deviation3] = constants(source.deviation, 1) as [number, number, number, number]
+  const full = { fullHeight: graph.input[2], fullWidth: graph.input[3] }
+  const kernel = {
+    ...({ kind: 'loadImage', mean0, mean1, mean2, mean3, deviation0, deviation1, deviation2, deviation3 } as const),
+    ...full,
+    ...tileFields(tile)
+  }
+  const operands = { destination: tile.address, ...originOf(region) }
+  if (slot === undefined || place === undefined) builder.launch<'loadImage'>(kernel, operands)
+  else {
+    const loaded = builder.freshEvent()
+    builder.wait('to-device', slot.computed)
+    builder.load(kernel, operands)
+    builder.record('to-device', loaded)
+    builder.wait('compute', loaded)
+  }
+  return tile
+}

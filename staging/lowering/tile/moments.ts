@@ -1,0 +1,106 @@
+import { tileIdentity } from '../ir/buffer-identity'
+import { gathersMoments, isWithinTile, type Normalisation } from '../../graph/statistics'
+import type { Segment } from '../../plans/plan'
+import type { Pass } from './bound-segment'
+import type { TilePass } from './tile-pass'
+import type { ModelScope } from '../scope/scope'
+import { at, type Buffer, type Builder, type UnplacedOperand } from '../ir/builder'
+import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, tensorBytes, tileFields, within } from '../scope/regions'
+import { copyPart } from '../scope/copies'
+import type { Region, TileTensor } from '../ir/tile-tensor'
+import { momentBytes, momentsAt, gathersMaxima } from '../ops/moment-addresses'
+
+const zero = (builder: Builder, { bytes }: Buffer, destination: UnplacedOperand): void =>
+  builder.launch<'zero'>({ kind: 'zero', bytes }, { destination })
+
+/** Positions of the ops that gather moments of a tensor that a span makes, or loads. */
+const gatheringFrom = ({ graph }: ModelScope, { from, to }: Segment): readonly number[] => {
+  const made = Array.from({ length: to - from }, (_, index) => from + 1 + index).flatMap((tensor) => graph.readers[tensor]!)
+  const loading = graph.readers[0]!.filter((position) => from <= position && position < to)
+  return [...loading, ...made].filter((position) => gathersMoments(graph.nodes[position]!)).sort((a, b) => a - b)
+}
+
+/** Positions of a span's ops that gather maxima. */
+const poolingIn = ({ graph }: ModelScope, { from, to }: Segment): readonly number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index).filter((position) => gathersMaxima(graph.nodes[position]!))
+
+/** Before the tiles of a pass: what they add to starts at zero. */
+export const zeroMoments = (scope: ModelScope, segment: Segment): void =>
+  [...gatheringFrom(scope, segment), ...poolingIn(scope, segment)].forEach((position) => {
+    const buffer = scope.moments.get(position)!
+    zero(scope.builder, buffer, at(buffer))
+  })
+
+/** The ops that gather moments of a tensor in this pass. Recomputation leaves moments as they are. */
+const gatheringOf = ({ graph }: ModelScope, { from, to }: Segment, { mode }: Pick<Pass, 'mode'>, tensor: number): readonly number[] =>
+  mode === 'recompute' || mode === 'rematerialize'
+    ? []
+    : graph.readers[tensor]!.filter((reader) => gathersMoments(graph.nodes[reader]!) && (tensor > 0 || (from <= reader && reader < to)))
+
+const addMoments = (scope: ModelScope, positions: readonly number[], source: TileTensor, region: Region): void => {
+  for (const position of positions) {
+    const node = scope.graph.nodes[position] as Normalisation
+    const { groups, perImage } = node.statistics
+    scope.builder.launch<'momentsForward'>(
+      { kind: 'momentsForward', groups, perImage, ...tileFields(source) },
+      { source: source.address, moments: momentsAt(scope, node, position, region) }
+    )
+  }
+}
+
+/** Adds what a tile owns of a tensor to the moments of all that normalise it. */
+export const gatherMoments = ({ scope, bound, body, pass }: TilePass, tensor: number, tile: TileTensor): void => {
+  const { builder, activationBytes } = scope
+  const wanted = gatheringOf(scope, bound.segment, pass, tensor)
+  if (wanted.length === 0) return
+  const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
+  let source = tile
+  if (!isSameRegion(region, owned)) {
+    const extents = regionExtents(owned, tile.extents[1])
+    const buffer = builder.buffer({ kind: 'owned-part' }, tensorBytes(tile.layout, extents, activationBytes))
+    source = { address: at(buffer), extents, layout: tile.layout }
+    copyPart(builder, { tensor: tile, region: within(region, owned) }, allOf(source), 0, activationBytes)
+  }
+  addMoments(scope, wanted, source, owned)
+}
+
+/** Adds a tensor to which all tiles of a pass have added to the moments of all that normalise it. */
+export const gatherMomentsOfSum = (scope: ModelScope, segment: Segment, pass: Pick<Pass, 'mode'>, tensor: number, sum: TileTensor): void =>
+  addMoments(scope, gatheringOf(scope, segment, pass, tensor), sum, allOf(sum).region)
+
+/** After the tiles of a pass that gathered moments: running statistics take them in, once a step. */
+export const updateRunning = (scope: ModelScope, segment: Segment): void =>
+  gatheringFrom(scope, segment).forEach((position) => {
+    const { builder, graph, moments, parameters } = scope
+    const { input, statistics } = graph.nodes[position]!
+    if (statistics?.momentum === undefined) return
+    const { mean, variance } = parameters[position]!
+    builder.launch<'updateRunning'>(
+      { kind: 'updateRunning', channels: input[1], momentum: statistics.momentum },
+      { moments: at(moments.get(position)!), mean: at(mean!.buffer), variance: at(variance!.buffer) }
+    )
+  })
+
+/** Before the tiles of a pass: moments of the running statistics of the frozen normalisations that it runs, by position. */
+export const frozenMoments = (
+  { builder, graph, parameters }: ModelScope,
+  { from, to }: Segment,
+  runs: (position: number) => boolean
+): ReadonlyMap<number, Buffer> =>
+  new Map(
+    graph.nodes.slice(from, to).flatMap((node, index) => {
+      const position = from + index
+      if (node.statistics === undefined || node.statistics.gathered || !runs(position)) return []
+      const moments = builder.buffer(tileIdentity('running-moments', node.name), node.input[1] * momentBytes)
+      const { mean, variance } = parameters[position]!
+      builder.launch<'momentsOfRunning'>(
+        { kind: 'momentsOfRunning', channels: node.input[1] },
+        { mean: at(mean!.buffer), variance: at(variance!.buffer), moments: at(moments) }
+      )
+      return [[position, moments] as const]
+    })
+  )
+
+/** Whether the gradient of a normalisation's input waits until that of its output is complete: its moments go beyond a tile. */
+export const isPending = ({ grid }: Segment, { statistics }: Normalisation): boolean =>
+  statistics.gathered && !isWithinTile(statistics, grid)

@@ -1,0 +1,27 @@
+import type { TileTensor } from '../ir/tile-tensor'
+import { copyPart, freshTile, zeroTile } from '../scope/copies'
+import { allOf, isSameRegion, ownedRegionOf, regionExtents, regionOf, within } from '../scope/regions'
+import type { BackwardTile } from './bound-gradients'
+import { seedFromHost } from './host-gradients'
+import { viewOfOutput } from './output-buffers'
+
+/** The gradient of a tensor in a tile: the owned part of what comes from behind the segment, added to what came from within. */
+export const outputGradient = ({ scope, bound, body, received }: BackwardTile, tensor: number): TileTensor | undefined => {
+  const { builder, activationBytes, graph } = scope
+  const fromWithin = received.get(tensor)
+  if (!bound.ends.outputs.includes(tensor)) return fromWithin
+  const [region, owned] = [regionOf(body, tensor), ownedRegionOf(body, tensor)]
+  const hostTensor = bound.hostTensors.get(tensor)
+  const whole = hostTensor === undefined ? bound.boundaries.get(tensor)?.gradient : hostTensor.gradient
+  if (whole === undefined) return fromWithin
+  const alone = fromWithin === undefined && isSameRegion(region, owned)
+  const part = hostTensor && seedFromHost(scope, hostTensor, owned)
+  if (part === undefined) builder.seed(whole.buffer)
+  const seed = alone ? (part ?? viewOfOutput(scope, graph.nodes[tensor - 1]!, whole, region)) : undefined
+  if (seed !== undefined) return seed
+  const tile = fromWithin ?? freshTile(scope, { kind: 'seed' }, regionExtents(region, whole.extents[1]), whole.layout)
+  if (fromWithin === undefined && !isSameRegion(region, owned)) zeroTile(builder, tile, activationBytes)
+  const source = part === undefined ? { tensor: whole, region: owned } : allOf(part)
+  copyPart(builder, source, { tensor: tile, region: within(region, owned) }, fromWithin === undefined ? 0 : 1, activationBytes)
+  return tile
+}

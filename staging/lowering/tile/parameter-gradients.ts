@@ -1,0 +1,32 @@
+import { microBatches } from '../../graph/objective'
+import { at, none, type UnplacedOperand } from '../ir/builder'
+import { copyElements } from '../scope/copies'
+import type { NodeParameters, ParameterTensor } from '../scope/parameter-tensor'
+import { learningTensors } from '../scope/parameters'
+import type { ModelScope } from '../scope/scope'
+import type { BoundGradients, ParameterTarget } from './bound-gradients'
+
+const nowhere: ParameterTarget = { address: none, add: () => undefined }
+
+/** Where a tile's gradients of parameters go: to their sums at once, or beside them first where something is there already. */
+export const parameterTargets = (
+  { builder, parameterBytes, objective }: Pick<ModelScope, 'builder' | 'parameterBytes' | 'objective'>,
+  { sumOf, partial }: Pick<BoundGradients, 'sumOf' | 'partial'>
+): ((parameters: NodeParameters | undefined, role: 'weight' | 'bias') => ParameterTarget) => {
+  const adds = partial || microBatches(objective) > 1
+  const ownBuffer = ({ name, elements }: ParameterTensor, role: 'local' | 'unwanted' = 'local'): UnplacedOperand =>
+    at(builder.buffer({ kind: partial ? 'tile-gradient' : 'micro-batch-gradient', parameter: name }, elements * parameterBytes, role))
+  return (parameters, role) => {
+    const parameter = parameters?.[role]
+    if (parameter === undefined) return nowhere
+    if (parameter.learning === undefined)
+      // Kernels give a bias its gradient beside that of its weight, wanted or not.
+      return role === 'weight' && learningTensors(parameters).length > 0
+        ? { ...nowhere, address: ownBuffer(parameter, 'unwanted') }
+        : nowhere
+    const sum = at(sumOf(parameter))
+    if (!adds) return { ...nowhere, address: sum }
+    const address = ownBuffer(parameter)
+    return { address, add: () => copyElements(builder, parameter.elements, address, sum, 1) }
+  }
+}

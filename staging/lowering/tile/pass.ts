@@ -1,0 +1,125 @@
+import { isLoss } from '../../graph/graph'
+import { crossesAfter } from '../../graph/tiling'
+import type { Span } from '../../plans/plan'
+import { loweringOf } from '../ops'
+import type { ModelScope } from '../scope/scope'
+import type { ForwardMode, Pass } from './bound-segment'
+
+/** Whether an op's backward reads its input: for the gradient of its input, or of a weight that learns. */
+const backwardReadsInput = ({ graph, parameters, requiresGrad }: ModelScope, position: number): boolean => {
+  const node = graph.nodes[position]!
+  const { input } = loweringOf(node).saves
+  const both = parameters[position]
+  if (input === 'for-weights') return both?.weight?.learning !== undefined || both?.bias?.learning !== undefined
+  return input === 'always' && (isLoss(node.op) || requiresGrad[position + 1] === true)
+}
+
+/** A pass that is being described: over a segment, in a mode, for outputs that are `wanted` where it rematerializes. */
+interface Described {
+  readonly scope: ModelScope
+  readonly span: Span
+  readonly mode: ForwardMode
+  readonly wanted: ReadonlySet<number>
+}
+
+const readersInside = ({ scope, span: { from, to } }: Described, tensor: number): readonly number[] =>
+  scope.graph.readers[tensor]!.filter((reader) => from <= reader && reader < to)
+
+const leaves = ({ scope, span: { from, to } }: Described, tensor: number): boolean => tensor > from && crossesAfter(scope.graph, tensor, to)
+
+/** Whether the op is a rectifier whose input nothing else reads, and that the op before can apply. */
+const rectifies = ({ scope: { graph }, span }: Described, position: number): boolean => {
+  const [tensor] = graph.nodes[position]!.inputs
+  const producer = tensor! - 1
+  return (
+    loweringOf(graph.nodes[position]!).slope !== undefined &&
+    producer >= span.from &&
+    loweringOf(graph.nodes[producer]!).fusesRectifier !== undefined &&
+    graph.readers[tensor!]!.length === 1
+  )
+}
+
+/** Whether the op before a rectifier does all of its work, forward and backward. */
+const isFusedIntoPrevious = (described: Described, position: number): boolean => {
+  const { nodes } = described.scope.graph
+  return rectifies(described, position) && loweringOf(nodes[nodes[position]!.inputs[0]! - 1]!).fusesRectifier === 'both'
+}
+
+const savesOutput = (described: Described, position: number): boolean =>
+  loweringOf(described.scope.graph.nodes[position]!).saves.output === true && !isFusedIntoPrevious(described, position)
+
+const writes = (described: Described, tensor: number): boolean =>
+  described.mode !== 'recompute' && leaves(described, tensor) && (described.mode !== 'rematerialize' || described.wanted.has(tensor))
+
+const isReadBackward = ({ scope, mode }: Described, position: number): boolean =>
+  mode !== 'rematerialize' && backwardReadsInput(scope, position)
+
+/** Positions of the ops that run: all whose outputs this pass, or backward after it, reads. */
+const runningPositions = (described: Described): ReadonlySet<number> => {
+  const { scope, span, mode } = described
+  const { nodes } = scope.graph
+  const running = new Set<number>()
+  for (let position = span.to - 1; position >= span.from; position--) {
+    const { saves } = loweringOf(nodes[position]!)
+    const saved = scope.requiresGrad[position + 1]! && (savesOutput(described, position) || saves.indices === true)
+    const isWanted =
+      mode === 'rematerialize' ? writes(described, position + 1) : mode !== 'recompute' || saved || isLoss(nodes[position]!.op)
+    const isRead = (reader: number): boolean => running.has(reader) || isReadBackward(described, reader)
+    if (isWanted || readersInside(described, position + 1).some(isRead)) running.add(position)
+  }
+  return running
+}
+
+const inPlaceConsumerOf = (described: Described, tensor: number): number | undefined => {
+  const { scope, span, mode } = described
+  const consumers = readersInside(described, tensor)
+  const consumer = consumers[0]
+  if (consumers.length !== 1 || consumer === undefined || leaves(described, tensor)) return undefined
+  const node = scope.graph.nodes[consumer]!
+  const keeps = mode === 'keep' || mode === 'recompute'
+  const isKept = keeps && tensor > span.from && scope.requiresGrad[tensor]! && savesOutput(described, tensor - 1)
+  return loweringOf(node).inPlace &&
+    node.inputs[0] === tensor &&
+    !node.inputs.slice(1).includes(tensor) &&
+    scope.layouts[tensor] === scope.layouts[consumer + 1] &&
+    !isKept &&
+    !(keeps && backwardReadsInput(scope, consumer))
+    ? consumer
+    : undefined
+}
+
+const createPass = (described: Described): Pass => {
+  const { nodes } = described.scope.graph
+  const running = runningPositions(described)
+  const runs = (position: number): boolean => running.has(position)
+  const fuses = (position: number): boolean =>
+    rectifies(described, position) && (runs(position) || isFusedIntoPrevious(described, position))
+  return {
+    mode: described.mode,
+    runs,
+    readsInput: (position) => isReadBackward(described, position),
+    isRead: (tensor) => readersInside(described, tensor).some((reader) => runs(reader) || isReadBackward(described, reader)),
+    writes: (tensor) => writes(described, tensor),
+    inPlaceConsumerOf: (tensor) => inPlaceConsumerOf(described, tensor),
+    fuses,
+    isFusedIntoPrevious: (position) => fuses(position) && isFusedIntoPrevious(described, position),
+    negativeSlopeOf: (position) => {
+      const rectifier = readersInside(described, position + 1).find(fuses)
+      return rectifier === undefined ? 1 : loweringOf(nodes[rectifier]!).slope!(nodes[rectifier]!.args as never)
+    }
+  }
+}
+
+/** The passes over a segment by their modes, each described once. */
+export const createPasses = (scope: ModelScope, span: Span): ((mode: Exclude<ForwardMode, 'rematerialize'>) => Pass) => {
+  const known = new Map<ForwardMode, Pass>()
+  return (mode) => {
+    const pass = known.get(mode) ?? createPass({ scope, span, mode, wanted: new Set() })
+    known.set(mode, pass)
+    return pass
+  }
+}
+
+/** The pass that makes `wanted` outputs of a segment once more. */
+export const rematerializingPass = (scope: ModelScope, span: Span, wanted: ReadonlySet<number>): Pass =>
+  createPass({ scope, span, mode: 'rematerialize', wanted })

@@ -1,0 +1,96 @@
+import type { Normalisation } from '../../graph/statistics'
+import { none, type UnplacedOperand } from '../ir/builder'
+import type { TileTensor } from '../ir/tile-tensor'
+import { imagesApart } from '../ops/moment-addresses'
+import { normalisationKernel } from '../ops/normalisation-kernel'
+import { copyPart } from '../scope/copies'
+import type { Step } from '../scope/op-step'
+import { learningTensors } from '../scope/parameters'
+import { allOf } from '../scope/regions'
+import type { ModelScope } from '../scope/scope'
+import type { BackwardTile, BoundGradients } from './bound-gradients'
+import { contribute, createInputGradient } from './input-gradients'
+import { parameterTargets } from './parameter-gradients'
+
+/** The gradient of a tile of a normalisation's input: affine, not linear, in that of its output, for the sums are of all tiles. */
+const emitSourceGradient = (
+  { scope }: BackwardTile,
+  step: Step,
+  destination: TileTensor,
+  sums: UnplacedOperand,
+  sourceGradient: UnplacedOperand
+): void => {
+  const node = step.node as Normalisation
+  const { fields, operands } = normalisationKernel(scope, node, step.position, step.source, step.sourceRegion, step.slope)
+  scope.builder.launch<'normaliseBackward'>(
+    { kind: 'normaliseBackward', ...fields, add: 0 },
+    { ...operands, destinationGradient: destination.address, sums: node.statistics.gathered ? sums : none, sourceGradient }
+  )
+}
+
+/** Backward of a normalisation on a tile: adds to its sums, and makes its input's gradient unless that waits for the other tiles. */
+export const emitReduction = (tile: BackwardTile, step: Step, destination: TileTensor): void => {
+  const { scope, gradients, waiting } = tile
+  const { position, source, sourceRegion } = step
+  const node = step.node as Normalisation
+  const sums = gradients.sumsAt(position, sourceRegion)
+  if (sums !== none) {
+    const { fields, operands } = normalisationKernel(scope, node, position, source, sourceRegion, step.slope)
+    scope.builder.launch<'normaliseSums'>(
+      { kind: 'normaliseSums', ...fields },
+      { ...operands, destinationGradient: destination.address, sums }
+    )
+  }
+  const tensor = node.inputs[0]!
+  if (!scope.requiresGrad[tensor]!) return
+  const pending = gradients.pendingOf(position)
+  if (pending === 'host') return void waiting.set(position, destination)
+  if (pending !== undefined)
+    return copyPart(scope.builder, allOf(destination), { tensor: pending, region: sourceRegion }, 1, scope.activationBytes)
+  const place = createInputGradient(tile, step, 0, destination)
+  emitSourceGradient(tile, step, destination, sums, place.address)
+  contribute(tile, tensor, sourceRegion, { ...place, extents: source.extents }, true)
+}
+
+/** After the tiles: the gradients of a normalisation's parameters, of its complete sums. */
+export const emitReductionParameters = (
+  scope: ModelScope,
+  position: number,
+  sums: UnplacedOperand,
+  gradients: Pick<BoundGradients, 'sumOf'>
+): void => {
+  const parameters = scope.parameters[position]
+  if (learningTensors(parameters).length === 0) return
+  const node = scope.graph.nodes[position] as Normalisation
+  const targetOf = parameterTargets(scope, { ...gradients, partial: false })
+  const [weight, bias] = [targetOf(parameters, 'weight'), targetOf(parameters, 'bias')]
+  scope.builder.launch<'normaliseParameters'>(
+    { kind: 'normaliseParameters', images: imagesApart(node), channels: node.input[1] },
+    { sums, weightGradient: weight.address, biasGradient: bias.address }
+  )
+  weight.add()
+  bias.add()
+}
+
+/** The whole tensors of a normalisation whose input's gradient waited for all of that of its output. */
+export interface CompleteReduction {
+  readonly source: TileTensor
+  readonly dy: TileTensor
+  readonly gradient: TileTensor
+  readonly sums: UnplacedOperand
+  readonly slope: number
+}
+
+/** After the tiles: the gradient of a normalisation's input, where it waited for that of its output. */
+export const emitPendingGradient = (
+  scope: ModelScope,
+  position: number,
+  { source, dy, gradient, sums, slope }: CompleteReduction
+): void => {
+  const node = scope.graph.nodes[position] as Normalisation
+  const { fields, operands } = normalisationKernel(scope, node, position, source, allOf(source).region, slope)
+  scope.builder.launch<'normaliseBackward'>(
+    { kind: 'normaliseBackward', ...fields, add: dy === gradient ? 0 : 1 },
+    { ...operands, sums, destinationGradient: dy.address, sourceGradient: gradient.address }
+  )
+}

@@ -1,0 +1,98 @@
+import type * as E from 'fp-ts/Either'
+import * as t from 'io-ts'
+import { planStrategies, type Plan, type PlanGrid, type PlanHostStay, type PlanPlacement, type PlanSegment } from '../../dsl'
+import { decodeAs } from '../decoding/decode'
+import { exactly } from '../decoding/exactly'
+import { objectiveBeginnings } from '../graph/objective-text'
+
+/** What `accepts` lets through; `expected` says it in words. */
+const accepted = <A>(expected: string, accepts: (value: unknown) => boolean): t.Type<A> =>
+  new t.Type<A>(
+    expected,
+    (value): value is A => accepts(value),
+    (value, context) => (accepts(value) ? t.success(value as A) : t.failure(value, context)),
+    t.identity
+  )
+const oneOf = <A extends string>(names: readonly A[]): t.Type<A> =>
+  accepted(`one of ${names.join(', ')}`, (value) => names.some((name) => name === value))
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+
+const count = accepted<number>('a whole number from 0 upwards', isCount)
+const figure = accepted<number>('a number from 0 upwards', (value) => Number.isFinite(value) && Number(value) >= 0)
+/** Below 0 where tiles leave out what nothing reads. */
+const share = accepted<number>('a number above -1', (value) => Number.isFinite(value) && Number(value) > -1)
+const bytes = accepted<number | null>('a whole number of bytes or null', (value) => value === null || isCount(value))
+const flag = accepted<boolean>('true or false', t.boolean.is)
+const names = t.readonlyArray(t.string)
+
+/** C too, so that asking for it is refused by name. */
+const grid = exactly<PlanGrid & { readonly C?: number }>('a grid', 'dimension', { B: t.number, H: t.number, W: t.number }, { C: t.number })
+
+const segment = exactly<PlanSegment>(
+  'a segment',
+  'field',
+  {
+    from: count,
+    to: count,
+    checkpoint: t.string,
+    grid,
+    recompute: flag,
+    reorder: accepted("'once' or 'each-tile'", (value) => value === 'once' || value === 'each-tile')
+  },
+  { winograd: names, workspace: count, loadsAhead: t.literal(true), streams: names, repeats: t.literal(true) }
+)
+
+const stay = exactly<PlanHostStay>(
+  'a tensor on the host',
+  'field',
+  { tensor: t.string, swapOut: t.string, freed: t.string, swapIn: t.string },
+  {}
+)
+
+const placement = exactly<PlanPlacement>('a placement', 'field', { allocator: t.literal('virtual', "'virtual'"), chunkBytes: count }, {})
+
+const device = exactly<Plan['device']>(
+  'the device',
+  'field',
+  { name: t.string, precision: oneOf(['float32', 'tf32', 'bf16', 'float64']), threads: count },
+  {}
+)
+
+const predicted = exactly<Plan['predicted']>(
+  'the prediction',
+  'figure',
+  {},
+  {
+    peakHostBytes: figure,
+    plainPeakBytes: figure,
+    stepMilliseconds: figure,
+    lowerBoundMilliseconds: figure,
+    haloOverhead: share
+  }
+)
+
+const plan = exactly<Plan>(
+  'a plan',
+  'field',
+  {
+    model: t.string,
+    input: t.readonlyArray(t.number),
+    layers: names,
+    order: t.readonlyArray(t.number),
+    strategy: oneOf<string>(planStrategies),
+    device,
+    objective: accepted(
+      `one that begins with ${objectiveBeginnings.join(', ')}`,
+      (value) => typeof value === 'string' && objectiveBeginnings.some((beginning) => `${value},`.startsWith(`${beginning},`))
+    ),
+    graph: t.string,
+    budget: bytes,
+    peak: count,
+    segments: t.readonlyArray(segment),
+    predicted
+  },
+  { residence: t.readonlyArray(stay), placement }
+)
+
+/** A plan from what JSON or a module holds, or a sentence with the place that is wrong. */
+export const decodePlanFile: (value: unknown) => E.Either<string, Plan> = decodeAs('plan', plan)

@@ -1,0 +1,15 @@
+import { compiledActivations, operations, type Operation } from '../../dsl'
+import { functionsOf } from './functions'
+
+export { operations, type Operation }
+
+/** Encoded expressions that the devices' compilers know; others they interpret. */
+export const compiledExpressions: readonly { readonly name: string; readonly code: readonly number[] }[] = compiledActivations.flatMap(
+  ({ args }) => {
+    const { forward, backward } = functionsOf(args)
+    return [
+      { name: `${args.function}Forward`, code: forward },
+      { name: `${args.function}Backward`, code: backward('input') }
+    ]
+  }
+)

@@ -1,0 +1,197 @@
+import type { Kernel } from '../kernels/kernels'
+import type { Layout } from '../kernels/layout'
+
+/**
+ * What runs: instructions over byte addresses in fixed spaces, as numbers that the native decoder checks again.
+ *
+ *   launch  [1, kernel, operands, then (space, base, perBatchTile, perRowTile, perColumnTile) for each operand]
+ *   loop    [2, axis, count, length]: the next `length` numbers run for tile index 0 .. count - 1 of `axis`
+ *   copy    [3, engine, rows, rowBytes, deviceRowStride, hostRowStride, then (base, three strides) on the device and on the host]
+ *   record  [4, engine, event]
+ *   wait    [5, engine, event]
+ *   load    [6, and so on as launch]: of a loadImage, on the engine `to-device`
+ *   map     [7, address, memory, bytes]: with chunks alone, outside of loops, as unmap; on the engine `compute`
+ *   unmap   [8, address, bytes]
+ *
+ * Other launches run on the engine `compute`, copies on `to-device` or `to-host`. Each engine runs its instructions in program order,
+ * and beside the others. `wait` holds its engine until the latest `record` of that event before it in program order has been
+ * reached by the engine that records it; a wait for an event that nothing has recorded is an error.
+ *
+ * Where a Program has chunks, the arena's offsets are addresses that chunks of memory must be mapped to while anything touches them: `map`
+ * puts the memory's `bytes` from `memory` on at `address`, `unmap` takes what is there away. An address has one chunk at a time, and a
+ * chunk one address; sections begin and end with what is resident alone.
+ *
+ * An operand's address (or index) is base + sum over axes of per-tile stride x that axis's current index; an axis has
+ * index 0 outside its loop. Loops nest, each axis at most once.
+ */
+export const spaces = ['none', 'arena', 'exchange', 'index'] as const
+/** `exchange` is the caller's buffer of one run: targets in; loss, metrics, gradients, weights out. */
+export type Space = (typeof spaces)[number]
+
+export const tileAxes = ['B', 'H', 'W'] as const
+export type TileAxis = (typeof tileAxes)[number]
+
+export const opcodes = { launch: 1, loop: 2, copy: 3, record: 4, wait: 5, load: 6, map: 7, unmap: 8 } as const
+
+/** The position of a name is its code in a Program. */
+export const engines = ['compute', 'to-device', 'to-host'] as const
+export type Engine = (typeof engines)[number]
+
+/** The byte at base + strides . tile index. */
+export interface Address {
+  readonly space: Space
+  readonly base: number
+  readonly strides: readonly [number, number, number]
+  /** In the arena and on the host: which of the Program's buffers is meant. The verifier asks for it, and how large it is goes with a kernel's scratch. */
+  readonly buffer?: number
+}
+
+/** A byte offset into the arena or the host pool, of one of whose buffers it is: base + strides . tile index. */
+export type Offset = Pick<Address, 'base' | 'strides' | 'buffer'>
+
+/** `rows` runs of `rowBytes` bytes, `RowStride` bytes apart on either side. */
+export interface Copy {
+  readonly kind: 'copy'
+  readonly engine: Exclude<Engine, 'compute'>
+  readonly rows: number
+  readonly rowBytes: number
+  readonly deviceRowStride: number
+  readonly hostRowStride: number
+  readonly device: Offset
+  readonly host: Offset
+  /** Where a tile's backward begins with what this brings of an output gradient that is on the host. */
+  readonly seed?: true
+}
+
+export type Instruction =
+  | {
+      readonly kind: 'launch'
+      readonly kernel: number
+      readonly operands: readonly Address[]
+      /** A load, where it is said; else `compute`. */
+      readonly engine?: 'to-device'
+      /** Where a tile's backward begins: the operand that reads the tile's owned part of the output gradient (DESIGN §3). */
+      readonly seed?: number
+    }
+  | { readonly kind: 'loop'; readonly axis: TileAxis; readonly count: number; readonly body: readonly Instruction[] }
+  | Copy
+  | { readonly kind: 'record' | 'wait'; readonly engine: Engine; readonly event: number }
+  | { readonly kind: 'map'; readonly address: number; readonly memory: number; readonly bytes: number }
+  | { readonly kind: 'unmap'; readonly address: number; readonly bytes: number }
+
+/**
+ * What activations and their gradients are stored as. With bf16 (8 bits of mantissa) everything else stays float32: parameters with their
+ * gradients and optimizer state, and what is exchanged; kernels compute and sum in float32 or float64, and round what they store.
+ */
+export type Precision = 'float32' | 'float64' | 'bf16'
+
+/** What a device computes in. tf32: values of float32, of which products see 10 bits of mantissa. */
+export type DevicePrecision = Precision | 'tf32'
+
+export const storedPrecision = (precision: DevicePrecision): Precision => (precision === 'tf32' ? 'float32' : precision)
+
+/** The type of parameters, their gradients and optimizer state, and of what is exchanged. */
+export const parameterType = (precision: Precision): 'float32' | 'float64' => (precision === 'bf16' ? 'float32' : precision)
+
+/** Bytes of an element of an activation or its gradient, and of one of a parameter. */
+export interface ElementSizes {
+  readonly activationBytes: number
+  readonly parameterBytes: number
+}
+
+export const elementSizes = (precision: Precision): ElementSizes => {
+  const parameterBytes = parameterType(precision) === 'float64' ? 8 : 4
+  return { activationBytes: precision === 'bf16' ? 2 : parameterBytes, parameterBytes }
+}
+
+/**
+ * What a buffer is for. resident: lives across sections; boundary: a whole tensor between segments; output-gradient: the gradient
+ * of one, of which each element seeds exactly one tile's backward; statistics: a normalisation's moments, or maxima; local: inside one segment;
+ * unwanted: what a kernel writes beside what is wanted of it.
+ */
+export type BufferRole = 'resident' | 'boundary' | 'output-gradient' | 'statistics' | 'local' | 'unwanted'
+
+/**
+ * A range of the arena, or of the host pool, that holds one value at a time: it lives from its first use in a section to its last one, through whole loops
+ * where it is used both in them and outside. A value that is swapped out and in again has a buffer for each stay.
+ */
+export interface ProgramBuffer {
+  readonly name: string
+  readonly offset: number
+  readonly bytes: number
+  readonly role: BufferRole
+}
+
+/**
+ * A tensor that lives across sections: a parameter, a part of the optimizer's state, or a gradient that waits for the section
+ * `update`. The latter two have their parameter's layout.
+ */
+export interface Resident {
+  readonly name: string
+  /** 'weight' or 'bias' of a layer, the name of the optimizer's buffer ('velocity', ...), or 'gradient', which is not saved. */
+  readonly role: string
+  readonly shape: readonly number[]
+  readonly layout: Layout
+  readonly groups: number
+  readonly offset: number
+  readonly bytes: number
+}
+
+/** Bytes of an element of an exchanged value. */
+export const exchangedBytes = (type: Exchanged['type']): number => (type === 'uint8' ? 1 : type === 'float64' ? 8 : 4)
+
+/** Where a value lies in the exchange buffer of a section, in bytes; plain layout. */
+export interface Exchanged {
+  readonly name: string
+  readonly type: 'uint8' | 'int32' | 'float32' | 'float64'
+  readonly shape: readonly number[]
+  readonly offset: number
+}
+
+/** A list of instructions that runs as one, with the exchange buffer that it reads and writes. */
+export interface Section {
+  readonly code: readonly Instruction[]
+  readonly exchangeBytes: number
+  readonly exchanged: readonly Exchanged[]
+}
+
+export const sectionNames = ['step', 'restore', 'save', 'update', 'evaluate'] as const
+export type SectionName = (typeof sectionNames)[number]
+
+/** Virtual addressing (paper 000, section 4): the arena is a range of addresses, to which chunks of memory are mapped. All in bytes. */
+export interface Chunks {
+  /** Of one chunk; every place and length below, and those of `map` and `unmap`, are multiples of it. */
+  readonly chunkBytes: number
+  /** Of the range of addresses. */
+  readonly addressBytes: number
+  /** What the range begins with: always mapped, to the memory's first bytes. Residents lie there. */
+  readonly residentBytes: number
+}
+
+export interface Program {
+  readonly precision: Precision
+  /** Of the compute engine: kernels' scratch depends on it. */
+  readonly threads: number
+  /** Bytes of the host pool that copies reach. */
+  readonly hostBytes: number
+  /** Highest byte that any instruction of any section touches in the arena, plus one; with `chunks`, of the memory that is ever mapped. */
+  readonly peakBytes: number
+  /** Absent where the arena's offsets are those of its memory. */
+  readonly chunks?: Chunks
+  /** [B, C, H, W] of the uint8 input that loadImage reads, crop applied. */
+  readonly input: readonly [number, number, number, number]
+  readonly kernels: readonly Kernel[]
+  readonly buffers: readonly ProgramBuffer[]
+  /** The same of the host pool. */
+  readonly hostBuffers: readonly ProgramBuffer[]
+  readonly residents: readonly Resident[]
+  /** One training step (or one forward and backward, or an evaluation); where there is an `update`, it leaves the gradients for it. */
+  readonly step: Section
+  /** After the last of an update's micro-batches: clips the gradients, updates the parameters, and zeroes the gradients. */
+  readonly update?: Section
+  /** Forward alone, without dropout: hands out the `scores` that the loss would read, or of pixels `classes` and `loss`. */
+  readonly evaluate?: Section
+  /** Weights and optimizer state from, and to, plain tensors of the parameters' type; restoring zeroes what gradients are kept. */
+  readonly restore: Section
+  readonly save: Section
+}

@@ -1,0 +1,54 @@
+/** Budgets as fractions of strategy plain, and a device's memory. */
+import { isLeft } from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { conv2d, globalAvgPool, linear, maxPool2d, model, relu } from '../../dsl'
+import { buildGraph, referenceModel, stage, type StageRequest } from '../../staging'
+import { must } from '../golden/execute'
+
+const net = model({
+  name: 'net',
+  layers: [
+    conv2d({ out: 8, k: 3, p: 1 }),
+    relu,
+    maxPool2d({ k: 2 }),
+    conv2d({ out: 8, k: 3, p: 1 }),
+    relu,
+    globalAvgPool,
+    linear({ out: 2 })
+  ]
+})
+
+const request: StageRequest = {
+  model: net,
+  input: [1, 3, 64, 64],
+  device: referenceModel('float32'),
+  strategy: 'auto',
+  objective: { kind: 'train', optimizer: { kind: 'sgd', momentum: 0, weightDecay: 0 } },
+  source: { kind: 'image', mean: [0, 0, 0], deviation: [1, 1, 1] }
+}
+
+test("a fraction is of plain's peak, in whole bytes", () => {
+  const plain = must(stage({ ...request, strategy: 'plain' })).program.peakBytes
+  const { plan } = must(stage({ ...request, budget: { fractionOfPlain: 0.7 } }))
+  assert.is(plan.predicted.plainPeakBytes, plain)
+  assert.is(plan.budget, Math.floor(0.7 * plain))
+  assert.equal(must(stage({ ...request, budget: { bytes: Math.floor(0.7 * plain) } })).plan, plan)
+})
+
+test("no budget is more than a device's memory, whatever it is a fraction of", () => {
+  const refused = stage({ ...request, budget: { fractionOfPlain: 2 }, memory: { name: 'small', bytes: 1000 } })
+  assert.match(
+    isLeft(refused) ? refused.left.message : '',
+    /^the budget of \d+ bytes is more than the 1000 that small has; lower --budget\.$/
+  )
+})
+
+test('the graph of a model and an input is built once', () => {
+  const graph = must(buildGraph(net, [1, 3, 64, 64]))
+  assert.is(must(buildGraph(net, [1, 3, 64, 64])), graph)
+  assert.is(must(stage(request)).sourceGraph, graph)
+  assert.is.not(must(buildGraph(net, [1, 3, 32, 32])), graph)
+})
+
+test.run()
