@@ -48,16 +48,34 @@ struct PaddedAxis {
     return {{i == 0 ? tiled(0, before) : Run{0, 0}, own, i == last ? tiled(before + fullIn, fullOut) : Run{0, 0}}};
   }
 
-  // Throws Failure where an output of the tile shows an input beside the input's tile.
-  void requireInputs() const {
+  // The first output of the tile that shows an input beside the input's tile; `out` where none does.
+  std::int64_t firstBeside() const {
     for (std::int64_t o = 0; o < out; ++o) {
       const std::int64_t i = shown(o), absolute = destination + o - before;
       if (mode == Padding::zeros && (absolute < 0 || absolute >= fullIn)) continue;
-      if (i < 0 || i >= in)
-        throw Failure("output " + std::to_string(destination + o) + " shows input " + std::to_string(source + i) +
-                      ", but the tile holds " + std::to_string(source) + " .. " + std::to_string(source + in - 1) +
-                      ": stage the program again");
+      if (i < 0 || i >= in) return o;
     }
+    return out;
+  }
+  // Throws Failure where there is one.
+  void requireInputs() const {
+    const std::int64_t o = firstBeside();
+    if (o < out)
+      throw Failure("output " + std::to_string(destination + o) + " shows input " + std::to_string(source + shown(o)) +
+                    ", but the tile holds " + std::to_string(source) + " .. " + std::to_string(source + in - 1) +
+                    ": stage the program again");
+  }
+
+  // The same with tiles of these extents where outputs find what they show, if there is such a place: at the start, at the end, or between.
+  PaddedAxis somewhere() const {
+    PaddedAxis start = *this, end = *this, between = *this;
+    start.source = start.destination = between.source = 0;
+    end.source = fullIn - in;
+    end.destination = fullOut - out;
+    between.destination = std::min(before, fullOut - out);
+    for (const PaddedAxis& axis : {start, end, between})
+      if (axis.firstBeside() == out) return axis;
+    return *this;
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "engines.hpp"
 #include "kernel_fields.hpp"
 #include "operand.hpp"
+#include "padding.hpp"
 #include "progress.hpp"
 
 namespace tilefold {
@@ -93,6 +94,15 @@ double timeIn(Engines& engines, const Images& images, const Timed& timed, Device
     if (timed.extents[i].bytes == 0) continue;
     const std::string name = table[i].name;
     operands[i] = place(timed.extents[i].bytes, name == "labels" || name == "indices" ? zero : moderate);
+  }
+  if (timed.kernel.kind == KernelKind::padForward) {
+    // Not every tile can be at the start.
+    const auto pad = decode<Pad>(timed.kernel);
+    const PaddedAxis rows = rowsOf(pad, {}).somewhere(), columns = columnsOf(pad, {}).somewhere();
+    operands[2].index = rows.source;
+    operands[3].index = columns.source;
+    operands[4].index = rows.destination;
+    operands[5].index = columns.destination;
   }
   const std::unique_ptr<CompiledKernel> compiled = device.compile(timed.kernel);
   Section section;

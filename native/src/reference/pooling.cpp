@@ -207,8 +207,11 @@ void globalMaxPoolForward(const PlacedTile& t, const TileOrigin& origin, const T
     for (std::int64_t y = 0; y < t.height; ++y)
       for (std::int64_t x = 0; x < t.width; ++x) {
         const auto place = static_cast<double>((origin.row + y) * t.fullWidth + origin.column + x + 1);
-        for (std::int64_t lane = 0; lane < block; ++lane)
-          largest[static_cast<std::size_t>(lane)] += Maximum{static_cast<double>(*in++), place};
+        for (std::int64_t lane = 0; lane < block; ++lane) {
+          const auto value = static_cast<double>(*in++);
+          Maximum& best = largest[static_cast<std::size_t>(lane)];
+          if (best.place == 0 || !(value <= best.value)) best += Maximum{value, place};
+        }
       }
     for (std::int64_t lane = 0; lane < planes.lanes(plane); ++lane) {
       Maximum& merged = maxima[first + lane] += largest[static_cast<std::size_t>(lane)];
