@@ -48,7 +48,8 @@ struct PaddedAxis {
     return {{i == 0 ? tiled(0, before) : Run{0, 0}, own, i == last ? tiled(before + fullIn, fullOut) : Run{0, 0}}};
   }
 
-  // The first output of the tile that shows an input beside the input's tile; `out` where none does.
+  // The first output of the tile that shows an input beside the input's tile; `out` where none
+  // does.
   std::int64_t firstBeside() const {
     for (std::int64_t o = 0; o < out; ++o) {
       const std::int64_t i = shown(o), absolute = destination + o - before;
@@ -66,7 +67,8 @@ struct PaddedAxis {
                     ": stage the program again");
   }
 
-  // The same with tiles of these extents where outputs find what they show, if there is such a place: at the start, at the end, or between.
+  // The same with tiles of these extents where outputs find what they show, if there is such a
+  // place: at the start, at the end, or between.
   PaddedAxis somewhere() const {
     PaddedAxis start = *this, end = *this, between = *this;
     start.source = start.destination = between.source = 0;
