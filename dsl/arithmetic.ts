@@ -122,7 +122,7 @@ type Quotient<A, B, Rest = '0', Out extends string = ''> = A extends `${infer D}
  * several texts each answers.
  */
 export type NotNegative<Text extends string> = Text extends `${string}-${string}` | `${string}.${string}` ? false : true
-/** The same, and above 0. */
+/** Whether all are whole numbers above 0. */
 export type Whole<Text extends string> = Text extends '0' | `0 ${string}` | `${string} 0` | `${string} 0 ${string}`
   ? false
   : NotNegative<Text>

@@ -74,7 +74,7 @@ type Search<X, L extends Layers, P extends Space, Last extends string, I extends
         : { readonly sentence: Sentence<R>; readonly at: I['length'] }
       : never
 
-/** The same of one layer of a list. */
+/** What one layer of a list makes of X, or its mistake. */
 type Look<X, L extends AnyLayer, P extends Space, Last extends string> = L['op'] extends 'residual' | 'gated' | 'parallel'
   ? Fork<X, L['op'], L['args'], P, Last>
   : Within<X, L, `${P[0]}${GivenName<L['args'], `${P[1]['length']}`>}`, Last> extends infer R
@@ -88,7 +88,7 @@ type Look<X, L extends AnyLayer, P extends Space, Last extends string> = L['op']
     : never
 type GivenName<A, Place extends string> = A extends { readonly name: infer Name extends string } ? Name : Place
 
-/** The same of a layer of this name. */
+/** What a layer of this name makes of X, or its mistake. */
 type Within<X, L, Name extends string, Last extends string> = L extends { readonly op: infer N; readonly args: infer A }
   ? N extends Op | Mark
     ? ApplyResult<X, N, A> extends infer Y
@@ -105,7 +105,7 @@ type Within<X, L, Name extends string, Last extends string> = L extends { readon
         : Fork<X, N, A, Opened<`${Name}.`>, Last>
   : never
 
-/** The same of a block; Y: the end of the branch before, X at first. */
+/** What a block makes of X, or its mistake; Y: the end of the branch before, X at first. */
 type Fork<X, N, A, P extends Space, Last extends string, Y = X, B = BranchesOf<A>> = B extends readonly [
   infer First extends Layers,
   ...infer Rest

@@ -49,7 +49,7 @@ export interface LayerMaker<in out P extends keyof Told> extends Uncalled<P> {
   <const A extends Partial<Told[P]> & object>(options: Strictly<Options<P, A>> & A): Layer<P, Given<A>>
 }
 
-/** The same of an op whose options may all be left out. */
+/** Makes layers of an op whose options may all be left out. */
 export interface DefaultLayerMaker<in out P extends keyof Told> extends Uncalled<P> {
   (): Layer<P, {}>
   <const A extends Partial<Told[P]> & object>(options: Strictly<Options<P, A>> & A): Layer<P, Given<A>>

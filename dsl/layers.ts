@@ -27,10 +27,16 @@ export const convTranspose2d = layerMaker('convTranspose2d')
  */
 export const batchNorm = defaultLayerMaker('batchNorm')
 
-/** The same of each group of channels of each image (Wu and He, 2018). */
+/**
+ * (x - mean) / sqrt(variance + eps) of each group of channels of each image, over its pixels, times
+ * weight plus bias (Wu and He, 2018).
+ */
 export const groupNorm = layerMaker('groupNorm')
 
-/** The same of each channel of each image (Ulyanov, Vedaldi and Lempitsky, 2016). */
+/**
+ * (x - mean) / sqrt(variance + eps) of each channel of each image, over its pixels (Ulyanov, Vedaldi
+ * and Lempitsky, 2016).
+ */
 export const instanceNorm = defaultLayerMaker('instanceNorm')
 
 /** [B, C, H, W] at other heights and widths, as torch.nn.functional.interpolate. */

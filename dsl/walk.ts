@@ -190,7 +190,7 @@ export type Walked<X, L extends Layers> = [unknown] extends [X] ? Tensor : [L] e
 /** X, of which a size that is a type parameter's is any. */
 export type Started<X> = X extends Tensor<infer S, infer F, infer G, infer O, infer W> ? Tensor<SizesOf<S>, F, G, O, W> : X
 
-/** The same of a whole model, whose last segment ends there. */
+/** What the layers of a whole model make of X, whose last segment ends there. */
 export type WalkToEnd<X, L extends Layers> = Ended<Walked<X, L>>
 /** Y as the end of a model. */
 export type Ended<Y> =

@@ -64,7 +64,7 @@ export interface Session {
    * After close, as it was then.
    */
   readonly measuredPeakBytes: () => number
-  /** The same of the host pool. */
+  /** Of the host pool, in bytes. */
   readonly measuredHostPeakBytes: () => number
   /**
    * By kernel of the program: milliseconds of its launches so far, where `timesKernels`; else
@@ -88,7 +88,7 @@ export interface SessionOptions {
   readonly timesKernels?: boolean
 }
 
-/** The same with the program already in numbers: what a test damages. */
+/** Opens a session on a program that is in numbers already: what a test damages. */
 export interface EncodedSessionOptions extends EncodedProgram {
   readonly device: DeviceName
   readonly math: MathMode

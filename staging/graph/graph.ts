@@ -87,7 +87,7 @@ export const readersOf = (nodes: readonly Pick<Node, 'inputs'>[]): Graph['reader
   return readers
 }
 
-/** The same function every time; nodes stay where they are. */
+/** A graph that computes the same function every time; nodes stay where they are. */
 export const withoutDropout = (graph: Graph): Graph => ({
   ...graph,
   nodes: graph.nodes.map((node) => (node.op === 'dropout' ? { ...node, args: { rate: 0 } } : node))

@@ -360,7 +360,7 @@ export const encodeKernel = (kernel: Kernel): readonly number[] => [
   })
 ]
 
-/** The same as a key for what is remembered by kernel. */
+/** A kernel's numbers as a key for what is remembered by kernel. */
 export const keyOfKernel = (kernel: Kernel): string => encodeKernel(kernel).join()
 
 /** What is declared of a kernel, whichever it is. */

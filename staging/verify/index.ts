@@ -20,7 +20,7 @@ export interface Verified {
    * is ever mapped.
    */
   readonly peakBytes: number
-  /** The same of the host pool. */
+  /** Bytes of the host pool. */
   readonly hostPeakBytes: number
   /** Instructions that were read; a loop's body counts once. */
   readonly instructions: number

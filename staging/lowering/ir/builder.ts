@@ -51,7 +51,7 @@ export const at = (buffer: Buffer, base = 0, strides: Strides = still): InBuffer
 export const exchanged = (base: number, strides: Strides = still): UnplacedOperand => ({ space: 'exchange', base, strides })
 export const index = (base: number, stride: Strides): UnplacedOperand => ({ space: 'index', base, strides: stride })
 
-/** The same operand further on. */
+/** An operand further on in its buffer. */
 export const moved = (operand: UnplacedOperand, bytes: number, [b, h, w]: Strides): UnplacedOperand =>
   operand.space === 'none'
     ? operand
@@ -94,7 +94,7 @@ export interface Builder {
   /** The next launch that reads this output gradient begins a tile's backward. */
   readonly seed: (gradient: Buffer) => void
   readonly launch: <K extends KernelKind>(kernel: KernelOf<K>, operands: { readonly [O in OperandsOf<K>]: UnplacedOperand }) => void
-  /** The same on the to-device engine. */
+  /** Launches a kernel on the to-device engine. */
   readonly load: (kernel: KernelOf<'loadImage'>, operands: { readonly [O in OperandsOf<'loadImage'>]: UnplacedOperand }) => void
   readonly copy: (copy: Omit<UnplacedCopy, 'kind'>) => void
   readonly freshEvent: () => number

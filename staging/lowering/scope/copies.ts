@@ -38,7 +38,7 @@ export const copyPart = (builder: Builder, from: Part, to: Part, add: 0 | 1, ele
 export const zeroTile = (builder: Builder, { address, layout, extents }: TileTensor, elementBytes: number): void =>
   builder.launch<'zero'>({ kind: 'zero', bytes: tensorBytes(layout, extents, elementBytes) }, { destination: address })
 
-/** The same tile in another layout. */
+/** A tile in another layout, copied where it has not that layout already. */
 export const reorderTile = (builder: Builder, source: TileTensor, destination: TileTensor): void => {
   const [batch, channels, height, width] = source.extents
   builder.launch<'reorderActivation'>(
