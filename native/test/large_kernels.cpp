@@ -1,6 +1,32 @@
+#include "generated/expressions.hpp"
 #include "random_kernels.hpp"
 
 namespace tilefold::test {
+namespace {
+
+using Numbers = std::vector<double>;
+
+template <std::size_t count>
+Numbers coded(const double (&code)[count]) {
+  return {code, code + count};
+}
+
+Kernel withExpression(KernelKind kind, Numbers fields, const Numbers& code) {
+  fields.push_back(static_cast<double>(code.size()));
+  fields.insert(fields.end(), code.begin(), code.end());
+  return {kind, fields};
+}
+
+double numberOf(Operation operation) { return static_cast<double>(static_cast<int>(operation)); }
+
+// gradient * (input * weight + second + bias)
+const Numbers everyLeaf{numberOf(Operation::input),    0, 0, 0, 0, numberOf(Operation::weight), 1, 0, 0, 0,
+                        numberOf(Operation::mul),      0, 0, 1, 0, numberOf(Operation::second), 1, 0, 0, 0,
+                        numberOf(Operation::add),      0, 0, 1, 0, numberOf(Operation::bias),   1, 0, 0, 0,
+                        numberOf(Operation::add),      0, 0, 1, 0, numberOf(Operation::gradient), 1, 0, 0, 0,
+                        numberOf(Operation::mul),      0, 0, 1, 0};
+
+}  // namespace
 
 std::vector<Kernel> largeKernels() {
   using k = KernelKind;
@@ -16,8 +42,8 @@ std::vector<Kernel> largeKernels() {
                               {k::softmaxCrossEntropyForward, {70, 1000, 80}},
                               {k::softmaxCrossEntropyBackward, {150, 333, 150}},
                               {k::reorderActivation, {2, 70, 9, 37, 0, 0}},
-                              {k::gather, {2, 40, 9, 37, 0, 20000, 400, 40}},
-                              {k::gather, {2, 40, 9, 37, 0, 20000, 400, 37}},
+                              {k::packTile, {2, 40, 9, 37, 0, 20000, 400, 40}},
+                              {k::packTile, {2, 40, 9, 37, 0, 20000, 400, 37}},
                               {k::unpackAddTile, {2, 40, 9, 37, 0, 20000, 400, 40}}};
   for (const k kind : {k::resizeForward, k::resizeBackward}) {
     kernels.push_back({kind, {1, 21, 33, 20, 257, 160, 0, 33, 20, 257, 160, 1, 0}});
@@ -62,7 +88,10 @@ std::vector<Kernel> largeKernels() {
     kernels.push_back({k::normaliseForward, {2, channels, 110, 93, 0, 8, 1, 1e-5, 0}});
     kernels.push_back({k::normaliseBackwardReduce, {2, channels, 110, 93, 0, channels, 0, 1e-5, 0}});
     kernels.push_back({k::normaliseBackward, {2, channels, 110, 93, 0, channels, 0, 1e-5, 0, 0}});
-    kernels.push_back({k::activationBackward, {2, channels, 110, 93, 0, 2}});
+    kernels.push_back(withExpression(k::pointwiseBackward, {2, channels, 110, 93, 0, 0, 0, 0}, coded(SiluBackward::code)));
+    for (const double rows : {0, 1, 2})
+      for (const double flag : {0, 1})
+        kernels.push_back(withExpression(k::pointwiseSum, {2, channels, 110, 93, 0, flag, flag, 1 - flag, rows}, everyLeaf));
     kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 16, 0, 160, 96, 0, 0}});
     kernels.push_back({k::copyChannels, {2, 55, 61, channels, 100, 3, 0, 160, 20, 0, 1}});
   }
