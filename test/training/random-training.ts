@@ -33,8 +33,9 @@ const changed = (layers: Layers, change: (one: AnyLayer) => readonly AnyLayer[])
       layers: list,
       main,
       shortcut,
+      gate,
       branches
-    } = one.args as { readonly [K in 'layers' | 'main' | 'shortcut']?: Layers } & {
+    } = one.args as { readonly [K in 'layers' | 'main' | 'shortcut' | 'gate']?: Layers } & {
       readonly branches?: readonly Layers[]
     }
     return change({
@@ -42,7 +43,9 @@ const changed = (layers: Layers, change: (one: AnyLayer) => readonly AnyLayer[])
       args: {
         ...one.args,
         ...(list && { layers: inside(list) }),
-        ...(main && shortcut && { main: inside(main), shortcut: inside(shortcut) }),
+        ...(main && { main: inside(main) }),
+        ...(shortcut && { shortcut: inside(shortcut) }),
+        ...(gate && { gate: inside(gate) }),
         ...(branches && { branches: branches.map(inside) })
       } as AnyLayer['args']
     })
