@@ -352,13 +352,16 @@ export const isConvolution = (kernel: Kernel): kernel is ConvolutionKernel => 'a
  * [code, ...fields in the table's order]: what a device decodes. A list of numbers has its length
  * before it.
  */
-export const encodeKernel = (kernel: Kernel): readonly number[] => [
-  kernelKinds.indexOf(kernel.kind),
-  ...kernelTable[kernel.kind].fields.flatMap((field) => {
-    const value = (kernel as unknown as Record<string, number | readonly number[]>)[field]!
-    return typeof value === 'number' ? [value] : [value.length, ...value]
-  })
-]
+export const encodeKernel = (kernel: Kernel): readonly number[] => {
+  const values = kernel as unknown as Readonly<Record<string, number>>
+  const numbers = [kernelKinds.indexOf(kernel.kind)]
+  for (const field of kernelTable[kernel.kind].fields)
+    if (field === 'expression') numbers.push(...listed(kernel as KernelOf<'pointwiseForward'>))
+    else numbers.push(values[field]!)
+  return numbers
+}
+
+const listed = ({ expression }: { readonly expression: readonly number[] }): readonly number[] => [expression.length, ...expression]
 
 /** A kernel's numbers as a key for what is remembered by kernel. */
 export const keyOfKernel = (kernel: Kernel): string => encodeKernel(kernel).join()

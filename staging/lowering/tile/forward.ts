@@ -47,11 +47,13 @@ const createStep = (tile: ForwardTile, position: number): Step => {
     destinationRegion,
     parameters: scope.parameters[position]
   }
+  // What is spread comes last: V8 is far slower the other way round, and plans are made of a million
+  // of these.
   return {
-    ...made,
     indices: createIndices(scope, node, made),
     slope: pass.negativeSlopeOf(position),
-    fusedIntoPrevious: pass.isFusedIntoPrevious(position)
+    fusedIntoPrevious: pass.isFusedIntoPrevious(position),
+    ...made
   }
 }
 
