@@ -86,7 +86,10 @@ export const prelu = <const A extends { readonly perChannel?: boolean } = {}>(op
     weight: { initial: 0.25, ...(options?.perChannel !== undefined && { perChannel: options.perChannel }) }
   })
 
-/** Those that devices have compiled; others they interpret. */
+/**
+ * Those that devices have compiled; others they interpret, which is faster where a choice between
+ * calls of the mathematics library would keep a compiler from vectors.
+ */
 export const compiledActivations: readonly { readonly args: PointwiseArguments }[] = [
   sigmoid,
   tanh,
@@ -94,8 +97,7 @@ export const compiledActivations: readonly { readonly args: PointwiseArguments }
   gelu,
   hardswish,
   relu6,
-  hardsigmoid,
-  mish
+  hardsigmoid
 ]
 
 /** Whether a function is one of ours, known by its name. */

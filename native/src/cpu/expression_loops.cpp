@@ -46,17 +46,17 @@ TILEFOLD_INLINE void forBlock(float* result, const Element& element) {
 
 // A compiled expression of a tile's elements alone.
 template <class Known>
-TILEFOLD_INLINE void evaluateKnown(const LeafBlocks& leaves, float* destination) {
+TILEFOLD_INLINE void evaluateAll(const LeafBlocks& leaves, float* destination, std::int64_t count) {
   const float* const input = leaves.input;
   const float* const gradient = leaves.gradient == nullptr ? input : leaves.gradient;
 #pragma omp simd simdlen(16)
-  for (std::int64_t i = 0; i < expressionBlock; ++i) destination[i] = Known::evaluate(input[i], gradient[i]);
+  for (std::int64_t i = 0; i < count; ++i) destination[i] = Known::evaluate(input[i], gradient[i]);
 }
 
-TILEFOLD_CLONES void evaluateKnownBlock(int known, const LeafBlocks& leaves, float* destination) {
+TILEFOLD_CLONES void evaluatePlace(int known, const LeafBlocks& leaves, float* destination, std::int64_t count) {
   int place = 0;
 #define TILEFOLD_EVALUATE(Known) \
-  if (known == place++) return evaluateKnown<Known>(leaves, destination);
+  if (known == place++) return evaluateAll<Known>(leaves, destination, count);
   TILEFOLD_EXPRESSIONS(TILEFOLD_EVALUATE)
 #undef TILEFOLD_EVALUATE
 }
@@ -166,9 +166,13 @@ TILEFOLD_CLONES void evaluateSteps(const std::vector<Instruction>& instructions,
 
 BlockExpression::BlockExpression(const std::vector<double>& code) : instructions(instructionsOf(code)), known(knownPlace(code)) {}
 
+void evaluateKnown(const BlockExpression& expression, const LeafBlocks& leaves, float* destination, std::int64_t count) {
+  evaluatePlace(expression.known, leaves, destination, count);
+}
+
 void evaluateBlock(const BlockExpression& expression, const LeafBlocks& leaves, float* destination) {
   if (expression.known >= 0)
-    evaluateKnownBlock(expression.known, leaves, destination);
+    evaluateKnown(expression, leaves, destination, expressionBlock);
   else
     evaluateSteps(expression.instructions, leaves, destination);
 }

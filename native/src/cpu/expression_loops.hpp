@@ -24,6 +24,9 @@ struct BlockExpression {
 // Of expressionBlock elements; the destination may be one of the leaves.
 void evaluateBlock(const BlockExpression& expression, const LeafBlocks& leaves, float* destination);
 
+// Of `count` elements, a multiple of expressionBlock, where the compiler knows the expression.
+void evaluateKnown(const BlockExpression& expression, const LeafBlocks& leaves, float* destination, std::int64_t count);
+
 // sums[i % lanes] += values[i], in double.
 void addToLanes(const float* values, std::int64_t count, double* sums, std::int64_t lanes);
 

@@ -231,49 +231,6 @@ struct HardsigmoidBackward {
   }
 };
 
-struct MishForward {
-  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 20.0, 0.0, 0.0, 5.0, 2.0, 1.0, 0.0, 0.0, 18.0, 3.0, 0.0, 2.0, 0.0, 22.0, 1.0, 1.0, 3.0, 0.0, 7.0, 3.0, 3.0, 0.0, 0.0, 10.0, 3.0, 3.0, 0.0, 0.0, 19.0, 2.0, 3.0, 2.0, 0.0, 24.0, 2.0, 1.0, 0.0, 2.0, 12.0, 2.0, 2.0, 0.0, 0.0, 18.0, 2.0, 0.0, 2.0, 0.0};
-  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
-    const float v0 = input;
-    const float v1 = static_cast<float>(20.0);
-    const float v2 = static_cast<float>(1.0);
-    const float v3 = v0 * v2;
-    const float v4 = v1 < v3 ? 1.0F : 0.0F;
-    const float v5 = expf(v3);
-    const float v6 = log1pf(v5);
-    const float v7 = v6 / v2;
-    const float v8 = v4 != 0 ? v0 : v7;
-    const float v9 = tanhf(v8);
-    const float v10 = v0 * v9;
-    return v10;
-  }
-};
-
-struct MishBackward {
-  static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 1.0, 1.0, 0.0, 0.0, 5.0, 2.0, 20.0, 0.0, 0.0, 22.0, 2.0, 2.0, 0.0, 0.0, 7.0, 3.0, 0.0, 0.0, 0.0, 10.0, 4.0, 3.0, 0.0, 0.0, 16.0, 5.0, 3.0, 1.0, 0.0, 19.0, 5.0, 3.0, 5.0, 0.0, 24.0, 4.0, 2.0, 0.0, 4.0, 24.0, 5.0, 2.0, 1.0, 5.0, 12.0, 4.0, 4.0, 0.0, 0.0, 18.0, 2.0, 4.0, 4.0, 0.0, 17.0, 2.0, 1.0, 2.0, 0.0, 18.0, 2.0, 5.0, 2.0, 0.0, 18.0, 0.0, 2.0, 0.0, 0.0, 16.0, 0.0, 4.0, 0.0, 0.0, 2.0, 4.0, 0.0, 0.0, 0.0, 18.0, 0.0, 4.0, 0.0, 0.0};
-  static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
-    const float v0 = input;
-    const float v1 = static_cast<float>(1.0);
-    const float v2 = static_cast<float>(20.0);
-    const float v3 = v2 < v0 ? 1.0F : 0.0F;
-    const float v4 = expf(v0);
-    const float v5 = log1pf(v4);
-    const float v6 = v4 + v1;
-    const float v7 = v4 / v6;
-    const float v8 = v3 != 0 ? v0 : v5;
-    const float v9 = v3 != 0 ? v1 : v7;
-    const float v10 = tanhf(v8);
-    const float v11 = v10 * v10;
-    const float v12 = v1 - v11;
-    const float v13 = v9 * v12;
-    const float v14 = v13 * v0;
-    const float v15 = v10 + v14;
-    const float v16 = gradient;
-    const float v17 = v16 * v15;
-    return v17;
-  }
-};
-
-#define TILEFOLD_EXPRESSIONS(visit) visit(SigmoidForward) visit(SigmoidBackward) visit(TanhForward) visit(TanhBackward) visit(SiluForward) visit(SiluBackward) visit(GeluForward) visit(GeluBackward) visit(HardswishForward) visit(HardswishBackward) visit(Relu6Forward) visit(Relu6Backward) visit(HardsigmoidForward) visit(HardsigmoidBackward) visit(MishForward) visit(MishBackward)
+#define TILEFOLD_EXPRESSIONS(visit) visit(SigmoidForward) visit(SigmoidBackward) visit(TanhForward) visit(TanhBackward) visit(SiluForward) visit(SiluBackward) visit(GeluForward) visit(GeluBackward) visit(HardswishForward) visit(HardswishBackward) visit(Relu6Forward) visit(Relu6Backward) visit(HardsigmoidForward) visit(HardsigmoidBackward)
 
 }  // namespace tilefold
