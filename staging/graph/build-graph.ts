@@ -11,17 +11,28 @@ import {
   trace,
   type Layers,
   type Model,
-  type Op
+  type Op,
+  type TracedLayer
 } from '../../dsl'
 import { inputError, type StagingError } from '../error'
 import type { Extents } from './extents'
 import { readersOf, type Graph, type Directive, type Node } from './graph'
 import { recordOf } from '../lowering/ops'
+import { validateFunction } from '../pointwise/functions'
 
 const extentsOf = (shape: readonly number[]): Extents => [shape[0] ?? 1, shape[1] ?? 1, shape[2] ?? 1, shape[3] ?? 1]
 
 /** As in PyTorch's state dictionaries. */
 const parameterNames = { weight: 'weight', bias: 'bias', runningMean: 'running_mean', runningVariance: 'running_var' } as const
+
+/** Refuses a pointwise function that no device could run. */
+const withRunnableFunctions = (layers: readonly TracedLayer[]): E.Either<string, readonly TracedLayer[]> => {
+  for (const { name, op, args } of layers) {
+    const sentence = op === 'pointwise' ? validateFunction(args) : undefined
+    if (op === 'pointwise' && sentence !== undefined) return E.left(`${name}: ${args.function}: ${sentence}`)
+  }
+  return E.right(layers)
+}
 
 type NodeInShape = Omit<Node, 'access' | 'parameters' | 'multiplyAdds' | 'statistics'>
 
@@ -54,6 +65,7 @@ const startsSegment = (directives: readonly Directive[], position: number): bool
 const traceGraph = (model: Model, input: readonly number[]): E.Either<StagingError, Graph> =>
   pipe(
     trace(withLoss(model, input), input),
+    E.chain(withRunnableFunctions),
     E.mapLeft((sentence) => inputError(`${model.name} on ${input.join('x')}: ${sentence}.`)),
     E.map((layers) => {
       const nodes: Node[] = []

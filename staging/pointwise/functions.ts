@@ -1,6 +1,6 @@
-import type { ArgsOf, Expression } from '../../dsl'
+import { mostSteps, type ArgsOf, type Expression } from '../../dsl'
 import { gradientBy, timesGradient, type Variable } from './differentiate'
-import { encodeExpression } from './encode'
+import { encodeExpression, mostRegisters } from './encode'
 
 /** What devices run of a pointwise function, encoded. */
 export interface PointwiseFunctions {
@@ -9,10 +9,23 @@ export interface PointwiseFunctions {
   readonly backward: (by: Variable) => readonly number[]
 }
 
-/**
- * An expression and its gradients fit into registers: a function of at most 256 steps whose results
- * are read soon, as nearly all are.
- */
+/** Why devices cannot run a function or its gradients; undefined where they can. */
+export const validateFunction = (args: ArgsOf<'pointwise'>): string | undefined => {
+  const { expression, derivativeOfOutput, weight, bias } = args
+  const variables: readonly Variable[] = ['input', ...(weight ? (['weight'] as const) : []), ...(bias ? (['bias'] as const) : [])]
+  const all = [
+    expression,
+    ...variables.map((by) => gradientBy(expression, by)),
+    ...(derivativeOfOutput ? [timesGradient(derivativeOfOutput)] : [])
+  ]
+  if (all.some((one) => one.length > mostSteps))
+    return `its gradient has more than the ${mostSteps} steps that devices take; make two layers of it`
+  return all.some((one) => encodeExpression(one) === undefined)
+    ? `it or its gradient needs more than the ${mostRegisters} values at once that devices have; make two layers of it`
+    : undefined
+}
+
+/** Of a function that was found to fit. */
 const encoded = (expression: Expression): readonly number[] => {
   const code = encodeExpression(expression)
   if (code === undefined) throw new Error('an expression needs more registers than devices have')

@@ -1,0 +1,44 @@
+/** Functions that no device could run are refused by sentence. */
+import * as E from 'fp-ts/Either'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import * as dsl from '../../dsl'
+import { buildGraph } from '../../staging'
+
+const refusal = (layer: dsl.AnyLayer): string => {
+  const built = buildGraph(dsl.model({ name: 'one', layers: [layer, dsl.meanSquaredError] as dsl.Layers }) as dsl.Model, [1, 2, 4, 4])
+  return E.isLeft(built) ? built.left.message : ''
+}
+
+test('of many values at once', () => {
+  const wide = dsl.pointwise('wide', (x) =>
+    Array.from({ length: 40 }, (_, place) => x.add(place).exp()).reduceRight((rest, value) => value.mul(rest))
+  )
+  assert.is(
+    refusal(wide),
+    'one on 1x2x4x4: 0: wide: it or its gradient needs more than the 32 values at once that devices have; make two layers of it.'
+  )
+})
+
+test('of many steps, by itself or in its gradient', () => {
+  const long = (steps: number): dsl.AnyLayer =>
+    dsl.pointwise('long', (x) => Array.from({ length: steps }).reduce<dsl.Value>((value) => value.tanh(), x))
+  assert.is(refusal(long(300)), 'one on 1x2x4x4: 0: long: its expression has 301 steps, over the 256 that devices take.')
+  assert.is(
+    refusal(long(200)),
+    'one on 1x2x4x4: 0: long: its gradient has more than the 256 steps that devices take; make two layers of it.'
+  )
+  assert.is(refusal(long(20)), '')
+})
+
+test('that read what they do not declare, or have no finite constants', () => {
+  const { args } = dsl.pointwise('scale', (x, { weight }) => x.mul(weight), { weight: { initial: 1 } })
+  const without = { op: 'pointwise', args: { function: args.function, expression: args.expression } } as dsl.AnyLayer
+  assert.is(refusal(without), 'one on 1x2x4x4: 0: scale: reads a weight that it does not declare.')
+  assert.is(
+    refusal(dsl.pointwise('far', (x) => x.mul(Infinity))),
+    'one on 1x2x4x4: 0: far: its expression step 1: a constant is one finite number.'
+  )
+})
+
+test.run()
