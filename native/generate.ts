@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { absentFields, fieldType, kernelFields, type FieldType } from '../staging/kernels/kernel-fields'
 import { kernelKinds, rowOf, type KernelRow, type Use } from '../staging/kernels/kernels'
-import { compiledExpressions, operations, type Operation } from '../staging/pointwise/compiled'
+import { compiledExpressions, operandCount, operations, type Operation } from '../staging/pointwise/compiled'
 import { stepNumbers } from '../staging/pointwise/encode'
 
 type Fields = readonly string[]
@@ -85,33 +85,11 @@ const row = ([name, declared]: readonly [string, KernelRow]): string =>
       .join(',\n        ')}}},`
   ].join('\n')
 
-/** C++ of an operation on floats. */
-const operationTexts: { readonly [O in Operation]: (a: string, b: string, c: string) => string } = {
+/** C++ of what a compiled expression reads: elements of tiles, and constants. */
+const leafTexts: { readonly [O in Operation]?: (constant: string) => string } = {
   input: () => 'input',
-  second: () => 'second',
   gradient: () => 'gradient',
-  weight: () => 'weight',
-  bias: () => 'bias',
-  constant: (a) => `static_cast<float>(${a})`,
-  neg: (a) => `-${a}`,
-  exp: (a) => `expf(${a})`,
-  expm1: (a) => `expm1f(${a})`,
-  log: (a) => `logf(${a})`,
-  log1p: (a) => `log1pf(${a})`,
-  sqrt: (a) => `sqrtf(${a})`,
-  tanh: (a) => `tanhf(${a})`,
-  erf: (a) => `erff(${a})`,
-  sigmoid: (a) => `1 / (1 + expf(-${a}))`,
-  detach: (a) => a,
-  add: (a, b) => `${a} + ${b}`,
-  sub: (a, b) => `${a} - ${b}`,
-  mul: (a, b) => `${a} * ${b}`,
-  div: (a, b) => `${a} / ${b}`,
-  minimum: (a, b) => `${a} < ${b} || ${a} != ${a} ? ${a} : ${b}`,
-  maximum: (a, b) => `${a} > ${b} || ${a} != ${a} ? ${a} : ${b}`,
-  less: (a, b) => `${a} < ${b} ? 1.0F : 0.0F`,
-  lessEqual: (a, b) => `${a} <= ${b} ? 1.0F : 0.0F`,
-  where: (a, b, c) => `${a} != 0 ? ${b} : ${c}`
+  constant: (value) => `static_cast<float>(${value})`
 }
 
 const literal = (value: number): string => (Number.isInteger(value) ? `${value}.0` : `${value}`)
@@ -122,9 +100,10 @@ const compiledExpression = (name: string, code: readonly number[]): string => {
   const lines = Array.from({ length: code.length / stepNumbers }, (_, step) => {
     const [operation, destination, ...numbers] = code.slice(step * stepNumbers, (step + 1) * stepNumbers) as [number, number, ...number[]]
     const own = operations[operation]!
-    const [a, b, c] = own === 'constant' ? [literal(numbers[0]!), '', ''] : numbers.map((register) => values[register] ?? '')
+    const operands = numbers.map((register, index) => (index < operandCount(own) ? values[register]! : '0.0F'))
+    const text = leafTexts[own]?.(literal(numbers[0]!)) ?? `compute<Operation::${own}>(${operands.join(', ')})`
     values[destination] = `v${step}`
-    return `    const float v${step} = ${operationTexts[own](a!, b!, c!)};`
+    return `    const float v${step} = ${text};`
   })
   return [
     `struct ${capitalised(name)} {`,
@@ -173,7 +152,13 @@ export const generated: { readonly [file: string]: string } = {
       operations.map((name) => `  ${name}`).join(',\n'),
       '};',
       '',
-      `constexpr int operationCount = ${operations.length};`
+      `constexpr int operationCount = ${operations.length};`,
+      '',
+      '// Those that compute something from operands.',
+      `#define TILEFOLD_OPERATIONS(visit) ${operations
+        .filter((name) => operandCount(name) > 0)
+        .map((name) => `visit(${name})`)
+        .join(' ')}`
     )
   ),
   'kernel_structs.hpp': file(

@@ -1,4 +1,5 @@
-import type { Expression, Leaf, Operation, Step } from './expression'
+import type { Expression, Leaf, Operation } from './expression'
+import { createStepList } from './steps'
 
 /**
  * The value of one element while a pointwise function is written down: what its methods make is
@@ -114,18 +115,13 @@ export const leaf = (name: Leaf): Value => new Value(name, [])
 
 /** The steps that compute a value, each distinct one once. */
 export const expressionOf = (result: Value): Expression => {
-  const steps: Step[] = []
-  const places = new Map<string, number>()
+  const { steps, append } = createStepList()
   const known = new Map<Value | Condition, number>()
   const place = (value: Value | Condition): number => {
     const before = known.get(value)
     if (before !== undefined) return before
     const operands = value instanceof Value && value.number !== undefined ? [value.number] : value.operands.map(place)
-    const step: Step = [value.operation, ...operands]
-    // -0 is another constant than 0.
-    const key = `${step.join()}${Object.is(operands[0], -0) ? '-' : ''}`
-    const made = places.get(key) ?? steps.push(step) - 1
-    places.set(key, made)
+    const made = append(value.operation, ...operands)
     known.set(value, made)
     return made
   }

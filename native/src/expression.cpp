@@ -35,16 +35,17 @@ std::vector<Instruction> instructionsOf(const std::vector<double>& code) {
   for (std::size_t at = 0; at < code.size(); at += stepNumbers) {
     const std::int64_t operation = wholeNumber("an operation", code[at]);
     if (operation < 0 || operation >= operationCount) throw Failure("there is no operation " + std::to_string(operation));
-    Instruction step{static_cast<Operation>(operation), registerAt("a destination", code[at + 1]), 0, 0, 0, 0, 0};
+    Instruction step{static_cast<Operation>(operation), registerAt("a destination", code[at + 1]), 0, 0, 0, 0};
     if (step.operation == Operation::constant) {
-      step.exactConstant = code[at + 2];
-      step.constant = static_cast<float>(step.exactConstant);
+      step.constant = code[at + 2];
     } else {
       std::uint8_t* const operands[] = {&step.a, &step.b, &step.c};
-      for (int i = 0; i < operandCount(step.operation); ++i) {
+      const int count = operandCount(step.operation);
+      for (int i = 0; i < count; ++i) {
         *operands[i] = registerAt("an operand", code[at + 2 + static_cast<std::size_t>(i)]);
         if (!written[*operands[i]]) throw Failure("register " + std::to_string(*operands[i]) + " is read before it is written");
       }
+      for (int i = count; i < 3; ++i) *operands[i] = step.a;
     }
     written.set(step.destination);
     instructions.push_back(step);

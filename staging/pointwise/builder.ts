@@ -1,4 +1,4 @@
-import type { Expression, ExpressionStep as Step, Operation } from '../../dsl'
+import { createStepList, type Expression, type ExpressionStep as Step, type Operation } from '../../dsl'
 
 /**
  * Writes an expression step by step: each distinct step once, constants folded, and nothing times 0
@@ -32,14 +32,7 @@ const needed = (steps: readonly Step[], result: number): Expression => {
 }
 
 export const createExpressionBuilder = (): ExpressionBuilder => {
-  const steps: Step[] = []
-  const places = new Map<string, number>()
-  const append = (...step: Step): number => {
-    const key = `${step.join()}${Object.is(step[1], -0) ? '-' : ''}`
-    const place = places.get(key) ?? steps.push(step) - 1
-    places.set(key, place)
-    return place
-  }
+  const { steps, append } = createStepList()
   const constant = (value: number): number => append('constant', value)
   const valueOf = (place: number | undefined): number | undefined =>
     place !== undefined && steps[place]![0] === 'constant' ? steps[place]![1] : undefined

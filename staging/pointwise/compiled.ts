@@ -1,7 +1,7 @@
-import { compiledActivations, operations, type Operation } from '../../dsl'
+import { compiledActivations, operandCount, operations, type Operation } from '../../dsl'
 import { functionsOf } from './functions'
 
-export { operations, type Operation }
+export { operandCount, operations, type Operation }
 
 /** Encoded expressions that the devices' compilers know; others they interpret. */
 export const compiledExpressions: readonly { readonly name: string; readonly code: readonly number[] }[] = compiledActivations.flatMap(

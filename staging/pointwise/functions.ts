@@ -1,6 +1,6 @@
 import { mostSteps, type ArgsOf, type Expression } from '../../dsl'
 import { gradientBy, timesGradient, type Variable } from './differentiate'
-import { encodeExpression, mostRegisters } from './encode'
+import { encodeExpression, mostRegisters, stepNumbers } from './encode'
 
 /** What devices run of a pointwise function, encoded. */
 export interface PointwiseFunctions {
@@ -9,47 +9,48 @@ export interface PointwiseFunctions {
   readonly backward: (by: Variable) => readonly number[]
 }
 
+/** An expression that devices run, of a pointwise function. */
+type Wanted = 'value' | Variable
+
+/** Undefined where it needs more values at once than devices have. */
+type Encoded = readonly number[] | undefined
+
+const known = new WeakMap<Expression, Map<string, Encoded>>()
+
+/** Encoded expressions are remembered: plans are made of thousands of launches of each. */
+const remembered = (expression: Expression, key: string, make: () => Expression): Encoded => {
+  const codes = known.get(expression) ?? new Map<string, Encoded>()
+  known.set(expression, codes)
+  if (!codes.has(key)) codes.set(key, encodeExpression(make()))
+  return codes.get(key)
+}
+
+type Function = Pick<ArgsOf<'pointwise'>, 'expression' | 'derivativeOfOutput'>
+
+const encoded = ({ expression, derivativeOfOutput }: Function, wanted: Wanted): Encoded => {
+  if (wanted === 'value') return remembered(expression, wanted, () => expression)
+  return wanted === 'input' && derivativeOfOutput !== undefined
+    ? remembered(derivativeOfOutput, 'of output', () => timesGradient(derivativeOfOutput))
+    : remembered(expression, wanted, () => gradientBy(expression, wanted))
+}
+
 /** Why devices cannot run a function or its gradients; undefined where they can. */
 export const validateFunction = (args: ArgsOf<'pointwise'>): string | undefined => {
-  const { expression, derivativeOfOutput, weight, bias } = args
-  const variables: readonly Variable[] = ['input', ...(weight ? (['weight'] as const) : []), ...(bias ? (['bias'] as const) : [])]
-  const all = [
-    expression,
-    ...variables.map((by) => gradientBy(expression, by)),
-    ...(derivativeOfOutput ? [timesGradient(derivativeOfOutput)] : [])
-  ]
-  if (all.some((one) => one.length > mostSteps))
+  const parameters = (['weight', 'bias'] as const).filter((role) => args[role] !== undefined)
+  const codes = (['value', 'input', ...parameters] as const).map((wanted) => encoded(args, wanted))
+  if (codes.some((code) => code !== undefined && code.length > mostSteps * stepNumbers))
     return `its gradient has more than the ${mostSteps} steps that devices take; make two layers of it`
-  return all.some((one) => encodeExpression(one) === undefined)
+  return codes.includes(undefined)
     ? `it or its gradient needs more than the ${mostRegisters} values at once that devices have; make two layers of it`
     : undefined
 }
 
-/** Of a function that was found to fit. */
-const encoded = (expression: Expression): readonly number[] => {
-  const code = encodeExpression(expression)
-  if (code === undefined) throw new Error('an expression needs more registers than devices have')
-  return code
+/** Of a function that is valid. */
+export const functionsOf = (args: Function): PointwiseFunctions => {
+  const valid = (wanted: Wanted): readonly number[] => {
+    const code = encoded(args, wanted)
+    if (code === undefined) throw new Error('an expression needs more registers than devices have')
+    return code
+  }
+  return { forward: valid('value'), backward: valid }
 }
-
-const known = new WeakMap<Expression, Map<string, readonly number[]>>()
-
-/** Encoded expressions are remembered: plans are made of thousands of launches of each. */
-const remembered = (expression: Expression, key: string, make: () => Expression): readonly number[] => {
-  const codes = known.get(expression) ?? new Map<string, readonly number[]>()
-  known.set(expression, codes)
-  const code = codes.get(key) ?? encoded(make())
-  codes.set(key, code)
-  return code
-}
-
-export const functionsOf = ({
-  expression,
-  derivativeOfOutput
-}: Pick<ArgsOf<'pointwise'>, 'expression' | 'derivativeOfOutput'>): PointwiseFunctions => ({
-  forward: remembered(expression, 'value', () => expression),
-  backward: (by) =>
-    by === 'input' && derivativeOfOutput !== undefined
-      ? remembered(derivativeOfOutput, 'of output', () => timesGradient(derivativeOfOutput))
-      : remembered(expression, by, () => gradientBy(expression, by))
-})

@@ -37,13 +37,6 @@ int knownPlace(const std::vector<double>& code) {
   return -1;
 }
 
-// result[i] = element(i) for a block.
-template <class Element>
-TILEFOLD_INLINE void forBlock(float* result, const Element& element) {
-#pragma omp simd simdlen(16)
-  for (std::int64_t i = 0; i < expressionBlock; ++i) result[i] = element(i);
-}
-
 // A compiled expression of a tile's elements alone.
 template <class Known>
 TILEFOLD_INLINE void evaluateAll(const LeafBlocks& leaves, float* destination, std::int64_t count) {
@@ -88,74 +81,15 @@ TILEFOLD_CLONES void evaluateSteps(const std::vector<Instruction>& instructions,
         values[step.destination] = leaves.bias;
         break;
       case Operation::constant:
-        forBlock(result, [&](std::int64_t) { return step.constant; });
+        std::fill_n(result, expressionBlock, static_cast<float>(step.constant));
         break;
-      case Operation::neg:
-        forBlock(result, [&](std::int64_t i) { return -a[i]; });
-        break;
-      case Operation::exp:
-        forBlock(result, [&](std::int64_t i) { return expf(a[i]); });
-        break;
-      case Operation::expm1:
-        forBlock(result, [&](std::int64_t i) { return expm1f(a[i]); });
-        break;
-      case Operation::log:
-        forBlock(result, [&](std::int64_t i) { return logf(a[i]); });
-        break;
-      case Operation::log1p:
-        forBlock(result, [&](std::int64_t i) { return log1pf(a[i]); });
-        break;
-      case Operation::sqrt:
-        forBlock(result, [&](std::int64_t i) { return sqrtf(a[i]); });
-        break;
-      case Operation::tanh:
-        forBlock(result, [&](std::int64_t i) { return tanhf(a[i]); });
-        break;
-      case Operation::erf:
-        forBlock(result, [&](std::int64_t i) { return erff(a[i]); });
-        break;
-      case Operation::sigmoid:
-        forBlock(result, [&](std::int64_t i) { return 1 / (1 + expf(-a[i])); });
-        break;
-      case Operation::detach:
-        forBlock(result, [&](std::int64_t i) { return a[i]; });
-        break;
-      case Operation::add:
-        forBlock(result, [&](std::int64_t i) { return a[i] + b[i]; });
-        break;
-      case Operation::sub:
-        forBlock(result, [&](std::int64_t i) { return a[i] - b[i]; });
-        break;
-      case Operation::mul:
-        forBlock(result, [&](std::int64_t i) { return a[i] * b[i]; });
-        break;
-      case Operation::div:
-        forBlock(result, [&](std::int64_t i) { return a[i] / b[i]; });
-        break;
-      case Operation::minimum:
-        forBlock(result, [&](std::int64_t i) {
-          const float left = a[i], right = b[i];
-          return left < right || left != left ? left : right;
-        });
-        break;
-      case Operation::maximum:
-        forBlock(result, [&](std::int64_t i) {
-          const float left = a[i], right = b[i];
-          return left > right || left != left ? left : right;
-        });
-        break;
-      case Operation::less:
-        forBlock(result, [&](std::int64_t i) { return a[i] < b[i] ? 1.0F : 0.0F; });
-        break;
-      case Operation::lessEqual:
-        forBlock(result, [&](std::int64_t i) { return a[i] <= b[i] ? 1.0F : 0.0F; });
-        break;
-      case Operation::where:
-        forBlock(result, [&](std::int64_t i) {
-          const float then = b[i], otherwise = c[i];
-          return a[i] != 0 ? then : otherwise;
-        });
-        break;
+#define TILEFOLD_CASE(name)                                                                                   \
+  case Operation::name:                                                                                       \
+    _Pragma("omp simd simdlen(16)") for (std::int64_t i = 0; i < expressionBlock; ++i) result[i] =            \
+        compute<Operation::name>(a[i], b[i], c[i]);                                                           \
+    break;
+        TILEFOLD_OPERATIONS(TILEFOLD_CASE)
+#undef TILEFOLD_CASE
     }
   }
   const float* const value = values[last->destination];

@@ -15,7 +15,7 @@ class Interpreted {
  public:
   explicit Interpreted(const std::vector<double>& code) {
     for (const Instruction& step : instructionsOf(code))
-      steps_[count_++] = {static_cast<std::uint8_t>(step.operation), step.destination, step.a, step.b, step.c, step.constant};
+      steps_[count_++] = {static_cast<std::uint8_t>(step.operation), step.destination, step.a, step.b, step.c, static_cast<float>(step.constant)};
   }
 
   __device__ float operator()(const Leaves<float>& leaves) const {
@@ -23,8 +23,8 @@ class Interpreted {
     float result = 0;
     for (int i = 0; i < count_; ++i) {
       const Step& step = steps_[i];
-      const float a = registers[step.a], b = registers[step.b], c = registers[step.c];
-      result = compute(step, a, b, c, leaves);
+      result = computeStep(static_cast<Operation>(step.operation), registers[step.a], registers[step.b], registers[step.c], step.constant,
+                           leaves);
       registers[step.destination] = result;
     }
     return result;
@@ -35,62 +35,6 @@ class Interpreted {
     std::uint8_t operation, destination, a, b, c;
     float constant;
   };
-
-  __device__ static float compute(const Step& step, float a, float b, float c, const Leaves<float>& leaves) {
-    switch (static_cast<Operation>(step.operation)) {
-      case Operation::input:
-        return leaves.input;
-      case Operation::second:
-        return leaves.second;
-      case Operation::gradient:
-        return leaves.gradient;
-      case Operation::weight:
-        return leaves.weight;
-      case Operation::bias:
-        return leaves.bias;
-      case Operation::constant:
-        return step.constant;
-      case Operation::neg:
-        return -a;
-      case Operation::exp:
-        return expf(a);
-      case Operation::expm1:
-        return expm1f(a);
-      case Operation::log:
-        return logf(a);
-      case Operation::log1p:
-        return log1pf(a);
-      case Operation::sqrt:
-        return sqrtf(a);
-      case Operation::tanh:
-        return tanhf(a);
-      case Operation::erf:
-        return erff(a);
-      case Operation::sigmoid:
-        return 1 / (1 + expf(-a));
-      case Operation::detach:
-        return a;
-      case Operation::add:
-        return a + b;
-      case Operation::sub:
-        return a - b;
-      case Operation::mul:
-        return a * b;
-      case Operation::div:
-        return a / b;
-      case Operation::minimum:
-        return a < b || a != a ? a : b;
-      case Operation::maximum:
-        return a > b || a != a ? a : b;
-      case Operation::less:
-        return a < b ? 1.0F : 0.0F;
-      case Operation::lessEqual:
-        return a <= b ? 1.0F : 0.0F;
-      case Operation::where:
-        return a != 0 ? b : c;
-    }
-    return 0;
-  }
 
   int count_ = 0;
   Step steps_[mostSteps] = {};

@@ -8,7 +8,7 @@ struct SigmoidForward {
   static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 14.0, 0.0, 0.0, 0.0, 0.0};
   static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
     const float v0 = input;
-    const float v1 = 1 / (1 + expf(-v0));
+    const float v1 = compute<Operation::sigmoid>(v0, 0.0F, 0.0F);
     return v1;
   }
 };
@@ -18,10 +18,10 @@ struct SigmoidBackward {
   static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
     const float v0 = input;
     const float v1 = static_cast<float>(1.0);
-    const float v2 = v1 - v0;
-    const float v3 = v0 * v2;
+    const float v2 = compute<Operation::sub>(v1, v0, 0.0F);
+    const float v3 = compute<Operation::mul>(v0, v2, 0.0F);
     const float v4 = gradient;
-    const float v5 = v4 * v3;
+    const float v5 = compute<Operation::mul>(v4, v3, 0.0F);
     return v5;
   }
 };
@@ -30,7 +30,7 @@ struct TanhForward {
   static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 12.0, 0.0, 0.0, 0.0, 0.0};
   static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
     const float v0 = input;
-    const float v1 = tanhf(v0);
+    const float v1 = compute<Operation::tanh>(v0, 0.0F, 0.0F);
     return v1;
   }
 };
@@ -40,10 +40,10 @@ struct TanhBackward {
   static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
     const float v0 = static_cast<float>(1.0);
     const float v1 = input;
-    const float v2 = v1 * v1;
-    const float v3 = v0 - v2;
+    const float v2 = compute<Operation::mul>(v1, v1, 0.0F);
+    const float v3 = compute<Operation::sub>(v0, v2, 0.0F);
     const float v4 = gradient;
-    const float v5 = v4 * v3;
+    const float v5 = compute<Operation::mul>(v4, v3, 0.0F);
     return v5;
   }
 };
@@ -52,8 +52,8 @@ struct SiluForward {
   static constexpr double code[] = {0.0, 0.0, 0.0, 0.0, 0.0, 14.0, 1.0, 0.0, 0.0, 0.0, 18.0, 1.0, 0.0, 1.0, 0.0};
   static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
     const float v0 = input;
-    const float v1 = 1 / (1 + expf(-v0));
-    const float v2 = v0 * v1;
+    const float v1 = compute<Operation::sigmoid>(v0, 0.0F, 0.0F);
+    const float v2 = compute<Operation::mul>(v0, v1, 0.0F);
     return v2;
   }
 };
@@ -63,13 +63,13 @@ struct SiluBackward {
   static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
     const float v0 = input;
     const float v1 = static_cast<float>(1.0);
-    const float v2 = 1 / (1 + expf(-v0));
-    const float v3 = v1 - v2;
-    const float v4 = v2 * v3;
-    const float v5 = v4 * v0;
-    const float v6 = v2 + v5;
+    const float v2 = compute<Operation::sigmoid>(v0, 0.0F, 0.0F);
+    const float v3 = compute<Operation::sub>(v1, v2, 0.0F);
+    const float v4 = compute<Operation::mul>(v2, v3, 0.0F);
+    const float v5 = compute<Operation::mul>(v4, v0, 0.0F);
+    const float v6 = compute<Operation::add>(v2, v5, 0.0F);
     const float v7 = gradient;
-    const float v8 = v7 * v6;
+    const float v8 = compute<Operation::mul>(v7, v6, 0.0F);
     return v8;
   }
 };
@@ -79,13 +79,13 @@ struct GeluForward {
   static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
     const float v0 = input;
     const float v1 = static_cast<float>(0.7071067811865476);
-    const float v2 = v0 * v1;
-    const float v3 = erff(v2);
+    const float v2 = compute<Operation::mul>(v0, v1, 0.0F);
+    const float v3 = compute<Operation::erf>(v2, 0.0F, 0.0F);
     const float v4 = static_cast<float>(1.0);
-    const float v5 = v3 + v4;
+    const float v5 = compute<Operation::add>(v3, v4, 0.0F);
     const float v6 = static_cast<float>(0.5);
-    const float v7 = v5 * v6;
-    const float v8 = v0 * v7;
+    const float v7 = compute<Operation::mul>(v5, v6, 0.0F);
+    const float v8 = compute<Operation::mul>(v0, v7, 0.0F);
     return v8;
   }
 };
@@ -96,20 +96,20 @@ struct GeluBackward {
     const float v0 = input;
     const float v1 = static_cast<float>(1.0);
     const float v2 = static_cast<float>(0.7071067811865476);
-    const float v3 = v2 * v0;
-    const float v4 = erff(v3);
-    const float v5 = v3 * v3;
-    const float v6 = -v5;
-    const float v7 = expf(v6);
-    const float v8 = v4 + v1;
+    const float v3 = compute<Operation::mul>(v2, v0, 0.0F);
+    const float v4 = compute<Operation::erf>(v3, 0.0F, 0.0F);
+    const float v5 = compute<Operation::mul>(v3, v3, 0.0F);
+    const float v6 = compute<Operation::neg>(v5, 0.0F, 0.0F);
+    const float v7 = compute<Operation::exp>(v6, 0.0F, 0.0F);
+    const float v8 = compute<Operation::add>(v4, v1, 0.0F);
     const float v9 = static_cast<float>(0.5);
-    const float v10 = v9 * v8;
+    const float v10 = compute<Operation::mul>(v9, v8, 0.0F);
     const float v11 = static_cast<float>(0.3989422804014327);
-    const float v12 = v11 * v7;
-    const float v13 = v12 * v0;
-    const float v14 = v10 + v13;
+    const float v12 = compute<Operation::mul>(v11, v7, 0.0F);
+    const float v13 = compute<Operation::mul>(v12, v0, 0.0F);
+    const float v14 = compute<Operation::add>(v10, v13, 0.0F);
     const float v15 = gradient;
-    const float v16 = v15 * v14;
+    const float v16 = compute<Operation::mul>(v15, v14, 0.0F);
     return v16;
   }
 };
@@ -119,18 +119,18 @@ struct HardswishForward {
   static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
     const float v0 = static_cast<float>(3.0);
     const float v1 = input;
-    const float v2 = v0 <= v1 ? 1.0F : 0.0F;
+    const float v2 = compute<Operation::lessEqual>(v0, v1, 0.0F);
     const float v3 = static_cast<float>(-3.0);
-    const float v4 = v1 <= v3 ? 1.0F : 0.0F;
+    const float v4 = compute<Operation::lessEqual>(v1, v3, 0.0F);
     const float v5 = static_cast<float>(0.0);
-    const float v6 = v1 * v5;
-    const float v7 = v6;
-    const float v8 = v1 + v0;
-    const float v9 = v1 * v8;
+    const float v6 = compute<Operation::mul>(v1, v5, 0.0F);
+    const float v7 = compute<Operation::detach>(v6, 0.0F, 0.0F);
+    const float v8 = compute<Operation::add>(v1, v0, 0.0F);
+    const float v9 = compute<Operation::mul>(v1, v8, 0.0F);
     const float v10 = static_cast<float>(6.0);
-    const float v11 = v9 / v10;
-    const float v12 = v4 != 0 ? v7 : v11;
-    const float v13 = v2 != 0 ? v1 : v12;
+    const float v11 = compute<Operation::div>(v9, v10, 0.0F);
+    const float v12 = compute<Operation::where>(v4, v7, v11);
+    const float v13 = compute<Operation::where>(v2, v1, v12);
     return v13;
   }
 };
@@ -142,17 +142,17 @@ struct HardswishBackward {
     const float v1 = static_cast<float>(0.0);
     const float v2 = input;
     const float v3 = static_cast<float>(1.0);
-    const float v4 = v0 <= v2 ? 1.0F : 0.0F;
+    const float v4 = compute<Operation::lessEqual>(v0, v2, 0.0F);
     const float v5 = static_cast<float>(-3.0);
-    const float v6 = v2 <= v5 ? 1.0F : 0.0F;
-    const float v7 = v2 + v0;
-    const float v8 = v7 + v2;
+    const float v6 = compute<Operation::lessEqual>(v2, v5, 0.0F);
+    const float v7 = compute<Operation::add>(v2, v0, 0.0F);
+    const float v8 = compute<Operation::add>(v7, v2, 0.0F);
     const float v9 = static_cast<float>(6.0);
-    const float v10 = v8 / v9;
-    const float v11 = v6 != 0 ? v1 : v10;
-    const float v12 = v4 != 0 ? v3 : v11;
+    const float v10 = compute<Operation::div>(v8, v9, 0.0F);
+    const float v11 = compute<Operation::where>(v6, v1, v10);
+    const float v12 = compute<Operation::where>(v4, v3, v11);
     const float v13 = gradient;
-    const float v14 = v13 * v12;
+    const float v14 = compute<Operation::mul>(v13, v12, 0.0F);
     return v14;
   }
 };
@@ -162,14 +162,14 @@ struct Relu6Forward {
   static TILEFOLD_HOST_DEVICE_INLINE float evaluate(float input, [[maybe_unused]] float gradient) {
     const float v0 = static_cast<float>(0.0);
     const float v1 = input;
-    const float v2 = v0 < v1 ? 1.0F : 0.0F;
+    const float v2 = compute<Operation::less>(v0, v1, 0.0F);
     const float v3 = static_cast<float>(6.0);
-    const float v4 = v1 < v3 ? 1.0F : 0.0F;
-    const float v5 = v1 > v0 || v1 != v1 ? v1 : v0;
-    const float v6 = v5 < v3 || v5 != v5 ? v5 : v3;
-    const float v7 = v6;
-    const float v8 = v4 != 0 ? v1 : v7;
-    const float v9 = v2 != 0 ? v8 : v7;
+    const float v4 = compute<Operation::less>(v1, v3, 0.0F);
+    const float v5 = compute<Operation::maximum>(v1, v0, 0.0F);
+    const float v6 = compute<Operation::minimum>(v5, v3, 0.0F);
+    const float v7 = compute<Operation::detach>(v6, 0.0F, 0.0F);
+    const float v8 = compute<Operation::where>(v4, v1, v7);
+    const float v9 = compute<Operation::where>(v2, v8, v7);
     return v9;
   }
 };
@@ -180,13 +180,13 @@ struct Relu6Backward {
     const float v0 = static_cast<float>(0.0);
     const float v1 = input;
     const float v2 = static_cast<float>(1.0);
-    const float v3 = v0 < v1 ? 1.0F : 0.0F;
+    const float v3 = compute<Operation::less>(v0, v1, 0.0F);
     const float v4 = static_cast<float>(6.0);
-    const float v5 = v1 < v4 ? 1.0F : 0.0F;
-    const float v6 = v5 != 0 ? v2 : v0;
-    const float v7 = v3 != 0 ? v6 : v0;
+    const float v5 = compute<Operation::less>(v1, v4, 0.0F);
+    const float v6 = compute<Operation::where>(v5, v2, v0);
+    const float v7 = compute<Operation::where>(v3, v6, v0);
     const float v8 = gradient;
-    const float v9 = v8 * v7;
+    const float v9 = compute<Operation::mul>(v8, v7, 0.0F);
     return v9;
   }
 };
@@ -197,16 +197,16 @@ struct HardsigmoidForward {
     const float v0 = static_cast<float>(0.0);
     const float v1 = input;
     const float v2 = static_cast<float>(3.0);
-    const float v3 = v1 + v2;
-    const float v4 = v0 < v3 ? 1.0F : 0.0F;
+    const float v3 = compute<Operation::add>(v1, v2, 0.0F);
+    const float v4 = compute<Operation::less>(v0, v3, 0.0F);
     const float v5 = static_cast<float>(6.0);
-    const float v6 = v3 < v5 ? 1.0F : 0.0F;
-    const float v7 = v3 > v0 || v3 != v3 ? v3 : v0;
-    const float v8 = v7 < v5 || v7 != v7 ? v7 : v5;
-    const float v9 = v8;
-    const float v10 = v6 != 0 ? v3 : v9;
-    const float v11 = v4 != 0 ? v10 : v9;
-    const float v12 = v11 / v5;
+    const float v6 = compute<Operation::less>(v3, v5, 0.0F);
+    const float v7 = compute<Operation::maximum>(v3, v0, 0.0F);
+    const float v8 = compute<Operation::minimum>(v7, v5, 0.0F);
+    const float v9 = compute<Operation::detach>(v8, 0.0F, 0.0F);
+    const float v10 = compute<Operation::where>(v6, v3, v9);
+    const float v11 = compute<Operation::where>(v4, v10, v9);
+    const float v12 = compute<Operation::div>(v11, v5, 0.0F);
     return v12;
   }
 };
@@ -218,15 +218,15 @@ struct HardsigmoidBackward {
     const float v1 = input;
     const float v2 = static_cast<float>(1.0);
     const float v3 = static_cast<float>(3.0);
-    const float v4 = v1 + v3;
-    const float v5 = v0 < v4 ? 1.0F : 0.0F;
+    const float v4 = compute<Operation::add>(v1, v3, 0.0F);
+    const float v5 = compute<Operation::less>(v0, v4, 0.0F);
     const float v6 = static_cast<float>(6.0);
-    const float v7 = v4 < v6 ? 1.0F : 0.0F;
-    const float v8 = v7 != 0 ? v2 : v0;
-    const float v9 = v5 != 0 ? v8 : v0;
-    const float v10 = v9 / v6;
+    const float v7 = compute<Operation::less>(v4, v6, 0.0F);
+    const float v8 = compute<Operation::where>(v7, v2, v0);
+    const float v9 = compute<Operation::where>(v5, v8, v0);
+    const float v10 = compute<Operation::div>(v9, v6, 0.0F);
     const float v11 = gradient;
-    const float v12 = v11 * v10;
+    const float v12 = compute<Operation::mul>(v11, v10, 0.0F);
     return v12;
   }
 };

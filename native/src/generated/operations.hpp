@@ -34,4 +34,7 @@ enum class Operation : int {
 
 constexpr int operationCount = 25;
 
+// Those that compute something from operands.
+#define TILEFOLD_OPERATIONS(visit) visit(neg) visit(exp) visit(expm1) visit(log) visit(log1p) visit(sqrt) visit(tanh) visit(erf) visit(sigmoid) visit(detach) visit(add) visit(sub) visit(mul) visit(div) visit(minimum) visit(maximum) visit(less) visit(lessEqual) visit(where)
+
 }  // namespace tilefold

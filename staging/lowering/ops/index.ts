@@ -2,7 +2,7 @@ import type { Op } from '../../../dsl'
 import type { Node } from '../../graph/graph'
 import { conv2d } from './convolution'
 import { flatten, linear } from './dense'
-import { add, broadcastAdd, concat, mul } from './joins'
+import { add, concat, mul } from './joins'
 import { meanSquaredError, softmaxCrossEntropy } from './losses'
 import { pad, pixelShuffle, pixelUnshuffle } from './movement'
 import { batchNorm, groupNorm, instanceNorm } from './normalisations'
@@ -11,7 +11,7 @@ import type { Step, StepGradients } from '../scope/op-step'
 import type { TileScope } from '../scope/scope'
 import { pixelCrossEntropy } from './pixel-loss'
 import { dropout, leakyRelu, relu } from './elementwise'
-import { pointwise, pointwiseOfOutput } from './pointwise'
+import { pointwise } from './pointwise'
 import { avgPool2d, globalAvgPool, globalMaxPool, maxPool2d } from './pooling'
 import { adaptiveAvgPool2d, resize } from './resampling'
 import { convTranspose2d } from './transposed-convolution'
@@ -51,8 +51,8 @@ export const recordOf = (op: Op): OpLowering<Op> => opLowerings[op] as unknown a
 
 /** The row of a node, its own type forgotten: a node is only ever handed to its own row. */
 export const loweringOf = (node: Node): OpLowering<Op> => {
-  if (node.op === 'pointwise' && node.args.derivativeOfOutput !== undefined) return pointwiseOfOutput as unknown as OpLowering<Op>
-  return node.op === 'add' && node.broadcast ? (broadcastAdd as unknown as OpLowering<Op>) : recordOf(node.op)
+  const record = recordOf(node.op)
+  return record.variant?.(node) ?? record
 }
 
 /** Emits an op forward. */

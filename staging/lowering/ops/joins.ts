@@ -1,3 +1,4 @@
+import type { Expression } from '../../../dsl'
 import { sameAccess } from '../../graph/access'
 import { activationElements, channelsAreApart, layoutCode } from '../../kernels/layout'
 import { functionsOf } from '../../pointwise/functions'
@@ -7,13 +8,83 @@ import { freshTile, inLayout, reorderTile } from '../scope/copies'
 import type { Step } from '../scope/op-step'
 import { tensorBytes, tileFields } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
-import { sameLayout, type OpLowering } from './op-lowering'
+import { sameLayout, type NodeFor, type OpLowering } from './op-lowering'
+
+type Join = 'add' | 'mul'
+type JoinStep = Step<NodeFor<Join>>
+
+/** An op that is an expression of two tiles; the second may be one value an image and channel. */
+const joinWith = (expression: Expression, saves: OpLowering<Join>['saves']): Omit<OpLowering<Join>, 'variant'> => {
+  const { forward, backward } = functionsOf({ expression })
+  return {
+    access: sameAccess,
+    saves,
+    inPlace: false,
+    outputLayout: sameLayout,
+    forward: (scope, step) => {
+      const { destination } = step
+      const [source, second] = operandsIn(scope, step)
+      scope.builder.launch<'pointwiseForward'>(
+        { kind: 'pointwiseForward', ...joinFields(step, destination), expression: forward },
+        { source, second, ...noParameters, destination: destination.address }
+      )
+    },
+    backward: (scope, step, { destination, sources: [first, second] }) => {
+      const [kept, other] = saves.input === undefined ? [none, none] : operandsIn(scope, step)
+      const { address: destinationGradient } = inLayout(scope, destination!, step.destination.layout)
+      const emitSecond = step.node.broadcast ? emitSumOverPixels : emitGradient
+      if (second !== undefined) emitSecond(scope, step, { kept, second: none, destinationGradient }, backward('second'), second)
+      if (first !== undefined) emitGradient(scope, step, { kept: none, second: other, destinationGradient }, backward('input'), first)
+    }
+  }
+}
+
+/** The operands in the output's layout; a second one that is broadcast is plain. */
+const operandsIn = (scope: TileScope, { node, sources, destination: { layout } }: JoinStep) =>
+  [inLayout(scope, sources[0]!, layout).address, inLayout(scope, sources[1]!, node.broadcast ? 'plain' : layout).address] as const
+
+const joinFields = ({ node }: JoinStep, tile: TileTensor) => ({
+  ...tileFields(tile),
+  broadcast: node.broadcast ? 1 : 0,
+  weightPerChannel: 0,
+  biasPerChannel: 0
+})
+
+const noParameters = { weight: none, bias: none } as const
+
+type Read = { readonly [operand in 'kept' | 'second' | 'destinationGradient']: UnplacedOperand }
+
+/** The gradient of an operand that is a tile, in the layout in which it is wanted. */
+const emitGradient = (scope: TileScope, step: JoinStep, read: Read, expression: readonly number[], wanted: TileTensor): void => {
+  const { layout } = step.destination
+  const made = wanted.layout === layout ? wanted : freshTile(scope, { kind: 'reordered-gradient' }, wanted.extents, layout)
+  scope.builder.launch<'pointwiseBackward'>(
+    { kind: 'pointwiseBackward', ...joinFields(step, made), expression },
+    { ...read, ...noParameters, sourceGradient: made.address }
+  )
+  if (made !== wanted) reorderTile(scope.builder, made, wanted)
+}
+
+/** The gradient of a second operand that is broadcast: a sum over the pixels. */
+const emitSumOverPixels = (scope: TileScope, step: JoinStep, read: Read, expression: readonly number[], wanted: TileTensor): void => {
+  const sums = wanted.layout === 'plain' ? wanted : freshTile(scope, { kind: 'broadcast-gradient' }, wanted.extents, 'plain')
+  scope.builder.launch<'pointwiseSum'>(
+    { kind: 'pointwiseSum', ...joinFields(step, step.destination), rows: 2, expression },
+    { ...read, ...noParameters, sum: sums.address }
+  )
+  if (sums !== wanted) reorderTile(scope.builder, sums, wanted)
+}
+
+const broadcastAdd = joinWith([['input'], ['second'], ['add', 0, 1]], {})
+/** Each operand's gradient is the output's times the other operand. */
+export const mul = joinWith([['input'], ['second'], ['mul', 0, 1]], { input: 'always' })
 
 export const add: OpLowering<'add'> = {
   access: sameAccess,
   saves: {},
   inPlace: true,
   fusesRectifier: 'forward',
+  variant: ({ broadcast }) => (broadcast ? broadcastAdd : undefined),
   outputLayout: sameLayout,
   forward: (scope, { sources, destination, slope }) => {
     const [first, second] = sources.map((tile) => inLayout(scope, tile, destination.layout))
@@ -23,112 +94,6 @@ export const add: OpLowering<'add'> = {
     )
   },
   backward: 'identity'
-}
-
-const sum = functionsOf({ expression: [['input'], ['second'], ['add', 0, 1]] })
-const product = functionsOf({ expression: [['input'], ['second'], ['mul', 0, 1]] })
-
-/**
- * Fields of an expression over a tile and a second one, which may be one value an image and
- * channel.
- */
-const joinFields = ({ node }: Step, tile: TileTensor) => ({
-  ...tileFields(tile),
-  broadcast: node.broadcast ? 1 : 0,
-  weightPerChannel: 0,
-  biasPerChannel: 0
-})
-
-/**
- * The operands, the first in the output's layout, and the second in it too, or plain where it is
- * broadcast.
- */
-const joined = (scope: TileScope, { node, sources, destination: { layout } }: Step) =>
-  [inLayout(scope, sources[0]!, layout), inLayout(scope, sources[1]!, node.broadcast ? 'plain' : layout)] as const
-
-const noParameters = { weight: none, bias: none } as const
-
-/** The gradient of a second operand that is broadcast: a sum over the pixels. */
-const sumOverPixels = (
-  scope: TileScope,
-  step: Step,
-  read: { readonly kept: UnplacedOperand; readonly destinationGradient: UnplacedOperand },
-  expression: readonly number[],
-  wanted: TileTensor
-): void => {
-  const sums = wanted.layout === 'plain' ? wanted : freshTile(scope, { kind: 'broadcast-gradient' }, wanted.extents, 'plain')
-  scope.builder.launch<'pointwiseSum'>(
-    { kind: 'pointwiseSum', ...joinFields(step, step.destination), rows: 2, expression },
-    { ...read, second: none, ...noParameters, sum: sums.address }
-  )
-  if (sums !== wanted) reorderTile(scope.builder, sums, wanted)
-}
-
-/** The second operand is one value an image and channel. */
-export const broadcastAdd: OpLowering<'add'> = {
-  access: sameAccess,
-  saves: {},
-  inPlace: false,
-  outputLayout: sameLayout,
-  forward: (scope, step) => {
-    const [source, second] = joined(scope, step)
-    scope.builder.launch<'pointwiseForward'>(
-      { kind: 'pointwiseForward', ...joinFields(step, step.destination), expression: sum.forward },
-      { source: source.address, second: second.address, ...noParameters, destination: step.destination.address }
-    )
-  },
-  backward: (scope, step, { destination, sources }) => {
-    const read = { kept: none, destinationGradient: destination!.address }
-    const [first, second] = sources
-    if (second !== undefined) sumOverPixels(scope, step, read, sum.backward('second'), second)
-    if (first !== undefined)
-      scope.builder.launch<'pointwiseBackward'>(
-        { kind: 'pointwiseBackward', ...joinFields(step, first), expression: sum.backward('input') },
-        { ...read, second: none, ...noParameters, sourceGradient: first.address }
-      )
-  }
-}
-
-/** Each operand's gradient is the output's times the other operand. */
-export const mul: OpLowering<'mul'> = {
-  access: sameAccess,
-  saves: { input: 'always' },
-  inPlace: false,
-  outputLayout: sameLayout,
-  forward: (scope, step) => {
-    const [source, second] = joined(scope, step)
-    scope.builder.launch<'pointwiseForward'>(
-      { kind: 'pointwiseForward', ...joinFields(step, step.destination), expression: product.forward },
-      { source: source.address, second: second.address, ...noParameters, destination: step.destination.address }
-    )
-  },
-  backward: (scope, step, { destination, sources }) => {
-    const [first, second] = sources
-    const [kept, other] = joined(scope, step)
-    const { address: destinationGradient } = inLayout(scope, destination!, step.destination.layout)
-    const read = { kept: kept.address, destinationGradient }
-    if (second !== undefined && step.node.broadcast) sumOverPixels(scope, step, read, product.backward('second'), second)
-    else if (second !== undefined) productGradient(scope, step, { ...read, second: none }, product.backward('second'), second)
-    if (first !== undefined)
-      productGradient(scope, step, { kept: none, destinationGradient, second: other.address }, product.backward('input'), first)
-  }
-}
-
-/** The gradient of an operand that is a tile, in the layout in which it is wanted. */
-const productGradient = (
-  scope: TileScope,
-  step: Step,
-  read: { readonly kept: UnplacedOperand; readonly second: UnplacedOperand; readonly destinationGradient: UnplacedOperand },
-  expression: readonly number[],
-  wanted: TileTensor
-): void => {
-  const { layout } = step.destination
-  const made = wanted.layout === layout ? wanted : freshTile(scope, { kind: 'reordered-gradient' }, wanted.extents, layout)
-  scope.builder.launch<'pointwiseBackward'>(
-    { kind: 'pointwiseBackward', ...joinFields(step, made), expression },
-    { ...read, ...noParameters, sourceGradient: made.address }
-  )
-  if (made !== wanted) reorderTile(scope.builder, made, wanted)
 }
 
 /** The channels of one tile to, or from, those of another from `first` on. */

@@ -39,6 +39,8 @@ export interface OpLowering<P extends Op> {
    * too.
    */
   readonly fusesRectifier?: 'forward' | 'both'
+  /** The record in the place of this one for some nodes; undefined for the others. */
+  readonly variant?: (node: NodeFor<P>) => OpLowering<P> | undefined
   readonly outputLayout: (scope: Pick<ModelScope, 'device'>, source: Layout, node: NodeFor<P>) => Layout
   readonly forward: (scope: TileScope, step: Step<NodeFor<P>>) => void
   /**

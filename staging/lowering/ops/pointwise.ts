@@ -67,6 +67,10 @@ const pointwiseWith = (saves: OpLowering<'pointwise'>['saves']): OpLowering<'poi
   }
 })
 
-export const pointwise = pointwiseWith({ input: 'always' })
 /** One whose derivative is known from its output. */
-export const pointwiseOfOutput = pointwiseWith({ output: true })
+const pointwiseOfOutput = pointwiseWith({ output: true })
+
+export const pointwise: OpLowering<'pointwise'> = {
+  ...pointwiseWith({ input: 'always' }),
+  variant: ({ args }) => (args.derivativeOfOutput === undefined ? undefined : pointwiseOfOutput)
+}
