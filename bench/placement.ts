@@ -96,13 +96,16 @@ const requestFor = (network: string, size: number): StageRequest => ({
 })
 
 const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering: Lowering, chosen: Candidate): ProgramRow => {
-  const { order, segments, residence } = chosen
+  const { order, segments, swapSchedule } = chosen
   const [lifetimes, peakBytes] = [chosen.lifetimes(), chosen.peakBytes()]
   const placed = (name: 'best-fit' | 'gtbm') => allocators[name](lifetimes, { alignment })
   const [bestFit, gtbm] = [placed('best-fit'), placed('gtbm')]
   const inChunks = (chunkBytes: number): number =>
     ratioOf(
-      candidateOf(lowering, createPlan(order, segments, { residence, placement: { allocator: 'virtual', chunkBytes } })).peakBytes(),
+      candidateOf(
+        lowering,
+        createPlan(order, segments, { swapSchedule, placement: { allocator: 'virtual', pageBytes: chunkBytes } })
+      ).peakBytes(),
       lifetimes
     )
   const ratio = ratioOf(peakBytes, lifetimes)

@@ -46,11 +46,12 @@ export {
   type Plan,
   type PlanFigures,
   type PlanGrid,
-  type PlanHostStay,
+  type PlanSwapInterval,
   type PlanPlacement,
   type PlanSegment,
   type StrategyName
 } from './plan'
+export { earlierNames } from './plan-earlier-names'
 export { isBroadcast } from './ops/joins'
 export { planFor } from './plan-for'
 export {

@@ -1,13 +1,13 @@
 import type { Strictly } from './fit'
 import type { Model } from './model'
-import type { Right, Sketch } from './plan-types'
+import type { PartialPlan, Right } from './plan-types'
 
 /**
  * A plan for a model: `export default planFor(model)({ ... })` compiles only while the plan fits
  * the model, with one sentence at the field that is wrong. It returns the plan as it is; what types
- * cannot know is checked where the plan is used.
+ * cannot know, and fields by their earlier names, are checked where the plan is used.
  */
 export const planFor =
   <const M extends Model>(_model: M) =>
-  <const P extends Sketch>(plan: Strictly<Right<M, P>> & P): P =>
+  <const P extends PartialPlan>(plan: Strictly<Right<M, P>> & P): P =>
     plan

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/Either'
 import type { Op, OpArguments } from './arguments'
 import { layerText } from './layer-text'
 import { opRecords } from './ops'
-import type { Plan, PlanGrid, PlanHostStay, PlanSegment } from './plan'
+import type { Plan, PlanGrid, PlanSwapInterval, PlanSegment } from './plan'
 import { allDims, showDims, statisticsOf, type Dim } from './segment'
 import { showShape, type Shape } from './shape'
 import { windowOf } from './ops/window'
@@ -114,8 +114,8 @@ const validateGrid = (layers: readonly PlannedLayer[], segment: PlanSegment, isL
   )
 }
 
-const validatePrefetch = ({ grid, loadsAhead }: PlanSegment): string | undefined =>
-  loadsAhead === undefined || tiledDims(grid).length > 0 ? undefined : 'loadsAhead: only a segment in tiles loads ahead'
+const validatePrefetch = ({ grid, prefetch }: PlanSegment): string | undefined =>
+  prefetch === undefined || tiledDims(grid).length > 0 ? undefined : 'prefetch: only a segment in tiles can prefetch'
 
 /** A segment whose checkpoint is its end alone. */
 export type UnnamedSegment = Omit<PlanSegment, 'checkpoint'> & { readonly checkpoint?: string }
@@ -132,7 +132,7 @@ const validateCheckpoint = (layers: readonly PlannedLayer[], { to, checkpoint }:
 const outsideError = (
   layers: readonly PlannedLayer[],
   { from, to }: UnnamedSegment,
-  field: 'winograd' | 'streams',
+  field: 'winograd' | 'hostTensors',
   name: string
 ): string | undefined => {
   const place = layers.findIndex((layer) => layer.name === name)
@@ -163,15 +163,15 @@ const validateWinograd = (layers: readonly PlannedLayer[], segment: UnnamedSegme
  * not.
  */
 export const validateRematerializations = (
-  segments: readonly Pick<PlanSegment, 'repeats' | 'recompute'>[],
+  segments: readonly Pick<PlanSegment, 'rematerialize' | 'recompute'>[],
   place: number
 ): string | undefined => {
-  const { repeats, recompute } = segments[place]!
-  if (repeats !== true) return undefined
-  const before = segments.findIndex((segment, at) => at > place && segment.repeats !== true)
+  const { rematerialize, recompute } = segments[place]!
+  if (rematerialize !== true) return undefined
+  const before = segments.findIndex((segment, at) => at > place && segment.rematerialize !== true)
   if (before === -1 || before === segments.length - 1)
-    return 'repeats: the last segment runs backward right after forward, so what leads up to it is still there'
-  return recompute ? undefined : 'repeats: what runs forward again keeps nothing; recompute must be true'
+    return 'rematerialize: the last segment runs backward right after forward, so what leads up to it is still there'
+  return recompute ? undefined : 'rematerialize: what runs forward again saves nothing; recompute must be true'
 }
 
 /** Why the output of a layer cannot pass a segment in bands of rows. */
@@ -181,14 +181,14 @@ export const validateHostRows = (
 ): string | undefined =>
   B === 1 && W === 1
     ? undefined
-    : `streams: the output of ${name} passes segment ${from}..${to} in bands of rows, so its grid must be 1x${H}x1 instead of ${B}x${H}x${W}`
+    : `hostTensors: the output of ${name} passes segment ${from}..${to} in bands of rows, so its grid must be 1x${H}x1 instead of ${B}x${H}x${W}`
 
 /**
  * Why outputs of these of a segment's layers cannot leave it for the host, as far as its own layers
  * tell.
  */
 const validateHostTensor = (layers: readonly PlannedLayer[], segment: UnnamedSegment): string | undefined =>
-  firstDefined(segment.streams ?? [], (name) => outsideError(layers, segment, 'streams', name) ?? validateHostRows(name, segment))
+  firstDefined(segment.hostTensors ?? [], (name) => outsideError(layers, segment, 'hostTensors', name) ?? validateHostRows(name, segment))
 
 /**
  * Why segments do not cover the layers, which stand (and number tensors) in the order in which they
@@ -225,35 +225,37 @@ export const validateSegments = (layers: readonly PlannedLayer[], segments: read
  * Why tensors cannot wait on the host, as far as names tell; when they are made and read, only
  * lowering knows.
  */
-export const validateSwapSchedule = (layers: readonly PlannedLayer[], residence: readonly PlanHostStay[]): string | undefined => {
+export const validateSwapSchedule = (layers: readonly PlannedLayer[], swapSchedule: readonly PlanSwapInterval[]): string | undefined => {
   const tensors = new Set(
     layers.flatMap(({ name, op }) => [`output of ${name}`, `input of ${name}`, ...(op === 'maxPool2d' ? [`indices of ${name}`] : [])])
   )
-  const moments = new Set(layers.flatMap(({ name }) => [`forward ${name}`, `backward ${name}`]))
-  return firstDefined(residence, ({ tensor, swapOut, freed, swapIn }) =>
+  const timepoints = new Set(layers.flatMap(({ name }) => [`forward ${name}`, `backward ${name}`]))
+  return firstDefined(swapSchedule, ({ tensor, swapOut, freed, swapIn }) =>
     tensors.has(tensor)
-      ? firstDefined([swapOut, freed, swapIn], (moment) => (moments.has(moment) ? undefined : `residence: there is no moment ${moment}`))
-      : `residence: there is no tensor ${tensor}`
+      ? firstDefined([swapOut, freed, swapIn], (timepoint) =>
+          timepoints.has(timepoint) ? undefined : `swapSchedule: there is no timepoint ${timepoint}`
+        )
+      : `swapSchedule: there is no tensor ${tensor}`
   )
 }
 
 /** Why a plan that leaves a tensor on the host cannot need no bytes there. */
-const validateHostBytes = ({ residence = [], segments, predicted }: Plan): string | undefined => {
+const validateHostBytes = ({ swapSchedule = [], segments, predicted }: Plan): string | undefined => {
   const [tensor] = [
-    ...residence.map((stay) => stay.tensor),
-    ...segments.flatMap(({ streams = [] }) => streams.map((name) => `output of ${name}`))
+    ...swapSchedule.map(({ tensor }) => tensor),
+    ...segments.flatMap(({ hostTensors = [] }) => hostTensors.map((name) => `output of ${name}`))
   ]
   return tensor === undefined || predicted.peakHostBytes !== 0
     ? undefined
     : `predicted: peakHostBytes cannot be 0 where the ${tensor} waits on the host`
 }
 
-const pageBytes = 4096
+const leastPageBytes = 4096
 
 const validatePlacement = ({ placement }: Plan): string | undefined =>
-  placement === undefined || (placement.chunkBytes > 0 && placement.chunkBytes % pageBytes === 0)
+  placement === undefined || (placement.pageBytes > 0 && placement.pageBytes % leastPageBytes === 0)
     ? undefined
-    : `placement: chunks of ${placement.chunkBytes} bytes are no whole pages of ${pageBytes}`
+    : `placement: pages of ${placement.pageBytes} bytes are no multiple of ${leastPageBytes}`
 
 /** The layers as they run; what an exchange puts into another's place reads what that one read. */
 export const inPlanOrder = (layers: readonly PlannedLayer[], order: readonly number[]): readonly PlannedLayer[] =>
@@ -272,7 +274,7 @@ export const checkPlan = <P extends Plan>(layers: readonly PlannedLayer[], own: 
     validateInputBytes(plan) ??
     validateOrder(layers, plan.order) ??
     validateSegments(inPlanOrder(layers, plan.order), plan.segments) ??
-    validateSwapSchedule(layers, plan.residence ?? []) ??
+    validateSwapSchedule(layers, plan.swapSchedule ?? []) ??
     validateHostBytes(plan) ??
     validatePlacement(plan)
   return mistake === undefined ? E.right(plan) : E.left(mistake)

@@ -1,6 +1,7 @@
 import type { Add, Lte, Whole } from './arithmetic'
 import type { Entries, Entry } from './flat-types'
 import type { PlanGrid, PlanSegment } from './plan'
+import type { EarlierSegmentFields } from './plan-earlier-names'
 import type { Following } from './plan-order-types'
 import type { Places, UnknownFields } from './plan-text-types'
 import type { Dim, InsideDims, LastDims, Normalisation, ShowDims, StatisticsOf } from './segment'
@@ -41,11 +42,11 @@ export type ShowSegment<G extends PlanSegment> = `segment ${G['from']}..${G['to'
 /** Fields that a segment does not have. */
 type FieldError<G extends PlanSegment, At extends number, After extends Segments, E extends Entries, F extends readonly unknown[]> = [
   keyof G
-] extends [keyof PlanSegment]
+] extends [keyof PlanSegment | keyof EarlierSegmentFields]
   ? [keyof G['grid']] extends [keyof PlanGrid | 'C']
     ? SegmentError<G, At, After, E, F>
     : { readonly grid: UnknownFields<G['grid'], PlanGrid, 'a grid has no dimension'> }
-  : UnknownFields<G, PlanSegment, 'a segment has no field'>
+  : UnknownFields<Omit<G, keyof EarlierSegmentFields>, PlanSegment, 'a segment has no field'>
 
 type EndsEarly<To extends number, End extends number> = `the segments end at ${To}, but the model has ${End} layers, its loss included`
 
@@ -61,7 +62,7 @@ type SegmentError<
       ? { readonly to: Invalid<EndsEarly<G['to'], E['length']>> }
       : GridError<G, After, E, F> extends infer Y
         ? unknown extends Y
-          ? RepeatError<G, After, E, F>
+          ? RematerializeError<G, After, E, F>
           : Y
         : never
     : { readonly to: Invalid<`${ShowSegment<G>}: it must end after ${G['from']} and at ${E['length']} at the latest`> }
@@ -127,10 +128,10 @@ type BackOf<X extends Entry> = X extends readonly [...unknown[], infer Back exte
 type Untileable<X extends Entry, D extends string> = `cannot tile along ${ShowDims<D>}; ${X[1]} needs the statistics of the whole`
 
 type CheckpointError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = string extends G['checkpoint']
-  ? LoadError<G, E, F>
+  ? PrefetchError<G, E, F>
   : NameBefore<G['to'], E> extends infer Last extends string
     ? G['checkpoint'] extends Last
-      ? LoadError<G, E, F>
+      ? PrefetchError<G, E, F>
       : G['checkpoint'] extends E[number][0]
         ? { readonly checkpoint: Invalid<`${ShowSegment<G>}: its last layer is ${Last}, not ${G['checkpoint']}`> }
         : { readonly checkpoint: Invalid<`${ShowSegment<G>}: there is no layer ${G['checkpoint']}; its last one is ${Last}`> }
@@ -140,12 +141,12 @@ export type NameBefore<To extends number, E extends Entries> = (readonly [unknow
   ? Name
   : never
 
-/** Why a segment has nothing to load ahead of. */
-type LoadError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
-  readonly loadsAhead: true
+/** Why a segment has nothing to prefetch. */
+type PrefetchError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly prefetch: true
   readonly grid: Untiled
 }
-  ? { readonly loadsAhead: Invalid<`${ShowSegment<G>}: loadsAhead: only a segment in tiles loads ahead`> }
+  ? { readonly prefetch: Invalid<`${ShowSegment<G>}: prefetch: only a segment in tiles can prefetch`> }
   : WinogradError<G, E, F>
 export interface Untiled {
   readonly B: 1
@@ -222,20 +223,20 @@ type Outside<G extends PlanSegment, Name extends string, E extends Entries, Fiel
     : Invalid<`${ShowSegment<G>}: ${Field}: there is no layer ${Name}`>
 
 /** Why a segment cannot run forward again before the backward of the one that follows. */
-type RepeatError<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
-  readonly repeats: true
+type RematerializeError<G extends PlanSegment, After extends Segments, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly rematerialize: true
 }
   ? IsBeforeLast<After> extends true
     ? G['recompute'] extends false
-      ? { readonly recompute: Invalid<`${ShowSegment<G>}: repeats: what runs forward again keeps nothing; recompute must be true`> }
-      : StreamError<G, E, F>
+      ? { readonly recompute: Invalid<`${ShowSegment<G>}: rematerialize: what runs forward again saves nothing; recompute must be true`> }
+      : HostTensorError<G, E, F>
     : {
-        readonly repeats: Invalid<`${ShowSegment<G>}: repeats: the last segment runs backward right after forward, so what leads up to it is still there`>
+        readonly rematerialize: Invalid<`${ShowSegment<G>}: rematerialize: the last segment runs backward right after forward, so what leads up to it is still there`>
       }
-  : StreamError<G, E, F>
-/** Whether a segment that does not repeat, and is not the last, follows. */
+  : HostTensorError<G, E, F>
+/** Whether a segment that is not rematerialized, and is not the last, follows. */
 type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
-  ? Next extends { readonly repeats: true }
+  ? Next extends { readonly rematerialize: true }
     ? IsBeforeLast<Rest>
     : Rest extends readonly []
       ? false
@@ -248,13 +249,13 @@ type IsBeforeLast<After> = After extends readonly [infer Next, ...infer Rest]
  * Why outputs of these of a segment's layers cannot leave it for the host in bands of rows, at the
  * names that are wrong.
  */
-type StreamError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
-  readonly streams: infer W extends readonly [string, ...string[]]
+type HostTensorError<G extends PlanSegment, E extends Entries, F extends readonly unknown[]> = G extends {
+  readonly hostTensors: infer W extends readonly [string, ...string[]]
 }
   ? NamesWithin<E, F, G['from'], G['to']> extends infer Names extends string
-    ? { readonly streams: { readonly [K in keyof W]: W[K] extends Names ? InBands<G, W[K]> : Outside<G, W[K], E, 'streams'> } }
+    ? { readonly hostTensors: { readonly [K in keyof W]: W[K] extends Names ? InBands<G, W[K]> : Outside<G, W[K], E, 'hostTensors'> } }
     : never
   : unknown
 type InBands<G extends PlanSegment, Name extends string> = [Tiled<G['grid']> & ('B' | 'W')] extends [never]
   ? unknown
-  : Invalid<`${ShowSegment<G>}: streams: the output of ${Name} passes segment ${G['from']}..${G['to']} in bands of rows, so its grid must be 1x${G['grid']['H']}x1 instead of ${G['grid']['B']}x${G['grid']['H']}x${G['grid']['W']}`>
+  : Invalid<`${ShowSegment<G>}: hostTensors: the output of ${Name} passes segment ${G['from']}..${G['to']} in bands of rows, so its grid must be 1x${G['grid']['H']}x1 instead of ${G['grid']['B']}x${G['grid']['H']}x${G['grid']['W']}`>

@@ -1,7 +1,8 @@
 import type { Lte } from './arithmetic'
 import type { Entries, Entry, Flat, Known, WithLoss } from './flat-types'
 import type { Model } from './model'
-import type { Plan, PlanFigures, PlanHostStay, PlanPlacement, planPrecisions, planStrategies } from './plan'
+import type { Plan, PlanFigures, PlanSwapInterval, PlanPlacement, planPrecisions, planStrategies } from './plan'
+import type { EarlierPlacementFields, EarlierPlanFields, WrittenPlan } from './plan-earlier-names'
 import type { RightGrids } from './plan-grid-types'
 import type { InOrder, RightOrder } from './plan-order-types'
 import type { RightSegments, Untiled } from './plan-segment-types'
@@ -10,27 +11,21 @@ import type { Images } from './input-shape'
 import type { BytesOf, Shape, ShowShape } from './shape'
 import type { Invalid } from './tensor'
 
-/**
- * A plan with figures that it may not have; and one with fields that are forgotten, too: for those
- * there are sentences.
- */
-interface Drawn extends Omit<Plan, 'predicted'> {
-  readonly predicted: PlanFigures & object
-}
-export type Sketch = Partial<Drawn>
+/** A plan in which fields are forgotten, too: for those there are sentences. */
+export type PartialPlan = Partial<WrittenPlan>
 
 /**
  * What a plan must be besides P to fit the model M: anything, and Invalid at the field that is
  * wrong. What staging and plan-rules.ts do at run time, with the same sentences; where a type is
  * wider than one value, only run time knows.
  */
-export type Right<M extends Model, P> = [keyof P] extends [keyof Plan]
+export type Right<M extends Model, P> = [keyof P] extends [keyof Plan | keyof EarlierPlanFields]
   ? [Missing<P>] extends [never]
-    ? P extends Drawn
+    ? P extends WrittenPlan
       ? RightPlan<M, P>
       : unknown
     : Invalid<`${Missing<P>} is missing`>
-  : UnknownFields<P, Plan, 'a plan has no field'>
+  : UnknownFields<Omit<P, keyof EarlierPlanFields>, Plan, 'a plan has no field'>
 
 type Demanded = readonly [
   ...['model', 'input', 'layers', 'order', 'strategy', 'device', 'objective', 'graph', 'budget', 'peak', 'segments', 'predicted']
@@ -42,19 +37,19 @@ type Missing<P, Names = Demanded> = Names extends readonly [infer First extends 
     : First
   : never
 
-type RightPlan<M extends Model, P extends Drawn> =
+type RightPlan<M extends Model, P extends WrittenPlan> =
   Known<WithLoss<Flat<M['layers']>>> extends infer E
     ? E extends Entries
       ? RightLayers<E, P['layers']> extends infer L
         ? unknown extends L
-          ? RightDecisions<E, M, P> & RightResidence<E, P>
+          ? RightDecisions<E, M, P> & RightSwapSchedule<E, P>
           : RightMade<M, P> & { readonly layers: L }
         : never
       : RightMade<M, P> & RightFigures<M, P>
     : never
 
 /** What it is for. */
-interface RightMade<M extends Model, P extends Drawn> {
+interface RightMade<M extends Model, P extends WrittenPlan> {
   readonly model: RightName<M['name'], P['model']>
   readonly strategy: OneOf<'strategy', P['strategy'], typeof planStrategies>
   readonly device: UnknownFields<P['device'], Plan['device'], 'the device has no field'> & {
@@ -62,21 +57,23 @@ interface RightMade<M extends Model, P extends Drawn> {
   }
   readonly objective: RightObjective<P['objective']>
   readonly predicted: RightPrediction<P>
-  readonly placement?: P extends { readonly placement: infer Q } ? UnknownFields<Q, PlanPlacement, 'a placement has no field'> : unknown
+  readonly placement?: P extends { readonly placement: infer Q }
+    ? UnknownFields<Omit<Q, keyof EarlierPlacementFields>, PlanPlacement, 'a placement has no field'>
+    : unknown
 }
 
-interface RightFigures<M extends Model, P extends Drawn> {
+interface RightFigures<M extends Model, P extends WrittenPlan> {
   readonly input: RightInput<P['input'], Exclude<M['input'], undefined>>
   readonly peak: RightPeak<P>
 }
 
-interface RightDecisions<E extends Entries, M extends Model, P extends Drawn> extends RightMade<M, P>, RightFigures<M, P> {
+interface RightDecisions<E extends Entries, M extends Model, P extends WrittenPlan> extends RightMade<M, P>, RightFigures<M, P> {
   readonly order: RightOrder<E, P['order']>
   readonly segments: unknown extends RightOrder<E, P['order']> ? RightRuns<InOrder<E, P['order']>, M, P> : unknown
 }
 
 /** E: the layers as they run. */
-type RightRuns<E, M extends Model, P extends Drawn> =
+type RightRuns<E, M extends Model, P extends WrittenPlan> =
   RightSegments<E, P['segments']> extends infer Y
     ? unknown extends Y
       ? RightGrids<E, P['order'], M['layers'], P['input'], P['segments']>
@@ -105,42 +102,44 @@ type RightObjective<Text extends string> = string extends Text
     : Invalid<`objective is "${Text}", not one that begins with ${Listed<Objectives>}`>
 
 /** What waits on the host has bytes there. */
-type RightPrediction<P extends Drawn> = UnknownFields<P['predicted'], PlanFigures, 'the prediction has no figure'> & {
+type RightPrediction<P extends WrittenPlan> = UnknownFields<P['predicted'], PlanFigures, 'the prediction has no figure'> & {
   readonly peakHostBytes?: P['predicted'] extends { readonly peakHostBytes: 0 }
-    ? Waiting<P> extends infer Tensor extends string
+    ? OnHost<P> extends infer Tensor extends string
       ? Invalid<`predicted: peakHostBytes cannot be 0 where the ${Tensor} waits on the host`>
       : unknown
     : unknown
 }
-type Waiting<P extends Drawn> = P extends { readonly residence: readonly [{ readonly tensor: infer Tensor }, ...unknown[]] }
+type OnHost<P extends WrittenPlan> = P extends { readonly swapSchedule: readonly [{ readonly tensor: infer Tensor }, ...unknown[]] }
   ? Tensor
-  : Streaming<P['segments']>
-type Streaming<S> = S extends readonly [infer G, ...infer Rest]
-  ? G extends { readonly streams: readonly [infer Name extends string, ...unknown[]] }
+  : HostTensor<P['segments']>
+type HostTensor<S> = S extends readonly [infer G, ...infer Rest]
+  ? G extends { readonly hostTensors: readonly [infer Name extends string, ...unknown[]] }
     ? `output of ${Name}`
-    : Streaming<Rest>
+    : HostTensor<Rest>
   : undefined
 
 type MaxPools<E extends Entries> = Extract<E[number], readonly [unknown, 'maxPool2d', ...unknown[]]>[0]
 
 /** Why tensors cannot wait on the host, as far as names tell. */
-type RightResidence<E extends Entries, P extends Drawn> = P extends { readonly residence: infer R extends readonly PlanHostStay[] }
-  ? { readonly residence: RightStays<E[number][0], MaxPools<E>, R> }
+type RightSwapSchedule<E extends Entries, P extends WrittenPlan> = P extends {
+  readonly swapSchedule: infer R extends readonly PlanSwapInterval[]
+}
+  ? { readonly swapSchedule: RightSwapIntervals<E[number][0], MaxPools<E>, R> }
   : unknown
-type RightStays<Names extends string, Pools extends string, R extends readonly PlanHostStay[]> = {
-  readonly [K in keyof R]: UnknownFields<R[K], PlanHostStay, 'a tensor on the host has no field'> & {
+type RightSwapIntervals<Names extends string, Pools extends string, R extends readonly PlanSwapInterval[]> = {
+  readonly [K in keyof R]: UnknownFields<R[K], PlanSwapInterval, 'a tensor on the host has no field'> & {
     readonly tensor: Named<R[K]['tensor'], `${'input' | 'output'} of ${Names}` | `indices of ${Pools}`, 'tensor'>
-    readonly swapOut: Named<R[K]['swapOut'], Moments<Names>, 'moment'>
-    readonly freed: Named<R[K]['freed'], Moments<Names>, 'moment'>
-    readonly swapIn: Named<R[K]['swapIn'], Moments<Names>, 'moment'>
+    readonly swapOut: Named<R[K]['swapOut'], Timepoints<Names>, 'timepoint'>
+    readonly freed: Named<R[K]['freed'], Timepoints<Names>, 'timepoint'>
+    readonly swapIn: Named<R[K]['swapIn'], Timepoints<Names>, 'timepoint'>
   }
 }
-type Moments<Names extends string> = `${'forward' | 'backward'} ${Names}`
+type Timepoints<Names extends string> = `${'forward' | 'backward'} ${Names}`
 type Named<Name extends string, Known extends string, What extends string> = string extends Name
   ? unknown
   : Name extends Known
     ? unknown
-    : Invalid<`residence: there is no ${What} ${Name}`>
+    : Invalid<`swapSchedule: there is no ${What} ${Name}`>
 
 type RightInput<S extends Shape, Own extends Shape> =
   Images<S> extends infer Y
@@ -153,18 +152,18 @@ type RightInput<S extends Shape, Own extends Shape> =
           : Invalid<`input: the model takes ${ShowShape<Own>}, the plan is for ${ShowShape<S>}`>
     : never
 
-type RightPeak<P extends Drawn> = [P['budget']] extends [number]
+type RightPeak<P extends WrittenPlan> = [P['budget']] extends [number]
   ? Lte<P['peak'], P['budget']> extends true
     ? Enough<P>
     : Invalid<`the peak of ${P['peak']} bytes is over the budget of ${P['budget']}`>
   : Enough<P>
 /** A segment without tiles takes the whole input. */
-type Enough<P extends Drawn> = P['segments'] extends readonly [{ readonly grid: Untiled }, ...unknown[]]
+type Enough<P extends WrittenPlan> = P['segments'] extends readonly [{ readonly grid: Untiled }, ...unknown[]]
   ? Lte<InputBytes<P>, P['peak']> extends true
     ? unknown
     : Invalid<`the plan's peak is ${P['peak']} bytes, but its input alone needs ${InputBytes<P>}`>
   : unknown
-type InputBytes<P extends Drawn> = P['device']['precision'] extends 'bf16'
+type InputBytes<P extends WrittenPlan> = P['device']['precision'] extends 'bf16'
   ? BytesOf<P['input'], 2>
   : P['device']['precision'] extends 'float64'
     ? BytesOf<P['input'], 8>

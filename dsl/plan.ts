@@ -35,30 +35,30 @@ export interface PlanSegment {
    */
   readonly workspace?: number
   /**
-   * What a tile brings, of the images or in bands of rows from the host, is loaded while the tile
-   * before it is computed, which takes a second place; bands that it takes to the host go while the
-   * next one is.
+   * Double buffering: what a tile reads, of the images or in bands of rows from the host, is loaded
+   * while the tile before it is computed, which takes a second buffer; bands that it stores on the
+   * host go while the next tile is computed.
    */
-  readonly loadsAhead?: true
+  readonly prefetch?: true
   /**
    * Names of layers whose outputs leave the segment for the host, where they and their gradients
-   * stay: tiles take and bring bands of their rows.
+   * are: tiles store and load bands of their rows.
    */
-  readonly streams?: readonly string[]
+  readonly hostTensors?: readonly string[]
   /**
-   * Nothing that leaves the segment is kept for backward: before the backward of the segment that
+   * Nothing that leaves the segment is saved for backward: before the backward of the segment that
    * follows such ones, they run forward again.
    */
-  readonly repeats?: true
+  readonly rematerialize?: true
 }
 
 /**
- * A tensor that waits on the host from forward to backward. Moments are 'forward LAYER' and
- * 'backward LAYER'; a transfer starts right before its moment. Where a tensor is listed again, it
+ * A tensor that waits on the host from forward to backward. Timepoints are 'forward LAYER' and
+ * 'backward LAYER'; a transfer starts right before its timepoint. Where a tensor is listed again, it
  * waits once more between two uses in backward: the host still has it, `swapOut` is the same as
  * `freed`, and only the swap-in moves it.
  */
-export interface PlanHostStay {
+export interface PlanSwapInterval {
   /** 'output of LAYER', 'indices of LAYER' (of a max pool) or 'input of LAYER'. */
   readonly tensor: string
   readonly swapOut: string
@@ -71,12 +71,12 @@ export interface PlanHostStay {
 }
 
 /**
- * Each buffer has addresses of its own, to which chunks of memory are mapped while it lives; a
- * chunk has a multiple of 4096 bytes.
+ * Each buffer has addresses of its own, to which pages of memory are mapped while it lives; a page
+ * has a multiple of 4096 bytes.
  */
 export interface PlanPlacement {
   readonly allocator: 'virtual'
-  readonly chunkBytes: number
+  readonly pageBytes: number
 }
 
 /** What is predicted of a plan; nothing here decides anything. */
@@ -149,7 +149,7 @@ export interface Plan {
   readonly peak: number
   readonly segments: readonly PlanSegment[]
   /** What waits on the host for a while; all else that is kept stays on the device. */
-  readonly residence?: readonly PlanHostStay[]
+  readonly swapSchedule?: readonly PlanSwapInterval[]
   /** Absent where each buffer has its offset in memory (`static`). */
   readonly placement?: PlanPlacement
   readonly predicted: PlanFigures

@@ -134,7 +134,8 @@ const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (se
   const times = microBatches(lowering.objective)
   const ofStep = (place: number, segment: Segment): number =>
     Math.round(
-      1e6 * candidateOf(lowering, { ...chosen, segments: Object.assign([...segments], { [place]: segment }), residence: [] }).milliseconds()
+      1e6 *
+        candidateOf(lowering, { ...chosen, segments: Object.assign([...segments], { [place]: segment }), swapSchedule: [] }).milliseconds()
     )
   return (place) => {
     const alone = times * timer(segments[place]!).nanoseconds()
@@ -148,14 +149,14 @@ const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (se
 }
 
 const costOf = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean, segment: Segment): SegmentCost => {
-  const { loadsAhead: _, repeats, ...inTurn } = segment
+  const { prefetch: _, rematerialize, ...inTurn } = segment
   const time = (decisions: Partial<Segment>): SegmentTime => timeOf({ ...inTurn, ...decisions })
   const whole = time({ grid: untiled, recompute: false, reorder: 'once' })
   const again = segment.recompute && !isLast ? time({ grid: untiled, reorder: 'once' }) : whole
   const tiled = tileCount(segment.grid) > 1 ? time({}) : again
-  const repeating = repeats === undefined ? 0 : time({ repeats }).all - tiled.all
+  const repeating = rematerialize === undefined ? 0 : time({ rematerialize }).all - tiled.all
   const tiles = tiled.ofTiles - again.ofTiles
-  const saving = segment.loadsAhead === true ? tiled.all - time({ loadsAhead: true }).all : 0
+  const saving = segment.prefetch === true ? tiled.all - time({ prefetch: true }).all : 0
   return {
     segment,
     milliseconds: (tiled.all + repeating - saving) / 1e6,
@@ -219,7 +220,9 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
         smaller: answers && smallerThan(chosen, answers),
         segments: chosen.segments.map((segment, place) => costOf(times(place), segment.to === chosen.graph.nodes.length, segment)),
         waitingMilliseconds:
-          chosen.residence.length === 0 ? 0 : chosen.milliseconds() - candidateOf(lowering, { ...chosen, residence: [] }).milliseconds()
+          chosen.swapSchedule.length === 0
+            ? 0
+            : chosen.milliseconds() - candidateOf(lowering, { ...chosen, swapSchedule: [] }).milliseconds()
       }
     })
   )

@@ -34,8 +34,8 @@ export interface PlanSearch {
 /** A plan, lowered; `lowering` has the graph as written. */
 export const candidateOf = (lowering: Lowering, plan: Plan): Candidate => {
   // A candidate is a plan too, whose answers are of another lowering.
-  const { order, segments, residence, placement } = plan
-  return { ...lower(lowering, plan), order, segments, residence, placement }
+  const { order, segments, swapSchedule, placement } = plan
+  return { ...lower(lowering, plan), order, segments, swapSchedule, placement }
 }
 
 const fastestOf = (candidates: readonly Candidate[]): Candidate | undefined =>
@@ -203,13 +203,13 @@ const answersOf = (
   const search = searchIn(order)
   const { lowering } = search
   const known = new Map<string, Candidate>()
-  const lowered = ({ segments, residence }: Decisions): Candidate => {
-    const key = JSON.stringify([segments, residence])
-    const candidate = known.get(key) ?? candidateOf(written, { order, segments, residence, placement })
+  const lowered = ({ segments, swapSchedule }: Decisions): Candidate => {
+    const key = JSON.stringify([segments, swapSchedule])
+    const candidate = known.get(key) ?? candidateOf(written, { order, segments, swapSchedule, placement })
     known.set(key, candidate)
     return candidate
   }
-  const onDevice = (segments: Segmentation): Candidate => lowered({ segments, residence: [] })
+  const onDevice = (segments: Segmentation): Candidate => lowered({ segments, swapSchedule: [] })
   const wholeBytes = (): number => search.residentBytes + largestTensorBytes(lowering)
   const milliseconds = (nanoseconds: number): number => (microBatches(lowering.objective) * nanoseconds) / 1e6
   switch (strategy.kind) {

@@ -175,7 +175,7 @@ const decideGiven = (
   const segments = given.segments.map((segment) => ({ ...segment, grid: gridMade(running, segment, segment.grid) }))
   const candidate = candidateOf(
     lowering,
-    createPlan(given.order, segments, { residence: given.residence ?? [], placement: given.placement ?? placement })
+    createPlan(given.order, segments, { swapSchedule: given.swapSchedule ?? [], placement: given.placement ?? placement })
   )
   if (candidate.hostBytes() > hostBudget) return E.left(hostTooSmall(lowering.graph, 'the given plan', hostBudget, candidate.hostBytes()))
   return candidate.peakBytes() <= budget
@@ -247,7 +247,7 @@ export const planOf = (
     budget: budget ?? null,
     order: chosen.order,
     segments: chosen.segments,
-    residence: chosen.residence,
+    swapSchedule: chosen.swapSchedule,
     placement: chosen.placement,
     predicted: {
       peakDeviceBytes: chosen.peakBytes(),

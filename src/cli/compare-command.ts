@@ -19,7 +19,7 @@ const cells = ({ strategy, budgetBytes, feasible, ...row }: CompareRow): readonl
   orNone(row.recomputedFlops, (flops) => `${(flops / 1e9).toFixed(1)} G`)
 ]
 
-const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'computed again']
+const head = ['strategy', 'budget', 'step', 'of the bound', 'device peak', 'host peak', 'moved', 'recomputed']
 
 export const compareCommand = (options: CompareOptions): CommandResult =>
   withInterrupt((signal) =>

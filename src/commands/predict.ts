@@ -97,7 +97,7 @@ const checkOut = ({ out }: Options, { height, width }: Extent2, planned: Planned
  * A plan's decisions for a forward pass alone: what a training plan swaps out is for its backward
  * pass.
  */
-const planOfForward = ({ residence: _, ...decisions }: Plan): Plan => decisions
+const planOfForward = ({ swapSchedule: _, ...decisions }: Plan): Plan => decisions
 
 /**
  * The model by its running statistics, as plans for evaluation know it; a training plan is of the

@@ -51,6 +51,8 @@ export interface Planned {
   readonly timeShares: TimeShares
   /** Milliseconds that a launch of a kernel is predicted to take. */
   readonly predictedMilliseconds: (kernel: Kernel) => number
+  /** What people should know of the file of a given plan: a sentence. */
+  readonly planNotice?: string
   /** Where a given plan was made for something else than it runs as now: a sentence for people. */
   readonly change?: string
   /**
@@ -207,6 +209,7 @@ export const planNetwork = (setup: Setup, objective: Objective, source: Source):
       verifiedMilliseconds,
       timeShares: timeShares(staged.program, device),
       predictedMilliseconds: device.milliseconds,
+      ...(setup.planNotice !== undefined && { planNotice: setup.planNotice }),
       ...change,
       ...describeGuess(setup, staged)
     }))

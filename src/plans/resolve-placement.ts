@@ -45,13 +45,13 @@ export const resolvePlacement = (
   plan: Plan | undefined
 ): E.Either<Failure, PlacementChoice | undefined> => {
   const isCuda = typeof device === 'string' ? device === 'cuda' : isRecorded(device)
-  const planned = plan?.placement?.chunkBytes
+  const planned = plan?.placement?.pageBytes
   if (isCuda && planned !== undefined && planned % leastCudaChunk !== 0)
     return E.left(
-      inputFailure(`--plan: its chunks of ${planned} bytes are no multiple of the ${leastCudaChunk} that an NVIDIA GPU maps; plan for cuda`)
+      inputFailure(`--plan: its pages of ${planned} bytes are no multiple of the ${leastCudaChunk} that an NVIDIA GPU maps; plan for cuda`)
     )
   if (placement !== 'virtual') return pageSize === undefined ? E.right(undefined) : E.left(noPages('static'))
-  return E.map((bytes: number): PlacementChoice => ({ allocator: 'virtual', chunkBytes: bytes }))(
+  return E.map((bytes: number): PlacementChoice => ({ allocator: 'virtual', pageBytes: bytes }))(
     pageBytes(pageSize, isCuda ? gpuPages : cpuPages)
   )
 }

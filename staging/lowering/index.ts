@@ -66,14 +66,14 @@ const inserted = <A>(code: readonly A[], before: Insertions = new Map()): readon
 /**
  * Lowers a plan for a graph as written, on a device: instructions for every tile, with their
  * buffers placed; sections never run at the same time. The plan's tiles must see more than padding,
- * and its residence must be possible (see check-plan.ts).
+ * and its swapSchedule must be possible (see check-plan.ts).
  */
-export const lower = (source: Lowering, { order, segments, residence, placement: choice }: Plan): Lowered => {
+export const lower = (source: Lowering, { order, segments, swapSchedule, placement: choice }: Plan): Lowered => {
   const lowering: Lowering = { ...source, graph: inOrder(source.graph, order) }
   const pool = createPool()
   const scope = createModelScope(lowering, pool)
   const residents = createPersistentTensors(scope)
-  const sections = emitSections(scope, pool, bindSegments(scope, segments), residents, residence)
+  const sections = emitSections(scope, pool, bindSegments(scope, segments), residents, swapSchedule)
   const all = sections.flatMap(({ code }) => code)
   const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
     const lifetimes = lazy(() => lifetimesOf(all, always, side))

@@ -28,15 +28,15 @@ export const planFileOf = ({ sourceGraph, graph, plan, program }: Staged, object
     graph: plan.graphHash,
     budget: plan.budget,
     peak: peakDeviceBytes,
-    segments: plan.segments.map(({ from, to, winograd, streams, ...decisions }) => ({
+    segments: plan.segments.map(({ from, to, winograd, hostTensors, ...decisions }) => ({
       from,
       to,
       checkpoint: nameAt(to - 1),
       ...decisions,
       ...(winograd && { winograd: winograd.map(nameAt) }),
-      ...(streams && { streams: streams.map(nameAt) })
+      ...(hostTensors && { hostTensors: hostTensors.map(nameAt) })
     })),
-    ...(plan.residence.length > 0 && { residence: swapScheduleTexts(graph, plan.order, plan.residence) }),
+    ...(plan.swapSchedule.length > 0 && { swapSchedule: swapScheduleTexts(graph, plan.order, plan.swapSchedule) }),
     ...(plan.placement.allocator === 'virtual' && { placement: plan.placement }),
     predicted: {
       peakHostBytes,
@@ -64,19 +64,19 @@ export const checkPlanFile = (model: Model, plan: Plan): E.Either<StagingError, 
           () => graphHash(graph) === plan.graph,
           () => inputError(`the layers of ${model.name} have other names than when the plan was made; plan it anew.`)
         ),
-        E.map(({ order, segments, residence = [], placement = staticPlacement, strategy }) => {
+        E.map(({ order, segments, swapSchedule = [], placement = staticPlacement, strategy }) => {
           const positionOf = (name: string): number => order.findIndex((place) => graph.nodes[place]!.name === name)
           return {
             order,
-            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, loadsAhead, streams, repeats }) => ({
+            segments: segments.map(({ from, to, grid, recompute, reorder, winograd, workspace, prefetch, hostTensors, rematerialize }) => ({
               ...{ from, to, grid, recompute, reorder },
               ...(workspace !== undefined && { workspace }),
-              ...(loadsAhead && { loadsAhead }),
-              ...(repeats && { repeats }),
+              ...(prefetch && { prefetch }),
+              ...(rematerialize && { rematerialize }),
               ...(winograd && { winograd: winograd.map(positionOf).sort((a, b) => a - b) }),
-              ...(streams && { streams: streams.map(positionOf).sort((a, b) => a - b) })
+              ...(hostTensors && { hostTensors: hostTensors.map(positionOf).sort((a, b) => a - b) })
             })),
-            residence: parseSwapSchedule(graph, order, residence),
+            swapSchedule: parseSwapSchedule(graph, order, swapSchedule),
             placement,
             strategy
           }
@@ -120,7 +120,7 @@ export const planFileText = (plan: Plan, form: PlanFileForm): string => {
   const names = form.kind === 'json' ? [] : form.names.map((name, place) => ` // ${place} ${name}`)
   const fields = Object.entries(plan).map(([key, value]) => {
     const written =
-      key === 'layers' || key === 'segments' || key === 'residence'
+      key === 'layers' || key === 'segments' || key === 'swapSchedule'
         ? listed(value as readonly unknown[], key === 'layers' ? names : [])
         : literal(value, json)
     return `  ${json ? JSON.stringify(key) : key}: ${written}`

@@ -371,17 +371,17 @@ types('plans: right, or the same sentence', () => {
         case 10:
           return changed({ winograd: ['features.0', name].slice(place > 1 ? 1 : 0) })
         case 12:
-          return { ...right, residence: [{ ...stay, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
+          return { ...right, swapSchedule: [{ ...stay, tensor: `${['output', 'indices', 'weights'][place % 3]} of ${name}` }] }
         case 13:
-          return { ...right, residence: [stay, { ...stay, freed: `${['forward', 'backward', 'beside'][place % 3]} ${name}` }] }
+          return { ...right, swapSchedule: [stay, { ...stay, freed: `${['forward', 'backward', 'beside'][place % 3]} ${name}` }] }
         case 14:
           return { ...right, order: order.with(branching, branching + 1).with(branching + 1, branching) }
         case 15:
           return place === 0
-            ? changed({ streams: [segments[0]!.checkpoint], grid: { B: 1, H: 1, W: 2 }, recompute: true })
-            : changed({ streams: ['features.0', name].slice(place > 1 ? 1 : 0) })
+            ? changed({ hostTensors: [segments[0]!.checkpoint], grid: { B: 1, H: 1, W: 2 }, recompute: true })
+            : changed({ hostTensors: ['features.0', name].slice(place > 1 ? 1 : 0) })
         case 16:
-          return changed({ repeats: true, ...(place === 3 && { recompute: false }) })
+          return changed({ rematerialize: true, ...(place === 3 && { recompute: false }) })
         default:
           return right
       }
@@ -436,7 +436,7 @@ types('plans: right, or the same sentence', () => {
     'winograd: there is no layer',
     'is not in this segment',
     'is no convolution but',
-    'streams: there is no layer',
+    'hostTensors: there is no layer',
     'bands of rows',
     'right after forward',
     'keeps nothing',

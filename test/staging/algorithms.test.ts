@@ -89,7 +89,9 @@ test('exact kernels leave out what transforms, and plain is measured with direct
 test('a plan file keeps the workspace, and refuses what is none', () => {
   const plan = plans[1]!
   const file = planFileOf(plan, objective)
-  const again = must(E.mapLeft((message: string) => ({ message }))(decodePlanFile(JSON.parse(planFileText(file, { kind: 'json' })))))
+  const { plan: again } = must(
+    E.mapLeft((message: string) => ({ message }))(decodePlanFile(JSON.parse(planFileText(file, { kind: 'json' }))))
+  )
   const given = must(checkPlanFile(network, again))
   assert.equal(given.segments, plan.plan.segments)
   assert.equal(staged({ given }).program, plan.program)

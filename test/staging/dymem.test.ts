@@ -33,8 +33,8 @@ const base = {
 const leastOf = (written: Lowering, order: Order): Candidate => {
   if (dymem.kind !== 'swapping') throw new Error('dymem swaps')
   const [least] = [...dymem.all(searchIn(written, order))].sort((a, b) => a.deviceBytes - b.deviceBytes)
-  const { segments, residence } = least!.decisions()
-  return candidateOf(written, createPlan(order, segments, { residence }))
+  const { segments, swapSchedule } = least!.decisions()
+  return candidateOf(written, createPlan(order, segments, { swapSchedule }))
 }
 
 /** All branches one layer further at a time. */
@@ -81,7 +81,7 @@ test('depth first needs less than breadth first, forward alone and with what Dym
 test('everything but the inputs of linear layers goes, however much memory there is', () => {
   const { graph, plan } = must(stage({ ...base, model: branching, input: [1, 3, 64, 64], strategy: 'dymem' }))
   const { tensors } = timelineOf({ ...base, graph }, plan.segments)
-  const gone = new Set(plan.residence.map(({ tensor }) => tensor))
+  const gone = new Set(plan.swapSchedule.map(({ tensor }) => tensor))
   const last = graph.nodes.findIndex(({ op }) => op === 'linear')
   assert.not.ok(gone.has(`output of ${graph.nodes[last - 1]!.name}`))
   assert.ok(gone.size > tensors.length / 2, `${gone.size} of ${tensors.length}`)
@@ -118,7 +118,7 @@ test('each convolution takes the workspace that is free where it runs', () => {
         createPlan(
           plan.order,
           wholeGraph(graph).map((segment) => ({ ...segment, ...(workspace !== undefined && { workspace }) })),
-          { residence: plan.residence }
+          { swapSchedule: plan.swapSchedule }
         )
       )
     )

@@ -92,7 +92,12 @@ test("a decision's cost is what the simulator says of the plan with it and with 
         if (isLeft(result)) return
         const { plan, graph, segments, live, liveBytes, waitingMilliseconds } = result.right
         assert.ok(liveBytes <= plan.predicted.peakDeviceBytes && live.length > 0)
-        const whole = ({ repeats: _, ...segment }: Segment): Segment => ({ ...segment, grid: untiled, recompute: false, reorder: 'once' })
+        const whole = ({ rematerialize: _, ...segment }: Segment): Segment => ({
+          ...segment,
+          grid: untiled,
+          recompute: false,
+          reorder: 'once'
+        })
         const millisecondsWith = (index: number): number => {
           const changed = plan.segments.map((segment, at) => (at === index ? whole(segment) : segment))
           return candidateOf({ ...accumulating, graph }, createPlan(plan.order, changed)).milliseconds()

@@ -35,7 +35,7 @@ const lowering: Lowering = { ...base, graph }
 const whole = wholeGraph(graph)
 const timeline = timelineOf(lowering, whole)
 const lowered = (stays: readonly StageInterval[]): Candidate =>
-  candidateOf(lowering, createPlan(sourceOrder(graph), whole, { residence: createSwapSchedule(timeline, stays) }))
+  candidateOf(lowering, createPlan(sourceOrder(graph), whole, { swapSchedule: createSwapSchedule(timeline, stays) }))
 const stays = (parameters: Partial<LmsParameters>): readonly StageInterval[] =>
   lmsStays(timeline, { swapoutThreshold: 2, swapinAhead: 0, swapinGroupby: Infinity, ...parameters })
 const copies = (candidate: Candidate, engine: string): number =>
@@ -77,7 +77,7 @@ test('in the least memory a plan swaps the input of a block in for each branch',
     stage({ ...base, model: builtIn['resnet18']!({ classes: 2 }), input: [1, 3, 128, 128], strategy: 'lms', budget: { bytes: budget } })
   const refused = planned(4096)
   const { plan, program } = must(planned(E.isLeft(refused) ? refused.left.smallestFeasibleBudgetBytes! : 0))
-  assert.ok(new Set(plan.residence.map(({ tensor }) => tensor)).size < plan.residence.length)
+  assert.ok(new Set(plan.swapSchedule.map(({ tensor }) => tensor)).size < plan.swapSchedule.length)
   must(verify(program))
 })
 

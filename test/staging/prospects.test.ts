@@ -35,14 +35,14 @@ test('no prospect of a strategy that swaps takes less, in time or in memory, tha
       const written = loweringOf(seed)
       const search = searchIn(written, order(written.graph))
       for (const { decisions, deviceBytes, hostBytes, nanoseconds } of some(all(search), 12)) {
-        const { segments, residence } = decisions()
-        const lowered = candidateOf(written, createPlan(order(written.graph), segments, { residence }))
+        const { segments, swapSchedule } = decisions()
+        const lowered = candidateOf(written, createPlan(order(written.graph), segments, { swapSchedule }))
         assert.ok(deviceBytes <= lowered.liveBytes(), `${deviceBytes} bytes, but ${lowered.liveBytes()}`)
         assert.ok(hostBytes <= lowered.liveHostBytes(), `${hostBytes} bytes on the host, but ${lowered.liveHostBytes()}`)
         const simulated = Math.round(1e6 * lowered.milliseconds())
         assert.ok(nanoseconds() <= simulated, `${nanoseconds()} ns, but ${simulated}`)
         // What is loaded, or passes in bands of rows, shares the link.
-        if (segments.every(({ loadsAhead, streams }) => loadsAhead === undefined && streams === undefined))
+        if (segments.every(({ prefetch, hostTensors }) => prefetch === undefined && hostTensors === undefined))
           assert.is(nanoseconds(), simulated)
       }
     }),

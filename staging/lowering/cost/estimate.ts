@@ -89,10 +89,10 @@ export const segmentEstimator = (
 const segmentKeys = (scope: ModelScope): ((segment: Segment, streamed: ReadonlySet<number>) => string) => {
   const likeness = structuralHashes(scope)
   return (segment, streamed) => {
-    const { from, grid, recompute, reorder, winograd = [], workspace, loadsAhead, repeats } = segment
+    const { from, grid, recompute, reorder, winograd = [], workspace, prefetch, rematerialize } = segment
     const onHost = endsOnHost(scope.graph, segment, streamed).map((tensor) => tensor - from)
     const transformed = winograd.map((position) => position - from)
-    const decisions = [grid.B, grid.H, grid.W, recompute, reorder, transformed, workspace, loadsAhead, repeats, onHost]
+    const decisions = [grid.B, grid.H, grid.W, recompute, reorder, transformed, workspace, prefetch, rematerialize, onHost]
     return [likeness(segment), ...decisions].join(';')
   }
 }
@@ -105,7 +105,7 @@ const emitSegment = (scope: ModelScope, segment: Segment, tiling: SegmentTiling,
   const code = bindAlone(scope, segment, tiling, streamed)
   const kept = segment.to === scope.graph.nodes.length ? undefined : emitForward(scope, code, forwardPass(code))
   const forwardEnd = instructions(scope.builder.code())
-  if (segment.repeats === true) emitForward(scope, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
+  if (segment.rematerialize === true) emitForward(scope, code, rematerializingPass(scope, segment, new Set(code.ends.outputs)))
   emitBackward(scope, code, kept, () => undefined)
   return forwardEnd
 }
@@ -124,7 +124,7 @@ const timeSegment = (
 ): CostBuilder => {
   const watch = createCostBuilder(scope.device)
   emitSegment({ ...scope, builder: watch }, segment, tiling, streamed)
-  if (segment.loadsAhead !== true && endsOnHost(scope.graph, segment, streamed).length === 0) return watch
+  if (segment.prefetch !== true && endsOnHost(scope.graph, segment, streamed).length === 0) return watch
   // Engines that run beside each other are simulated.
   const pool = createPool()
   const builder = createBuilder(pool)

@@ -70,7 +70,7 @@ const usesOf = (code: readonly UnplacedInstruction[], { kernels }: Pick<Pool, 'k
 }
 
 /**
- * What a residence can name (see SwapInterval in plan.ts); statistics and copies of parts stay on
+ * What a swapSchedule can name (see SwapInterval in plan.ts); statistics and copies of parts stay on
  * the device.
  */
 const savedKinds: readonly BufferIdentity['kind'][] = ['output', 'indices', 'input']

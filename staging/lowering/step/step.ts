@@ -65,8 +65,8 @@ const emitStep = (scope: ModelScope, { segments, rematerialize }: Bound, residen
     )
   const kept = segments.slice(0, -1).map((code) => emitForward(scope, code, forwardPass(code)))
   for (const [index, code] of [...segments.entries()].reverse()) {
-    const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.repeats !== true)
-    if (code.segment.repeats !== true) rematerialize(segments.slice(first, index), code)
+    const first = 1 + segments.slice(0, index).findLastIndex(({ segment }) => segment.rematerialize !== true)
+    if (code.segment.rematerialize !== true) rematerialize(segments.slice(first, index), code)
     emitBackward(scope, code, kept[index], finish)
   }
   return { code: builder.code(), nodes: graph.nodes.length, timepoints: builder.timepoints() }
@@ -78,7 +78,7 @@ export const emitSections = (
   pool: Pool,
   bound: Bound,
   residents: readonly PersistentTensor[],
-  residence: SwapSchedule
+  swapSchedule: SwapSchedule
 ): readonly UnplacedSection[] => {
   const { objective } = scope
   const evaluation = (name: 'step' | 'evaluate'): UnplacedSection => {
@@ -88,7 +88,7 @@ export const emitSections = (
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
   const step = emitStep(scope, bound, residents)
-  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, residence), exchange: layoutStepIo(scope) }]
+  const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), exchange: layoutStepIo(scope) }]
   if (objective.kind !== 'train') return sections
   if (updatesLater(objective)) {
     const update = createBuilder(pool)

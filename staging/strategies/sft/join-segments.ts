@@ -31,7 +31,11 @@ export const joined = (segments: Segmentation, asked: readonly number[], estimat
   segments.reduce<Segmentation>((list, segment) => {
     const before = list[list.length - 1]
     const one =
-      before !== undefined && isKeptWhole(before) && isKeptWhole(segment) && before.streams === undefined && !asked.includes(segment.from)
+      before !== undefined &&
+      isKeptWhole(before) &&
+      isKeptWhole(segment) &&
+      before.hostTensors === undefined &&
+      !asked.includes(segment.from)
         ? asOne(before, segment, estimate)
         : undefined
     return one === undefined ? [...list, segment] : [...list.slice(0, -1), one]

@@ -6,7 +6,7 @@ import type { Draw } from './random-nets'
  * About two thirds of what may wait on the host, each out, freed and in again at any moments that
  * are possible, and once more between its uses in backward.
  */
-export const randomResidence = (draw: Draw, { stages, tensors }: Timeline): readonly SwapInterval[] =>
+export const randomSwapSchedule = (draw: Draw, { stages, tensors }: Timeline): readonly SwapInterval[] =>
   tensors.flatMap(({ name, written, forward, backward, reads }): readonly SwapInterval[] => {
     if (forward + 1 > backward || draw(0, 2) === 0) return []
     const swapOut = draw(written + 1, backward)
