@@ -1,5 +1,5 @@
 import { bufferText, type BufferIdentity } from './lowering/ir/buffer-identity'
-import { refusedBytes } from './devices/device-model'
+import { unlimitedBytes } from './lowering/scope/workspace'
 import * as E from 'fp-ts/Either'
 import { pipe } from 'fp-ts/function'
 import type { StagingError } from './error'
@@ -90,7 +90,7 @@ const gradientKinds: readonly BufferIdentity['kind'][] = ['gradient', 'tile-grad
 
 const kindOf = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
   if (gradientKinds.includes(kind)) return 'gradients of parameters'
-  if (role === 'resident') return kind === 'parameter' ? 'parameters' : 'optimizer state'
+  if (role === 'persistent') return kind === 'parameter' ? 'parameters' : 'optimizer state'
   return kind === 'scratch' ? 'workspace' : 'tensors'
 }
 
@@ -99,7 +99,7 @@ const liveOf = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] 
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
     const what = kindOf(buffer)
-    const owner = buffer.role === 'resident' ? undefined : layer(buffer.identity)
+    const owner = buffer.role === 'persistent' ? undefined : layer(buffer.identity)
     const key = `${what} ${owner ?? ''}`
     const group = groups.get(key) ?? { what, ...(owner === undefined ? {} : { layer: owner }), bytes: 0, largest: '', largestBytes: 0 }
     const largest = buffer.bytes > group.largestBytes ? { largest: bufferText(buffer.identity), largestBytes: buffer.bytes } : {}
@@ -181,7 +181,7 @@ const other = (present: Candidate, budgetBytes: number, { peakBytes, millisecond
 
 /** Each is the first budget looked at that gives a faster plan than those before it. */
 const largerThan = (present: Candidate, budget: number, answers: PlanSearch): readonly OtherBudget[] => {
-  const fastest = answers.within(refusedBytes - 1)
+  const fastest = answers.within(unlimitedBytes)
   if (fastest === undefined || fastest.milliseconds() >= present.milliseconds()) return []
   const steps = Array.from({ length: looks }, (_, index) => Math.floor(budget * (fastest.peakBytes() / budget) ** ((index + 1) / looks)))
   let before = present

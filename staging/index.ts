@@ -58,7 +58,7 @@ export type {
   Instruction,
   Precision,
   Program,
-  Resident,
+  PersistentTensor,
   Section,
   SectionName,
   Space

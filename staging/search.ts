@@ -100,7 +100,7 @@ const fixedAnswers = (hostBudget: number, leastBytes: number, all: () => readonl
 }
 
 /**
- * The first target leaves so many bytes beside the residents, and each next one so many times as
+ * The first target leaves so many bytes beside the persistent tensors, and each next one so many times as
  * many.
  */
 const firstTarget = 256

@@ -3,7 +3,8 @@ import { pipe } from 'fp-ts/function'
 import type { Model } from '../dsl'
 import { withExactKernels, withFastestFirst } from './devices/algorithms'
 import { checkPlanOverride, checkInputs, checkTiles, validateSwapSchedule, validateWinograd, type PlanOverride } from './plans/check-plan'
-import { refusedBytes, type DeviceModel } from './devices/device-model'
+import type { DeviceModel } from './devices/device-model'
+import { refusedBytes, unlimitedBytes } from './lowering/scope/workspace'
 import { inputError, type StagingError } from './error'
 import { buildGraph, forEvaluation } from './graph/build-graph'
 import { graphHash, withoutDropout, type Graph } from './graph/graph'
@@ -118,7 +119,7 @@ const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest
 
 /** The yardstick is there even where the device refuses kernels of the whole image. */
 const plainOf = (lowering: Lowering): Candidate => {
-  const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) % refusedBytes
+  const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) ?? 0
   return candidateOf(
     { ...lowering, device: { ...lowering.device, scratchBytes } },
     createPlan(sourceOrder(lowering.graph), wholeGraph(lowering.graph))
@@ -147,11 +148,8 @@ const limitsOf = (request: StageRequest, lowering: Lowering): E.Either<StagingEr
     : E.right({ lowering, plain, budget, hostBudget })
 }
 
-/** No budget is more than this where none is given. */
-const noLimit = refusedBytes - 1
-
 const misfit = (
-  { lowering: { graph, device }, budget = noLimit }: Limits,
+  { lowering: { graph, device }, budget = unlimitedBytes }: Limits,
   planner: string,
   least: ReturnType<PlanSearch['least']>
 ): StagingError =>
@@ -166,7 +164,7 @@ const decideGiven = (
   limits: Limits,
   given: PlanOverride
 ): E.Either<StagingError, Candidate> => {
-  const { lowering, budget = noLimit, hostBudget = Infinity } = limits
+  const { lowering, budget = unlimitedBytes, hostBudget = Infinity } = limits
   const running = inOrder(lowering.graph, given.order)
   const mistake = validateWinograd({ ...lowering, graph: running }, given.segments, exactKernels)
   if (mistake !== undefined) return E.left(mistake)
@@ -193,10 +191,10 @@ const decideGraph = (request: StageRequest, sourceGraph: Graph): E.Either<Stagin
       const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({ sourceGraph, lowering, plain, budget, chosen, answers })
       if (given !== undefined) return E.map((chosen: Candidate) => decided(chosen))(decideGiven(request, limits, given))
       const answers = createPlanSearch(lowering, strategy, plain, hostBudget, placement)
-      const chosen = answers.within(budget ?? noLimit)
+      const chosen = answers.within(budget ?? unlimitedBytes)
       if (chosen !== undefined) return E.right(decided(chosen, answers))
       const planner = `strategy ${strategy}`
-      const needed = hostBudget === undefined ? undefined : answers.leastHost(budget ?? noLimit)
+      const needed = hostBudget === undefined ? undefined : answers.leastHost(budget ?? unlimitedBytes)
       return E.left(
         needed === undefined ? misfit(limits, planner, answers.least()) : hostTooSmall(lowering.graph, planner, hostBudget!, needed)
       )

@@ -112,15 +112,15 @@ export const tilesText = ({ B, H, W }: SegmentReport['grid']): string => {
 }
 
 /** From where the predicted time comes, the largest share first. */
-const timesText = ({ measured, near, far, roofline }: PlanReport['timesFrom'], device: Planned['device']): string => {
+const timesText = ({ measured, interpolated, extrapolated, roofline }: PlanReport['timesFrom'], device: Planned['device']): string => {
   const measurable = typeof device === 'string' || isProfile(device) || (isRecorded(device) && device.kernels.length > 0)
   if (!measurable) return `by the rates of ${deviceFileName(device)}`
-  const known = measured + near + far
+  const known = measured + interpolated + extrapolated
   return roofline >= 0.9995
     ? 'by a rough model of this machine; tilefold profile measures it'
     : [
-        `${percent(measured + near)} as measured`,
-        ...(far < 0.0005 ? [] : [`${percent(far)} from other sizes`]),
+        `${percent(measured + interpolated)} as measured`,
+        ...(extrapolated < 0.0005 ? [] : [`${percent(extrapolated)} from other sizes`]),
         ...(known > 0.9995 ? [] : [`${percent(roofline)} by a rough model`])
       ].join(', ')
 }

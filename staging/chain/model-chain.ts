@@ -49,7 +49,7 @@ const measure = (scope: ModelScope, pool: Pool, { from, to }: Span): Measured =>
   emitBackward(inside, code, kept, (parameter, gradient) => {
     if (objective.kind !== 'train' || parameter.gradient !== undefined) return
     const state = stateNames(objective.optimizer).map((name) =>
-      builder.buffer({ kind: 'state', parameter: parameter.name, state: name }, gradient.bytes, 'resident')
+      builder.buffer({ kind: 'state', parameter: parameter.name, state: name }, gradient.bytes, 'persistent')
     )
     updateParameter(builder, objective.optimizer, parameter, gradient, state)
   })

@@ -27,12 +27,6 @@ export interface ConvolutionAlgorithm {
 }
 
 /**
- * Scratch of a kernel that the device refuses, as cuDNN does tensors of 2^31 elements: more than
- * any budget, so that plans tile.
- */
-export const refusedBytes = 2 ** 46
-
-/**
  * All that staging knows of a device; `native/` implements it by asking the addon,
  * `staging/devices/reference-model.ts` by itself.
  */
@@ -61,9 +55,10 @@ export interface DeviceModel {
    */
   readonly algorithms?: (kernel: ConvolutionKernel) => readonly ConvolutionAlgorithm[]
   /**
-   * Bytes of the scratch operand (0: absent; `refusedBytes`: the device does not have the kernel).
+   * Bytes of the scratch operand (0: absent); undefined of a kernel that the device refuses, as
+   * cuDNN does tensors of 2^31 elements.
    */
-  readonly scratchBytes: (kernel: Kernel) => number
+  readonly scratchBytes: (kernel: Kernel) => number | undefined
   /** Bytes of `indices` of a maxPoolForward. */
   readonly indicesBytes: (kernel: Kernel) => number
   /** Predicted time of one launch. */

@@ -1,5 +1,5 @@
 import { isFourier, isRotated180 } from './algorithms'
-import { refusedBytes, type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
+import { type ConvolutionAlgorithm, type DeviceModel, type LinkRates } from './device-model'
 import { memoize } from '../memoize'
 import { isConvolution, keyOfKernel, type ConvolutionKernel } from '../kernels/kernels'
 import type { Layout } from '../kernels/layout'
@@ -94,15 +94,16 @@ export const gpuModel = (
 ): DeviceModel => {
   const precision = storedPrecision(computed)
   const exact = memoize(keyOfKernel, ask.scratchBytes)
-  const scratchBytes = (kernel: ConvolutionKernel): number => exact(unrectified(kernel)) ?? refusedBytes
+  const scratchBytes = (kernel: ConvolutionKernel): number | undefined => exact(unrectified(kernel))
   const listed = memoize(keyOfKernel, (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
     const found = ask.algorithms(kernel)
-    const direct = { algorithm: 0, scratchBytes: scratchBytes(kernel) }
+    const directBytes = scratchBytes(kernel)
+    const direct = directBytes === undefined ? [] : [{ algorithm: 0, scratchBytes: directBytes }]
     // A measurement alone tells where turned weights are faster.
     const [own, turned] = [found.filter((one) => !isRotated180(one)), found.filter(isRotated180)]
     // By Fourier transforms: far slower on an H200 than their places in cuDNN's list say.
     const [others, late] = [own.filter((one) => !isFourier(kernel.kind, one)), own.filter((one) => isFourier(kernel.kind, one))]
-    return [...others, ...late, direct, ...turned]
+    return [...others, ...late, ...direct, ...turned]
   })
   const algorithms = memoize(keyOfKernel, (kernel: ConvolutionKernel) => listed(representative(kernel)))
   /** How much longer a convolution takes than the fastest for its shape. */

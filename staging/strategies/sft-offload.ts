@@ -12,7 +12,7 @@ import { fastestWithin } from './sft'
 import type { Search, Segmentation, Strategy } from './strategy'
 
 /**
- * Bytes for a segment, residents included, from little to much; the last are enough for all in one.
+ * Bytes for a segment, persistent tensors included, from little to much; the last are enough for all in one.
  */
 const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation): readonly number[] => {
   const seen = timeline(whole)
@@ -21,7 +21,7 @@ const segmentTargets = ({ residentBytes, timeline }: Search, whole: Segmentation
   return [...rests.reverse(), Math.max(most, peakOf(seen, []))].map((rest) => residentBytes + rest)
 }
 
-/** Each target leaves so many times as much beside the residents as the one before. */
+/** Each target leaves so many times as much beside the persistent tensors as the one before. */
 const targetRatio = 1.5
 const targetCount = 14
 

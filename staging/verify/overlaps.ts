@@ -48,7 +48,7 @@ const livesOf = (stores: readonly Store[], events: readonly Event[]): ReadonlyMa
     life.to = Math.max(life.to, to)
   }
   stores.forEach(({ role }, store) => {
-    if (role === 'resident') lives.set(store, { from: 0, to: time + 1 })
+    if (role === 'persistent') lives.set(store, { from: 0, to: time + 1 })
   })
   return lives
 }
@@ -139,7 +139,7 @@ const proveScratchApart = ({ stores }: ProgramEvents, { events }: SectionEvents)
         for (const { store, use } of event.accesses) {
           ;(use === 'scratch' ? scratch : values).add(store)
           const both = scratch.has(store) && values.has(store)
-          if (both || (use === 'scratch' && stores[store]!.role === 'resident'))
+          if (both || (use === 'scratch' && stores[store]!.role === 'persistent'))
             fail(instructionFault('overlap', event.place, `"${stores[store]!.name}" is scratch and holds a value`))
         }
   }

@@ -101,7 +101,7 @@ test('other sizes take what the nearest recorded convolutions take, and at least
   assert.ok(guessed.length > 0)
   must(verify(staged.program))
   for (const kernel of convolutions) {
-    const bytes = model.scratchBytes(kernel)
+    const bytes = model.scratchBytes(kernel)!
     if (!guessed.includes(kernel)) assert.is(bytes, answers.scratchBytes({ ...kernel, ...('slope' in kernel && { slope: 1 }) }))
     else assert.ok(Number.isInteger(bytes) && bytes >= 0 && bytes < 2 ** 33, `${bytes}`)
   }

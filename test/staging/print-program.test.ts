@@ -34,7 +34,7 @@ test('every buffer, section and launch stands there, with its operands by buffer
     )
   const convolution = lines.findIndex((line) => line.startsWith('  convolutionForward '))
   assert.match(lines[convolution]!, /sourceLayout=plain .*inHeight=8 /)
-  const weights = staged.program.residents.find(({ name }) => name === '0.weight')!
+  const weights = staged.program.persistentTensors.find(({ name }) => name === '0.weight')!
   assert.ok(lines[convolution + 2]!.endsWith(`weights     read: 0.weight @ ${weights.offset}`), lines[convolution + 2])
 })
 

@@ -42,8 +42,8 @@ test('a measured kernel takes its measured time, another of its family a time be
   const between = ratioOf(model, relu(1e6))
   assert.ok(between > 2 && between < 4, `${between}`)
   assert.is(model.sourceOf(relu(1e4)), 'measured')
-  assert.is(model.sourceOf(relu(1.01e4)), 'near')
-  assert.is(model.sourceOf(relu(1e6)), 'far')
+  assert.is(model.sourceOf(relu(1.01e4)), 'interpolated')
+  assert.is(model.sourceOf(relu(1e6)), 'extrapolated')
 })
 
 test('a family that was not measured takes the ratio of its kind, a kind that was not the base time', () => {
@@ -75,7 +75,7 @@ test('a sample of kernels leaves none far from those that are measured, and take
 test("a rectifier's slope makes no other family", () => {
   const model = profiled(base, profileOf([[relu(1e6), 3]]))
   near(ratioOf(model, { ...relu(1e6), slope: 0.1 }), 3)
-  assert.is(model.sourceOf({ ...relu(1e6), slope: 0.1 }), 'near')
+  assert.is(model.sourceOf({ ...relu(1e6), slope: 0.1 }), 'interpolated')
 })
 
 test('kernels of another version of Tilefold are passed over, and the link is the measured one', () => {

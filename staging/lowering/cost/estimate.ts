@@ -18,7 +18,7 @@ import { rematerializingPass } from '../tile/pass'
 import { createCostBuilder, type CostBuilder } from './cost-builder'
 import { simulatedNanoseconds } from '../../program/simulate'
 
-/** What one segment takes beside residents and the tensors at its ends. */
+/** What one segment takes beside persistent tensors and the tensors at its ends. */
 export interface SegmentBytes {
   readonly forwardBytes: number
   readonly backwardBytes: number
@@ -150,15 +150,16 @@ export const segmentTimer = (lowering: Lowering, onHost: ReadonlySet<number> = n
 }
 
 /**
- * Bytes of the largest scratch that a segment's kernels take; its tiles must see more than padding.
+ * Bytes of the largest scratch that a segment's kernels take, undefined where the device refuses
+ * one of them; its tiles must see more than padding.
  */
-export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number) => {
+export const segmentScratch = (lowering: Lowering): ((segment: Segment) => number | undefined) => {
   const scope = createModelScope(lowering, createPool())
   return (segment) => {
-    let largest = 0
-    const scratchBytes = (kernel: Kernel): number => {
+    let largest: number | undefined = 0
+    const scratchBytes = (kernel: Kernel): number | undefined => {
       const bytes = lowering.device.scratchBytes(kernel)
-      largest = Math.max(largest, bytes)
+      largest = largest === undefined || bytes === undefined ? undefined : Math.max(largest, bytes)
       return bytes
     }
     timeSegment({ ...scope, device: { ...scope.device, scratchBytes } }, segment, segmentTiling(lowering.graph, segment, untiled)!)

@@ -75,7 +75,7 @@ export interface Timeline {
 
 /** The timeline of a step in which nothing is swapped. */
 export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Timeline => {
-  const { pool, residents, step } = stepOf(lowering, segments)
+  const { pool, persistentTensors, step } = stepOf(lowering, segments)
   const { code, nodes } = step
   const begins = [...step.timepoints].sort(([a], [b]) => a - b)
   /** Stages without code of their own are passed over. */
@@ -96,7 +96,7 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
   const swappable = new Set(kept.map(({ buffer }) => buffer.id))
   const lifetimes = lifetimesOf(
     code,
-    residents.map(({ buffer }) => buffer)
+    persistentTensors.map(({ buffer }) => buffer)
   )
   const others = liveBytes(
     lifetimes.filter(({ buffer }) => !swappable.has(buffer.id)),
@@ -118,7 +118,7 @@ export const timelineOf = (lowering: Lowering, segments: readonly Segment[]): Ti
       }
     }),
     turn: stages.findIndex(([timepoint]) => timepoint >= nodes),
-    residentBytes: persistentBytes(residents),
+    residentBytes: persistentBytes(persistentTensors),
     tensors: kept.map(({ name, identity, buffer, from, to, written, forward, reads }): SwappableTensor => {
       const firstReads = reads.filter((position, index) => index === 0 || stageAt(reads[index - 1]!) !== stageAt(position))
       const inStages = firstReads.map((position): Read => {

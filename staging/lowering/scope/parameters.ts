@@ -59,7 +59,7 @@ export const parameterTensors = (
     const learning = isLearnable(parameter) ? learningOf(objective, name) : undefined
     const isWeight = role === 'weight'
     const elements = isWeight ? weightElements(forward, [out, inPerGroup, height, width], groups) : out
-    const resident = (identity: BufferIdentity) => builder.buffer(identity, elements * parameterBytes, 'resident')
+    const resident = (identity: BufferIdentity) => builder.buffer(identity, elements * parameterBytes, 'persistent')
     return {
       name,
       shape,

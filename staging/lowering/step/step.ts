@@ -12,7 +12,7 @@ import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
 import { createModelScope, type Lowering } from '../segment/create-scope'
 import { learningTensors, reorderParameter, updateParameter } from '../scope/parameters'
-import { createPersistentTensors, statesOf, type PersistentTensor } from '../scope/persistent-tensors'
+import { createPersistentTensors, statesOf, type UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { emitBackward } from '../segment/backward'
 import { emitForward } from '../segment/forward'
 import { forwardPass, type SegmentCode } from '../segment/segment-code'
@@ -48,9 +48,13 @@ export const bindSegments = (scope: ModelScope, segments: readonly Segment[]): B
  * Forward through the segments, then backward; the last segment does both at once, for nothing
  * stands between.
  */
-const emitStep = (scope: ModelScope, { segments, rematerialize }: Bound, residents: readonly PersistentTensor[]): StepCode => {
+const emitStep = (
+  scope: ModelScope,
+  { segments, rematerialize }: Bound,
+  persistentTensors: readonly UnplacedPersistentTensor[]
+): StepCode => {
   const { builder, objective, stepIo, graph, parameterBytes } = scope
-  const stateOf = statesOf(residents)
+  const stateOf = statesOf(persistentTensors)
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
       return reorderParameter(builder, parameter, [at(gradient), parameter.layout], [exchanged(stepIo.gradient(parameter.name)), 'plain'])
@@ -77,7 +81,7 @@ export const emitSections = (
   scope: ModelScope,
   pool: Pool,
   bound: Bound,
-  residents: readonly PersistentTensor[],
+  persistentTensors: readonly UnplacedPersistentTensor[],
   swapSchedule: SwapSchedule
 ): readonly UnplacedSection[] => {
   const { objective } = scope
@@ -87,12 +91,12 @@ export const emitSections = (
     return { name, code: evaluate.code(), exchange: layoutEvaluationIo(scope) }
   }
   if (objective.kind === 'evaluate') return [evaluation('step')]
-  const step = emitStep(scope, bound, residents)
+  const step = emitStep(scope, bound, persistentTensors)
   const sections: UnplacedSection[] = [{ name: 'step', code: withSwaps(step, pool, swapSchedule), exchange: layoutStepIo(scope) }]
   if (objective.kind !== 'train') return sections
   if (updatesLater(objective)) {
     const update = createBuilder(pool)
-    emitUpdate(update, objective, scope.parameters.flatMap(learningTensors), statesOf(residents))
+    emitUpdate(update, objective, scope.parameters.flatMap(learningTensors), statesOf(persistentTensors))
     sections.push({ name: 'update', code: update.code(), exchange: updateExchange(objective) })
   }
   return objective.evaluate === true ? [...sections, evaluation('evaluate')] : sections
@@ -102,6 +106,6 @@ export const emitSections = (
 export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
   const pool = createPool()
   const scope = createModelScope(lowering, pool)
-  const residents = createPersistentTensors(scope)
-  return { pool, residents, step: emitStep(scope, bindSegments(scope, segments), residents) }
+  const persistentTensors = createPersistentTensors(scope)
+  return { pool, persistentTensors, step: emitStep(scope, bindSegments(scope, segments), persistentTensors) }
 }

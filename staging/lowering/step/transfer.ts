@@ -2,7 +2,7 @@ import { parameterType, type Exchanged, type Section } from '../../program/progr
 import type { ModelScope } from '../scope/scope'
 import { at, createBuilder, exchanged, type Builder, type Pool } from '../ir/builder'
 import { reorderParameter } from '../scope/parameters'
-import type { PersistentTensor } from '../scope/persistent-tensors'
+import type { UnplacedPersistentTensor } from '../scope/persistent-tensors'
 import { resolve, type Placed } from '../placement/resolve'
 
 /**
@@ -12,14 +12,14 @@ import { resolve, type Placed } from '../placement/resolve'
 export const transferSection = (
   { parameterBytes, device }: ModelScope,
   pool: Pool,
-  residents: readonly PersistentTensor[],
+  persistentTensors: readonly UnplacedPersistentTensor[],
   placed: Placed,
   direction: 'restore' | 'save'
 ): Section => {
   const builder: Builder = createBuilder(pool)
   const entries: Exchanged[] = []
   let offset = 0
-  for (const { name, role, parameter, buffer } of residents) {
+  for (const { name, role, parameter, buffer } of persistentTensors) {
     if (role === 'gradient') {
       if (direction === 'restore') builder.launch<'zero'>({ kind: 'zero', bytes: buffer.bytes }, { destination: at(buffer) })
       continue
