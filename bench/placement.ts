@@ -22,7 +22,7 @@ import { type AllocatorName, type Lifetime, type StageRequest, allocators, maxLi
 import type { Lowering } from '../staging/lowering/segment/create-scope'
 import { alignment } from '../staging/placement/placement'
 import { leastCudaChunk } from '../staging/placement/virtual'
-import { candidateOf, createPlanSearch, type Candidate } from '../staging/search'
+import { createCandidate, createPlanSearch, type Candidate } from '../staging/search'
 import { decide } from '../staging/stage'
 import { planners, type Planner } from '../staging/strategies'
 
@@ -102,7 +102,7 @@ const rowOf = (network: string, strategy: Planner, budgetBytes: number, lowering
   const [bestFit, gtbm] = [placed('best-fit'), placed('gtbm')]
   const inChunks = (chunkBytes: number): number =>
     ratioOf(
-      candidateOf(
+      createCandidate(
         lowering,
         createPlan(order, segments, { swapSchedule, placement: { allocator: 'virtual', pageBytes: chunkBytes } })
       ).peakBytes(),

@@ -15,12 +15,12 @@ export const weightLayoutsAnswer = answerOf(t.readonly(t.type({ forward: layout,
 export const bytesAnswer = answerOf(t.number)
 
 /** A device that cannot answer for a kernel of a valid graph is a bug, so it throws. */
-export const answered = <A>(answer: E.Either<DeviceError, A>): A => {
+export const unwrapAnswer = <A>(answer: E.Either<DeviceError, A>): A => {
   if (E.isLeft(answer)) throw new Error(answer.left.message)
   return answer.right
 }
 
-export const encoded = (kernel: Kernel): Float64Array => Float64Array.from(encodeKernel(kernel))
+export const encodeToFloats = (kernel: Kernel): Float64Array => Float64Array.from(encodeKernel(kernel))
 
 /**
  * Outputs along each axis of the convolution that the device is asked about: layouts do not depend
@@ -57,17 +57,17 @@ export const askedConvolution = (shape: ConvolutionShape, destination: Layout): 
 export const layoutsOf = (device: NativeDevice): Pick<DeviceModel, 'activationLayout' | 'weightLayouts' | 'indicesBytes'> => {
   const activationLayout = memoize(
     ([channels, input]: readonly [number, boolean]) => `${channels},${input}`,
-    ([channels, input]) => answered(layoutAnswer(device.activationLayout({ channels, input })))
+    ([channels, input]) => unwrapAnswer(layoutAnswer(device.activationLayout({ channels, input })))
   )
   const asked = (shape: ConvolutionShape): Kernel => askedConvolution(shape, activationLayout([shape.outChannels, false]))
   return {
     activationLayout: (channels, input) => activationLayout([channels, input]),
     weightLayouts: memoize(
       (shape) => keyOfKernel(asked(shape)),
-      (shape) => answered(weightLayoutsAnswer(device.weightLayouts(encoded(asked(shape)))))
+      (shape) => unwrapAnswer(weightLayoutsAnswer(device.weightLayouts(encodeToFloats(asked(shape)))))
     ),
     indicesBytes: memoize(keyOfKernel, (kernel) =>
-      kernel.kind.startsWith('maxPool') ? answered(bytesAnswer(device.indicesBytes(encoded(kernel)))) : 0
+      kernel.kind.startsWith('maxPool') ? unwrapAnswer(bytesAnswer(device.indicesBytes(encodeToFloats(kernel)))) : 0
     )
   }
 }

@@ -11,7 +11,7 @@ import { segmentTimer } from './lowering/cost/estimate'
 import type { Lowering } from './lowering/segment/create-scope'
 import { microBatches } from './graph/objective'
 import { tileCount, untiled, type MemoryPlan, type Segment } from './plans/plan'
-import { candidateOf, type PlanSearch, type Candidate } from './search'
+import { createCandidate, type PlanSearch, type Candidate } from './search'
 import { decide, planOf, type StageRequest } from './stage'
 import { hostTensorsOf } from './plans/host-tensors'
 
@@ -94,7 +94,7 @@ const kindOf = ({ identity: { kind }, role }: Buffer): LiveBytes['what'] => {
   return kind === 'scratch' ? 'workspace' : 'tensors'
 }
 
-const liveOf = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] => {
+const listLive = (graph: Graph, buffers: readonly Buffer[]): readonly LiveBytes[] => {
   const layer = layerOf(graph)
   const groups = new Map<string, LiveBytes>()
   for (const buffer of buffers) {
@@ -135,7 +135,11 @@ const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (se
   const ofStep = (place: number, segment: Segment): number =>
     Math.round(
       1e6 *
-        candidateOf(lowering, { ...chosen, segments: Object.assign([...segments], { [place]: segment }), swapSchedule: [] }).milliseconds()
+        createCandidate(lowering, {
+          ...chosen,
+          segments: Object.assign([...segments], { [place]: segment }),
+          swapSchedule: []
+        }).milliseconds()
     )
   return (place) => {
     const alone = times * timer(segments[place]!).nanoseconds()
@@ -148,7 +152,7 @@ const timesOf = (lowering: Lowering, chosen: Candidate): ((place: number) => (se
   }
 }
 
-const costOf = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean, segment: Segment): SegmentCost => {
+const computeCost = (timeOf: (segment: Segment) => SegmentTime, isLast: boolean, segment: Segment): SegmentCost => {
   const { prefetch: _, rematerialize, ...inTurn } = segment
   const time = (decisions: Partial<Segment>): SegmentTime => timeOf({ ...inTurn, ...decisions })
   const whole = time({ grid: untiled, recompute: false, reorder: 'once' })
@@ -207,7 +211,7 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
     decide(request),
     E.map((decided): Explanation => {
       const { lowering, chosen, answers } = decided
-      const live = liveOf(chosen.graph, chosen.liveAtPeak())
+      const live = listLive(chosen.graph, chosen.liveAtPeak())
       const times = timesOf(lowering, chosen)
       return {
         plan: planOf(request, decided),
@@ -218,11 +222,11 @@ export const explain = (request: StageRequest): E.Either<StagingError, Explanati
         liveBytes: live.reduce((sum, { bytes }) => sum + bytes, 0),
         larger: answers === undefined ? [] : largerThan(chosen, decided.budget ?? Infinity, answers),
         smaller: answers && smallerThan(chosen, answers),
-        segments: chosen.segments.map((segment, place) => costOf(times(place), segment.to === chosen.graph.nodes.length, segment)),
+        segments: chosen.segments.map((segment, place) => computeCost(times(place), segment.to === chosen.graph.nodes.length, segment)),
         waitingMilliseconds:
           chosen.swapSchedule.length === 0
             ? 0
-            : chosen.milliseconds() - candidateOf(lowering, { ...chosen, swapSchedule: [] }).milliseconds()
+            : chosen.milliseconds() - createCandidate(lowering, { ...chosen, swapSchedule: [] }).milliseconds()
       }
     })
   )

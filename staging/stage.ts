@@ -15,7 +15,7 @@ import { checkObjective, type Objective } from './graph/objective'
 import { createPlan, staticPlacement, untiled, type MemoryPlan, type PlacementChoice, type Segment } from './plans/plan'
 import { sourceOrder, inOrder } from './graph/order'
 import type { Program } from './program/program'
-import { candidateOf, lowerBound, createPlanSearch, type PlanSearch, type Candidate } from './search'
+import { createCandidate, lowerBound, createPlanSearch, type PlanSearch, type Candidate } from './search'
 import type { StrategyName } from './strategies'
 import { wholeGraph } from './strategies/plain'
 import { gridMade, segmentMultiplyAdds, segmentTiling } from './graph/tiling'
@@ -108,7 +108,7 @@ export interface Decided {
   readonly answers: PlanSearch | undefined
 }
 
-const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest, sourceGraph: Graph): Lowering => ({
+const createLowering = ({ device, objective, source, exactKernels }: LoweringRequest, sourceGraph: Graph): Lowering => ({
   // Gradients are of one function, not of a random one.
   graph:
     objective.kind === 'gradients' ? withoutDropout(sourceGraph) : objective.kind === 'evaluate' ? forEvaluation(sourceGraph) : sourceGraph,
@@ -118,9 +118,9 @@ const loweringOf = ({ device, objective, source, exactKernels }: LoweringRequest
 })
 
 /** The yardstick is there even where the device refuses kernels of the whole image. */
-const plainOf = (lowering: Lowering): Candidate => {
+const createPlainCandidate = (lowering: Lowering): Candidate => {
   const scratchBytes = (kernel: Kernel): number => lowering.device.scratchBytes(kernel) ?? 0
-  return candidateOf(
+  return createCandidate(
     { ...lowering, device: { ...lowering.device, scratchBytes } },
     createPlan(sourceOrder(lowering.graph), wholeGraph(lowering.graph))
   )
@@ -138,8 +138,8 @@ interface Limits {
   readonly hostBudget: number | undefined
 }
 
-const limitsOf = (request: StageRequest, lowering: Lowering): E.Either<StagingError, Limits> => {
-  const plain = plainOf(lowering)
+const resolveLimits = (request: StageRequest, lowering: Lowering): E.Either<StagingError, Limits> => {
+  const plain = createPlainCandidate(lowering)
   const inBytes = (budget: Budget | undefined): number | undefined => budget && budgetBytes(budget, plain)
   const [budget, hostBudget] = [inBytes(request.budget), inBytes(request.hostBudget)]
   const { memory } = request
@@ -171,7 +171,7 @@ const decideGiven = (
   const unfit = validateSwapSchedule({ ...lowering, graph: running }, given)
   if (unfit !== undefined) return E.left(unfit)
   const segments = given.segments.map((segment) => ({ ...segment, grid: gridMade(running, segment, segment.grid) }))
-  const candidate = candidateOf(
+  const candidate = createCandidate(
     lowering,
     createPlan(given.order, segments, { swapSchedule: given.swapSchedule ?? [], placement: given.placement ?? placement })
   )
@@ -183,9 +183,9 @@ const decideGiven = (
 
 const decideGraph = (request: StageRequest, sourceGraph: Graph): E.Either<StagingError, Decided> => {
   const { strategy, given, placement } = request
-  const lowering = loweringOf(request, sourceGraph)
+  const lowering = createLowering(request, sourceGraph)
   return pipe(
-    limitsOf(request, lowering),
+    resolveLimits(request, lowering),
     E.chain((limits): E.Either<StagingError, Decided> => {
       const { plain, budget, hostBudget } = limits
       const decided = (chosen: Candidate, answers?: PlanSearch): Decided => ({ sourceGraph, lowering, plain, budget, chosen, answers })
@@ -203,7 +203,11 @@ const decideGraph = (request: StageRequest, sourceGraph: Graph): E.Either<Stagin
 }
 
 /** The model's graph for its objective. Fails as `loweringFor` does. */
-export const graphOf = ({ model, input, objective }: Pick<StageRequest, 'model' | 'input' | 'objective'>): E.Either<StagingError, Graph> =>
+export const buildRequestGraph = ({
+  model,
+  input,
+  objective
+}: Pick<StageRequest, 'model' | 'input' | 'objective'>): E.Either<StagingError, Graph> =>
   pipe(
     input ?? model.input,
     E.fromNullable(inputError(`the model ${model.name} has no input size of its own; give one, as in --input 1x3x1024x1024.`)),
@@ -216,8 +220,8 @@ export const graphOf = ({ model, input, objective }: Pick<StageRequest, 'model' 
 /** The model as sourceGraph, ready to be lowered. Fails for a layer that refuses its input. */
 export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lowering> =>
   pipe(
-    graphOf(request),
-    E.map((graph) => loweringOf(request, graph))
+    buildRequestGraph(request),
+    E.map((graph) => createLowering(request, graph))
   )
 
 /**
@@ -226,7 +230,7 @@ export const loweringFor = (request: LoweringRequest): E.Either<StagingError, Lo
  */
 export const decide = (request: StageRequest): E.Either<StagingError, Decided> =>
   pipe(
-    graphOf(request),
+    buildRequestGraph(request),
     E.chainFirst((graph) => (request.given === undefined ? E.right(undefined) : checkPlanOverride(graph, request.given))),
     E.chain((graph) => decideGraph(request, graph))
   )

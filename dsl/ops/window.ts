@@ -75,7 +75,7 @@ export const windowCount = (
  * The rule of an op that slides a window over images; `channels` gives its output's channels, or
  * why there are none.
  */
-export const windowed =
+export const windowRule =
   <A extends WindowArguments>(op: string, channels: (args: A, inChannels: number) => E.Either<string, number>): UnaryRule<A> =>
   (args, shape) => {
     const [batch, inChannels, height, width] = shape

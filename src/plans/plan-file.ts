@@ -6,7 +6,7 @@ import * as TE from 'fp-ts/TaskEither'
 import { flow, pipe } from 'fp-ts/function'
 import type { Model, Plan } from '../../dsl'
 import { builtIn, type HeadOptions } from '../../models'
-import { type Objective, type PlanFileForm, type Staged, decodePlanFile, planFileOf, planFileText } from '../../staging'
+import { type Objective, type PlanFileForm, type Staged, decodePlanFile, toPlanFile, planFileText } from '../../staging'
 import { type Failure, type Outcome, inputFailure, reasonOf } from '../failure'
 import { loadDefault } from '../modules/load-module'
 import { readJson, readText } from '../files/read-file'
@@ -75,7 +75,7 @@ export const describePlanChange = (
   objective: Objective,
   budgeted: boolean
 ): E.Either<Failure, string | undefined> => {
-  const needed = planFileOf(staged, objective)
+  const needed = toPlanFile(staged, objective)
   const { peak } = needed
   const purpose = (made: Pick<Plan, 'device' | 'objective'>): string =>
     `${made.device.name} in ${made.device.precision} on ${made.device.threads} threads (${made.objective})`
@@ -156,5 +156,5 @@ export const writePlan = (path: string, made: PlannedModel, staged: Staged, obje
     checkPlanName(path),
     E.chain(() => (path.endsWith('.json') ? E.right<Failure, PlanFileForm>({ kind: 'json' }) : moduleForm(path, made, staged))),
     TE.fromEither,
-    TE.chain((form) => writeFileAtomic(path, () => [Buffer.from(planFileText(planFileOf(staged, objective), form))]))
+    TE.chain((form) => writeFileAtomic(path, () => [Buffer.from(planFileText(toPlanFile(staged, objective), form))]))
   )

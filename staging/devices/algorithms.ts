@@ -55,8 +55,8 @@ export const withFastestFirst = (device: DeviceModel): DeviceModel => {
   if (algorithms === undefined) return device
   const all = (kernel: ConvolutionKernel): readonly ConvolutionAlgorithm[] => {
     const listed = algorithms(kernel)
-    const scratchBytes = listed.some(({ algorithm }) => algorithm === 0) ? undefined : device.scratchBytes(kernel)
-    return scratchBytes === undefined ? listed : [...listed, { algorithm: 0, scratchBytes }]
+    const isThere = listed.some(({ algorithm }) => algorithm === 0)
+    return isThere ? listed : [...listed, { algorithm: 0, scratchBytes: device.scratchBytes(kernel) ?? Infinity }]
   }
   return {
     ...device,

@@ -18,7 +18,7 @@ export interface ConvolutionShape {
 
 /**
  * A way to compute a convolution, and about the bytes of its scratch operand: just them, of a
- * device that answers at once.
+ * device that answers at once; Infinity where it refuses.
  */
 export interface ConvolutionAlgorithm {
   /** Field `algorithm` of the kernel. */

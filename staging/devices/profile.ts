@@ -93,7 +93,7 @@ export const isKernel = (kernel: Readonly<Record<string, unknown>>): boolean => 
  * roofline) says, times the ratio of measured to modelled time of its family at its size, or of all
  * kernels of its kind where none of its family was measured.
  */
-export const profiled = (
+export const withProfile = (
   base: DeviceModel,
   { kernels, linkBytesPerSecond }: Pick<Profile, 'kernels' | 'linkBytesPerSecond'>
 ): ProfiledModel => {

@@ -1,7 +1,7 @@
 import { bufferText } from './ir/buffer-identity'
 import { lazy } from '../memoize'
 import { microBatches } from '../graph/objective'
-import { lifetimesOf, type BufferLifetime } from '../placement/lifetimes'
+import { computeLifetimes, type BufferLifetime } from '../placement/lifetimes'
 import { maxLive } from '../placement/placement'
 import { inOrder } from '../graph/order'
 import type { Graph } from '../graph/graph'
@@ -76,7 +76,7 @@ export const lower = (source: Lowering, { order, segments, swapSchedule, placeme
   const sections = emitSections(scope, pool, bindSegments(scope, segments), persistentTensors, swapSchedule)
   const all = sections.flatMap(({ code }) => code)
   const placedOn = <P>(side: 'device' | 'host', always: readonly Buffer[], placed: (lifetimes: readonly BufferLifetime[]) => P) => {
-    const lifetimes = lazy(() => lifetimesOf(all, always, side))
+    const lifetimes = lazy(() => computeLifetimes(all, always, side))
     return { lifetimes, live: lazy(() => maxLive(lifetimes())), placement: lazy(() => placed(lifetimes())) }
   }
   const codes = sections.map(({ code }) => code)

@@ -25,7 +25,7 @@ export const touchedBy = (
  * loop and outside it lives through the whole loop, since later iterations come after earlier ones;
  * persistent tensors live throughout.
  */
-export const lifetimesOf = (
+export const computeLifetimes = (
   code: readonly UnplacedInstruction[],
   persistentTensors: readonly Buffer[],
   side: 'device' | 'host' = 'device'

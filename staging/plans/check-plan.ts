@@ -4,7 +4,7 @@ import { inputError, type StagingError } from '../error'
 import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope, type Lowering } from '../lowering/segment/create-scope'
-import { stepOf } from '../lowering/step/step'
+import { lowerStep } from '../lowering/step/step'
 import { validateSwapIntervals } from '../lowering/step/swap'
 import { transformablePositions } from '../lowering/segment/winograd'
 import { requestedTiles } from '../graph/directives'
@@ -125,7 +125,7 @@ export const validateWinograd = (
  */
 export const validateSwapSchedule = (lowering: Lowering, { segments, swapSchedule = [] }: PlanOverride): StagingError | undefined => {
   if (swapSchedule.length === 0) return undefined
-  const { step, pool } = stepOf(lowering, segments)
+  const { step, pool } = lowerStep(lowering, segments)
   const mistake = validateSwapIntervals(step, pool, swapSchedule, (timepoint) => timepointText(lowering.graph, timepoint))
   return mistake === undefined ? undefined : inputError(`${mistake}.`)
 }

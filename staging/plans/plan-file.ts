@@ -11,10 +11,10 @@ import { objectiveText } from '../graph/objective-text'
 import { memoryPlan, staticPlacement } from './plan'
 import type { Staged } from '../stage'
 
-const rounded = (value: number): number => Number(value.toPrecision(6))
+const roundFigure = (value: number): number => Number(value.toPrecision(6))
 
 /** A staged plan as a file holds it. */
-export const planFileOf = ({ sourceGraph, graph, plan, program }: Staged, objective: Objective): Plan => {
+export const toPlanFile = ({ sourceGraph, graph, plan, program }: Staged, objective: Objective): Plan => {
   const { peakDeviceBytes, peakHostBytes, plainPeakBytes, ...estimates } = memoryPlan.encode(plan).predicted
   const nameAt = (position: number): string => graph.nodes[plan.order[position]!]!.name
   return {
@@ -41,7 +41,7 @@ export const planFileOf = ({ sourceGraph, graph, plan, program }: Staged, object
     predicted: {
       peakHostBytes,
       plainPeakBytes,
-      ...Object.fromEntries(Object.entries(estimates).map(([key, value]) => [key, rounded(value)]))
+      ...Object.fromEntries(Object.entries(estimates).map(([key, value]) => [key, roundFigure(value)]))
     }
   }
 }

@@ -2,7 +2,7 @@ import type { Graph } from '../graph/graph'
 import { createPool } from '../lowering/ir/builder'
 import { createModelScope } from '../lowering/segment/create-scope'
 import { requestedTiles } from '../graph/directives'
-import { aligned } from '../placement/placement'
+import { alignUp } from '../placement/placement'
 import { hoistPoolAboveRelu } from '../graph/order'
 import { outputBytes } from './find-segments'
 import { noWait, peakOf, targets, withSchedules } from './swap-intervals'
@@ -58,7 +58,7 @@ export const sftOffload: Strategy = {
   all: (search) => {
     const { lowering } = search
     const sizes = outputBytes(createModelScope(lowering, createPool()))
-    const tensorBytes = (tensor: number): number => aligned(sizes[tensor - 1]!)
+    const tensorBytes = (tensor: number): number => alignUp(sizes[tensor - 1]!)
     const ownBytes = segmentTargets(search, wholeGraph(lowering.graph))
     const onHostFor = (bytes: number): ReadonlySet<number> => streamable(lowering.graph, sizes, mostOnDevice(bytes - search.residentBytes))
     // One is a part of another: how many they are tells them apart.

@@ -8,7 +8,7 @@ import type { Numbers } from '../../src/running/step-io'
 import { initialise } from '../../src/weights/initialise'
 import { buildGraph, referenceModel, verify, type StrategyName } from '../../staging'
 import { withoutDropout } from '../../staging/graph/graph'
-import { timelineOf } from '../../staging/lowering/cost/timeline'
+import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { createPlanSearch, type Candidate } from '../../staging/search'
 import { decide } from '../../staging/stage'
 import { planners } from '../../staging/strategies'
@@ -34,7 +34,7 @@ test('random nets, tiles and stays on the host: verified, every number to the bi
         objective: { kind: 'gradients' },
         source: { kind: 'float' }
       } as const
-      const swapSchedule = randomSwapSchedule(draw, timelineOf(lowering, segments))
+      const swapSchedule = randomSwapSchedule(draw, buildTimeline(lowering, segments))
       stays += swapSchedule.length
       const [stay, swapped] = [await gradients({ ...execution, segments }), await gradients({ ...execution, segments, swapSchedule })]
       const { program, plan } = swapped.staged

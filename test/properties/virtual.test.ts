@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { deviceModel } from '../../native'
 import { leastCudaChunk, referenceModel, stage, verify, type PlacementChoice, type Program } from '../../staging'
 import { withoutDropout } from '../../staging/graph/graph'
-import { timelineOf } from '../../staging/lowering/cost/timeline'
+import { buildTimeline } from '../../staging/lowering/cost/timeline'
 import { asWritten, gradients, must } from '../golden/execute'
 import { randomSwapSchedule } from '../staging/random-swap-schedule'
 import { randomSegments, withRepeats, withStreams } from '../staging/random-segments'
@@ -46,7 +46,7 @@ test('random nets, tiles, stays and bands on the host in chunks: verified, every
         objective: { kind: 'gradients' },
         source: { kind: 'float' }
       } as const
-      const swapSchedule = inBands ? [] : randomSwapSchedule(draw, timelineOf(lowering, segments))
+      const swapSchedule = inBands ? [] : randomSwapSchedule(draw, buildTimeline(lowering, segments))
       stays += swapSchedule.length
       const execution = { ...random, precision, segments, swapSchedule }
       const [one, other] = [await gradients(execution), await gradients({ ...execution, placement: inChunks(chunk) })]

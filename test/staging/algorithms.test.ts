@@ -7,7 +7,7 @@ import {
   decodePlanFile,
   isConvolution,
   checkPlanFile,
-  planFileOf,
+  toPlanFile,
   planFileText,
   stage,
   verify,
@@ -87,7 +87,7 @@ test('exact kernels leave out what transforms, and plain is measured with direct
 
 test('a plan file keeps the workspace, and refuses what is none', () => {
   const plan = plans[1]!
-  const file = planFileOf(plan, objective)
+  const file = toPlanFile(plan, objective)
   const { plan: again } = must(
     E.mapLeft((message: string) => ({ message }))(decodePlanFile(JSON.parse(planFileText(file, { kind: 'json' }))))
   )

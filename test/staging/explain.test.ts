@@ -5,7 +5,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { model } from '../../dsl'
 import { explain, referenceModel, stage, strategyNames, type Explanation, type Segment, type StageRequest } from '../../staging'
-import { candidateOf } from '../../staging/search'
+import { createCandidate } from '../../staging/search'
 import { propertyRuns } from '../property-runs'
 import { convolutions } from './convolutions'
 import { drawsOf, netKind, randomNet } from './random-nets'
@@ -100,7 +100,7 @@ test("a decision's cost is what the simulator says of the plan with it and with 
         })
         const millisecondsWith = (index: number): number => {
           const changed = plan.segments.map((segment, at) => (at === index ? whole(segment) : segment))
-          return candidateOf({ ...accumulating, graph }, createPlan(plan.order, changed)).milliseconds()
+          return createCandidate({ ...accumulating, graph }, createPlan(plan.order, changed)).milliseconds()
         }
         segments.forEach((segment, index) => {
           const { milliseconds, wholeMilliseconds, recomputationMilliseconds, haloMilliseconds, tileMilliseconds } = segment

@@ -6,7 +6,7 @@ import { batchNorm, conv2d, globalAvgPool, linear, maxPool2d, relu, residual, ty
 import {
   checkPlanFile,
   decodePlanFile,
-  planFileOf,
+  toPlanFile,
   planFileText,
   referenceModel,
   stage,
@@ -28,7 +28,7 @@ const decoded = (value: unknown): Plan => must(E.mapLeft((message: string) => ({
 
 /** Written, read and checked, a plan has the same decisions, and they the same Program. */
 const assertReadAgain = (request: StageRequest, staged: Staged): void => {
-  const file = planFileOf(staged, objective)
+  const file = toPlanFile(staged, objective)
   const read = decoded(JSON.parse(planFileText(file, { kind: 'json' })))
   assert.equal(read, file)
   const given = must(checkPlanFile(request.model, read))
@@ -146,7 +146,7 @@ test('a plan names no convolution by Winograd that cannot run so on any device',
     ...[globalAvgPool, linear({ out: 2 })]
   ]
   const model = { ...network, layers }
-  const file = planFileOf(must(stage({ ...request, model })), objective)
+  const file = toPlanFile(must(stage({ ...request, model })), objective)
   const answer = (name: string): string => {
     const checked = checkPlanFile(model, { ...file, segments: [{ ...file.segments[0]!, winograd: [name] }] })
     return E.isLeft(checked) ? checked.left.message : 'sound'

@@ -16,7 +16,7 @@ import {
 } from '../../staging'
 import { stageSpans } from '../../staging/chain/stage-spans'
 import type { Graph } from '../../staging/graph/graph'
-import { timelineOf, type Timeline } from '../../staging/lowering/cost/timeline'
+import { buildTimeline, type Timeline } from '../../staging/lowering/cost/timeline'
 import type { Instruction } from '../../staging/program/program'
 import { dymemStays } from '../../staging/strategies/dymem'
 import { dynprogStays, stepChain } from '../../staging/strategies/dynprog'
@@ -135,7 +135,7 @@ test('the chain of a step has its peak, its time and all that it keeps, each onc
   const layers = [conv2d({ out: 3, k: 3, p: 1 }), relu, branches, batchNorm(), ...convolutions]
   const { device, objective, source } = request('plain')
   const { graph, plan } = staged(request('plain', {}, layers))
-  const timeline = timelineOf({ graph, device, objective, source }, plan.segments)
+  const timeline = buildTimeline({ graph, device, objective, source }, plan.segments)
   const { chain, activations } = stepChain(timeline, stageSpans(graph), device.linkBytesPerSecond)
   assert.ok(chain.stages.length < graph.nodes.length)
   assert.equal(
@@ -318,7 +318,7 @@ test('only what a plan can name waits on the host: no moments, and no copy of th
       name
     )
   const { device, objective, source } = request('plain')
-  const { tensors } = timelineOf({ graph, device, objective, source }, [
+  const { tensors } = buildTimeline({ graph, device, objective, source }, [
     { from: 0, to: graph.nodes.length, grid: { B: 1, H: 1, W: 1 }, recompute: false, reorder: 'once' }
   ])
   assert.ok(tensors.length > 3)

@@ -1,5 +1,5 @@
 import { maxLive } from '../../placement/placement'
-import { lifetimesOf } from '../../placement/lifetimes'
+import { computeLifetimes } from '../../placement/lifetimes'
 import type { Kernel } from '../../kernels/kernels'
 import { lazy } from '../../memoize'
 import { untiled, type Segment } from '../../plans/plan'
@@ -172,7 +172,7 @@ const bytesOf = (scope: ModelScope, pool: Pool, segment: Segment, tiling: Segmen
   // What a tile leaves to the next one, and to the host, the largest alone does not tell.
   const inBands = endsOnHost(scope.graph, segment, streamed).length > 0
   const forwardEnd = emitSegment({ ...scope, builder }, segment, inBands ? tiling : largestTile(tiling), streamed)
-  const local = lifetimesOf(builder.code(), []).filter(({ buffer: { role } }) => role === 'local' || role === 'unwanted')
+  const local = computeLifetimes(builder.code(), []).filter(({ buffer: { role } }) => role === 'local' || role === 'unwanted')
   const [forward, backward] = [local.filter(({ from }) => from < forwardEnd), local.filter(({ to }) => to > forwardEnd)]
   const across = local.filter(({ from, to }) => from < forwardEnd && to > forwardEnd)
   return {

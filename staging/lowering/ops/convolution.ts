@@ -56,7 +56,7 @@ const chosen = <K extends ConvolutionKernel>(scope: TileScope, isTransformed: bo
 }
 
 /** Of an op that always has weights. */
-export const weighted = (
+export const requireParameters = (
   parameters: NodeParameters | undefined
 ): { readonly weight: ParameterTensor; readonly bias: ParameterTensor | undefined } => ({
   weight: parameters!.weight!,
@@ -73,7 +73,7 @@ export const conv2d: OpLowering<'conv2d'> = {
   fusesRectifier: 'forward',
   outputLayout: ({ device }, _, { args }) => device.activationLayout(args.out, false),
   forward: (scope, step) => {
-    const { weight, bias } = weighted(step.parameters)
+    const { weight, bias } = requireParameters(step.parameters)
     const transformed = scope.winograd.get(weight)
     const layout = transformed === undefined ? weight.layout : 'winogradForward'
     const kernel = chosen(scope, transformed !== undefined, (algorithm) => ({
@@ -90,7 +90,7 @@ export const conv2d: OpLowering<'conv2d'> = {
     })
   },
   backward: (scope, step, gradients) => {
-    const { weight } = weighted(step.parameters)
+    const { weight } = requireParameters(step.parameters)
     const { address: destinationGradient } = gradients.destination!
     const transformed = scope.winograd.get(weight)
     if (gradients.weight !== none) {

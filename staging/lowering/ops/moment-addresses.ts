@@ -1,6 +1,6 @@
 import type { Statistics } from '../../graph/graph'
 import type { Normalisation } from '../../graph/statistics'
-import { at, moved, type UnplacedOperand } from '../ir/builder'
+import { at, offsetBy, type UnplacedOperand } from '../ir/builder'
 import type { Region } from '../ir/tile-tensor'
 import type { Step } from '../scope/op-step'
 import type { ModelScope } from '../scope/scope'
@@ -23,7 +23,7 @@ export const maximaAt = (
   { node: { input }, position, sourceRegion: { from, advance } }: Step
 ): UnplacedOperand => {
   const bytesPerImage = input[1] * maximumBytes
-  return moved(at(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
+  return offsetBy(at(moments.get(position)!), from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0])
 }
 
 /** Rows of statistics of a tile's images: all of them, unless images have their own. */
@@ -32,7 +32,7 @@ export const rowsOfTile = (
   { perImage }: Statistics,
   { from, advance }: Region,
   bytesPerImage: number
-): UnplacedOperand => (perImage === 1 ? moved(base, from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0]) : base)
+): UnplacedOperand => (perImage === 1 ? offsetBy(base, from[0] * bytesPerImage, [advance[0] * bytesPerImage, 0, 0]) : base)
 
 /** Where a tile's moments lie. */
 export const momentsAt = (

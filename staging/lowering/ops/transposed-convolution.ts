@@ -9,7 +9,7 @@ import { weightsIn } from '../scope/parameters'
 import { freshTile, inLayout, reorderTile } from '../scope/copies'
 import { tileFields } from '../scope/regions'
 import type { TileScope } from '../scope/scope'
-import { weighted } from './convolution'
+import { requireParameters } from './convolution'
 import { weightAndBias, type NodeFor, type OpLowering } from './op-lowering'
 
 type TransposedStep = Step<NodeFor<'convTranspose2d'>>
@@ -56,7 +56,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
   inPlace: false,
   outputLayout: ({ device }, _, { output }) => device.activationLayout(output[1], false),
   forward: (scope, step) => {
-    const { weight, bias } = weighted(step.parameters)
+    const { weight, bias } = requireParameters(step.parameters)
     const kernel = { kind: 'convolutionBackwardData', ...fields(scope, step, weight.backwardLayout) } as const
     scope.builder.launch<'convolutionBackwardData'>(kernel, {
       destinationGradient: inLayout(scope, step.source, inputLayout(scope, step)).address,
@@ -71,7 +71,7 @@ export const convTranspose2d: OpLowering<'convTranspose2d'> = {
       )
   },
   backward: (scope, step, gradients) => {
-    const { weight } = weighted(step.parameters)
+    const { weight } = requireParameters(step.parameters)
     const { address: destinationGradient } = gradients.destination!
     if (gradients.bias !== none)
       scope.builder.launch<'sumBias'>(

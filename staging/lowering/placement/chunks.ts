@@ -1,5 +1,5 @@
 import { touchedBy, type BufferLifetime } from '../../placement/lifetimes'
-import { type Lifetime, type Placement, aligned, alignment } from '../../placement/placement'
+import { type Lifetime, type Placement, alignUp, alignment } from '../../placement/placement'
 import { virtual } from '../../placement/virtual'
 import type { Chunks, Engine, Instruction } from '../../program/program'
 import type { Pool, UnplacedInstruction } from '../ir/builder'
@@ -58,7 +58,7 @@ const rangesOf = (
   let residentBytes = 0
   const members = persistent.map((index) => {
     const offset = residentBytes
-    residentBytes = aligned(offset + lifetimes[index]!.bytes)
+    residentBytes = alignUp(offset + lifetimes[index]!.bytes)
     return { index, offset }
   })
   const end = timed.at(-1)!.starts.at(-1)!

@@ -1,5 +1,5 @@
 import { bufferText } from '../ir/buffer-identity'
-import { aligned } from '../../placement/placement'
+import { alignUp } from '../../placement/placement'
 import type { ModelScope } from './scope'
 import type { ParameterTensor } from './parameter-tensor'
 import type { Buffer } from '../ir/builder'
@@ -54,7 +54,7 @@ export const createPersistentTensors = ({
 }
 
 export const persistentBytes = (persistentTensors: readonly UnplacedPersistentTensor[]): number =>
-  persistentTensors.reduce((sum, { buffer }) => sum + aligned(buffer.bytes), 0)
+  persistentTensors.reduce((sum, { buffer }) => sum + alignUp(buffer.bytes), 0)
 
 /** The optimizer's buffers of a parameter, in the order of `stateNames`. */
 export const statesOf = (persistentTensors: readonly UnplacedPersistentTensor[]): ((parameter: ParameterTensor) => readonly Buffer[]) => {

@@ -6,7 +6,7 @@ import { segmentTiling } from '../../graph/tiling'
 import { allBetween, bindSegment, rematerialize } from '../segment/bind'
 import type { ModelScope } from '../scope/scope'
 import type { ParameterTensor } from '../scope/parameter-tensor'
-import { at, createBuilder, exchanged, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
+import { at, createBuilder, exchangeOperand, createPool, type Buffer, type Pool, type UnplacedInstruction } from '../ir/builder'
 import { emitEvaluation } from './evaluate'
 import { layoutEvaluationIo, layoutStepIo } from '../scope/step-io'
 import type { StepCode } from './saved-tensors'
@@ -57,15 +57,20 @@ const emitStep = (
   const stateOf = statesOf(persistentTensors)
   const finish = (parameter: ParameterTensor, gradient: Buffer): void => {
     if (objective.kind === 'gradients')
-      return reorderParameter(builder, parameter, [at(gradient), parameter.layout], [exchanged(stepIo.gradient(parameter.name)), 'plain'])
+      return reorderParameter(
+        builder,
+        parameter,
+        [at(gradient), parameter.layout],
+        [exchangeOperand(stepIo.gradient(parameter.name)), 'plain']
+      )
     if (objective.kind === 'train' && parameter.gradient === undefined)
       updateParameter(builder, objective.optimizer, parameter, gradient, stateOf(parameter))
   }
-  builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchanged(stepIo.loss) })
+  builder.launch<'zero'>({ kind: 'zero', bytes: 16 }, { destination: exchangeOperand(stepIo.loss) })
   if (scope.requiresGrad[0]!)
     builder.launch<'zero'>(
       { kind: 'zero', bytes: elementsOf(graph.input) * parameterBytes },
-      { destination: exchanged(stepIo.inputGradient) }
+      { destination: exchangeOperand(stepIo.inputGradient) }
     )
   const kept = segments.slice(0, -1).map((code) => emitForward(scope, code, forwardPass(code)))
   for (const [index, code] of [...segments.entries()].reverse()) {
@@ -103,7 +108,7 @@ export const emitSections = (
 }
 
 /** The step without transfers, and what is in the arena beside what its code makes. */
-export const stepOf = (lowering: Lowering, segments: readonly Segment[]) => {
+export const lowerStep = (lowering: Lowering, segments: readonly Segment[]) => {
   const pool = createPool()
   const scope = createModelScope(lowering, pool)
   const persistentTensors = createPersistentTensors(scope)

@@ -47,11 +47,11 @@ const fastestFirst = (options: readonly (() => Option | undefined)[]): readonly 
     .map((option) => () => option)
 
 /**
- * The ways between any two positions; answers are remembered. What is kept over several is joined
+ * The ways between any two positions; answers are remembered. What is kept over several is joinSegments
  * later.
  */
-export const segmentOptionsOf = (
-  { lowering: { graph, source, device }, estimate, variants: variantsOf }: Search,
+export const createSegmentOptions = (
+  { lowering: { graph, source, device }, estimate, variants: createVariants }: Search,
   positions: readonly number[],
   { tensorBytes, hasGradient, onHost, firstTrainable, reorders }: Boundaries
 ): ((span: Span) => SegmentOptions) => {
@@ -93,7 +93,7 @@ export const segmentOptionsOf = (
     const isLast = span.to === end
     const wanted = tiled.find(({ from, to }) => from === span.from && to === span.to)
     const keepable = isLast || !positions.some((position) => span.from < position && position < span.to)
-    const variants = variantsOf(span)
+    const variants = createVariants(span)
     const reordering: readonly Segment['reorder'][] =
       reorders(span) || variants.some(({ winograd }) => winograd !== undefined) ? ['once', 'each-tile'] : ['once']
     // A limit on scratch binds tiles less than the whole: within it they may be faster, though
